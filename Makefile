@@ -1,0 +1,2 @@
+test: ## run every test
+	cargo test --workspace

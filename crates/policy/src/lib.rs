@@ -1,0 +1,26 @@
+//! The desk: decides, from a description alone, whether an effect may happen.
+//!
+//! This crate knows nobody. It opens no file, reads no clock and starts nothing; whoever asks brings the
+//! facts along, as an [`Intent`], and takes a [`Verdict`] away.
+//!
+//! Invariant: pure. The same [`Intent`] under the same [`Policy`] earns the same [`Verdict`].
+
+pub mod config;
+mod intent;
+mod path;
+mod policy;
+mod refusal;
+mod rules;
+pub mod shell;
+mod subject;
+mod verdict;
+mod zone;
+
+pub use intent::{Access, FileKind, Intent, Landing, Link, LinkOwner, Target};
+pub use path::{CleanPath, PathFault};
+pub use policy::{AgentRules, Policy, Reach, Route};
+pub use refusal::{Code, Layer, Refusal};
+pub use rules::{PathRules, RuleFault};
+pub use subject::{AgentId, Origin, Subject};
+pub use verdict::{Grant, Question, Verdict};
+pub use zone::{Protected, Zone, Zones};

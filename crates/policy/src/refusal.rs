@@ -1,0 +1,137 @@
+//! A no: a stable code, the documented sentence, and what would make it a yes.
+//!
+//! Invariant: one text for model, ledger and terminal; it begins with the sentence, the hint has its own line.
+
+use std::fmt;
+
+/// Why something is refused; programs match on this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Code {
+    /// The path lies outside the workspace and no rule names it.
+    OutsideWorkspace,
+    /// A symbolic link leads out of the workspace, or out of what a rule allows.
+    SymlinkEscape,
+    /// The path is Protected: no setting opens it to an agent.
+    Protected,
+    /// A FIFO, socket, device or procfs entry: reading it could block or act.
+    NotAFile,
+    /// The agent's configuration switches this tool off.
+    ToolDisabled,
+    /// There is no such tool.
+    UnknownTool,
+    /// The arguments do not fit the tool's schema.
+    InvalidArguments,
+    /// A command that the guard names dangerous.
+    DangerousCommand,
+    /// A command that names a path outside the workspace.
+    CommandPathOutside,
+    /// A command that the reader does not understand.
+    CommandNotUnderstood,
+    /// The ledger cannot be written, so nothing is permitted.
+    LedgerUnavailable,
+    /// A person was asked and did not say yes.
+    NotApproved,
+}
+
+impl Code {
+    /// The spelling in the ledger and in answers to programs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::OutsideWorkspace => "outside_workspace",
+            Self::SymlinkEscape => "symlink_escape",
+            Self::Protected => "protected",
+            Self::NotAFile => "not_a_file",
+            Self::ToolDisabled => "tool_disabled",
+            Self::UnknownTool => "unknown_tool",
+            Self::InvalidArguments => "invalid_arguments",
+            Self::DangerousCommand => "dangerous_command",
+            Self::CommandPathOutside => "command_path_outside",
+            Self::CommandNotUnderstood => "command_not_understood",
+            Self::LedgerUnavailable => "ledger_unavailable",
+            Self::NotApproved => "not_approved",
+        }
+    }
+}
+
+/// Which part of the house said no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Layer {
+    /// The tools registry: the call itself was not well formed.
+    Hall,
+    /// The policy, on the path or the tool.
+    Desk,
+    /// The command guard.
+    Guard,
+    /// The path resolver: the kernel's own answer.
+    Root,
+    /// The cage around a child.
+    Cage,
+    /// The write fence around a child.
+    Fence,
+    /// A person.
+    Approver,
+    /// The ledger.
+    Ledger,
+}
+
+impl Layer {
+    /// The spelling in the ledger and in answers to programs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Hall => "hall",
+            Self::Desk => "desk",
+            Self::Guard => "guard",
+            Self::Root => "root",
+            Self::Cage => "cage",
+            Self::Fence => "fence",
+            Self::Approver => "approver",
+            Self::Ledger => "ledger",
+        }
+    }
+}
+
+/// A no with its reasons.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The stable code.
+    pub code: Code,
+    /// The documented sentence, to the letter.
+    pub sentence: String,
+    /// The rule that refused, as the ledger names it.
+    pub rule: String,
+    /// The layer that refused.
+    pub layer: Layer,
+    /// The smallest setting that would allow it, or why none would.
+    pub hint: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence)?;
+        if !self.hint.is_empty() {
+            write!(f, "\nhint: {}", self.hint)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_begins_with_its_sentence_and_hints_on_a_line_of_its_own() {
+        let no = Refusal {
+            code: Code::OutsideWorkspace,
+            sentence: "access denied: path is outside the workspace".to_owned(),
+            rule: "workspace".to_owned(),
+            layer: Layer::Desk,
+            hint: "add a rule".to_owned(),
+        };
+        assert_eq!(no.to_string(), "access denied: path is outside the workspace\nhint: add a rule");
+    }
+}
