@@ -9,7 +9,7 @@ pub mod tree;
 pub mod word;
 
 pub use dialect::Dialect;
-pub use reader::read;
+pub use reader::{DEEPEST, LONGEST, read};
 pub use span::{NotUnderstood, Span};
 pub use tree::*;
 pub use word::*;
