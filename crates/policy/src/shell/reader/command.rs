@@ -52,8 +52,9 @@ impl Reader<'_> {
     pub(super) fn with_redirections(&mut self, kind: CommandKind, start: usize) -> Read<Command> {
         let mut end = self.at;
         let mut redirections = Vec::new();
-        // A function's own redirections belong to its body, and were read with it.
-        while !matches!(kind, CommandKind::Function(_) | CommandKind::Coprocess(_)) {
+        // What a function or a coprocess is made of has taken its redirections already.
+        let takes = !matches!(kind, CommandKind::Function(_) | CommandKind::Coprocess(_));
+        while takes {
             self.skip_blanks();
             let Some(redirection) = self.redirection()? else { break };
             redirections.push(redirection);
