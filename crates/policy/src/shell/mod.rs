@@ -6,10 +6,12 @@ mod dialect;
 mod reader;
 mod span;
 pub mod tree;
+mod visit;
 pub mod word;
 
 pub use dialect::Dialect;
-pub use reader::read;
+pub use reader::{DEEPEST, LONGEST, read};
 pub use span::{NotUnderstood, Span};
 pub use tree::*;
+pub use visit::Visitor;
 pub use word::*;
