@@ -184,10 +184,10 @@ impl Walker<'_> {
             }
             PieceKind::Command(substitution) => vec![self.substituted(&substitution.script, state)],
             PieceKind::Process(process) => {
-                let parallel = std::mem::replace(&mut self.parallel, self.parallel + 1);
+                self.parallel += 1;
                 let input = Input::Piped(Field::gap(ANYTHING));
                 self.subshell(&process.script, state, &input);
-                self.parallel = parallel;
+                self.parallel -= 1;
                 vec![Field::text("/dev/fd/63")]
             }
             PieceKind::Arithmetic(arithmetic) => {

@@ -296,9 +296,20 @@ impl Walker<'_> {
             return flow;
         }
         self.families(&invocation);
-        self.unwrapped(&invocation, given, &state);
+        if base == "git" {
+            self.git(&invocation, given, &state);
+        }
+        self.programs(&invocation, given, &state);
+        if let Some(unwrapped) = self.unwrap(&invocation, given, &state) {
+            self.by_profile(&args[..unwrapped.own.min(args.len())], super::profile::of(base), &state);
+            return unwrapped.flow;
+        }
+        let interpreted = self.interpreted(&invocation, given, &state);
         self.operands(&invocation, &state);
-        self.effects(&invocation, state)
+        match interpreted {
+            Some(flow) => flow,
+            None => self.effects(&invocation, state),
+        }
     }
 
     /// A call of a function that the line defines.

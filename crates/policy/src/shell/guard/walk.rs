@@ -208,7 +208,7 @@ impl<'a> Walker<'a> {
         flow.output
     }
 
-    fn absorb(&mut self, outer: &mut Rc<State>, inner: &Flow) {
+    pub(super) fn absorb(&mut self, outer: &mut Rc<State>, inner: &Flow) {
         for state in [&inner.ok, &inner.fail].into_iter().flatten() {
             if Rc::ptr_eq(outer, state) {
                 continue;
