@@ -55,7 +55,7 @@ struct Table;
 
 impl Terrain for Table {
     fn lands(&self, path: &CleanPath) -> Landed {
-        for (link, target) in [("link", "/etc"), ("inner", "/home/user/.picoclaw/workspace/src")] {
+        for (link, target) in [("data/link", "/etc"), ("docs/inner", "/home/user/.picoclaw/workspace/src")] {
             let at = clean(&format!("{WORKSPACE}/{link}"));
             if let Some(rest) = path.below(&at) {
                 let path = CleanPath::absolute(&Path::new(target).join(rest)).unwrap();
@@ -72,8 +72,13 @@ impl Terrain for Table {
     }
 
     fn entries(&self, dir: &CleanPath) -> Option<Vec<String>> {
-        let names = ["src", "docs", "data", "tests", "notes.txt", "inner", "link"];
-        (dir.as_path() == Path::new(WORKSPACE)).then(|| names.map(str::to_owned).to_vec())
+        let names: &[&str] = match dir.as_path().strip_prefix(WORKSPACE).ok()?.to_str()? {
+            "" => &["src", "docs", "data", "tests", "notes.txt"],
+            "docs" => &["inner"],
+            "data" => &["link"],
+            _ => return None,
+        };
+        Some(names.iter().map(|name| (*name).to_owned()).collect())
     }
 
     fn on_path(&self, path: &CleanPath) -> bool {

@@ -26,7 +26,7 @@ impl Walker<'_> {
             "printf" if call.args.first().is_some_and(|arg| arg.as_str() == "-v") => assigned_by_printf(call, state),
             "getopts" => {
                 let mut state = state.clone();
-                for name in call.args.get(1).and_then(Field::known) {
+                if let Some(name) = call.args.get(1).and_then(Field::known) {
                     Rc::make_mut(&mut state).set(name, vec![Field::gap(NAME)]);
                 }
                 Rc::make_mut(&mut state).set("OPTARG", vec![Field::gap(ANYTHING)]);
@@ -137,6 +137,9 @@ impl Walker<'_> {
     /// Whether going there cannot fail: it is there now, or the line has made it.
     fn is_sure(&self, place: &Place, state: &State) -> bool {
         let Place::At(path) = place else { return false };
+        if state.shaken {
+            return false;
+        }
         state.made.contains(path)
             || self.scene.zones.workspace.contains(path)
             || self.scene.terrain.kind(path) == FileKind::Directory

@@ -7,6 +7,7 @@ use super::options::{Grammar, Invocation};
 use super::simple::content_of;
 use super::state::{Content, State};
 use super::walk::{Flow, Input, Walker};
+use crate::intent::FileKind;
 use crate::path::CleanPath;
 use std::path::Path;
 use std::rc::Rc;
@@ -21,6 +22,9 @@ const FILTERS: &[&str] = &["cat", "sort", "uniq", "head", "tail", "grep", "egrep
 /// Programs that fetch.
 const FETCHERS: &[&str] = &["curl", "wget", "aria2c", "fetch", "http", "https", "xh", "lynx", "links", "w3m", "ftp", "axel"];
 
+/// Programs after which a directory may be gone, or closed.
+const UNMAKERS: &[&str] = &["rm", "rmdir", "mv", "chmod", "unlink", "rename", "chattr", "find", "rsync", "tar", "unzip"];
+
 impl Walker<'_> {
     /// How a command ends, once it is judged.
     pub(super) fn effects(&mut self, call: &Invocation<'_>, state: Rc<State>) -> Flow {
@@ -32,6 +36,11 @@ impl Walker<'_> {
             "cargo" if call.says(&["new", "init"]) => self.made_dirs(call, &mut next),
             "ln" => self.linked(call, &mut next),
             "cp" | "mv" | "install" => self.copied(call, &mut next),
+            "touch" => {
+                for operand in call.operands(&Grammar { short: "dtr", ..Grammar::default() }) {
+                    self.remember(operand, Content::Known(String::new()), &mut next);
+                }
+            }
             "tee" => {
                 let content = content_of(&output);
                 for operand in call.operands(&Grammar::default()) {
@@ -41,7 +50,16 @@ impl Walker<'_> {
             name if FETCHERS.contains(&name) => self.fetched(call, &mut next),
             _ => {}
         }
-        let fail = if matches!(call.name, "true" | ":") { None } else { Some(state) };
+        if UNMAKERS.contains(&call.name) || (call.name == "git" && call.says(&["checkout", "clean", "mv", "rm", "switch", "restore"])) {
+            Rc::make_mut(&mut next).shaken = true;
+        }
+        let fail = match call.name {
+            "true" | ":" => None,
+            // Whoever makes a directory that is there already fails, and it is there all the same.
+            "mkdir" => Some(next.clone()),
+            _ if next.shaken => Some(next.clone()),
+            _ => Some(state),
+        };
         Flow { ok: Some(next), fail, output }
     }
 
@@ -120,9 +138,20 @@ impl Walker<'_> {
         }
     }
 
+    /// Directories that are there afterwards: not where a file is in the way, nor with a mode that closes them.
     fn made_dirs(&self, call: &Invocation<'_>, state: &mut Rc<State>) {
-        for operand in call.operands(&Grammar { short: "m", ..Grammar::default() }) {
-            let mut place = self.at(operand, state);
+        let grammar = Grammar { short: "m", long: &["mode"], ..Grammar::default() };
+        if call.has(&grammar, "m", &["mode"]) {
+            return;
+        }
+        let parents = call.has(&grammar, "p", &["parents"]);
+        for operand in call.operands(&grammar) {
+            let is_dir = |dir: &CleanPath| state.made.contains(dir) || self.scene.terrain.kind(dir) == FileKind::Directory;
+            let mut place = self.at(operand, state).filter(|dir| {
+                let above = dir.as_path().parent().and_then(CleanPath::absolute);
+                let blocked = self.scene.terrain.kind(dir) == FileKind::Regular || state.files.contains_key(dir);
+                !blocked && (parents || above.is_some_and(|above| is_dir(&above) || self.scene.zones.workspace.contains(&above)))
+            });
             while let Some(dir) = place {
                 if self.scene.zones.in_workspace(&dir).is_none() {
                     break;

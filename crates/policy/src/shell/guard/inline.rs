@@ -17,8 +17,8 @@ use std::rc::Rc;
 const SHELLS_OUT: &[&str] = &[
     "os.system", "subprocess", "popen", "Popen", "commands.get", "pty.spawn", "os.exec", "os.spawn", "posix_spawn", "system(",
     "system ", "exec(", "exec ", "execSync", "execFile", "spawn", "child_process", "shell_exec", "passthru", "proc_open",
-    "os.execute", "io.popen", "Kernel.", "%x", "qx", "`", "Open3", "IO.popen", "getline", "Runtime", "do shell script",
-    "Deno.run", "Deno.Command", "Bun.spawn", "Process.", "open(", "|",
+    "os.execute", "io.popen", "Kernel.", "%x", "qx", "`", "Open3", "IO.popen", "Runtime", "do shell script",
+    "Deno.run", "Deno.Command", "Bun.spawn", "Process.",
 ];
 /// Calls that delete whole trees.
 const DELETES: &[&str] = &[
@@ -60,8 +60,17 @@ impl Walker<'_> {
         {
             self.deny("inline-download", "this code runs what it fetches or decodes", text);
         }
-        let strings = strings(text);
-        if SHELLS_OUT.iter().any(|call| text.contains(call)) {
+        let literals = literals(text);
+        let strings: Vec<String> = literals.iter().map(|literal| literal.text.clone()).collect();
+        // A pipe to or from a string: awk's `"cmd" | getline`, perl's `open(F, "cmd |")`.
+        for literal in &literals {
+            let inner = literal.text.trim();
+            if literal.piped || (language == Language::Other && (inner.ends_with('|') || inner.starts_with('|'))) {
+                self.probe(inner.trim_matches('|'), state);
+            }
+        }
+        let calls = if language == Language::Awk { &["system("][..] } else { SHELLS_OUT };
+        if calls.iter().any(|call| text.contains(call)) {
             for string in strings.iter().map(String::as_str).chain(lists(text).iter().map(String::as_str)) {
                 self.probe(string, state);
             }
@@ -90,11 +99,14 @@ impl Walker<'_> {
         if crate::shell::read(string, crate::shell::Dialect::Bash).is_err() {
             return;
         }
-        let (found, seen) = (self.findings.len(), self.commands.len());
+        let known = self.commands.len();
+        let before = std::mem::take(&mut self.findings);
+        let seen = std::mem::take(&mut self.seen);
         self.reread(&Field::text(string), state, &Input::Inherited);
-        let kept: Vec<_> = self.findings.drain(found..).filter(|finding| finding.kind == Kind::Danger).collect();
-        self.findings.extend(kept);
-        self.commands.truncate(seen);
+        let found = std::mem::replace(&mut self.findings, before);
+        self.seen = seen;
+        self.commands.truncate(known);
+        found.into_iter().filter(|finding| finding.kind == Kind::Danger).for_each(|finding| self.report(finding));
     }
 
     /// Judges every path that the text spells out.
@@ -125,12 +137,20 @@ impl Walker<'_> {
     }
 }
 
+/// A string literal, and whether a pipe stands beside it.
+struct Literal {
+    text: String,
+    piped: bool,
+}
+
 /// The string literals of a text, in any of the usual quotes.
-fn strings(text: &str) -> Vec<String> {
-    let mut all = Vec::new();
+fn literals(text: &str) -> Vec<Literal> {
+    let mut all: Vec<Literal> = Vec::new();
+    let mut before = ' ';
     let mut chars = text.chars();
     while let Some(open) = chars.next() {
         if !matches!(open, '"' | '\'') {
+            before = if open.is_whitespace() { before } else { open };
             continue;
         }
         let mut string = String::new();
@@ -146,10 +166,17 @@ fn strings(text: &str) -> Vec<String> {
             }
         }
         if closed {
-            all.push(string);
+            let after = chars.as_str().trim_start();
+            let piped = before == '|' || (after.starts_with('|') && !after.starts_with("||"));
+            all.push(Literal { text: string, piped });
         }
+        before = open;
     }
     all
+}
+
+fn strings(text: &str) -> Vec<String> {
+    literals(text).into_iter().map(|literal| literal.text).collect()
 }
 
 /// `["rm", "-rf", "x"]`: lists of strings, as one command each.

@@ -192,8 +192,10 @@ impl Walker<'_> {
             }
             Some(Content::Known(code)) => {
                 let code = Field::text(code.as_str());
+                let named = code.as_str().lines().next().and_then(|line| line.strip_prefix("#!"));
+                let foreign = named.is_some_and(|named| !named.trim_end().ends_with("sh"));
                 match language {
-                    Language::Shell => {
+                    Language::Shell if !foreign => {
                         self.reread(&code, state, &Input::Inherited);
                     }
                     _ => self.inline(&code, language, state),

@@ -60,7 +60,12 @@ impl Walker<'_> {
                 self.unknown_path(text);
                 continue;
             };
-            for asked in self.places(text, &base, state) {
+            for place in self.places(text, &base, state) {
+                // What is no path as far as anybody can tell is not let through.
+                let Some(asked) = CleanPath::absolute(&place) else {
+                    self.outside(text, "no-path", "it is longer than a path can be", Remedy::None);
+                    continue;
+                };
                 self.place(text, &asked, access, state);
                 all.push(asked);
             }
@@ -70,11 +75,9 @@ impl Walker<'_> {
     }
 
     /// Judges the program that a command names by a path.
-    pub(super) fn program(&mut self, name: &str, state: &State) {
+    pub(super) fn program(&mut self, name: &str, state: &State) -> Vec<CleanPath> {
         let known = CleanPath::absolute(Path::new(name)).is_some_and(|path| self.scene.terrain.on_path(&path));
-        if !known {
-            self.path(name, Access::Read, state);
-        }
+        if known { Vec::new() } else { self.path(name, Access::Read, state) }
     }
 
     /// A path with a gap in it: what is known of it may already be outside.
@@ -109,7 +112,7 @@ impl Walker<'_> {
     }
 
     /// Every place that a text can name, links on the way to a `..` followed.
-    fn places(&self, text: &str, base: &CleanPath, state: &State) -> Vec<CleanPath> {
+    fn places(&self, text: &str, base: &CleanPath, state: &State) -> Vec<PathBuf> {
         let mut places = vec![base.as_path().to_owned()];
         for part in text.split('/').filter(|part| !part.is_empty() && *part != ".") {
             if part == ".." {
@@ -120,7 +123,7 @@ impl Walker<'_> {
                 places.iter_mut().for_each(|place| place.push(part));
             }
         }
-        places.iter().filter_map(|place| CleanPath::absolute(place)).collect()
+        places
     }
 
     fn climb(&self, place: &mut PathBuf, state: &State) {

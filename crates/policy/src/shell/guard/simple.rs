@@ -2,7 +2,8 @@
 //!
 //! Invariant: every possible list of arguments goes through [`Walker::invoke`], whatever wraps it.
 
-use super::field::{ANYTHING, DOWNLOADED, Field, is_marked};
+use super::builtins::Language;
+use super::field::{ANYTHING, CLASS, DOWNLOADED, Field, ONE, STAR, is_marked};
 use super::finding::{Finding, Kind, Remedy};
 use super::judge::Understood;
 use super::options::Invocation;
@@ -44,6 +45,7 @@ impl Walker<'_> {
         let assigned = self.assigned(&simple.assignments, &mut state);
         let declares = simple.words.first().and_then(Word::literal).is_some_and(|name| is_declaration(&name));
         let lists = self.arguments(&simple.words, declares, &mut state);
+        lists.iter().flatten().for_each(|field| self.listed(field, &state));
         let redirected = self.redirections(&command.redirections, &mut state);
         let input = redirected.input.as_ref().unwrap_or(input);
         if simple.words.is_empty() {
@@ -82,6 +84,14 @@ impl Walker<'_> {
             flow.output = Field::default();
         }
         flow
+    }
+
+    /// A pattern makes the shell itself read directories, whatever becomes of the names.
+    pub(super) fn listed(&mut self, field: &Field, state: &State) {
+        let text = field.as_str();
+        if is_marked(text) && text.contains('/') && text.contains([STAR, ONE, CLASS]) && !text.contains("://") && !field.is_open() {
+            self.path(text, Access::List, state);
+        }
     }
 
     /// Every possible list of arguments.
@@ -286,7 +296,9 @@ impl Walker<'_> {
         }
         let base = match name.rsplit_once('/') {
             Some((_, base)) => {
-                self.program(name, &state);
+                for place in self.program(name, &state) {
+                    self.run_file(&place, Language::Shell, &state, given);
+                }
                 base
             }
             None => name,

@@ -69,6 +69,8 @@ pub(super) struct State {
     pub(super) links: BTreeMap<CleanPath, CleanPath>,
     pub(super) made: Vec<CleanPath>,
     pub(super) exits_on_error: bool,
+    /// Whether the line has moved or removed something: directories that were there may be gone.
+    pub(super) shaken: bool,
 }
 
 impl State {
@@ -85,6 +87,7 @@ impl State {
             links: BTreeMap::new(),
             made: Vec::new(),
             exits_on_error: false,
+            shaken: false,
         }
     }
 
@@ -143,6 +146,7 @@ pub(super) fn join(a: Rc<State>, b: Rc<State>) -> Rc<State> {
     }
     both.made.retain(|dir| b.made.contains(dir));
     both.exits_on_error &= b.exits_on_error;
+    both.shaken |= b.shaken;
     Rc::new(both)
 }
 

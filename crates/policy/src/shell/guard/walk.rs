@@ -96,7 +96,7 @@ pub(super) struct Walker<'a> {
     pub(super) nested: usize,
     /// Whether an allow pattern covers the simple command at hand.
     pub(super) lifted: bool,
-    seen: BTreeSet<(String, String)>,
+    pub(super) seen: BTreeSet<(String, String)>,
     spent: usize,
 }
 
@@ -213,12 +213,13 @@ impl<'a> Walker<'a> {
             if Rc::ptr_eq(outer, state) {
                 continue;
             }
-            if state.files != outer.files || state.links != outer.links || state.made != outer.made {
+            if state.files != outer.files || state.links != outer.links || state.made != outer.made || state.shaken != outer.shaken {
                 let outer = Rc::make_mut(outer);
                 outer.files.extend(state.files.iter().map(|(path, content)| (path.clone(), content.clone())));
                 outer.links.extend(state.links.iter().map(|(at, to)| (at.clone(), to.clone())));
                 outer.made.extend(state.made.iter().cloned());
                 outer.made.dedup();
+                outer.shaken |= state.shaken;
             }
         }
     }
@@ -386,6 +387,7 @@ impl<'a> Walker<'a> {
                 all
             }
         };
+        values.iter().for_each(|field| self.listed(field, &state));
         let values = super::state::capped(values);
         if values.is_empty() {
             return Flow::either(state);

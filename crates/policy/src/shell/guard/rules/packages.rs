@@ -33,7 +33,10 @@ pub(super) const RULES: &[Rule] = &[
         name: "packages",
         why: "changes the packages of the system",
         programs: &["pacman", "yay", "paru", "pamac"],
-        when: |call| call.has(&Grammar::default(), "SRU", &["sync", "remove", "upgrade"]) && !call.has(&Grammar::default(), "siQ", &["search", "info", "query"]),
+        when: |call| {
+            let asks = call.has(&Grammar::default(), "si", &["search", "info"]) && !call.has(&Grammar::default(), "RU", &["remove", "upgrade"]);
+            call.has(&Grammar::default(), "SRU", &["sync", "remove", "upgrade"]) && !asks
+        },
         stops: &["pacman -S x", "pacman -Syu", "pacman -Rns x"],
         spares: &["pacman -Q", "pacman -Ss x"],
     },
