@@ -40,7 +40,7 @@ impl Walker<'_> {
         if code.is_open() && language == Language::Other {
             return self.not_understood("code that is only known when it runs", text);
         }
-        if DELETES.iter().any(|call| text.contains(call)) || (text.contains("rmSync") && text.contains("recursive")) {
+        if DELETES.iter().any(|call| text.contains(call)) || (text.contains("recursive") && ["rmSync", "rmdirSync", "rmdir(", "rm("].iter().any(|call| text.contains(call))) {
             self.deny("inline-deletion", "this code deletes a whole tree", text);
         }
         if CHANGES.iter().any(|call| text.contains(call)) {
@@ -71,7 +71,7 @@ impl Walker<'_> {
         }
         let calls = if language == Language::Awk { &["system("][..] } else { SHELLS_OUT };
         if calls.iter().any(|call| text.contains(call)) {
-            for string in strings.iter().map(String::as_str).chain(lists(text).iter().map(String::as_str)) {
+            for string in strings.iter().chain(&rows(&literals)) {
                 self.probe(string, state);
             }
             for quoted in between(text, '`').chain(between_words(text, "%x(", ")")).chain(between_words(text, "qx(", ")")) {
@@ -137,19 +137,23 @@ impl Walker<'_> {
     }
 }
 
-/// A string literal, and whether a pipe stands beside it.
+/// A string literal, and what stands beside it.
 struct Literal {
     text: String,
+    /// A pipe, on either side.
     piped: bool,
+    /// Nothing but a comma between it and the literal before.
+    follows: bool,
 }
 
 /// The string literals of a text, in any of the usual quotes.
 fn literals(text: &str) -> Vec<Literal> {
     let mut all: Vec<Literal> = Vec::new();
-    let mut before = ' ';
+    let (mut before, mut comma) = (' ', false);
     let mut chars = text.chars();
     while let Some(open) = chars.next() {
         if !matches!(open, '"' | '\'') {
+            comma = (comma && open.is_whitespace()) || (open == ',' && matches!(before, '"' | '\''));
             before = if open.is_whitespace() { before } else { open };
             continue;
         }
@@ -168,25 +172,27 @@ fn literals(text: &str) -> Vec<Literal> {
         if closed {
             let after = chars.as_str().trim_start();
             let piped = before == '|' || (after.starts_with('|') && !after.starts_with("||"));
-            all.push(Literal { text: string, piped });
+            all.push(Literal { text: string, piped, follows: comma && !all.is_empty() });
         }
         before = open;
+        comma = false;
     }
     all
 }
 
-fn strings(text: &str) -> Vec<String> {
-    literals(text).into_iter().map(|literal| literal.text).collect()
-}
-
-/// `["rm", "-rf", "x"]`: lists of strings, as one command each.
-fn lists(text: &str) -> Vec<String> {
-    between_words(text, "[", "]")
-        .chain(between_words(text, "(", ")"))
-        .map(strings)
-        .filter(|list| list.len() > 1)
-        .map(|list| list.join(" "))
-        .collect()
+/// `"rm", "-rf", "x"`: strings in a row, as one command each.
+fn rows(literals: &[Literal]) -> Vec<String> {
+    let mut rows: Vec<String> = Vec::new();
+    for literal in literals {
+        match rows.last_mut() {
+            Some(row) if literal.follows => {
+                row.push(' ');
+                row.push_str(&literal.text);
+            }
+            _ => rows.push(literal.text.clone()),
+        }
+    }
+    rows
 }
 
 fn between(text: &str, quote: char) -> impl Iterator<Item = &str> {

@@ -33,6 +33,23 @@ impl Walker<'_> {
                 }
             }
             "export" | "declare" | "set" | "let" | "unset" | "read" => {}
+            // `-d` shows the names themselves: `.` and `..` stay closed.
+            "ls" if call.has(&super::options::Grammar::default(), "d", &["directory"]) => {
+                let dots = |arg: &&Field| arg.as_str() != format!(".{}", super::field::STAR);
+                let args: Vec<Field> = call.args.iter().filter(dots).cloned().collect();
+                self.by_profile(&args, profile::of("ls"), state);
+            }
+            // `+/pattern` is where an editor or a pager begins.
+            "vim" | "vi" | "nvim" | "view" | "ex" | "less" | "more" | "nano" | "emacs" => {
+                let args: Vec<Field> = call.args.iter().filter(|arg| !arg.as_str().starts_with('+')).cloned().collect();
+                let text = Profile { short: "cS", text: "c", long: &["cmd"], text_long: &["cmd"], ..*profile::of(call.name) };
+                self.by_profile(&args, &text, state);
+            }
+            "openssl" => {
+                let named = |at: &usize| *at > 0 && matches!(call.args[at - 1].as_str(), "-subj" | "-addext" | "-name" | "-passout");
+                let args: Vec<Field> = (0..call.args.len()).filter(|at| !named(at)).map(|at| call.args[at].clone()).collect();
+                self.by_profile(&args, &profile::UNKNOWN, state);
+            }
             name => self.by_profile(call.args, profile::of(name), state),
         }
     }
@@ -56,6 +73,7 @@ impl Walker<'_> {
                 if let Some(value) = value
                     && !profile.text_long.contains(&name)
                 {
+                    let value = &self.home_in(value, state);
                     let written = profile.out_long.contains(&name) || profile.operands == Operands::Files(Access::Write);
                     self.argument(value, if written { Access::Write } else { Access::Read }, state);
                 }

@@ -3,12 +3,12 @@
 //! Invariant: an operation that cannot be followed exactly gives a gap at least as wide as its result.
 
 use super::expand::Values;
-use super::field::{ANYTHING, Field, INSIDE, NAME, is_marked};
+use super::field::{ANYTHING, Field, INSIDE, NAME, activated, is_marked};
 use super::glob;
 use super::state::{State, Variable, capped};
 use super::walk::Walker;
 use crate::shell::word::{
-    Arithmetic, Check, Match, Operation, Parameter, Place, Quoting, Reference, Side, Subscript, Word,
+    Arithmetic, Check, Match, Operation, Parameter, PieceKind, Place, Quoting, Reference, Side, Subscript, Word,
 };
 use std::rc::Rc;
 
@@ -122,11 +122,11 @@ impl Walker<'_> {
                 other
             }
             Operation::Remove(side, how, word) => {
-                let patterns = self.scalar(word, state);
+                let patterns = self.patterns(word, state);
                 each(values, &patterns, |value, pattern| removed(value, pattern, *side, *how))
             }
             Operation::Replace(place, word, with) => {
-                let patterns = self.scalar(word, state);
+                let patterns = self.patterns(word, state);
                 let with = with.as_ref().map_or(vec![Field::default()], |with: &Word| self.scalar(with, state));
                 let [with] = with.as_slice() else { return vec![Field::gap(ANYTHING)] };
                 each(values, &patterns, |value, pattern| replaced(value, pattern, with, *place))
@@ -157,6 +157,21 @@ impl Walker<'_> {
         }
     }
 
+    /// A pattern in an operation. Inside `"${…}"` the tree does not tell a pattern character from a quoted one, so both
+    /// readings count.
+    fn patterns(&mut self, word: &Word, state: &mut Rc<State>) -> Vec<Field> {
+        let mut patterns = self.scalar(word, state);
+        let unsure = word.pieces.iter().any(|piece| match &piece.kind {
+            PieceKind::Literal(text) => piece.quoting == Quoting::Double && text.contains(['*', '?', '[']),
+            _ => false,
+        });
+        if unsure {
+            let active: Vec<Field> = patterns.iter().map(|pattern| Field(activated(pattern.as_str()))).collect();
+            patterns.extend(active);
+        }
+        patterns
+    }
+
     /// An expression that is a plain number.
     fn number(&mut self, expression: &Arithmetic, state: &mut Rc<State>) -> Option<i64> {
         let texts = self.text_of(&expression.pieces, state);
@@ -182,8 +197,7 @@ fn otherwise(values: Vec<Field>, other: Vec<Field>, check: Check) -> Vec<Field> 
 }
 
 fn each(values: Vec<Field>, patterns: &[Field], operation: impl Fn(&Field, &Field) -> Field) -> Vec<Field> {
-    let [pattern] = patterns else { return vec![Field::gap(ANYTHING)] };
-    values.iter().map(|value| operation(value, pattern)).collect()
+    values.iter().flat_map(|value| patterns.iter().map(|pattern| operation(value, pattern))).collect()
 }
 
 fn removed(value: &Field, pattern: &Field, side: Side, how: Match) -> Field {

@@ -187,7 +187,8 @@ pub(super) const PROFILES: &[Profile] = &[
     Profile { names: &["node", "nodejs", "bun", "deno"], short: "epr", text: "ep", long: &["eval", "print"], text_long: &["eval", "print"], ..WRITES },
     Profile { names: &["php", "lua", "luajit", "Rscript", "julia", "elixir", "osascript"], short: "re", text: "re", ..WRITES },
     Profile { names: &["xargs"], short: "IEdLnPsa", text: "IEdLnPs", long: &["arg-file", "delimiter", "max-args", "max-procs", "replace", "max-lines"], text_long: &["delimiter", "max-args", "max-procs", "replace", "max-lines", "eof"], operands: Operands::Text, ..READS },
-    Profile { names: &["watch", "parallel", "timeout", "nice", "env", "nohup", "setsid", "stdbuf", "ionice", "time", "exec", "builtin", "busybox", "toybox", "chrt", "taskset"], operands: Operands::Text, ..READS },
+    Profile { names: &["env"], short: "uCS", long: &["unset", "chdir"], text: "uS", text_long: &["unset", "split-string"], operands: Operands::Text, ..READS },
+    Profile { names: &["watch", "parallel", "timeout", "nice", "nohup", "setsid", "stdbuf", "ionice", "time", "exec", "builtin", "busybox", "toybox", "chrt", "taskset"], operands: Operands::Text, ..READS },
     Profile { names: &["docker", "podman", "nerdctl", "docker-compose"], short: "teulwnp", text: "teulwnp", long: &["tag", "format", "filter", "label", "name", "env", "workdir", "user", "build-arg", "platform", "target"], text_long: &["tag", "format", "filter", "label", "name", "env", "workdir", "user", "build-arg", "platform", "target", "network"], ..WRITES },
 ];
 
