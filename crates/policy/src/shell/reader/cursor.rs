@@ -58,13 +58,15 @@ pub(super) struct Reader<'a> {
     pub(super) waiting: usize,
     /// How many `$(` and `<(` of this source are open: bash looks for their `)` in here-documents, too.
     pub(super) parens: usize,
+    /// How many here-documents the innermost of them has so far.
+    pub(super) documents: usize,
 }
 
 pub(super) type Read<T> = Result<T, NotUnderstood>;
 
 impl<'a> Reader<'a> {
     pub(super) fn new(source: Source<'a>, state: &'a mut State) -> Self {
-        Self { source, at: 0, state, pending: Vec::new(), waiting: 0, parens: 0 }
+        Self { source, at: 0, state, pending: Vec::new(), waiting: 0, parens: 0, documents: 0 }
     }
 
     pub(super) fn is_bash(&self) -> bool {

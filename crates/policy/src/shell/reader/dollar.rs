@@ -88,11 +88,13 @@ impl Reader<'_> {
             let outer = std::mem::take(&mut reader.pending);
             reader.waiting += outer.len();
             reader.parens += 1;
+            let documents = std::mem::take(&mut reader.documents);
             reader.state.substitutions += 1;
             let script = reader.script(Stop::Paren)?;
             reader.no_open_documents()?;
             reader.bump();
             reader.state.substitutions -= 1;
+            reader.documents = documents;
             reader.parens -= 1;
             reader.waiting -= outer.len();
             reader.pending = outer;
