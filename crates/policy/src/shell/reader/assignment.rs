@@ -5,7 +5,7 @@
 use super::assemble::Parts;
 use super::cursor::{Read, Reader};
 use super::dollar::Frame;
-use super::reserved::starts_name;
+use super::reserved::{ends_word, starts_name};
 use super::words::Context;
 use crate::shell::{Assignment, AssignmentOperator, Element, PieceKind, Quoting, Value};
 
@@ -84,6 +84,15 @@ impl Reader<'_> {
             }
         }
         self.bump();
+        // Bash goes on with the same word, and then takes the whole for something else than it began as.
+        if !ends_word(self.peek()) || self.peek() == Some(b'(') || self.at_process() {
+            return self.refuse("an array with something glued to it", start);
+        }
+        // Inside `$(…)` bash 5.2 does not see backslashes in an array: `\'` opens a string there.
+        let text = self.source.text().get(start..self.at).unwrap_or_default();
+        if self.parens > 0 && text.contains('\\') {
+            return self.refuse("a backslash in an array inside a substitution", start);
+        }
         Ok(elements)
     }
 

@@ -53,12 +53,13 @@ impl Reader<'_> {
         let mut end = self.at;
         let mut redirections = Vec::new();
         // What a function or a coprocess is made of has taken its redirections already.
-        let takes = !matches!(kind, CommandKind::Function(_) | CommandKind::Coprocess(_));
-        while takes {
-            self.skip_blanks();
-            let Some(redirection) = self.redirection()? else { break };
-            redirections.push(redirection);
-            end = self.at;
+        if !matches!(kind, CommandKind::Function(_) | CommandKind::Coprocess(_)) {
+            loop {
+                self.skip_blanks();
+                let Some(redirection) = self.redirection()? else { break };
+                redirections.push(redirection);
+                end = self.at;
+            }
         }
         Ok(Command { span: self.span_between(start, end), kind, redirections })
     }

@@ -64,6 +64,11 @@ impl Reader<'_> {
             let command = Box::new(self.command()?);
             return Ok(CommandKind::Coprocess(Coprocess { name, command }));
         }
+        // Bash prints what it read in `$(…)` and reads it again: `coproc cmd` comes back as `coproc COPROC cmd`,
+        // which runs `COPROC`.
+        if self.state.substitutions > 0 {
+            return self.refuse("a coprocess without braces inside a substitution", start);
+        }
         let command = self.simple_command()?;
         // `coproc word if …` has a name that nobody would guess, and a compound command behind it.
         if let CommandKind::Simple(simple) = &command.kind

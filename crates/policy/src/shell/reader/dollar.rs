@@ -88,11 +88,13 @@ impl Reader<'_> {
             let outer = std::mem::take(&mut reader.pending);
             reader.waiting += outer.len();
             reader.parens += 1;
+            let documents = std::mem::take(&mut reader.documents);
             reader.state.substitutions += 1;
             let script = reader.script(Stop::Paren)?;
             reader.no_open_documents()?;
             reader.bump();
             reader.state.substitutions -= 1;
+            reader.documents = documents;
             reader.parens -= 1;
             reader.waiting -= outer.len();
             reader.pending = outer;
@@ -110,8 +112,8 @@ impl Reader<'_> {
         }
         // The translation is looked up when the string is read. On the first line nothing has run yet that could
         // have chosen where to look.
-        let settled = self.state.lines == 0 && self.state.substitutions == 0;
-        if !settled || self.source.text().contains("TEXTDOMAIN") {
+        let settled = self.state.lines == 0 && self.state.substitutions == 0 && self.state.untranslated;
+        if !settled {
             return self
                 .refuse("a string that may be translated; leave the `$` before its quotes out", start);
         }

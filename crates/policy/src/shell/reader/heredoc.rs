@@ -35,6 +35,7 @@ impl Reader<'_> {
         if delimiter.is_empty() || delimiter.contains('\n') {
             return self.refuse("a here-document without a delimiter of one line", start);
         }
+        self.documents += 1;
         let body = Arc::new(OnceLock::new());
         let document = HereDocument { delimiter, delimiter_span, expansion, tabs, body };
         self.pending.push(Pending { document: document.clone(), start });

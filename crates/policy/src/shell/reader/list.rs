@@ -92,6 +92,11 @@ impl Reader<'_> {
 
     fn statement(&mut self) -> Read<Statement> {
         let start = self.settle();
+        // Bash prints what it read in `$(…)` and reads it again; behind a here-document it forgets to print the
+        // next separator, so that `x; k` comes back as `x k`.
+        if self.parens > 0 && self.documents > 0 {
+            return self.refuse("a command behind a here-document inside a substitution", start);
+        }
         let first = self.pipeline()?;
         let mut rest = Vec::new();
         loop {

@@ -14,7 +14,7 @@ impl Reader<'_> {
         parts.is_empty() || parts.begins_alternative() || (assigned && matches!(before, b'=' | b':'))
     }
 
-    pub(super) fn tilde(&mut self, parts: &mut Parts, assigned: bool) -> Read<()> {
+    pub(super) fn tilde(&mut self, parts: &mut Parts) -> Read<()> {
         let start = self.settle();
         if parts.begins_alternative() {
             return self.refuse("a tilde beside braces", start);
@@ -24,8 +24,7 @@ impl Reader<'_> {
         loop {
             match self.peek() {
                 next if ends_word(next) && !self.at_process() => break,
-                Some(b'/') => break,
-                Some(b':') if assigned => break,
+                Some(b'/' | b':') => break,
                 Some(b'{') => return self.refuse("a tilde beside braces", start),
                 // Quoted or computed, the name is no name: the tilde stands for itself.
                 Some(b'\'' | b'"' | b'\\' | b'$' | b'`' | b'<' | b'>' | b'*' | b'?' | b'[') => {

@@ -80,7 +80,7 @@ impl Reader<'_> {
         let mut before = if context.value { b'=' } else { 0 };
         while let Some(next) = self.peek() {
             if next == b'~' && self.tilde_counts(&parts, shape == Shape::Assigned, before) {
-                self.tilde(&mut parts, shape == Shape::Assigned)?;
+                self.tilde(&mut parts)?;
             } else if ends_word(Some(next)) && !self.at_process() {
                 break;
             } else if !self.word_part(&mut parts, context)? {
