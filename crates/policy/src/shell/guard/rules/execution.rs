@@ -8,7 +8,9 @@ use crate::shell::guard::walk::Input;
 
 fn reads_stream(call: &Invocation<'_>, values: &[&str]) -> bool {
     let streamed = !matches!(call.input, Input::Inherited);
-    values.iter().any(|value| value.starts_with("/dev/fd/") || (streamed && matches!(*value, "-" | "/dev/stdin")))
+    values
+        .iter()
+        .any(|value| value.starts_with("/dev/fd/") || (streamed && matches!(*value, "-" | "/dev/stdin")))
 }
 
 pub(super) const RULES: &[Rule] = &[
@@ -30,7 +32,10 @@ pub(super) const RULES: &[Rule] = &[
         when: |call| {
             call.args.iter().any(|arg| {
                 let arg = arg.as_str();
-                arg.starts_with("SHELL=") || arg.starts_with("--eval") || arg.starts_with(".SHELLFLAGS=") || arg.starts_with("-E")
+                arg.starts_with("SHELL=")
+                    || arg.starts_with("--eval")
+                    || arg.starts_with(".SHELLFLAGS=")
+                    || arg.starts_with("-E")
             })
         },
         stops: &["make SHELL=x", "make --eval x"],
