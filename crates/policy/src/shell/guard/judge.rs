@@ -5,19 +5,17 @@
 use super::field::{Field, MARK_BYTE};
 use super::finding::{Finding, Kind, Remedy};
 use super::scene::{Scene, Shell};
+use super::size::too_large;
 use super::state::{Place, State};
 use super::walk::{Input, Walker};
 use super::{examples, patterns, windows};
 use crate::config::{ExecConfig, Guard as Mode};
 use crate::policy::Reach;
 use crate::rules::{self, RuleFault};
-use crate::shell::{Command, Dialect, NotUnderstood, Span, Visitor, read};
+use crate::shell::{Dialect, NotUnderstood, Span, read};
 use regex::Regex;
 use serde::Serialize;
 use std::rc::Rc;
-
-/// Commands of one text; longer ones belong into a file.
-const MOST_COMMANDS: usize = 1_000;
 
 /// The compiled guard.
 #[derive(Debug, Clone)]
@@ -150,10 +148,8 @@ impl Guard {
             }
         };
         let script = read(text, dialect)?;
-        let mut count = Count(0);
-        script.visit(&mut count);
-        if count.0 > MOST_COMMANDS {
-            return Err(NotUnderstood { what: format!("more than {MOST_COMMANDS} commands"), span: script.span });
+        if let Some(what) = too_large(&script) {
+            return Err(NotUnderstood { what: what.to_owned(), span: script.span });
         }
         walker.script(&script, Rc::new(State::new(scene.cwd)), &Input::Inherited);
         Ok(())
@@ -177,15 +173,6 @@ impl Guard {
     /// The first deny pattern of the configuration that matches this simple command.
     pub(super) fn custom_denied(&self, command: &str) -> Option<&str> {
         self.custom_deny.iter().find(|pattern| pattern.is_match(command)).map(Regex::as_str)
-    }
-}
-
-/// How many commands a text holds.
-struct Count(usize);
-
-impl Visitor for Count {
-    fn command(&mut self, _command: &Command) {
-        self.0 += 1;
     }
 }
 
