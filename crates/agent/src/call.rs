@@ -1,0 +1,45 @@
+//! A tool request as it arrived, and the reply to it.
+//!
+//! Invariant: a call is untrusted text with a trusted subject; a reply says whether it was done.
+
+use picoclaw_policy::{Refusal, Subject};
+use serde_json::Value;
+
+/// A tool request as it arrived: name and JSON, untrusted, on behalf of a subject.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// The tool that is asked for.
+    pub tool: String,
+    /// Its arguments, as they came.
+    pub arguments: Value,
+    /// On whose behalf.
+    pub subject: Subject,
+}
+
+/// What a call came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// Done; the text for the model.
+    Done(String),
+    /// Tried and failed; the sentence, and perhaps a hint on a line of its own.
+    Failed(String),
+    /// Refused before anything happened.
+    Refused(Refusal),
+    /// A person must be asked, and nobody can be.
+    Unasked(Refusal),
+}
+
+impl Reply {
+    /// The text that model, terminal and session see.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Done(text) | Self::Failed(text) => text.clone(),
+            Self::Refused(refusal) | Self::Unasked(refusal) => refusal.to_string(),
+        }
+    }
+
+    /// The first line alone: what a log shows.
+    pub fn sentence(&self) -> String {
+        self.text().lines().next().unwrap_or_default().to_owned()
+    }
+}

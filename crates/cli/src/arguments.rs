@@ -1,0 +1,155 @@
+//! The command line as it is typed.
+//!
+//! Invariant: parsing decides nothing; it only names what was asked.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Lets AI agents work on a real machine without being trusted.
+#[derive(Debug, Parser)]
+#[command(
+    name = "picoclaw",
+    disable_version_flag = true,
+    arg_required_else_help = true,
+    after_help = "Exit codes: 0 done or allowed · 1 refused or failed · 2 bad usage or configuration · 3 needs approval and nobody can be asked."
+)]
+pub struct Arguments {
+    /// Configuration file, instead of `$PICOCLAW_CONFIG` and `<home>/config.json`
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run one tool exactly as an agent would: same desk, same ledger
+    Tool(ToolArguments),
+    /// Ask what would happen, without doing it
+    Check(CheckArguments),
+    /// Show version, configuration, workspaces and every exception to the defaults
+    Status(Listing),
+    /// Make an instance: directories and a first configuration
+    Onboard,
+    /// Validate or show the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Read and verify the ledger
+    #[command(subcommand)]
+    Audit(AuditCommand),
+    /// Print the version
+    Version(Listing),
+    /// Print a completion script for a shell
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or with `--dir` write one page a command
+    Man {
+        /// Directory for the pages
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
+}
+
+/// How a listing is printed.
+#[derive(Debug, Args)]
+pub struct Listing {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `picoclaw tool`.
+#[derive(Debug, Args)]
+pub struct ToolArguments {
+    /// The tool's name; `list` shows them all
+    pub name: String,
+    /// Its arguments as one JSON object; `-` reads them from standard input
+    #[arg(default_value = "{}", allow_hyphen_values = true)]
+    pub json: String,
+    /// The agent on whose behalf it runs
+    #[arg(long, value_name = "ID")]
+    pub agent: Option<String>,
+}
+
+/// `picoclaw check`.
+#[derive(Debug, Args)]
+pub struct CheckArguments {
+    /// The kind of effect
+    pub action: CheckAction,
+    /// The path
+    #[arg(allow_hyphen_values = true)]
+    pub subject: String,
+    /// The agent on whose behalf it is asked
+    #[arg(long, value_name = "ID")]
+    pub agent: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `picoclaw check` can ask about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CheckAction {
+    /// Reading a file or listing a directory
+    Read,
+    /// Writing a file
+    Write,
+}
+
+/// `picoclaw config`.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Validate, with line, column and the nearest known key
+    Check(Listing),
+    /// Show the effective configuration with the origin of each value, secrets masked
+    Show(Listing),
+    /// Print the JSON Schema of the configuration
+    Schema,
+}
+
+/// `picoclaw audit`.
+#[derive(Debug, Subcommand)]
+pub enum AuditCommand {
+    /// Show the latest records
+    Tail {
+        /// How many
+        #[arg(short = 'n', default_value_t = 20)]
+        count: usize,
+        /// Go on showing new ones
+        #[arg(short, long)]
+        follow: bool,
+        /// Print JSON lines
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one record by its number, or those that fit
+    Show {
+        /// The record's sequence number
+        seq: Option<u64>,
+        /// Only this agent's
+        #[arg(long, value_name = "ID")]
+        agent: Option<String>,
+        /// Only this tool's
+        #[arg(long, value_name = "NAME")]
+        tool: Option<String>,
+        /// Only with this verdict: `allow`, `deny` or `ask`
+        #[arg(long)]
+        verdict: Option<String>,
+        /// Print JSON lines
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check the whole chain
+    Verify {
+        /// A head hash that `status` showed earlier; finds a ledger that was rewritten whole
+        #[arg(long, value_name = "HASH")]
+        anchor: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
