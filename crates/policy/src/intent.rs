@@ -3,6 +3,7 @@
 //! Invariant: an intent describes; it holds no handle and can do nothing.
 
 use crate::path::CleanPath;
+use std::fmt;
 use std::path::PathBuf;
 
 /// One effect, with everything that was found out about it before it happens.
@@ -31,6 +32,13 @@ impl Intent {
         match self {
             Self::Read(target) | Self::List(target) | Self::Write(target) => target,
         }
+    }
+}
+
+/// What is asked, in words: the ledger's spelling.
+impl fmt::Display for Intent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.access().as_str(), self.target().asked)
     }
 }
 
