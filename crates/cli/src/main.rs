@@ -1,1 +1,5 @@
+//! The front door: the `picoclaw` binary.
+//!
+//! Invariant: composes and renders; decides nothing.
+
 fn main() {}

@@ -1,11 +1,9 @@
 //! Warden and rooms: effects, under authority.
 //!
-//! Looking is free, doing needs a [`Permit`](permit::Permit), and only the [`Warden`](warden::Warden) mints
+//! Looking is free, doing needs a `Permit`, and only the `Warden` mints
 //! one, after the desk has judged and the ledger has written. This crate is synchronous.
 //!
 //! Invariant: an effect that is not in the ledger cannot be expressed.
 
 pub mod approver;
 pub mod instance;
-pub mod permit;
-pub mod warden;
