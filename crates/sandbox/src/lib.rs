@@ -7,3 +7,9 @@
 
 pub mod approver;
 pub mod instance;
+pub mod ledger;
+mod printable;
+mod redact;
+
+pub use printable::{printable, printable_lines};
+pub use redact::Redactor;

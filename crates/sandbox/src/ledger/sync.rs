@@ -1,0 +1,148 @@
+//! Onto the disk, behind the caller's back but not out of its sight.
+//!
+//! Invariant: what was appended is synced within 100 ms, and after a failed sync nothing more is appended.
+
+use super::error::LedgerError;
+use super::writer::Writer;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+/// How long records gather before they are synced: half of what is promised, the rest is for the disk.
+const GATHER: Duration = Duration::from_millis(50);
+
+/// A writer with its sync thread.
+#[derive(Debug)]
+pub(super) struct Syncing {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    writer: Mutex<Writer>,
+    /// One sync at a time: a second caller must not return while the first is still at it.
+    gate: Mutex<()>,
+    pace: Mutex<Pace>,
+    wake: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Pace {
+    dirty: bool,
+    closing: bool,
+    thread: Option<JoinHandle<()>>,
+    failure: Option<String>,
+}
+
+/// A panic elsewhere does not make the ledger's own state wrong: it is checked against the files each time.
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Syncing {
+    pub(super) fn new(writer: Writer) -> Self {
+        let shared = Shared {
+            writer: Mutex::new(writer),
+            gate: Mutex::new(()),
+            pace: Mutex::new(Pace::default()),
+            wake: Condvar::new(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    pub(super) fn writer(&self) -> MutexGuard<'_, Writer> {
+        held(&self.shared.writer)
+    }
+
+    /// Fails once a sync has failed: what the disk lost cannot be told from what it kept.
+    pub(super) fn check(&self) -> Result<(), LedgerError> {
+        let failure = held(&self.shared.pace).failure.clone();
+        match failure {
+            None => Ok(()),
+            Some(what) => Err(LedgerError::Unsynced { path: self.writer().path().to_owned(), what }),
+        }
+    }
+
+    /// Says that there is something to sync; starts the thread at the first time.
+    pub(super) fn wrote(&self) -> Result<(), LedgerError> {
+        let mut pace = held(&self.shared.pace);
+        if pace.dirty {
+            return Ok(());
+        }
+        pace.dirty = true;
+        if pace.thread.is_some() {
+            self.shared.wake.notify_one();
+            return Ok(());
+        }
+        let shared = Arc::clone(&self.shared);
+        match Builder::new()
+            .name("ledger-sync".to_owned())
+            .stack_size(64 << 10)
+            .spawn(move || shared.keep_syncing())
+        {
+            Ok(thread) => {
+                pace.thread = Some(thread);
+                Ok(())
+            }
+            // No thread to be had: the promise is kept on the spot, more slowly.
+            Err(_) => {
+                drop(pace);
+                self.sync()
+            }
+        }
+    }
+
+    pub(super) fn sync(&self) -> Result<(), LedgerError> {
+        self.shared.sync()
+    }
+}
+
+impl Drop for Syncing {
+    fn drop(&mut self) {
+        let thread = {
+            let mut pace = held(&self.shared.pace);
+            pace.closing = true;
+            pace.thread.take()
+        };
+        self.shared.wake.notify_all();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+        // Nobody is left to hear of a failure; `verify` will call a lost tail torn.
+        let _ = self.shared.sync();
+    }
+}
+
+impl Shared {
+    fn keep_syncing(&self) {
+        let mut pace = held(&self.pace);
+        loop {
+            while !pace.dirty && !pace.closing {
+                pace = self.wake.wait(pace).unwrap_or_else(PoisonError::into_inner);
+            }
+            let gathered = self.wake.wait_timeout_while(pace, GATHER, |pace| !pace.closing);
+            pace = gathered.unwrap_or_else(PoisonError::into_inner).0;
+            if pace.closing {
+                return;
+            }
+            drop(pace);
+            // A failure is kept, and the next append tells it.
+            let _ = self.sync();
+            pace = held(&self.pace);
+        }
+    }
+
+    fn sync(&self) -> Result<(), LedgerError> {
+        let _alone = held(&self.gate);
+        if !std::mem::take(&mut held(&self.pace).dirty) {
+            return Ok(());
+        }
+        let Some((seq, segment)) = held(&self.writer).unsynced() else { return Ok(()) };
+        if let Err(error) = segment.sync_data() {
+            held(&self.pace).failure = Some(error.to_string());
+            let path = held(&self.writer).path().to_owned();
+            return Err(LedgerError::Unsynced { path, what: error.to_string() });
+        }
+        held(&self.writer).note_synced(seq)
+    }
+}
