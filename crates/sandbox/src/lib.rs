@@ -7,6 +7,7 @@
 
 pub mod approver;
 pub mod instance;
+pub mod launch;
 pub mod ledger;
 mod printable;
 mod redact;

@@ -1,0 +1,21 @@
+//! Linux: a child as a list of steps, a keeper that ends its tree.
+//!
+//! After `clone` in a program with threads only raw system calls are allowed: another thread may have held the
+//! allocator's lock at that moment. So a [`Script`] is complete before the clone, and the code that runs after it
+//! (`step`, `keeper`, `tree`) neither allocates nor unwinds.
+//!
+//! Invariant: between `clone` and `execve` nothing allocates, locks, panics or calls back into the caller.
+
+mod keeper;
+mod raw;
+mod report;
+mod script;
+mod spawn;
+mod step;
+mod tree;
+
+pub use report::Report;
+pub use script::{Exec, Keeping, Script};
+pub use spawn::{Order, Spawned, spawn};
+pub use step::Step;
+pub use tree::end_strays;
