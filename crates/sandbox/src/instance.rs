@@ -2,8 +2,9 @@
 //!
 //! Invariant: everything of an instance but an agent's own workspace is closed to that agent.
 
+use crate::root::{Overwrite, Root, RootError, Scribe, Seals};
 use picoclaw_policy::config::Config;
-use picoclaw_policy::{AgentId, CleanPath, Protected, Zones};
+use picoclaw_policy::{Access, AgentId, CleanPath, Protected, Zones};
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -49,6 +50,15 @@ pub struct Workspace {
     pub real: CleanPath,
 }
 
+/// What planting a file came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Planted {
+    /// It is there now.
+    New,
+    /// It was there already.
+    Kept,
+}
+
 /// One instance, prepared.
 #[derive(Debug, Clone)]
 pub struct Instance {
@@ -67,13 +77,44 @@ impl Instance {
         for room in ROOMS {
             make_private(&named.as_path().join(room))?;
         }
-        let workspaces = config.agents.iter().map(|agent| prepare_workspace(&named, agent)).collect::<Result<_, _>>()?;
+        let workspaces = config
+            .agents
+            .iter()
+            .map(|agent| prepare_workspace(&named, &agent.id, config))
+            .collect::<Result<_, _>>()?;
         let mut closed = Vec::new();
         for file in pinned {
             closed.push(clean(file)?);
             closed.extend(real(file).ok());
         }
         Ok(Self { real_home: real(named.as_path())?, home: named, pinned: closed, workspaces })
+    }
+
+    /// Whether an instance was made at `home` before.
+    pub fn exists(home: &Path) -> bool {
+        home.join("state").is_dir()
+    }
+
+    /// Puts a first file into the instance; an existing one stays as it is.
+    pub fn plant(&self, name: &str, text: &str) -> Result<Planted, RootError> {
+        let scribe = Scribe::new(&self.locks(), Scribe::WAIT)?;
+        let root = Root::open(self.home.as_path())?;
+        let place = root.locate(Path::new(name), Access::Write, &Seals::default())?;
+        match place.write(text.as_bytes(), Overwrite::No, &scribe) {
+            Ok(()) => Ok(Planted::New),
+            Err(RootError::Exists { .. }) => Ok(Planted::Kept),
+            Err(why) => Err(why),
+        }
+    }
+
+    /// Where the locks of file tools are.
+    pub fn locks(&self) -> PathBuf {
+        self.join("state/locks")
+    }
+
+    /// Where the ledger is.
+    pub fn ledger(&self) -> PathBuf {
+        self.join("ledger")
     }
 
     /// The instance's root, as it was named.
@@ -119,22 +160,10 @@ impl Instance {
     }
 }
 
-/// Where an agent works when the configuration does not say.
-pub fn default_workspace(home: &Path, agent: &AgentId) -> PathBuf {
-    match agent.as_str() {
-        "main" => home.join("workspace"),
-        other => home.join(format!("workspace-{other}")),
-    }
-}
-
-fn prepare_workspace(
-    home: &CleanPath,
-    agent: &picoclaw_policy::config::AgentConfig,
-) -> Result<Workspace, InstanceError> {
-    let path = agent.workspace.clone().unwrap_or_else(|| default_workspace(home.as_path(), &agent.id));
-    let named = clean(&path)?;
+fn prepare_workspace(home: &CleanPath, agent: &AgentId, config: &Config) -> Result<Workspace, InstanceError> {
+    let named = clean(&config.workspace_of(agent, home.as_path()))?;
     make_private(named.as_path())?;
-    Ok(Workspace { agent: agent.id.clone(), real: real(named.as_path())?, named })
+    Ok(Workspace { agent: agent.clone(), real: real(named.as_path())?, named })
 }
 
 fn make_private(path: &Path) -> Result<(), InstanceError> {

@@ -1,0 +1,121 @@
+//! Composing: from settings to a house that calls can walk through.
+//!
+//! Invariant: a house stands complete, with its ledger open, before the first call.
+
+use crate::settings::{Loaded, Presence};
+use anyhow::{Context, Result};
+use picoclaw_agent::tools::Registry;
+use picoclaw_policy::config::Config;
+use picoclaw_policy::{AgentId, AgentRules, CleanPath, Origin, PathRules, Policy, Reach, Subject, Zones};
+use picoclaw_sandbox::Redactor;
+use picoclaw_sandbox::files::Files;
+use picoclaw_sandbox::instance::{Instance, Planted};
+use picoclaw_sandbox::ledger::Ledger;
+use picoclaw_sandbox::warden::Warden;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Directories in which anybody on this machine can put something.
+const SHARED: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/run/user"];
+
+/// The first configuration of a new instance.
+const FIRST_CONFIG: &str = r#"{
+  // `picoclaw config show` lists every key with its value and where that comes from.
+  "version": 3,
+  "agents": {
+    "defaults": {
+      "restrict_to_workspace": true
+    }
+  },
+  "isolation": {
+    "enabled": false
+  }
+}
+"#;
+
+/// Everything that a call walks through.
+pub struct House {
+    /// What judges, records and hands out keys.
+    pub warden: Warden,
+    /// The tools.
+    pub registry: Registry,
+}
+
+/// Makes what is missing of the instance; a new one is announced in one line.
+pub fn instance(loaded: &Loaded) -> Result<Instance> {
+    let fresh = loaded.presence == Presence::Missing && !Instance::exists(&loaded.home);
+    let pinned = [loaded.config_path.clone(), loaded.secrets_path.clone()];
+    let instance = Instance::prepare(&loaded.home, &loaded.config, &pinned)?;
+    if fresh {
+        furnish(&instance, loaded)?;
+        #[expect(clippy::print_stderr, reason = "said whatever the log level is")]
+        {
+            eprintln!("picoclaw: made a new instance in `{}`", loaded.home.display());
+        }
+    }
+    if instance.is_open_to_others() {
+        tracing::warn!(target: "instance", path = %loaded.home.display(), "Other users can enter the instance; `chmod 700` it");
+    }
+    Ok(instance)
+}
+
+/// Writes the first configuration, where the configuration is the instance's own.
+pub fn furnish(instance: &Instance, loaded: &Loaded) -> Result<Planted> {
+    if loaded.config_path != instance.home().join("config.json") {
+        return Ok(Planted::Kept);
+    }
+    instance.plant("config.json", FIRST_CONFIG).context("could not write the first configuration")
+}
+
+/// Opens the ledger and every workspace, and puts the warden before them.
+pub fn house(loaded: &Loaded) -> Result<House> {
+    let instance = instance(loaded)?;
+    let zones = instance.zones();
+    let files = Files::open(zones.clone(), &instance.locks()).context("could not open the workspaces")?;
+    let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
+    let warden = Warden::new(policy(&loaded.config, zones)?, files, ledger);
+    Ok(House { warden, registry: Registry::new(loaded.config.tools.max_read_file_size) })
+}
+
+/// On whose behalf a command of the operator's runs.
+pub fn subject(loaded: &Loaded, agent: Option<&str>, origin: Origin) -> Result<Subject> {
+    let agent = match agent {
+        None => loaded.config.default_agent.clone(),
+        Some(name) => AgentId::parse(name)
+            .filter(|id| loaded.config.agents.iter().any(|known| known.id == *id))
+            .with_context(|| unknown_agent(name, &loaded.config))?,
+    };
+    Ok(Subject { origin, agent, session: "cli:default".to_owned(), depth: 0 })
+}
+
+fn unknown_agent(name: &str, config: &Config) -> String {
+    let known: Vec<_> = config.agents.iter().map(|agent| agent.id.as_str()).collect();
+    format!("there is no agent `{name}`\nhint: the configuration names {}", known.join(", "))
+}
+
+fn policy(config: &Config, zones: BTreeMap<AgentId, Zones>) -> Result<Policy> {
+    const UNRESTRICTED: Reach = Reach::Anywhere("agents.defaults.restrict_to_workspace");
+    let writes = if config.restrict_to_workspace { Reach::Workspace } else { UNRESTRICTED };
+    let reads = match writes {
+        Reach::Workspace if config.allow_read_outside_workspace => {
+            Reach::Anywhere("agents.defaults.allow_read_outside_workspace")
+        }
+        other => other,
+    };
+    let agents = zones.into_iter().map(|(id, zones)| {
+        let own = config.agents.iter().find(|agent| agent.id == id);
+        let disabled = own.map(|agent| agent.disabled_tools.iter().cloned().collect()).unwrap_or_default();
+        (id, AgentRules { zones, disabled })
+    });
+    let temp = std::env::temp_dir();
+    let shared = SHARED.iter().map(Path::new).chain([temp.as_path()]).filter_map(CleanPath::absolute);
+    Ok(Policy {
+        agents: agents.collect(),
+        read_rules: PathRules::compile(&config.tools.allow_read_paths)?,
+        write_rules: PathRules::compile(&config.tools.allow_write_paths)?,
+        reads,
+        writes,
+        shared: shared.collect(),
+        disabled: config.tools.disabled.iter().cloned().collect(),
+    })
+}
