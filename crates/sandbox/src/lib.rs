@@ -1,1 +1,5 @@
-//! sandbox
+//! Warden and rooms: effects, under authority.
+//!
+//! Invariant: an effect that is not in the ledger cannot be expressed.
+
+pub mod root;
