@@ -112,7 +112,11 @@ mod tests {
             ("a link does not count: text alone", "link/../passwd", "/ws/passwd"),
             ("slashes fold", "a//b/./c/", "/ws/a/b/c"),
         ] {
-            assert_eq!(CleanPath::new(Path::new(path), &base()).unwrap().as_path(), Path::new(want), "{why}: `{path}`");
+            assert_eq!(
+                CleanPath::new(Path::new(path), &base()).unwrap().as_path(),
+                Path::new(want),
+                "{why}: `{path}`"
+            );
         }
     }
 

@@ -132,7 +132,9 @@ impl Policy {
             return Ok((Zone::Outside(setting.to_owned()), setting.to_owned()));
         }
         let rules = self.rules(access);
-        let Some(rule) = rules.matching(target.asked.as_path()) else { return Err(symlink(target, "workspace")) };
+        let Some(rule) = rules.matching(target.asked.as_path()) else {
+            return Err(symlink(target, "workspace"));
+        };
         let trusted = links.iter().all(|link| self.is_systems_own(link, zones));
         if trusted || rules.matching(resolved).is_some() {
             return Ok((Zone::Outside(rule.to_owned()), format!("{}:{rule}", setting(access))));
@@ -201,7 +203,10 @@ fn symlink(target: &Target, rule: &str) -> Refusal {
         sentence: SYMLINK.to_owned(),
         rule: rule.to_owned(),
         layer: Layer::Root,
-        hint: format!("a link on the way to `{}` leads out; name the place it leads to, and allow that", target.asked),
+        hint: format!(
+            "a link on the way to `{}` leads out; name the place it leads to, and allow that",
+            target.asked
+        ),
     }
 }
 
@@ -221,7 +226,10 @@ fn not_a_file(target: &Target) -> Refusal {
         sentence: "access denied: not a regular file".to_owned(),
         rule: "regular files and directories".to_owned(),
         layer: Layer::Root,
-        hint: format!("`{}` is a pipe, socket, device or procfs entry, and could block or act when opened", target.asked),
+        hint: format!(
+            "`{}` is a pipe, socket, device or procfs entry, and could block or act when opened",
+            target.asked
+        ),
     }
 }
 

@@ -48,9 +48,14 @@ impl Zones {
         }
         if self.in_workspace(path).is_some() {
             // A workspace lies inside the instance by default; only what is protected *inside* it still counts.
-            return self.protected.trees.iter().any(|tree| self.in_workspace(tree).is_some() && path.below(tree).is_some());
+            return self
+                .protected
+                .trees
+                .iter()
+                .any(|tree| self.in_workspace(tree).is_some() && path.below(tree).is_some());
         }
-        let readable = access != Access::Write && self.protected.readable.iter().any(|tree| path.below(tree).is_some());
+        let readable =
+            access != Access::Write && self.protected.readable.iter().any(|tree| path.below(tree).is_some());
         !readable && self.protected.trees.iter().any(|tree| path.below(tree).is_some())
     }
 }
@@ -75,7 +80,11 @@ mod tests {
         Zones {
             workspace: vec![clean("/home/u/.picoclaw/workspace")],
             protected: Protected {
-                trees: vec![clean("/home/u/.picoclaw"), clean("/srv/other"), clean("/home/u/.picoclaw/workspace/pinned")],
+                trees: vec![
+                    clean("/home/u/.picoclaw"),
+                    clean("/srv/other"),
+                    clean("/home/u/.picoclaw/workspace/pinned"),
+                ],
                 readable: vec![clean("/home/u/.picoclaw/skills")],
             },
         }
@@ -88,7 +97,12 @@ mod tests {
             ("the instance itself", "/home/u/.picoclaw", Access::List, true),
             ("the own workspace lies in the instance", "/home/u/.picoclaw/workspace/a", Access::Write, false),
             ("a sibling whose name begins alike", "/home/u/.picoclaw/workspace-coder/a", Access::Read, true),
-            ("a protected file inside the workspace", "/home/u/.picoclaw/workspace/pinned", Access::Read, true),
+            (
+                "a protected file inside the workspace",
+                "/home/u/.picoclaw/workspace/pinned",
+                Access::Read,
+                true,
+            ),
             ("another agent's workspace", "/srv/other/x", Access::Read, true),
             ("skills may be read", "/home/u/.picoclaw/skills/a/SKILL.md", Access::Read, false),
             ("skills may not be written", "/home/u/.picoclaw/skills/a/SKILL.md", Access::Write, true),
