@@ -1,0 +1,73 @@
+//! The configuration as everybody else sees it.
+//!
+//! Invariant: a [`Config`] is complete and checked; nothing in it still needs to be looked up or defaulted.
+
+use super::agents::AgentConfig;
+use super::delegation::{HooksConfig, McpConfig};
+use super::gateway::{GatewayConfig, HeartbeatConfig, LogLevel};
+use super::isolation::IsolationConfig;
+use super::models::{ModelConfig, TurnConfig};
+use super::tools::ToolsConfig;
+use crate::subject::AgentId;
+use std::fmt;
+
+/// The effective configuration: defaults, file, secrets and environment laid over each other.
+#[derive(Clone, PartialEq)]
+pub struct Config {
+    /// Every agent, in the order of the file; one `main` when the file names none.
+    pub agents: Vec<AgentConfig>,
+    /// The agent that is meant when nobody names one: marked `default`, else the first.
+    pub default_agent: AgentId,
+    /// `agents.defaults.restrict_to_workspace`.
+    pub restrict_to_workspace: bool,
+    /// `agents.defaults.allow_read_outside_workspace`.
+    pub allow_read_outside_workspace: bool,
+    /// What `agents.defaults` says about models and turns.
+    pub turns: TurnConfig,
+    /// `model_list`.
+    pub models: Vec<ModelConfig>,
+    /// `tools`.
+    pub tools: ToolsConfig,
+    /// `tools.mcp`.
+    pub mcp: McpConfig,
+    /// `isolation`.
+    pub isolation: IsolationConfig,
+    /// `hooks`.
+    pub hooks: HooksConfig,
+    /// `heartbeat`.
+    pub heartbeat: HeartbeatConfig,
+    /// `gateway`.
+    pub gateway: GatewayConfig,
+    /// `gateway.log_level`, which `PICOCLAW_LOG_LEVEL` overrides; `None` when nobody said.
+    pub log_level: Option<LogLevel>,
+    /// Every secret value known from configuration, secrets file or environment: what redaction must not let through.
+    pub secrets: Vec<String>,
+}
+
+impl Default for Config {
+    /// The built-in defaults: no file, no secrets, no environment.
+    fn default() -> Self {
+        super::build::defaults()
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("agents", &self.agents)
+            .field("default_agent", &self.default_agent)
+            .field("restrict_to_workspace", &self.restrict_to_workspace)
+            .field("allow_read_outside_workspace", &self.allow_read_outside_workspace)
+            .field("turns", &self.turns)
+            .field("models", &self.models)
+            .field("tools", &self.tools)
+            .field("mcp", &self.mcp)
+            .field("isolation", &self.isolation)
+            .field("hooks", &self.hooks)
+            .field("heartbeat", &self.heartbeat)
+            .field("gateway", &self.gateway)
+            .field("log_level", &self.log_level)
+            .field("secrets", &format_args!("{} hidden", self.secrets.len()))
+            .finish()
+    }
+}
