@@ -1,3 +1,4 @@
+<<<<<<< HEAD
 //! The commands, one a file.
 //!
 //! Invariant: a command composes and renders; it decides nothing that the desk should decide.
@@ -10,3 +11,10 @@ pub mod onboard;
 pub mod status;
 pub mod tool;
 pub mod version;
+=======
+//! One file a command: each takes what it needs and says how it went as an exit status.
+//!
+//! Invariant: results go to the writer for results, and everything else to the other one.
+
+pub(crate) mod config;
+>>>>>>> config

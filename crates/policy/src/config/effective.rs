@@ -10,6 +10,7 @@ use super::models::{ModelConfig, TurnConfig};
 use super::tools::ToolsConfig;
 use crate::subject::AgentId;
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 /// The effective configuration: defaults, file, secrets and environment laid over each other.
 #[derive(Clone, PartialEq)]
@@ -42,6 +43,18 @@ pub struct Config {
     pub log_level: Option<LogLevel>,
     /// Every secret value known from configuration, secrets file or environment: what redaction must not let through.
     pub secrets: Vec<String>,
+}
+
+impl Config {
+    /// Where an agent's workspace is in the instance `home`: its own, else the default place for its name.
+    pub fn workspace_of(&self, agent: &AgentId, home: &Path) -> PathBuf {
+        let own =
+            self.agents.iter().find(|known| known.id == *agent).and_then(|known| known.workspace.clone());
+        own.unwrap_or_else(|| match agent.as_str() {
+            "main" => home.join("workspace"),
+            other => home.join(format!("workspace-{other}")),
+        })
+    }
 }
 
 impl Default for Config {

@@ -163,7 +163,7 @@ impl Checker<'_> {
             !name.is_empty()
                 && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"+-_.".contains(&b))
         };
-        if names.iter().all(|name| plain(name))
+        if names.iter().all(plain)
             && (names.len() == 1 || !names.iter().any(|n| matches!(*n, "auto" | "none")))
         {
             node.value = Value::Text(names.join(","));

@@ -1,0 +1,14 @@
+//! Settings: the configuration loader, which reads the files and the environment and hands texts to the desk.
+//!
+//! Invariant: nothing is written, and what cannot be read whole stops the start.
+
+mod credential;
+mod file;
+mod ground;
+mod load;
+mod sealed;
+mod surroundings;
+mod yaml;
+
+pub(crate) use load::{Presence, Request, SettingsError, load};
+pub(crate) use surroundings::Surroundings;
