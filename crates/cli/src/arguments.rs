@@ -13,18 +13,18 @@ use std::path::PathBuf;
     arg_required_else_help = true,
     after_help = "Exit codes: 0 done or allowed · 1 refused or failed · 2 bad usage or configuration · 3 needs approval and nobody can be asked."
 )]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Configuration file, instead of `$PICOCLAW_CONFIG` and `<home>/config.json`
     #[arg(long, global = true, value_name = "FILE")]
-    pub config: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
     /// What to do.
     #[command(subcommand)]
-    pub command: Command,
+    pub(crate) command: Command,
 }
 
 /// What to do.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Run one tool exactly as an agent would: same desk, same ledger
     Tool(ToolArguments),
     /// Ask what would happen, without doing it
@@ -56,44 +56,44 @@ pub enum Command {
 
 /// How a listing is printed.
 #[derive(Debug, Args)]
-pub struct Listing {
+pub(crate) struct Listing {
     /// Print JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// `picoclaw tool`.
 #[derive(Debug, Args)]
-pub struct ToolArguments {
+pub(crate) struct ToolArguments {
     /// The tool's name; `list` shows them all
-    pub name: String,
+    pub(crate) name: String,
     /// Its arguments as one JSON object; `-` reads them from standard input
     #[arg(default_value = "{}", allow_hyphen_values = true)]
-    pub json: String,
+    pub(crate) json: String,
     /// The agent on whose behalf it runs
     #[arg(long, value_name = "ID")]
-    pub agent: Option<String>,
+    pub(crate) agent: Option<String>,
 }
 
 /// `picoclaw check`.
 #[derive(Debug, Args)]
-pub struct CheckArguments {
+pub(crate) struct CheckArguments {
     /// The kind of effect
-    pub action: CheckAction,
+    pub(crate) action: CheckAction,
     /// The path
     #[arg(allow_hyphen_values = true)]
-    pub subject: String,
+    pub(crate) subject: String,
     /// The agent on whose behalf it is asked
     #[arg(long, value_name = "ID")]
-    pub agent: Option<String>,
+    pub(crate) agent: Option<String>,
     /// Print JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// What `picoclaw check` can ask about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CheckAction {
+pub(crate) enum CheckAction {
     /// Reading a file or listing a directory
     Read,
     /// Writing a file
@@ -102,7 +102,7 @@ pub enum CheckAction {
 
 /// `picoclaw config`.
 #[derive(Debug, Subcommand)]
-pub enum ConfigCommand {
+pub(crate) enum ConfigCommand {
     /// Validate, with line, column and the nearest known key
     Check(Listing),
     /// Show the effective configuration with the origin of each value, secrets masked
@@ -113,7 +113,7 @@ pub enum ConfigCommand {
 
 /// `picoclaw audit`.
 #[derive(Debug, Subcommand)]
-pub enum AuditCommand {
+pub(crate) enum AuditCommand {
     /// Show the latest records
     Tail {
         /// How many

@@ -34,18 +34,17 @@ const FIRST_CONFIG: &str = r#"{
 "#;
 
 /// Everything that a call walks through.
-pub struct House {
+pub(crate) struct House {
     /// What judges, records and hands out keys.
-    pub warden: Warden,
+    pub(crate) warden: Warden,
     /// The tools.
-    pub registry: Registry,
+    pub(crate) registry: Registry,
 }
 
 /// Makes what is missing of the instance; a new one is announced in one line.
-pub fn instance(loaded: &Loaded) -> Result<Instance> {
+pub(crate) fn instance(loaded: &Loaded) -> Result<Instance> {
     let fresh = loaded.presence == Presence::Missing && !Instance::exists(&loaded.home);
-    let pinned = [loaded.config_path.clone(), loaded.secrets_path.clone()];
-    let instance = Instance::prepare(&loaded.home, &loaded.config, &pinned)?;
+    let instance = prepare(loaded)?;
     if fresh {
         furnish(&instance, loaded)?;
         #[expect(clippy::print_stderr, reason = "said whatever the log level is")]
@@ -59,8 +58,14 @@ pub fn instance(loaded: &Loaded) -> Result<Instance> {
     Ok(instance)
 }
 
+/// Makes the instance's directories.
+pub(crate) fn prepare(loaded: &Loaded) -> Result<Instance> {
+    let pinned = [loaded.config_path.clone(), loaded.secrets_path.clone()];
+    Ok(Instance::prepare(&loaded.home, &loaded.config, &pinned)?)
+}
+
 /// Writes the first configuration, where the configuration is the instance's own.
-pub fn furnish(instance: &Instance, loaded: &Loaded) -> Result<Planted> {
+pub(crate) fn furnish(instance: &Instance, loaded: &Loaded) -> Result<Planted> {
     if loaded.config_path != instance.home().join("config.json") {
         return Ok(Planted::Kept);
     }
@@ -68,7 +73,7 @@ pub fn furnish(instance: &Instance, loaded: &Loaded) -> Result<Planted> {
 }
 
 /// Opens the ledger and every workspace, and puts the warden before them.
-pub fn house(loaded: &Loaded) -> Result<House> {
+pub(crate) fn house(loaded: &Loaded) -> Result<House> {
     let instance = instance(loaded)?;
     let zones = instance.zones();
     let files = Files::open(zones.clone(), &instance.locks()).context("could not open the workspaces")?;
@@ -78,7 +83,7 @@ pub fn house(loaded: &Loaded) -> Result<House> {
 }
 
 /// On whose behalf a command of the operator's runs.
-pub fn subject(loaded: &Loaded, agent: Option<&str>, origin: Origin) -> Result<Subject> {
+pub(crate) fn subject(loaded: &Loaded, agent: Option<&str>, origin: Origin) -> Result<Subject> {
     let agent = match agent {
         None => loaded.config.default_agent.clone(),
         Some(name) => AgentId::parse(name)

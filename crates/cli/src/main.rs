@@ -1,5 +1,86 @@
 //! The front door: the `picoclaw` binary.
 //!
-//! Invariant: composes and renders; decides nothing.
+//! Invariant: results go to stdout and everything else to stderr; the exit code is the only other word.
 
-fn main() {}
+mod arguments;
+mod commands;
+mod compose;
+mod exit;
+mod print;
+mod settings;
+
+use anyhow::Result;
+use arguments::{Arguments, Command, ConfigCommand, Listing};
+use clap::Parser;
+use commands::config::{self, Format};
+use exit::Exit;
+use settings::{Loaded, Request, Surroundings};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Before anything is read: what this process holds is not for its children or neighbours to look at.
+    if let Err(why) = picoclaw_sandbox::launch::harden_self() {
+        complain(&format!("could not harden the process: {why}"));
+        return Exit::Refused.into();
+    }
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(exit) => exit.into(),
+        Err(why) => {
+            complain(&format!("{why:#}"));
+            Exit::Refused.into()
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<Exit> {
+    let surroundings = Surroundings::of_process();
+    let request = Request { config: arguments.config.as_deref(), surroundings: &surroundings };
+    match &arguments.command {
+        Command::Version(listing) => return commands::version::run(listing),
+        Command::Completions { shell } => return commands::manual::completions(*shell),
+        Command::Man { dir } => return commands::manual::man(dir.as_deref()),
+        Command::Config(command) => return configuration(command, &request),
+        _ => {}
+    }
+    let loaded = match settings::load(&request) {
+        Ok(loaded) => loaded,
+        Err(why) => {
+            config::complain(&why, &mut std::io::stderr())?;
+            return Ok(Exit::Usage);
+        }
+    };
+    with_settings(&arguments.command, &loaded)
+}
+
+fn with_settings(command: &Command, loaded: &Loaded) -> Result<Exit> {
+    match command {
+        Command::Status(listing) => return commands::status::run(listing, loaded),
+        Command::Onboard => return commands::onboard::run(loaded),
+        _ => {}
+    }
+    for warning in loaded.warnings() {
+        tracing::warn!(target: "config", "{warning}");
+    }
+    match command {
+        Command::Tool(arguments) => commands::tool::run(arguments, loaded),
+        Command::Check(arguments) => commands::check::run(arguments, loaded),
+        _ => Ok(Exit::Usage),
+    }
+}
+
+fn configuration(command: &ConfigCommand, request: &Request<'_>) -> Result<Exit> {
+    let format = |listing: &Listing| if listing.json { Format::Json } else { Format::Text };
+    let (mut out, mut err) = (std::io::stdout().lock(), std::io::stderr().lock());
+    let done = match command {
+        ConfigCommand::Check(listing) => config::check(request, format(listing), &mut out, &mut err),
+        ConfigCommand::Show(listing) => config::show(request, format(listing), &mut out, &mut err),
+        ConfigCommand::Schema => config::print_schema(&mut out),
+    }?;
+    Ok(if done == config::DONE { Exit::Done } else { Exit::Usage })
+}
+
+#[expect(clippy::print_stderr, reason = "said whatever the log level is")]
+fn complain(text: &str) {
+    eprintln!("error: {text}");
+}

@@ -5,12 +5,12 @@
 use std::io::{self, Write};
 
 /// Writes a result as it is.
-pub fn exactly(text: &str) -> io::Result<()> {
+pub(crate) fn exactly(text: &str) -> io::Result<()> {
     forgive(write_all(text.as_bytes()))
 }
 
 /// Writes a result, and the newline that it lacks.
-pub fn line(text: &str) -> io::Result<()> {
+pub(crate) fn line(text: &str) -> io::Result<()> {
     let ended = if text.ends_with('\n') { "" } else { "\n" };
     forgive(write_all(format!("{text}{ended}").as_bytes()))
 }

@@ -48,7 +48,7 @@ impl Type {
 }
 
 /// The JSON Schema of a parameter list.
-pub fn json_schema(parameters: &[Parameter]) -> Value {
+pub(super) fn json_schema(parameters: &[Parameter]) -> Value {
     let properties: Map<String, Value> = parameters
         .iter()
         .map(|p| {
@@ -64,7 +64,7 @@ pub fn json_schema(parameters: &[Parameter]) -> Value {
 }
 
 /// Checks arguments against a parameter list; the text names the first that does not fit.
-pub fn check(parameters: &[Parameter], arguments: &Value) -> Result<(), String> {
+pub(super) fn check(parameters: &[Parameter], arguments: &Value) -> Result<(), String> {
     let Some(given) = arguments.as_object() else {
         return Err(format!("expected an object, got {}", kind_of(arguments)));
     };

@@ -13,7 +13,7 @@ use serde_json::json;
 use std::path::Path;
 
 /// Asks the desk, and renders its answer.
-pub fn run(arguments: &CheckArguments, loaded: &Loaded) -> Result<Exit> {
+pub(crate) fn run(arguments: &CheckArguments, loaded: &Loaded) -> Result<Exit> {
     let subject = compose::subject(loaded, arguments.agent.as_deref(), Origin::Tool)?;
     let house = compose::house(loaded)?;
     let path = Path::new(&arguments.subject);

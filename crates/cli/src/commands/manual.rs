@@ -10,7 +10,7 @@ use clap::CommandFactory;
 use std::path::Path;
 
 /// Prints a completion script.
-pub fn completions(shell: clap_complete::Shell) -> Result<Exit> {
+pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "picoclaw", &mut script);
     print::exactly(&String::from_utf8_lossy(&script))?;
@@ -18,7 +18,7 @@ pub fn completions(shell: clap_complete::Shell) -> Result<Exit> {
 }
 
 /// Prints the manual page, or writes a page for every command into `dir`.
-pub fn man(dir: Option<&Path>) -> Result<Exit> {
+pub(crate) fn man(dir: Option<&Path>) -> Result<Exit> {
     match dir {
         Some(dir) => {
             clap_mangen::generate_to(Arguments::command(), dir)

@@ -16,7 +16,7 @@ use std::io::Read;
 const MOST_INPUT: u64 = 64 << 20;
 
 /// Runs one tool.
-pub fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
+pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
     let registry = Registry::new(loaded.config.tools.max_read_file_size);
     if arguments.name == "list" {
         return list(&registry);

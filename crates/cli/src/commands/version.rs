@@ -8,10 +8,10 @@ use crate::print;
 use anyhow::Result;
 
 /// The version of this program.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Prints the version.
-pub fn run(listing: &Listing) -> Result<Exit> {
+pub(crate) fn run(listing: &Listing) -> Result<Exit> {
     if listing.json {
         let target = format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS);
         print::line(&serde_json::json!({"version": VERSION, "target": target}).to_string())?;

@@ -10,5 +10,5 @@ mod sealed;
 mod surroundings;
 mod yaml;
 
-pub(crate) use load::{Presence, Request, SettingsError, load};
+pub(crate) use load::{Loaded, Presence, Request, SettingsError, load};
 pub(crate) use surroundings::Surroundings;
