@@ -45,8 +45,8 @@ impl Ledger {
             return Ok(());
         }
         self.syncing.check()?;
-        self.syncing.writer().append(entries, &self.redactor)?;
-        self.syncing.wrote()
+        let (seq, segment) = self.syncing.writer().append(entries, &self.redactor)?;
+        self.syncing.wrote(seq, segment)
     }
 
     /// Brings everything that was appended onto the disk.

@@ -53,27 +53,28 @@ pub(super) fn encode(
     time: &str,
     redactor: &Redactor,
 ) -> io::Result<Tip> {
-    let text = |text: &'_ str| bounded(redactor.clean(text), MAX_TEXT).into_owned();
-    let prev = tip.hash.to_string();
+    let clean = |text| short(redactor, text);
+    let prev = tip.hash.digits();
+    let prev = str::from_utf8(&prev).map_err(io::Error::other)?;
     let body = Body {
         seq: tip.seq + 1,
         time,
         phase: entry.phase.as_str(),
         origin: entry.origin.as_str(),
         agent: Cow::Borrowed(&entry.agent),
-        session: text(&entry.session).into(),
+        session: clean(&entry.session),
         depth: entry.depth,
-        tool: text(&entry.tool).into(),
+        tool: clean(&entry.tool),
         intent: (!entry.intent.is_empty()).then(|| bounded(redactor.clean(&entry.intent), MAX_INTENT)),
         verdict: entry.verdict,
         code: entry.code.map(|code| code.as_str()),
-        rule: entry.rule.as_deref().map(|rule| text(rule).into()),
+        rule: entry.rule.as_deref().map(clean),
         layer: entry.layer.map(|layer| layer.as_str()),
         enforced: (!entry.enforced.is_empty())
-            .then(|| entry.enforced.iter().take(MAX_LAYERS).map(|layer| text(layer).into()).collect()),
-        outcome: entry.outcome.as_deref().map(|outcome| text(outcome).into()),
+            .then(|| entry.enforced.iter().take(MAX_LAYERS).map(|layer| clean(layer)).collect()),
+        outcome: entry.outcome.as_deref().map(clean),
         duration_us: entry.duration.map(|took| u64::try_from(took.as_micros()).unwrap_or(u64::MAX)),
-        prev: &prev,
+        prev,
     };
     let start = out.len();
     body.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, Harmless))?;
@@ -83,6 +84,10 @@ pub(super) fn encode(
     out.extend_from_slice(&hash.digits());
     out.extend_from_slice(b"\"}\n");
     Ok(Tip { seq: tip.seq + 1, hash })
+}
+
+fn short<'e>(redactor: &Redactor, text: &'e str) -> Cow<'e, str> {
+    bounded(redactor.clean(text), MAX_TEXT)
 }
 
 /// `text`, cut to `most` bytes if need be, saying how much is missing.
@@ -99,6 +104,10 @@ struct Harmless;
 
 impl Formatter for Harmless {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        // Nearly every text is plain; it is not looked at character by character.
+        if fragment.bytes().all(|b| b.is_ascii() && b != 0x7f) {
+            return out.write_all(fragment.as_bytes());
+        }
         let mut rest = fragment;
         while let Some(at) = rest.find(is_unprintable) {
             let (fit, unfit) = rest.split_at(at);

@@ -4,6 +4,7 @@
 
 use super::error::LedgerError;
 use super::writer::Writer;
+use std::fs::File;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
@@ -28,7 +29,10 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Pace {
-    dirty: bool,
+    /// The last record that was written, and the file it is in, until it is synced.
+    ///
+    /// Kept here and not looked up in the writer: a busy writer's lock may be long in coming.
+    written: Option<(u64, Arc<File>)>,
     closing: bool,
     thread: Option<JoinHandle<()>>,
     failure: Option<String>,
@@ -64,12 +68,16 @@ impl Syncing {
     }
 
     /// Says that there is something to sync; starts the thread at the first time.
-    pub(super) fn wrote(&self) -> Result<(), LedgerError> {
+    pub(super) fn wrote(&self, seq: u64, segment: Arc<File>) -> Result<(), LedgerError> {
         let mut pace = held(&self.shared.pace);
-        if pace.dirty {
+        if let Some(written) = &mut pace.written {
+            // Threads may come here in another order than they wrote in.
+            if written.0 < seq {
+                *written = (seq, segment);
+            }
             return Ok(());
         }
-        pace.dirty = true;
+        pace.written = Some((seq, segment));
         if pace.thread.is_some() {
             self.shared.wake.notify_one();
             return Ok(());
@@ -117,7 +125,7 @@ impl Shared {
     fn keep_syncing(&self) {
         let mut pace = held(&self.pace);
         loop {
-            while !pace.dirty && !pace.closing {
+            while pace.written.is_none() && !pace.closing {
                 pace = self.wake.wait(pace).unwrap_or_else(PoisonError::into_inner);
             }
             let gathered = self.wake.wait_timeout_while(pace, GATHER, |pace| !pace.closing);
@@ -134,10 +142,7 @@ impl Shared {
 
     fn sync(&self) -> Result<(), LedgerError> {
         let _alone = held(&self.gate);
-        if !std::mem::take(&mut held(&self.pace).dirty) {
-            return Ok(());
-        }
-        let Some((seq, segment)) = held(&self.writer).unsynced() else { return Ok(()) };
+        let Some((seq, segment)) = held(&self.pace).written.take() else { return Ok(()) };
         if let Err(error) = segment.sync_data() {
             held(&self.pace).failure = Some(error.to_string());
             let path = held(&self.writer).path().to_owned();

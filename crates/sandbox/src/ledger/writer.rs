@@ -68,8 +68,12 @@ impl Writer {
         self.files.path()
     }
 
-    /// Writes all `entries`, or none of them.
-    pub(super) fn append(&mut self, entries: &[Entry], redactor: &Redactor) -> Result<(), LedgerError> {
+    /// Writes all `entries`, or none of them; answers the last record and the file it is in, for syncing.
+    pub(super) fn append(
+        &mut self,
+        entries: &[Entry],
+        redactor: &Redactor,
+    ) -> Result<(u64, Arc<File>), LedgerError> {
         let head_file = Arc::clone(&self.head_file);
         let _held = self.lock(&head_file)?;
         let mut head = self.current()?;
@@ -78,13 +82,6 @@ impl Writer {
         }
         let start = head.clone();
         self.write(head, entries, redactor).inspect_err(|_| self.roll_back(&start))
-    }
-
-    /// The last record and the file that holds it, for syncing.
-    pub(super) fn unsynced(&self) -> Option<(u64, Arc<File>)> {
-        let (head, _) = self.known.as_ref()?;
-        let (_, segment) = self.segment.as_ref()?;
-        Some((head.tip.seq, Arc::clone(segment)))
     }
 
     /// Notes in `HEAD` that everything up to `seq` is on the disk.
@@ -166,7 +163,12 @@ impl Writer {
         Ok(head)
     }
 
-    fn write(&mut self, mut head: Head, entries: &[Entry], redactor: &Redactor) -> Result<(), LedgerError> {
+    fn write(
+        &mut self,
+        mut head: Head,
+        entries: &[Entry],
+        redactor: &Redactor,
+    ) -> Result<(u64, Arc<File>), LedgerError> {
         let segment = self.segment(head.segment)?;
         let path = self.files.segment_path(head.segment);
         let time = Timestamp::now().to_string();
@@ -181,7 +183,7 @@ impl Writer {
             let bytes = self.write_head(&head)?;
             self.known = Some((head.clone(), bytes));
         }
-        Ok(())
+        Ok((head.tip.seq, segment))
     }
 
     /// Takes back what a failed append left. If this fails too, the next writer finds an unfinished line, or

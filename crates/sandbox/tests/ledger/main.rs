@@ -1,0 +1,20 @@
+//! The ledger from outside: what is promised, under crashes, faults, tampering and company.
+//!
+//! Invariant: nothing here reaches into the ledger's own code to decide what is right.
+
+#[cfg(test)]
+mod cost;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod format;
+#[cfg(test)]
+mod processes;
+#[cfg(test)]
+mod reading;
+#[cfg(test)]
+mod sudden;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod tamper;
