@@ -1,0 +1,72 @@
+//! `case`.
+//!
+//! Invariant: every pattern and every arm is in the tree.
+
+use super::cursor::{Read, Reader};
+use super::list::Stop;
+use super::words::Context;
+use crate::shell::{Case, CaseArm, CaseEnding, CommandKind, Word};
+
+impl Reader<'_> {
+    /// Behind `case`.
+    pub(super) fn case_command(&mut self) -> Read<CommandKind> {
+        self.skip_blanks();
+        let subject = self.word(Context::SUBJECT)?;
+        self.skip_newlines()?;
+        self.expect_reserved("in")?;
+        let mut arms = Vec::new();
+        loop {
+            self.skip_newlines()?;
+            if self.at_reserved("esac") {
+                break;
+            }
+            let arm = self.case_arm()?;
+            let last = self.at_reserved("esac");
+            arms.push(arm);
+            if last {
+                break;
+            }
+        }
+        self.expect_reserved("esac")?;
+        Ok(CommandKind::Case(Case { subject, arms }))
+    }
+
+    fn case_arm(&mut self) -> Read<CaseArm> {
+        let patterns = self.case_patterns()?;
+        let body = self.script(Stop::Arm)?;
+        let start = self.settle();
+        let ending = if self.looking_at(";;&") {
+            self.bash_only("`;;&`", start)?;
+            self.eat(";;&");
+            CaseEnding::TestNext
+        } else if self.looking_at(";&") {
+            self.bash_only("`;&`", start)?;
+            self.eat(";&");
+            CaseEnding::FallThrough
+        } else {
+            self.eat(";;");
+            CaseEnding::Break
+        };
+        Ok(CaseArm { patterns, body, ending })
+    }
+
+    fn case_patterns(&mut self) -> Read<Vec<Word>> {
+        if self.peek() == Some(b'(') {
+            self.bump();
+        }
+        let mut patterns = Vec::new();
+        loop {
+            self.skip_blanks();
+            patterns.push(self.word(Context::PATTERN)?);
+            self.skip_blanks();
+            match self.peek() {
+                Some(b'|') => self.bump(),
+                Some(b')') => {
+                    self.bump();
+                    return Ok(patterns);
+                }
+                _ => return self.unexpected("in the patterns of `case`"),
+            };
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Groups, subshells, `if` and coprocesses.
+//!
+//! Invariant: every list in them has a command, as the shell requires.
+
+use super::cursor::{Read, Reader};
+use super::list::Stop;
+use super::reserved::{is_reserved, starts_name};
+use crate::shell::{CommandKind, Coprocess, If};
+
+impl Reader<'_> {
+    /// `( … )` or `(( … ))`.
+    pub(super) fn parenthesis(&mut self) -> Read<CommandKind> {
+        let start = self.settle();
+        if self.looking_at("((") {
+            self.bash_only("`((`", start)?;
+            self.eat("((");
+            return self.double_paren(start).map(CommandKind::Arithmetic);
+        }
+        self.bump();
+        let script = self.body(Stop::Paren)?;
+        self.bump();
+        Ok(CommandKind::Subshell(script))
+    }
+
+    /// Behind `{`.
+    pub(super) fn group(&mut self) -> Read<CommandKind> {
+        let script = self.body(Stop::Reserved(&["}"]))?;
+        self.expect_reserved("}")?;
+        Ok(CommandKind::Group(script))
+    }
+
+    /// Behind `if`.
+    pub(super) fn if_command(&mut self) -> Read<CommandKind> {
+        let mut arms = Vec::new();
+        loop {
+            let condition = self.body(Stop::Reserved(&["then"]))?;
+            self.expect_reserved("then")?;
+            let body = self.body(Stop::Reserved(&["elif", "else", "fi"]))?;
+            arms.push((condition, body));
+            if !self.at_reserved("elif") {
+                break;
+            }
+            self.expect_reserved("elif")?;
+        }
+        let mut otherwise = None;
+        if self.at_reserved("else") {
+            self.expect_reserved("else")?;
+            otherwise = Some(self.body(Stop::Reserved(&["fi"]))?);
+        }
+        self.expect_reserved("fi")?;
+        Ok(CommandKind::If(If { arms, otherwise }))
+    }
+
+    /// Behind `coproc`.
+    pub(super) fn coprocess(&mut self) -> Read<CommandKind> {
+        self.skip_blanks();
+        let start = self.settle();
+        if self.reserved().is_some() || self.peek() == Some(b'(') {
+            let command = Box::new(self.command()?);
+            return Ok(CommandKind::Coprocess(Coprocess { name: None, command }));
+        }
+        let name = self.coprocess_name();
+        if name.is_some() || self.at_reserved("{") || self.peek() == Some(b'(') {
+            let command = Box::new(self.command()?);
+            return Ok(CommandKind::Coprocess(Coprocess { name, command }));
+        }
+        // Bash prints what it read in `$(…)` and reads it again: `coproc cmd` comes back as `coproc COPROC cmd`,
+        // which runs `COPROC`.
+        if self.state.substitutions > 0 {
+            return self.refuse("a coprocess without braces inside a substitution", start);
+        }
+        let command = self.simple_command()?;
+        // `coproc word if …` has a name that nobody would guess, and a compound command behind it.
+        if let CommandKind::Simple(simple) = &command.kind
+            && simple.words.get(1).is_some_and(|word| word.bare().is_some_and(is_reserved))
+        {
+            return self.refuse("a coprocess whose second word is a reserved word", start);
+        }
+        if matches!(command.kind, CommandKind::Function(_)) {
+            return self.refuse("a function definition as a coprocess", start);
+        }
+        Ok(CommandKind::Coprocess(Coprocess { name: None, command: Box::new(command) }))
+    }
+
+    /// `NAME` before `{` or `(`: stepped over. Anything else is left standing.
+    fn coprocess_name(&mut self) -> Option<String> {
+        let start = self.at;
+        self.peek().filter(|byte| starts_name(*byte))?;
+        let name = self.name();
+        self.skip_blanks();
+        if self.at > start + name.len() && (self.at_reserved("{") || self.looking_at("(")) {
+            return Some(name);
+        }
+        self.at = start;
+        None
+    }
+}

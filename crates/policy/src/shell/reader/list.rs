@@ -1,0 +1,185 @@
+//! Lists, statements and pipelines.
+//!
+//! Invariant: a list ends exactly where its construct ends; anything else there is refused.
+
+use super::cursor::{Read, Reader};
+use crate::shell::{Connector, Ending, Pipe, Pipeline, Script, Statement, Timed};
+
+/// What ends a list.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Stop {
+    /// The end of the text.
+    Text,
+    /// `)`
+    Paren,
+    /// One of these reserved words.
+    Reserved(&'static [&'static str]),
+    /// `;;`, `;&`, `;;&` or `esac`
+    Arm,
+}
+
+impl Reader<'_> {
+    /// Reads statements up to `stop`, which is left standing.
+    pub(super) fn script(&mut self, stop: Stop) -> Read<Script> {
+        self.skip_newlines()?;
+        let start = self.settle();
+        let mut statements = Vec::new();
+        while !self.at_stop(stop)? {
+            statements.push(self.statement()?);
+            self.skip_blanks();
+            match self.peek() {
+                Some(b'\n') => self.skip_newlines()?,
+                Some(b';') if !self.at_arm_end() => {
+                    self.bump();
+                    self.skip_newlines()?;
+                }
+                Some(b'&') => {
+                    self.bump();
+                    if let Some(last) = statements.last_mut() {
+                        last.ending = Ending::Background;
+                    }
+                    self.skip_newlines()?;
+                }
+                _ => {
+                    if !self.at_stop(stop)? {
+                        return self.unexpected("behind a command");
+                    }
+                }
+            }
+        }
+        if matches!(stop, Stop::Text) {
+            self.no_open_documents()?;
+        }
+        Ok(Script { span: self.span(start), statements })
+    }
+
+    /// Reads statements up to `stop`; there must be one.
+    pub(super) fn body(&mut self, stop: Stop) -> Read<Script> {
+        let script = self.script(stop)?;
+        if script.statements.is_empty() {
+            return self.unexpected("where a command should be");
+        }
+        Ok(script)
+    }
+
+    /// Steps over blanks, comments and ends of line; here-documents are read where their line ends.
+    pub(super) fn skip_newlines(&mut self) -> Read<()> {
+        self.skip_blanks();
+        while self.peek() == Some(b'\n') {
+            self.newline()?;
+            self.skip_blanks();
+        }
+        Ok(())
+    }
+
+    fn at_stop(&mut self, stop: Stop) -> Read<bool> {
+        let next = self.peek();
+        match stop {
+            Stop::Text => Ok(next.is_none()),
+            _ if next.is_none() => self.unexpected(match stop {
+                Stop::Paren => "before the closing `)`",
+                _ => "inside a compound command",
+            }),
+            Stop::Paren => Ok(next == Some(b')')),
+            Stop::Reserved(words) => Ok(self.reserved().is_some_and(|word| words.contains(&word))),
+            Stop::Arm => Ok(self.at_arm_end() || self.at_reserved("esac")),
+        }
+    }
+
+    fn at_arm_end(&self) -> bool {
+        self.peek() == Some(b';') && matches!(self.peek_at(1), Some(b';' | b'&'))
+    }
+
+    fn statement(&mut self) -> Read<Statement> {
+        let start = self.settle();
+        // Bash prints what it read in `$(…)` and reads it again; behind a here-document it forgets to print the
+        // next separator, so that `x; k` comes back as `x k`.
+        if self.parens > 0 && self.documents > 0 {
+            return self.refuse("a command behind a here-document inside a substitution", start);
+        }
+        let first = self.pipeline()?;
+        let mut rest = Vec::new();
+        loop {
+            self.skip_blanks();
+            let connector = if self.eat("&&") {
+                Connector::And
+            } else if self.eat("||") {
+                Connector::Or
+            } else {
+                break;
+            };
+            self.skip_newlines()?;
+            rest.push((connector, self.pipeline()?));
+        }
+        let end = rest.last().map_or(first.span.end, |(_, last)| last.span.end);
+        let mut span = self.span(start);
+        span.end = end;
+        Ok(Statement { span, first, rest, ending: Ending::Foreground })
+    }
+
+    fn pipeline(&mut self) -> Read<Pipeline> {
+        let start = self.settle();
+        let (negations, timed) = self.pipeline_prefix()?;
+        let nothing_needed = negations > 0 || timed.is_some();
+        if nothing_needed && matches!(self.peek(), None | Some(b'\n' | b';')) {
+            return Ok(Pipeline { span: self.span(start), negations, timed, first: None, rest: Vec::new() });
+        }
+        let first = Some(self.command()?);
+        let mut end = self.at;
+        let mut rest = Vec::new();
+        loop {
+            self.skip_blanks();
+            if self.looking_at("||") || self.peek() != Some(b'|') {
+                break;
+            }
+            let pipe_start = self.at;
+            self.bump();
+            let pipe = if self.peek() == Some(b'&') {
+                self.bash_only("`|&`", pipe_start)?;
+                self.bump();
+                Pipe::OutputAndError
+            } else {
+                Pipe::Output
+            };
+            self.skip_newlines()?;
+            rest.push((pipe, self.command()?));
+            end = self.at;
+        }
+        Ok(Pipeline { span: self.span_between(start, end), negations, timed, first, rest })
+    }
+
+    fn pipeline_prefix(&mut self) -> Read<(usize, Option<Timed>)> {
+        let (mut negations, mut timed) = (0, None);
+        loop {
+            let start = self.settle();
+            if self.at_reserved("!") {
+                self.bump();
+                negations += 1;
+                // With `extglob` this is one pattern, without it a negated subshell.
+                if self.peek() == Some(b'(') {
+                    return self.refuse("`!(`: put a space between them", start);
+                }
+            } else if self.is_bash() && self.at_reserved("time") {
+                self.eat("time");
+                timed = Some(self.time_options());
+            } else {
+                return Ok((negations, timed));
+            }
+            self.skip_blanks();
+        }
+    }
+
+    fn time_options(&mut self) -> Timed {
+        let mut timed = Timed::Plain;
+        self.skip_blanks();
+        if self.looking_at("-p") && super::reserved::ends_word(self.peek_at(2)) {
+            self.eat("-p");
+            timed = Timed::Portable;
+            self.skip_blanks();
+        }
+        if self.looking_at("--") && super::reserved::ends_word(self.peek_at(2)) {
+            self.eat("--");
+        }
+        timed
+    }
+}

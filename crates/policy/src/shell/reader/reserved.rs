@@ -1,0 +1,82 @@
+//! Reserved words, which count only where a command may begin.
+//!
+//! Invariant: a word is reserved only if it is written without any quoting.
+
+use super::cursor::Reader;
+
+/// Words that begin a compound command.
+const OPENING: [&str; 12] =
+    ["if", "while", "until", "for", "case", "select", "function", "{", "[[", "coproc", "time", "!"];
+
+/// Words that only go on with one, or end it.
+const CLOSING: [&str; 10] = ["then", "elif", "else", "fi", "do", "done", "esac", "in", "}", "]]"];
+
+/// Reserved in bash, ordinary command names elsewhere. A POSIX shell may take them either way.
+const BASH_ONLY: [&str; 4] = ["select", "function", "[[", "coproc"];
+
+/// The longest of them.
+const LONGEST_WORD: usize = 8;
+
+/// Where an unquoted word ends.
+pub(super) fn ends_word(byte: Option<u8>) -> bool {
+    matches!(byte, None | Some(b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>'))
+}
+
+impl Reader<'_> {
+    /// The reserved word that comes next, if one does.
+    pub(super) fn reserved(&self) -> Option<&'static str> {
+        let mut found = [0_u8; LONGEST_WORD];
+        let mut length = 0;
+        loop {
+            let byte = self.peek_at(length);
+            if ends_word(byte) {
+                break;
+            }
+            *found.get_mut(length)? = byte?;
+            length += 1;
+        }
+        let found = &found[..length];
+        OPENING.iter().chain(&CLOSING).find(|word| word.as_bytes() == found).copied()
+    }
+
+    /// Whether exactly this reserved word comes next.
+    pub(super) fn at_reserved(&self, word: &str) -> bool {
+        self.reserved() == Some(word)
+    }
+
+    /// Steps over a reserved word that must come next.
+    pub(super) fn expect_reserved(&mut self, word: &'static str) -> super::cursor::Read<()> {
+        if self.at_reserved(word) {
+            self.eat(word);
+            return Ok(());
+        }
+        self.unexpected(&format!("where `{word}` should be"))
+    }
+}
+
+/// Whether a word, met as the first one of a command, may be read as an ordinary name.
+pub(super) fn is_reserved(word: &str) -> bool {
+    OPENING.contains(&word) || CLOSING.contains(&word)
+}
+
+pub(super) fn is_closing(word: &str) -> bool {
+    CLOSING.contains(&word)
+}
+
+pub(super) fn is_bash_only(word: &str) -> bool {
+    BASH_ONLY.contains(&word)
+}
+
+/// Whether `text` can name a variable.
+pub(super) fn is_name(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next().is_some_and(starts_name) && bytes.all(continues_name)
+}
+
+pub(super) fn starts_name(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_'
+}
+
+pub(super) fn continues_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}

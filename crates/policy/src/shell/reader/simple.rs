@@ -1,0 +1,62 @@
+//! Simple commands: assignments, words and redirections in any order the shell takes them.
+//!
+//! Invariant: an assignment before the name is an [`Assignment`](crate::shell::Assignment), never a word.
+
+use super::cursor::{Read, Reader};
+use super::reserved::{ends_word, is_reserved};
+use super::words::Context;
+use crate::shell::{Command, CommandKind, Redirection, Simple};
+
+/// Commands whose arguments may be `name=(…)`.
+const DECLARING: [&str; 8] = ["declare", "typeset", "local", "export", "readonly", "alias", "eval", "let"];
+
+impl Reader<'_> {
+    pub(super) fn simple_command(&mut self) -> Read<Command> {
+        let start = self.settle();
+        let mut end = start;
+        let mut simple = Simple::default();
+        let mut redirections: Vec<Redirection> = Vec::new();
+        loop {
+            self.skip_blanks();
+            if let Some(redirection) = self.redirection()? {
+                redirections.push(redirection);
+            } else if self.peek() == Some(b'(') {
+                let alone =
+                    simple.words.len() == 1 && simple.assignments.is_empty() && redirections.is_empty();
+                let Some(name) = simple.words.pop().filter(|_| alone) else {
+                    return self.unexpected("in a command");
+                };
+                let kind = self.function_parens(name, start)?;
+                return self.with_redirections(kind, start);
+            } else if ends_word(self.peek()) && !self.at_process() {
+                break;
+            } else {
+                self.next_word(&mut simple, start)?;
+            }
+            end = self.at;
+        }
+        if simple.words.is_empty() && simple.assignments.is_empty() && redirections.is_empty() {
+            return self.unexpected("where a command should be");
+        }
+        Ok(Command { span: self.span_between(start, end), kind: CommandKind::Simple(simple), redirections })
+    }
+
+    fn next_word(&mut self, simple: &mut Simple, start: usize) -> Read<()> {
+        let Some(name) = simple.words.first() else {
+            if let Some(assignment) = self.assignment()? {
+                simple.assignments.push(assignment);
+                return Ok(());
+            }
+            let word = self.word(Context::NAME)?;
+            if word.bare().is_some_and(|text| is_reserved(text) && text != "time") {
+                return self.refuse("a reserved word as the name of a command", start);
+            }
+            simple.words.push(word);
+            return Ok(());
+        };
+        let declares = self.is_bash() && name.bare().is_some_and(|name| DECLARING.contains(&name));
+        let context = if declares { Context::DECLARATION } else { Context::ARGUMENT };
+        simple.words.push(self.word(context)?);
+        Ok(())
+    }
+}

@@ -1,0 +1,74 @@
+//! `[…]` behind the name of an array.
+//!
+//! An index is arithmetic, where single quotes hide nothing; a key of an associative array is a string, where they
+//! do. The text does not say which it is, so only what is the same for both is accepted.
+//!
+//! Invariant: whatever a subscript expands is in its pieces.
+
+use super::assemble::Parts;
+use super::cursor::{Read, Reader};
+use super::dollar::Frame;
+use crate::shell::{Arithmetic, PieceKind, Quoting, Subscript};
+
+impl Reader<'_> {
+    /// At `[`: up to and over its `]`.
+    pub(super) fn subscript(&mut self, frame: Frame, start: usize) -> Read<Subscript> {
+        self.bash_only("an array", start)?;
+        self.bump();
+        for (text, whole) in [("@]", Subscript::All), ("*]", Subscript::Joined)] {
+            if self.eat(text) {
+                return Ok(whole);
+            }
+        }
+        self.deeper(|reader| reader.index(frame, start)).map(Subscript::Index)
+    }
+
+    fn index(&mut self, frame: Frame, start: usize) -> Read<Arithmetic> {
+        let from = self.settle();
+        let mut parts = Parts::new(Quoting::Body);
+        let mut open = 0_usize;
+        loop {
+            let at = self.settle();
+            match self.peek() {
+                Some(b'[') => open += 1,
+                Some(b']') if open == 0 => break,
+                Some(b']') => open -= 1,
+                _ => {}
+            }
+            match self.peek() {
+                None | Some(b'\n' | b'\\' | b'{' | b'}') => {
+                    return self.refuse("a subscript that is not plain", start);
+                }
+                Some(b'<' | b'>') if self.peek_at(1) == Some(b'(') => {
+                    return self.refuse("a process substitution in a subscript", start);
+                }
+                Some(b'\'') => self.quoted_key(&mut parts, start)?,
+                Some(b'"') if matches!(frame, Frame::Body | Frame::Locale) => {
+                    let text = self.plain_double_quoted("a subscript")?;
+                    parts.push(self, at, Quoting::Double, PieceKind::Literal(text));
+                }
+                Some(b'"') => {
+                    let pieces = self.double_quoted(Frame::Double)?;
+                    parts.extend(self, pieces);
+                }
+                Some(b'$') => self.dollar(&mut parts, Frame::Body)?,
+                Some(b'`') => self.backticks(&mut parts, Frame::Body)?,
+                Some(_) => parts.text(at, self.bump_char()),
+            }
+        }
+        let span = self.span(from);
+        self.bump();
+        Ok(Arithmetic { span, pieces: parts.pieces(self)? })
+    }
+
+    /// A key in single quotes that means the same with and without them.
+    fn quoted_key(&mut self, parts: &mut Parts, start: usize) -> Read<()> {
+        let at = self.settle();
+        let text = self.single_quoted()?;
+        if text.contains(['$', '`', '\\', '"', '[', ']', '{', '}', '<', '>', '\n']) {
+            return self.refuse("a key in single quotes that an index would expand", start);
+        }
+        parts.push(self, at, Quoting::Single, PieceKind::Literal(text));
+        Ok(())
+    }
+}

@@ -1,0 +1,373 @@
+//! What a shell text would run: lists, pipelines and commands, down to every substitution.
+//!
+//! Words are in [`word`](super::word). A rule that wants every command must look into words as well: command and
+//! process substitutions sit in their pieces, also in those of here-document bodies, subscripts and arithmetic.
+//!
+//! Invariant: every command that the shell can run from the text itself is a [`Command`] somewhere in the tree.
+
+use super::span::Span;
+use super::word::{Arithmetic, Assignment, Piece, Word};
+use std::sync::{Arc, OnceLock};
+
+/// A list of statements: the whole text, or the inside of a group, a loop, a substitution.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Script {
+    /// Where it stands.
+    pub span: Span,
+    /// What is run, in order. Empty for an empty or blank text.
+    pub statements: Vec<Statement>,
+}
+
+/// `a && b || c`, ended by `;`, a newline or `&`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// Where it stands, its terminator aside.
+    pub span: Span,
+    /// What is run first.
+    pub first: Pipeline,
+    /// What may follow, left to right.
+    pub rest: Vec<(Connector, Pipeline)>,
+    /// Whether the shell waits for it.
+    pub ending: Ending,
+}
+
+/// What joins two pipelines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Connector {
+    /// `&&`
+    And,
+    /// `||`
+    Or,
+}
+
+/// How a statement ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// `;`, a newline, or the end of the list: the shell waits.
+    Foreground,
+    /// `&`: it goes on beside the shell.
+    Background,
+}
+
+/// Commands joined by `|` or `|&`; one command is a pipeline, too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pipeline {
+    /// Where it stands.
+    pub span: Span,
+    /// How many `!` stand before it.
+    pub negations: usize,
+    /// Bash's keyword `time` (in [`Dialect::Posix`](super::Dialect::Posix) it is an ordinary command name).
+    pub timed: Option<Timed>,
+    /// The first command. It may be missing behind `time` or `!` alone.
+    pub first: Option<Command>,
+    /// The others, each with what its standard input is.
+    pub rest: Vec<(Pipe, Command)>,
+}
+
+impl Pipeline {
+    /// Every command of it, left to right.
+    pub fn commands(&self) -> impl Iterator<Item = &Command> {
+        self.first.iter().chain(self.rest.iter().map(|(_, command)| command))
+    }
+}
+
+/// The keyword `time`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Timed {
+    /// `time`
+    Plain,
+    /// `time -p`
+    Portable,
+}
+
+/// What goes through a pipe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Pipe {
+    /// `|`: standard output.
+    Output,
+    /// `|&`: standard output and standard error.
+    OutputAndError,
+}
+
+/// One command, with the redirections that belong to all of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// Where it stands, its redirections included.
+    pub span: Span,
+    /// What it is.
+    pub kind: CommandKind,
+    /// Its redirections, in order. Those of a function definition apply when the function is called.
+    pub redirections: Vec<Redirection>,
+}
+
+/// The kinds of command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommandKind {
+    /// Words, assignments, or redirections alone.
+    Simple(Simple),
+    /// `( … )`
+    Subshell(Script),
+    /// `{ …; }`
+    Group(Script),
+    /// `if … then … elif … then … else … fi`
+    If(If),
+    /// `while … do … done`, `until … do … done`
+    Loop(Loop),
+    /// `for x in …; do … done`, `select x in …; do … done`
+    For(For),
+    /// `for ((…; …; …)); do … done`
+    ArithmeticFor(ArithmeticFor),
+    /// `case … in … esac`
+    Case(Case),
+    /// `f() …`, `function f …`: its body runs when something calls it by name.
+    Function(Function),
+    /// `[[ … ]]`
+    Test(Vec<TestItem>),
+    /// `(( … ))`
+    Arithmetic(Arithmetic),
+    /// `coproc NAME …`
+    Coprocess(Coprocess),
+}
+
+/// A simple command.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Simple {
+    /// The assignments before the first word: its environment, or the shell's own variables when there is no word.
+    pub assignments: Vec<Assignment>,
+    /// The words: the name of the command, and its arguments. May be empty.
+    ///
+    /// `declare`, `typeset`, `local`, `export`, `readonly`, `alias`, `eval` and `let` may have arguments of the
+    /// form `name=(…)`: their word is a literal `name=` followed by one [`PieceKind::Array`](super::PieceKind).
+    pub words: Vec<Word>,
+}
+
+/// `if`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct If {
+    /// Each condition, and what runs under it: `if` first, then every `elif`.
+    pub arms: Vec<(Script, Script)>,
+    /// `else`.
+    pub otherwise: Option<Script>,
+}
+
+/// `while` or `until`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loop {
+    /// Which of the two.
+    pub kind: LoopKind,
+    /// What is asked before every turn.
+    pub condition: Script,
+    /// What a turn runs.
+    pub body: Script,
+}
+
+/// Which loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LoopKind {
+    /// `while`
+    While,
+    /// `until`
+    Until,
+}
+
+/// `for` or `select` over words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct For {
+    /// Which of the two.
+    pub kind: ForKind,
+    /// The variable that takes each value.
+    pub name: String,
+    /// The words behind `in`; without `in`, the positional parameters.
+    pub words: Option<Vec<Word>>,
+    /// What a turn runs.
+    pub body: Script,
+}
+
+/// Which of the two loops over words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ForKind {
+    /// `for`
+    For,
+    /// `select`
+    Select,
+}
+
+/// `for ((…; …; …))`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArithmeticFor {
+    /// The three expressions with their `;`, as one text.
+    pub header: Arithmetic,
+    /// What a turn runs.
+    pub body: Script,
+}
+
+/// `case`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Case {
+    /// What is compared.
+    pub subject: Word,
+    /// The arms, in order.
+    pub arms: Vec<CaseArm>,
+}
+
+/// One arm of a `case`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CaseArm {
+    /// Its patterns.
+    pub patterns: Vec<Word>,
+    /// What runs when one of them matches.
+    pub body: Script,
+    /// What happens afterwards.
+    pub ending: CaseEnding,
+}
+
+/// How an arm of a `case` ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CaseEnding {
+    /// `;;`, or nothing before `esac`: done.
+    Break,
+    /// `;&`: the next arm runs, too.
+    FallThrough,
+    /// `;;&`: the patterns of the next arms are tried.
+    TestNext,
+}
+
+/// A function definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Function {
+    /// Its name, as literal text.
+    pub name: String,
+    /// Where the name stands.
+    pub name_span: Span,
+    /// What a call runs.
+    pub body: Box<Command>,
+}
+
+/// A coprocess.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Coprocess {
+    /// The name of its array of descriptors, when the text gives one.
+    pub name: Option<String>,
+    /// What runs beside the shell.
+    pub command: Box<Command>,
+}
+
+/// One item of `[[ … ]]`, in the order of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TestItem {
+    /// An operand. The right side of `=~` is one word, its pieces hold the regular expression.
+    Operand(Word),
+    /// `!`, `&&`, `||`, `(`, `)`, `==`, `-f`, `<`…
+    Operator(String, Span),
+}
+
+/// One redirection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redirection {
+    /// Where it stands, descriptor and target included.
+    pub span: Span,
+    /// The descriptor that is written before the operator.
+    pub descriptor: Option<Descriptor>,
+    /// What is done with it.
+    pub kind: RedirectionKind,
+}
+
+/// The descriptor before a redirection's operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Descriptor {
+    /// `2>`
+    Number(u32),
+    /// `{name}>`: the shell picks a descriptor and assigns its number to the variable (or array element).
+    Variable(String),
+}
+
+/// What a redirection does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RedirectionKind {
+    /// The descriptor is opened on the file that the word names.
+    File(FileMode, Word),
+    /// `>&word`, `<&word`: a descriptor number, a number and `-`, `-` alone, or, for `>&` in bash, a file name
+    /// that takes standard output and standard error.
+    Duplicate(Duplicate, Word),
+    /// `<<<`: the word and a newline are the input.
+    HereString(Word),
+    /// `<<`, `<<-`: the lines that follow are the input.
+    HereDocument(HereDocument),
+}
+
+/// How a redirection opens its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FileMode {
+    /// `<`
+    Read,
+    /// `>`
+    Write,
+    /// `>|`: also where `noclobber` forbids it.
+    Clobber,
+    /// `>>`
+    Append,
+    /// `<>`
+    ReadWrite,
+    /// `&>`: standard output and standard error.
+    WriteBoth,
+    /// `&>>`: standard output and standard error.
+    AppendBoth,
+}
+
+/// Which way a descriptor is copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Duplicate {
+    /// `<&`
+    Input,
+    /// `>&`
+    Output,
+}
+
+/// A here-document.
+#[derive(Debug, Clone)]
+pub struct HereDocument {
+    /// The delimiter after quote removal.
+    pub delimiter: String,
+    /// Where the delimiter stands behind the operator.
+    pub delimiter_span: Span,
+    /// Whether the body is expanded.
+    pub expansion: Expansion,
+    /// Whether leading tabs are removed.
+    pub tabs: Tabs,
+    pub(super) body: Arc<OnceLock<Vec<Piece>>>,
+}
+
+impl HereDocument {
+    /// The body as the command will see it before expansion, leading tabs removed for `<<-`.
+    /// Every tree that [`read`](super::read) returns has its bodies.
+    pub fn body(&self) -> &[Piece] {
+        self.body.get().map_or(&[], Vec::as_slice)
+    }
+}
+
+impl PartialEq for HereDocument {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.delimiter, self.delimiter_span, self.expansion, self.tabs, self.body())
+            == (&other.delimiter, other.delimiter_span, other.expansion, other.tabs, other.body())
+    }
+}
+
+impl Eq for HereDocument {}
+
+/// Whether a here-document is expanded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Expansion {
+    /// The delimiter is bare: parameters, commands and arithmetic are expanded in the body.
+    Expanded,
+    /// Some part of the delimiter is quoted: the body is literal.
+    Literal,
+}
+
+/// What happens to the tabs at the beginning of a here-document's lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Tabs {
+    /// `<<`
+    Kept,
+    /// `<<-`
+    Removed,
+}

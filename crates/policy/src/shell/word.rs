@@ -1,0 +1,338 @@
+//! Words: what the shell makes arguments, values and file names of.
+//!
+//! A word is a list of pieces, each with its quoting and, where it is text, with the text after quote removal.
+//! `r''m` is the two literals `r` and `m` around an empty one, and [`Word::literal`] says `rm`.
+//!
+//! Invariant: a piece's literal text is exactly what the shell would put there; what it would compute is a piece
+//! of its own kind, never text.
+
+use super::span::Span;
+use super::tree::Script;
+
+/// One word of the text; it may become several arguments, or none.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Word {
+    /// Where it stands.
+    pub span: Span,
+    /// What it is put together from, in order. Empty only where the text has an empty place, as in `{a,}`,
+    /// `${x:-}` or `x=`; an empty quoted string is a literal piece without text.
+    pub pieces: Vec<Piece>,
+}
+
+impl Word {
+    /// The exact string, when nothing in the word has to be computed.
+    pub fn literal(&self) -> Option<String> {
+        let mut text = String::new();
+        for piece in &self.pieces {
+            let PieceKind::Literal(part) = &piece.kind else { return None };
+            text.push_str(part);
+        }
+        Some(text)
+    }
+
+    /// The string that the word is sure to begin with.
+    pub fn literal_prefix(&self) -> String {
+        let literals = self.pieces.iter().map_while(|piece| match &piece.kind {
+            PieceKind::Literal(part) => Some(part.as_str()),
+            _ => None,
+        });
+        literals.collect()
+    }
+
+    /// The text, when the word is written without any quoting and without anything to compute.
+    pub fn bare(&self) -> Option<&str> {
+        match self.pieces.as_slice() {
+            [Piece { quoting: Quoting::Bare, kind: PieceKind::Literal(text), .. }] => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// A part of a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// Where it stands, quotes of its own included.
+    pub span: Span,
+    /// How it is quoted. An expansion that is not [`Quoting::Bare`] is neither split into words nor globbed.
+    pub quoting: Quoting,
+    /// What it is.
+    pub kind: PieceKind,
+}
+
+/// How a piece is quoted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Quoting {
+    /// Not at all: the result is split at `IFS` and globbed, except in assignments, `[[ ]]`, `case` and redirections.
+    Bare,
+    /// `\c`
+    Backslash,
+    /// `'…'`
+    Single,
+    /// `"…"`
+    Double,
+    /// `$'…'`, decoded
+    Ansi,
+    /// `$"…"`: double quotes that may be translated. Whoever controls `TEXTDOMAIN` and `TEXTDOMAINDIR` controls
+    /// the text, and even what is expanded in it.
+    Locale,
+    /// The body of a here-document, an arithmetic expression or a subscript: expanded, not split, not globbed.
+    Body,
+}
+
+/// What a piece is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PieceKind {
+    /// Text, after quote removal and decoding.
+    Literal(String),
+    /// `$x`, `${…}`
+    Parameter(Box<Parameter>),
+    /// `$(…)`, `` `…` ``
+    Command(Substitution),
+    /// `<(…)`, `>(…)`
+    Process(ProcessSubstitution),
+    /// `$((…))`, `$[…]`
+    Arithmetic(Arithmetic),
+    /// `~`, `~user`, `~+`, `~-` where it is expanded: what stands behind the tilde.
+    Tilde(String),
+    /// A pattern that file names, or a `case` subject, are compared with.
+    Glob(Glob),
+    /// `{a,b}`: the word is made once with each alternative.
+    Braces(Vec<Word>),
+    /// `{1..9}`, `{a..e}`
+    Sequence(Sequence),
+    /// `(…)` behind `name=` in an argument of `declare` and its like.
+    Array(Vec<Element>),
+}
+
+/// `$(…)` or backticks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Substitution {
+    /// Which spelling.
+    pub style: SubstitutionStyle,
+    /// What it runs. `$(<file)` is a script of one simple command with a redirection and no word.
+    pub script: Script,
+}
+
+/// The spelling of a command substitution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SubstitutionStyle {
+    /// `$(…)`
+    Dollar,
+    /// `` `…` ``
+    Backticks,
+}
+
+/// `<(…)` or `>(…)`: the word is the name of a pipe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessSubstitution {
+    /// Which way the data goes.
+    pub direction: Direction,
+    /// What it runs.
+    pub script: Script,
+}
+
+/// Which way the data of a process substitution goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// `<(…)`: its output can be read.
+    Read,
+    /// `>(…)`: its input can be written.
+    Write,
+}
+
+/// An arithmetic expression.
+///
+/// Names in its literal text are variables, and the *values* of variables are evaluated as expressions in turn,
+/// command substitutions in their subscripts included: `x='a[$(cmd)]'; echo $((x))` runs `cmd`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Arithmetic {
+    /// Where the expression stands, its brackets aside.
+    pub span: Span,
+    /// Its text and expansions.
+    pub pieces: Vec<Piece>,
+}
+
+/// A pattern character outside of quotes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Glob {
+    /// `*`
+    Any,
+    /// `?`
+    One,
+    /// The `[` of `[…]`. What is in the brackets, and the `]`, follows in the next pieces.
+    Class,
+    /// `?(…)`, `*(…)`, `+(…)`, `@(…)`, `!(…)`: the character in front, and the alternatives.
+    /// Only bash with `extglob` switched on reads it so; everybody else calls it a syntax error.
+    Extended(char, Vec<Word>),
+}
+
+/// `{first..last..step}`, as it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sequence {
+    /// Numbers.
+    Numbers {
+        /// The first one.
+        first: i64,
+        /// The last one at most.
+        last: i64,
+        /// The distance; zero stands for one.
+        step: i64,
+        /// The least number of characters, filled with zeros; zero for none.
+        width: usize,
+    },
+    /// Letters, both of the same case.
+    Letters {
+        /// The first one.
+        first: char,
+        /// The last one at most.
+        last: char,
+        /// The distance; zero stands for one.
+        step: i64,
+    },
+}
+
+/// `$x`, `${x…}`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    /// The name: a variable, a number, or one of `@ * # ? - $ ! _`.
+    pub name: String,
+    /// `[…]` behind the name.
+    pub subscript: Option<Subscript>,
+    /// `${!x}`: the value is the name (or the subscripted name) of the variable that is meant.
+    pub reference: Reference,
+    /// What is done with the value.
+    pub operation: Operation,
+}
+
+/// Whether a parameter is meant itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reference {
+    /// It is.
+    Direct,
+    /// `${!x}`: another one is meant, whose name is its value.
+    Indirect,
+}
+
+/// `[…]` behind a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subscript {
+    /// `[@]`
+    All,
+    /// `[*]`
+    Joined,
+    /// An arithmetic expression, or the key of an associative array: the text cannot tell which.
+    Index(Arithmetic),
+}
+
+/// What is done with a parameter's value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Operation {
+    /// Nothing: `$x`, `${x}`.
+    Value,
+    /// `${#x}`
+    Length,
+    /// `${x:-w}`, `${x-w}`
+    Default(Check, Word),
+    /// `${x:=w}`, `${x=w}`: also assigned.
+    Assign(Check, Word),
+    /// `${x:?w}`, `${x?w}`
+    Error(Check, Word),
+    /// `${x:+w}`, `${x+w}`
+    Alternative(Check, Word),
+    /// `${x#p}`, `${x##p}`, `${x%p}`, `${x%%p}`
+    Remove(Side, Match, Word),
+    /// `${x/p/w}`, `${x//p/w}`, `${x/#p/w}`, `${x/%p/w}`
+    Replace(Place, Word, Option<Word>),
+    /// `${x:offset:length}`
+    Slice(Arithmetic, Option<Arithmetic>),
+    /// `${x^p}`, `${x^^p}`, `${x,p}`, `${x,,p}`, `${x~p}`, `${x~~p}`: the operator, and the pattern.
+    Case(String, Word),
+    /// `${x@Q}` and its like. `P` expands the value as a prompt: commands in it are run.
+    Transform(char),
+    /// `${!prefix*}`, `${!prefix@}`: the names of variables.
+    Names,
+    /// `${!a[@]}`, `${!a[*]}`: the keys of an array.
+    Keys,
+}
+
+/// Which values count as missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Check {
+    /// No colon: unset ones.
+    Unset,
+    /// A colon: unset and empty ones.
+    UnsetOrEmpty,
+}
+
+/// Which end of a value is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// `#`
+    Prefix,
+    /// `%`
+    Suffix,
+}
+
+/// How much a pattern takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Match {
+    /// As little as it can.
+    Shortest,
+    /// As much as it can.
+    Longest,
+}
+
+/// Where a replacement happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// `/`
+    First,
+    /// `//`
+    All,
+    /// `/#`
+    Prefix,
+    /// `/%`
+    Suffix,
+}
+
+/// `name=value` before a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assignment {
+    /// Where it stands.
+    pub span: Span,
+    /// The variable.
+    pub name: String,
+    /// `name[…]=`
+    pub subscript: Option<Subscript>,
+    /// `=` or `+=`.
+    pub operator: AssignmentOperator,
+    /// What is assigned.
+    pub value: Value,
+}
+
+/// How a value is assigned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AssignmentOperator {
+    /// `=`
+    Set,
+    /// `+=`
+    Append,
+}
+
+/// What is assigned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// A word; not split, not globbed.
+    Scalar(Word),
+    /// `(…)`
+    Array(Vec<Element>),
+}
+
+/// One element of an array literal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Element {
+    /// `[…]=` in front.
+    pub subscript: Option<Subscript>,
+    /// The value; without a subscript it is split and globbed like an argument.
+    pub value: Word,
+}

@@ -1,0 +1,174 @@
+//! The reader against the real bash: whatever bash executes of a text that the reader accepts is in the tree.
+//!
+//! `PICOCLAW_SHELL_TEXTS=100000` makes the run longer, `PICOCLAW_SHELL_SEED=7` makes it another one.
+
+#[path = "shell_differential/grammar.rs"]
+mod grammar;
+#[path = "shell_differential/shell.rs"]
+mod shell;
+
+use grammar::{Dice, Writer};
+use picoclaw_policy::shell::{Command, CommandKind, Dialect, Script, Visitor, Word, read};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Texts that one bubblewrap runs.
+const BATCH: usize = 200;
+
+fn setting(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
+}
+
+/// What a tree says about the commands in it.
+#[derive(Default)]
+struct Seen {
+    /// The names that are known, each with its arguments where all of them are.
+    names: BTreeMap<String, Vec<Option<Vec<String>>>>,
+    /// Markers that stand in a name that must be computed.
+    computed: BTreeSet<String>,
+    /// Some name must be computed.
+    computes: bool,
+}
+
+impl Seen {
+    fn of(script: &Script, text: &str) -> Self {
+        let mut collector = Collector { text, seen: Self::default() };
+        script.visit(&mut collector);
+        collector.seen
+    }
+}
+
+struct Collector<'a> {
+    text: &'a str,
+    seen: Seen,
+}
+
+impl Visitor for Collector<'_> {
+    fn command(&mut self, command: &Command) {
+        let CommandKind::Simple(simple) = &command.kind else { return };
+        let Some((name, arguments)) = simple.words.split_first() else { return };
+        match name.literal() {
+            Some(name) => {
+                let known = arguments.iter().map(Word::literal).collect();
+                self.seen.names.entry(name).or_default().push(known);
+            }
+            None => {
+                // A guard refuses what it cannot know; any marker spelled in the command counts as seen.
+                let spelled = command.span.of(self.text);
+                self.seen.computed.extend(markers(spelled));
+                self.seen.computes = true;
+            }
+        }
+    }
+}
+
+/// Every `m` with digits behind it.
+fn markers(text: &str) -> BTreeSet<String> {
+    let digits = |rest: &str| rest.bytes().take_while(u8::is_ascii_digit).count();
+    text.match_indices('m')
+        .map(|(at, _)| (at, digits(&text[at + 1..])))
+        .filter(|(_, count)| *count > 0)
+        .map(|(at, count)| text[at..=at + count].to_owned())
+        .collect()
+}
+
+/// Why an execution contradicts the tree.
+fn contradiction(seen: &Seen, name: &str, arguments: &[String]) -> Option<String> {
+    match seen.names.get(name) {
+        None if seen.computed.contains(name) => None,
+        // Not a marker: the result of a computed name, which a guard refuses.
+        None if seen.computes && markers(name).first().is_none_or(|marker| marker != name) => None,
+        None => Some(format!("`{name}` was executed and is not in the tree")),
+        Some(known) => {
+            let fits = |known: &Option<Vec<String>>| known.as_deref().is_none_or(|known| known == arguments);
+            let fine = known.iter().any(fits);
+            (!fine).then(|| format!("`{name}` got {arguments:?}, the tree says {known:?}"))
+        }
+    }
+}
+
+#[derive(Default)]
+struct Tally {
+    texts: usize,
+    accepted: usize,
+    executed: usize,
+    lost: Vec<String>,
+    refusals: BTreeMap<String, usize>,
+}
+
+fn compare(texts: &[String], tally: &mut Tally) {
+    for text in texts {
+        let tree = read(text, Dialect::Bash);
+        tally.texts += 1;
+        tally.accepted += usize::from(tree.is_ok());
+        if let Err(refusal) = tree {
+            *tally.refusals.entry(refusal.what).or_default() += 1;
+        }
+    }
+    let (executed, lost) = losses(texts);
+    tally.executed += executed;
+    for (index, _) in lost.into_iter().take(5) {
+        let (text, why) = shortest(&texts[index]);
+        tally.lost.push(format!("{why}\n--- text: {text:?}\n{text}\n---"));
+    }
+}
+
+/// How many executions were compared, and which texts contradict their tree.
+fn losses(texts: &[String]) -> (usize, BTreeMap<usize, String>) {
+    let seen: Vec<Option<Seen>> =
+        texts.iter().map(|text| read(text, Dialect::Bash).ok().map(|tree| Seen::of(&tree, text))).collect();
+    let mut compared = 0;
+    let mut lost = BTreeMap::new();
+    for (index, name, arguments) in shell::run(texts).expect("bash in bubblewrap worked before") {
+        let Some(Some(seen)) = seen.get(index) else { continue };
+        compared += 1;
+        if let Some(why) = contradiction(seen, &name, &arguments) {
+            lost.insert(index, why);
+        }
+    }
+    (compared, lost)
+}
+
+/// Cuts pieces out of a text for as long as it still contradicts its tree.
+fn shortest(text: &str) -> (String, String) {
+    let mut best: Vec<char> = text.chars().collect();
+    let mut why = String::new();
+    let mut size = best.len().div_ceil(2);
+    loop {
+        let cuts: Vec<String> = (0..best.len())
+            .step_by(size)
+            .map(|from| best[..from].iter().chain(best.iter().skip(from + size)).collect())
+            .collect();
+        match losses(&cuts).1.pop_first() {
+            Some((index, found)) => (best, why) = (cuts[index].chars().collect(), found),
+            None if size == 1 => return (best.into_iter().collect(), why),
+            None => size = size.div_ceil(2),
+        }
+    }
+}
+
+#[test]
+fn no_command_that_bash_executes_is_missing_from_the_tree() {
+    if !shell::is_available() {
+        return;
+    }
+    let count = setting("PICOCLAW_SHELL_TEXTS", 1000) as usize;
+    let mut dice = Dice::new(setting("PICOCLAW_SHELL_SEED", 1));
+    let mut tally = Tally::default();
+    let mut marker = 0;
+    while tally.texts < count {
+        let texts: Vec<String> = (0..BATCH).map(|_| Writer::new(&mut dice, &mut marker).text()).collect();
+        compare(&texts, &mut tally);
+    }
+    let mut refusals: Vec<_> = tally.refusals.iter().collect();
+    refusals.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    eprintln!("{} texts, {} accepted, {} executions compared", tally.texts, tally.accepted, tally.executed);
+    eprintln!("refused most: {:#?}", refusals.iter().take(25).collect::<Vec<_>>());
+    assert!(
+        tally.lost.is_empty(),
+        "{} lost:\n{}",
+        tally.lost.len(),
+        tally.lost.iter().take(10).cloned().collect::<Vec<_>>().join("\n")
+    );
+    assert!(tally.accepted * 3 > tally.texts, "too few texts were accepted to prove anything");
+    assert!(tally.executed > tally.texts, "too few markers were executed to prove anything");
+}
