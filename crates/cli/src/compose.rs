@@ -6,8 +6,10 @@ use crate::settings::{Loaded, Presence};
 use anyhow::{Context, Result};
 use picoclaw_agent::tools::Registry;
 use picoclaw_policy::config::Config;
+use picoclaw_policy::shell::guard::{Guard, Hold};
 use picoclaw_policy::{AgentId, AgentRules, CleanPath, Origin, PathRules, Policy, Reach, Subject, Zones};
 use picoclaw_sandbox::Redactor;
+use picoclaw_sandbox::exec::Workshop;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::{Instance, Planted};
 use picoclaw_sandbox::ledger::Ledger;
@@ -78,8 +80,9 @@ pub(crate) fn house(loaded: &Loaded) -> Result<House> {
     let zones = instance.zones();
     let files = Files::open(zones.clone(), &instance.locks()).context("could not open the workspaces")?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
-    let warden = Warden::new(policy(&loaded.config, zones)?, files, ledger);
-    Ok(House { warden, registry: Registry::new(loaded.config.tools.max_read_file_size) })
+    let workshop = Workshop::new(std::env::vars_os(), &loaded.config.secrets, Hold::Nothing)?;
+    let warden = Warden::new(policy(&loaded.config, zones)?, files, workshop, ledger);
+    Ok(House { warden, registry: Registry::new(&loaded.config.tools) })
 }
 
 /// On whose behalf a command of the operator's runs.
@@ -122,5 +125,7 @@ fn policy(config: &Config, zones: BTreeMap<AgentId, Zones>) -> Result<Policy> {
         writes,
         shared: shared.collect(),
         disabled: config.tools.disabled.iter().cloned().collect(),
+        guard: Guard::compile(&config.tools.exec)?,
+        on_block: config.tools.exec.on_block,
     })
 }

@@ -10,15 +10,16 @@ mod intent;
 mod path;
 mod policy;
 mod refusal;
+mod refusals;
 mod rules;
 pub mod shell;
 mod subject;
 mod verdict;
 mod zone;
 
-pub use intent::{Access, FileKind, Intent, Landing, Link, LinkOwner, Target};
+pub use intent::{Access, AttendIntent, ExecIntent, FileKind, Intent, Landing, Link, LinkOwner, Target};
 pub use path::{CleanPath, PathFault};
-pub use policy::{AgentRules, Policy, Reach, Route};
+pub use policy::{AgentRules, Ground, Policy, Reach, Route};
 pub use refusal::{Code, Layer, Refusal};
 pub use rules::{PathRules, RuleFault};
 pub use subject::{AgentId, Origin, Subject};

@@ -1,5 +1,7 @@
 //! Runs `spec/verdicts.toml`: what the desk answers, given where a path leads.
 
+use picoclaw_policy::config::{Config, OnBlock};
+use picoclaw_policy::shell::guard::Guard;
 use picoclaw_policy::{
     Access, AgentId, AgentRules, CleanPath, FileKind, Intent, Landing, Link, LinkOwner, Origin, PathRules, Policy,
     Protected, Reach, Route, Subject, Target, Verdict, Zones,
@@ -109,6 +111,8 @@ fn policy(row: &toml::Table) -> Policy {
         writes: if has("unrestricted") { open } else { Reach::Workspace },
         shared: vec![clean("/tmp")],
         disabled: BTreeSet::new(),
+        guard: Guard::compile(&Config::default().tools.exec).unwrap(),
+        on_block: OnBlock::Deny,
     }
 }
 

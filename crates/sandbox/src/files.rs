@@ -12,8 +12,8 @@ use std::sync::OnceLock;
 /// A path that was looked for: where it leads, and a hold on it unless its text alone is refused.
 #[derive(Debug)]
 pub struct Sought {
-    target: Target,
-    place: Option<Place>,
+    pub(crate) target: Target,
+    pub(crate) place: Option<Place>,
 }
 
 /// Reading a file's contents.
@@ -163,7 +163,8 @@ impl Files {
         Some(CleanPath::new(path, agent.workspace.name()))
     }
 
-    fn host(&self) -> Result<&Root, RootError> {
+    /// The top of the host's tree.
+    pub(crate) fn host(&self) -> Result<&Root, RootError> {
         if let Some(root) = self.host.get() {
             return Ok(root);
         }

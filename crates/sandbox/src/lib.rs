@@ -6,6 +6,7 @@
 //! Invariant: an effect that is not in the ledger cannot be expressed.
 
 pub mod approver;
+pub mod exec;
 pub mod files;
 pub mod instance;
 pub mod launch;

@@ -55,15 +55,19 @@ pub(crate) struct Settling {
 
 impl Settling {
     /// Records the outcome, good or bad, and hands it on.
-    pub(crate) fn settle<T, E: Display>(mut self, outcome: Result<T, E>) -> Result<T, E> {
-        if let Some(decided) = self.decided.take() {
-            let told = match &outcome {
-                Ok(_) => "ok".to_owned(),
-                Err(why) => why.to_string(),
-            };
-            self.close(decided.finished(&told, self.began.elapsed()));
+    pub(crate) fn settle<T, E: Display>(self, outcome: Result<T, E>) -> Result<T, E> {
+        match &outcome {
+            Ok(_) => self.settle_as("ok"),
+            Err(why) => self.settle_as(&why.to_string()),
         }
         outcome
+    }
+
+    /// Records an outcome that is neither plainly good nor plainly bad.
+    pub(crate) fn settle_as(mut self, outcome: &str) {
+        if let Some(decided) = self.decided.take() {
+            self.close(decided.finished(outcome, self.began.elapsed()));
+        }
     }
 
     fn close(&self, closing: Entry) {

@@ -3,12 +3,15 @@
 //! Invariant: the only minter of permits; what it cannot record, it does not permit.
 
 use crate::approver::Answer;
+use crate::exec::{Exec, HostTerrain, Workshop};
 use crate::files::{Files, Sought};
 use crate::ledger::{Entry, Ledger};
 use crate::permit::{Kind, Permit};
 use crate::root::RootError;
+use picoclaw_policy::shell::guard::Judgement;
 use picoclaw_policy::{
-    Access, AgentId, Code, Grant, Layer, PathFault, Policy, Question, Refusal, Subject, Verdict,
+    Access, AgentId, CleanPath, Code, ExecIntent, Grant, Ground, Layer, PathFault, Policy, Question, Refusal, Subject,
+    Verdict,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -46,6 +49,7 @@ impl<K: Kind> Pending<K> {
 pub struct Warden {
     policy: Policy,
     files: Files,
+    workshop: Workshop,
     ledger: Arc<Ledger>,
 }
 
@@ -65,14 +69,44 @@ pub enum SeekError {
 
 impl Warden {
     /// A warden over these rules and files, writing to this ledger.
-    pub fn new(policy: Policy, files: Files, ledger: Ledger) -> Self {
-        Self { policy, files, ledger: Arc::new(ledger) }
+    pub fn new(policy: Policy, files: Files, workshop: Workshop, ledger: Ledger) -> Self {
+        Self { policy, files, workshop, ledger: Arc::new(ledger) }
     }
 
     /// Looks for a path of `subject`'s. Looking is not an effect, and opens nothing that its text forbids.
     pub fn seek(&self, access: Access, path: &Path, subject: &Subject) -> Result<Sought, SeekError> {
-        let asked = self.files.absolute(path, subject).ok_or_else(|| SeekError::NoAgent(subject.agent.clone()))??;
+        let asked = self.absolute(path, subject)?;
         Ok(self.files.seek(&self.policy, access, &asked, subject)?)
+    }
+
+    /// Looks into a command that would start in `cwd`: what the guard finds, and a hold on the directory.
+    pub fn seek_command(&self, command: &str, cwd: &Path, subject: &Subject) -> Result<Exec, SeekError> {
+        let judgement = self.look_into(command, cwd, subject)?;
+        let Sought { target: cwd, place } = self.seek(Access::List, cwd, subject)?;
+        Ok(Exec { intent: ExecIntent { command: command.to_owned(), cwd, judgement }, place })
+    }
+
+    /// What the guard finds in `command`, if it ran in `cwd`.
+    pub fn look_into(&self, command: &str, cwd: &Path, subject: &Subject) -> Result<Judgement, SeekError> {
+        let cwd = self.absolute(cwd, subject)?;
+        let ground = Ground {
+            cwd: &cwd,
+            home: self.workshop.home(),
+            shell: self.workshop.shell(),
+            hold: self.workshop.hold(),
+            terrain: &HostTerrain::new(&self.files, self.workshop.path()),
+        };
+        let found = self.policy.look_into(command, &ground, subject);
+        found.ok_or_else(|| SeekError::NoAgent(subject.agent.clone()))
+    }
+
+    fn absolute(&self, path: &Path, subject: &Subject) -> Result<CleanPath, SeekError> {
+        Ok(self.files.absolute(path, subject).ok_or_else(|| SeekError::NoAgent(subject.agent.clone()))??)
+    }
+
+    /// What running a command needs beside a permit.
+    pub fn workshop(&self) -> &Workshop {
+        &self.workshop
     }
 
     /// What writing needs beside a permit.

@@ -28,6 +28,6 @@ impl<'a> Arguments<'a> {
 
     /// A yes or no, if it was given.
     pub fn flag(&self, name: &str) -> Option<bool> {
-        self.0.get(name).and_then(Value::as_bool)
+        self.0.get(name).and_then(schema::flag)
     }
 }

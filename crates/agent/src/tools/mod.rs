@@ -5,6 +5,7 @@
 mod append_file;
 mod arguments;
 mod edit_file;
+mod exec;
 mod failure;
 mod file;
 mod list_dir;

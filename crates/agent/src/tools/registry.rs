@@ -5,11 +5,13 @@
 use super::append_file::AppendFile;
 use super::arguments::Arguments;
 use super::edit_file::EditFile;
+use super::exec::ExecTool;
 use super::list_dir::ListDir;
 use super::read_file::ReadFile;
 use super::schema::{Parameter, json_schema};
 use super::write_file::WriteFile;
 use crate::call::{Call, Reply};
+use picoclaw_policy::config::ToolsConfig;
 use picoclaw_policy::{Code, Layer, Refusal, Subject};
 use picoclaw_sandbox::warden::Warden;
 use serde_json::Value;
@@ -30,13 +32,14 @@ pub trait Tool: Send + Sync {
 pub struct Registry(Vec<Box<dyn Tool>>);
 
 impl Registry {
-    /// The built-in tools, reading at most `max_read` bytes in one answer.
-    pub fn new(max_read: u64) -> Self {
+    /// The built-in tools, with the bounds of the configuration.
+    pub fn new(tools: &ToolsConfig) -> Self {
         Self(vec![
             Box::new(AppendFile),
             Box::new(EditFile),
+            Box::new(ExecTool::new(tools.exec.timeout_seconds)),
             Box::new(ListDir),
-            Box::new(ReadFile { max: max_read }),
+            Box::new(ReadFile { max: tools.max_read_file_size }),
             Box::new(WriteFile),
         ])
     }

@@ -24,7 +24,7 @@ pub enum Type {
     Text,
     /// A whole number, zero or more.
     Count,
-    /// Yes or no.
+    /// Yes or no; `"true"` and `"false"` count too, as models of older tools write them.
     Flag,
 }
 
@@ -89,7 +89,7 @@ fn fits(parameter: &Parameter, value: &Value) -> Result<(), String> {
     let fine = match parameter.kind {
         Type::Text => value.is_string(),
         Type::Count => count(value).is_some(),
-        Type::Flag => value.is_boolean(),
+        Type::Flag => flag(value).is_some(),
     };
     if fine {
         return Ok(());
@@ -110,6 +110,11 @@ pub(super) fn count(value: &Value) -> Option<u64> {
     // 2^53: up to here every whole number has its own float, beyond it the text is not what was meant.
     let float = value.as_f64().filter(|f| f.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(f))?;
     Some(float as u64)
+}
+
+/// A yes or no, also when it was written as text.
+pub(super) fn flag(value: &Value) -> Option<bool> {
+    value.as_bool().or_else(|| value.as_str().and_then(|text| text.parse().ok()))
 }
 
 fn kind_of(value: &Value) -> &'static str {

@@ -17,7 +17,7 @@ const MOST_INPUT: u64 = 64 << 20;
 
 /// Runs one tool.
 pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
-    let registry = Registry::new(loaded.config.tools.max_read_file_size);
+    let registry = Registry::new(&loaded.config.tools);
     if arguments.name == "list" {
         return list(&registry);
     }

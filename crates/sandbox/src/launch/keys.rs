@@ -38,6 +38,14 @@ pub fn encode(keys: &str, cursor: CursorKeys) -> Result<Vec<u8>, KeyError> {
     Ok(bytes)
 }
 
+/// Whether these keys steer a shell without typing or editing a line: an empty line, a signal, the end of input.
+///
+/// Arrows and editing keys would make a new command out of old ones, which nobody has judged.
+pub fn only_steer(keys: &str) -> bool {
+    const STEER: &[&str] = &["enter", "return", "c-c", "c-d", "c-z", "c-\\", "c-l", "ctrl-c", "ctrl-d", "ctrl-z", "ctrl-\\", "ctrl-l"];
+    keys.split(',').all(|key| STEER.contains(&key.trim().to_ascii_lowercase().as_str()))
+}
+
 fn one(key: &str, cursor: CursorKeys, bytes: &mut Vec<u8>) -> Result<(), KeyError> {
     let lower = key.to_ascii_lowercase();
     if let Some(sequence) = named(&lower, cursor) {

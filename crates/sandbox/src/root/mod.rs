@@ -19,6 +19,7 @@ mod base;
 mod directory;
 mod edit;
 mod effects;
+mod enter;
 mod error;
 mod facts;
 mod hard_links;

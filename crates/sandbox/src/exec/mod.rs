@@ -1,0 +1,16 @@
+//! Commands under a key: what is looked into, and the effects that a permit pays for.
+//!
+//! Invariant: a command that runs was judged as the very text, in the very directory, that it runs as and in.
+
+pub mod attend;
+mod kind;
+mod run;
+mod session;
+mod terrain;
+mod workshop;
+
+pub use kind::{Attend, Exec};
+pub use run::{ExecError, run, start};
+pub use session::{Program, Session};
+pub use terrain::HostTerrain;
+pub use workshop::{Workshop, WorkshopError};
