@@ -3,6 +3,7 @@
 //! Invariant: whatever is accepted is understood; everything else is refused by name and place.
 
 mod dialect;
+pub mod guard;
 mod reader;
 mod span;
 pub mod tree;

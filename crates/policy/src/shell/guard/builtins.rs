@@ -1,0 +1,328 @@
+//! The shell's own commands, as far as they change what it remembers or run something.
+//!
+//! Invariant: after `cd` in any form, every place that the shell can be in is among the places of the state.
+
+use super::field::{ANYTHING, Field, NAME};
+use super::options::{Grammar, Invocation, Order};
+use super::simple::Given;
+use super::state::{Place, State, Variable};
+use super::walk::{Flow, Input, Walker};
+use crate::intent::{Access, FileKind};
+use crate::path::CleanPath;
+use std::path::Path;
+use std::rc::Rc;
+
+impl Walker<'_> {
+    /// What a builtin does; `None` when the rules and the operands decide like for any other command.
+    pub(super) fn builtin(&mut self, call: &Invocation<'_>, given: &Given<'_>, state: &Rc<State>) -> Option<Flow> {
+        Some(match call.name {
+            "cd" | "chdir" => self.cd(call, state),
+            "pushd" => self.pushd(call, state),
+            "popd" => popd(state),
+            "exit" => Flow { ok: None, fail: None, output: Field::default() },
+            "export" | "declare" | "typeset" | "local" | "readonly" => declared(state),
+            "unset" => unset(call, state),
+            "read" | "mapfile" | "readarray" => filled(call, state),
+            "printf" if call.args.first().is_some_and(|arg| arg.as_str() == "-v") => assigned_by_printf(call, state),
+            "getopts" => {
+                let mut state = state.clone();
+                if let Some(name) = call.args.get(1).and_then(Field::known) {
+                    Rc::make_mut(&mut state).set(name, vec![Field::gap(NAME)]);
+                }
+                Rc::make_mut(&mut state).set("OPTARG", vec![Field::gap(ANYTHING)]);
+                Flow::either(state)
+            }
+            "set" => set(call, state),
+            "shift" => shift(call, state),
+            "let" => {
+                let mut state = state.clone();
+                for arg in call.args {
+                    self.evaluated(arg.as_str(), &mut state);
+                }
+                Flow::either(state).printing(Field::default())
+            }
+            "eval" => {
+                self.deny("eval", "`eval` runs text as a command", &words(given.argv));
+                let code = call.args.iter().map(Field::as_str).collect::<Vec<_>>().join(" ");
+                self.reread(&Field(code), state, given.input)
+            }
+            "source" | "." => self.source(call, given, state),
+            "trap" => {
+                if let [code, _, ..] = call.args
+                    && !matches!(code.as_str(), "" | "-" | "-l" | "-p")
+                {
+                    self.reread(code, state, &Input::Inherited);
+                }
+                Flow::either(state.clone())
+            }
+            "alias" => {
+                for definition in call.args {
+                    if let Some((_, code)) = definition.as_str().split_once('=') {
+                        self.reread(&Field::text(code), state, &Input::Inherited);
+                    }
+                }
+                Flow::either(state.clone())
+            }
+            "test" | "[" => {
+                let mut state = state.clone();
+                self.file_tests(call.args, &mut state);
+                Flow::either(state).printing(Field::default())
+            }
+            "complete" | "bind" | "enable" | "hash" if call.says(&["-C", "-F", "-x", "-f", "-p"]) => {
+                self.not_understood("a builtin that ties a command to something else", &words(given.argv));
+                Flow::either(state.clone())
+            }
+            _ => return None,
+        })
+    }
+
+    fn cd(&mut self, call: &Invocation<'_>, state: &Rc<State>) -> Flow {
+        let operands = call.operands(&Grammar { order: Order::First, ..Grammar::default() });
+        let mut targets = Vec::new();
+        let printed = Flow::either(state.clone()).printing(Field::default());
+        match operands.first().copied() {
+            None => {
+                for home in self.lookup("HOME", state) {
+                    targets.extend(self.entered(home.as_str(), state));
+                }
+            }
+            Some("-") => {
+                let previous = self.lookup("OLDPWD", state);
+                for place in previous {
+                    targets.extend(self.entered(place.as_str(), state));
+                }
+            }
+            Some(target) => {
+                if is_plain(target) && let Some(Variable::Scalar(paths)) = state.variables.get("CDPATH") {
+                    for path in paths.clone() {
+                        for dir in path.as_str().split(':').filter(|dir| !dir.is_empty()) {
+                            targets.extend(self.entered(&format!("{dir}/{target}"), state));
+                        }
+                    }
+                }
+                targets.extend(self.entered(target, state));
+            }
+        }
+        if targets.is_empty() {
+            return printed;
+        }
+        let sure = targets.iter().all(|place| self.is_sure(place, state));
+        let mut next = (**state).clone();
+        next.go(targets);
+        Flow { ok: Some(Rc::new(next)), fail: (!sure).then(|| state.clone()), output: Field::default() }
+    }
+
+    /// Judges a directory that the shell goes to, and says which places that can be.
+    fn entered(&mut self, target: &str, state: &Rc<State>) -> Vec<Place> {
+        if target.is_empty() {
+            return state.cwd.clone();
+        }
+        self.path(target, Access::List, state);
+        let field = Field::text(target);
+        if field.is_open() {
+            return vec![Place::Unknown];
+        }
+        if field.known().is_none() {
+            return vec![Place::Within];
+        }
+        let folded = |place: &Place| match place {
+            _ if target.starts_with('/') => CleanPath::absolute(Path::new(target)).map_or(Place::Unknown, Place::At),
+            Place::At(cwd) => CleanPath::new(Path::new(target), cwd).map_or(Place::Unknown, Place::At),
+            Place::Within if !target.split('/').any(|part| part == "..") => Place::Within,
+            Place::Within | Place::Unknown => Place::Unknown,
+        };
+        state.cwd.iter().map(folded).collect()
+    }
+
+    /// Whether going there cannot fail: it is there now, or the line has made it.
+    fn is_sure(&self, place: &Place, state: &State) -> bool {
+        let Place::At(path) = place else { return false };
+        if state.shaken {
+            return false;
+        }
+        state.made.contains(path)
+            || self.scene.zones.workspace.contains(path)
+            || self.scene.terrain.kind(path) == FileKind::Directory
+    }
+
+    fn pushd(&mut self, call: &Invocation<'_>, state: &Rc<State>) -> Flow {
+        let mut flow = match call.args.first().map(Field::as_str) {
+            Some(target) if !target.starts_with(['+', '-']) => self.cd(call, state),
+            _ => {
+                let mut next = (**state).clone();
+                next.go(vec![Place::Unknown]);
+                Flow::either(Rc::new(next))
+            }
+        };
+        if let Some(next) = &mut flow.ok {
+            Rc::make_mut(next).stack.push(state.cwd.clone());
+        }
+        flow
+    }
+
+    /// `source`: runs a file in this very shell. What only sets an environment up is everyday; the rest is not.
+    fn source(&mut self, call: &Invocation<'_>, given: &Given<'_>, state: &Rc<State>) -> Flow {
+        let Some(file) = call.args.first() else { return Flow::either(state.clone()) };
+        let places = self.path(file.as_str(), Access::Read, state);
+        let name = file.as_str().rsplit('/').next().unwrap_or_default();
+        let environment = name.starts_with("activate") && file.as_str().contains("bin/")
+            || name == ".env"
+            || name.starts_with(".env.")
+            || name.ends_with(".env");
+        let made = places.iter().any(|place| state.files.contains_key(place));
+        if !environment || made || file.known().is_none() {
+            self.deny("source", "`source` runs a file inside the shell", &words(given.argv));
+        }
+        for place in places {
+            self.run_file(&place, Language::Shell, state, given);
+        }
+        let mut next = (**state).clone();
+        // Nobody knows what the file has set.
+        next.set("PATH", vec![Field::gap(ANYTHING)]);
+        Flow::either(Rc::new(next))
+    }
+
+    /// File tests name files; the rest of a test is text.
+    pub(super) fn file_tests(&mut self, words: &[Field], state: &mut Rc<State>) {
+        for (at, word) in words.iter().enumerate() {
+            let text = word.as_str();
+            let unary = text.len() == 2 && text.starts_with('-') && "abcdefghkprsuwxGLNOS".contains(&text[1..]);
+            if unary && let Some(operand) = words.get(at + 1) {
+                self.path(operand.as_str(), Access::Read, state);
+            }
+            if matches!(text, "-nt" | "-ot" | "-ef") {
+                for operand in [at.checked_sub(1), at.checked_add(1)].into_iter().flatten().filter_map(|at| words.get(at)) {
+                    self.path(operand.as_str(), Access::Read, state);
+                }
+            }
+            if matches!(text, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge") {
+                for operand in [at.checked_sub(1), at.checked_add(1)].into_iter().flatten().filter_map(|at| words.get(at)) {
+                    if operand.known().is_some_and(|text| text.contains(['$', '`'])) {
+                        self.not_understood("a value that would be evaluated as arithmetic", operand.as_str());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Which language a file or string is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Language {
+    /// The shell's own.
+    Shell,
+    /// The language of awk, whose regular expressions look like paths.
+    Awk,
+    /// Any other.
+    Other,
+}
+
+pub(super) fn words(argv: &[Field]) -> String {
+    argv.iter().map(Field::as_str).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether `cd` looks a target up in `CDPATH`.
+fn is_plain(target: &str) -> bool {
+    !target.starts_with('/') && !matches!(target.split('/').next(), Some("." | ".."))
+}
+
+fn popd(state: &Rc<State>) -> Flow {
+    let mut next = (**state).clone();
+    let back = next.stack.pop().unwrap_or_else(|| vec![Place::Unknown]);
+    next.go(back);
+    Flow { ok: Some(Rc::new(next)), fail: Some(state.clone()), output: Field::default() }
+}
+
+fn declared(state: &Rc<State>) -> Flow {
+    Flow { ok: Some(state.clone()), fail: None, output: Field::gap(ANYTHING) }
+}
+
+fn unset(call: &Invocation<'_>, state: &Rc<State>) -> Flow {
+    let mut next = (**state).clone();
+    for name in call.args.iter().filter_map(Field::known).filter(|name| !name.starts_with('-')) {
+        next.variables.insert(name.to_owned(), Variable::Unset);
+        next.functions.remove(name);
+    }
+    Flow::either(Rc::new(next)).printing(Field::default())
+}
+
+/// `read`, `mapfile`: variables that take what comes in.
+fn filled(call: &Invocation<'_>, state: &Rc<State>) -> Flow {
+    let grammar = Grammar { short: "adinNptuOsC", ..Grammar::default() };
+    let mut next = (**state).clone();
+    let value = match call.input {
+        Input::Piped(field) | Input::Text(field) if !field.as_str().is_empty() => one_line(field),
+        _ => Field::gap(ANYTHING),
+    };
+    let mut names: Vec<&str> = call.operands(&grammar);
+    names.extend(call.values(&grammar, "a", &[]));
+    let several = names.len() > 1;
+    for name in names {
+        let value = if several && value.known().is_some() { Field::gap(ANYTHING) } else { value.clone() };
+        next.set(name, vec![value]);
+    }
+    next.set("REPLY", vec![value]);
+    Flow::either(Rc::new(next)).printing(Field::default())
+}
+
+fn one_line(field: &Field) -> Field {
+    let text = field.as_str().trim_end_matches('\n');
+    if text.contains('\n') { Field::gap(ANYTHING) } else { Field::text(text) }
+}
+
+fn assigned_by_printf(call: &Invocation<'_>, state: &Rc<State>) -> Flow {
+    let mut next = (**state).clone();
+    if let [_, name, format, rest @ ..] = call.args
+        && let Some(name) = name.known()
+    {
+        let value = match (format.as_str(), rest) {
+            ("%s", [only]) => only.clone(),
+            (text, []) if !text.contains(['%', '\\']) => format.clone(),
+            _ => Field::gap(ANYTHING),
+        };
+        next.set(name, vec![value]);
+    }
+    Flow::either(Rc::new(next)).printing(Field::default())
+}
+
+fn set(call: &Invocation<'_>, state: &Rc<State>) -> Flow {
+    let mut next = (**state).clone();
+    let mut args = call.args.iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--" => {
+                next.arguments = args.cloned().collect();
+                break;
+            }
+            "-o" | "+o" => {
+                if args.next().is_some_and(|option| option.as_str() == "errexit") {
+                    next.exits_on_error = arg.as_str() == "-o";
+                }
+            }
+            flags if flags.starts_with('-') => {
+                next.exits_on_error |= flags.contains('e');
+                if flags.ends_with('o') {
+                    args.next();
+                }
+            }
+            flags if flags.starts_with('+') => next.exits_on_error &= !flags.contains('e'),
+            _ => {
+                next.arguments = std::iter::once(arg).chain(args).cloned().collect();
+                break;
+            }
+        }
+    }
+    Flow { ok: Some(Rc::new(next)), fail: None, output: Field::default() }
+}
+
+fn shift(call: &Invocation<'_>, state: &Rc<State>) -> Flow {
+    let mut next = (**state).clone();
+    let count = call.args.first().map_or(Some(1), |count| count.known()?.parse().ok());
+    match count {
+        Some(count) if !next.arguments.iter().any(Field::is_open) => {
+            next.arguments = next.arguments.into_iter().skip(count).collect();
+        }
+        _ => next.arguments = vec![Field::gap(ANYTHING)],
+    }
+    Flow::either(Rc::new(next)).printing(Field::default())
+}

@@ -1,0 +1,316 @@
+//! What a command leaves behind: what it prints, and which files, directories and links it makes.
+//!
+//! Invariant: what a command prints is at most as narrow as what it can really print.
+
+use super::field::{ANYTHING, DOWNLOADED, Field, INSIDE, NAME, is_marked};
+use super::options::{Grammar, Invocation};
+use super::simple::content_of;
+use super::state::{Content, State};
+use super::walk::{Flow, Input, Walker};
+use crate::intent::FileKind;
+use crate::path::CleanPath;
+use std::path::Path;
+use std::rc::Rc;
+
+/// Programs that print one plain name or number.
+const PLAIN: &[&str] = &[
+    "date", "seq", "wc", "id", "whoami", "hostname", "uname", "nproc", "getconf", "tput", "expr", "bc", "logname", "arch",
+    "uuidgen", "pgrep", "pidof", "tty", "cksum", "factor", "shuf", "openssl", "jq-version",
+];
+/// Programs that pass on lines of what they read.
+const FILTERS: &[&str] = &["cat", "sort", "uniq", "head", "tail", "grep", "egrep", "fgrep", "tac", "shuf", "tee"];
+/// Programs that fetch.
+const FETCHERS: &[&str] = &["curl", "wget", "aria2c", "fetch", "http", "https", "xh", "lynx", "links", "w3m", "ftp", "axel"];
+
+/// Programs after which a directory may be gone, or closed.
+const UNMAKERS: &[&str] = &["rm", "rmdir", "mv", "chmod", "unlink", "rename", "chattr", "find", "rsync", "tar", "unzip"];
+
+impl Walker<'_> {
+    /// How a command ends, once it is judged.
+    pub(super) fn effects(&mut self, call: &Invocation<'_>, state: Rc<State>) -> Flow {
+        let output = self.printed(call, &state);
+        let mut next = state.clone();
+        match call.name {
+            "mkdir" => self.made_dirs(call, &mut next),
+            "git" if call.says(&["clone", "init"]) => self.cloned(call, &mut next),
+            "cargo" if call.says(&["new", "init"]) => self.made_dirs(call, &mut next),
+            "ln" => self.linked(call, &mut next),
+            "cp" | "mv" | "install" => self.copied(call, &mut next),
+            "touch" => {
+                for operand in call.operands(&Grammar { short: "dtr", ..Grammar::default() }) {
+                    self.remember(operand, Content::Known(String::new()), &mut next);
+                }
+            }
+            "tee" => {
+                let content = content_of(&output);
+                for operand in call.operands(&Grammar::default()) {
+                    self.remember(operand, content.clone(), &mut next);
+                }
+            }
+            name if FETCHERS.contains(&name) => self.fetched(call, &mut next),
+            _ => {}
+        }
+        if UNMAKERS.contains(&call.name) || (call.name == "git" && call.says(&["checkout", "clean", "mv", "rm", "switch", "restore"])) {
+            Rc::make_mut(&mut next).shaken = true;
+        }
+        let fail = match call.name {
+            "true" | ":" => None,
+            // Whoever makes a directory that is there already fails, and it is there all the same.
+            "mkdir" => Some(next.clone()),
+            _ if next.shaken => Some(next.clone()),
+            _ => Some(state),
+        };
+        Flow { ok: Some(next), fail, output }
+    }
+
+    fn printed(&self, call: &Invocation<'_>, state: &State) -> Field {
+        let grammar = Grammar::default();
+        match call.name {
+            "echo" => echoed(call),
+            "printf" => formatted(call),
+            "pwd" => self.lookup("PWD", state).into_iter().next().unwrap_or_default(),
+            "which" => call.args.first().cloned().unwrap_or_default(),
+            "basename" => match call.operands(&grammar).first() {
+                Some(path) if !is_marked(path) => Field::text(path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()),
+                Some(path) if Field::text(*path).is_open() => Field::gap(ANYTHING),
+                _ => Field::gap(NAME),
+            },
+            "dirname" | "realpath" | "readlink" => match call.operands(&grammar).first() {
+                Some(path) if !is_marked(path) && call.name == "dirname" => {
+                    Field::text(path.rsplit_once('/').map_or(".", |(dir, _)| if dir.is_empty() { "/" } else { dir }))
+                }
+                Some(path) if !Field::text(*path).is_open() && call.name != "readlink" => match is_marked(path) {
+                    true => Field::gap(INSIDE),
+                    false => Field::text(*path),
+                },
+                _ => Field::gap(ANYTHING),
+            },
+            "mktemp" => Field::gap(INSIDE),
+            "find" | "fd" | "fdfind" | "ls" => Field::gap(INSIDE),
+            "git" => git_prints(call),
+            "rg" | "grep" if call.has(&grammar, "l", &["files", "files-with-matches"]) => Field::gap(INSIDE),
+            "stat" if call.has(&grammar, "c", &["format"]) => Field::gap(NAME),
+            "cut" | "tr" | "awk" | "sed" => Field::gap(ANYTHING),
+            name if FETCHERS.contains(&name) => Field::gap(DOWNLOADED),
+            "date" if call.args.iter().any(|arg| arg.as_str().contains('/') || arg.is_open()) => Field::gap(ANYTHING),
+            "seq" | "wc" if call.args.iter().any(Field::is_open) => Field::gap(ANYTHING),
+            name if PLAIN.contains(&name) => Field::gap(NAME),
+            name if FILTERS.contains(&name) => self.passed_on(call, state),
+            _ => Field::gap(ANYTHING),
+        }
+    }
+
+    /// What a filter prints: what it reads, or the files that this line has made.
+    fn passed_on(&self, call: &Invocation<'_>, state: &State) -> Field {
+        let files: Vec<&str> = call.operands(&Grammar { short: "ncknm", ..Grammar::default() });
+        let files = match call.name {
+            "grep" | "egrep" | "fgrep" => files.get(1..).unwrap_or_default(),
+            "tee" => &[],
+            _ => files.as_slice(),
+        };
+        let from_input = |input: &Input| match input {
+            Input::Piped(field) | Input::Text(field) => field.clone(),
+            Input::File(places) => known_content(places.iter().map(|place| state.files.get(place))),
+            Input::Inherited => Field::gap(ANYTHING),
+        };
+        let whole = if files.is_empty() {
+            from_input(call.input)
+        } else {
+            let places: Vec<Option<CleanPath>> = files.iter().map(|file| self.at(file, state)).collect();
+            known_content(places.iter().map(|place| state.files.get(place.as_ref()?)))
+        };
+        let lines = whole.as_str().trim_end_matches('\n').contains('\n');
+        if lines && call.name != "cat" && call.name != "tee" { Field::gap(ANYTHING) } else { whole }
+    }
+
+    /// The one place that a file name stands for, when there is one.
+    fn at(&self, file: &str, state: &State) -> Option<CleanPath> {
+        let [super::state::Place::At(cwd)] = state.cwd.as_slice() else { return None };
+        if is_marked(file) {
+            return None;
+        }
+        CleanPath::new(Path::new(file), cwd).ok()
+    }
+
+    fn remember(&self, file: &str, content: Content, state: &mut Rc<State>) {
+        if let Some(place) = self.at(file, state) {
+            Rc::make_mut(state).files.insert(place, content);
+        }
+    }
+
+    /// Directories that are there afterwards: not where a file is in the way, nor with a mode that closes them.
+    fn made_dirs(&self, call: &Invocation<'_>, state: &mut Rc<State>) {
+        let grammar = Grammar { short: "m", long: &["mode"], ..Grammar::default() };
+        if call.has(&grammar, "m", &["mode"]) {
+            return;
+        }
+        let parents = call.has(&grammar, "p", &["parents"]);
+        for operand in call.operands(&grammar) {
+            let is_dir = |dir: &CleanPath| state.made.contains(dir) || self.scene.terrain.kind(dir) == FileKind::Directory;
+            let mut place = self.at(operand, state).filter(|dir| {
+                let above = dir.as_path().parent().and_then(CleanPath::absolute);
+                let blocked = self.scene.terrain.kind(dir) == FileKind::Regular || state.files.contains_key(dir);
+                !blocked && (parents || above.is_some_and(|above| is_dir(&above) || self.scene.zones.workspace.contains(&above)))
+            });
+            while let Some(dir) = place {
+                if self.scene.zones.in_workspace(&dir).is_none() {
+                    break;
+                }
+                let parent = dir.as_path().parent().and_then(CleanPath::absolute);
+                Rc::make_mut(state).made.push(dir);
+                place = parent;
+            }
+        }
+    }
+
+    fn cloned(&self, call: &Invocation<'_>, state: &mut Rc<State>) {
+        let operands = call.operands(&Grammar { short: "bcjo", long: &["branch", "depth"], ..Grammar::default() });
+        let Some(last) = operands.get(1..).and_then(<[&str]>::last) else { return };
+        let name = last.trim_end_matches('/').trim_end_matches(".git");
+        let name = name.rsplit(['/', ':']).next().unwrap_or(name);
+        if let Some(place) = self.at(name, state) {
+            Rc::make_mut(state).made.push(place);
+        }
+    }
+
+    fn linked(&self, call: &Invocation<'_>, state: &mut Rc<State>) {
+        for (target, link) in links(call) {
+            let (Some(at), false) = (self.at(&link, state), is_marked(target)) else { continue };
+            let dir = at.as_path().parent().and_then(CleanPath::absolute);
+            let to = dir.and_then(|dir| CleanPath::new(Path::new(target), &dir).ok());
+            if let Some(to) = to {
+                Rc::make_mut(state).links.insert(at, to);
+            }
+        }
+    }
+
+    /// A copy of a file that this line made is that file again, also inside a directory.
+    fn copied(&self, call: &Invocation<'_>, state: &mut Rc<State>) {
+        let operands = call.operands(&Grammar { short: "tSmog", ..Grammar::default() });
+        let Some((last, sources)) = operands.split_last() else { return };
+        for source in sources {
+            let Some(from) = self.at(source, state) else { continue };
+            let name = source.rsplit('/').next().unwrap_or(source);
+            for to in [last.to_string(), format!("{last}/{name}")] {
+                if let Some(content) = state.files.get(&from).cloned() {
+                    self.remember(&to, content, state);
+                }
+                if let (Some(target), Some(to)) = (state.links.get(&from).cloned(), self.at(&to, state)) {
+                    Rc::make_mut(state).links.insert(to, target);
+                }
+            }
+        }
+    }
+
+    /// The files that a fetch saves: under the name it is given, or under the last part of each address.
+    fn fetched(&self, call: &Invocation<'_>, state: &mut Rc<State>) {
+        let grammar = Grammar {
+            short: if call.name == "curl" { "dFHTouAebcKEwXxm" } else { "oOPUe" },
+            long: &["output", "output-document", "out", "header", "data"],
+            ..Grammar::default()
+        };
+        let mut files: Vec<String> = call
+            .values(&grammar, if call.name == "wget" { "O" } else { "o" }, &["output", "output-document", "out"])
+            .iter()
+            .map(|file| (*file).to_owned())
+            .collect();
+        let own_names = call.name != "curl" || call.has(&grammar, "OJ", &["remote-name", "remote-name-all"]);
+        if own_names && files.is_empty() {
+            for address in call.operands(&grammar) {
+                let path = address.split(['?', '#']).next().unwrap_or_default();
+                let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+                files.push(if name.is_empty() { "index.html".to_owned() } else { name.to_owned() });
+            }
+        }
+        for file in files {
+            self.remember(&file, Content::Downloaded, state);
+        }
+    }
+}
+
+/// The links that `ln -s` makes: what each leads to, and where it lies.
+pub(super) fn links<'c>(call: &Invocation<'c>) -> Vec<(&'c str, String)> {
+    let grammar = Grammar { short: "tS", long: &["target-directory", "suffix"], ..Grammar::default() };
+    if !call.has(&grammar, "s", &["symbolic"]) {
+        return Vec::new();
+    }
+    let operands = call.operands(&grammar);
+    let named = |target: &str, dir: &str| format!("{dir}/{}", target.trim_end_matches('/').rsplit('/').next().unwrap_or(target));
+    if let Some(dir) = call.values(&grammar, "t", &["target-directory"]).first() {
+        return operands.iter().map(|target| (*target, named(target, dir))).collect();
+    }
+    match operands.as_slice() {
+        [target] => vec![(target, named(target, "."))],
+        [target, link] => vec![(*target, (*link).to_owned())],
+        [targets @ .., dir] => targets.iter().map(|target| (*target, named(target, dir))).collect(),
+        [] => Vec::new(),
+    }
+}
+
+fn known_content<'f>(contents: impl Iterator<Item = Option<&'f Content>>) -> Field {
+    let mut text = String::new();
+    for content in contents {
+        match content {
+            Some(Content::Known(part)) => text.push_str(part),
+            Some(Content::Downloaded) => return Field::gap(DOWNLOADED),
+            Some(Content::Computed) | None => return Field::gap(ANYTHING),
+        }
+    }
+    Field(text)
+}
+
+fn echoed(call: &Invocation<'_>) -> Field {
+    let is_flag = |arg: &Field| arg.as_str().len() > 1 && arg.as_str().starts_with('-') && arg.as_str()[1..].bytes().all(|b| b"neE".contains(&b));
+    let flags: String = call.args.iter().take_while(|arg| is_flag(arg)).map(Field::as_str).collect();
+    let words: Vec<&str> = call.args.iter().skip_while(|arg| is_flag(arg)).map(Field::as_str).collect();
+    let text = words.join(" ");
+    if flags.contains('e') && text.contains('\\') {
+        return unescaped(&text).map_or(Field::gap(ANYTHING), Field);
+    }
+    let end = if flags.contains('n') { "" } else { "\n" };
+    Field(format!("{text}{end}"))
+}
+
+fn formatted(call: &Invocation<'_>) -> Field {
+    let [format, rest @ ..] = call.args else { return Field::default() };
+    let Some(format) = unescaped(format.as_str()) else { return Field::gap(ANYTHING) };
+    match (format.as_str(), rest) {
+        (text, []) if !text.contains('%') => Field(text.to_owned()),
+        ("%s", words) => Field(words.iter().map(Field::as_str).collect()),
+        ("%s\n", words) => Field(words.iter().map(|word| format!("{}\n", word.as_str())).collect()),
+        (text, [word]) if text.matches('%').count() == 1 && text.contains("%s") => Field(text.replace("%s", word.as_str())),
+        _ => Field::gap(ANYTHING),
+    }
+}
+
+/// `\n` and `\t` read; `None` for any other escape, which nobody needs for plain text.
+fn unescaped(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next()? {
+                'n' => out.push('\n'),
+                't' => out.push('\t'),
+                '\\' => out.push('\\'),
+                _ => return None,
+            },
+            c => out.push(c),
+        }
+    }
+    Some(out)
+}
+
+fn git_prints(call: &Invocation<'_>) -> Field {
+    let verb = call.verb(&Grammar { short: "Cc", ..Grammar::default() });
+    let about_paths = call.args.iter().any(|arg| {
+        let arg = arg.as_str();
+        arg.contains("toplevel") || arg.contains("-dir") || arg.contains("-path") || arg.contains("cdup") || arg.contains("prefix")
+    });
+    match verb {
+        Some("rev-parse" | "rev-list" | "hash-object" | "merge-base" | "write-tree") if !about_paths => Field::gap(NAME),
+        Some("ls-files" | "branch" | "describe" | "ls-tree") => Field::gap(INSIDE),
+        Some("diff" | "show" | "diff-tree" | "status") if call.says(&["--name-only"]) => Field::gap(INSIDE),
+        _ => Field::gap(ANYTHING),
+    }
+}

@@ -1,0 +1,404 @@
+//! What words become: arguments, as far as the text and the line before it tell.
+//!
+//! A word can become several arguments, and, where a variable has several possible values, several possible lists of
+//! arguments.
+//!
+//! Invariant: the real arguments are always among those that are returned, a gap standing for whatever is not known.
+
+use super::field::{ANYTHING, CLASS, Field, NAME, ONE, STAR, activated};
+use super::state::{Place, State, Variable};
+use super::walk::{Input, Walker};
+use crate::shell::tree::Script;
+use crate::shell::word::{Arithmetic, Element, Glob, Piece, PieceKind, Quoting, Sequence, Word};
+use std::rc::Rc;
+
+/// More possible argument lists of one word than this become gaps.
+const MOST_LISTS: usize = 32;
+/// More words out of one brace expansion than this are not followed.
+const MOST_BRACES: usize = 256;
+/// Values that expansion puts together grow no longer than this.
+const LONGEST_VALUE: usize = 16 * 1024;
+
+/// What one piece of a word stands for.
+pub(super) enum Values {
+    /// One of these texts.
+    One(Vec<Field>),
+    /// These arguments, one after the other: `"$@"`.
+    List(Vec<Field>),
+}
+
+/// A piece, or text that stands for one.
+#[derive(Clone, Copy)]
+enum Part<'w> {
+    Piece(&'w Piece),
+    Made(&'w str),
+    Number,
+}
+
+#[derive(Clone, Default)]
+struct Builder {
+    done: Vec<Field>,
+    current: String,
+    open: bool,
+}
+
+impl Builder {
+    fn quoted(&mut self, text: &str) {
+        self.open = true;
+        self.append(text);
+    }
+
+    fn split(&mut self, text: &str, separators: &str) {
+        if self.current.len() + text.len() > LONGEST_VALUE {
+            return self.quoted(text);
+        }
+        let active = activated(text);
+        for part in active.split_inclusive(|c| separators.contains(c)) {
+            let word = part.trim_end_matches(|c| separators.contains(c));
+            if !word.is_empty() {
+                self.quoted(word);
+            }
+            if word.len() < part.len() {
+                self.close();
+            }
+        }
+    }
+
+    fn append(&mut self, text: &str) {
+        if !self.current.is_empty() && self.current.len() + text.len() > LONGEST_VALUE {
+            self.current = ANYTHING.to_string();
+        } else {
+            self.current.push_str(text);
+        }
+    }
+
+    fn close(&mut self) {
+        if std::mem::take(&mut self.open) {
+            self.done.push(Field(std::mem::take(&mut self.current)));
+        }
+    }
+}
+
+impl Walker<'_> {
+    /// The possible lists of arguments that a word becomes.
+    pub(super) fn fields(&mut self, word: &Word, state: &mut Rc<State>) -> Vec<Vec<Field>> {
+        if let Some(text) = word.literal() {
+            return vec![vec![Field(text)]];
+        }
+        let mut made = Vec::new();
+        let Some(words) = spread(&word.pieces, &mut made) else { return vec![vec![Field::gap(ANYTHING)]] };
+        let mut lists = vec![Vec::new()];
+        for parts in words {
+            let next = self.lists(&parts, &made, state);
+            lists = product(lists, next);
+        }
+        lists
+    }
+
+    /// The possible texts of a word that is neither split nor globbed.
+    pub(super) fn scalar(&mut self, word: &Word, state: &mut Rc<State>) -> Vec<Field> {
+        if let Some(text) = word.literal() {
+            return vec![Field(text)];
+        }
+        self.text_of(&word.pieces, state)
+    }
+
+    /// The possible texts of pieces in a place where nothing is split: a value, a here-document, arithmetic.
+    pub(super) fn text_of(&mut self, pieces: &[Piece], state: &mut Rc<State>) -> Vec<Field> {
+        let mut texts = vec![String::new()];
+        for piece in pieces {
+            let values = match self.piece(piece, state) {
+                Values::One(values) => values,
+                Values::List(list) => vec![Field(list.iter().map(Field::as_str).collect::<Vec<_>>().join(" "))],
+            };
+            texts = texts.iter().flat_map(|text| values.iter().map(move |value| glued(text, value.as_str()))).collect();
+            if texts.len() > MOST_LISTS {
+                texts = vec![ANYTHING.to_string()];
+            }
+        }
+        texts.into_iter().map(Field).collect()
+    }
+
+    fn lists(&mut self, parts: &[usize], made: &[Part<'_>], state: &mut Rc<State>) -> Vec<Vec<Field>> {
+        let separators = separators(state);
+        let mut builders = vec![Builder::default()];
+        for part in parts {
+            match made[*part] {
+                Part::Made(text) => builders.iter_mut().for_each(|b| b.quoted(text)),
+                Part::Number => builders.iter_mut().for_each(|b| b.quoted(NAME.encode_utf8(&mut [0; 4]))),
+                Part::Piece(piece) => {
+                    let bare = piece.quoting == Quoting::Bare && is_computed(&piece.kind);
+                    match self.piece(piece, state) {
+                        Values::One(mut values) => {
+                            if builders.len() * values.len() > MOST_LISTS {
+                                values = vec![Field::gap(ANYTHING)];
+                            }
+                            builders = builders
+                                .iter()
+                                .flat_map(|builder| {
+                                    values.iter().map(|value| {
+                                        let mut next = builder.clone();
+                                        if bare {
+                                            next.split(value.as_str(), &separators);
+                                        } else {
+                                            next.quoted(value.as_str());
+                                        }
+                                        next
+                                    })
+                                })
+                                .collect();
+                        }
+                        Values::List(list) => {
+                            for builder in &mut builders {
+                                for (at, value) in list.iter().enumerate() {
+                                    if at > 0 {
+                                        builder.close();
+                                    }
+                                    if bare {
+                                        builder.split(value.as_str(), &separators);
+                                    } else {
+                                        builder.quoted(value.as_str());
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        builders
+            .into_iter()
+            .map(|mut builder| {
+                builder.close();
+                builder.done
+            })
+            .collect()
+    }
+
+    /// What one piece stands for, whatever its quoting.
+    fn piece(&mut self, piece: &Piece, state: &mut Rc<State>) -> Values {
+        Values::One(match &piece.kind {
+            PieceKind::Literal(text) => vec![Field::text(text.as_str())],
+            PieceKind::Parameter(parameter) => {
+                return self.parameter(parameter, piece.quoting, state);
+            }
+            PieceKind::Command(substitution) => vec![self.substituted(&substitution.script, state)],
+            PieceKind::Process(process) => {
+                self.parallel += 1;
+                let input = Input::Piped(Field::gap(ANYTHING));
+                self.subshell(&process.script, state, &input);
+                self.parallel -= 1;
+                vec![Field::text("/dev/fd/63")]
+            }
+            PieceKind::Arithmetic(arithmetic) => {
+                self.arithmetic(arithmetic, state);
+                vec![Field::gap(NAME)]
+            }
+            PieceKind::Tilde(user) => self.tilde(user, state),
+            PieceKind::Glob(glob) => vec![match glob {
+                Glob::Any => Field::gap(STAR),
+                Glob::One => Field::gap(ONE),
+                Glob::Class => Field::gap(CLASS),
+                Glob::Extended(_, words) => {
+                    for word in words {
+                        self.scalar(word, state);
+                    }
+                    Field::gap(ANYTHING)
+                }
+            }],
+            PieceKind::Braces(words) => words.iter().flat_map(|word| self.scalar(word, state)).collect(),
+            PieceKind::Sequence(_) => vec![Field::gap(NAME)],
+            PieceKind::Array(elements) => return Values::List(self.elements(elements, state)),
+        })
+    }
+
+    /// The elements of an array literal.
+    pub(super) fn elements(&mut self, elements: &[Element], state: &mut Rc<State>) -> Vec<Field> {
+        let mut all = Vec::new();
+        for element in elements {
+            if element.subscript.is_some() {
+                all.extend(self.scalar(&element.value, state));
+                continue;
+            }
+            let mut lists = self.fields(&element.value, state);
+            match lists.len() {
+                1 => all.append(&mut lists[0]),
+                _ => all.push(Field::gap(ANYTHING)),
+            }
+        }
+        all
+    }
+
+    /// What a command substitution puts there: its output without the last newlines.
+    fn substituted(&mut self, script: &Script, state: &mut Rc<State>) -> Field {
+        let output = self.subshell(script, state, &Input::Inherited);
+        Field(output.as_str().trim_end_matches('\n').to_owned())
+    }
+
+    /// Judges what an expression runs, and forgets what it assigns.
+    pub(super) fn arithmetic(&mut self, arithmetic: &Arithmetic, state: &mut Rc<State>) {
+        let texts = self.text_of(&arithmetic.pieces, state);
+        for text in texts {
+            self.evaluated(text.as_str(), state);
+        }
+    }
+
+    /// Names in an expression are variables, and their values are expressions, substitutions included.
+    pub(super) fn evaluated(&mut self, expression: &str, state: &mut Rc<State>) {
+        for (name, rest) in names(expression) {
+            let hidden = match state.variables.get(name) {
+                Some(Variable::Scalar(values) | Variable::Array(values)) => {
+                    values.iter().any(|value| value.as_str().contains(['$', '`', '[']))
+                }
+                _ => false,
+            };
+            if hidden {
+                self.not_understood("a variable whose value would be evaluated as arithmetic", name);
+            }
+            let rest = rest.trim_start();
+            let assigns = rest.starts_with("++") || rest.starts_with("--") || is_assignment(rest);
+            if assigns {
+                Rc::make_mut(state).set(name, vec![Field::gap(NAME)]);
+            }
+        }
+    }
+
+    fn tilde(&mut self, user: &str, state: &State) -> Vec<Field> {
+        match user {
+            "" => self.lookup("HOME", state),
+            "+" => self.lookup("PWD", state),
+            "-" => self.lookup("OLDPWD", state),
+            // Nobody else's home lies in a workspace, and asking where it is would be a look at the system.
+            other => vec![Field(format!("/~{other}"))],
+        }
+    }
+
+    /// The possible texts of a variable.
+    pub(super) fn lookup(&self, name: &str, state: &State) -> Vec<Field> {
+        match state.variables.get(name) {
+            Some(Variable::Scalar(values)) => return values.clone(),
+            Some(Variable::Array(values)) => return vec![values.first().cloned().unwrap_or_default()],
+            Some(Variable::Unset) => return vec![Field::default()],
+            None => {}
+        }
+        match name {
+            "HOME" => vec![self.scene.home.map_or(Field::gap(ANYTHING), |home| Field(home.to_string()))],
+            "PWD" => state.cwd.iter().map(place).collect(),
+            "OLDPWD" => state.previous.iter().map(place).collect(),
+            "IFS" => vec![Field::text(" \t\n")],
+            _ if PLAIN.contains(&name) => vec![Field::gap(NAME)],
+            _ => vec![Field::gap(ANYTHING)],
+        }
+    }
+}
+
+/// Variables that the shell or the login sets to a plain name or number.
+const PLAIN: &[&str] = &[
+    "RANDOM", "SRANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "BASHPID", "EPOCHSECONDS", "EPOCHREALTIME", "SHLVL",
+    "COLUMNS", "LINES", "OPTIND", "BASH_VERSION", "OSTYPE", "HOSTTYPE", "MACHTYPE", "USER", "LOGNAME", "HOSTNAME", "LANG",
+    "TERM", "?", "$", "!", "#", "-",
+];
+
+fn place(place: &Place) -> Field {
+    match place {
+        Place::At(path) => Field(path.to_string()),
+        Place::Within => Field::gap(super::field::INSIDE),
+        Place::Unknown => Field::gap(ANYTHING),
+    }
+}
+
+fn separators(state: &State) -> String {
+    match state.variables.get("IFS") {
+        Some(Variable::Scalar(values)) => values.iter().map(Field::as_str).collect::<String>() + " \t\n",
+        _ => " \t\n".to_owned(),
+    }
+}
+
+fn is_computed(kind: &PieceKind) -> bool {
+    matches!(kind, PieceKind::Parameter(_) | PieceKind::Command(_) | PieceKind::Arithmetic(_))
+}
+
+fn glued(text: &str, more: &str) -> String {
+    if !text.is_empty() && text.len() + more.len() > LONGEST_VALUE {
+        return ANYTHING.to_string();
+    }
+    format!("{text}{more}")
+}
+
+fn product(lists: Vec<Vec<Field>>, next: Vec<Vec<Field>>) -> Vec<Vec<Field>> {
+    let joined = |mut a: Vec<Field>, b: &[Field]| {
+        a.extend_from_slice(b);
+        a
+    };
+    match next.as_slice() {
+        [only] => lists.into_iter().map(|list| joined(list, only)).collect(),
+        _ if lists.len() * next.len() > MOST_LISTS => {
+            lists.into_iter().map(|list| joined(list, &[Field::gap(ANYTHING)])).collect()
+        }
+        _ => lists.iter().flat_map(|list| next.iter().map(|more| joined(list.clone(), more))).collect(),
+    }
+}
+
+/// Brace expansion: every word, as positions in `made`; `None` when there are too many.
+fn spread<'w>(pieces: &'w [Piece], made: &mut Vec<Part<'w>>) -> Option<Vec<Vec<usize>>> {
+    let mut words = vec![Vec::new()];
+    for piece in pieces {
+        let choices: Vec<Vec<usize>> = match &piece.kind {
+            PieceKind::Braces(alternatives) => {
+                let mut all = Vec::new();
+                for word in alternatives {
+                    all.extend(spread(&word.pieces, made)?);
+                }
+                all
+            }
+            PieceKind::Sequence(sequence) => sequenced(*sequence, made),
+            _ => {
+                made.push(Part::Piece(piece));
+                vec![vec![made.len() - 1]]
+            }
+        };
+        if words.len() * choices.len() > MOST_BRACES {
+            return None;
+        }
+        words = words
+            .iter()
+            .flat_map(|word: &Vec<usize>| choices.iter().map(move |choice| [word.as_slice(), choice].concat()))
+            .collect();
+    }
+    Some(words)
+}
+
+/// Letters one by one; numbers are all alike to a rule, so one gap stands for them.
+fn sequenced(sequence: Sequence, made: &mut Vec<Part<'_>>) -> Vec<Vec<usize>> {
+    const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz";
+    let Sequence::Letters { first, last, .. } = sequence else {
+        made.push(Part::Number);
+        return vec![vec![made.len() - 1]];
+    };
+    let (low, high) = (first.min(last) as usize, first.max(last) as usize);
+    let range = low.saturating_sub('A' as usize)..=high.saturating_sub('A' as usize);
+    range
+        .filter_map(|at| LETTERS.get(at..=at))
+        .map(|letter| {
+            made.push(Part::Made(letter));
+            vec![made.len() - 1]
+        })
+        .collect()
+}
+
+/// Every name in an expression, with what follows it.
+fn names(expression: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut rest = expression;
+    std::iter::from_fn(move || {
+        let start = rest.find(|c: char| c.is_ascii_alphabetic() || c == '_')?;
+        let tail = &rest[start..];
+        let end = tail.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(tail.len());
+        rest = &tail[end..];
+        Some((&tail[..end], rest))
+    })
+}
+
+fn is_assignment(rest: &str) -> bool {
+    let operator = rest.trim_start_matches(['+', '-', '*', '/', '%', '&', '|', '^', '<', '>']);
+    operator.starts_with('=') && !operator.starts_with("==")
+}

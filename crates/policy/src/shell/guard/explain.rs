@@ -1,0 +1,127 @@
+//! Says what was found: to the model in two lines, to a person in full, to a program as JSON.
+//!
+//! Invariant: a refusal begins with the documented sentence, and nothing that a command wrote controls a terminal.
+
+use super::finding::{Finding, Kind, Remedy};
+use super::judge::{Judgement, Understood};
+use crate::refusal::{Code, Layer, Refusal};
+use serde::Serialize;
+
+/// The documented sentence for a dangerous command, and for one that is not understood.
+pub const DANGEROUS: &str = "Command blocked by safety guard (dangerous pattern detected)";
+/// The documented sentence for a path outside.
+pub const OUTSIDE: &str = "Command blocked by safety guard (path outside working dir)";
+
+/// Words of a command that a hint repeats.
+const LONGEST_QUOTE: usize = 160;
+
+/// A judgement for `picoclaw check exec --json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Explanation<'j> {
+    /// `allow` or `deny`.
+    pub verdict: &'static str,
+    /// The documented sentence, when it is a no.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sentence: Option<&'static str>,
+    /// The stable code, when it is a no.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<&'static str>,
+    /// The layer that decided.
+    pub layer: &'static str,
+    /// The reason that decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finding: Option<&'j Finding>,
+    /// The two lines that the model gets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Every other reason.
+    pub others: &'j [Finding],
+    /// Each simple command, as it was understood.
+    pub commands: &'j [Understood],
+}
+
+impl Judgement {
+    /// The refusal that the model, the ledger and the terminal get; `None` when the command may run.
+    pub fn refusal(&self) -> Option<Refusal> {
+        let finding = self.finding.as_ref()?;
+        Some(Refusal {
+            code: finding.code(),
+            sentence: finding.sentence().to_owned(),
+            rule: finding.rule.clone(),
+            layer: Layer::Guard,
+            hint: finding.hint(),
+        })
+    }
+
+    /// The judgement for a program to read.
+    pub fn explanation(&self) -> Explanation<'_> {
+        let finding = self.finding.as_ref();
+        Explanation {
+            verdict: if self.is_allowed() { "allow" } else { "deny" },
+            sentence: finding.map(Finding::sentence),
+            code: finding.map(|finding| finding.code().as_str()),
+            layer: Layer::Guard.as_str(),
+            finding,
+            hint: finding.map(Finding::hint),
+            others: &self.others,
+            commands: &self.commands,
+        }
+    }
+}
+
+impl Finding {
+    /// The stable code.
+    pub fn code(&self) -> Code {
+        match self.kind {
+            Kind::Danger => Code::DangerousCommand,
+            Kind::NotUnderstood => Code::CommandNotUnderstood,
+            Kind::PathOutside => Code::CommandPathOutside,
+        }
+    }
+
+    /// The documented sentence.
+    pub fn sentence(&self) -> &'static str {
+        match self.kind {
+            Kind::Danger | Kind::NotUnderstood => DANGEROUS,
+            Kind::PathOutside => OUTSIDE,
+        }
+    }
+
+    /// Which words, why, and what would allow it.
+    pub fn hint(&self) -> String {
+        let about = match self.words.is_empty() {
+            true => format!("{} (rule `{}`)", self.why, self.rule),
+            false => format!("`{}`: {} (rule `{}`)", quoted(&self.words), self.why, self.rule),
+        };
+        format!("{about}; {}", self.remedy.sentence())
+    }
+}
+
+impl Remedy {
+    /// What to change, in words.
+    pub fn sentence(&self) -> String {
+        let entry = |pattern: &str| serde_json::Value::from(pattern).to_string();
+        match self {
+            Self::AllowPattern(pattern) => {
+                format!("`tools.exec.custom_allow_patterns`: [{}] would allow exactly this command", entry(pattern))
+            }
+            Self::Smart => "`tools.exec.guard`: \"smart\" judges the parsed command and would not match words alone".to_owned(),
+            Self::ReadPath(pattern) => format!("`tools.allow_read_paths`: [{}] would allow reading exactly this path", entry(pattern)),
+            Self::WritePath(pattern) => format!("`tools.allow_write_paths`: [{}] would allow writing exactly this path", entry(pattern)),
+            Self::DropDeny(pattern) => format!("`tools.exec.custom_deny_patterns` holds {}; without it this would be allowed", entry(pattern)),
+            Self::Cage => "`isolation.enabled`: true would hold it in a cage, or write the path out".to_owned(),
+            Self::Rewrite(how) => how.clone(),
+            Self::None => "no setting allows it".to_owned(),
+        }
+    }
+}
+
+/// Words of a command on one line, short, and without control characters.
+fn quoted(words: &str) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    let mut short: String = words.chars().take(LONGEST_QUOTE).map(plain).collect();
+    if words.chars().nth(LONGEST_QUOTE).is_some() {
+        short.push('…');
+    }
+    short
+}

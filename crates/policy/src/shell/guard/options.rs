@@ -1,0 +1,194 @@
+//! How programs read their arguments: clusters, glued values, long options cut short, the end of options.
+//!
+//! Invariant: an option is found in every spelling that the program itself would take.
+
+use super::field::Field;
+use super::walk::Input;
+
+/// Which options of a program take a value.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Grammar {
+    /// Short ones.
+    pub(super) short: &'static str,
+    /// Long ones, without their dashes.
+    pub(super) long: &'static [&'static str],
+    /// Whether options may follow operands.
+    pub(super) order: Order,
+}
+
+/// Where a program still takes options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Order {
+    /// Anywhere before `--`.
+    #[default]
+    Free,
+    /// Before the first operand only.
+    First,
+}
+
+/// One argument, understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Item<'f> {
+    /// `-x`, with its value.
+    Short(char, Option<&'f str>),
+    /// `--name`, with its value.
+    Long(&'f str, Option<&'f str>),
+    /// Anything else.
+    Operand(&'f str),
+}
+
+/// A command as the rules see it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Invocation<'c> {
+    /// The name, without its directory.
+    pub(super) name: &'c str,
+    /// The arguments.
+    pub(super) args: &'c [Field],
+    /// What it reads.
+    pub(super) input: &'c Input,
+}
+
+impl<'c> Invocation<'c> {
+    /// The arguments, understood by a grammar.
+    pub(super) fn items(&self, grammar: &Grammar) -> Vec<Item<'c>> {
+        parse(self.args, grammar).0
+    }
+
+    /// What is neither an option nor an option's value.
+    pub(super) fn operands(&self, grammar: &Grammar) -> Vec<&'c str> {
+        let operand = |item| match item {
+            Item::Operand(text) => Some(text),
+            _ => None,
+        };
+        self.items(grammar).into_iter().filter_map(operand).collect()
+    }
+
+    /// Whether one of these options is given; `longs` without dashes.
+    pub(super) fn has(&self, grammar: &Grammar, shorts: &str, longs: &[&str]) -> bool {
+        self.items(grammar).iter().any(|item| match item {
+            Item::Short(letter, _) => shorts.contains(*letter),
+            Item::Long(given, _) => longs.iter().any(|full| is_cut_of(given, full)),
+            Item::Operand(_) => false,
+        })
+    }
+
+    /// The values of an option, in every spelling.
+    pub(super) fn values(&self, grammar: &Grammar, shorts: &str, longs: &[&str]) -> Vec<&'c str> {
+        let value = |item| match item {
+            Item::Short(letter, value) if shorts.contains(letter) => value,
+            Item::Long(given, value) if longs.iter().any(|full| is_cut_of(given, full)) => value,
+            _ => None,
+        };
+        self.items(grammar).into_iter().filter_map(value).collect()
+    }
+
+    /// Whether an argument is exactly one of these.
+    pub(super) fn says(&self, words: &[&str]) -> bool {
+        self.args.iter().any(|arg| words.contains(&arg.as_str()))
+    }
+
+    /// The first operand: what a program with subcommands does.
+    pub(super) fn verb(&self, grammar: &Grammar) -> Option<&'c str> {
+        let grammar = Grammar { order: Order::First, ..*grammar };
+        self.operands(&grammar).first().copied()
+    }
+}
+
+/// Whether `given` is `full`, or what is left of it when it is cut short.
+pub(super) fn is_cut_of(given: &str, full: &str) -> bool {
+    !given.is_empty() && full.starts_with(given)
+}
+
+/// Reads arguments; also says where the operands begin when options must come first.
+pub(super) fn parse<'f>(args: &'f [Field], grammar: &Grammar) -> (Vec<Item<'f>>, usize) {
+    let mut items = Vec::with_capacity(args.len());
+    let mut at = 0;
+    while let Some(arg) = args.get(at).map(Field::as_str) {
+        at += 1;
+        if arg == "--" {
+            let rest = at;
+            items.extend(args[at..].iter().map(|arg| Item::Operand(arg.as_str())));
+            return (items, rest);
+        }
+        if let Some(long) = arg.strip_prefix("--") {
+            at += long_option(long, args.get(at), grammar, &mut items);
+        } else if arg.len() > 1 && arg.starts_with('-') {
+            at += cluster(&arg[1..], args.get(at), grammar, &mut items);
+        } else {
+            if grammar.order == Order::First {
+                items.extend(args[at - 1..].iter().map(|arg| Item::Operand(arg.as_str())));
+                return (items, at - 1);
+            }
+            items.push(Item::Operand(arg));
+        }
+    }
+    (items, at)
+}
+
+fn long_option<'f>(long: &'f str, next: Option<&'f Field>, grammar: &Grammar, items: &mut Vec<Item<'f>>) -> usize {
+    if let Some((name, value)) = long.split_once('=') {
+        items.push(Item::Long(name, Some(value)));
+        return 0;
+    }
+    let exact = grammar.long.contains(&long);
+    if exact || (long.len() > 3 && grammar.long.iter().any(|full| full.starts_with(long))) {
+        items.push(Item::Long(long, next.map(Field::as_str)));
+        return 1;
+    }
+    items.push(Item::Long(long, None));
+    0
+}
+
+fn cluster<'f>(letters: &'f str, next: Option<&'f Field>, grammar: &Grammar, items: &mut Vec<Item<'f>>) -> usize {
+    for (at, letter) in letters.char_indices() {
+        if grammar.short.contains(letter) {
+            let glued = &letters[at + letter.len_utf8()..];
+            if glued.is_empty() {
+                items.push(Item::Short(letter, next.map(Field::as_str)));
+                return 1;
+            }
+            items.push(Item::Short(letter, Some(glued)));
+            return 0;
+        }
+        items.push(Item::Short(letter, None));
+    }
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(line: &str) -> Vec<Field> {
+        line.split(' ').map(Field::text).collect()
+    }
+
+    #[test]
+    fn options_are_found_in_every_spelling() {
+        let grammar = Grammar { short: "n", long: &["signal"], ..Grammar::default() };
+        for (why, line, want) in [
+            ("alone", "-r x", true),
+            ("in a cluster", "-vr x", true),
+            ("behind an operand", "x -r", true),
+            ("long", "--recursive x", true),
+            ("long, cut short", "--rec x", true),
+            ("a value is not an option", "-n -r x", false),
+            ("a glued value is not a cluster", "-nr x", false),
+            ("a long option's value is not an option", "--signal -r", false),
+            ("behind the end of options", "-- -r", false),
+            ("another letter", "-x", false),
+        ] {
+            let args = given(line);
+            let call = Invocation { name: "t", args: &args, input: &Input::Inherited };
+            assert_eq!(call.has(&grammar, "r", &["recursive"]), want, "{why}: `{line}`");
+        }
+    }
+
+    #[test]
+    fn a_wrapped_command_begins_at_the_first_operand() {
+        let grammar = Grammar { short: "n", long: &[], order: Order::First };
+        for (line, want) in [("-n 5 make -j4", 2), ("-n5 make", 1), ("make", 0), ("-- make", 1)] {
+            assert_eq!(parse(&given(line), &grammar).1, want, "`{line}`");
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! `$x`, `${x…}`: what the shell makes of a variable's value.
+//!
+//! Invariant: an operation that cannot be followed exactly gives a gap at least as wide as its result.
+
+use super::expand::Values;
+use super::field::{ANYTHING, Field, INSIDE, NAME, is_marked};
+use super::glob;
+use super::state::{State, Variable, capped};
+use super::walk::Walker;
+use crate::shell::word::{
+    Arithmetic, Check, Match, Operation, Parameter, Place, Quoting, Reference, Side, Subscript, Word,
+};
+use std::rc::Rc;
+
+/// Values longer than this are not cut and replaced exactly: matching at every place would take too long.
+const LONGEST_MATCHED: usize = 512;
+
+impl Walker<'_> {
+    pub(super) fn parameter(&mut self, parameter: &Parameter, quoting: Quoting, state: &mut Rc<State>) -> Values {
+        if let Some(Subscript::Index(index)) = &parameter.subscript {
+            self.arithmetic(index, state);
+        }
+        if let Some(list) = self.list(parameter, quoting, state) {
+            return list;
+        }
+        let values = match parameter.reference {
+            Reference::Direct => self.single(parameter, state),
+            Reference::Indirect => self.indirect(parameter, state),
+        };
+        Values::One(capped(self.operated(parameter, values, state)))
+    }
+
+    /// `$@`, `${a[@]}` and their slices, which stand for several arguments.
+    fn list(&mut self, parameter: &Parameter, quoting: Quoting, state: &mut Rc<State>) -> Option<Values> {
+        let joined = parameter.name == "*" || matches!(parameter.subscript, Some(Subscript::Joined));
+        let all = match (parameter.name.as_str(), &parameter.subscript) {
+            ("@" | "*", _) => state.arguments.clone(),
+            (name, Some(Subscript::All | Subscript::Joined)) => match state.variables.get(name) {
+                Some(Variable::Array(elements)) => elements.clone(),
+                _ => self.lookup(name, state),
+            },
+            _ => return None,
+        };
+        let all = match &parameter.operation {
+            Operation::Value => all,
+            Operation::Length | Operation::Keys => return Some(Values::One(vec![Field::gap(NAME)])),
+            Operation::Slice(offset, None) => match self.number(offset, state) {
+                // `${@:1}` begins with the first argument, `${a[@]:0}` with the first element.
+                Some(from) if parameter.name == "@" && from >= 1 => all.into_iter().skip(from as usize - 1).collect(),
+                Some(from) if parameter.name != "@" && from >= 0 => all.into_iter().skip(from as usize).collect(),
+                _ => vec![Field::gap(ANYTHING)],
+            },
+            _ => {
+                let each = all.into_iter().map(|value| self.operated(parameter, vec![value], state));
+                each.map(|mut values| if values.len() == 1 { values.remove(0) } else { Field::gap(ANYTHING) }).collect()
+            }
+        };
+        if joined && quoting != Quoting::Bare {
+            return Some(Values::One(vec![Field(all.iter().map(Field::as_str).collect::<Vec<_>>().join(" "))]));
+        }
+        Some(Values::List(all))
+    }
+
+    fn single(&mut self, parameter: &Parameter, state: &mut Rc<State>) -> Vec<Field> {
+        let name = parameter.name.as_str();
+        if name == "0" {
+            return vec![state.name.clone()];
+        }
+        if let Ok(index) = name.parse::<usize>() {
+            let open = state.arguments.iter().take(index).any(Field::is_open);
+            return vec![match state.arguments.get(index - 1) {
+                Some(_) if open => Field::gap(ANYTHING),
+                Some(value) => value.clone(),
+                None if open => Field::gap(ANYTHING),
+                None => Field::default(),
+            }];
+        }
+        match (&parameter.subscript, state.variables.get(name)) {
+            (Some(Subscript::Index(index)), Some(Variable::Array(elements))) => {
+                let elements = elements.clone();
+                match self.number(index, state).and_then(|at| usize::try_from(at).ok()) {
+                    Some(at) => vec![elements.get(at).cloned().unwrap_or_default()],
+                    None => elements,
+                }
+            }
+            _ => self.lookup(name, state),
+        }
+    }
+
+    fn indirect(&mut self, parameter: &Parameter, state: &mut Rc<State>) -> Vec<Field> {
+        let names = self.single(parameter, state);
+        let meant = |name: &Field| match name.known() {
+            Some(name) if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') => {
+                self.lookup(name, state)
+            }
+            _ => vec![Field::gap(ANYTHING)],
+        };
+        names.iter().flat_map(meant).collect()
+    }
+
+    fn operated(&mut self, parameter: &Parameter, values: Vec<Field>, state: &mut Rc<State>) -> Vec<Field> {
+        match &parameter.operation {
+            Operation::Value => values,
+            Operation::Length => vec![Field::gap(NAME)],
+            Operation::Error(_, word) => {
+                self.scalar(word, state);
+                values
+            }
+            Operation::Default(check, word) => {
+                let other = self.scalar(word, state);
+                otherwise(values, other, *check)
+            }
+            Operation::Assign(check, word) => {
+                let other = self.scalar(word, state);
+                let result = otherwise(values, other, *check);
+                Rc::make_mut(state).set(&parameter.name, result.clone());
+                result
+            }
+            Operation::Alternative(_, word) => {
+                let mut other = self.scalar(word, state);
+                other.push(Field::default());
+                other
+            }
+            Operation::Remove(side, how, word) => {
+                let patterns = self.scalar(word, state);
+                each(values, &patterns, |value, pattern| removed(value, pattern, *side, *how))
+            }
+            Operation::Replace(place, word, with) => {
+                let patterns = self.scalar(word, state);
+                let with = with.as_ref().map_or(vec![Field::default()], |with: &Word| self.scalar(with, state));
+                let [with] = with.as_slice() else { return vec![Field::gap(ANYTHING)] };
+                each(values, &patterns, |value, pattern| replaced(value, pattern, with, *place))
+            }
+            Operation::Slice(offset, length) => {
+                let from = self.number(offset, state);
+                let length = length.as_ref().map(|length| self.number(length, state));
+                values.into_iter().map(|value| sliced(&value, from, length)).collect()
+            }
+            Operation::Case(operator, word) => {
+                self.scalar(word, state);
+                values.into_iter().map(|value| cased(&value, operator)).collect()
+            }
+            Operation::Transform(letter) => {
+                if *letter == 'P' && values.iter().any(|v| is_marked(v.as_str()) || v.as_str().contains(['$', '`', '\\'])) {
+                    self.not_understood("a value that is expanded as a prompt", &parameter.name);
+                }
+                match letter {
+                    'Q' | 'P' => values,
+                    'U' => values.into_iter().map(|value| cased(&value, "^^")).collect(),
+                    'u' => values.into_iter().map(|value| cased(&value, "^")).collect(),
+                    'L' => values.into_iter().map(|value| cased(&value, ",,")).collect(),
+                    _ => vec![Field::gap(ANYTHING)],
+                }
+            }
+            Operation::Names => vec![Field::gap(ANYTHING)],
+            Operation::Keys => vec![Field::gap(NAME)],
+        }
+    }
+
+    /// An expression that is a plain number.
+    fn number(&mut self, expression: &Arithmetic, state: &mut Rc<State>) -> Option<i64> {
+        let texts = self.text_of(&expression.pieces, state);
+        let [text] = texts.as_slice() else { return None };
+        self.evaluated(text.as_str(), state);
+        text.known()?.trim().parse().ok()
+    }
+}
+
+fn otherwise(values: Vec<Field>, other: Vec<Field>, check: Check) -> Vec<Field> {
+    let mut result = Vec::new();
+    for value in values {
+        let missing = value.as_str().is_empty();
+        let unsure = value.is_open() || (missing && check == Check::Unset);
+        if !missing || unsure {
+            result.push(value);
+        }
+        if missing || unsure {
+            result.extend(other.iter().cloned());
+        }
+    }
+    result
+}
+
+fn each(values: Vec<Field>, patterns: &[Field], operation: impl Fn(&Field, &Field) -> Field) -> Vec<Field> {
+    let [pattern] = patterns else { return vec![Field::gap(ANYTHING)] };
+    values.iter().map(|value| operation(value, pattern)).collect()
+}
+
+fn removed(value: &Field, pattern: &Field, side: Side, how: Match) -> Field {
+    let text = value.as_str();
+    if pattern.is_open() {
+        return Field::gap(ANYTHING);
+    }
+    if let Some(literal) = pattern.known() {
+        let cut = match side {
+            Side::Prefix => text.strip_prefix(literal),
+            Side::Suffix => text.strip_suffix(literal),
+        };
+        match cut {
+            Some(rest) => return Field::text(rest),
+            None if !is_marked(text) => return value.clone(),
+            None => {}
+        }
+    }
+    let last = super::field::STAR;
+    if side == Side::Prefix && how == Match::Longest && pattern.as_str() == format!("{last}/") {
+        let name = text.rsplit('/').next().unwrap_or(text);
+        return if is_marked(name) && !value.is_open() { Field::gap(NAME) } else { Field::text(name) };
+    }
+    if is_marked(text) || text.len() > LONGEST_MATCHED {
+        return widened(value);
+    }
+    let mut cuts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let longest = how == Match::Longest;
+    if (side == Side::Prefix) == longest {
+        cuts.reverse();
+    }
+    let fits = |at: &usize| match side {
+        Side::Prefix => glob::matches(pattern.as_str(), &text[..*at]),
+        Side::Suffix => glob::matches(pattern.as_str(), &text[*at..]),
+    };
+    match cuts.iter().find(|at| fits(at)) {
+        Some(at) if side == Side::Prefix => Field::text(&text[*at..]),
+        Some(at) => Field::text(&text[..*at]),
+        None => value.clone(),
+    }
+}
+
+fn replaced(value: &Field, pattern: &Field, with: &Field, place: Place) -> Field {
+    let text = value.as_str();
+    if is_marked(text) || text.len() > LONGEST_MATCHED || is_marked(with.as_str()) || pattern.is_open() {
+        let harmless = !with.as_str().contains(['/', '.', ANYTHING, INSIDE]);
+        return if harmless && !pattern.is_open() { widened(value) } else { Field::gap(ANYTHING) };
+    }
+    if pattern.as_str().is_empty() {
+        return value.clone();
+    }
+    let mut result = String::new();
+    let mut at = 0;
+    let mut done = false;
+    while at <= text.len() {
+        let ends = text[at..].char_indices().map(|(o, _)| at + o).chain([text.len()]).rev();
+        let allowed = match place {
+            Place::First => !done,
+            Place::All => true,
+            Place::Prefix => at == 0,
+            Place::Suffix => true,
+        };
+        let hit = if allowed {
+            ends.into_iter()
+                .filter(|end| place != Place::Suffix || *end == text.len())
+                .find(|end| *end > at && glob::matches(pattern.as_str(), &text[at..*end]))
+        } else {
+            None
+        };
+        match hit {
+            Some(end) => {
+                result.push_str(with.as_str());
+                done = true;
+                at = end;
+            }
+            None => {
+                let Some(c) = text[at..].chars().next() else { break };
+                result.push(c);
+                at += c.len_utf8();
+            }
+        }
+    }
+    Field(result)
+}
+
+fn sliced(value: &Field, from: Option<i64>, length: Option<Option<i64>>) -> Field {
+    let Some(text) = value.known() else { return widened(value) };
+    let (Some(from), None | Some(Some(_))) = (from, length) else { return Field::gap(ANYTHING) };
+    let chars: Vec<char> = text.chars().collect();
+    let count = chars.len() as i64;
+    let from = if from < 0 { count + from } else { from };
+    let to = match length {
+        Some(Some(length)) if length < 0 => count + length,
+        Some(Some(length)) => from.saturating_add(length),
+        _ => count,
+    };
+    let range = from.clamp(0, count) as usize..to.clamp(0, count) as usize;
+    Field(chars.get(range).unwrap_or_default().iter().collect())
+}
+
+fn cased(value: &Field, operator: &str) -> Field {
+    let text = value.as_str();
+    let first = |change: fn(&str) -> String| {
+        let end = text.chars().next().map_or(0, char::len_utf8);
+        format!("{}{}", change(&text[..end]), &text[end..])
+    };
+    Field(match operator {
+        "^^" => text.to_uppercase(),
+        ",," => text.to_lowercase(),
+        "^" => first(str::to_uppercase),
+        "," => first(str::to_lowercase),
+        _ => return Field::gap(ANYTHING),
+    })
+}
+
+/// The narrowest gap that is sure to hold whatever a cut or a replacement leaves of a value.
+fn widened(value: &Field) -> Field {
+    let text = value.as_str();
+    if value.is_open() || text.starts_with('/') || text.contains("..") {
+        return Field::gap(ANYTHING);
+    }
+    Field::gap(if text.contains(['/', INSIDE]) { INSIDE } else { NAME })
+}

@@ -1,0 +1,102 @@
+//! Options of everyday programs that are commands: a compressor, a filter, a pager, a key of an editor.
+//!
+//! Invariant: a string that one of these programs hands to a shell is read like the line itself.
+
+use super::field::Field;
+use super::options::{Grammar, Invocation, is_cut_of};
+use super::simple::Given;
+use super::state::State;
+use super::walk::{Input, Walker};
+use std::rc::Rc;
+
+/// A program, and its options whose value a shell runs.
+struct Code {
+    names: &'static [&'static str],
+    short: &'static str,
+    long: &'static [&'static str],
+}
+
+const CODE: &[Code] = &[
+    Code { names: &["tar", "bsdtar", "gtar"], short: "I", long: &["to-command", "use-compress-program", "info-script", "new-volume-script", "rsh-command", "rmt-command"] },
+    Code { names: &["split"], short: "", long: &["filter"] },
+    Code { names: &["sort"], short: "", long: &["compress-program"] },
+    Code { names: &["man"], short: "P", long: &["pager"] },
+    Code { names: &["tcpdump"], short: "z", long: &["postrotate-command"] },
+    Code { names: &["zip"], short: "", long: &["unzip-command"] },
+    Code { names: &["wget"], short: "", long: &["use-askpass"] },
+    Code { names: &["nodemon", "entr", "watchexec", "cargo-watch"], short: "xs", long: &["exec", "shell"] },
+    Code { names: &["rsync"], short: "", long: &["rsync-path"] },
+    Code { names: &["go"], short: "", long: &["exec", "toolexec"] },
+];
+
+impl Walker<'_> {
+    /// Judges the commands in a program's options.
+    pub(super) fn programs(&mut self, call: &Invocation<'_>, given: &Given<'_>, state: &Rc<State>) {
+        if let Some(known) = CODE.iter().find(|known| known.names.contains(&call.name)) {
+            let grammar = Grammar { short: known.short, long: known.long, ..Grammar::default() };
+            for code in call.values(&grammar, known.short, known.long) {
+                self.reread(&Field::text(code), state, &Input::Inherited);
+            }
+        }
+        match call.name {
+            "tar" | "bsdtar" | "gtar" => self.tar_actions(call, state),
+            "vim" | "vi" | "nvim" | "ex" | "view" | "gvim" | "less" | "more" | "ed" => self.editor(call, state),
+            "psql" | "sqlite3" | "mysql" | "mariadb" | "gdb" | "dc" | "lftp" | "ftp" => self.escapes(call, state),
+            "xterm" | "konsole" | "gnome-terminal" | "alacritty" | "kitty" => {
+                if let Some(at) = call.args.iter().position(|arg| matches!(arg.as_str(), "-e" | "--" | "-x")) {
+                    self.invoke(&Given { argv: &call.args[at + 1..], input: given.input, span: None }, state.clone());
+                }
+            }
+            "tmux" | "screen" => {
+                for word in call.args.iter().filter(|arg| arg.as_str().contains(' ')) {
+                    self.reread(word, state, &Input::Inherited);
+                }
+                let at = call.args.iter().rposition(|arg| arg.as_str().starts_with('-')).map_or(1, |at| at + 1);
+                if let Some(argv) = call.args.get(at..).filter(|argv| argv.len() > 1) {
+                    self.invoke(&Given { argv, input: given.input, span: None }, state.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn tar_actions(&mut self, call: &Invocation<'_>, state: &Rc<State>) {
+        let mut args = call.args.iter().map(Field::as_str);
+        while let Some(arg) = args.next() {
+            let Some(long) = arg.strip_prefix("--") else { continue };
+            let (name, glued) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+            if name.len() > "checkpoint".len() && is_cut_of(name, "checkpoint-action") {
+                let action = glued.or_else(|| args.next()).unwrap_or_default();
+                if let Some(code) = action.strip_prefix("exec=") {
+                    self.reread(&Field::text(code), state, &Input::Inherited);
+                }
+            }
+        }
+    }
+
+    /// `-c`, `--cmd`, `+…`: commands of an editor, of which `!` runs a shell.
+    fn editor(&mut self, call: &Invocation<'_>, state: &Rc<State>) {
+        let grammar = Grammar { short: "cS", long: &["cmd"], ..Grammar::default() };
+        let mut commands = call.values(&grammar, "c", &["cmd"]);
+        commands.extend(call.args.iter().filter_map(|arg| arg.as_str().strip_prefix('+')));
+        for command in commands {
+            if let Some((_, code)) = command.split_once('!') {
+                self.reread(&Field::text(code), state, &Input::Inherited);
+            }
+            if command.contains("system(") {
+                self.inline(&Field::text(command), super::builtins::Language::Other, state);
+            }
+        }
+    }
+
+    /// `\!`, `!`, `system`, `shell`: how a program's own language reaches a shell.
+    fn escapes(&mut self, call: &Invocation<'_>, state: &Rc<State>) {
+        for arg in call.args.iter().map(Field::as_str) {
+            let trimmed = arg.trim_start();
+            let code = ["\\!", "!", "shell ", "system ", "\\! ", "python os.system"].iter().find_map(|mark| trimmed.strip_prefix(mark));
+            if let Some(code) = code.or_else(|| arg.split_once("\\!").map(|(_, code)| code)) {
+                self.reread(&Field::text(code), state, &Input::Inherited);
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Deletion: recursive or forced, by whatever program.
+//!
+//! Invariant: a single file by its name may go, a tree or a list may not.
+
+use super::{Rule, always};
+use crate::shell::guard::options::{Grammar, Invocation};
+
+const RM: Grammar = Grammar { short: "", long: &[], order: crate::shell::guard::options::Order::Free };
+
+fn switch(call: &Invocation<'_>, letters: &[char]) -> bool {
+    call.args.iter().any(|arg| {
+        let mut chars = arg.as_str().chars();
+        chars.next() == Some('/') && chars.next().is_some_and(|c| letters.contains(&c.to_ascii_lowercase()))
+    })
+}
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "forced-deletion",
+        why: "`rm` with `-r` or `-f` deletes trees, or without asking",
+        programs: &["rm", "grm"],
+        when: |call| call.has(&RM, "rRf", &["recursive", "force"]),
+        stops: &["rm -rf x", "rm --recurs x", "rm -vr x", "rm x -f"],
+        spares: &["rm x", "rm -i x", "rm -- -rf"],
+    },
+    Rule {
+        name: "forced-deletion",
+        why: "deletes what it finds",
+        programs: &["find"],
+        when: |call| call.says(&["-delete"]),
+        stops: &["find . -delete", "find . -name '*.o' -delete"],
+        spares: &["find . -name delete"],
+    },
+    Rule {
+        name: "forced-deletion",
+        why: "`git clean -f` deletes everything that is not tracked",
+        programs: &["git"],
+        when: |call| {
+            let rest = super::version_control::behind_verb(call, "clean");
+            let forced = |rest: &Invocation<'_>| rest.has(&Grammar { short: "e", ..Grammar::default() }, "f", &["force"]);
+            rest.is_some_and(|rest| forced(&rest) && !rest.has(&Grammar { short: "e", ..Grammar::default() }, "n", &["dry-run"]))
+        },
+        stops: &["git clean -fdx", "git -C sub clean --force -d"],
+        spares: &["git clean -n", "git clean -nfd"],
+    },
+    Rule {
+        name: "forced-deletion",
+        why: "overwrites or deletes beyond recovery",
+        programs: &["shred", "srm", "wipe", "scrub", "bleachbit", "sdelete"],
+        when: always,
+        stops: &["shred -u x"],
+        spares: &["ls shred"],
+    },
+    Rule {
+        name: "forced-deletion",
+        why: "`rsync --delete` removes whatever the source does not have",
+        programs: &["rsync"],
+        when: |call| call.args.iter().any(|arg| arg.as_str().starts_with("--del") || arg.as_str() == "--remove-source-files"),
+        stops: &["rsync -a --delete a/ b/"],
+        spares: &["rsync -a a/ b/"],
+    },
+    Rule {
+        name: "forced-deletion",
+        why: "the Windows spelling of a forced or recursive deletion",
+        programs: &["del", "erase"],
+        when: |call| switch(call, &['f', 'q', 's']),
+        stops: &["del /f x", "DEL /Q x"],
+        spares: &["del x"],
+    },
+    Rule {
+        name: "forced-deletion",
+        why: "the Windows spelling of a recursive deletion",
+        programs: &["rmdir", "rd", "deltree"],
+        when: |call| switch(call, &['s']),
+        stops: &["rmdir /s x"],
+        spares: &["rmdir x"],
+    },
+];

@@ -1,0 +1,47 @@
+//! Programs that take code from where nobody has read it. Shells and interpreters are followed elsewhere.
+//!
+//! Invariant: a program that would run what a pipe brings is refused.
+
+use super::{Rule, always};
+use crate::shell::guard::options::{Grammar, Invocation};
+use crate::shell::guard::walk::Input;
+
+fn reads_stream(call: &Invocation<'_>, values: &[&str]) -> bool {
+    values.iter().any(|value| matches!(*value, "-" | "/dev/stdin") || value.starts_with("/dev/fd/"))
+        && !matches!(call.input, Input::Inherited)
+}
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "pipe-to-interpreter",
+        why: "takes its rules or its script from a pipe",
+        programs: &["make", "gmake", "sed", "gsed", "awk", "gawk", "mawk", "nawk"],
+        when: |call| {
+            let grammar = Grammar { short: "fCejFv", long: &["file", "makefile"], ..Grammar::default() };
+            reads_stream(call, &call.values(&grammar, "f", &["file", "makefile"]))
+        },
+        stops: &["cat x | make -f -", "cat x | sed -f - y"],
+        spares: &["make -f x.mk", "sed -f x.sed y"],
+    },
+    Rule {
+        name: "make-shell",
+        why: "gives make another shell, or rules on its command line",
+        programs: &["make", "gmake"],
+        when: |call| {
+            call.args.iter().any(|arg| {
+                let arg = arg.as_str();
+                arg.starts_with("SHELL=") || arg.starts_with("--eval") || arg.starts_with(".SHELLFLAGS=") || arg.starts_with("-E")
+            })
+        },
+        stops: &["make SHELL=x", "make --eval x"],
+        spares: &["make CC=gcc", "make -j4"],
+    },
+    Rule {
+        name: "fork-bomb",
+        why: "starts processes until the machine stands still",
+        programs: &["stress", "stress-ng", "forkbomb"],
+        when: always,
+        stops: &["stress-ng --fork 100"],
+        spares: &["echo stress"],
+    },
+];

@@ -1,0 +1,98 @@
+//! Package managers: what changes the system, or the user's own installation. A project's own packages are its business.
+//!
+//! Invariant: a verb is found behind any number of options.
+
+use super::{Rule, always};
+use crate::shell::guard::options::{Grammar, Invocation};
+
+const CHANGES: &[&str] = &[
+    "install", "remove", "purge", "autoremove", "upgrade", "dist-upgrade", "full-upgrade", "erase", "reinstall", "downgrade",
+    "localinstall", "groupinstall", "groupremove", "build-dep", "add", "del", "delete", "uninstall", "in", "rm", "dup", "up",
+    "refresh", "switch", "unlink", "swap", "distro-sync",
+];
+
+fn says_change(call: &Invocation<'_>) -> bool {
+    call.args.iter().any(|arg| CHANGES.contains(&arg.as_str()))
+}
+
+fn global(call: &Invocation<'_>) -> bool {
+    let grammar = Grammar { short: "", long: &[], ..Grammar::default() };
+    call.has(&grammar, "g", &["global"]) || call.args.iter().any(|arg| arg.as_str() == "--location=global")
+}
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "packages",
+        why: "changes the packages of the system",
+        programs: &["apt", "apt-get", "aptitude", "apt-fast", "nala", "yum", "dnf", "dnf5", "microdnf", "tdnf", "zypper", "apk", "snap", "flatpak", "pkg", "pkg_add", "port", "brew", "choco", "winget", "scoop", "opkg", "xbps-install", "eopkg", "swupd", "pkcon", "guix", "urpmi"],
+        when: |call| says_change(call) || matches!(call.name, "pkg_add" | "xbps-install" | "urpmi") || (matches!(call.name, "yum" | "dnf" | "dnf5") && call.says(&["update"])),
+        stops: &["apt install x", "apt-get -y install x", "apk --no-cache add x", "yum -y remove x", "brew install x"],
+        spares: &["apt list --installed", "apt search x", "apt-cache policy x", "brew list"],
+    },
+    Rule {
+        name: "packages",
+        why: "changes the packages of the system",
+        programs: &["pacman", "yay", "paru", "pamac"],
+        when: |call| {
+            let asks = call.has(&Grammar::default(), "si", &["search", "info"]) && !call.has(&Grammar::default(), "RU", &["remove", "upgrade"]);
+            call.has(&Grammar::default(), "SRU", &["sync", "remove", "upgrade"]) && !asks
+        },
+        stops: &["pacman -S x", "pacman -Syu", "pacman -Rns x"],
+        spares: &["pacman -Q", "pacman -Ss x"],
+    },
+    Rule {
+        name: "packages",
+        why: "changes the packages of the system",
+        programs: &["dpkg", "rpm", "installer"],
+        when: |call| {
+            let shorts = if call.name == "dpkg" { "irP" } else { "iUFe" };
+            let reads = call.name == "rpm" && call.has(&Grammar::default(), "qVK", &["query", "verify"]);
+            !reads && call.has(&Grammar::default(), shorts, &["install", "remove", "purge", "upgrade", "erase", "unpack", "configure", "freshen", "import"])
+        },
+        stops: &["dpkg -i x.deb", "rpm -ivh x.rpm", "rpm -e x", "dpkg --purge x"],
+        spares: &["dpkg -l", "rpm -qa", "rpm -qi x", "dpkg -L x"],
+    },
+    Rule {
+        name: "packages",
+        why: "changes the packages of the system",
+        programs: &["emerge", "nix-env", "nix-channel", "slackpkg", "installpkg", "removepkg"],
+        when: |call| call.name != "nix-env" || call.has(&Grammar::default(), "iueU", &["install", "upgrade", "uninstall", "remove"]),
+        stops: &["nix-env -iA x", "emerge x"],
+        spares: &["nix-env -q"],
+    },
+    Rule {
+        name: "packages",
+        why: "installs for everybody, not for the project",
+        programs: &["npm", "pnpm", "yarn", "bun", "cnpm"],
+        when: |call| {
+            let changes = call.says(&["install", "i", "in", "add", "isntall", "uninstall", "un", "remove", "rm", "r", "update", "up", "upgrade", "link", "ln"]);
+            (changes && global(call)) || (call.name == "yarn" && call.args.first().is_some_and(|arg| arg.as_str() == "global") && changes)
+        },
+        stops: &["npm install -g x", "npm i -g x", "npm -g install x", "yarn global add x", "pnpm add -g x"],
+        spares: &["npm install", "npm ls -g", "yarn add x"],
+    },
+    Rule {
+        name: "packages",
+        why: "installs for the user or into the system, not into an environment",
+        programs: &["pip*", "uv"],
+        when: |call| call.says(&["install", "uninstall"]) && call.args.iter().any(|arg| matches!(arg.as_str(), "--user" | "--break-system-packages" | "--system") || arg.as_str().starts_with("--root=")),
+        stops: &["pip install --user x", "pip3 install x --user", "python3 -m pip install --user x"],
+        spares: &["pip install x", "pip list --user", "pip install -r requirements.txt"],
+    },
+    Rule {
+        name: "packages",
+        why: "installs for the user, not for the project",
+        programs: &["gem"],
+        when: |call| call.says(&["--user-install", "--system"]),
+        stops: &["gem install --user-install x", "gem update --system"],
+        spares: &["gem list"],
+    },
+    Rule {
+        name: "packages",
+        why: "changes what starts with the system",
+        programs: &["update-rc.d", "chkconfig", "rc-update"],
+        when: always,
+        stops: &["update-rc.d x defaults"],
+        spares: &["systemctl list-unit-files"],
+    },
+];

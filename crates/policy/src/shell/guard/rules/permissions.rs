@@ -1,0 +1,76 @@
+//! Permissions and ownership.
+//!
+//! Invariant: nothing becomes setuid, nothing becomes writable for others, nothing changes its owner. A mode as a
+//! number is refused as the documentation says; `chmod +x` is not.
+
+use super::{Rule, always};
+use crate::shell::guard::options::{Grammar, Invocation};
+
+/// The mode of a `chmod`: its first operand, which may itself begin with a dash (`chmod -x f`).
+fn mode<'c>(call: &Invocation<'c>) -> Option<&'c str> {
+    if call.args.iter().any(|arg| arg.as_str().starts_with("--ref")) {
+        return None;
+    }
+    call.args.iter().map(|arg| arg.as_str()).find(|arg| !arg.starts_with('-'))
+}
+
+/// Whether a symbolic mode makes a file setuid, or writable for others.
+fn opens(mode: &str) -> bool {
+    mode.split(',').any(|clause| {
+        let at = clause.find(['+', '=', '-']).unwrap_or(clause.len());
+        let (who, what) = clause.split_at(at);
+        if !what.starts_with(['+', '=']) {
+            return what.contains("+s") || what.contains("=s");
+        }
+        let others = who.contains(['o', 'a']) || (who.contains('g') && who.contains('o'));
+        let gives = |letter| what.contains(letter);
+        gives('s') || (others && gives('w')) || (others && gives('u')) || (who.is_empty() && what.starts_with('=') && gives('w'))
+    })
+}
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "permissions",
+        why: "sets a mode as a number",
+        programs: &["chmod"],
+        when: |call| mode(call).is_some_and(|mode| !mode.is_empty() && mode.bytes().all(|b| (b'0'..=b'7').contains(&b))),
+        stops: &["chmod 777 x", "chmod -R 755 x", "chmod 7 x"],
+        spares: &["chmod +x x", "chmod --reference=a b"],
+    },
+    Rule {
+        name: "permissions",
+        why: "makes a file setuid, or writable for others",
+        programs: &["chmod"],
+        when: |call| mode(call).is_some_and(opens),
+        stops: &["chmod u+s x", "chmod a=rwx x", "chmod o+w x", "chmod go=u x"],
+        spares: &["chmod +x x", "chmod u+w x", "chmod go-w x", "chmod a+r x", "chmod -x x"],
+    },
+    Rule {
+        name: "ownership",
+        why: "changes who owns a file",
+        programs: &["chown", "chgrp"],
+        when: always,
+        stops: &["chown root x", "chgrp staff x"],
+        spares: &["echo chown"],
+    },
+    Rule {
+        name: "permissions",
+        why: "changes access lists or attributes",
+        programs: &["setfacl", "chattr", "chcon", "icacls", "cacls", "takeown"],
+        when: always,
+        stops: &["setfacl -m u:eve:rwx x"],
+        spares: &["getfacl x", "lsattr x"],
+    },
+    Rule {
+        name: "permissions",
+        why: "installs a setuid file, or for another owner",
+        programs: &["install", "ginstall", "mkdir", "mkfifo"],
+        when: |call| {
+            let grammar = Grammar { short: "mogtS", long: &["mode", "owner", "group", "target-directory"], ..Grammar::default() };
+            let special = |mode: &&str| (mode.len() > 3 && mode.starts_with(['2', '4', '6', '7'])) || mode.contains('s');
+            call.values(&grammar, "m", &["mode"]).iter().any(special) || call.has(&grammar, "og", &["owner", "group"]) && call.name.ends_with("install")
+        },
+        stops: &["install -m 4755 a b", "install -o root a b"],
+        spares: &["install -m 755 a b", "mkdir -m 700 x"],
+    },
+];

@@ -1,0 +1,73 @@
+//! Process control.
+//!
+//! Invariant: nothing is ended by force, by name, or all at once; asking one process to end is fine.
+
+use super::{Rule, always};
+use crate::shell::guard::options::Invocation;
+
+fn is_kill(signal: &str) -> bool {
+    let name = signal.to_ascii_uppercase();
+    matches!(name.strip_prefix("SIG").unwrap_or(&name), "KILL" | "9" | "09")
+}
+
+/// Whether `kill` is given the signal that cannot be refused, in any of its spellings.
+fn forced(call: &Invocation<'_>) -> bool {
+    let mut args = call.args.iter().map(|arg| arg.as_str());
+    while let Some(arg) = args.next() {
+        let signal = match arg {
+            "-s" | "-n" | "--signal" => args.next().unwrap_or_default(),
+            "--" => return false,
+            _ => match (arg.strip_prefix("--signal="), arg.strip_prefix("-s"), arg.strip_prefix("-n"), arg.strip_prefix('-')) {
+                (Some(signal), ..) => signal,
+                (_, Some(signal), ..) | (_, _, Some(signal), _) if is_kill(signal) => signal,
+                (_, _, _, Some(signal)) => signal,
+                _ => return false,
+            },
+        };
+        if is_kill(signal) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether a `kill` goes to every process there is.
+fn everybody(call: &Invocation<'_>) -> bool {
+    let signal_given = call.args.first().is_some_and(|arg| arg.as_str().starts_with('-'));
+    call.args.iter().skip(usize::from(signal_given)).any(|arg| matches!(arg.as_str(), "-1" | "0" | "1"))
+}
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "forced-kill",
+        why: "ends a process by force",
+        programs: &["kill", "tskill"],
+        when: forced,
+        stops: &["kill -9 1234", "kill -s KILL 1234", "kill -SIGKILL 1", "kill -n 9 2"],
+        spares: &["kill 1234", "kill -TERM 1234", "kill -l", "kill -0 12"],
+    },
+    Rule {
+        name: "kill-everybody",
+        why: "ends every process it may",
+        programs: &["kill"],
+        when: everybody,
+        stops: &["kill -TERM -1", "kill -- -1"],
+        spares: &["kill 12", "kill -1 1234"],
+    },
+    Rule {
+        name: "kill-by-name",
+        why: "ends every process of a name",
+        programs: &["pkill", "killall", "killall5", "skill", "snice", "xkill", "taskkill"],
+        when: always,
+        stops: &["pkill node", "killall -9 node"],
+        spares: &["pgrep node", "echo pkill"],
+    },
+    Rule {
+        name: "kill-by-name",
+        why: "ends every process that uses a file or a port",
+        programs: &["fuser"],
+        when: |call| call.args.iter().any(|arg| arg.as_str().starts_with('-') && arg.as_str().contains('k')),
+        stops: &["fuser -k 8080/tcp", "fuser -vk x"],
+        spares: &["fuser -v x"],
+    },
+];

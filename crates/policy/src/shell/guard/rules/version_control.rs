@@ -1,0 +1,45 @@
+//! Version control: nothing is published.
+//!
+//! Invariant: the verb is found behind git's own options.
+
+use super::Rule;
+use crate::shell::guard::git::GLOBAL;
+use crate::shell::guard::options::{Grammar, Invocation, parse};
+
+/// What stands behind a verb of git; `None` when it is another one.
+pub(super) fn behind_verb<'c>(call: &Invocation<'c>, verb: &str) -> Option<Invocation<'c>> {
+    let (_, at) = parse(call.args, &GLOBAL);
+    let (first, rest) = call.args.get(at..)?.split_first()?;
+    (first.as_str() == verb).then_some(Invocation { args: rest, ..*call })
+}
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "git-push",
+        why: "publishes to another place",
+        programs: &["git"],
+        when: |call| ["push", "force", "send-pack", "http-push", "send-email", "imap-send"].iter().any(|verb| behind_verb(call, verb).is_some()),
+        stops: &["git push", "git -C . push", "git -c a=b push origin main", "git force x"],
+        spares: &["git stash push", "git log push", "git commit -m push"],
+    },
+    Rule {
+        name: "git-push",
+        why: "publishes to another place",
+        programs: &["git"],
+        when: |call| {
+            [("subtree", "push"), ("lfs", "push"), ("svn", "dcommit"), ("p4", "submit"), ("annex", "sync")]
+                .iter()
+                .any(|(verb, word)| behind_verb(call, verb).is_some_and(|rest| rest.verb(&Grammar::default()) == Some(word)))
+        },
+        stops: &["git subtree push --prefix=d origin x", "git lfs push origin main"],
+        spares: &["git lfs ls-files", "git subtree pull --prefix=d origin x"],
+    },
+    Rule {
+        name: "git-push",
+        why: "publishes to another place",
+        programs: &["hg", "bzr", "fossil", "jj", "darcs"],
+        when: |call| call.says(&["push", "send"]),
+        stops: &["hg push", "jj git push"],
+        spares: &["hg status"],
+    },
+];

@@ -1,0 +1,197 @@
+//! What a shell would remember at one point of the line: variables, directories, functions, files it has made.
+//!
+//! Where a line can have come two ways, a state holds both: a variable has several possible values, the working
+//! directory several possible places.
+//!
+//! Invariant: joining two states never forgets a possibility; what would be too many becomes "anything".
+
+use super::field::{ANYTHING, Field};
+use crate::path::CleanPath;
+use crate::shell::tree;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// More possible values than this are "anything".
+const MOST_VALUES: usize = 12;
+/// More possible directories than this are "nobody knows".
+const MOST_PLACES: usize = 8;
+
+/// What a variable holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Variable {
+    /// One of these values.
+    Scalar(Vec<Field>),
+    /// These elements.
+    Array(Vec<Field>),
+    /// Nothing: the line has taken it away.
+    Unset,
+}
+
+/// A working directory.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    /// Here.
+    At(CleanPath),
+    /// Somewhere beneath the workspace, or in a directory made just now: names are fine, `..` is not.
+    Within,
+    /// Nobody knows.
+    Unknown,
+}
+
+/// What a file that this line made holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Exactly this.
+    Known(String),
+    /// Something from the network.
+    Downloaded,
+    /// Something that is only computed when the line runs.
+    Computed,
+}
+
+/// A function that this line defines.
+#[derive(Debug, Clone)]
+pub(super) struct Routine {
+    pub(super) body: Rc<tree::Command>,
+}
+
+/// Everything a shell would remember.
+#[derive(Debug, Clone)]
+pub(super) struct State {
+    pub(super) variables: BTreeMap<String, Variable>,
+    pub(super) arguments: Vec<Field>,
+    pub(super) name: Field,
+    pub(super) cwd: Vec<Place>,
+    pub(super) previous: Vec<Place>,
+    pub(super) stack: Vec<Vec<Place>>,
+    pub(super) functions: BTreeMap<String, Routine>,
+    pub(super) files: BTreeMap<CleanPath, Content>,
+    pub(super) links: BTreeMap<CleanPath, CleanPath>,
+    pub(super) made: Vec<CleanPath>,
+    pub(super) exits_on_error: bool,
+    /// Whether the line has moved or removed something: directories that were there may be gone.
+    pub(super) shaken: bool,
+}
+
+impl State {
+    pub(super) fn new(cwd: &CleanPath) -> Self {
+        Self {
+            variables: BTreeMap::new(),
+            arguments: Vec::new(),
+            name: Field::text("bash"),
+            cwd: vec![Place::At(cwd.clone())],
+            previous: vec![Place::Unknown],
+            stack: Vec::new(),
+            functions: BTreeMap::new(),
+            files: BTreeMap::new(),
+            links: BTreeMap::new(),
+            made: Vec::new(),
+            exits_on_error: false,
+            shaken: false,
+        }
+    }
+
+    /// Gives a variable one of these values.
+    pub(super) fn set(&mut self, name: &str, values: Vec<Field>) {
+        self.variables.insert(name.to_owned(), Variable::Scalar(capped(values)));
+    }
+
+    /// Makes the shell forget where it is exactly.
+    pub(super) fn go(&mut self, to: Vec<Place>) {
+        self.previous = std::mem::replace(&mut self.cwd, to);
+    }
+}
+
+/// Two ways to the same point of the line.
+pub(super) fn join(a: Rc<State>, b: Rc<State>) -> Rc<State> {
+    if Rc::ptr_eq(&a, &b) {
+        return a;
+    }
+    let mut both = Rc::unwrap_or_clone(a);
+    for (name, theirs) in &b.variables {
+        let ours = both.variables.remove(name).unwrap_or_else(|| never_assigned(name));
+        both.variables.insert(name.clone(), either(ours, theirs.clone()));
+    }
+    let only_ours: Vec<String> = both.variables.keys().filter(|name| !b.variables.contains_key(*name)).cloned().collect();
+    for name in only_ours {
+        if let Some(ours) = both.variables.remove(&name) {
+            both.variables.insert(name.clone(), either(ours, never_assigned(&name)));
+        }
+    }
+    if both.arguments != b.arguments {
+        both.arguments = vec![Field::gap(ANYTHING)];
+    }
+    both.cwd = places(both.cwd, &b.cwd);
+    both.previous = places(both.previous, &b.previous);
+    if both.stack != b.stack {
+        both.stack = vec![vec![Place::Unknown]];
+    }
+    for (name, routine) in &b.functions {
+        both.functions.entry(name.clone()).or_insert_with(|| routine.clone());
+    }
+    for (path, content) in &b.files {
+        match both.files.get(path) {
+            Some(ours) if ours == content => {}
+            Some(Content::Downloaded) => {}
+            Some(_) if *content != Content::Downloaded => {
+                both.files.insert(path.clone(), Content::Computed);
+            }
+            _ => {
+                both.files.insert(path.clone(), content.clone());
+            }
+        }
+    }
+    for (at, to) in &b.links {
+        both.links.entry(at.clone()).or_insert_with(|| to.clone());
+    }
+    both.made.retain(|dir| b.made.contains(dir));
+    both.exits_on_error &= b.exits_on_error;
+    both.shaken |= b.shaken;
+    Rc::new(both)
+}
+
+/// A variable that one way has not assigned. By custom the environment spells its names in capitals; a small one
+/// that the line itself assigns elsewhere is the line's own, and empty here.
+fn never_assigned(name: &str) -> Variable {
+    let environment = name.chars().any(|c| c.is_ascii_uppercase());
+    Variable::Scalar(vec![if environment { Field::gap(ANYTHING) } else { Field::default() }])
+}
+
+fn either(a: Variable, b: Variable) -> Variable {
+    match (a, b) {
+        (a, b) if a == b => a,
+        (Variable::Scalar(mut a), Variable::Scalar(b)) => {
+            a.extend(b);
+            Variable::Scalar(capped(a))
+        }
+        (Variable::Unset, other) | (other, Variable::Unset) => match other {
+            Variable::Scalar(mut values) => {
+                values.push(Field::default());
+                Variable::Scalar(capped(values))
+            }
+            _ => Variable::Scalar(vec![Field::gap(ANYTHING)]),
+        },
+        _ => Variable::Scalar(vec![Field::gap(ANYTHING)]),
+    }
+}
+
+/// No value twice, and not too many.
+pub(super) fn capped(mut values: Vec<Field>) -> Vec<Field> {
+    if values.len() > 1 {
+        values.sort();
+        values.dedup();
+    }
+    if values.len() > MOST_VALUES {
+        return vec![Field::gap(ANYTHING)];
+    }
+    values
+}
+
+fn places(mut a: Vec<Place>, b: &[Place]) -> Vec<Place> {
+    for place in b {
+        if !a.contains(place) {
+            a.push(place.clone());
+        }
+    }
+    if a.len() > MOST_PLACES { vec![Place::Unknown] } else { a }
+}

@@ -1,0 +1,170 @@
+//! `spec/shell.toml`, row by row, in both modes.
+//!
+//! Invariant: the table is the law; a row that the guard answers otherwise fails here with everything it found.
+
+use picoclaw_policy::config::{ExecConfig, Guard as Mode, OnBlock};
+use picoclaw_policy::shell::guard::{Guard, Hold, Kind, Landed, Scene, Shell, Terrain};
+use picoclaw_policy::{CleanPath, FileKind, LinkOwner, PathRules, Protected, Reach, Zones};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+const WORKSPACE: &str = "/home/user/.picoclaw/workspace";
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Spec {
+    family: Vec<Family>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Family {
+    name: String,
+    #[expect(dead_code, reason = "for readers of the table")]
+    about: Option<String>,
+    rows: Vec<Row>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    cmd: String,
+    smart: String,
+    strict: String,
+    why: String,
+    weakness: Option<String>,
+    #[expect(dead_code, reason = "for readers of the table")]
+    seed: Option<String>,
+    layer: Option<String>,
+    restrict: Option<bool>,
+    deny: Option<bool>,
+    cage: Option<bool>,
+    cwd: Option<String>,
+    #[serde(default)]
+    read_rules: Vec<String>,
+    #[serde(default)]
+    write_rules: Vec<String>,
+    #[serde(default)]
+    custom_allow: Vec<String>,
+    #[serde(default)]
+    custom_deny: Vec<String>,
+}
+
+/// The workspace that the table describes.
+struct Table;
+
+impl Terrain for Table {
+    fn lands(&self, path: &CleanPath) -> Landed {
+        for (link, target) in [("data/link", "/etc"), ("docs/inner", "/home/user/.picoclaw/workspace/src")] {
+            let at = clean(&format!("{WORKSPACE}/{link}"));
+            if let Some(rest) = path.below(&at) {
+                let path = CleanPath::absolute(&Path::new(target).join(rest)).unwrap();
+                return Landed { path, links: LinkOwner::Anyone };
+            }
+        }
+        Landed { path: path.clone(), links: LinkOwner::System }
+    }
+
+    fn kind(&self, path: &CleanPath) -> FileKind {
+        let dirs = ["", "/src", "/docs", "/data", "/tests"];
+        let is_dir = dirs.iter().any(|dir| path.as_path() == Path::new(&format!("{WORKSPACE}{dir}")));
+        if is_dir { FileKind::Directory } else { FileKind::Missing }
+    }
+
+    fn entries(&self, dir: &CleanPath) -> Option<Vec<String>> {
+        let names: &[&str] = match dir.as_path().strip_prefix(WORKSPACE).ok()?.to_str()? {
+            "" => &["src", "docs", "data", "tests", "notes.txt"],
+            "docs" => &["inner"],
+            "data" => &["link"],
+            _ => return None,
+        };
+        Some(names.iter().map(|name| (*name).to_owned()).collect())
+    }
+
+    fn on_path(&self, path: &CleanPath) -> bool {
+        let dir = path.as_path().parent().unwrap_or(Path::new("/"));
+        ["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin"].iter().any(|known| dir == Path::new(known))
+    }
+}
+
+fn clean(path: &str) -> CleanPath {
+    CleanPath::absolute(Path::new(path)).unwrap()
+}
+
+fn spec() -> Spec {
+    let text = include_str!("../../../spec/shell.toml");
+    toml::from_str(text).unwrap()
+}
+
+fn guard(row: &Row, mode: Mode) -> Guard {
+    Guard::compile(&ExecConfig {
+        enable_deny_patterns: row.deny.unwrap_or(true),
+        custom_deny_patterns: row.custom_deny.clone(),
+        custom_allow_patterns: row.custom_allow.clone(),
+        timeout_seconds: 60,
+        guard: mode,
+        fence: true,
+        on_block: OnBlock::Deny,
+    })
+    .unwrap()
+}
+
+fn answer(row: &Row, mode: Mode) -> (&'static str, String) {
+    let zones = Zones {
+        workspace: vec![clean(WORKSPACE)],
+        protected: Protected { trees: vec![clean("/home/user/.picoclaw")], readable: Vec::new() },
+    };
+    let read_rules = PathRules::compile(&row.read_rules).unwrap();
+    let write_rules = PathRules::compile(&row.write_rules).unwrap();
+    let cwd = clean(&format!("{WORKSPACE}/{}", row.cwd.as_deref().unwrap_or_default()));
+    let home = clean("/home/user");
+    let scene = Scene {
+        zones: &zones,
+        read_rules: &read_rules,
+        write_rules: &write_rules,
+        reach: if row.restrict.unwrap_or(true) { Reach::Workspace } else { Reach::Anywhere("restrict_to_workspace") },
+        hold: if row.cage.unwrap_or(false) { Hold::Cage } else { Hold::Fence },
+        cwd: &cwd,
+        home: Some(&home),
+        shell: Shell::Bash,
+        terrain: &Table,
+    };
+    let judgement = guard(row, mode).judge(&row.cmd, &scene);
+    let verdict = match judgement.finding.as_ref().map(|finding| finding.kind) {
+        None => "allow",
+        Some(Kind::Danger | Kind::NotUnderstood) => "danger",
+        Some(Kind::PathOutside) => "outside",
+    };
+    (verdict, format!("{:?}\n      others {:?}\n      commands {:?}", judgement.finding, judgement.others, judgement.commands))
+}
+
+#[test]
+fn every_row_of_the_table_is_answered_as_it_says() {
+    let mut wrong = Vec::new();
+    for family in &spec().family {
+        for row in &family.rows {
+            for (mode, name, want) in [(Mode::Smart, "smart", &row.smart), (Mode::Strict, "strict", &row.strict)] {
+                let (got, found) = answer(row, mode);
+                if got != want {
+                    wrong.push(format!(
+                        "{} · {name}: `{}` ({}) is {got}, not {want}\n      {found}",
+                        family.name, row.cmd, row.why
+                    ));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} rows:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn the_table_is_as_large_and_as_mixed_as_it_has_to_be() {
+    let spec = spec();
+    let rows: Vec<&Row> = spec.family.iter().flat_map(|family| &family.rows).collect();
+    let benign = rows.iter().filter(|row| row.smart == "allow" && row.layer.is_none()).count();
+    assert!(rows.len() >= 600, "{} rows", rows.len());
+    assert!(benign * 3 >= rows.len(), "{benign} benign rows of {}", rows.len());
+    let weaknesses: BTreeSet<&str> = rows.iter().filter_map(|row| row.weakness.as_deref()).collect();
+    let missing: Vec<String> = (1..=35).map(|n| format!("W{n:02}")).filter(|name| !weaknesses.contains(name.as_str())).collect();
+    assert!(missing.is_empty(), "no row for {missing:?}");
+}
