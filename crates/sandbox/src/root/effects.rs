@@ -68,7 +68,7 @@ impl Place {
         if old.is_empty() {
             return Err(RootError::EmptyText);
         }
-        if self.kind == FileKind::Missing && matches!(self.hold, Hold::Name { .. }) {
+        if self.kind == FileKind::Missing && matches!(self.hold, Hold::Name(_)) {
             // Before the directories above it would be made for nothing.
             return Err(RootError::NotFound { path: self.asked() });
         }
@@ -80,7 +80,7 @@ impl Place {
             Hold::Nothing => RootError::NotFound { path: self.asked() },
             Hold::Blocked(errno) => self.fault(verb)(*errno),
             Hold::Closed => self.closed(),
-            Hold::Open { .. } | Hold::Directory { .. } | Hold::File { .. } | Hold::Name { .. } => {
+            Hold::Open { .. } | Hold::Directory { .. } | Hold::File { .. } | Hold::Name(_) => {
                 RootError::OtherUse { path: self.asked() }
             }
         }

@@ -22,65 +22,79 @@ impl Identity {
     }
 }
 
-/// The part of `stat` that decisions are made on.
+/// The part of `stat` that decisions are made on; small, since every look carries it along.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Facts {
-    stat: Stat,
+    id: Identity,
+    size: u64,
+    modified: i64,
+    mode: u32,
+    uid: u32,
+    gid: u32,
+    other_names: bool,
 }
 
 impl From<Stat> for Facts {
+    #[expect(
+        clippy::unnecessary_cast,
+        clippy::useless_conversion,
+        reason = "the widths of `stat` differ between machines"
+    )]
     fn from(stat: Stat) -> Self {
-        Self { stat }
+        Self {
+            id: Identity { dev: stat.st_dev as u64, ino: stat.st_ino as u64 },
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            modified: i64::from(stat.st_mtime),
+            mode: stat.st_mode as u32,
+            uid: stat.st_uid,
+            gid: stat.st_gid,
+            other_names: stat.st_nlink > 1,
+        }
     }
 }
 
-#[expect(
-    clippy::unnecessary_cast,
-    clippy::useless_conversion,
-    reason = "the widths of `stat` differ between machines"
-)]
 impl Facts {
     pub(super) fn id(&self) -> Identity {
-        Identity { dev: self.stat.st_dev as u64, ino: self.stat.st_ino as u64 }
+        self.id
     }
 
     pub(super) fn dev(&self) -> u64 {
-        self.stat.st_dev as u64
+        self.id.dev
     }
 
     pub(super) fn ino(&self) -> u64 {
-        self.stat.st_ino as u64
+        self.id.ino
     }
 
     pub(super) fn uid(&self) -> u32 {
-        self.stat.st_uid
+        self.uid
     }
 
     pub(super) fn gid(&self) -> u32 {
-        self.stat.st_gid
+        self.gid
     }
 
     /// Permission bits with set-id and sticky.
     pub(super) fn mode(&self) -> u32 {
-        self.stat.st_mode as u32 & 0o7777
+        self.mode & 0o7777
     }
 
     pub(super) fn size(&self) -> u64 {
-        u64::try_from(self.stat.st_size).unwrap_or(0)
+        self.size
     }
 
     /// When the contents last changed, in whole seconds since 1970.
     pub(super) fn modified(&self) -> i64 {
-        i64::from(self.stat.st_mtime)
+        self.modified
     }
 
     /// Whether a file goes by more than one name.
     pub(super) fn has_other_names(&self) -> bool {
-        self.stat.st_nlink > 1
+        self.other_names
     }
 
     fn file_type(&self) -> FileType {
-        FileType::from_raw_mode(self.stat.st_mode)
+        FileType::from_raw_mode(self.mode)
     }
 
     pub(super) fn is_link(&self) -> bool {

@@ -7,10 +7,10 @@ use super::directory::Root;
 use super::error::RootError;
 use super::facts::Facts;
 use super::openat2::{LOOK, open_beneath};
-use super::place::{Hold, Place};
+use super::place::{Hold, Name, Place, Standing, Trail};
 use super::seals::{Mark, Seals};
 use super::walk::{End, Spot, Walked, walk};
-use picoclaw_policy::{Access, FileKind, Landing};
+use picoclaw_policy::{Access, FileKind};
 use rustix::fs::{AtFlags, OFlags, fstat, statat};
 use rustix::io::Errno;
 use std::os::fd::AsFd;
@@ -49,7 +49,7 @@ impl Root {
     fn look_at_object(&self, path: &Path, access: Access, seals: &Seals) -> Option<Place> {
         let handle = match open_beneath(self.handle.as_fd(), path, LOOK) {
             Ok(handle) => handle,
-            Err(Errno::NOENT) => return Some(self.workspace(path, FileKind::Missing, Hold::Nothing)),
+            Err(Errno::NOENT) => return Some(self.beneath(path, FileKind::Missing, Hold::Nothing)),
             Err(_) => return None,
         };
         let facts: Facts = fstat(&handle).ok()?.into();
@@ -57,8 +57,8 @@ impl Root {
             return Some(self.protected(path));
         }
         Some(match facts.kind() {
-            FileKind::Special | FileKind::Missing => self.workspace(path, FileKind::Special, Hold::Closed),
-            kind => self.workspace(path, kind, Hold::Open { handle, facts }),
+            FileKind::Special | FileKind::Missing => self.beneath(path, FileKind::Special, Hold::Closed),
+            kind => self.beneath(path, kind, Hold::Open { handle, facts }),
         })
     }
 
@@ -107,57 +107,48 @@ impl Root {
             Some(facts) => facts.kind(),
         };
         if kind == FileKind::Special {
-            return Some(self.workspace(path, kind, Hold::Closed));
+            return Some(self.beneath(path, kind, Hold::Closed));
         }
         let spot = Spot { dir, dir_facts, name };
-        Some(self.workspace(path, kind, Hold::Name { spot, missing: Vec::new(), there }))
+        Some(self.beneath(path, kind, Hold::Name(Box::new(Name { spot, missing: Vec::new(), there }))))
     }
 
     fn place_of(&self, walked: Walked, path: &Path, access: Access) -> Place {
         let Walked { end, resolved, links } = walked;
+        let name = |spot, missing, there| Hold::Name(Box::new(Name { spot, missing, there }));
         let (kind, hold) = match end {
-            End::Escaped => return self.place(path, Landing::Escaped, FileKind::Missing, Hold::Closed),
+            End::Escaped => return self.place(path, Standing::Escaped, FileKind::Missing, Hold::Closed),
             End::Sealed => return self.protected(path),
             End::Procfs => (FileKind::Special, Hold::Closed),
             End::Blocked(errno) => (FileKind::Missing, Hold::Blocked(errno)),
             End::Directory { handle } => (FileKind::Directory, Hold::Directory { handle }),
             End::Absent { spot, missing } if access == Access::Write => {
-                (FileKind::Missing, Hold::Name { spot, missing, there: None })
+                (FileKind::Missing, name(spot, missing, None))
             }
             End::Absent { .. } => (FileKind::Missing, Hold::Nothing),
             End::Object { facts, .. } if facts.kind() != FileKind::Regular => {
                 (FileKind::Special, Hold::Closed)
             }
             End::Object { facts, spot, .. } if access == Access::Write => {
-                (FileKind::Regular, Hold::Name { spot, missing: Vec::new(), there: Some(facts) })
+                (FileKind::Regular, name(spot, Vec::new(), Some(facts)))
             }
-            End::Object { handle, facts, spot } => (FileKind::Regular, Hold::File { handle, facts, spot }),
+            End::Object { handle, facts, spot } => {
+                (FileKind::Regular, Hold::File { handle, facts, spot: Box::new(spot) })
+            }
         };
-        let landing = match self.base.scope {
-            Scope::Workspace => Landing::Workspace,
-            Scope::Host => Landing::Host { resolved: resolved.clone(), links: links.clone() },
-        };
-        Place { resolved: Some(resolved), links, ..self.place(path, landing, kind, hold) }
+        Place { trail: Some(Box::new(Trail { resolved, links })), ..self.beneath(path, kind, hold) }
     }
 
-    fn workspace(&self, path: &Path, kind: FileKind, hold: Hold) -> Place {
-        self.place(path, Landing::Workspace, kind, hold)
+    fn beneath(&self, path: &Path, kind: FileKind, hold: Hold) -> Place {
+        self.place(path, Standing::Beneath, kind, hold)
     }
 
     fn protected(&self, path: &Path) -> Place {
-        self.place(path, Landing::Protected, FileKind::Missing, Hold::Closed)
+        self.place(path, Standing::Protected, FileKind::Missing, Hold::Closed)
     }
 
-    fn place(&self, path: &Path, landing: Landing, kind: FileKind, hold: Hold) -> Place {
-        Place {
-            base: Arc::clone(&self.base),
-            below: PathBuf::from(path),
-            resolved: None,
-            links: Vec::new(),
-            landing,
-            kind,
-            hold,
-        }
+    fn place(&self, path: &Path, end: Standing, kind: FileKind, hold: Hold) -> Place {
+        Place { base: Arc::clone(&self.base), below: PathBuf::from(path), trail: None, end, kind, hold }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a place that escaped, is Protected or is no file holds nothing that could be used.
 
-use super::base::Base;
+use super::base::{Base, Scope};
 use super::error::RootError;
 use super::facts::Facts;
 use super::walk::Spot;
@@ -19,15 +19,29 @@ pub struct Place {
     pub(super) base: Arc<Base>,
     /// The path below the root, as it was asked for.
     pub(super) below: PathBuf,
-    /// The resolved path; without one, nothing on the way was a link.
-    pub(super) resolved: Option<PathBuf>,
-    pub(super) links: Vec<Link>,
-    pub(super) landing: Landing,
+    /// Where the walk went; without one, the path is plain, and leads where it says.
+    pub(super) trail: Option<Box<Trail>>,
+    pub(super) end: Standing,
     pub(super) kind: FileKind,
     pub(super) hold: Hold,
 }
 
-/// What a place holds.
+/// How a walk got where it is.
+#[derive(Debug)]
+pub(super) struct Trail {
+    pub(super) resolved: PathBuf,
+    pub(super) links: Vec<Link>,
+}
+
+/// Where a place stands, seen from its root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    Beneath,
+    Escaped,
+    Protected,
+}
+
+/// What a place holds. Small, because every look carries it along.
 #[derive(Debug)]
 pub(super) enum Hold {
     /// A file or directory, open for reading.
@@ -35,15 +49,23 @@ pub(super) enum Hold {
     /// A directory, by an `O_PATH` handle.
     Directory { handle: Arc<OwnedFd> },
     /// A file, by an `O_PATH` handle and its name in a held directory.
-    File { handle: OwnedFd, facts: Facts, spot: Spot },
-    /// A name to write to, the directories still missing above it, and what is there now.
-    Name { spot: Spot, missing: Vec<OsString>, there: Option<Facts> },
+    File { handle: OwnedFd, facts: Facts, spot: Box<Spot> },
+    /// A name to write to.
+    Name(Box<Name>),
     /// Nothing is there.
     Nothing,
     /// The kernel would not go on; the effect says why, after the desk has judged.
     Blocked(Errno),
     /// Not to be had.
     Closed,
+}
+
+/// A name to write to, the directories still missing above it, and what is there now.
+#[derive(Debug)]
+pub(super) struct Name {
+    pub(super) spot: Spot,
+    pub(super) missing: Vec<OsString>,
+    pub(super) there: Option<Facts>,
 }
 
 impl Place {
@@ -54,17 +76,27 @@ impl Place {
 
     /// The absolute path with every link followed.
     pub fn resolved(&self) -> PathBuf {
-        self.resolved.clone().unwrap_or_else(|| join(self.base.resolved.as_path(), &self.below))
+        match &self.trail {
+            Some(trail) => trail.resolved.clone(),
+            None => join(self.base.resolved.as_path(), &self.below),
+        }
     }
 
     /// Every link on the way, in order.
     pub fn links(&self) -> &[Link] {
-        &self.links
+        self.trail.as_ref().map_or(&[], |trail| &trail.links)
     }
 
     /// Where it leads, for the desk.
-    pub fn landing(&self) -> &Landing {
-        &self.landing
+    pub fn landing(&self) -> Landing {
+        match (self.end, self.base.scope) {
+            (Standing::Escaped, _) => Landing::Escaped,
+            (Standing::Protected, _) => Landing::Protected,
+            (Standing::Beneath, Scope::Workspace) => Landing::Workspace,
+            (Standing::Beneath, Scope::Host) => {
+                Landing::Host { resolved: self.resolved(), links: self.links().to_owned() }
+            }
+        }
     }
 
     /// What is there.
@@ -75,10 +107,10 @@ impl Place {
     /// Why a closed place gives nothing.
     pub(super) fn closed(&self) -> RootError {
         let path = self.asked();
-        match self.landing {
-            Landing::Escaped | Landing::Unseen => RootError::Escapes { path },
-            Landing::Protected => RootError::Protected { path },
-            Landing::Workspace | Landing::Host { .. } => RootError::NotAFile { path },
+        match self.end {
+            Standing::Escaped => RootError::Escapes { path },
+            Standing::Protected => RootError::Protected { path },
+            Standing::Beneath => RootError::NotAFile { path },
         }
     }
 

@@ -63,8 +63,8 @@ struct Source {
 impl<'a> Pen<'a> {
     /// Makes the directories that are missing and takes the lock.
     pub(super) fn take(place: &'a Place, scribe: &'a Scribe) -> Result<Self, RootError> {
-        let (spot, missing, there) = match &place.hold {
-            Hold::Name { spot, missing, there } => (spot, missing, *there),
+        let name = match &place.hold {
+            Hold::Name(name) => name,
             Hold::Directory { .. } => return Err(RootError::IsADirectory { path: place.asked() }),
             Hold::Blocked(errno) => return Err(place.fault("write")(*errno)),
             Hold::Closed => return Err(place.closed()),
@@ -72,10 +72,11 @@ impl<'a> Pen<'a> {
                 return Err(RootError::OtherUse { path: place.asked() });
             }
         };
-        let spot = parents::make(spot, missing).map_err(place.fault("make the directories above"))?;
+        let spot =
+            parents::make(&name.spot, &name.missing).map_err(place.fault("make the directories above"))?;
         let held = scribe.locks.hold(spot.dir_facts.id(), &spot.name).map_err(place.fault("lock"))?;
         match held {
-            Some(held) => Ok(Self { place, scribe, spot, there, _held: held }),
+            Some(held) => Ok(Self { place, scribe, spot, there: name.there, _held: held }),
             None => Err(RootError::Busy { path: place.asked(), waited: scribe.locks.wait() }),
         }
     }

@@ -10,7 +10,6 @@ use super::facts::{Facts, Identity};
 use super::hard_links::{self, Scan};
 use picoclaw_policy::{Access, CleanPath, FileKind, Zones};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxAttributes, StatxFlags, fstat, openat, statx};
-use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 
 /// What may be done at and below a directory.
@@ -37,7 +36,8 @@ impl Mark {
 /// The Protected trees and files of one agent, by identity.
 #[derive(Debug, Default)]
 pub struct Seals {
-    marks: HashMap<Identity, Mark>,
+    /// A handful: an agent has one workspace and a few trees that are closed to it.
+    marks: Vec<(Identity, Mark)>,
     trees: Vec<CleanPath>,
     /// Whether something sealed lies inside the workspace, so that every directory on the way must be seen.
     inside: bool,
@@ -46,15 +46,16 @@ pub struct Seals {
 impl Seals {
     /// Looks up what `zones` protects. What does not exist yet has no identity; the desk still refuses its path.
     pub fn of(zones: &Zones) -> Self {
-        let mut marks = HashMap::new();
+        // The first mark of an object counts, so the strictest come first.
         let layers = [
-            (&zones.workspace, Mark::Free),
-            (&zones.protected.readable, Mark::Readable),
             (&zones.protected.trees, Mark::Sealed),
+            (&zones.protected.readable, Mark::Readable),
+            (&zones.workspace, Mark::Free),
         ];
-        for (paths, mark) in layers {
-            marks.extend(paths.iter().filter_map(|path| Some((identity(path)?, mark))));
-        }
+        let marks = layers
+            .into_iter()
+            .flat_map(|(paths, mark)| paths.iter().filter_map(move |path| Some((identity(path)?, mark))))
+            .collect();
         let inside = zones.protected.trees.iter().any(|tree| zones.in_workspace(tree).is_some());
         Self { marks, trees: zones.protected.trees.clone(), inside }
     }
@@ -66,10 +67,8 @@ impl Seals {
 
     /// The mark of an object whose directory has the mark `above`.
     pub(super) fn mark(&self, object: &Facts, above: Mark) -> Mark {
-        if self.marks.is_empty() {
-            return above;
-        }
-        self.marks.get(&object.id()).copied().unwrap_or(above)
+        let id = object.id();
+        self.marks.iter().find(|(known, _)| *known == id).map_or(above, |(_, mark)| *mark)
     }
 
     /// Whether a file is another name of something sealed. Looks only at files that have other names.

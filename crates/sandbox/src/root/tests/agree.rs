@@ -83,7 +83,7 @@ fn agrees_with_the_kernel(fixture: &Fixture, path: &str, seals: &Seals) -> Resul
     let follow = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     let kernel = openat2(&workspace, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), follow);
     let real = fixture.workspace().join(path).canonicalize();
-    match (&kernel, place.landing()) {
+    match (&kernel, &place.landing()) {
         (Ok(handle), Landing::Workspace) => {
             let real = real.unwrap();
             prop_assert_eq!(place.resolved(), real.clone(), "`{}`", path);

