@@ -6,5 +6,5 @@ pub mod ledger;
 mod printable;
 mod redact;
 
-pub use printable::{printable, printable_lines};
+pub use printable::{printable, printable_json, printable_lines};
 pub use redact::Redactor;
