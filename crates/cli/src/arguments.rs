@@ -2,6 +2,7 @@
 //!
 //! Invariant: parsing decides nothing; it only names what was asked.
 
+use crate::commands::audit::AuditArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -37,8 +38,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Read and verify the ledger
-    #[command(subcommand)]
-    Audit(AuditCommand),
+    Audit(AuditArgs),
     /// Print the version
     Version(Listing),
     /// Print a completion script for a shell
@@ -109,47 +109,4 @@ pub(crate) enum ConfigCommand {
     Show(Listing),
     /// Print the JSON Schema of the configuration
     Schema,
-}
-
-/// `picoclaw audit`.
-#[derive(Debug, Subcommand)]
-pub(crate) enum AuditCommand {
-    /// Show the latest records
-    Tail {
-        /// How many
-        #[arg(short = 'n', default_value_t = 20)]
-        count: usize,
-        /// Go on showing new ones
-        #[arg(short, long)]
-        follow: bool,
-        /// Print JSON lines
-        #[arg(long)]
-        json: bool,
-    },
-    /// Show one record by its number, or those that fit
-    Show {
-        /// The record's sequence number
-        seq: Option<u64>,
-        /// Only this agent's
-        #[arg(long, value_name = "ID")]
-        agent: Option<String>,
-        /// Only this tool's
-        #[arg(long, value_name = "NAME")]
-        tool: Option<String>,
-        /// Only with this verdict: `allow`, `deny` or `ask`
-        #[arg(long)]
-        verdict: Option<String>,
-        /// Print JSON lines
-        #[arg(long)]
-        json: bool,
-    },
-    /// Check the whole chain
-    Verify {
-        /// A head hash that `status` showed earlier; finds a ledger that was rewritten whole
-        #[arg(long, value_name = "HASH")]
-        anchor: Option<String>,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
 }

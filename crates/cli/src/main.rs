@@ -6,14 +6,18 @@ mod arguments;
 mod commands;
 mod compose;
 mod exit;
+mod logs;
 mod print;
 mod settings;
 
 use anyhow::Result;
 use arguments::{Arguments, Command, ConfigCommand, Listing};
 use clap::Parser;
+use commands::audit::AuditArgs;
 use commands::config::{self, Format};
 use exit::Exit;
+use logs::Porch;
+use picoclaw_sandbox::Redactor;
 use settings::{Loaded, Request, Surroundings};
 use std::process::ExitCode;
 
@@ -50,13 +54,17 @@ fn run(arguments: &Arguments) -> Result<Exit> {
             return Ok(Exit::Usage);
         }
     };
-    with_settings(&arguments.command, &loaded)
+    with_settings(&arguments.command, &loaded, &surroundings)
 }
 
-fn with_settings(command: &Command, loaded: &Loaded) -> Result<Exit> {
+fn with_settings(command: &Command, loaded: &Loaded, surroundings: &Surroundings) -> Result<Exit> {
+    let variable = |name: &str| surroundings.variable(name).map(|value| value.to_string_lossy().into_owned());
+    let settings = logs::Settings::new(Porch::OneShot, loaded.config.log_level, variable)?;
+    logs::start(&settings, Redactor::new(&loaded.config.secrets))?;
     match command {
         Command::Status(listing) => return commands::status::run(listing, loaded),
         Command::Onboard => return commands::onboard::run(loaded),
+        Command::Audit(arguments) => return audit(arguments, loaded),
         _ => {}
     }
     for warning in loaded.warnings() {
@@ -67,6 +75,12 @@ fn with_settings(command: &Command, loaded: &Loaded) -> Result<Exit> {
         Command::Check(arguments) => commands::check::run(arguments, loaded),
         _ => Ok(Exit::Usage),
     }
+}
+
+fn audit(arguments: &AuditArgs, loaded: &Loaded) -> Result<Exit> {
+    let (mut out, mut err) = (std::io::stdout().lock(), std::io::stderr());
+    let code = commands::audit::run(arguments, &loaded.home.join("ledger"), &mut out, &mut err)?;
+    Ok(if code == 0 { Exit::Done } else { Exit::Refused })
 }
 
 fn configuration(command: &ConfigCommand, request: &Request<'_>) -> Result<Exit> {

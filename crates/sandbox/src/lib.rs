@@ -17,5 +17,5 @@ mod redact;
 pub mod root;
 pub mod warden;
 
-pub use printable::{printable, printable_lines};
+pub use printable::{printable, printable_json, printable_lines};
 pub use redact::Redactor;

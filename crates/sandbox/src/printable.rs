@@ -5,7 +5,10 @@
 //!
 //! Invariant: what comes out moves no cursor, sets no colour, hides nothing and reorders nothing.
 
+use serde::Serialize;
+use serde_json::ser::Formatter;
 use std::borrow::Cow;
+use std::io::{self, Write};
 
 /// `text` on one line, with everything a terminal would act on written out (`\n`, `\u{1b}`).
 pub fn printable(text: &str) -> Cow<'_, str> {
@@ -38,8 +41,45 @@ fn escape(text: &str, unfit: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// `value` as compact JSON that is also fit for a terminal.
+pub fn printable_json(value: &impl Serialize) -> io::Result<String> {
+    let mut out = Vec::new();
+    write_json(&mut out, value)?;
+    String::from_utf8(out).map_err(io::Error::other)
+}
+
+/// Adds `value` to `out`, as [`printable_json`] spells it.
+pub(crate) fn write_json(out: &mut Vec<u8>, value: &impl Serialize) -> io::Result<()> {
+    value.serialize(&mut serde_json::Serializer::with_formatter(out, Harmless)).map_err(Into::into)
+}
+
+/// Compact JSON in which characters that a terminal acts on are escapes, beyond what JSON itself asks for.
+struct Harmless;
+
+impl Formatter for Harmless {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        // Nearly every text is plain; it is not looked at character by character.
+        if fragment.bytes().all(|b| b.is_ascii() && b != 0x7f) {
+            return out.write_all(fragment.as_bytes());
+        }
+        let mut rest = fragment;
+        while let Some(at) = rest.find(is_unprintable) {
+            let (fit, unfit) = rest.split_at(at);
+            out.write_all(fit.as_bytes())?;
+            let mut chars = unfit.chars();
+            if let Some(c) = chars.next() {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    write!(out, "\\u{unit:04x}")?;
+                }
+            }
+            rest = chars.as_str();
+        }
+        out.write_all(rest.as_bytes())
+    }
+}
+
 /// Whether a terminal would act on `c`, or a reader would not see it.
-pub(crate) fn is_unprintable(c: char) -> bool {
+fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' // direction
@@ -85,6 +125,13 @@ mod tests {
     }
 
     proptest::proptest! {
+        #[test]
+        fn json_is_fit_and_means_the_same(text in "\\PC*|[\\x00-\\u{ff}]*|.*") {
+            let json = printable_json(&text).unwrap();
+            proptest::prop_assert!(!json.contains(is_unprintable));
+            proptest::prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+        }
+
         #[test]
         fn nothing_unprintable_is_left(text in "\\PC*|[\\x00-\\u{ff}]*|.*") {
             proptest::prop_assert!(!printable(&text).contains(is_unprintable));

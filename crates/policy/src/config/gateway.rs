@@ -31,6 +31,8 @@ pub struct HeartbeatConfig {
 /// How much is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
+    /// Nothing: what ends the program is said on the way out.
+    Fatal,
     /// Errors alone.
     Error,
     /// And warnings.

@@ -4,12 +4,11 @@
 
 use super::chain::{Hash, Tip};
 use super::entry::Entry;
-use crate::printable::is_unprintable;
+use crate::printable::write_json;
 use crate::redact::Redactor;
 use serde::Serialize;
-use serde_json::ser::Formatter;
 use std::borrow::Cow;
-use std::io::{self, Write};
+use std::io;
 
 /// The longest line there can be, its line feed included. Whatever reads a ledger needs no more memory.
 pub(super) const MAX_LINE: usize = 1 << 20;
@@ -77,7 +76,7 @@ pub(super) fn encode(
         prev,
     };
     let start = out.len();
-    body.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, Harmless))?;
+    write_json(out, &body)?;
     let hash = Hash::of(&out[start..]);
     out.pop(); // the closing brace comes back after the hash
     out.extend_from_slice(HASH_KEY);
@@ -97,29 +96,4 @@ fn bounded(text: Cow<'_, str>, most: usize) -> Cow<'_, str> {
     }
     let cut = text.floor_char_boundary(most);
     Cow::Owned(format!("{}… ({} more bytes)", &text[..cut], text.len() - cut))
-}
-
-/// Compact JSON in which characters that a terminal acts on are escapes, beyond what JSON itself asks for.
-struct Harmless;
-
-impl Formatter for Harmless {
-    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
-        // Nearly every text is plain; it is not looked at character by character.
-        if fragment.bytes().all(|b| b.is_ascii() && b != 0x7f) {
-            return out.write_all(fragment.as_bytes());
-        }
-        let mut rest = fragment;
-        while let Some(at) = rest.find(is_unprintable) {
-            let (fit, unfit) = rest.split_at(at);
-            out.write_all(fit.as_bytes())?;
-            let mut chars = unfit.chars();
-            if let Some(c) = chars.next() {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    write!(out, "\\u{unit:04x}")?;
-                }
-            }
-            rest = chars.as_str();
-        }
-        out.write_all(rest.as_bytes())
-    }
 }

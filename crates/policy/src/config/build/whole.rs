@@ -60,6 +60,7 @@ fn log_level(view: &View<'_>) -> Option<LogLevel> {
         "debug" => Some(LogLevel::Debug),
         "info" => Some(LogLevel::Info),
         "warn" | "warning" => Some(LogLevel::Warn),
-        _ => Some(LogLevel::Error),
+        "error" => Some(LogLevel::Error),
+        _ => Some(LogLevel::Fatal),
     }
 }
