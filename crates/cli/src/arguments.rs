@@ -80,9 +80,12 @@ pub(crate) struct ToolArguments {
 pub(crate) struct CheckArguments {
     /// The kind of effect
     pub(crate) action: CheckAction,
-    /// The path
+    /// The command line, or the path
     #[arg(allow_hyphen_values = true)]
     pub(crate) subject: String,
+    /// The directory that a command would start in, absolute or relative to the workspace
+    #[arg(long, value_name = "DIR", default_value = "")]
+    pub(crate) cwd: PathBuf,
     /// The agent on whose behalf it is asked
     #[arg(long, value_name = "ID")]
     pub(crate) agent: Option<String>,
@@ -94,6 +97,8 @@ pub(crate) struct CheckArguments {
 /// What `picoclaw check` can ask about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CheckAction {
+    /// Running a command
+    Exec,
     /// Reading a file or listing a directory
     Read,
     /// Writing a file

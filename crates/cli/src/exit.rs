@@ -27,3 +27,10 @@ impl From<Exit> for ExitCode {
         })
     }
 }
+
+/// Says what is wrong with the command line.
+#[expect(clippy::print_stderr, reason = "said whatever the log level is")]
+pub(crate) fn bad_usage(why: &anyhow::Error) -> Exit {
+    eprintln!("error: {why:#}");
+    Exit::Usage
+}

@@ -54,7 +54,9 @@ impl fmt::Display for Intent {
             Self::List(target) => write!(f, "list {}", target.asked),
             Self::Write(target) => write!(f, "write {}", target.asked),
             Self::Exec(exec) => write!(f, "exec in {}: {}", exec.cwd.asked, exec.command),
-            Self::Attend(attend) if attend.input.is_empty() => write!(f, "{} {}", attend.action, attend.session),
+            Self::Attend(attend) if attend.input.is_empty() => {
+                write!(f, "{} {}", attend.action, attend.session)
+            }
             Self::Attend(attend) => write!(f, "{} {}: {}", attend.action, attend.session, attend.input),
         }
     }

@@ -8,8 +8,8 @@ use crate::path::CleanPath;
 use crate::refusal::Refusal;
 use crate::refusals;
 use crate::rules::PathRules;
-use crate::subject::{AgentId, Subject};
 use crate::shell::guard::{Guard, Hold, Judgement, Remedy, Scene, Shell, Terrain};
+use crate::subject::{AgentId, Subject};
 use crate::verdict::{Grant, Question, Verdict};
 use crate::zone::{Zone, Zones};
 use std::collections::{BTreeMap, BTreeSet};
@@ -135,7 +135,10 @@ impl Policy {
         let own = self.agents.get(&subject.agent);
         let off = |set: &BTreeSet<String>| set.iter().any(|name| names(name, tool));
         if own.is_some_and(|agent| off(&agent.disabled)) {
-            return Err(refusals::tool_disabled(tool, &format!("agents.agents[{}].tools.disabled", subject.agent)));
+            return Err(refusals::tool_disabled(
+                tool,
+                &format!("agents.agents[{}].tools.disabled", subject.agent),
+            ));
         }
         if off(&self.disabled) {
             return Err(refusals::tool_disabled(tool, &format!("tools.{tool}.enabled")));

@@ -83,7 +83,9 @@ impl Terrain for Table {
 
     fn on_path(&self, path: &CleanPath) -> bool {
         let dir = path.as_path().parent().unwrap_or(Path::new("/"));
-        ["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin"].iter().any(|known| dir == Path::new(known))
+        ["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin"]
+            .iter()
+            .any(|known| dir == Path::new(known))
     }
 }
 
@@ -122,7 +124,11 @@ fn answer(row: &Row, mode: Mode) -> (&'static str, String) {
         zones: &zones,
         read_rules: &read_rules,
         write_rules: &write_rules,
-        reach: if row.restrict.unwrap_or(true) { Reach::Workspace } else { Reach::Anywhere("restrict_to_workspace") },
+        reach: if row.restrict.unwrap_or(true) {
+            Reach::Workspace
+        } else {
+            Reach::Anywhere("restrict_to_workspace")
+        },
         hold: if row.cage.unwrap_or(false) { Hold::Cage } else { Hold::Fence },
         cwd: &cwd,
         home: Some(&home),
@@ -135,7 +141,13 @@ fn answer(row: &Row, mode: Mode) -> (&'static str, String) {
         Some(Kind::Danger | Kind::NotUnderstood) => "danger",
         Some(Kind::PathOutside) => "outside",
     };
-    (verdict, format!("{:?}\n      others {:?}\n      commands {:?}", judgement.finding, judgement.others, judgement.commands))
+    (
+        verdict,
+        format!(
+            "{:?}\n      others {:?}\n      commands {:?}",
+            judgement.finding, judgement.others, judgement.commands
+        ),
+    )
 }
 
 #[test]
@@ -143,7 +155,9 @@ fn every_row_of_the_table_is_answered_as_it_says() {
     let mut wrong = Vec::new();
     for family in &spec().family {
         for row in &family.rows {
-            for (mode, name, want) in [(Mode::Smart, "smart", &row.smart), (Mode::Strict, "strict", &row.strict)] {
+            for (mode, name, want) in
+                [(Mode::Smart, "smart", &row.smart), (Mode::Strict, "strict", &row.strict)]
+            {
                 let (got, found) = answer(row, mode);
                 if got != want {
                     wrong.push(format!(
@@ -165,6 +179,7 @@ fn the_table_is_as_large_and_as_mixed_as_it_has_to_be() {
     assert!(rows.len() >= 600, "{} rows", rows.len());
     assert!(benign * 3 >= rows.len(), "{benign} benign rows of {}", rows.len());
     let weaknesses: BTreeSet<&str> = rows.iter().filter_map(|row| row.weakness.as_deref()).collect();
-    let missing: Vec<String> = (1..=35).map(|n| format!("W{n:02}")).filter(|name| !weaknesses.contains(name.as_str())).collect();
+    let missing: Vec<String> =
+        (1..=35).map(|n| format!("W{n:02}")).filter(|name| !weaknesses.contains(name.as_str())).collect();
     assert!(missing.is_empty(), "no row for {missing:?}");
 }

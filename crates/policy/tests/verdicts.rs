@@ -3,8 +3,8 @@
 use picoclaw_policy::config::{Config, OnBlock};
 use picoclaw_policy::shell::guard::Guard;
 use picoclaw_policy::{
-    Access, AgentId, AgentRules, CleanPath, FileKind, Intent, Landing, Link, LinkOwner, Origin, PathRules, Policy,
-    Protected, Reach, Route, Subject, Target, Verdict, Zones,
+    Access, AgentId, AgentRules, CleanPath, FileKind, Intent, Landing, Link, LinkOwner, Origin, PathRules,
+    Policy, Protected, Reach, Route, Subject, Target, Verdict, Zones,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -25,8 +25,11 @@ fn the_desk_answers_as_the_table_says() {
 fn a_longer_list_of_disabled_tools_never_offers_more() {
     let mut policy = policy(&toml::Table::new());
     assert!(policy.offers("exec", &subject()).is_ok());
-    policy.agents.get_mut(&AgentId::main()).unwrap().disabled = ["exec", "mcp_files_*"].map(str::to_owned).into();
-    for (tool, offered) in [("exec", false), ("mcp_files_read", false), ("mcp_file", true), ("read_file", true)] {
+    policy.agents.get_mut(&AgentId::main()).unwrap().disabled =
+        ["exec", "mcp_files_*"].map(str::to_owned).into();
+    for (tool, offered) in
+        [("exec", false), ("mcp_files_read", false), ("mcp_file", true), ("read_file", true)]
+    {
         assert_eq!(policy.offers(tool, &subject()).is_ok(), offered, "{tool}");
     }
 }

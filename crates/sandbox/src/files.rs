@@ -4,7 +4,9 @@
 
 use crate::permit::{Kind, Permit, Sealed};
 use crate::root::{Excerpt, Listing, Overwrite, Page, Place, Root, RootError, Scribe, Seals, Span};
-use picoclaw_policy::{Access, AgentId, CleanPath, FileKind, Intent, Landing, Policy, Route, Subject, Target, Zones};
+use picoclaw_policy::{
+    Access, AgentId, CleanPath, FileKind, Intent, Landing, Policy, Route, Subject, Target, Zones,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -92,7 +94,12 @@ pub fn list(permit: Permit<List>, page: Page) -> Result<Listing, RootError> {
 }
 
 /// Puts `content` in place of a file.
-pub fn write(permit: Permit<Write>, content: &[u8], overwrite: Overwrite, files: &Files) -> Result<(), RootError> {
+pub fn write(
+    permit: Permit<Write>,
+    content: &[u8],
+    overwrite: Overwrite,
+    files: &Files,
+) -> Result<(), RootError> {
     let (Write(sought), settling) = permit.spend();
     settling.settle(sought.place().and_then(|place| place.write(content, overwrite, &files.scribe)))
 }
@@ -143,7 +150,13 @@ impl Files {
     }
 
     /// Looks for a path of `subject`'s, as far as its text allows looking at all.
-    pub fn seek(&self, policy: &Policy, access: Access, asked: &CleanPath, subject: &Subject) -> Result<Sought, RootError> {
+    pub fn seek(
+        &self,
+        policy: &Policy,
+        access: Access,
+        asked: &CleanPath,
+        subject: &Subject,
+    ) -> Result<Sought, RootError> {
         let Some(agent) = self.agents.get(&subject.agent) else { return Ok(unseen(asked, Landing::Unseen)) };
         let place = match policy.route(access, asked, subject) {
             Route::Closed(landing) => return Ok(unseen(asked, landing)),
@@ -158,7 +171,11 @@ impl Files {
     }
 
     /// The absolute path that `subject` means: relative ones start at its workspace.
-    pub fn absolute(&self, path: &Path, subject: &Subject) -> Option<Result<CleanPath, picoclaw_policy::PathFault>> {
+    pub fn absolute(
+        &self,
+        path: &Path,
+        subject: &Subject,
+    ) -> Option<Result<CleanPath, picoclaw_policy::PathFault>> {
         let agent = self.agents.get(&subject.agent)?;
         Some(CleanPath::new(path, agent.workspace.name()))
     }

@@ -170,11 +170,11 @@ fn make_private(path: &Path) -> Result<(), InstanceError> {
     if path.is_dir() {
         return Ok(());
     }
-    DirBuilder::new()
-        .recursive(true)
-        .mode(PRIVATE)
-        .create(path)
-        .map_err(|source| InstanceError::Io { verb: "make the directory", path: path.to_owned(), source })
+    DirBuilder::new().recursive(true).mode(PRIVATE).create(path).map_err(|source| InstanceError::Io {
+        verb: "make the directory",
+        path: path.to_owned(),
+        source,
+    })
 }
 
 fn clean(path: &Path) -> Result<CleanPath, InstanceError> {

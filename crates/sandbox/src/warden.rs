@@ -10,8 +10,8 @@ use crate::permit::{Kind, Permit};
 use crate::root::RootError;
 use picoclaw_policy::shell::guard::Judgement;
 use picoclaw_policy::{
-    Access, AgentId, CleanPath, Code, ExecIntent, Grant, Ground, Layer, PathFault, Policy, Question, Refusal, Subject,
-    Verdict,
+    Access, AgentId, CleanPath, Code, ExecIntent, Grant, Ground, Layer, PathFault, Policy, Question, Refusal,
+    Subject, Verdict,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -148,7 +148,13 @@ impl Warden {
     }
 
     /// Takes a person's answer to a pending question; a yes mints the key for exactly what was shown.
-    pub fn answer<K: Kind>(&self, pending: Pending<K>, subject: &Subject, answer: Answer, by: &str) -> Admission<K> {
+    pub fn answer<K: Kind>(
+        &self,
+        pending: Pending<K>,
+        subject: &Subject,
+        answer: Answer,
+        by: &str,
+    ) -> Admission<K> {
         let Pending { kind, question, tool } = pending;
         let intent = kind.intent().to_string();
         match answer {

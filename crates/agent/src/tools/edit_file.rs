@@ -23,7 +23,12 @@ const PARAMETERS: &[Parameter] = &[
         need: Need::Required,
         about: "The exact text to find and replace. Must appear exactly once in the file.",
     },
-    Parameter { name: "new_text", kind: Type::Text, need: Need::Required, about: "The text to replace with." },
+    Parameter {
+        name: "new_text",
+        kind: Type::Text,
+        need: Need::Required,
+        about: "The text to replace with.",
+    },
 ];
 
 impl Tool for EditFile {
@@ -56,7 +61,9 @@ impl Tool for EditFile {
             Err(RootError::ManyMatches { count, .. }) => Reply::Failed(format!(
                 "old_text appears {count} times. Please provide more context to make it unique"
             )),
-            Err(why @ (RootError::NotFound { .. } | RootError::IsADirectory { .. })) => failed("read file", &why),
+            Err(why @ (RootError::NotFound { .. } | RootError::IsADirectory { .. })) => {
+                failed("read file", &why)
+            }
             Err(why) => failed("edit file", &why),
         }
     }

@@ -19,7 +19,9 @@ pub(super) fn admit<K: Kind>(
     path: &str,
     kind: impl FnOnce(Sought) -> K,
 ) -> Result<Permit<K>, Reply> {
-    let sought = warden.seek(access, Path::new(path), subject).map_err(|why| unseekable(warden, subject, tool, &why))?;
+    let sought = warden
+        .seek(access, Path::new(path), subject)
+        .map_err(|why| unseekable(warden, subject, tool, &why))?;
     match warden.admit(tool, subject, kind(sought)) {
         Admission::Permit(permit) => Ok(permit),
         Admission::Refusal(refusal) => Err(Reply::Refused(refusal)),

@@ -35,12 +35,7 @@ const PARAMETERS: &[Parameter] = &[
         need: Need::Optional,
         about: "Byte to begin at. Default: 0.",
     },
-    Parameter {
-        name: "length",
-        kind: Type::Count,
-        need: Need::Optional,
-        about: "The most bytes to return.",
-    },
+    Parameter { name: "length", kind: Type::Count, need: Need::Optional, about: "The most bytes to return." },
     Parameter {
         name: "start_line",
         kind: Type::Count,
@@ -151,14 +146,18 @@ fn bytes(permit: Permit<Read>, offset: u64, length: usize, limit: Limit) -> Repl
         let next = offset + text.len() as u64;
         let of = total.map_or_else(String::new, |total| format!(" of {total}"));
         let last = next.saturating_sub(1);
-        push_note(&mut text, &format!("[truncated: bytes {offset}-{last}{of} shown; go on with \"offset\": {next}]"));
+        push_note(
+            &mut text,
+            &format!("[truncated: bytes {offset}-{last}{of} shown; go on with \"offset\": {next}]"),
+        );
     }
     Reply::Done(text)
 }
 
 /// Walks through the file to the lines that are wanted, holding no more than a page.
 fn lines(permit: Permit<Read>, first: u64, most: u64, budget: usize) -> Reply {
-    let mut seeker = LineSeeker { first, most, budget, line: 1, at: 0, page: Vec::new(), state: Seeking::Going };
+    let mut seeker =
+        LineSeeker { first, most, budget, line: 1, at: 0, page: Vec::new(), state: Seeking::Going };
     let outcome = files::read_through(permit, |excerpt| seeker.next(excerpt));
     if let Err(why) = outcome {
         return failed("read file", &why);
@@ -166,7 +165,9 @@ fn lines(permit: Permit<Read>, first: u64, most: u64, budget: usize) -> Reply {
     let LineSeeker { line, page, state, .. } = seeker;
     if page.is_empty() && first > 1 {
         let have = line - 1;
-        return Reply::Failed(format!("failed to read file: start_line {first} is beyond the end of the file ({have} lines)"));
+        return Reply::Failed(format!(
+            "failed to read file: start_line {first} is beyond the end of the file ({have} lines)"
+        ));
     }
     let more = if state == Seeking::Full { More::Follows } else { More::End };
     let mut text = match text_of(page, more, 0) {
@@ -182,7 +183,10 @@ fn lines(permit: Permit<Read>, first: u64, most: u64, budget: usize) -> Reply {
         }
         text.truncate(whole);
         let next = first + text.matches('\n').count() as u64;
-        push_note(&mut text, &format!("[truncated: lines {first}-{} shown; go on with \"start_line\": {next}]", next - 1));
+        push_note(
+            &mut text,
+            &format!("[truncated: lines {first}-{} shown; go on with \"start_line\": {next}]", next - 1),
+        );
     }
     Reply::Done(text)
 }
@@ -260,8 +264,13 @@ fn text_of(mut bytes: Vec<u8>, more: More, offset: u64) -> Result<String, Reply>
     }
     String::from_utf8(bytes).map_err(|fault| {
         let at = offset + fault.utf8_error().valid_up_to() as u64;
-        let is_inside = offset > 0 && at == offset && fault.as_bytes().first().is_some_and(|b| b & 0xC0 == 0x80);
-        let hint = if is_inside { "\nhint: the offset is inside a character; begin a byte or two earlier" } else { "" };
+        let is_inside =
+            offset > 0 && at == offset && fault.as_bytes().first().is_some_and(|b| b & 0xC0 == 0x80);
+        let hint = if is_inside {
+            "\nhint: the offset is inside a character; begin a byte or two earlier"
+        } else {
+            ""
+        };
         Reply::Failed(format!("failed to read file: not UTF-8 text (byte {at}){hint}"))
     })
 }

@@ -91,6 +91,7 @@ pub fn schema_of(tool: &dyn Tool) -> Value {
 }
 
 fn away(warden: &Warden, call: &Call, code: Code, sentence: String) -> Reply {
-    let refusal = Refusal { code, sentence, rule: "tools".to_owned(), layer: Layer::Hall, hint: String::new() };
+    let refusal =
+        Refusal { code, sentence, rule: "tools".to_owned(), layer: Layer::Hall, hint: String::new() };
     Reply::Refused(warden.turn_away(&call.tool, &call.subject, refusal))
 }

@@ -146,9 +146,21 @@ mod tests {
             ("required", json!({}), Err("missing required property \"path\"")),
             ("unknown", json!({"path": "a", "pth": 1}), Err("unexpected property \"pth\"")),
             ("type", json!({"path": 1}), Err("property \"path\": expected string, got number")),
-            ("fraction", json!({"path": "a", "offset": 1.5}), Err("property \"offset\": expected integer, got a fraction")),
-            ("below zero", json!({"path": "a", "offset": -1}), Err("property \"offset\": expected integer, got a negative number")),
-            ("null is not left out", json!({"path": null}), Err("property \"path\": expected string, got null")),
+            (
+                "fraction",
+                json!({"path": "a", "offset": 1.5}),
+                Err("property \"offset\": expected integer, got a fraction"),
+            ),
+            (
+                "below zero",
+                json!({"path": "a", "offset": -1}),
+                Err("property \"offset\": expected integer, got a negative number"),
+            ),
+            (
+                "null is not left out",
+                json!({"path": null}),
+                Err("property \"path\": expected string, got null"),
+            ),
             ("no object", json!([1]), Err("expected an object, got array")),
         ] {
             assert_eq!(check(PARAMETERS, &arguments), want.map_err(str::to_owned), "{why}: {arguments}");

@@ -22,7 +22,12 @@ const PARAMETERS: &[Parameter] = &[
         need: Need::Required,
         about: "Path to the file to write, absolute or relative to the workspace. It is created, with its parent directories, when it does not exist.",
     },
-    Parameter { name: "content", kind: Type::Text, need: Need::Required, about: "Content to write to the file." },
+    Parameter {
+        name: "content",
+        kind: Type::Text,
+        need: Need::Required,
+        about: "Content to write to the file.",
+    },
     Parameter {
         name: "overwrite",
         kind: Type::Flag,
@@ -59,9 +64,10 @@ impl Tool for WriteFile {
         };
         match files::write(permit, arguments.text("content").as_bytes(), overwrite, warden.files()) {
             Ok(()) => Reply::Done(format!("File written: {}", file::told(path))),
-            Err(RootError::Exists { .. }) => {
-                Reply::Failed(format!("file: {} already exists. Set overwrite=true to replace.", file::told(path)))
-            }
+            Err(RootError::Exists { .. }) => Reply::Failed(format!(
+                "file: {} already exists. Set overwrite=true to replace.",
+                file::told(path)
+            )),
             Err(why) => failed("write file", &why),
         }
     }

@@ -35,7 +35,12 @@ struct Streams<'w> {
 }
 
 /// Runs the command on the ledger in `dir`; answers the exit code. `out` is stdout, `notes` is stderr.
-pub(crate) fn run(args: &AuditArgs, dir: &Path, out: &mut dyn Write, notes: &mut dyn Write) -> anyhow::Result<u8> {
+pub(crate) fn run(
+    args: &AuditArgs,
+    dir: &Path,
+    out: &mut dyn Write,
+    notes: &mut dyn Write,
+) -> anyhow::Result<u8> {
     let mut streams = Streams { out, notes };
     let done = match &args.command {
         AuditCommand::Tail(args) => tail::run(args, dir, &mut streams),

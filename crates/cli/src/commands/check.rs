@@ -3,32 +3,46 @@
 //! Invariant: nothing runs, nothing is recorded, nothing is created.
 
 use crate::arguments::{CheckAction, CheckArguments};
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::settings::Loaded;
 use crate::{compose, print};
 use anyhow::Result;
-use picoclaw_policy::{Access, Origin, Verdict};
+use picoclaw_policy::shell::guard::Judgement;
+use picoclaw_policy::{Access, Origin, Refusal, Verdict};
 use picoclaw_sandbox::files::{Read, Write};
-use serde_json::json;
+use picoclaw_sandbox::printable_lines;
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// Asks the desk, and renders its answer.
 pub(crate) fn run(arguments: &CheckArguments, loaded: &Loaded) -> Result<Exit> {
-    let subject = compose::subject(loaded, arguments.agent.as_deref(), Origin::Tool)?;
+    let subject = match compose::subject(loaded, arguments.agent.as_deref(), Origin::Tool) {
+        Ok(subject) => subject,
+        Err(why) => return Ok(exit::bad_usage(&why)),
+    };
     let house = compose::house(loaded)?;
+    let warden = &house.warden;
     let path = Path::new(&arguments.subject);
-    let verdict = match arguments.action {
+    let (verdict, judgement) = match arguments.action {
         CheckAction::Read => {
-            let sought = house.warden.seek(Access::Read, path, &subject)?;
-            house.warden.consider("read_file", &subject, &Read(sought))
+            let sought = Read(warden.seek(Access::Read, path, &subject)?);
+            (warden.consider("read_file", &subject, &sought), None)
         }
         CheckAction::Write => {
-            let sought = house.warden.seek(Access::Write, path, &subject)?;
-            house.warden.consider("write_file", &subject, &Write(sought))
+            let sought = Write(warden.seek(Access::Write, path, &subject)?);
+            (warden.consider("write_file", &subject, &sought), None)
+        }
+        CheckAction::Exec => {
+            let sought = warden.seek_command(&arguments.subject, &arguments.cwd, &subject)?;
+            (warden.consider("exec", &subject, &sought), Some(sought.judgement().clone()))
         }
     };
-    let answer = answer(&verdict);
-    print::line(&if arguments.json { answer.to_string() } else { words(&verdict) })?;
+    let shown = if arguments.json {
+        answer(&verdict, judgement.as_ref())?.to_string()
+    } else {
+        words(&verdict, judgement.as_ref())
+    };
+    print::line(&shown)?;
     Ok(match verdict {
         Verdict::Allow(_) => Exit::Done,
         Verdict::Deny(_) => Exit::Refused,
@@ -36,27 +50,50 @@ pub(crate) fn run(arguments: &CheckArguments, loaded: &Loaded) -> Result<Exit> {
     })
 }
 
-fn answer(verdict: &Verdict) -> serde_json::Value {
-    match verdict {
+fn answer(verdict: &Verdict, judgement: Option<&Judgement>) -> Result<Value> {
+    let mut answer = match verdict {
         Verdict::Allow(grant) => json!({"verdict": "allow", "rule": grant.rule}),
-        Verdict::Ask(question) => {
-            let no = &question.refusal;
-            json!({"verdict": "ask", "code": no.code.as_str(), "rule": no.rule, "layer": no.layer.as_str(), "sentence": no.sentence, "hint": no.hint})
-        }
-        Verdict::Deny(no) => {
-            json!({"verdict": "deny", "code": no.code.as_str(), "rule": no.rule, "layer": no.layer.as_str(), "sentence": no.sentence, "hint": no.hint})
+        Verdict::Ask(question) => refused("ask", &question.refusal),
+        Verdict::Deny(refusal) => refused("deny", refusal),
+    };
+    if let Some(judgement) = judgement {
+        let explained = serde_json::to_value(judgement.explanation())?;
+        for key in ["finding", "others", "commands"] {
+            answer[key] = explained[key].clone();
         }
     }
+    Ok(answer)
 }
 
-fn words(verdict: &Verdict) -> String {
-    match verdict {
+fn refused(verdict: &str, no: &Refusal) -> Value {
+    json!({"verdict": verdict, "code": no.code.as_str(), "rule": no.rule, "layer": no.layer.as_str(), "sentence": no.sentence, "hint": no.hint})
+}
+
+fn words(verdict: &Verdict, judgement: Option<&Judgement>) -> String {
+    let mut text = match verdict {
         Verdict::Allow(grant) => format!("allow\nrule: {}", grant.rule),
         Verdict::Ask(question) => format!("ask\n{}", reasons(&question.refusal)),
         Verdict::Deny(refusal) => format!("deny\n{}", reasons(refusal)),
+    };
+    for command in judgement.iter().flat_map(|judgement| &judgement.commands) {
+        let argv: Vec<_> = command.argv.iter().map(|word| format!("{word:?}")).collect();
+        let rules = if command.rules.is_empty() {
+            String::new()
+        } else {
+            format!("  <- {}", command.rules.join(", "))
+        };
+        text.push_str(&format!("\ncommand: {}  (in {}){rules}", argv.join(" "), command.cwd.join(" or ")));
     }
+    printable_lines(&text).into_owned()
 }
 
-fn reasons(no: &picoclaw_policy::Refusal) -> String {
-    format!("{}\nrule: {}\nlayer: {}\ncode: {}\nhint: {}", no.sentence, no.rule, no.layer.as_str(), no.code.as_str(), no.hint)
+fn reasons(no: &Refusal) -> String {
+    format!(
+        "{}\nrule: {}\nlayer: {}\ncode: {}\nhint: {}",
+        no.sentence,
+        no.rule,
+        no.layer.as_str(),
+        no.code.as_str(),
+        no.hint
+    )
 }

@@ -20,6 +20,8 @@ pub(crate) fn run(loaded: &Loaded) -> Result<Exit> {
     for workspace in instance.workspaces() {
         print::line(&format!("workspace of {}: {}", workspace.agent, workspace.named))?;
     }
-    print::line("picoclaw is ready. Next: picoclaw tool list_dir '{}', picoclaw status, picoclaw config show")?;
+    print::line(
+        "picoclaw is ready. Next: picoclaw tool list_dir '{}', picoclaw status, picoclaw config show",
+    )?;
     Ok(Exit::Done)
 }

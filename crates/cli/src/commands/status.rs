@@ -69,7 +69,8 @@ fn words(status: &Value) -> String {
         format!("model:     {}", text("/model")),
     ];
     for agent in status["agents"].as_array().into_iter().flatten() {
-        let (id, workspace) = (agent["id"].as_str().unwrap_or("-"), agent["workspace"].as_str().unwrap_or("-"));
+        let (id, workspace) =
+            (agent["id"].as_str().unwrap_or("-"), agent["workspace"].as_str().unwrap_or("-"));
         let exists = if agent["exists"] == true { "" } else { " (not made yet)" };
         lines.push(format!("agent:     {id}, workspace {workspace}{exists}"));
     }
@@ -77,10 +78,15 @@ fn words(status: &Value) -> String {
         lines.push(format!("{:<10} {}", format!("{layer}:"), text(&format!("/posture/{layer}"))));
     }
     match status["ledger_head"].as_object() {
-        Some(head) => lines.push(format!("ledger:    {} records, head {}", head["seq"], head["hash"].as_str().unwrap_or("-"))),
+        Some(head) => lines.push(format!(
+            "ledger:    {} records, head {}",
+            head["seq"],
+            head["hash"].as_str().unwrap_or("-")
+        )),
         None => lines.push("ledger:    no records yet".to_owned()),
     }
-    let exceptions: Vec<_> = status["exceptions"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let exceptions: Vec<_> =
+        status["exceptions"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     if exceptions.is_empty() {
         lines.push("exceptions: none; every protection is at its default".to_owned());
     } else {

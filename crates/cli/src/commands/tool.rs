@@ -3,7 +3,7 @@
 //! Invariant: standard output is what a model would have been given.
 
 use crate::arguments::ToolArguments;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::settings::Loaded;
 use crate::{compose, print};
 use anyhow::{Context, Result, bail};
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
     let prepared = call(arguments, loaded, &registry);
     let call = match prepared {
         Ok(call) => call,
-        Err(why) => return usage(&why),
+        Err(why) => return Ok(exit::bad_usage(&why)),
     };
     let house = compose::house(loaded)?;
     let reply = house.registry.run(&call, &house.warden);
@@ -65,10 +65,4 @@ fn list(registry: &Registry) -> Result<Exit> {
         print::line(&serde_json::json!({"name": tool.name(), "description": tool.about(), "parameters": schema_of(tool)}).to_string())?;
     }
     Ok(Exit::Done)
-}
-
-#[expect(clippy::print_stderr, reason = "bad usage is said whatever the log level is")]
-fn usage(why: &anyhow::Error) -> Result<Exit> {
-    eprintln!("error: {why:#}");
-    Ok(Exit::Usage)
 }

@@ -1,6 +1,5 @@
 //! An instance of its own for a test, and the real binary in it.
 
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 

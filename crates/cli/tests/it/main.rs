@@ -2,7 +2,11 @@
 //!
 //! One test program for all of it, so that it is linked once.
 
-#![expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "tests start the program and arrange files by hand")]
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "tests start the program and arrange files by hand"
+)]
 
 mod architecture;
 mod house;

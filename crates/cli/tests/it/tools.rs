@@ -1,7 +1,5 @@
 //! Runs `spec/tools.toml` through the real binary: what a tool prints and how it exits.
 
-
-
 use crate::house::House;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -12,7 +10,8 @@ fn the_file_tools_answer_as_the_table_says() {
     let table: toml::Table = include_str!("../../../../spec/tools.toml").parse().unwrap();
     let rows = table["row"].as_array().unwrap();
     assert!(rows.len() >= 70);
-    let broken = rows.iter().filter(|row| std::panic::catch_unwind(|| Row(row.as_table().unwrap()).run()).is_err());
+    let broken =
+        rows.iter().filter(|row| std::panic::catch_unwind(|| Row(row.as_table().unwrap()).run()).is_err());
     assert_eq!(broken.count(), 0, "rows do not hold; each says why above");
 }
 
@@ -71,7 +70,8 @@ impl Row<'_> {
             put(&outside(&name), &name, content.as_bytes());
         }
         for (name, hex) in self.pairs("bytes") {
-            let bytes: Vec<u8> = hex.split(' ').map(|digits| u8::from_str_radix(digits, 16).unwrap()).collect();
+            let bytes: Vec<u8> =
+                hex.split(' ').map(|digits| u8::from_str_radix(digits, 16).unwrap()).collect();
             put(&inside(&name), &name, &bytes);
         }
         for (name, target) in self.pairs("links") {
@@ -114,9 +114,9 @@ impl Row<'_> {
         for name in self.list("absent") {
             assert!(!PathBuf::from(fill(&name)).exists(), "{why}: `{name}` exists");
         }
-        let litter = fs::read_dir(house.workspace()).unwrap().filter(|entry| {
-            entry.as_ref().unwrap().file_name().to_string_lossy().starts_with(".tmp-")
-        });
+        let litter = fs::read_dir(house.workspace())
+            .unwrap()
+            .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with(".tmp-"));
         assert_eq!(litter.count(), 0, "{why}: temporary files are left");
     }
 

@@ -4,6 +4,7 @@
 
 use crate::permit::{Kind, Sealed};
 use crate::root::{Place, RootError};
+use picoclaw_policy::shell::guard::Judgement;
 use picoclaw_policy::{AttendIntent, ExecIntent, Intent};
 use std::os::fd::OwnedFd;
 
@@ -35,8 +36,8 @@ impl Kind for Attend {
 
 impl Exec {
     /// What the guard found, for whoever wants to explain it.
-    pub fn intent(&self) -> &ExecIntent {
-        &self.intent
+    pub fn judgement(&self) -> &Judgement {
+        &self.intent.judgement
     }
 
     /// A hold on the directory that was judged.

@@ -6,8 +6,8 @@ use super::kind::Exec;
 use super::session::{Program, Session};
 use super::workshop::Workshop;
 use crate::launch::{
-    self, Background, Bounds, Deadline, Finished, LaunchError, LaunchSpec, Output, Principal, Status, Stdin, Streams,
-    Walls, WindowSize, WorkDir, environment,
+    self, Background, Bounds, Deadline, Finished, LaunchError, LaunchSpec, Output, Principal, Status, Stdin,
+    Streams, Walls, WindowSize, WorkDir, environment,
 };
 use crate::permit::Permit;
 use crate::root::RootError;
@@ -30,7 +30,12 @@ pub enum ExecError {
 const KEPT: Bounds = Bounds { head: 16 << 10, tail: 16 << 10 };
 
 /// Runs a command to its end, or to its deadline.
-pub fn run(permit: Permit<Exec>, agent: &AgentId, shop: &Workshop, deadline: Duration) -> Result<Finished, ExecError> {
+pub fn run(
+    permit: Permit<Exec>,
+    agent: &AgentId,
+    shop: &Workshop,
+    deadline: Duration,
+) -> Result<Finished, ExecError> {
     let (exec, settling) = permit.spend();
     let streams = Streams::Plain { stdin: Stdin::Null, output: Output::Pipes };
     let outcome = spec(&exec, agent, shop, streams, Deadline::After(deadline), KEPT)

@@ -10,7 +10,8 @@ use std::path::Path;
 use std::sync::Mutex;
 
 /// Shells: what is typed into one of these is a command.
-const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "busybox", "csh", "tcsh", "rbash"];
+const SHELLS: &[&str] =
+    &["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "busybox", "csh", "tcsh", "rbash"];
 
 /// What a session's input goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,12 +47,7 @@ pub struct Session {
 }
 
 impl Session {
-    pub(super) fn new(
-        background: Background,
-        settling: Settling,
-        command: String,
-        program: Program,
-    ) -> Self {
+    pub(super) fn new(background: Background, settling: Settling, command: String, program: Program) -> Self {
         Self { background, settling: Mutex::new(Some(settling)), command, program }
     }
 

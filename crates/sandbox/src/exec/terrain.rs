@@ -53,7 +53,8 @@ impl Terrain for HostTerrain<'_> {
     }
 
     fn on_path(&self, path: &CleanPath) -> bool {
-        let in_path = path.as_path().parent().is_some_and(|dir| self.path.iter().any(|known| known.as_path() == dir));
+        let in_path =
+            path.as_path().parent().is_some_and(|dir| self.path.iter().any(|known| known.as_path() == dir));
         in_path && is_program(path.as_path())
     }
 }

@@ -10,8 +10,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Shells, in the order in which they are taken, with the arguments before the command.
-const SHELLS: &[(&str, Shell, &[&str])] =
-    &[("/bin/bash", Shell::Bash, &["bash", "--noprofile", "--norc", "-c"]), ("/bin/sh", Shell::Posix, &["sh", "-c"])];
+const SHELLS: &[(&str, Shell, &[&str])] = &[
+    ("/bin/bash", Shell::Bash, &["bash", "--noprofile", "--norc", "-c"]),
+    ("/bin/sh", Shell::Posix, &["sh", "-c"]),
+];
 
 /// Variables that change what a shell makes of a text; the guard judged it without them.
 const CHANGES_MEANING: &[&str] = &[
@@ -64,7 +66,8 @@ impl Workshop {
         environment.retain(|(name, _)| !changes_meaning(name));
         let value = |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value);
         let home = value("HOME").and_then(|home| CleanPath::absolute(Path::new(home)));
-        let path = value("PATH").map(|path| std::env::split_paths(path).collect::<Vec<_>>()).unwrap_or_default();
+        let path =
+            value("PATH").map(|path| std::env::split_paths(path).collect::<Vec<_>>()).unwrap_or_default();
         let path = path.iter().filter_map(|dir| CleanPath::absolute(dir)).collect();
         Ok(Self { program: program.into(), arguments, environment, shell: *shell, hold, home, path })
     }
@@ -105,7 +108,12 @@ mod tests {
 
     #[test]
     fn a_command_means_what_was_judged_whatever_the_host_exports() {
-        let host = [("PATH", "/usr/bin:rel:/bin"), ("BASH_ENV", "/tmp/x"), ("BASH_FUNC_ls%%", "() { rm -rf ~; }"), ("HOME", "/home/u")];
+        let host = [
+            ("PATH", "/usr/bin:rel:/bin"),
+            ("BASH_ENV", "/tmp/x"),
+            ("BASH_FUNC_ls%%", "() { rm -rf ~; }"),
+            ("HOME", "/home/u"),
+        ];
         let host = host.map(|(name, value)| (OsString::from(name), OsString::from(value)));
         let shop = Workshop::new(host, &[], Hold::Nothing).unwrap();
         let names: Vec<_> = shop.environment.iter().map(|(name, _)| name.to_str().unwrap()).collect();

@@ -42,7 +42,10 @@ pub fn encode(keys: &str, cursor: CursorKeys) -> Result<Vec<u8>, KeyError> {
 ///
 /// Arrows and editing keys would make a new command out of old ones, which nobody has judged.
 pub fn only_steer(keys: &str) -> bool {
-    const STEER: &[&str] = &["enter", "return", "c-c", "c-d", "c-z", "c-\\", "c-l", "ctrl-c", "ctrl-d", "ctrl-z", "ctrl-\\", "ctrl-l"];
+    const STEER: &[&str] = &[
+        "enter", "return", "c-c", "c-d", "c-z", "c-\\", "c-l", "ctrl-c", "ctrl-d", "ctrl-z", "ctrl-\\",
+        "ctrl-l",
+    ];
     keys.split(',').all(|key| STEER.contains(&key.trim().to_ascii_lowercase().as_str()))
 }
 

@@ -13,12 +13,16 @@ impl Place {
         let path = || self.asked();
         let io = |source| RootError::Io { verb: "enter", path: path(), source };
         match &self.hold {
-            Hold::Open { handle, facts } if facts.kind() == FileKind::Directory => handle.try_clone().map_err(io),
+            Hold::Open { handle, facts } if facts.kind() == FileKind::Directory => {
+                handle.try_clone().map_err(io)
+            }
             Hold::Directory { handle } => handle.try_clone().map_err(io),
             Hold::Nothing => Err(RootError::NotFound { path: path() }),
             Hold::Blocked(errno) => Err(self.fault("enter")(*errno)),
             Hold::Closed => Err(self.closed()),
-            Hold::Open { .. } | Hold::File { .. } | Hold::Name { .. } => Err(RootError::NotADirectory { path: path() }),
+            Hold::Open { .. } | Hold::File { .. } | Hold::Name { .. } => {
+                Err(RootError::NotADirectory { path: path() })
+            }
         }
     }
 }

@@ -80,11 +80,14 @@ impl ExecTool {
                 Err(reply) => return reply,
             },
         };
-        let permit = match attended(warden, subject, AttendIntent { judgement, ..intent("write", &id, data) }) {
+        let permit = match attended(warden, subject, AttendIntent { judgement, ..intent("write", &id, data) })
+        {
             Ok(permit) => permit,
             Err(reply) => return reply,
         };
-        answered(attend::write(permit, &session), || json!({"sessionId": id, "status": "running"}).to_string())
+        answered(attend::write(permit, &session), || {
+            json!({"sessionId": id, "status": "running"}).to_string()
+        })
     }
 
     pub(super) fn send_keys(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply {
@@ -98,11 +101,18 @@ impl ExecTool {
         }
         let typed = session.program() == Program::Shell && !keys::only_steer(pressed);
         let judgement = typed.then(|| typed_keys(pressed));
-        let permit = match attended(warden, subject, AttendIntent { judgement, ..intent("send-keys", &id, pressed) }) {
+        let permit = match attended(
+            warden,
+            subject,
+            AttendIntent { judgement, ..intent("send-keys", &id, pressed) },
+        ) {
             Ok(permit) => permit,
             Err(reply) => return reply,
         };
-        let told = || json!({"sessionId": id, "status": "running", "output": format!("Sent keys: [{pressed}]")}).to_string();
+        let told = || {
+            json!({"sessionId": id, "status": "running", "output": format!("Sent keys: [{pressed}]")})
+                .to_string()
+        };
         answered(attend::send_keys(permit, &session), told)
     }
 
@@ -121,14 +131,24 @@ impl ExecTool {
     }
 
     /// The session that is named, if it is the subject's own.
-    fn own(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Result<(String, Arc<Session>), Reply> {
+    fn own(
+        &self,
+        arguments: &Arguments<'_>,
+        warden: &Warden,
+        subject: &Subject,
+    ) -> Result<(String, Arc<Session>), Reply> {
         let id = arguments.text("sessionId");
         if id.is_empty() {
             return Err(file::misfit(warden, subject, self.name(), "sessionId is required"));
         }
         match self.sessions.find(id, subject) {
             Some(session) => Ok((id.to_owned(), session)),
-            None => Err(file::misfit(warden, subject, self.name(), &format!("session not found: {}", file::told(id)))),
+            None => Err(file::misfit(
+                warden,
+                subject,
+                self.name(),
+                &format!("session not found: {}", file::told(id)),
+            )),
         }
     }
 }
@@ -149,8 +169,10 @@ fn attended(warden: &Warden, subject: &Subject, intent: AttendIntent) -> Result<
 ///
 /// Where the shell stands by now is not known; from the workspace itself, every `..` leads out and is refused.
 fn judge_lines(warden: &Warden, subject: &Subject, data: &str) -> Result<Judgement, Reply> {
-    let unknown = |why: picoclaw_sandbox::warden::SeekError| file::misfit(warden, subject, "exec", &why.to_string());
-    let mut judgement = warden.look_into(data.trim_end_matches('\n'), Path::new(""), subject).map_err(unknown)?;
+    let unknown =
+        |why: picoclaw_sandbox::warden::SeekError| file::misfit(warden, subject, "exec", &why.to_string());
+    let mut judgement =
+        warden.look_into(data.trim_end_matches('\n'), Path::new(""), subject).map_err(unknown)?;
     if judgement.is_allowed() && !data.ends_with('\n') {
         judgement.finding = Some(Finding {
             kind: Kind::NotUnderstood,

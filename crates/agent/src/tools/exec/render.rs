@@ -14,7 +14,9 @@ pub(super) fn finished(done: &Finished, deadline: Duration) -> Reply {
         Status::Exited(0) if output.is_empty() => Reply::Done("(no output)".to_owned()),
         Status::Exited(0) => Reply::Done(output),
         Status::Exited(code) => Reply::Failed(noted(&output, &format!("[Command exited with code {code}]"))),
-        Status::Signaled(signal) => Reply::Failed(noted(&output, &format!("[Command killed by signal {signal}{}]", named(signal)))),
+        Status::Signaled(signal) => {
+            Reply::Failed(noted(&output, &format!("[Command killed by signal {signal}{}]", named(signal))))
+        }
         Status::OutOfMemory => Reply::Failed(noted(&output, "[Command ended: out of memory]")),
         Status::TimedOut => {
             let sentence = format!("Command timed out after {}", go_duration(deadline));

@@ -70,7 +70,10 @@ impl Sessions {
     pub(super) fn of(&self, subject: &Subject) -> Vec<(String, Held)> {
         let owner = Owner::of(subject);
         let held = self.held();
-        held.iter().filter(|(_, held)| held.owner == owner).map(|(id, held)| (id.clone(), held.clone())).collect()
+        held.iter()
+            .filter(|(_, held)| held.owner == owner)
+            .map(|(id, held)| (id.clone(), held.clone()))
+            .collect()
     }
 
     /// Lets a session go.

@@ -46,7 +46,11 @@ impl ExecTool {
             Ok(permit) => permit,
             Err(reply) => return reply,
         };
-        if background { self.start(permit, arguments, warden, subject) } else { self.wait(permit, arguments, warden, subject) }
+        if background {
+            self.start(permit, arguments, warden, subject)
+        } else {
+            self.wait(permit, arguments, warden, subject)
+        }
     }
 
     fn admit(
@@ -70,7 +74,13 @@ impl ExecTool {
         }
     }
 
-    fn wait(&self, permit: Permit<Exec>, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply {
+    fn wait(
+        &self,
+        permit: Permit<Exec>,
+        arguments: &Arguments<'_>,
+        warden: &Warden,
+        subject: &Subject,
+    ) -> Reply {
         let deadline = match arguments.count("timeout") {
             None | Some(0) => self.limit,
             Some(seconds) => self.limit.min(Duration::from_secs(seconds)),
@@ -81,7 +91,13 @@ impl ExecTool {
         }
     }
 
-    fn start(&self, permit: Permit<Exec>, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply {
+    fn start(
+        &self,
+        permit: Permit<Exec>,
+        arguments: &Arguments<'_>,
+        warden: &Warden,
+        subject: &Subject,
+    ) -> Reply {
         let terminal = arguments.flag("pty").unwrap_or(false).then_some(WindowSize { rows: 24, columns: 80 });
         match exec::start(permit, &subject.agent, warden.workshop(), terminal, LIFE) {
             Ok(session) => {

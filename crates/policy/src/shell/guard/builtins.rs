@@ -14,7 +14,12 @@ use std::rc::Rc;
 
 impl Walker<'_> {
     /// What a builtin does; `None` when the rules and the operands decide like for any other command.
-    pub(super) fn builtin(&mut self, call: &Invocation<'_>, given: &Given<'_>, state: &Rc<State>) -> Option<Flow> {
+    pub(super) fn builtin(
+        &mut self,
+        call: &Invocation<'_>,
+        given: &Given<'_>,
+        state: &Rc<State>,
+    ) -> Option<Flow> {
         Some(match call.name {
             "cd" | "chdir" => self.cd(call, state),
             "pushd" => self.pushd(call, state),
@@ -23,7 +28,9 @@ impl Walker<'_> {
             "export" | "declare" | "typeset" | "local" | "readonly" => declared(state),
             "unset" => unset(call, state),
             "read" | "mapfile" | "readarray" => filled(call, state),
-            "printf" if call.args.first().is_some_and(|arg| arg.as_str() == "-v") => assigned_by_printf(call, state),
+            "printf" if call.args.first().is_some_and(|arg| arg.as_str() == "-v") => {
+                assigned_by_printf(call, state)
+            }
             "getopts" => {
                 let mut state = state.clone();
                 if let Some(name) = call.args.get(1).and_then(Field::known) {
@@ -93,7 +100,9 @@ impl Walker<'_> {
                 }
             }
             Some(target) => {
-                if is_plain(target) && let Some(Variable::Scalar(paths)) = state.variables.get("CDPATH") {
+                if is_plain(target)
+                    && let Some(Variable::Scalar(paths)) = state.variables.get("CDPATH")
+                {
                     for path in paths.clone() {
                         for dir in path.as_str().split(':').filter(|dir| !dir.is_empty()) {
                             targets.extend(self.entered(&format!("{dir}/{target}"), state));
@@ -126,7 +135,9 @@ impl Walker<'_> {
             return vec![Place::Within];
         }
         let folded = |place: &Place| match place {
-            _ if target.starts_with('/') => CleanPath::absolute(Path::new(target)).map_or(Place::Unknown, Place::At),
+            _ if target.starts_with('/') => {
+                CleanPath::absolute(Path::new(target)).map_or(Place::Unknown, Place::At)
+            }
             Place::At(cwd) => CleanPath::new(Path::new(target), cwd).map_or(Place::Unknown, Place::At),
             Place::Within if !target.split('/').any(|part| part == "..") => Place::Within,
             Place::Within | Place::Unknown => Place::Unknown,
@@ -186,19 +197,31 @@ impl Walker<'_> {
     pub(super) fn file_tests(&mut self, words: &[Field], state: &mut Rc<State>) {
         for (at, word) in words.iter().enumerate() {
             let text = word.as_str();
-            let unary = text.len() == 2 && text.starts_with('-') && "abcdefghkprsuwxGLNOS".contains(&text[1..]);
+            let unary =
+                text.len() == 2 && text.starts_with('-') && "abcdefghkprsuwxGLNOS".contains(&text[1..]);
             if unary && let Some(operand) = words.get(at + 1) {
                 self.path(operand.as_str(), Access::Read, state);
             }
             if matches!(text, "-nt" | "-ot" | "-ef") {
-                for operand in [at.checked_sub(1), at.checked_add(1)].into_iter().flatten().filter_map(|at| words.get(at)) {
+                for operand in [at.checked_sub(1), at.checked_add(1)]
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|at| words.get(at))
+                {
                     self.path(operand.as_str(), Access::Read, state);
                 }
             }
             if matches!(text, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge") {
-                for operand in [at.checked_sub(1), at.checked_add(1)].into_iter().flatten().filter_map(|at| words.get(at)) {
+                for operand in [at.checked_sub(1), at.checked_add(1)]
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|at| words.get(at))
+                {
                     if operand.known().is_some_and(|text| text.contains(['$', '`'])) {
-                        self.not_understood("a value that would be evaluated as arithmetic", operand.as_str());
+                        self.not_understood(
+                            "a value that would be evaluated as arithmetic",
+                            operand.as_str(),
+                        );
                     }
                 }
             }

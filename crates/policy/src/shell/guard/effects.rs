@@ -14,16 +14,40 @@ use std::rc::Rc;
 
 /// Programs that print one plain name or number.
 const PLAIN: &[&str] = &[
-    "date", "seq", "wc", "id", "whoami", "hostname", "uname", "nproc", "getconf", "tput", "expr", "bc", "logname", "arch",
-    "uuidgen", "pgrep", "pidof", "tty", "cksum", "factor", "shuf", "openssl", "jq-version",
+    "date",
+    "seq",
+    "wc",
+    "id",
+    "whoami",
+    "hostname",
+    "uname",
+    "nproc",
+    "getconf",
+    "tput",
+    "expr",
+    "bc",
+    "logname",
+    "arch",
+    "uuidgen",
+    "pgrep",
+    "pidof",
+    "tty",
+    "cksum",
+    "factor",
+    "shuf",
+    "openssl",
+    "jq-version",
 ];
 /// Programs that pass on lines of what they read.
-const FILTERS: &[&str] = &["cat", "sort", "uniq", "head", "tail", "grep", "egrep", "fgrep", "tac", "shuf", "tee"];
+const FILTERS: &[&str] =
+    &["cat", "sort", "uniq", "head", "tail", "grep", "egrep", "fgrep", "tac", "shuf", "tee"];
 /// Programs that fetch.
-const FETCHERS: &[&str] = &["curl", "wget", "aria2c", "fetch", "http", "https", "xh", "lynx", "links", "w3m", "ftp", "axel"];
+const FETCHERS: &[&str] =
+    &["curl", "wget", "aria2c", "fetch", "http", "https", "xh", "lynx", "links", "w3m", "ftp", "axel"];
 
 /// Programs after which a directory may be gone, or closed.
-const UNMAKERS: &[&str] = &["rm", "rmdir", "mv", "chmod", "unlink", "rename", "chattr", "find", "rsync", "tar", "unzip"];
+const UNMAKERS: &[&str] =
+    &["rm", "rmdir", "mv", "chmod", "unlink", "rename", "chattr", "find", "rsync", "tar", "unzip"];
 
 impl Walker<'_> {
     /// How a command ends, once it is judged.
@@ -50,7 +74,9 @@ impl Walker<'_> {
             name if FETCHERS.contains(&name) => self.fetched(call, &mut next),
             _ => {}
         }
-        if UNMAKERS.contains(&call.name) || (call.name == "git" && call.says(&["checkout", "clean", "mv", "rm", "switch", "restore"])) {
+        if UNMAKERS.contains(&call.name)
+            || (call.name == "git" && call.says(&["checkout", "clean", "mv", "rm", "switch", "restore"]))
+        {
             Rc::make_mut(&mut next).shaken = true;
         }
         let fail = match call.name {
@@ -71,18 +97,22 @@ impl Walker<'_> {
             "pwd" => self.lookup("PWD", state).into_iter().next().unwrap_or_default(),
             "which" => call.args.first().cloned().unwrap_or_default(),
             "basename" => match call.operands(&grammar).first() {
-                Some(path) if !is_marked(path) => Field::text(path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()),
+                Some(path) if !is_marked(path) => {
+                    Field::text(path.trim_end_matches('/').rsplit('/').next().unwrap_or_default())
+                }
                 Some(path) if Field::text(*path).is_open() => Field::gap(ANYTHING),
                 _ => Field::gap(NAME),
             },
             "dirname" | "realpath" | "readlink" => match call.operands(&grammar).first() {
-                Some(path) if !is_marked(path) && call.name == "dirname" => {
-                    Field::text(path.rsplit_once('/').map_or(".", |(dir, _)| if dir.is_empty() { "/" } else { dir }))
+                Some(path) if !is_marked(path) && call.name == "dirname" => Field::text(
+                    path.rsplit_once('/').map_or(".", |(dir, _)| if dir.is_empty() { "/" } else { dir }),
+                ),
+                Some(path) if !Field::text(*path).is_open() && call.name != "readlink" => {
+                    match is_marked(path) {
+                        true => Field::gap(INSIDE),
+                        false => Field::text(*path),
+                    }
                 }
-                Some(path) if !Field::text(*path).is_open() && call.name != "readlink" => match is_marked(path) {
-                    true => Field::gap(INSIDE),
-                    false => Field::text(*path),
-                },
                 _ => Field::gap(ANYTHING),
             },
             "mktemp" => Field::gap(INSIDE),
@@ -92,7 +122,9 @@ impl Walker<'_> {
             "stat" if call.has(&grammar, "c", &["format"]) => Field::gap(NAME),
             "cut" | "tr" | "awk" | "sed" => Field::gap(ANYTHING),
             name if FETCHERS.contains(&name) => Field::gap(DOWNLOADED),
-            "date" if call.args.iter().any(|arg| arg.as_str().contains('/') || arg.is_open()) => Field::gap(ANYTHING),
+            "date" if call.args.iter().any(|arg| arg.as_str().contains('/') || arg.is_open()) => {
+                Field::gap(ANYTHING)
+            }
             "seq" | "wc" if call.args.iter().any(Field::is_open) => Field::gap(ANYTHING),
             name if PLAIN.contains(&name) => Field::gap(NAME),
             name if FILTERS.contains(&name) => self.passed_on(call, state),
@@ -146,11 +178,18 @@ impl Walker<'_> {
         }
         let parents = call.has(&grammar, "p", &["parents"]);
         for operand in call.operands(&grammar) {
-            let is_dir = |dir: &CleanPath| state.made.contains(dir) || self.scene.terrain.kind(dir) == FileKind::Directory;
+            let is_dir = |dir: &CleanPath| {
+                state.made.contains(dir) || self.scene.terrain.kind(dir) == FileKind::Directory
+            };
             let mut place = self.at(operand, state).filter(|dir| {
                 let above = dir.as_path().parent().and_then(CleanPath::absolute);
-                let blocked = self.scene.terrain.kind(dir) == FileKind::Regular || state.files.contains_key(dir);
-                !blocked && (parents || above.is_some_and(|above| is_dir(&above) || self.scene.zones.workspace.contains(&above)))
+                let blocked =
+                    self.scene.terrain.kind(dir) == FileKind::Regular || state.files.contains_key(dir);
+                !blocked
+                    && (parents
+                        || above.is_some_and(|above| {
+                            is_dir(&above) || self.scene.zones.workspace.contains(&above)
+                        }))
             });
             while let Some(dir) = place {
                 if self.scene.zones.in_workspace(&dir).is_none() {
@@ -164,7 +203,8 @@ impl Walker<'_> {
     }
 
     fn cloned(&self, call: &Invocation<'_>, state: &mut Rc<State>) {
-        let operands = call.operands(&Grammar { short: "bcjo", long: &["branch", "depth"], ..Grammar::default() });
+        let operands =
+            call.operands(&Grammar { short: "bcjo", long: &["branch", "depth"], ..Grammar::default() });
         let Some(last) = operands.get(1..).and_then(<[&str]>::last) else { return };
         let name = last.trim_end_matches('/').trim_end_matches(".git");
         let name = name.rsplit(['/', ':']).next().unwrap_or(name);
@@ -210,7 +250,11 @@ impl Walker<'_> {
             ..Grammar::default()
         };
         let mut files: Vec<String> = call
-            .values(&grammar, if call.name == "wget" { "O" } else { "o" }, &["output", "output-document", "out"])
+            .values(
+                &grammar,
+                if call.name == "wget" { "O" } else { "o" },
+                &["output", "output-document", "out"],
+            )
             .iter()
             .map(|file| (*file).to_owned())
             .collect();
@@ -235,7 +279,9 @@ pub(super) fn links<'c>(call: &Invocation<'c>) -> Vec<(&'c str, String)> {
         return Vec::new();
     }
     let operands = call.operands(&grammar);
-    let named = |target: &str, dir: &str| format!("{dir}/{}", target.trim_end_matches('/').rsplit('/').next().unwrap_or(target));
+    let named = |target: &str, dir: &str| {
+        format!("{dir}/{}", target.trim_end_matches('/').rsplit('/').next().unwrap_or(target))
+    };
     if let Some(dir) = call.values(&grammar, "t", &["target-directory"]).first() {
         return operands.iter().map(|target| (*target, named(target, dir))).collect();
     }
@@ -260,7 +306,11 @@ fn known_content<'f>(contents: impl Iterator<Item = Option<&'f Content>>) -> Fie
 }
 
 fn echoed(call: &Invocation<'_>) -> Field {
-    let is_flag = |arg: &Field| arg.as_str().len() > 1 && arg.as_str().starts_with('-') && arg.as_str()[1..].bytes().all(|b| b"neE".contains(&b));
+    let is_flag = |arg: &Field| {
+        arg.as_str().len() > 1
+            && arg.as_str().starts_with('-')
+            && arg.as_str()[1..].bytes().all(|b| b"neE".contains(&b))
+    };
     let flags: String = call.args.iter().take_while(|arg| is_flag(arg)).map(Field::as_str).collect();
     let words: Vec<&str> = call.args.iter().skip_while(|arg| is_flag(arg)).map(Field::as_str).collect();
     let text = words.join(" ");
@@ -278,7 +328,9 @@ fn formatted(call: &Invocation<'_>) -> Field {
         (text, []) if !text.contains('%') => Field(text.to_owned()),
         ("%s", words) => Field(words.iter().map(Field::as_str).collect()),
         ("%s\n", words) => Field(words.iter().map(|word| format!("{}\n", word.as_str())).collect()),
-        (text, [word]) if text.matches('%').count() == 1 && text.contains("%s") => Field(text.replace("%s", word.as_str())),
+        (text, [word]) if text.matches('%').count() == 1 && text.contains("%s") => {
+            Field(text.replace("%s", word.as_str()))
+        }
         _ => Field::gap(ANYTHING),
     }
 }
@@ -305,10 +357,16 @@ fn git_prints(call: &Invocation<'_>) -> Field {
     let verb = call.verb(&Grammar { short: "Cc", ..Grammar::default() });
     let about_paths = call.args.iter().any(|arg| {
         let arg = arg.as_str();
-        arg.contains("toplevel") || arg.contains("-dir") || arg.contains("-path") || arg.contains("cdup") || arg.contains("prefix")
+        arg.contains("toplevel")
+            || arg.contains("-dir")
+            || arg.contains("-path")
+            || arg.contains("cdup")
+            || arg.contains("prefix")
     });
     match verb {
-        Some("rev-parse" | "rev-list" | "hash-object" | "merge-base" | "write-tree") if !about_paths => Field::gap(NAME),
+        Some("rev-parse" | "rev-list" | "hash-object" | "merge-base" | "write-tree") if !about_paths => {
+            Field::gap(NAME)
+        }
         Some("ls-files" | "branch" | "describe" | "ls-tree") => Field::gap(INSIDE),
         Some("diff" | "show" | "diff-tree" | "status") if call.says(&["--name-only"]) => Field::gap(INSIDE),
         _ => Field::gap(ANYTHING),

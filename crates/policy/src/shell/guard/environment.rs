@@ -10,11 +10,33 @@ use crate::intent::Access;
 use std::rc::Rc;
 
 /// Variables that put code into a program before its own.
-const LOADED: &[&str] = &["LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "SHELLOPTS", "BASHOPTS", "PYTHONSTARTUP"];
+const LOADED: &[&str] = &[
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "DYLD_INSERT_LIBRARIES",
+    "BASH_ENV",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "PYTHONSTARTUP",
+];
 /// Variables that are commands.
 const COMMANDS: &[&str] = &[
-    "PROMPT_COMMAND", "PAGER", "GIT_PAGER", "MANPAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR",
-    "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS", "BROWSER", "LESSOPEN", "LESSCLOSE", "PS0", "PS4",
+    "PROMPT_COMMAND",
+    "PAGER",
+    "GIT_PAGER",
+    "MANPAGER",
+    "EDITOR",
+    "VISUAL",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_ASKPASS",
+    "SSH_ASKPASS",
+    "BROWSER",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "PS0",
+    "PS4",
 ];
 /// Lists of directories to look programs, modules or pages up in.
 const LISTS: &[&str] = &["PATH", "MANPATH", "INFOPATH", "XDG_DATA_DIRS", "IFS", "PS1", "PS2", "LS_COLORS"];
@@ -32,7 +54,12 @@ impl Walker<'_> {
                     self.reread(value, state, &Input::Inherited);
                 }
             } else if matches!(name, "GIT_SSH_COMMAND" | "GIT_SSH" | "RSYNC_RSH") {
-                if value.as_str().split_whitespace().next().is_none_or(|name| name.rsplit('/').next() != Some("ssh")) {
+                if value
+                    .as_str()
+                    .split_whitespace()
+                    .next()
+                    .is_none_or(|name| name.rsplit('/').next() != Some("ssh"))
+                {
                     self.deny("preload", "runs a command instead of ssh", &words);
                 }
             } else if let Some(function) = name.strip_prefix("BASH_FUNC_") {
@@ -50,7 +77,9 @@ impl Walker<'_> {
             return;
         }
         for part in text.split(':') {
-            if part.starts_with(['/', '~']) && !part.starts_with("//") || part.split('/').any(|part| part == "..") {
+            if part.starts_with(['/', '~']) && !part.starts_with("//")
+                || part.split('/').any(|part| part == "..")
+            {
                 self.path(part, Access::Read, state);
             }
         }

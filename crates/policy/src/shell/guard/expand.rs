@@ -109,9 +109,14 @@ impl Walker<'_> {
         for piece in pieces {
             let values = match self.piece(piece, state) {
                 Values::One(values) => values,
-                Values::List(list) => vec![Field(list.iter().map(Field::as_str).collect::<Vec<_>>().join(" "))],
+                Values::List(list) => {
+                    vec![Field(list.iter().map(Field::as_str).collect::<Vec<_>>().join(" "))]
+                }
             };
-            texts = texts.iter().flat_map(|text| values.iter().map(move |value| glued(text, value.as_str()))).collect();
+            texts = texts
+                .iter()
+                .flat_map(|text| values.iter().map(move |value| glued(text, value.as_str())))
+                .collect();
             if texts.len() > MOST_LISTS {
                 texts = vec![ANYTHING.to_string()];
             }
@@ -294,9 +299,34 @@ impl Walker<'_> {
 
 /// Variables that the shell or the login sets to a plain name or number.
 const PLAIN: &[&str] = &[
-    "RANDOM", "SRANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "BASHPID", "EPOCHSECONDS", "EPOCHREALTIME", "SHLVL",
-    "COLUMNS", "LINES", "OPTIND", "BASH_VERSION", "OSTYPE", "HOSTTYPE", "MACHTYPE", "USER", "LOGNAME", "HOSTNAME", "LANG",
-    "TERM", "?", "$", "!", "#", "-",
+    "RANDOM",
+    "SRANDOM",
+    "SECONDS",
+    "LINENO",
+    "UID",
+    "EUID",
+    "PPID",
+    "BASHPID",
+    "EPOCHSECONDS",
+    "EPOCHREALTIME",
+    "SHLVL",
+    "COLUMNS",
+    "LINES",
+    "OPTIND",
+    "BASH_VERSION",
+    "OSTYPE",
+    "HOSTTYPE",
+    "MACHTYPE",
+    "USER",
+    "LOGNAME",
+    "HOSTNAME",
+    "LANG",
+    "TERM",
+    "?",
+    "$",
+    "!",
+    "#",
+    "-",
 ];
 
 fn place(place: &Place) -> Field {
@@ -362,7 +392,9 @@ fn spread<'w>(pieces: &'w [Piece], made: &mut Vec<Part<'w>>) -> Option<Vec<Vec<u
         }
         words = words
             .iter()
-            .flat_map(|word: &Vec<usize>| choices.iter().map(move |choice| [word.as_slice(), choice].concat()))
+            .flat_map(|word: &Vec<usize>| {
+                choices.iter().map(move |choice| [word.as_slice(), choice].concat())
+            })
             .collect();
     }
     Some(words)

@@ -103,13 +103,30 @@ impl Remedy {
         let entry = |pattern: &str| serde_json::Value::from(pattern).to_string();
         match self {
             Self::AllowPattern(pattern) => {
-                format!("`tools.exec.custom_allow_patterns`: [{}] would allow exactly this command", entry(pattern))
+                format!(
+                    "`tools.exec.custom_allow_patterns`: [{}] would allow exactly this command",
+                    entry(pattern)
+                )
             }
-            Self::Smart => "`tools.exec.guard`: \"smart\" judges the parsed command and would not match words alone".to_owned(),
-            Self::ReadPath(pattern) => format!("`tools.allow_read_paths`: [{}] would allow reading exactly this path", entry(pattern)),
-            Self::WritePath(pattern) => format!("`tools.allow_write_paths`: [{}] would allow writing exactly this path", entry(pattern)),
-            Self::DropDeny(pattern) => format!("`tools.exec.custom_deny_patterns` holds {}; without it this would be allowed", entry(pattern)),
-            Self::Cage => "`isolation.enabled`: true would hold it in a cage, or write the path out".to_owned(),
+            Self::Smart => {
+                "`tools.exec.guard`: \"smart\" judges the parsed command and would not match words alone"
+                    .to_owned()
+            }
+            Self::ReadPath(pattern) => format!(
+                "`tools.allow_read_paths`: [{}] would allow reading exactly this path",
+                entry(pattern)
+            ),
+            Self::WritePath(pattern) => format!(
+                "`tools.allow_write_paths`: [{}] would allow writing exactly this path",
+                entry(pattern)
+            ),
+            Self::DropDeny(pattern) => format!(
+                "`tools.exec.custom_deny_patterns` holds {}; without it this would be allowed",
+                entry(pattern)
+            ),
+            Self::Cage => {
+                "`isolation.enabled`: true would hold it in a cage, or write the path out".to_owned()
+            }
             Self::Rewrite(how) => how.clone(),
             Self::None => "no setting allows it".to_owned(),
         }

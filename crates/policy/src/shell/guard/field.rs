@@ -53,7 +53,6 @@ impl Field {
     pub(super) fn is_open(&self) -> bool {
         self.0.contains([ANYTHING, DOWNLOADED])
     }
-
 }
 
 impl fmt::Debug for Field {

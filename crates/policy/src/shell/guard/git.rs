@@ -13,8 +13,11 @@ use crate::intent::Access;
 use std::rc::Rc;
 
 /// Git's own options, before its verb.
-pub(super) const GLOBAL: Grammar =
-    Grammar { short: "Cc", long: &["git-dir", "work-tree", "namespace", "config-env", "super-prefix", "attr-source"], order: Order::First };
+pub(super) const GLOBAL: Grammar = Grammar {
+    short: "Cc",
+    long: &["git-dir", "work-tree", "namespace", "config-env", "super-prefix", "attr-source"],
+    order: Order::First,
+};
 
 impl Walker<'_> {
     /// Judges what git runs on behalf of its arguments.
@@ -25,18 +28,29 @@ impl Walker<'_> {
         let mut settings: Vec<(String, String)> = Vec::new();
         let mut pairs = call.values(&GLOBAL, "c", &[]);
         if verb.as_str() == "clone" {
-            pairs.extend(Invocation { args: rest, ..*call }.values(&Grammar { short: "cbjou", ..Grammar::default() }, "c", &["config"]));
+            pairs.extend(Invocation { args: rest, ..*call }.values(
+                &Grammar { short: "cbjou", ..Grammar::default() },
+                "c",
+                &["config"],
+            ));
         }
-        settings.extend(pairs.iter().filter_map(|pair| pair.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned())));
+        settings.extend(
+            pairs.iter().filter_map(|pair| pair.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned())),
+        );
         if verb.as_str() == "config" {
-            let operands = Invocation { args: &rest[1..], ..*call }.operands(&Grammar { short: "f", long: &["file", "blob"], ..Grammar::default() });
+            let operands = Invocation { args: &rest[1..], ..*call }.operands(&Grammar {
+                short: "f",
+                long: &["file", "blob"],
+                ..Grammar::default()
+            });
             if let [key, value, ..] = operands.as_slice() {
                 settings.push(((*key).to_owned(), (*value).to_owned()));
             }
         }
         for (key, value) in &settings {
             self.git_setting(key, value, state);
-            if key.strip_prefix("alias.").is_some_and(|name| name == verb.as_str()) && !value.starts_with('!') {
+            if key.strip_prefix("alias.").is_some_and(|name| name == verb.as_str()) && !value.starts_with('!')
+            {
                 let alias = value.split_whitespace().map(Field::text).chain(rest[1..].iter().cloned());
                 let argv: Vec<Field> = std::iter::once(Field::text("git")).chain(alias).collect();
                 if argv.get(1).is_none_or(|next| next != verb) {
@@ -54,14 +68,30 @@ impl Walker<'_> {
         let shell = value.strip_prefix('!');
         if key == "core.sshcommand" {
             if value.split_whitespace().next().is_some_and(|name| name.rsplit('/').next() != Some("ssh")) {
-                self.deny("git-setting", "a setting that runs a command instead of ssh", &format!("{key}={value}"));
+                self.deny(
+                    "git-setting",
+                    "a setting that runs a command instead of ssh",
+                    &format!("{key}={value}"),
+                );
             }
         } else if key.starts_with("alias.") || last == "helper" {
             if let Some(code) = shell {
                 self.reread(&Field::text(code), state, &Input::Inherited);
             }
-        } else if matches!(last, "pager" | "editor" | "external" | "textconv" | "clean" | "smudge" | "process" | "program" | "cmd" | "askpass" | "driver")
-            || key.starts_with("pager.")
+        } else if matches!(
+            last,
+            "pager"
+                | "editor"
+                | "external"
+                | "textconv"
+                | "clean"
+                | "smudge"
+                | "process"
+                | "program"
+                | "cmd"
+                | "askpass"
+                | "driver"
+        ) || key.starts_with("pager.")
             || (key == "core.fsmonitor" && !matches!(value, "true" | "false"))
         {
             self.reread(&Field::text(value), state, &Input::Inherited);
@@ -72,17 +102,38 @@ impl Walker<'_> {
     fn git_strings(&mut self, verb: &str, call: &Invocation<'_>, state: &Rc<State>) {
         let grammar = Grammar {
             short: "xuOcm",
-            long: &["exec", "upload-pack", "receive-pack", "extcmd", "tree-filter", "index-filter", "msg-filter", "env-filter", "commit-filter", "tag-name-filter", "parent-filter", "open-files-in-pager"],
+            long: &[
+                "exec",
+                "upload-pack",
+                "receive-pack",
+                "extcmd",
+                "tree-filter",
+                "index-filter",
+                "msg-filter",
+                "env-filter",
+                "commit-filter",
+                "tag-name-filter",
+                "parent-filter",
+                "open-files-in-pager",
+            ],
             order: Order::Free,
         };
         let code: Vec<&str> = match verb {
             "rebase" => call.values(&grammar, "x", &["exec"]),
             "difftool" => call.values(&grammar, "x", &["extcmd"]),
             "grep" => call.values(&grammar, "O", &["open-files-in-pager"]),
-            "filter-branch" => grammar.long[4..11].iter().flat_map(|name| call.values(&grammar, "", &[name])).collect(),
+            "filter-branch" => {
+                grammar.long[4..11].iter().flat_map(|name| call.values(&grammar, "", &[name])).collect()
+            }
             "submodule" => {
                 let operands = call.operands(&Grammar::default());
-                operands.iter().position(|word| *word == "foreach").and_then(|at| operands.get(at + 1)).copied().into_iter().collect()
+                operands
+                    .iter()
+                    .position(|word| *word == "foreach")
+                    .and_then(|at| operands.get(at + 1))
+                    .copied()
+                    .into_iter()
+                    .collect()
             }
             _ => Vec::new(),
         };
@@ -100,7 +151,10 @@ impl Walker<'_> {
             self.deny("git-setting", "a remote that is a command", &words(call.args));
         }
         if verb == "bisect" && call.args.first().is_some_and(|arg| arg.as_str() == "run") {
-            self.invoke(&Given { argv: &call.args[1..], input: &Input::Inherited, span: None }, state.clone());
+            self.invoke(
+                &Given { argv: &call.args[1..], input: &Input::Inherited, span: None },
+                state.clone(),
+            );
         }
     }
 
@@ -121,16 +175,54 @@ impl Walker<'_> {
 fn profile_of(verb: &str) -> Profile {
     const BASE: Profile = Profile {
         short: "",
-        long: &["message", "author", "date", "grep", "since", "until", "after", "before", "format", "pretty", "exec"],
-        text_long: &["message", "author", "date", "grep", "since", "until", "after", "before", "format", "pretty", "exec", "committer", "trailer", "abbrev-ref", "upload-pack", "chmod", "decorate", "color", "stat", "depth", "branch", "tree-filter", "index-filter", "msg-filter", "env-filter", "commit-filter"],
+        long: &[
+            "message", "author", "date", "grep", "since", "until", "after", "before", "format", "pretty",
+            "exec",
+        ],
+        text_long: &[
+            "message",
+            "author",
+            "date",
+            "grep",
+            "since",
+            "until",
+            "after",
+            "before",
+            "format",
+            "pretty",
+            "exec",
+            "committer",
+            "trailer",
+            "abbrev-ref",
+            "upload-pack",
+            "chmod",
+            "decorate",
+            "color",
+            "stat",
+            "depth",
+            "branch",
+            "tree-filter",
+            "index-filter",
+            "msg-filter",
+            "env-filter",
+            "commit-filter",
+        ],
         ..profile::UNKNOWN
     };
     match verb {
-        "commit" | "tag" | "merge" | "notes" | "stash" | "revert" | "cherry-pick" => Profile { short: "mFtu", text: "mtu", ..BASE },
+        "commit" | "tag" | "merge" | "notes" | "stash" | "revert" | "cherry-pick" => {
+            Profile { short: "mFtu", text: "mtu", ..BASE }
+        }
         "log" | "show" | "diff" | "shortlog" | "rev-list" | "whatchanged" | "blame" => {
             Profile { short: "SGLnUMO", text: "SGLnUM", operands: Operands::Files(Access::Read), ..BASE }
         }
-        "grep" => Profile { short: "eABCmO", text: "eABCmO", first: First::TextUnless("e", &[]), operands: Operands::Files(Access::Read), ..BASE },
+        "grep" => Profile {
+            short: "eABCmO",
+            text: "eABCmO",
+            first: First::TextUnless("e", &[]),
+            operands: Operands::Files(Access::Read),
+            ..BASE
+        },
         "rebase" | "difftool" => Profile { short: "xX", text: "xX", ..BASE },
         "clone" | "fetch" | "pull" => Profile { short: "bcjou", text: "bcjou", ..BASE },
         "submodule" => Profile { operands: Operands::Files(Access::Write), ..BASE },

@@ -54,7 +54,9 @@ fn takes(token: &Token, c: char) -> bool {
         Token::Literal(l) => *l == c,
         Token::One => true,
         Token::Star => false,
-        Token::Class { negated, members } => members.iter().any(|(low, high)| (*low..=*high).contains(&c)) != *negated,
+        Token::Class { negated, members } => {
+            members.iter().any(|(low, high)| (*low..=*high).contains(&c)) != *negated
+        }
     }
 }
 
@@ -129,7 +131,15 @@ mod tests {
 
     #[test]
     fn only_a_dot_of_its_own_climbs() {
-        for (pattern, want) in [(".?", true), (".*", true), (".[.]", true), ("..", true), ("*", false), ("??", false), (".a*", false)] {
+        for (pattern, want) in [
+            (".?", true),
+            (".*", true),
+            (".[.]", true),
+            ("..", true),
+            ("*", false),
+            ("??", false),
+            (".a*", false),
+        ] {
             assert_eq!(can_climb(&activated(pattern)), want, "`{pattern}`");
         }
     }

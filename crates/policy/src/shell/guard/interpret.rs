@@ -13,8 +13,10 @@ use crate::path::CleanPath;
 use std::rc::Rc;
 
 /// Shells that read code like ours.
-pub(super) const SHELLS: &[&str] =
-    &["sh", "bash", "zsh", "dash", "ksh", "ksh93", "mksh", "ash", "yash", "rbash", "fish", "csh", "tcsh", "pwsh", "hush"];
+pub(super) const SHELLS: &[&str] = &[
+    "sh", "bash", "zsh", "dash", "ksh", "ksh93", "mksh", "ash", "yash", "rbash", "fish", "csh", "tcsh",
+    "pwsh", "hush",
+];
 
 /// Another language's program: its names, the options that take code, and the options that take something else.
 struct Interpreter {
@@ -25,25 +27,52 @@ struct Interpreter {
 }
 
 const INTERPRETERS: &[Interpreter] = &[
-    Interpreter { names: &["python", "pypy", "jython", "ipython", "micropython"], code: "c", code_long: &[], valued: "mWXQ" },
+    Interpreter {
+        names: &["python", "pypy", "jython", "ipython", "micropython"],
+        code: "c",
+        code_long: &[],
+        valued: "mWXQ",
+    },
     Interpreter { names: &["perl"], code: "eE", code_long: &[], valued: "MmIFi0lCDx" },
     Interpreter { names: &["ruby", "jruby"], code: "e", code_long: &[], valued: "rIiFCEK" },
-    Interpreter { names: &["node", "nodejs", "bun", "tsx", "ts-node"], code: "ep", code_long: &["eval", "print"], valued: "rC" },
+    Interpreter {
+        names: &["node", "nodejs", "bun", "tsx", "ts-node"],
+        code: "ep",
+        code_long: &["eval", "print"],
+        valued: "rC",
+    },
     Interpreter { names: &["deno"], code: "", code_long: &[], valued: "" },
     Interpreter { names: &["php"], code: "rBRE", code_long: &["run"], valued: "cdzfFS" },
-    Interpreter { names: &["lua", "luajit", "tclsh", "wish", "guile", "racket", "sbcl", "gforth"], code: "e", code_long: &["eval"], valued: "lc" },
-    Interpreter { names: &["Rscript", "R", "julia", "elixir", "groovy", "scala", "osascript", "ghci", "octave"], code: "eE", code_long: &["eval", "print"], valued: "lI" },
+    Interpreter {
+        names: &["lua", "luajit", "tclsh", "wish", "guile", "racket", "sbcl", "gforth"],
+        code: "e",
+        code_long: &["eval"],
+        valued: "lc",
+    },
+    Interpreter {
+        names: &["Rscript", "R", "julia", "elixir", "groovy", "scala", "osascript", "ghci", "octave"],
+        code: "eE",
+        code_long: &["eval", "print"],
+        valued: "lI",
+    },
     Interpreter { names: &["expect"], code: "c", code_long: &[], valued: "f" },
 ];
 
 impl Walker<'_> {
     /// Judges the code that a program runs; `None` when it runs none.
-    pub(super) fn interpreted(&mut self, call: &Invocation<'_>, given: &Given<'_>, state: &Rc<State>) -> Option<Flow> {
+    pub(super) fn interpreted(
+        &mut self,
+        call: &Invocation<'_>,
+        given: &Given<'_>,
+        state: &Rc<State>,
+    ) -> Option<Flow> {
         if SHELLS.contains(&call.name) {
             return Some(self.shell(call, given, state));
         }
         let plain = call.name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let interpreter = INTERPRETERS.iter().find(|known| known.names.contains(&call.name) || known.names.contains(&plain))?;
+        let interpreter = INTERPRETERS
+            .iter()
+            .find(|known| known.names.contains(&call.name) || known.names.contains(&plain))?;
         if call.name == "deno" && call.args.first().is_some_and(|arg| arg.as_str() == "eval") {
             for code in &call.args[1..] {
                 self.inline(code, Language::Other, state);
@@ -55,9 +84,15 @@ impl Walker<'_> {
     }
 
     fn shell(&mut self, call: &Invocation<'_>, given: &Given<'_>, state: &Rc<State>) -> Flow {
-        let grammar = Grammar { short: "oO", long: &["rcfile", "init-file", "init-command", "command"], order: Order::First };
+        let grammar = Grammar {
+            short: "oO",
+            long: &["rcfile", "init-file", "init-command", "command"],
+            order: Order::First,
+        };
         let (items, start) = parse(call.args, &grammar);
-        let has = |wanted: char| items.iter().any(|item| matches!(item, Item::Short(letter, _) if *letter == wanted));
+        let has = |wanted: char| {
+            items.iter().any(|item| matches!(item, Item::Short(letter, _) if *letter == wanted))
+        };
         let operands = &call.args[start.min(call.args.len())..];
         let mut inner = (**state).clone();
         inner.exits_on_error = has('e');
@@ -83,7 +118,12 @@ impl Walker<'_> {
                 }
             }
             _ if items.iter().any(|item| matches!(item, Item::Long("version" | "help", _))) => {}
-            script => self.code_from_input(Language::Shell, script.is_some_and(|s| s.as_str().starts_with("/dev/fd")), given, state),
+            script => self.code_from_input(
+                Language::Shell,
+                script.is_some_and(|s| s.as_str().starts_with("/dev/fd")),
+                given,
+                state,
+            ),
         }
         Flow::either(state.clone())
     }
@@ -94,7 +134,8 @@ impl Walker<'_> {
         while let Some(arg) = args.next() {
             let text = arg.as_str();
             if let Some(long) = text.strip_prefix("--") {
-                let (name, glued) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+                let (name, glued) =
+                    long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
                 if known.code_long.contains(&name) {
                     let code = glued.map(Field::text).or_else(|| args.next().cloned()).unwrap_or_default();
                     self.inline(&code, Language::Other, state);
@@ -110,7 +151,10 @@ impl Walker<'_> {
                 }
                 return;
             }
-            let letter = text.char_indices().skip(1).find(|(_, c)| known.code.contains(*c) || known.valued.contains(*c));
+            let letter = text
+                .char_indices()
+                .skip(1)
+                .find(|(_, c)| known.code.contains(*c) || known.valued.contains(*c));
             let Some((at, letter)) = letter else {
                 if matches!(text, "-V" | "-v" | "-h") {
                     return;
@@ -119,7 +163,11 @@ impl Walker<'_> {
             };
             let glued = &text[at + letter.len_utf8()..];
             if known.code.contains(letter) {
-                let code = if glued.is_empty() { args.next().cloned().unwrap_or_default() } else { Field::text(glued) };
+                let code = if glued.is_empty() {
+                    args.next().cloned().unwrap_or_default()
+                } else {
+                    Field::text(glued)
+                };
                 self.inline(&code, Language::Other, state);
                 inline = true;
                 if letter == 'c' {
@@ -148,7 +196,12 @@ impl Walker<'_> {
 
     fn script_operand(&mut self, script: &Field, given: &Given<'_>, state: &Rc<State>) {
         if is_stream(script) {
-            return self.code_from_input(Language::Other, script.as_str().starts_with("/dev/fd"), given, state);
+            return self.code_from_input(
+                Language::Other,
+                script.as_str().starts_with("/dev/fd"),
+                given,
+                state,
+            );
         }
         for place in self.path(script.as_str(), Access::Read, state) {
             self.run_file(&place, Language::Other, state, given);
@@ -156,13 +209,25 @@ impl Walker<'_> {
     }
 
     /// Code that comes through standard input or a descriptor.
-    fn code_from_input(&mut self, language: Language, substituted: bool, given: &Given<'_>, state: &Rc<State>) {
+    fn code_from_input(
+        &mut self,
+        language: Language,
+        substituted: bool,
+        given: &Given<'_>,
+        state: &Rc<State>,
+    ) {
         if substituted {
-            return self.deny("pipe-to-interpreter", "runs code that another command prints", &words(given.argv));
+            return self.deny(
+                "pipe-to-interpreter",
+                "runs code that another command prints",
+                &words(given.argv),
+            );
         }
         match given.input {
             Input::Inherited => {}
-            Input::Piped(_) => self.deny("pipe-to-interpreter", "runs code that comes from a pipe", &words(given.argv)),
+            Input::Piped(_) => {
+                self.deny("pipe-to-interpreter", "runs code that comes from a pipe", &words(given.argv))
+            }
             Input::Text(code) if code.known().is_none() => {
                 self.not_understood("code that is only known when it runs", code.as_str());
             }
@@ -181,7 +246,13 @@ impl Walker<'_> {
     }
 
     /// A file that is run: what this very line put into it must be known.
-    pub(super) fn run_file(&mut self, place: &CleanPath, language: Language, state: &Rc<State>, given: &Given<'_>) {
+    pub(super) fn run_file(
+        &mut self,
+        place: &CleanPath,
+        language: Language,
+        state: &Rc<State>,
+        given: &Given<'_>,
+    ) {
         match state.files.get(place) {
             None => {}
             Some(Content::Downloaded) => {
@@ -207,5 +278,7 @@ impl Walker<'_> {
 
 /// Standard input by any of its names, or a process substitution.
 fn is_stream(script: &Field) -> bool {
-    matches!(script.as_str(), "-" | "/dev/stdin") || script.as_str().starts_with("/dev/fd/") || script.as_str().starts_with("/proc/self/fd/")
+    matches!(script.as_str(), "-" | "/dev/stdin")
+        || script.as_str().starts_with("/dev/fd/")
+        || script.as_str().starts_with("/proc/self/fd/")
 }

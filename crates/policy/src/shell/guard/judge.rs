@@ -84,7 +84,9 @@ impl Understood {
 impl Guard {
     /// Compiles the patterns of the configuration, or names the first that is none.
     pub fn compile(config: &ExecConfig) -> Result<Self, RuleFault> {
-        let all = |patterns: &[String]| patterns.iter().map(|pattern| rules::compile(pattern)).collect::<Result<_, _>>();
+        let all = |patterns: &[String]| {
+            patterns.iter().map(|pattern| rules::compile(pattern)).collect::<Result<_, _>>()
+        };
         Ok(Self {
             mode: config.guard,
             denies: config.enable_deny_patterns,
@@ -119,7 +121,10 @@ impl Guard {
 
     fn follow(&self, text: &str, scene: &Scene<'_>, walker: &mut Walker<'_>) -> Result<(), NotUnderstood> {
         if let Some(at) = text.bytes().position(|byte| byte == MARK_BYTE) {
-            return Err(NotUnderstood { what: "a private-use character".to_owned(), span: Span { start: at, end: at } });
+            return Err(NotUnderstood {
+                what: "a private-use character".to_owned(),
+                span: Span { start: at, end: at },
+            });
         }
         let dialect = match scene.shell {
             Shell::Bash => Dialect::Bash,

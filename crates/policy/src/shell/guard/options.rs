@@ -125,7 +125,12 @@ pub(super) fn parse<'f>(args: &'f [Field], grammar: &Grammar) -> (Vec<Item<'f>>,
     (items, at)
 }
 
-fn long_option<'f>(long: &'f str, next: Option<&'f Field>, grammar: &Grammar, items: &mut Vec<Item<'f>>) -> usize {
+fn long_option<'f>(
+    long: &'f str,
+    next: Option<&'f Field>,
+    grammar: &Grammar,
+    items: &mut Vec<Item<'f>>,
+) -> usize {
     if let Some((name, value)) = long.split_once('=') {
         items.push(Item::Long(name, Some(value)));
         return 0;
@@ -139,7 +144,12 @@ fn long_option<'f>(long: &'f str, next: Option<&'f Field>, grammar: &Grammar, it
     0
 }
 
-fn cluster<'f>(letters: &'f str, next: Option<&'f Field>, grammar: &Grammar, items: &mut Vec<Item<'f>>) -> usize {
+fn cluster<'f>(
+    letters: &'f str,
+    next: Option<&'f Field>,
+    grammar: &Grammar,
+    items: &mut Vec<Item<'f>>,
+) -> usize {
     for (at, letter) in letters.char_indices() {
         if grammar.short.contains(letter) {
             let glued = &letters[at + letter.len_utf8()..];

@@ -76,7 +76,8 @@ impl Walker<'_> {
 
     /// Judges the program that a command names by a path.
     pub(super) fn program(&mut self, name: &str, state: &State) -> Vec<CleanPath> {
-        let known = CleanPath::absolute(Path::new(name)).is_some_and(|path| self.scene.terrain.on_path(&path));
+        let known =
+            CleanPath::absolute(Path::new(name)).is_some_and(|path| self.scene.terrain.on_path(&path));
         if known { Vec::new() } else { self.path(name, Access::Read, state) }
     }
 
@@ -88,7 +89,8 @@ impl Walker<'_> {
         {
             let dir = if dir.is_empty() { "/" } else { dir };
             let asked = CleanPath::absolute(Path::new(&shown(dir)));
-            let above = |asked: &CleanPath| self.scene.zones.workspace.iter().any(|ws| ws.below(asked).is_some());
+            let above =
+                |asked: &CleanPath| self.scene.zones.workspace.iter().any(|ws| ws.below(asked).is_some());
             if let Some(asked) = asked
                 && !above(&asked)
             {
@@ -146,10 +148,15 @@ impl Walker<'_> {
             let dir = CleanPath::absolute(&place).map(|clean| self.landed(&clean, state).path);
             let here = dir.filter(|dir| !gap && self.scene.zones.in_workspace(dir).is_some());
             let made = state.links.keys().filter(|link| link.as_path().parent() == Some(&place));
-            let names: Vec<String> = here.and_then(|dir| self.scene.terrain.entries(&dir)).unwrap_or_default();
+            let names: Vec<String> =
+                here.and_then(|dir| self.scene.terrain.entries(&dir)).unwrap_or_default();
             let made = made.filter_map(|link| Some(link.as_path().file_name()?.to_str()?.to_owned()));
             next.extend(
-                names.into_iter().chain(made).filter(|name| glob::matches(part, name)).map(|name| place.join(name)),
+                names
+                    .into_iter()
+                    .chain(made)
+                    .filter(|name| glob::matches(part, name))
+                    .map(|name| place.join(name)),
             );
             next.push(place.join(shown(part)));
         }
@@ -164,7 +171,8 @@ impl Walker<'_> {
     fn landed(&self, path: &CleanPath, state: &State) -> Landed {
         let mut path = path.clone();
         for _ in 0..8 {
-            let link = state.links.iter().find_map(|(at, to)| path.below(at).map(|rest| to.as_path().join(rest)));
+            let link =
+                state.links.iter().find_map(|(at, to)| path.below(at).map(|rest| to.as_path().join(rest)));
             match link.as_deref().and_then(CleanPath::absolute) {
                 Some(next) if next != path => path = next,
                 _ => break,
@@ -196,7 +204,11 @@ impl Walker<'_> {
         if self.opened(asked, &landed, access) {
             return;
         }
-        let why = if asked == &landed.path { "it lies outside the workspace" } else { "a link leads out of the workspace" };
+        let why = if asked == &landed.path {
+            "it lies outside the workspace"
+        } else {
+            "a link leads out of the workspace"
+        };
         self.outside(text, "workspace", why, Finding::path_remedy(&landed.path.to_string(), access));
     }
 
@@ -262,7 +274,8 @@ impl Walker<'_> {
     fn scheme(&mut self, word: &str, access: Access, state: &State) -> bool {
         let Some((scheme, rest)) = word.split_once(':') else { return false };
         if scheme.eq_ignore_ascii_case("file") && rest.starts_with('/') {
-            let path = rest.strip_prefix("//").map_or(rest, |after| after.find('/').map_or("/", |at| &after[at..]));
+            let path =
+                rest.strip_prefix("//").map_or(rest, |after| after.find('/').map_or("/", |at| &after[at..]));
             self.path(path, access, state);
             return true;
         }
@@ -278,15 +291,20 @@ fn climbs(text: &str) -> bool {
 }
 
 fn is_descriptor(name: &str) -> bool {
-    name.strip_prefix("/dev/fd/").is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+    name.strip_prefix("/dev/fd/")
+        .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
 }
 
 fn is_block_device(path: &CleanPath) -> bool {
-    let Some(name) = path.as_path().to_str().and_then(|path| path.strip_prefix("/dev/")) else { return false };
+    let Some(name) = path.as_path().to_str().and_then(|path| path.strip_prefix("/dev/")) else {
+        return false;
+    };
     if name.contains(['*', '?', '[']) {
         return true;
     }
     let first = name.split('/').next().unwrap_or_default();
     BLOCK_NAMES.contains(&first)
-        || BLOCK.iter().any(|(prefix, follows)| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(*follows)))
+        || BLOCK
+            .iter()
+            .any(|(prefix, follows)| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(*follows)))
 }

@@ -17,7 +17,18 @@ struct Code {
 }
 
 const CODE: &[Code] = &[
-    Code { names: &["tar", "bsdtar", "gtar"], short: "I", long: &["to-command", "use-compress-program", "info-script", "new-volume-script", "rsh-command", "rmt-command"] },
+    Code {
+        names: &["tar", "bsdtar", "gtar"],
+        short: "I",
+        long: &[
+            "to-command",
+            "use-compress-program",
+            "info-script",
+            "new-volume-script",
+            "rsh-command",
+            "rmt-command",
+        ],
+    },
     Code { names: &["split"], short: "", long: &["filter"] },
     Code { names: &["sort"], short: "", long: &["compress-program"] },
     Code { names: &["man"], short: "P", long: &["pager"] },
@@ -40,18 +51,27 @@ impl Walker<'_> {
         }
         match call.name {
             "tar" | "bsdtar" | "gtar" => self.tar_actions(call, state),
-            "vim" | "vi" | "nvim" | "ex" | "view" | "gvim" | "less" | "more" | "ed" => self.editor(call, state),
-            "psql" | "sqlite3" | "mysql" | "mariadb" | "gdb" | "dc" | "lftp" | "ftp" => self.escapes(call, state),
+            "vim" | "vi" | "nvim" | "ex" | "view" | "gvim" | "less" | "more" | "ed" => {
+                self.editor(call, state)
+            }
+            "psql" | "sqlite3" | "mysql" | "mariadb" | "gdb" | "dc" | "lftp" | "ftp" => {
+                self.escapes(call, state)
+            }
             "xterm" | "konsole" | "gnome-terminal" | "alacritty" | "kitty" => {
-                if let Some(at) = call.args.iter().position(|arg| matches!(arg.as_str(), "-e" | "--" | "-x")) {
-                    self.invoke(&Given { argv: &call.args[at + 1..], input: given.input, span: None }, state.clone());
+                if let Some(at) = call.args.iter().position(|arg| matches!(arg.as_str(), "-e" | "--" | "-x"))
+                {
+                    self.invoke(
+                        &Given { argv: &call.args[at + 1..], input: given.input, span: None },
+                        state.clone(),
+                    );
                 }
             }
             "tmux" | "screen" => {
                 for word in call.args.iter().filter(|arg| arg.as_str().contains(' ')) {
                     self.reread(word, state, &Input::Inherited);
                 }
-                let at = call.args.iter().rposition(|arg| arg.as_str().starts_with('-')).map_or(1, |at| at + 1);
+                let at =
+                    call.args.iter().rposition(|arg| arg.as_str().starts_with('-')).map_or(1, |at| at + 1);
                 if let Some(argv) = call.args.get(at..).filter(|argv| argv.len() > 1) {
                     self.invoke(&Given { argv, input: given.input, span: None }, state.clone());
                 }
@@ -64,7 +84,8 @@ impl Walker<'_> {
         let mut args = call.args.iter().map(Field::as_str);
         while let Some(arg) = args.next() {
             let Some(long) = arg.strip_prefix("--") else { continue };
-            let (name, glued) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+            let (name, glued) =
+                long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
             if name.len() > "checkpoint".len() && is_cut_of(name, "checkpoint-action") {
                 let action = glued.or_else(|| args.next()).unwrap_or_default();
                 if let Some(code) = action.strip_prefix("exec=") {
@@ -93,7 +114,9 @@ impl Walker<'_> {
     fn escapes(&mut self, call: &Invocation<'_>, state: &Rc<State>) {
         for arg in call.args.iter().map(Field::as_str) {
             let trimmed = arg.trim_start();
-            let code = ["\\!", "!", "shell ", "system ", "\\! ", "python os.system"].iter().find_map(|mark| trimmed.strip_prefix(mark));
+            let code = ["\\!", "!", "shell ", "system ", "\\! ", "python os.system"]
+                .iter()
+                .find_map(|mark| trimmed.strip_prefix(mark));
             if let Some(code) = code.or_else(|| arg.split_once("\\!").map(|(_, code)| code)) {
                 self.reread(&Field::text(code), state, &Input::Inherited);
             }

@@ -15,7 +15,11 @@ pub(super) enum Effect<'s> {
     Writes(&'s str),
 }
 
-const GRAMMAR: Grammar = Grammar { short: "efl", long: &["expression", "file", "line-length"], order: super::options::Order::Free };
+const GRAMMAR: Grammar = Grammar {
+    short: "efl",
+    long: &["expression", "file", "line-length"],
+    order: super::options::Order::Free,
+};
 
 /// The scripts that a command line gives to sed.
 pub(super) fn scripts<'c>(call: &Invocation<'c>) -> Vec<&'c str> {

@@ -38,7 +38,13 @@ pub(super) struct Given<'g> {
 }
 
 impl Walker<'_> {
-    pub(super) fn simple(&mut self, simple: &Simple, command: &Command, mut state: Rc<State>, input: &Input) -> Flow {
+    pub(super) fn simple(
+        &mut self,
+        simple: &Simple,
+        command: &Command,
+        mut state: Rc<State>,
+        input: &Input,
+    ) -> Flow {
         if !self.spend() {
             return Flow::either(state);
         }
@@ -89,7 +95,12 @@ impl Walker<'_> {
     /// A pattern makes the shell itself read directories, whatever becomes of the names.
     pub(super) fn listed(&mut self, field: &Field, state: &State) {
         let text = field.as_str();
-        if is_marked(text) && text.contains('/') && text.contains([STAR, ONE, CLASS]) && !text.contains("://") && !field.is_open() {
+        if is_marked(text)
+            && text.contains('/')
+            && text.contains([STAR, ONE, CLASS])
+            && !text.contains("://")
+            && !field.is_open()
+        {
             self.path(text, Access::List, state);
         }
     }
@@ -107,8 +118,10 @@ impl Walker<'_> {
             if let [only] = next.as_slice() {
                 lists.iter_mut().for_each(|list| list.extend_from_slice(only));
             } else if lists.len() * next.len() <= MOST_LISTS {
-                let longer = |list: &Vec<Field>, more: &Vec<Field>| [list.as_slice(), more.as_slice()].concat();
-                lists = lists.iter().flat_map(|list| next.iter().map(move |more| longer(list, more))).collect();
+                let longer =
+                    |list: &Vec<Field>, more: &Vec<Field>| [list.as_slice(), more.as_slice()].concat();
+                lists =
+                    lists.iter().flat_map(|list| next.iter().map(move |more| longer(list, more))).collect();
             } else {
                 lists.iter_mut().for_each(|list| list.push(Field::gap(ANYTHING)));
             }
@@ -191,7 +204,8 @@ impl Walker<'_> {
                 RedirectionKind::Duplicate(way, word) => {
                     for target in self.scalar(word, state) {
                         let text = target.as_str();
-                        let descriptor = !text.is_empty() && text.trim_end_matches('-').bytes().all(|b| b.is_ascii_digit());
+                        let descriptor = !text.is_empty()
+                            && text.trim_end_matches('-').bytes().all(|b| b.is_ascii_digit());
                         if *way == Duplicate::Output && !descriptor {
                             self.redirected(&target, FileMode::WriteBoth, None, state, &mut all);
                         } else if *way == Duplicate::Input && number.unwrap_or(0) == 0 && text != "-" {
@@ -214,7 +228,14 @@ impl Walker<'_> {
         all
     }
 
-    fn redirected(&mut self, target: &Field, mode: FileMode, number: Option<u32>, state: &State, all: &mut Redirected) {
+    fn redirected(
+        &mut self,
+        target: &Field,
+        mode: FileMode,
+        number: Option<u32>,
+        state: &State,
+        all: &mut Redirected,
+    ) {
         let access = if mode == FileMode::Read { Access::Read } else { Access::Write };
         let text = target.as_str();
         if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") {
@@ -225,7 +246,8 @@ impl Walker<'_> {
         if mode == FileMode::Read {
             if number.unwrap_or(0) == 0 {
                 let stream = text.starts_with("/dev/fd/");
-                all.input = Some(if stream { Input::Piped(Field::gap(ANYTHING)) } else { Input::File(places) });
+                all.input =
+                    Some(if stream { Input::Piped(Field::gap(ANYTHING)) } else { Input::File(places) });
             }
             return;
         }
@@ -243,7 +265,9 @@ impl Walker<'_> {
                 if matches!(mode, FileMode::Append | FileMode::AppendBoth) {
                     content = match (state.files.get(path), content) {
                         (Some(Content::Downloaded), _) | (_, Content::Downloaded) => Content::Downloaded,
-                        (Some(Content::Known(old)), Content::Known(new)) => Content::Known(format!("{old}{new}")),
+                        (Some(Content::Known(old)), Content::Known(new)) => {
+                            Content::Known(format!("{old}{new}"))
+                        }
                         _ => Content::Computed,
                     };
                 }

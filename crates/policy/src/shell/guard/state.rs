@@ -112,7 +112,8 @@ pub(super) fn join(a: Rc<State>, b: Rc<State>) -> Rc<State> {
         let ours = both.variables.remove(name).unwrap_or_else(|| never_assigned(name));
         both.variables.insert(name.clone(), either(ours, theirs.clone()));
     }
-    let only_ours: Vec<String> = both.variables.keys().filter(|name| !b.variables.contains_key(*name)).cloned().collect();
+    let only_ours: Vec<String> =
+        both.variables.keys().filter(|name| !b.variables.contains_key(*name)).cloned().collect();
     for name in only_ours {
         if let Some(ours) = both.variables.remove(&name) {
             both.variables.insert(name.clone(), either(ours, never_assigned(&name)));

@@ -24,9 +24,34 @@ const PLAIN: Wrapper = Wrapper { names: &[], short: "", long: &[], skip: 0 };
 const WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: &[
-            "nohup", "setsid", "command", "builtin", "busybox", "toybox", "unbuffer", "chronic", "fakeroot", "eatmydata",
-            "torsocks", "proxychains", "proxychains4", "dbus-run-session", "caffeinate", "rlwrap", "catchsegv", "nocache",
-            "setarch", "linux32", "linux64", "valgrind", "sem", "entr", "doppler", "aws-vault", "gdbserver", "coproc",
+            "nohup",
+            "setsid",
+            "command",
+            "builtin",
+            "busybox",
+            "toybox",
+            "unbuffer",
+            "chronic",
+            "fakeroot",
+            "eatmydata",
+            "torsocks",
+            "proxychains",
+            "proxychains4",
+            "dbus-run-session",
+            "caffeinate",
+            "rlwrap",
+            "catchsegv",
+            "nocache",
+            "setarch",
+            "linux32",
+            "linux64",
+            "valgrind",
+            "sem",
+            "entr",
+            "doppler",
+            "aws-vault",
+            "gdbserver",
+            "coproc",
         ],
         ..PLAIN
     },
@@ -38,8 +63,13 @@ const WRAPPERS: &[Wrapper] = &[
     Wrapper { names: &["ionice"], short: "cnpPu", long: &["class", "classdata", "pid"], ..PLAIN },
     Wrapper { names: &["chrt"], short: "TPDp", skip: 1, ..PLAIN },
     Wrapper { names: &["taskset"], short: "p", skip: 1, ..PLAIN },
-    Wrapper { names: &["timeout", "gtimeout"], short: "ks", long: &["kill-after", "signal"], skip: 1, },
-    Wrapper { names: &["sudo"], short: "ugChpTUDRr", long: &["user", "group", "chdir", "host", "prompt", "close-from"], ..PLAIN },
+    Wrapper { names: &["timeout", "gtimeout"], short: "ks", long: &["kill-after", "signal"], skip: 1 },
+    Wrapper {
+        names: &["sudo"],
+        short: "ugChpTUDRr",
+        long: &["user", "group", "chdir", "host", "prompt", "close-from"],
+        ..PLAIN
+    },
     Wrapper { names: &["doas"], short: "uC", ..PLAIN },
     Wrapper { names: &["pkexec"], long: &["user"], ..PLAIN },
     Wrapper { names: &["runuser", "setpriv"], short: "ugG", long: &["user", "group"], ..PLAIN },
@@ -49,7 +79,12 @@ const WRAPPERS: &[Wrapper] = &[
     Wrapper { names: &["strace", "ltrace", "perf-trace"], short: "eopsaPSuEIObXUln", ..PLAIN },
     Wrapper { names: &["cpulimit"], short: "lpe", ..PLAIN },
     Wrapper { names: &["numactl"], short: "NCmipP", ..PLAIN },
-    Wrapper { names: &["systemd-run", "systemd-inhibit"], short: "pHMuEt", long: &["unit", "property", "what", "who", "why"], ..PLAIN },
+    Wrapper {
+        names: &["systemd-run", "systemd-inhibit"],
+        short: "pHMuEt",
+        long: &["unit", "property", "what", "who", "why"],
+        ..PLAIN
+    },
     Wrapper { names: &["flock"], short: "wE", long: &["timeout", "conflict-exit-code"], skip: 1 },
     Wrapper { names: &["npx", "bunx", "pipx", "uvx"], short: "p", long: &["package"], ..PLAIN },
 ];
@@ -85,14 +120,20 @@ pub(super) struct Unwrapped {
 
 impl Walker<'_> {
     /// Judges what a command runs; `None` when it is no wrapper.
-    pub(super) fn unwrap(&mut self, call: &Invocation<'_>, given: &Given<'_>, state: &Rc<State>) -> Option<Unwrapped> {
+    pub(super) fn unwrap(
+        &mut self,
+        call: &Invocation<'_>,
+        given: &Given<'_>,
+        state: &Rc<State>,
+    ) -> Option<Unwrapped> {
         match call.name {
             "xargs" => return Some(self.xargs(call, given, state)),
             "find" => return self.find(call, given, state),
             "fd" | "fdfind" => return self.fd(call, given, state),
             "parallel" => return Some(self.parallel_jobs(call, given, state)),
             "watch" | "hyperfine" => {
-                let grammar = Grammar { short: "nqw", long: &["interval", "warmup", "runs"], order: Order::First };
+                let grammar =
+                    Grammar { short: "nqw", long: &["interval", "warmup", "runs"], order: Order::First };
                 let own = parse(call.args, &grammar).1;
                 return Some(self.string(&call.args[own..], own, state, given.input));
             }
@@ -108,7 +149,10 @@ impl Walker<'_> {
             }
             "command" if call.args.first().is_some_and(|arg| matches!(arg.as_str(), "-v" | "-V")) => {
                 let found = call.args.get(1).cloned().unwrap_or_default();
-                return Some(Unwrapped { own: call.args.len(), flow: Flow::either(state.clone()).printing(found) });
+                return Some(Unwrapped {
+                    own: call.args.len(),
+                    flow: Flow::either(state.clone()).printing(found),
+                });
             }
             _ => {}
         }
@@ -117,7 +161,8 @@ impl Walker<'_> {
             None => return self.verb_command(call, given, state),
         };
         let start = parse(call.args, &Grammar { short, long, order: Order::First }).1 + skip;
-        let assignments = call.args.iter().skip(start).take_while(|arg| takes_assignments(call.name) && is_assignment(arg));
+        let assignments =
+            call.args.iter().skip(start).take_while(|arg| takes_assignments(call.name) && is_assignment(arg));
         let own = start + assignments.count();
         for arg in call.args.iter().take(own).skip(start) {
             if let Some((name, value)) = arg.as_str().split_once('=') {
@@ -129,11 +174,22 @@ impl Walker<'_> {
         Some(self.inner(rest, own, call, given, state))
     }
 
-    fn inner(&mut self, rest: &[Field], own: usize, call: &Invocation<'_>, given: &Given<'_>, state: &Rc<State>) -> Unwrapped {
+    fn inner(
+        &mut self,
+        rest: &[Field],
+        own: usize,
+        call: &Invocation<'_>,
+        given: &Given<'_>,
+        state: &Rc<State>,
+    ) -> Unwrapped {
         let inner = Given { argv: rest, input: given.input, span: None };
         let flow = self.invoke(&inner, state.clone());
         // Only the shell's own wrappers leave its variables and its directory changed.
-        let flow = if matches!(call.name, "command" | "builtin" | "exec") { flow } else { self.outside_of(state, flow) };
+        let flow = if matches!(call.name, "command" | "builtin" | "exec") {
+            flow
+        } else {
+            self.outside_of(state, flow)
+        };
         Unwrapped { own, flow }
     }
 
@@ -152,12 +208,24 @@ impl Walker<'_> {
 
     /// `-c CODE` of programs that hand it to a shell.
     fn code_option(&self, call: &Invocation<'_>) -> Option<Field> {
-        let grammar = Grammar { short: "cuwEsgGT", long: &["command", "session-command", "call", "user", "shell"], order: Order::Free };
-        call.values(&grammar, "c", &["command", "session-command", "call"]).first().map(|code| Field::text(*code))
+        let grammar = Grammar {
+            short: "cuwEsgGT",
+            long: &["command", "session-command", "call", "user", "shell"],
+            order: Order::Free,
+        };
+        call.values(&grammar, "c", &["command", "session-command", "call"])
+            .first()
+            .map(|code| Field::text(*code))
     }
 
-    fn env_string(&mut self, call: &Invocation<'_>, given: &Given<'_>, state: &Rc<State>) -> Option<Unwrapped> {
-        let grammar = Grammar { short: "uCS", long: &["unset", "chdir", "split-string"], order: Order::First };
+    fn env_string(
+        &mut self,
+        call: &Invocation<'_>,
+        given: &Given<'_>,
+        state: &Rc<State>,
+    ) -> Option<Unwrapped> {
+        let grammar =
+            Grammar { short: "uCS", long: &["unset", "chdir", "split-string"], order: Order::First };
         let code = call.values(&grammar, "S", &["split-string"]).first().map(|code| (*code).to_owned())?;
         let own = parse(call.args, &grammar).1;
         let rest = words(&call.args[own..]);
@@ -165,12 +233,21 @@ impl Walker<'_> {
         Some(Unwrapped { own: call.args.len(), flow: self.outside_of(state, flow) })
     }
 
-    fn verb_command(&mut self, call: &Invocation<'_>, given: &Given<'_>, state: &Rc<State>) -> Option<Unwrapped> {
+    fn verb_command(
+        &mut self,
+        call: &Invocation<'_>,
+        given: &Given<'_>,
+        state: &Rc<State>,
+    ) -> Option<Unwrapped> {
         let verbs = VERBS.iter().find(|(name, _)| *name == call.name)?.1;
         let verb = call.args.iter().position(|arg| verbs.contains(&arg.as_str()))?;
         let behind = &call.args[verb + 1..];
-        let mut start = parse(behind, &Grammar { short: "np", long: &["name", "package", "with"], order: Order::First }).1;
-        if matches!(call.name, "conda" | "direnv" | "rustup" | "kubectl" | "docker") && behind.get(start).is_some_and(|arg| arg.as_str() != "--") {
+        let mut start =
+            parse(behind, &Grammar { short: "np", long: &["name", "package", "with"], order: Order::First })
+                .1;
+        if matches!(call.name, "conda" | "direnv" | "rustup" | "kubectl" | "docker")
+            && behind.get(start).is_some_and(|arg| arg.as_str() != "--")
+        {
             start += 1;
         }
         if behind.get(start).is_some_and(|arg| arg.as_str() == "--") {
@@ -188,7 +265,9 @@ impl Walker<'_> {
         let marker = items.iter().find_map(|item| match item {
             super::options::Item::Short('I' | 'J', value) => *value,
             super::options::Item::Short('i', _) => Some("{}"),
-            super::options::Item::Long(name, value) if super::options::is_cut_of(name, "replace") => Some(value.unwrap_or("{}")),
+            super::options::Item::Long(name, value) if super::options::is_cut_of(name, "replace") => {
+                Some(value.unwrap_or("{}"))
+            }
             _ => None,
         });
         let Some(template) = call.args.get(own..).filter(|rest| !rest.is_empty()) else {
@@ -259,7 +338,11 @@ impl Walker<'_> {
     }
 
     fn parallel_jobs(&mut self, call: &Invocation<'_>, given: &Given<'_>, state: &Rc<State>) -> Unwrapped {
-        let grammar = Grammar { short: "jPaSNnILdXC", long: &["jobs", "joblog", "results", "colsep"], order: Order::First };
+        let grammar = Grammar {
+            short: "jPaSNnILdXC",
+            long: &["jobs", "joblog", "results", "colsep"],
+            order: Order::First,
+        };
         let own = parse(call.args, &grammar).1;
         let rest = &call.args[own..];
         let end = rest.iter().position(|arg| arg.as_str().starts_with(":::")).unwrap_or(rest.len());
@@ -277,12 +360,18 @@ impl Walker<'_> {
         let gap = [Field::gap(NAME)];
         let mut flow = Flow::either(state.clone());
         for value in if values.is_empty() { &gap } else { values } {
-            let line = if code.contains("{}") { code.replace("{}", value.as_str()) } else { format!("{code} {}", value.as_str()) };
+            let line = if code.contains("{}") {
+                code.replace("{}", value.as_str())
+            } else {
+                format!("{code} {}", value.as_str())
+            };
             let argv: Vec<Field> = line.split(' ').map(Field::text).collect();
             self.bulk(&argv);
             flow = match Field::text(line.as_str()).known() {
                 Some(line) => self.reread(&Field::text(line), state, &Input::Inherited),
-                None => self.invoke(&Given { argv: &argv, input: &Input::Inherited, span: None }, state.clone()),
+                None => {
+                    self.invoke(&Given { argv: &argv, input: &Input::Inherited, span: None }, state.clone())
+                }
             };
         }
         Unwrapped { own, flow: self.outside_of(state, flow) }
@@ -295,6 +384,8 @@ fn takes_assignments(name: &str) -> bool {
 
 fn is_assignment(arg: &Field) -> bool {
     arg.as_str().split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && !name.as_bytes()[0].is_ascii_digit()
+        !name.is_empty()
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+            && !name.as_bytes()[0].is_ascii_digit()
     })
 }

@@ -179,7 +179,10 @@ impl<'a> Walker<'a> {
     pub(super) fn script(&mut self, script: &Script, state: Rc<State>, input: &Input) -> Flow {
         self.depth += 1;
         let flow = if self.depth > DEEPEST {
-            self.not_understood("the line is nested too deep", script.span.of(&self.text).to_owned().as_str());
+            self.not_understood(
+                "the line is nested too deep",
+                script.span.of(&self.text).to_owned().as_str(),
+            );
             Flow::either(state)
         } else {
             let mut flow = Flow { ok: Some(state), fail: None, output: Field::default() };
@@ -213,7 +216,11 @@ impl<'a> Walker<'a> {
             if Rc::ptr_eq(outer, state) {
                 continue;
             }
-            if state.files != outer.files || state.links != outer.links || state.made != outer.made || state.shaken != outer.shaken {
+            if state.files != outer.files
+                || state.links != outer.links
+                || state.made != outer.made
+                || state.shaken != outer.shaken
+            {
                 let outer = Rc::make_mut(outer);
                 outer.files.extend(state.files.iter().map(|(path, content)| (path.clone(), content.clone())));
                 outer.links.extend(state.links.iter().map(|(at, to)| (at.clone(), to.clone())));
@@ -255,7 +262,10 @@ impl<'a> Walker<'a> {
                 Connector::Or => Flow { ok: both(other, ok), fail, output },
             };
         }
-        if flow.ok.as_ref().is_some_and(|state| state.exits_on_error) && self.conditional == 0 && statement.rest.is_empty() {
+        if flow.ok.as_ref().is_some_and(|state| state.exits_on_error)
+            && self.conditional == 0
+            && statement.rest.is_empty()
+        {
             flow.fail = None;
         }
         flow
@@ -326,7 +336,8 @@ impl<'a> Walker<'a> {
             }
             CommandKind::Coprocess(coprocess) => {
                 self.parallel += 1;
-                let flow = self.command(&coprocess.command, state.clone(), &Input::Piped(Field::gap(ANYTHING)));
+                let flow =
+                    self.command(&coprocess.command, state.clone(), &Input::Piped(Field::gap(ANYTHING)));
                 self.parallel -= 1;
                 self.absorb(&mut state, &flow);
                 Flow::either(state)
@@ -365,7 +376,11 @@ impl<'a> Walker<'a> {
     fn turns(&mut self, turn: &Loop, state: Rc<State>, input: &Input) -> Flow {
         let endless = matches!(turn.condition.statements.as_slice(), [only] if is_endless(only));
         if endless && starts_in_background(&turn.body) && !waits(&turn.body) {
-            self.danger("fork-bomb", "an endless loop that starts children in the background", turn.body.span);
+            self.danger(
+                "fork-bomb",
+                "an endless loop that starts children in the background",
+                turn.body.span,
+            );
         }
         self.until_stable(state, |walker, state| {
             walker.conditional += 1;
@@ -481,7 +496,11 @@ fn alternatives(printed: &[Field]) -> Field {
 }
 
 fn is_same(a: &State, b: &State) -> bool {
-    a.variables == b.variables && a.cwd == b.cwd && a.files == b.files && a.links == b.links && a.arguments == b.arguments
+    a.variables == b.variables
+        && a.cwd == b.cwd
+        && a.files == b.files
+        && a.links == b.links
+        && a.arguments == b.arguments
 }
 
 /// `true`, `:`, `((1))` as the whole condition.

@@ -32,10 +32,13 @@ pub(super) fn follow(text: &str, walker: &mut Walker<'_>) {
     if let Some(pattern) = first_match(&lower) {
         walker.deny("windows", &format!("a documented Windows pattern matches: `{pattern}`"), text);
     }
-    if super::patterns::matching(text).is_some_and(|pattern| !pattern.starts_with(r"\$") && !pattern.starts_with('`')) {
+    if super::patterns::matching(text)
+        .is_some_and(|pattern| !pattern.starts_with(r"\$") && !pattern.starts_with('`'))
+    {
         walker.deny("windows", "a documented pattern matches", text);
     }
-    if lower.contains(['^', '`', '%']) || lower.contains("$(") || lower.contains("${") || lower.contains("&(") {
+    if lower.contains(['^', '`', '%']) || lower.contains("$(") || lower.contains("${") || lower.contains("&(")
+    {
         walker.not_understood("an escape, a variable or a substitution", text);
     }
     for command in text.split(['\n', ';', '&', '|']) {
@@ -68,7 +71,11 @@ fn judge_word(word: &str, walker: &mut Walker<'_>) {
     let path = word.split_once('=').map_or(word, |(_, value)| value).replace('/', "\\");
     let drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
     let climbs = path.split('\\').any(|part| part == "..");
-    let elsewhere = drive || path.starts_with("\\\\") || path.starts_with('~') || path.to_lowercase().contains("$env:") || climbs;
+    let elsewhere = drive
+        || path.starts_with("\\\\")
+        || path.starts_with('~')
+        || path.to_lowercase().contains("$env:")
+        || climbs;
     let own = |name: &crate::path::CleanPath| {
         let name = name.to_string().replace('/', "\\").to_lowercase();
         let path = path.to_lowercase();

@@ -7,7 +7,23 @@ use crate::shell::guard::options::{Grammar, Invocation, Order};
 
 const ENGINE: Grammar = Grammar {
     short: "cHlfpn",
-    long: &["context", "host", "config", "log-level", "connection", "url", "namespace", "file", "project-name", "profile", "env-file", "project-directory", "tlscacert", "tlscert", "tlskey"],
+    long: &[
+        "context",
+        "host",
+        "config",
+        "log-level",
+        "connection",
+        "url",
+        "namespace",
+        "file",
+        "project-name",
+        "profile",
+        "env-file",
+        "project-directory",
+        "tlscacert",
+        "tlscert",
+        "tlskey",
+    ],
     order: Order::First,
 };
 const KUBE: Grammar = Grammar {
@@ -35,9 +51,27 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "container",
         why: "runs something in a container, beyond this one's rules",
-        programs: &["docker", "podman", "nerdctl", "docker-compose", "podman-compose", "buildah", "finch", "lima", "colima", "ctr", "crictl"],
+        programs: &[
+            "docker",
+            "podman",
+            "nerdctl",
+            "docker-compose",
+            "podman-compose",
+            "buildah",
+            "finch",
+            "lima",
+            "colima",
+            "ctr",
+            "crictl",
+        ],
         when: |call| matches!(verb(call, &ENGINE), Some("run" | "exec" | "create" | "attach")),
-        stops: &["docker run x", "docker container exec x ls", "docker --context p run x", "docker compose run x", "podman run x"],
+        stops: &[
+            "docker run x",
+            "docker container exec x ls",
+            "docker --context p run x",
+            "docker compose run x",
+            "podman run x",
+        ],
         spares: &["docker ps", "docker build -t run .", "docker logs exec", "docker compose up -d"],
     },
     Rule {
@@ -54,8 +88,23 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "container",
         why: "runs something in a container or a virtual machine",
-        programs: &["lxc", "lxc-attach", "lxc-execute", "incus", "machinectl", "apptainer", "singularity", "toolbox", "distrobox", "multipass", "virsh"],
-        when: |call| call.name.starts_with("lxc-") || call.says(&["exec", "launch", "shell", "run", "enter", "console", "login"]),
+        programs: &[
+            "lxc",
+            "lxc-attach",
+            "lxc-execute",
+            "incus",
+            "machinectl",
+            "apptainer",
+            "singularity",
+            "toolbox",
+            "distrobox",
+            "multipass",
+            "virsh",
+        ],
+        when: |call| {
+            call.name.starts_with("lxc-")
+                || call.says(&["exec", "launch", "shell", "run", "enter", "console", "login"])
+        },
         stops: &["lxc exec c -- sh", "apptainer run x"],
         spares: &["lxc list"],
     },

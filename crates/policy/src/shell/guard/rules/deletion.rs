@@ -37,8 +37,12 @@ pub(super) const RULES: &[Rule] = &[
         programs: &["git"],
         when: |call| {
             let rest = super::version_control::behind_verb(call, "clean");
-            let forced = |rest: &Invocation<'_>| rest.has(&Grammar { short: "e", ..Grammar::default() }, "f", &["force"]);
-            rest.is_some_and(|rest| forced(&rest) && !rest.has(&Grammar { short: "e", ..Grammar::default() }, "n", &["dry-run"]))
+            let forced = |rest: &Invocation<'_>| {
+                rest.has(&Grammar { short: "e", ..Grammar::default() }, "f", &["force"])
+            };
+            rest.is_some_and(|rest| {
+                forced(&rest) && !rest.has(&Grammar { short: "e", ..Grammar::default() }, "n", &["dry-run"])
+            })
         },
         stops: &["git clean -fdx", "git -C sub clean --force -d"],
         spares: &["git clean -n", "git clean -nfd"],
@@ -55,7 +59,11 @@ pub(super) const RULES: &[Rule] = &[
         name: "forced-deletion",
         why: "`rsync --delete` removes whatever the source does not have",
         programs: &["rsync"],
-        when: |call| call.args.iter().any(|arg| arg.as_str().starts_with("--del") || arg.as_str() == "--remove-source-files"),
+        when: |call| {
+            call.args
+                .iter()
+                .any(|arg| arg.as_str().starts_with("--del") || arg.as_str() == "--remove-source-files")
+        },
         stops: &["rsync -a --delete a/ b/"],
         spares: &["rsync -a a/ b/"],
     },

@@ -9,7 +9,17 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "format",
         why: "formats a disk",
-        programs: &["mkfs*", "format", "diskpart", "mke2fs", "mkswap", "newfs*", "mkdosfs", "mkntfs", "format.com"],
+        programs: &[
+            "mkfs*",
+            "format",
+            "diskpart",
+            "mke2fs",
+            "mkswap",
+            "newfs*",
+            "mkdosfs",
+            "mkntfs",
+            "format.com",
+        ],
         when: always,
         stops: &["mkfs x.img", "mkfs.ext4 x.img", "format c:", "diskpart"],
         spares: &["clang-format -i x.c", "echo mkfs"],
@@ -18,7 +28,10 @@ pub(super) const RULES: &[Rule] = &[
         name: "disk-imaging",
         why: "`dd` copies whole devices",
         programs: &["dd", "dcfldd", "dc3dd", "ddrescue"],
-        when: |call| call.args.iter().any(|arg| arg.as_str().starts_with("if=") || arg.as_str().starts_with("of=/")) || call.name == "ddrescue",
+        when: |call| {
+            call.args.iter().any(|arg| arg.as_str().starts_with("if=") || arg.as_str().starts_with("of=/"))
+                || call.name == "ddrescue"
+        },
         stops: &["dd if=a of=b", "dd bs=1 of=/dev/sdb if=a"],
         spares: &["dd --version"],
     },
@@ -26,13 +39,44 @@ pub(super) const RULES: &[Rule] = &[
         name: "partition",
         why: "changes partitions, signatures or volumes",
         programs: &[
-            "fdisk", "sfdisk", "cfdisk", "gdisk", "sgdisk", "cgdisk", "parted", "partprobe", "wipefs", "blkdiscard", "hdparm",
-            "sdparm", "badblocks", "nvme", "lvremove", "lvcreate", "lvresize", "vgremove", "vgcreate", "pvcreate", "pvremove",
-            "mdadm", "cryptsetup", "zpool", "losetup", "dmsetup", "tune2fs", "resize2fs", "fsck*", "e2fsck", "debugfs",
+            "fdisk",
+            "sfdisk",
+            "cfdisk",
+            "gdisk",
+            "sgdisk",
+            "cgdisk",
+            "parted",
+            "partprobe",
+            "wipefs",
+            "blkdiscard",
+            "hdparm",
+            "sdparm",
+            "badblocks",
+            "nvme",
+            "lvremove",
+            "lvcreate",
+            "lvresize",
+            "vgremove",
+            "vgcreate",
+            "pvcreate",
+            "pvremove",
+            "mdadm",
+            "cryptsetup",
+            "zpool",
+            "losetup",
+            "dmsetup",
+            "tune2fs",
+            "resize2fs",
+            "fsck*",
+            "e2fsck",
+            "debugfs",
         ],
         when: |call| {
             let lists = call.has(&Grammar::default(), "lI", &["list", "version", "help"])
-                || matches!(call.verb(&Grammar::default()), Some("list" | "status" | "print" | "ls" | "info"))
+                || matches!(
+                    call.verb(&Grammar::default()),
+                    Some("list" | "status" | "print" | "ls" | "info")
+                )
                 || (call.name == "losetup" && call.args.is_empty());
             !lists
         },
@@ -43,7 +87,10 @@ pub(super) const RULES: &[Rule] = &[
         name: "mount",
         why: "changes what is mounted",
         programs: &["mount", "umount", "swapon", "swapoff", "pivot_root", "fusermount", "fusermount3"],
-        when: |call| !call.operands(&Grammar { short: "to", ..Grammar::default() }).is_empty() || call.has(&Grammar::default(), "a", &["all", "bind"]),
+        when: |call| {
+            !call.operands(&Grammar { short: "to", ..Grammar::default() }).is_empty()
+                || call.has(&Grammar::default(), "a", &["all", "bind"])
+        },
         stops: &["mount /dev/sdb1 mnt", "umount mnt", "swapoff -a"],
         spares: &["mount", "mount -l"],
     },

@@ -30,7 +30,10 @@ pub(super) const RULES: &[Rule] = &[
         when: |call| {
             call.args.iter().any(|arg| {
                 let arg = arg.as_str();
-                arg.starts_with("SHELL=") || arg.starts_with("--eval") || arg.starts_with(".SHELLFLAGS=") || arg.starts_with("-E")
+                arg.starts_with("SHELL=")
+                    || arg.starts_with("--eval")
+                    || arg.starts_with(".SHELLFLAGS=")
+                    || arg.starts_with("-E")
             })
         },
         stops: &["make SHELL=x", "make --eval x"],

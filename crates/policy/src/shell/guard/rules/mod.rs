@@ -76,7 +76,11 @@ impl Walker<'_> {
         let call = &Invocation { name, ..*call };
         for rule in FAMILIES.iter().copied().flatten() {
             if rule.is_for(name) && (rule.when)(call) {
-                let line = if call.args.is_empty() { name.to_owned() } else { format!("{name} {}", words(call.args)) };
+                let line = if call.args.is_empty() {
+                    name.to_owned()
+                } else {
+                    format!("{name} {}", words(call.args))
+                };
                 self.deny(rule.name, rule.why, &line);
             }
         }

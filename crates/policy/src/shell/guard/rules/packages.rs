@@ -6,9 +6,33 @@ use super::{Rule, always};
 use crate::shell::guard::options::{Grammar, Invocation};
 
 const CHANGES: &[&str] = &[
-    "install", "remove", "purge", "autoremove", "upgrade", "dist-upgrade", "full-upgrade", "erase", "reinstall", "downgrade",
-    "localinstall", "groupinstall", "groupremove", "build-dep", "add", "del", "delete", "uninstall", "in", "rm", "dup", "up",
-    "refresh", "switch", "unlink", "swap", "distro-sync",
+    "install",
+    "remove",
+    "purge",
+    "autoremove",
+    "upgrade",
+    "dist-upgrade",
+    "full-upgrade",
+    "erase",
+    "reinstall",
+    "downgrade",
+    "localinstall",
+    "groupinstall",
+    "groupremove",
+    "build-dep",
+    "add",
+    "del",
+    "delete",
+    "uninstall",
+    "in",
+    "rm",
+    "dup",
+    "up",
+    "refresh",
+    "switch",
+    "unlink",
+    "swap",
+    "distro-sync",
 ];
 
 fn says_change(call: &Invocation<'_>) -> bool {
@@ -24,9 +48,48 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "packages",
         why: "changes the packages of the system",
-        programs: &["apt", "apt-get", "aptitude", "apt-fast", "nala", "yum", "dnf", "dnf5", "microdnf", "tdnf", "zypper", "apk", "snap", "flatpak", "pkg", "pkg_add", "port", "brew", "choco", "winget", "scoop", "opkg", "xbps-install", "eopkg", "swupd", "pkcon", "guix", "urpmi"],
-        when: |call| says_change(call) || matches!(call.name, "pkg_add" | "xbps-install" | "urpmi") || (matches!(call.name, "yum" | "dnf" | "dnf5") && call.says(&["update"])),
-        stops: &["apt install x", "apt-get -y install x", "apk --no-cache add x", "yum -y remove x", "brew install x"],
+        programs: &[
+            "apt",
+            "apt-get",
+            "aptitude",
+            "apt-fast",
+            "nala",
+            "yum",
+            "dnf",
+            "dnf5",
+            "microdnf",
+            "tdnf",
+            "zypper",
+            "apk",
+            "snap",
+            "flatpak",
+            "pkg",
+            "pkg_add",
+            "port",
+            "brew",
+            "choco",
+            "winget",
+            "scoop",
+            "opkg",
+            "xbps-install",
+            "eopkg",
+            "swupd",
+            "pkcon",
+            "guix",
+            "urpmi",
+        ],
+        when: |call| {
+            says_change(call)
+                || matches!(call.name, "pkg_add" | "xbps-install" | "urpmi")
+                || (matches!(call.name, "yum" | "dnf" | "dnf5") && call.says(&["update"]))
+        },
+        stops: &[
+            "apt install x",
+            "apt-get -y install x",
+            "apk --no-cache add x",
+            "yum -y remove x",
+            "brew install x",
+        ],
         spares: &["apt list --installed", "apt search x", "apt-cache policy x", "brew list"],
     },
     Rule {
@@ -34,7 +97,8 @@ pub(super) const RULES: &[Rule] = &[
         why: "changes the packages of the system",
         programs: &["pacman", "yay", "paru", "pamac"],
         when: |call| {
-            let asks = call.has(&Grammar::default(), "si", &["search", "info"]) && !call.has(&Grammar::default(), "RU", &["remove", "upgrade"]);
+            let asks = call.has(&Grammar::default(), "si", &["search", "info"])
+                && !call.has(&Grammar::default(), "RU", &["remove", "upgrade"]);
             call.has(&Grammar::default(), "SRU", &["sync", "remove", "upgrade"]) && !asks
         },
         stops: &["pacman -S x", "pacman -Syu", "pacman -Rns x"],
@@ -47,7 +111,22 @@ pub(super) const RULES: &[Rule] = &[
         when: |call| {
             let shorts = if call.name == "dpkg" { "irP" } else { "iUFe" };
             let reads = call.name == "rpm" && call.has(&Grammar::default(), "qVK", &["query", "verify"]);
-            !reads && call.has(&Grammar::default(), shorts, &["install", "remove", "purge", "upgrade", "erase", "unpack", "configure", "freshen", "import"])
+            !reads
+                && call.has(
+                    &Grammar::default(),
+                    shorts,
+                    &[
+                        "install",
+                        "remove",
+                        "purge",
+                        "upgrade",
+                        "erase",
+                        "unpack",
+                        "configure",
+                        "freshen",
+                        "import",
+                    ],
+                )
         },
         stops: &["dpkg -i x.deb", "rpm -ivh x.rpm", "rpm -e x", "dpkg --purge x"],
         spares: &["dpkg -l", "rpm -qa", "rpm -qi x", "dpkg -L x"],
@@ -56,7 +135,10 @@ pub(super) const RULES: &[Rule] = &[
         name: "packages",
         why: "changes the packages of the system",
         programs: &["emerge", "nix-env", "nix-channel", "slackpkg", "installpkg", "removepkg"],
-        when: |call| call.name != "nix-env" || call.has(&Grammar::default(), "iueU", &["install", "upgrade", "uninstall", "remove"]),
+        when: |call| {
+            call.name != "nix-env"
+                || call.has(&Grammar::default(), "iueU", &["install", "upgrade", "uninstall", "remove"])
+        },
         stops: &["nix-env -iA x", "emerge x"],
         spares: &["nix-env -q"],
     },
@@ -65,8 +147,27 @@ pub(super) const RULES: &[Rule] = &[
         why: "installs for everybody, not for the project",
         programs: &["npm", "pnpm", "yarn", "bun", "cnpm"],
         when: |call| {
-            let changes = call.says(&["install", "i", "in", "add", "isntall", "uninstall", "un", "remove", "rm", "r", "update", "up", "upgrade", "link", "ln"]);
-            (changes && global(call)) || (call.name == "yarn" && call.args.first().is_some_and(|arg| arg.as_str() == "global") && changes)
+            let changes = call.says(&[
+                "install",
+                "i",
+                "in",
+                "add",
+                "isntall",
+                "uninstall",
+                "un",
+                "remove",
+                "rm",
+                "r",
+                "update",
+                "up",
+                "upgrade",
+                "link",
+                "ln",
+            ]);
+            (changes && global(call))
+                || (call.name == "yarn"
+                    && call.args.first().is_some_and(|arg| arg.as_str() == "global")
+                    && changes)
         },
         stops: &["npm install -g x", "npm i -g x", "npm -g install x", "yarn global add x", "pnpm add -g x"],
         spares: &["npm install", "npm ls -g", "yarn add x"],
@@ -75,7 +176,13 @@ pub(super) const RULES: &[Rule] = &[
         name: "packages",
         why: "installs for the user or into the system, not into an environment",
         programs: &["pip*", "uv"],
-        when: |call| call.says(&["install", "uninstall"]) && call.args.iter().any(|arg| matches!(arg.as_str(), "--user" | "--break-system-packages" | "--system") || arg.as_str().starts_with("--root=")),
+        when: |call| {
+            call.says(&["install", "uninstall"])
+                && call.args.iter().any(|arg| {
+                    matches!(arg.as_str(), "--user" | "--break-system-packages" | "--system")
+                        || arg.as_str().starts_with("--root=")
+                })
+        },
         stops: &["pip install --user x", "pip3 install x --user", "python3 -m pip install --user x"],
         spares: &["pip install x", "pip list --user", "pip install -r requirements.txt"],
     },

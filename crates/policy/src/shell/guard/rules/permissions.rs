@@ -24,7 +24,10 @@ fn opens(mode: &str) -> bool {
         }
         let others = who.contains(['o', 'a']) || (who.contains('g') && who.contains('o'));
         let gives = |letter| what.contains(letter);
-        gives('s') || (others && gives('w')) || (others && gives('u')) || (who.is_empty() && what.starts_with('=') && gives('w'))
+        gives('s')
+            || (others && gives('w'))
+            || (others && gives('u'))
+            || (who.is_empty() && what.starts_with('=') && gives('w'))
     })
 }
 
@@ -33,7 +36,10 @@ pub(super) const RULES: &[Rule] = &[
         name: "permissions",
         why: "sets a mode as a number",
         programs: &["chmod"],
-        when: |call| mode(call).is_some_and(|mode| !mode.is_empty() && mode.bytes().all(|b| (b'0'..=b'7').contains(&b))),
+        when: |call| {
+            mode(call)
+                .is_some_and(|mode| !mode.is_empty() && mode.bytes().all(|b| (b'0'..=b'7').contains(&b)))
+        },
         stops: &["chmod 777 x", "chmod -R 755 x", "chmod 7 x"],
         spares: &["chmod +x x", "chmod --reference=a b"],
     },
@@ -66,9 +72,16 @@ pub(super) const RULES: &[Rule] = &[
         why: "installs a setuid file, or for another owner",
         programs: &["install", "ginstall", "mkdir", "mkfifo"],
         when: |call| {
-            let grammar = Grammar { short: "mogtS", long: &["mode", "owner", "group", "target-directory"], ..Grammar::default() };
-            let special = |mode: &&str| (mode.len() > 3 && mode.starts_with(['2', '4', '6', '7'])) || mode.contains('s');
-            call.values(&grammar, "m", &["mode"]).iter().any(special) || call.has(&grammar, "og", &["owner", "group"]) && call.name.ends_with("install")
+            let grammar = Grammar {
+                short: "mogtS",
+                long: &["mode", "owner", "group", "target-directory"],
+                ..Grammar::default()
+            };
+            let special = |mode: &&str| {
+                (mode.len() > 3 && mode.starts_with(['2', '4', '6', '7'])) || mode.contains('s')
+            };
+            call.values(&grammar, "m", &["mode"]).iter().any(special)
+                || call.has(&grammar, "og", &["owner", "group"]) && call.name.ends_with("install")
         },
         stops: &["install -m 4755 a b", "install -o root a b"],
         spares: &["install -m 755 a b", "mkdir -m 700 x"],

@@ -6,8 +6,19 @@ use super::{Rule, always};
 use crate::shell::guard::options::Grammar;
 
 const VERBS: &[&str] = &[
-    "poweroff", "reboot", "halt", "kexec", "suspend", "hibernate", "hybrid-sleep", "suspend-then-hibernate", "rescue",
-    "emergency", "exit", "switch-root", "soft-reboot",
+    "poweroff",
+    "reboot",
+    "halt",
+    "kexec",
+    "suspend",
+    "hibernate",
+    "hybrid-sleep",
+    "suspend-then-hibernate",
+    "rescue",
+    "emergency",
+    "exit",
+    "switch-root",
+    "soft-reboot",
 ];
 
 fn names_target(word: &str) -> bool {
@@ -19,7 +30,16 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "power",
         why: "switches the machine off",
-        programs: &["shutdown", "reboot", "poweroff", "halt", "pm-suspend", "pm-hibernate", "rtcwake", "kexec"],
+        programs: &[
+            "shutdown",
+            "reboot",
+            "poweroff",
+            "halt",
+            "pm-suspend",
+            "pm-hibernate",
+            "rtcwake",
+            "kexec",
+        ],
         when: always,
         stops: &["shutdown -h now", "reboot", "/sbin/reboot"],
         spares: &["echo reboot", "last reboot"],
@@ -28,7 +48,9 @@ pub(super) const RULES: &[Rule] = &[
         name: "power",
         why: "changes the run level",
         programs: &["init", "telinit"],
-        when: |call| call.args.iter().any(|arg| matches!(arg.as_str(), "0" | "1" | "6" | "s" | "S" | "u" | "U" | "q")),
+        when: |call| {
+            call.args.iter().any(|arg| matches!(arg.as_str(), "0" | "1" | "6" | "s" | "S" | "u" | "U" | "q"))
+        },
         stops: &["init 0", "telinit 6"],
         spares: &["echo init 0"],
     },
@@ -40,11 +62,20 @@ pub(super) const RULES: &[Rule] = &[
             let words = call.operands(&Grammar { short: "HMtnop", ..Grammar::default() });
             match words.as_slice() {
                 [verb, ..] if VERBS.contains(verb) => true,
-                ["isolate" | "start" | "restart" | "enable" | "set-default", units @ ..] => units.iter().any(|unit| names_target(unit) && unit.ends_with(".target")),
-                words => words.iter().any(|word| word.ends_with("PowerOff") || word.ends_with("Reboot") || word.ends_with(".Halt")),
+                ["isolate" | "start" | "restart" | "enable" | "set-default", units @ ..] => {
+                    units.iter().any(|unit| names_target(unit) && unit.ends_with(".target"))
+                }
+                words => words.iter().any(|word| {
+                    word.ends_with("PowerOff") || word.ends_with("Reboot") || word.ends_with(".Halt")
+                }),
             }
         },
-        stops: &["systemctl halt", "systemctl --force reboot", "systemctl isolate poweroff.target", "loginctl poweroff"],
+        stops: &[
+            "systemctl halt",
+            "systemctl --force reboot",
+            "systemctl isolate poweroff.target",
+            "loginctl poweroff",
+        ],
         spares: &["systemctl status nginx", "systemctl list-units", "systemctl restart nginx"],
     },
 ];

@@ -10,8 +10,8 @@ pub(super) const RULES: &[Rule] = &[
         name: "privilege",
         why: "runs as another user",
         programs: &[
-            "sudo", "sudoedit", "su", "doas", "pkexec", "runuser", "run0", "gosu", "su-exec", "setpriv", "capsh", "newgrp", "sg",
-            "runas", "gsudo", "kdesu", "gksu", "gksudo",
+            "sudo", "sudoedit", "su", "doas", "pkexec", "runuser", "run0", "gosu", "su-exec", "setpriv",
+            "capsh", "newgrp", "sg", "runas", "gsudo", "kdesu", "gksu", "gksudo",
         ],
         when: always,
         stops: &["sudo ls", "su root", "doas id"],
@@ -37,8 +37,9 @@ pub(super) const RULES: &[Rule] = &[
         name: "account",
         why: "changes accounts, passwords or who may become whom",
         programs: &[
-            "useradd", "adduser", "userdel", "deluser", "usermod", "groupadd", "addgroup", "groupdel", "delgroup", "groupmod", "passwd", "chpasswd",
-            "chsh", "chfn", "gpasswd", "visudo", "vipw", "vigr", "chage",
+            "useradd", "adduser", "userdel", "deluser", "usermod", "groupadd", "addgroup", "groupdel",
+            "delgroup", "groupmod", "passwd", "chpasswd", "chsh", "chfn", "gpasswd", "visudo", "vipw",
+            "vigr", "chage",
         ],
         when: always,
         stops: &["useradd eve", "passwd root"],
@@ -80,7 +81,10 @@ pub(super) const RULES: &[Rule] = &[
         name: "kernel",
         why: "changes settings of the running kernel",
         programs: &["sysctl"],
-        when: |call| call.has(&Grammar::default(), "wp", &["write", "load", "system"]) || call.args.iter().any(|arg| arg.as_str().contains('=')),
+        when: |call| {
+            call.has(&Grammar::default(), "wp", &["write", "load", "system"])
+                || call.args.iter().any(|arg| arg.as_str().contains('='))
+        },
         stops: &["sysctl -w a=b", "sysctl a=b"],
         spares: &["sysctl -a"],
     },

@@ -17,7 +17,12 @@ fn forced(call: &Invocation<'_>) -> bool {
         let signal = match arg {
             "-s" | "-n" | "--signal" => args.next().unwrap_or_default(),
             "--" => return false,
-            _ => match (arg.strip_prefix("--signal="), arg.strip_prefix("-s"), arg.strip_prefix("-n"), arg.strip_prefix('-')) {
+            _ => match (
+                arg.strip_prefix("--signal="),
+                arg.strip_prefix("-s"),
+                arg.strip_prefix("-n"),
+                arg.strip_prefix('-'),
+            ) {
                 (Some(signal), ..) => signal,
                 (_, Some(signal), ..) | (_, _, Some(signal), _) if is_kill(signal) => signal,
                 (_, _, _, Some(signal)) => signal,

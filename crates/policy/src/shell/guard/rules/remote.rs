@@ -15,7 +15,8 @@ fn is_remote(word: &str) -> bool {
 }
 
 fn runs_program(call: &Invocation<'_>) -> bool {
-    let grammar = Grammar { short: "ecgGimopqsTwxX", long: &["exec", "sh-exec", "lua-exec"], ..Grammar::default() };
+    let grammar =
+        Grammar { short: "ecgGimopqsTwxX", long: &["exec", "sh-exec", "lua-exec"], ..Grammar::default() };
     call.has(&grammar, "ec", &["exec", "sh-exec", "lua-exec"])
 }
 
@@ -31,7 +32,23 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "remote",
         why: "opens a session on another machine",
-        programs: &["sftp", "mosh", "rsh", "rlogin", "rexec", "ssh-copy-id", "sshpass", "pdsh", "clush", "psexec", "plink", "winrs", "sshfs", "pssh", "parallel-ssh"],
+        programs: &[
+            "sftp",
+            "mosh",
+            "rsh",
+            "rlogin",
+            "rexec",
+            "ssh-copy-id",
+            "sshpass",
+            "pdsh",
+            "clush",
+            "psexec",
+            "plink",
+            "winrs",
+            "sshfs",
+            "pssh",
+            "parallel-ssh",
+        ],
         when: always,
         stops: &["sftp host", "ssh-copy-id host"],
         spares: &["grep sftp x"],
@@ -40,7 +57,11 @@ pub(super) const RULES: &[Rule] = &[
         name: "remote",
         why: "copies to or from another machine",
         programs: &["scp", "rsync", "pscp", "rcp"],
-        when: |call| call.operands(&Grammar { short: "ePioFlcJSfBMT", ..Grammar::default() }).iter().any(|word| is_remote(word)),
+        when: |call| {
+            call.operands(&Grammar { short: "ePioFlcJSfBMT", ..Grammar::default() })
+                .iter()
+                .any(|word| is_remote(word))
+        },
         stops: &["scp x host:", "rsync -e ssh a host:b", "rsync -a h::m ."],
         spares: &["scp a b", "rsync -a a/ b/"],
     },
@@ -57,7 +78,9 @@ pub(super) const RULES: &[Rule] = &[
         why: "ties a program to a connection",
         programs: &["socat"],
         when: |call| {
-            let runs = |word: &str| ["exec:", "system:", "shell:"].iter().any(|kind| word.to_ascii_lowercase().starts_with(kind));
+            let runs = |word: &str| {
+                ["exec:", "system:", "shell:"].iter().any(|kind| word.to_ascii_lowercase().starts_with(kind))
+            };
             call.args.iter().any(|arg| runs(arg.as_str()))
         },
         stops: &["socat TCP:h:1 EXEC:sh"],
@@ -68,7 +91,8 @@ pub(super) const RULES: &[Rule] = &[
         why: "opens a session on another machine",
         programs: &["vagrant", "gcloud", "aws", "az", "flyctl", "fly", "heroku", "doctl"],
         when: |call| {
-            call.says(&["ssh", "scp", "start-session", "ps:exec", "execute-command"]) || (call.name == "heroku" && call.says(&["run"]))
+            call.says(&["ssh", "scp", "start-session", "ps:exec", "execute-command"])
+                || (call.name == "heroku" && call.says(&["run"]))
         },
         stops: &["vagrant ssh", "gcloud compute ssh vm", "aws ssm start-session --target i"],
         spares: &["aws s3 ls", "vagrant status"],

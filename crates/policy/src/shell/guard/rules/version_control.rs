@@ -18,7 +18,11 @@ pub(super) const RULES: &[Rule] = &[
         name: "git-push",
         why: "publishes to another place",
         programs: &["git"],
-        when: |call| ["push", "force", "send-pack", "http-push", "send-email", "imap-send"].iter().any(|verb| behind_verb(call, verb).is_some()),
+        when: |call| {
+            ["push", "force", "send-pack", "http-push", "send-email", "imap-send"]
+                .iter()
+                .any(|verb| behind_verb(call, verb).is_some())
+        },
         stops: &["git push", "git -C . push", "git -c a=b push origin main", "git force x"],
         spares: &["git stash push", "git log push", "git commit -m push"],
     },
@@ -29,7 +33,9 @@ pub(super) const RULES: &[Rule] = &[
         when: |call| {
             [("subtree", "push"), ("lfs", "push"), ("svn", "dcommit"), ("p4", "submit"), ("annex", "sync")]
                 .iter()
-                .any(|(verb, word)| behind_verb(call, verb).is_some_and(|rest| rest.verb(&Grammar::default()) == Some(word)))
+                .any(|(verb, word)| {
+                    behind_verb(call, verb).is_some_and(|rest| rest.verb(&Grammar::default()) == Some(word))
+                })
         },
         stops: &["git subtree push --prefix=d origin x", "git lfs push origin main"],
         spares: &["git lfs ls-files", "git subtree pull --prefix=d origin x"],
