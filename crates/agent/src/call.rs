@@ -38,6 +38,18 @@ impl Reply {
         }
     }
 
+    /// The same reply with its text gone over. Refusals are made of settings and paths; they are gone over as well.
+    #[must_use]
+    pub fn map_text(self, over: impl Fn(String) -> String) -> Self {
+        let refused = |no: Refusal| Refusal { sentence: over(no.sentence), hint: over(no.hint), ..no };
+        match self {
+            Self::Done(text) => Self::Done(over(text)),
+            Self::Failed(text) => Self::Failed(over(text)),
+            Self::Refused(no) => Self::Refused(refused(no)),
+            Self::Unasked(no) => Self::Unasked(refused(no)),
+        }
+    }
+
     /// The first line alone: what a log shows.
     pub fn sentence(&self) -> String {
         self.text().lines().next().unwrap_or_default().to_owned()

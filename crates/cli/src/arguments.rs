@@ -84,8 +84,8 @@ pub(crate) struct CheckArguments {
     #[arg(allow_hyphen_values = true)]
     pub(crate) subject: String,
     /// The directory that a command would start in, absolute or relative to the workspace
-    #[arg(long, value_name = "DIR", default_value = "")]
-    pub(crate) cwd: PathBuf,
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
     /// The agent on whose behalf it is asked
     #[arg(long, value_name = "ID")]
     pub(crate) agent: Option<String>,

@@ -82,7 +82,12 @@ pub(crate) fn house(loaded: &Loaded) -> Result<House> {
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let workshop = Workshop::new(std::env::vars_os(), &loaded.config.secrets, Hold::Nothing)?;
     let warden = Warden::new(policy(&loaded.config, zones)?, files, workshop, ledger);
-    Ok(House { warden, registry: Registry::new(&loaded.config.tools) })
+    Ok(House { warden, registry: registry(&loaded.config) })
+}
+
+/// The tools, with the bounds of the configuration.
+pub(crate) fn registry(config: &Config) -> Registry {
+    Registry::new(&config.tools, Redactor::new(&config.secrets))
 }
 
 /// On whose behalf a command of the operator's runs.

@@ -13,6 +13,7 @@ use super::write_file::WriteFile;
 use crate::call::{Call, Reply};
 use picoclaw_policy::config::ToolsConfig;
 use picoclaw_policy::{Code, Layer, Refusal, Subject};
+use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::warden::Warden;
 use serde_json::Value;
 
@@ -29,24 +30,28 @@ pub trait Tool: Send + Sync {
 }
 
 /// Every tool there is.
-pub struct Registry(Vec<Box<dyn Tool>>);
+pub struct Registry {
+    tools: Vec<Box<dyn Tool>>,
+    redactor: Redactor,
+}
 
 impl Registry {
-    /// The built-in tools, with the bounds of the configuration.
-    pub fn new(tools: &ToolsConfig) -> Self {
-        Self(vec![
+    /// The built-in tools, with the bounds of the configuration; `redactor` goes over everything that they say.
+    pub fn new(tools: &ToolsConfig, redactor: Redactor) -> Self {
+        let tools: Vec<Box<dyn Tool>> = vec![
             Box::new(AppendFile),
             Box::new(EditFile),
             Box::new(ExecTool::new(tools.exec.timeout_seconds)),
             Box::new(ListDir),
             Box::new(ReadFile { max: tools.max_read_file_size }),
             Box::new(WriteFile),
-        ])
+        ];
+        Self { tools, redactor }
     }
 
     /// The tools in the order of their names.
     pub fn tools(&self) -> impl Iterator<Item = &dyn Tool> {
-        self.0.iter().map(AsRef::as_ref)
+        self.tools.iter().map(AsRef::as_ref)
     }
 
     /// Whether there is a tool of that name.
@@ -57,7 +62,7 @@ impl Registry {
     /// Runs one call to its end, and logs it when it failed.
     pub fn run(&self, call: &Call, warden: &Warden) -> Reply {
         tracing::debug!(target: "tool", tool = %call.tool, agent = %call.subject.agent, "Tool execution started");
-        let reply = self.dispatch(call, warden);
+        let reply = self.dispatch(call, warden).map_text(|text| self.redactor.clean(&text).into_owned());
         match &reply {
             Reply::Done(_) => tracing::debug!(target: "tool", tool = %call.tool, "Tool execution completed"),
             failed => {

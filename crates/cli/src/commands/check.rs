@@ -33,7 +33,11 @@ pub(crate) fn run(arguments: &CheckArguments, loaded: &Loaded) -> Result<Exit> {
             (warden.consider("write_file", &subject, &sought), None)
         }
         CheckAction::Exec => {
-            let sought = warden.seek_command(&arguments.subject, &arguments.cwd, &subject)?;
+            let sought = warden.seek_command(
+                &arguments.subject,
+                arguments.cwd.as_deref().unwrap_or(Path::new("")),
+                &subject,
+            )?;
             (warden.consider("exec", &subject, &sought), Some(sought.judgement().clone()))
         }
     };

@@ -17,7 +17,7 @@ const MOST_INPUT: u64 = 64 << 20;
 
 /// Runs one tool.
 pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
-    let registry = Registry::new(&loaded.config.tools);
+    let registry = compose::registry(&loaded.config);
     if arguments.name == "list" {
         return list(&registry);
     }

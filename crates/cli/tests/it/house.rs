@@ -1,5 +1,7 @@
 //! An instance of its own for a test, and the real binary in it.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -24,7 +26,7 @@ impl House {
     /// With this configuration file; `{dir}` in it is the temporary directory.
     pub(crate) fn with_config(config: &str) -> Self {
         let house = Self::new();
-        std::fs::create_dir(house.home()).unwrap();
+        DirBuilder::new().mode(0o700).create(house.home()).unwrap();
         house.configure(config);
         house
     }

@@ -9,5 +9,8 @@
 )]
 
 mod architecture;
+mod exec;
+mod front_door;
 mod house;
 mod tools;
+mod walk;
