@@ -8,6 +8,8 @@ mod ground;
 mod load;
 mod sealed;
 mod surroundings;
+#[cfg(test)]
+mod tests;
 mod yaml;
 
 pub(crate) use load::{Loaded, Presence, Request, SettingsError, load};

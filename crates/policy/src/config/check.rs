@@ -4,16 +4,20 @@
 //!
 //! Invariant: a tree without faults holds keys of the table alone, each with a value of its shape.
 
-use super::document::{Control, Entry, Node, Origin, Value};
+use super::document::{Control, Entry, Lines, Node, Origin, Value};
 use super::fault::{Fault, Place, Problem, printable};
 use super::nearest::suggest;
 use super::schema::{Aliases, Key, Serving, Shape};
 use super::sources::Sources;
+use std::cell::OnceCell;
 use std::fmt;
 use std::path::Path;
 
 /// How many faults are worth telling at once.
 const MOST_FAULTS: usize = 20;
+
+/// How many notices are: nobody reads more, and a hostile file could hold any number.
+const MOST_NOTICES: usize = 500;
 
 /// Something that loads, and that a person should know of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +41,7 @@ pub(crate) struct Checker<'a> {
     pub(crate) user_home: Option<&'a Path>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) notices: Vec<Notice>,
+    lines: OnceCell<Lines<'a>>,
 }
 
 impl<'a> Checker<'a> {
@@ -46,7 +51,8 @@ impl<'a> Checker<'a> {
         controls: &'a [Control],
         user_home: Option<&'a Path>,
     ) -> Self {
-        Self { sources, controls, user_home, faults: Vec::new(), notices: Vec::new() }
+        let (faults, notices) = (Vec::new(), Vec::new());
+        Self { sources, controls, user_home, faults, notices, lines: OnceCell::new() }
     }
 
     /// Checks `node`, which stands at `path`, against `shape`.
@@ -73,6 +79,8 @@ impl<'a> Checker<'a> {
             let length = path.len();
             descend(path, &entry.name);
             match keys.iter().find(|key| spells(key, &entry.name)) {
+                // Looking for the nearest key takes a while: not for more faults than are told.
+                None if self.is_full() => {}
                 None => self.fault(&entry.origin, path, Problem::UnknownKey, suggest(&entry.name, keys)),
                 Some(key) if key.serving == Serving::Foreign => self.note(
                     &entry.origin,
@@ -164,9 +172,15 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// Whether enough is wrong already.
+    pub(crate) fn is_full(&self) -> bool {
+        self.faults.len() >= MOST_FAULTS
+    }
+
     pub(crate) fn fault(&mut self, origin: &Origin, path: &str, problem: Problem, hint: impl Into<String>) {
-        if self.faults.len() < MOST_FAULTS {
-            self.faults.push(self.sources.fault(origin, path, problem, hint));
+        if !self.is_full() {
+            let place = self.place(origin);
+            self.faults.push(Fault { place, key: path.to_owned(), problem, hint: hint.into() });
         }
     }
 
@@ -176,7 +190,13 @@ impl<'a> Checker<'a> {
     }
 
     pub(crate) fn note(&mut self, origin: &Origin, text: String) {
-        self.notices.push(Notice { place: self.sources.place(origin), text });
+        if self.notices.len() < MOST_NOTICES {
+            self.notices.push(Notice { place: self.place(origin), text });
+        }
+    }
+
+    fn place(&self, origin: &Origin) -> Place {
+        self.sources.place(origin, self.lines.get_or_init(|| self.sources.lines()))
     }
 }
 

@@ -7,6 +7,7 @@ use super::delegation::{HooksConfig, McpConfig};
 use super::gateway::{GatewayConfig, HeartbeatConfig, LogLevel};
 use super::isolation::IsolationConfig;
 use super::models::{ModelConfig, TurnConfig};
+use super::secret::MASK;
 use super::tools::ToolsConfig;
 use crate::subject::AgentId;
 use std::fmt;
@@ -65,22 +66,25 @@ impl Default for Config {
 }
 
 impl fmt::Debug for Config {
+    /// Without secrets, also where one hides in an argument or an address.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Config")
-            .field("agents", &self.agents)
-            .field("default_agent", &self.default_agent)
-            .field("restrict_to_workspace", &self.restrict_to_workspace)
-            .field("allow_read_outside_workspace", &self.allow_read_outside_workspace)
-            .field("turns", &self.turns)
-            .field("models", &self.models)
-            .field("tools", &self.tools)
-            .field("mcp", &self.mcp)
-            .field("isolation", &self.isolation)
-            .field("hooks", &self.hooks)
-            .field("heartbeat", &self.heartbeat)
-            .field("gateway", &self.gateway)
-            .field("log_level", &self.log_level)
-            .field("secrets", &format_args!("{} hidden", self.secrets.len()))
-            .finish()
+        let parts: [&dyn fmt::Debug; 11] = [
+            &self.agents,
+            &self.default_agent,
+            &(self.restrict_to_workspace, self.allow_read_outside_workspace),
+            &self.turns,
+            &self.models,
+            &self.tools,
+            &self.mcp,
+            &self.isolation,
+            &self.hooks,
+            &(&self.heartbeat, &self.gateway),
+            &self.log_level,
+        ];
+        let mut shown = format!("Config {parts:?}");
+        for secret in &self.secrets {
+            shown = shown.replace(secret.as_str(), MASK);
+        }
+        f.write_str(&shown)
     }
 }

@@ -108,6 +108,7 @@ fn merge(
         .iter()
         .find(|key| key.name == secret.name || key.aliases.names().contains(&secret.name.as_str()))
     {
+        None if checker.is_full() => {}
         None => checker.fault(&secret.origin, path, Problem::UnknownKey, suggest(&secret.name, keys)),
         Some(_) if secret.node.is_null() => {}
         Some(key) if key.serving == Serving::Foreign => every_text(&secret.node, unused),

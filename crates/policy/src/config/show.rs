@@ -3,7 +3,7 @@
 //! Invariant: no row shows a secret.
 
 use super::check::descend;
-use super::document::{Lines, Node, Origin, Value, without_bom};
+use super::document::{Lines, Node, Origin, Value};
 use super::schema::{Key, Preset, ROOT, Serving, Shape};
 use super::secret::{MASK, names_a_secret, password_in};
 use super::settle::Settled;
@@ -25,7 +25,7 @@ pub struct Shown {
 impl Settled {
     /// Every key that is served, and what else the files hold.
     pub fn show(&self, sources: &Sources<'_>, instance: &Path) -> Vec<Shown> {
-        let lines = Lines::new(without_bom(sources.text.unwrap_or("")));
+        let lines = sources.lines();
         let mut rows = Rows { sources, lines, secrets: &self.config.secrets, rows: Vec::new() };
         rows.section(Some(&self.root), ROOT, &mut String::new());
         let workspace =
@@ -63,14 +63,14 @@ impl Rows<'_> {
     fn given(&mut self, node: &Node, shape: &'static Shape, name: &str, path: &mut String) {
         let length = path.len();
         match shape {
-            Shape::List(Shape::Section(keys)) => {
+            Shape::List(Shape::Section(keys)) if !node.items().is_empty() => {
                 for (index, item) in node.items().iter().enumerate() {
                     path.push_str(&format!("[{index}]"));
                     self.only_given(item, keys, path);
                     path.truncate(length);
                 }
             }
-            Shape::Map(Shape::Section(keys)) => {
+            Shape::Map(Shape::Section(keys)) if !node.entries().is_empty() => {
                 for entry in node.entries() {
                     descend(path, &entry.name);
                     self.only_given(&entry.node, keys, path);

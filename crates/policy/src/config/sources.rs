@@ -2,8 +2,8 @@
 //!
 //! Invariant: a place is looked up only when somebody is to be told.
 
-use super::document::{Lines, Origin};
-use super::fault::{Fault, Place, Problem};
+use super::document::{Lines, Origin, without_bom};
+use super::fault::Place;
 
 /// The names and texts of what is loaded.
 #[derive(Debug, Clone, Copy)]
@@ -16,14 +16,18 @@ pub struct Sources<'a> {
     pub secrets: &'a str,
 }
 
-impl Sources<'_> {
-    /// Where something stands.
-    pub(crate) fn place(&self, origin: &Origin) -> Place {
+impl<'a> Sources<'a> {
+    /// The lines of the configuration file.
+    pub(crate) fn lines(&self) -> Lines<'a> {
+        Lines::new(without_bom(self.text.unwrap_or("")))
+    }
+
+    /// Where something stands; `lines` are those of the configuration file.
+    pub(crate) fn place(&self, origin: &Origin, lines: &Lines<'_>) -> Place {
         match origin {
             Origin::Default => Place::Default,
             Origin::File(at) => {
-                let text = super::document::without_bom(self.text.unwrap_or(""));
-                let (line, column) = Lines::new(text).position(*at);
+                let (line, column) = lines.position(*at);
                 Place::File { file: self.file.to_owned(), line, column }
             }
             Origin::Secrets { line, column } => {
@@ -31,16 +35,5 @@ impl Sources<'_> {
             }
             Origin::Variable(name) => Place::Variable(name.to_string()),
         }
-    }
-
-    /// A fault there.
-    pub(crate) fn fault(
-        &self,
-        origin: &Origin,
-        key: &str,
-        problem: Problem,
-        hint: impl Into<String>,
-    ) -> Fault {
-        Fault { place: self.place(origin), key: key.to_owned(), problem, hint: hint.into() }
     }
 }
