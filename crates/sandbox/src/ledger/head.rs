@@ -4,7 +4,10 @@
 
 use super::chain::{Hash, Tip};
 use serde::Deserialize;
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::time::Duration;
 
 /// How many bytes `HEAD` has: within one disk sector, so that a power cut leaves the old ones or the new.
 pub(super) const SIZE: usize = 320;
@@ -22,6 +25,36 @@ pub(super) struct Head {
     pub(super) synced: u64,
     /// The machine's start in which this was written.
     pub(super) boot: String,
+}
+
+/// What is in the file `HEAD`.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Nothing yet.
+    Nothing,
+    /// A head.
+    Head(Head),
+    /// Something that is not one.
+    Foreign,
+}
+
+impl Found {
+    /// Reads `HEAD` without its lock. A read may meet a write half-way; such bytes do not come twice.
+    pub(super) fn without_lock(file: &File) -> io::Result<Self> {
+        let mut before = ([0; SIZE + 1], 0);
+        for _ in 0..100 {
+            let mut bytes = [0; SIZE + 1];
+            let count = file.read_at(&mut bytes, 0)?;
+            match Head::parse(&bytes[..count]) {
+                Some(head) => return Ok(Self::Head(head)),
+                None if count == 0 => return Ok(Self::Nothing),
+                None if (bytes, count) == before => break,
+                None => before = (bytes, count),
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(Self::Foreign)
+    }
 }
 
 #[derive(Deserialize)]

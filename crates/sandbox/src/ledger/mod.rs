@@ -62,4 +62,4 @@ pub use error::LedgerError;
 pub use reader::{Reader, Records, Stored};
 pub use record::Record;
 pub use time::Timestamp;
-pub use verify::{Fault, Report, Standing, verify};
+pub use verify::{Anchor, Fault, Report, Standing, verify};

@@ -5,11 +5,11 @@
 use super::chain::Tip;
 use super::error::LedgerError;
 use super::files::{Files, Use};
-use super::head::{Head, SIZE};
+use super::head::Found;
 use super::lines::{Lines, Piece};
 use super::record::Record;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::BufReader;
 use std::path::Path;
 
 /// A ledger that is there, to be read.
@@ -41,13 +41,11 @@ impl Reader {
     pub fn head(&self) -> Result<Option<Tip>, LedgerError> {
         let Some(file) = self.files.head(Use::Read)? else { return Ok(None) };
         let path = self.files.head_path();
-        let mut bytes = Vec::with_capacity(SIZE);
-        file.take(SIZE as u64 + 1).read_to_end(&mut bytes).map_err(LedgerError::io("read", &path))?;
-        if bytes.is_empty() {
-            return Ok(None);
+        match Found::without_lock(&file).map_err(LedgerError::io("read", &path))? {
+            Found::Nothing => Ok(None),
+            Found::Head(head) => Ok(Some(head.tip)),
+            Found::Foreign => Err(LedgerError::Broken { path, what: "its contents are not ours".to_owned() }),
         }
-        let broken = || LedgerError::Broken { path, what: "its contents are not ours".to_owned() };
-        Head::parse(&bytes).map(|head| Some(head.tip)).ok_or_else(broken)
     }
 
     /// Every record, from the first.

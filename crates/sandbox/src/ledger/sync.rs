@@ -151,3 +151,21 @@ impl Shared {
         held(&self.writer).note_synced(seq)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::OwnedFd;
+
+    #[test]
+    fn after_a_failed_sync_nothing_more_is_appended() {
+        let home = tempfile::tempdir().unwrap();
+        let syncing = Syncing::new(Writer::open(home.path()).unwrap());
+        // A pipe cannot be synced: the kernel's answer stands for a disk that fails.
+        let (_read, write) = std::io::pipe().unwrap();
+        held(&syncing.shared.pace).written = Some((1, Arc::new(File::from(OwnedFd::from(write)))));
+        assert!(syncing.check().is_ok(), "the control: nothing failed yet");
+        assert!(syncing.sync().unwrap_err().to_string().contains("ledger"));
+        assert!(matches!(syncing.check(), Err(LedgerError::Unsynced { .. })));
+    }
+}

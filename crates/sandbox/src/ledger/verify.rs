@@ -6,10 +6,10 @@ use super::boot;
 use super::chain::{Hash, Tip};
 use super::error::LedgerError;
 use super::files::{Files, Use, segment_name};
-use super::head::{Head, SIZE};
+use super::head::{Found, Head};
 use super::walk::{Step, Walk};
 use super::writer::BATCH;
-use std::io::{BufReader, Read};
+use std::io::BufReader;
 use std::path::Path;
 use std::time::Duration;
 
@@ -65,8 +65,17 @@ pub struct Report {
     pub anchored: Option<u64>,
 }
 
-/// Checks the ledger in `dir`; a given `anchor` must be the hash of one of its records.
-pub fn verify(dir: &Path, anchor: Option<Hash>) -> Result<Report, LedgerError> {
+/// A hash that was kept elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Anchor {
+    /// There is none: a chain that was rewritten as a whole looks like one that was not.
+    Unknown,
+    /// It must be the hash of one of the records.
+    Known(Hash),
+}
+
+/// Checks the ledger in `dir`.
+pub fn verify(dir: &Path, anchor: Anchor) -> Result<Report, LedgerError> {
     let mut report = Pass::over(dir, anchor)?;
     // Writers go on while we read. What still does not fit when nothing moves any more is what it is.
     for _ in 0..8 {
@@ -97,14 +106,14 @@ const EMPTY: Report = Report {
 struct Pass {
     files: Files,
     head: Option<Head>,
-    anchor: Option<Hash>,
+    anchor: Anchor,
     report: Report,
     /// Whether the record that `HEAD` names is where it says.
     head_fits: bool,
 }
 
 impl Pass {
-    fn over(dir: &Path, anchor: Option<Hash>) -> Result<Report, LedgerError> {
+    fn over(dir: &Path, anchor: Anchor) -> Result<Report, LedgerError> {
         match Self::walk(dir, anchor) {
             // A writer makes regular files and nothing else.
             Err(LedgerError::NotAFile { path }) => {
@@ -116,21 +125,21 @@ impl Pass {
         }
     }
 
-    fn walk(dir: &Path, anchor: Option<Hash>) -> Result<Report, LedgerError> {
+    fn walk(dir: &Path, anchor: Anchor) -> Result<Report, LedgerError> {
         let Some(files) = Files::open(dir)? else { return Ok(look_for_anchor(anchor, EMPTY)) };
         // `HEAD` before the segments: writers then only add what it does not know yet.
-        let head = read_head(&files)?;
+        let found = read_head(&files)?;
         let listing = files.list()?;
         let segments = listing.numbers.len() as u64;
-        let head_fits = matches!(&head, Some(Some(head)) if head.tip == Tip::NONE && head.length == 0);
-        let head_lost = matches!(&head, Some(None));
-        let mut pass =
-            Self { files, head: head.flatten(), anchor, report: Report { segments, ..EMPTY }, head_fits };
+        let foreign = found == Found::Foreign;
+        let head = if let Found::Head(head) = found { Some(head) } else { None };
+        let head_fits = head.as_ref().is_some_and(|head| head.tip == Tip::NONE && head.length == 0);
+        let mut pass = Self { files, head, anchor, report: Report { segments, ..EMPTY }, head_fits };
         let mut fault = pass.segments(&listing.numbers)?;
         if let Some(name) = listing.foreign {
             fault = fault.or(Some(self::fault(&name, "it is not one of the ledger's segments")));
         }
-        if head_lost {
+        if foreign {
             fault = fault.or(Some(self::fault("HEAD", "its contents are not ours")));
         }
         if let Some(fault) = fault {
@@ -184,7 +193,7 @@ impl Pass {
     fn note(&mut self, tip: Tip, segment: u64, end: u64) {
         self.report.head = tip;
         self.report.records += 1;
-        if Some(tip.hash) == self.anchor {
+        if Anchor::Known(tip.hash) == self.anchor {
             self.report.anchored = Some(tip.seq);
         }
         if let Some(head) = &self.head {
@@ -232,9 +241,10 @@ impl Pass {
             return Ok(());
         }
         // Only now: had it moved on before, the records above would have been more as well.
-        let latest = read_head(&self.files)?.flatten();
-        let behind =
-            latest.filter(|head| head.boot == boot::id()).map_or(0, |head| seq.saturating_sub(head.tip.seq));
+        let behind = match read_head(&self.files)? {
+            Found::Head(latest) if latest.boot == boot::id() => seq.saturating_sub(latest.tip.seq),
+            _ => 0,
+        };
         if behind > BATCH as u64 {
             self.tampered(&format!("it is {behind} records behind"));
         }
@@ -254,9 +264,9 @@ fn fault(file: &str, what: &str) -> Fault {
 }
 
 /// A chain that was rewritten as a whole fits; only a hash that was kept elsewhere is not in it.
-fn look_for_anchor(anchor: Option<Hash>, report: Report) -> Report {
+fn look_for_anchor(anchor: Anchor, report: Report) -> Report {
     match anchor {
-        Some(anchor) if report.anchored.is_none() && report.standing != Standing::Tampered => {
+        Anchor::Known(anchor) if report.anchored.is_none() && report.standing != Standing::Tampered => {
             let what = format!("no record has the hash {anchor}");
             Report { standing: Standing::Tampered, fault: Some(fault("anchor", &what)), ..report }
         }
@@ -264,13 +274,10 @@ fn look_for_anchor(anchor: Option<Hash>, report: Report) -> Report {
     }
 }
 
-/// `None`: there is no `HEAD`, or nothing in it yet. `Some(None)`: its contents are not ours.
-fn read_head(files: &Files) -> Result<Option<Option<Head>>, LedgerError> {
-    let Some(mut file) = files.head(Use::Read)? else { return Ok(None) };
-    let mut bytes = Vec::with_capacity(SIZE + 1);
-    let count = file.by_ref().take(SIZE as u64 + 1).read_to_end(&mut bytes);
-    match count.map_err(LedgerError::io("read", &files.head_path()))? {
-        0 => Ok(None),
-        _ => Ok(Some(Head::parse(&bytes))),
+/// What `HEAD` says; one that is not there says nothing.
+fn read_head(files: &Files) -> Result<Found, LedgerError> {
+    match files.head(Use::Read)? {
+        None => Ok(Found::Nothing),
+        Some(file) => Found::without_lock(&file).map_err(LedgerError::io("read", &files.head_path())),
     }
 }

@@ -158,6 +158,8 @@ impl Writer {
         self.files.sync_names()?;
         let head = Head { segment: number, length: 0, synced: head.tip.seq, ..head };
         let bytes = self.write_head(&head)?;
+        // A power cut must not leave records in a segment that the `HEAD` on the disk has never heard of.
+        self.head_file.sync_data().map_err(LedgerError::io("sync", &self.files.head_path()))?;
         self.segment = Some((number, segment));
         self.known = Some((head.clone(), bytes));
         Ok(head)

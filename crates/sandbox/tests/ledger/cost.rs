@@ -2,16 +2,14 @@
 //!
 //! Invariant: a call's two appends cost no more than 25 µs together on a tmpfs, syncing aside.
 
-use crate::support::allowed;
+use crate::support::{allowed, in_memory};
 use picoclaw_sandbox::ledger::Ledger;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 #[test]
 #[ignore = "a measurement: it wants an optimised build and a quiet machine"]
 fn the_cost_of_two_appends() {
-    let memory = Path::new("/dev/shm");
-    let home = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
+    let home = in_memory();
     let decided = allowed("read /home/u/.picoclaw/workspace/notes.md");
     let finished = decided.clone().finished("ok", Duration::from_micros(31));
 

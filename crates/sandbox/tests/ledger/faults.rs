@@ -12,6 +12,9 @@ use std::process::Command;
 /// Set by a test for the process that it starts inside a small tmpfs.
 const SMALL: &str = "LEDGER_TEST_SMALL_DISK";
 
+/// What a small disk is filled with before the test.
+const FILL: &str = "head -c 8192 /dev/zero > \"$0/fill\";";
+
 fn append(dir: &Path) -> Result<(), LedgerError> {
     Ledger::open(dir)?.append(&[allowed("read /w/a")])
 }
@@ -28,12 +31,20 @@ fn fifo(path: &Path) {
 #[test]
 fn nothing_is_written_or_read_through_what_is_not_a_file() {
     type Plant = fn(&Path, &Path);
-    let plants: [(&str, Plant); 8] = [
+    let plants: [(&str, Plant); 10] = [
         ("a link for HEAD", |dir, other| symlink(other, dir.join("HEAD")).unwrap()),
-        ("a dangling link for HEAD", |dir, other| symlink(other.join("none"), dir.join("HEAD")).unwrap()),
+        ("a link for HEAD to an empty file", |dir, other| {
+            symlink(other.with_extension("e"), dir.join("HEAD")).unwrap()
+        }),
+        ("a dangling link for HEAD", |dir, other| {
+            symlink(other.with_extension("n"), dir.join("HEAD")).unwrap()
+        }),
         ("a FIFO for HEAD", |dir, _| fifo(&dir.join("HEAD"))),
         ("a directory for HEAD", |dir, _| fs::create_dir(dir.join("HEAD")).unwrap()),
         ("a link for the first segment", |dir, other| symlink(other, segment(dir, 1)).unwrap()),
+        ("a link for the first segment to an empty file", |dir, other| {
+            symlink(other.with_extension("e"), segment(dir, 1)).unwrap();
+        }),
         ("a FIFO for the first segment", |dir, _| fifo(&segment(dir, 1))),
         ("a link for the directory", |dir, other| {
             fs::remove_dir(dir).unwrap();
@@ -50,9 +61,16 @@ fn nothing_is_written_or_read_through_what_is_not_a_file() {
         let (dir, other) = (home.path().join("ledger"), home.path().join("other"));
         fs::create_dir(&dir).unwrap();
         fs::write(&other, "precious").unwrap();
+        fs::write(other.with_extension("e"), "").unwrap();
         plant(&dir, &other);
         says_ledger(why, append(&dir));
         assert_eq!(fs::read_to_string(&other).unwrap(), "precious", "{why}");
+        assert_eq!(fs::read_to_string(other.with_extension("e")).unwrap(), "", "{why}");
+        assert!(!other.with_extension("n").exists(), "{why}");
+        assert!(
+            fs::read_dir(other.with_extension("d")).map_or(true, |mut found| found.next().is_none()),
+            "{why}"
+        );
         // Readers must not hang on it either; they answer something.
         if let Ok(Some(reader)) = Reader::open(&dir) {
             let _ = reader.head();
@@ -137,8 +155,12 @@ fn inside_small_disk(name: &str, size: &str, option: &str, at: &Path) -> bool {
 fn a_full_disk_is_an_error_and_leaves_whole_lines() {
     let Some(disk) = std::env::var_os(SMALL) else {
         let at = tempfile::tempdir().unwrap();
-        if !inside_small_disk("faults::a_full_disk_is_an_error_and_leaves_whole_lines", "64k", "", at.path())
-        {
+        if !inside_small_disk(
+            "faults::a_full_disk_is_an_error_and_leaves_whole_lines",
+            "64k",
+            FILL,
+            at.path(),
+        ) {
             eprintln!("SKIPPED: no user namespace with a tmpfs to be had, so no full disk was tried");
         }
         return;
@@ -158,7 +180,6 @@ fn a_full_disk_is_an_error_and_leaves_whole_lines() {
     assert!(error.hint().contains("space"), "{}", error.hint());
     assert!(written > 5);
     assert_intact(&dir, written);
-    fs::write(Path::new(&disk).join("more"), "").unwrap();
     says_ledger(
         "still full",
         append(&dir).and_then(|()| {
@@ -172,8 +193,7 @@ fn a_full_disk_is_an_error_and_leaves_whole_lines() {
     assert!(text.ends_with("\"}\n"), "half a line was left");
     // With room again, the same chain goes on.
     let kept = lines(&dir).len() as u64;
-    let status = Command::new("mount").args(["-o", "remount,size=1m"]).arg(&disk).status().unwrap();
-    assert!(status.success());
+    fs::remove_file(Path::new(&disk).join("fill")).unwrap();
     append(&dir).unwrap();
     assert_intact(&dir, kept + 1);
 }
@@ -183,7 +203,7 @@ fn a_disk_full_from_the_first_byte_leaves_a_ledger_that_can_begin_later() {
     let Some(disk) = std::env::var_os(SMALL) else {
         let at = tempfile::tempdir().unwrap();
         let name = "faults::a_disk_full_from_the_first_byte_leaves_a_ledger_that_can_begin_later";
-        if !inside_small_disk(name, "8k", "head -c 8192 /dev/zero > \"$0/fill\";", at.path()) {
+        if !inside_small_disk(name, "8k", FILL, at.path()) {
             eprintln!("SKIPPED: no user namespace with a tmpfs to be had, so no full disk was tried");
         }
         return;
@@ -207,7 +227,7 @@ fn a_read_only_file_system_is_an_error_and_can_still_be_read() {
     };
     let dir = Path::new(&disk).join("ledger");
     filled(&dir, 3, 1 << 20);
-    assert!(Command::new("mount").args(["-o", "remount,ro"]).arg(&disk).status().unwrap().success());
+    assert!(Command::new("mount").args(["-o", "remount,bind,ro"]).arg(&disk).status().unwrap().success());
     says_ledger("read-only", append(&dir));
     assert_intact(&dir, 3);
 }

@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod cost;
 #[cfg(test)]
+mod durable;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod format;

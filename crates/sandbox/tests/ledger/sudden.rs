@@ -3,7 +3,8 @@
 //! Invariant: repair removes only what no finished append wrote, or what had not been synced.
 
 use crate::support::{
-    allowed, assert_intact, assert_tampered, edit_head, filled, intents, report, restarted, segment,
+    allowed, assert_intact, assert_tampered, edit_head, filled, in_memory, intents, report, restarted,
+    segment,
 };
 use picoclaw_sandbox::ledger::{Ledger, Standing};
 use std::fs;
@@ -20,7 +21,7 @@ fn append(dir: &Path, intent: &str) -> Result<(), picoclaw_sandbox::ledger::Ledg
 
 #[test]
 fn an_unfinished_line_is_torn_and_the_next_writer_removes_it() {
-    let home = tempfile::tempdir().unwrap();
+    let home = in_memory();
     filled(home.path(), 3, 1 << 20);
     let path = segment(home.path(), 1);
     let whole = fs::read_to_string(&path).unwrap();
@@ -35,7 +36,7 @@ fn an_unfinished_line_is_torn_and_the_next_writer_removes_it() {
 
 #[test]
 fn records_that_head_does_not_know_yet_are_kept() {
-    let home = tempfile::tempdir().unwrap();
+    let home = in_memory();
     filled(home.path(), 3, 1 << 20);
     let before = fs::read(home.path().join("HEAD")).unwrap();
     append(home.path(), "killed before HEAD").unwrap();
@@ -48,7 +49,7 @@ fn records_that_head_does_not_know_yet_are_kept() {
 
 #[test]
 fn a_running_writer_repairs_after_another_too() {
-    let home = tempfile::tempdir().unwrap();
+    let home = in_memory();
     let ledger = Ledger::open(home.path()).unwrap();
     ledger.append(&[allowed("one")]).unwrap();
     add(&segment(home.path(), 1), b"{\"half");
@@ -84,7 +85,7 @@ fn what_a_power_cut_took_is_torn_if_it_had_not_been_synced() {
         ("nothing at all", |_| {}),
     ];
     for (why, loss) in losses {
-        let home = tempfile::tempdir().unwrap();
+        let home = in_memory();
         filled(home.path(), 6, 1 << 20);
         restarted(home.path(), 3);
         loss(&segment(home.path(), 1));
@@ -99,7 +100,7 @@ fn what_a_power_cut_took_is_torn_if_it_had_not_been_synced() {
 
 #[test]
 fn what_had_been_synced_is_not_lost_to_a_power_cut() {
-    let home = tempfile::tempdir().unwrap();
+    let home = in_memory();
     filled(home.path(), 6, 1 << 20);
     restarted(home.path(), 5);
     let path = segment(home.path(), 1);
@@ -112,7 +113,7 @@ fn what_had_been_synced_is_not_lost_to_a_power_cut() {
 
 #[test]
 fn a_power_cut_right_after_a_new_segment_finds_the_chain_in_the_one_before() {
-    let home = tempfile::tempdir().unwrap();
+    let home = in_memory();
     filled(home.path(), 4, 1500);
     let last = (1..).take_while(|n| segment(home.path(), *n).exists()).last().unwrap();
     let lost = fs::read_to_string(segment(home.path(), last)).unwrap().lines().count() as u64;
@@ -139,7 +140,7 @@ fn a_tail_that_does_not_fit_is_not_continued() {
         ("HEAD names a segment that is not there", |dir| edit_head(dir, |head| head["segment"] = 9.into())),
     ];
     for (why, change) in changes {
-        let home = tempfile::tempdir().unwrap();
+        let home = in_memory();
         filled(home.path(), 3, 1 << 20);
         change(home.path());
         let tree = || -> Vec<_> {
@@ -168,7 +169,7 @@ fn a_ledger_taken_away_under_a_running_writer_is_noticed() {
         ("its segment removed", |dir| fs::remove_file(segment(dir, 1)).unwrap()),
     ];
     for (why, change) in changes {
-        let home = tempfile::tempdir().unwrap();
+        let home = in_memory();
         let dir = home.path().join("ledger");
         let ledger = Ledger::open(&dir).unwrap();
         ledger.append(&[allowed("one")]).unwrap();

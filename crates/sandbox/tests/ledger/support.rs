@@ -3,7 +3,7 @@
 //! Invariant: files are changed here as a stranger would change them, by the documented format alone.
 
 use picoclaw_policy::{AgentId, Code, Grant, Layer, Origin, Refusal, Subject, Verdict, Zone};
-use picoclaw_sandbox::ledger::{Entry, Fault, Ledger, Report, Standing, verify};
+use picoclaw_sandbox::ledger::{Anchor, Entry, Fault, Ledger, Report, Standing, verify};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,11 @@ pub(crate) fn denied(intent: &str) -> Entry {
     Entry::decided(&subject(), "read_file", intent, &Verdict::Deny(refusal))
 }
 
+/// A directory of one's own, in memory where there is such a place: hundreds of small ledgers are made and synced.
+pub(crate) fn in_memory() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
 /// A ledger of `count` records, every second one *finished*, in segments of about `segment` bytes.
 pub(crate) fn filled(dir: &Path, count: usize, segment: u64) {
     let ledger = Ledger::open(dir).unwrap().rotating_at(segment);
@@ -40,7 +45,7 @@ pub(crate) fn filled(dir: &Path, count: usize, segment: u64) {
 }
 
 pub(crate) fn report(dir: &Path) -> Report {
-    verify(dir, None).unwrap()
+    verify(dir, Anchor::Unknown).unwrap()
 }
 
 #[track_caller]

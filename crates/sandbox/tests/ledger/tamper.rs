@@ -3,9 +3,9 @@
 //! Invariant: what [`verify`] calls intact is byte for byte what was written.
 
 use crate::support::{
-    assert_intact, assert_tampered, edit_head, filled, hex, lines, rehashed, report, segment,
+    assert_intact, assert_tampered, edit_head, filled, hex, in_memory, lines, rehashed, report, segment,
 };
-use picoclaw_sandbox::ledger::{Hash, Standing, verify};
+use picoclaw_sandbox::ledger::{Anchor, Hash, Standing, verify};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use std::path::Path;
 const RECORDS: usize = 14;
 
 fn ledger() -> tempfile::TempDir {
-    let home = tempfile::tempdir().unwrap();
+    let home = in_memory();
     filled(home.path(), RECORDS, 2000);
     assert!(segment(home.path(), 3).exists());
     assert_intact(home.path(), RECORDS as u64);
@@ -116,7 +116,7 @@ fn every_change_to_the_files_is_found() {
 
 #[test]
 fn an_old_head_with_a_long_chain_is_found() {
-    let home = tempfile::tempdir().unwrap();
+    let home = in_memory();
     filled(home.path(), 2, 1 << 20);
     let old = fs::read(home.path().join("HEAD")).unwrap();
     filled(home.path(), 70, 1 << 20);
@@ -145,7 +145,7 @@ fn a_total_rewrite_is_found_by_its_anchor_and_by_nothing_else() {
     };
     let (middle, head) = (hash_of(&all[5]), hash_of(&all[RECORDS - 1]));
     for (why, anchor, seq) in [("the head", head, RECORDS as u64), ("any earlier head", middle, 6)] {
-        let report = verify(home.path(), Some(anchor)).unwrap();
+        let report = verify(home.path(), Anchor::Known(anchor)).unwrap();
         assert_eq!((report.standing, report.anchored), (Standing::Intact, Some(seq)), "{why}");
     }
 
@@ -171,15 +171,15 @@ fn a_total_rewrite_is_found_by_its_anchor_and_by_nothing_else() {
     });
     assert_intact(home.path(), RECORDS as u64); // the control: without an anchor nobody can tell
     for anchor in [head, middle] {
-        let report = verify(home.path(), Some(anchor)).unwrap();
+        let report = verify(home.path(), Anchor::Known(anchor)).unwrap();
         assert_eq!(report.standing, Standing::Tampered);
     }
 }
 
 #[test]
 fn an_anchor_finds_a_ledger_that_was_thrown_away() {
-    let home = tempfile::tempdir().unwrap();
-    let report = verify(&home.path().join("gone"), Some(Hash::NONE)).unwrap();
+    let home = in_memory();
+    let report = verify(&home.path().join("gone"), Anchor::Known(Hash::NONE)).unwrap();
     assert_eq!(report.standing, Standing::Tampered);
 }
 
@@ -207,7 +207,7 @@ proptest! {
 
     #[test]
     fn no_random_change_goes_unnoticed(file in 0..4usize, hand in hand()) {
-        let home = tempfile::tempdir().unwrap();
+        let home = in_memory();
         filled(home.path(), 8, 1000);
         let path = [home.path().join("HEAD"), segment(home.path(), 1), segment(home.path(), 2), segment(home.path(), 3)]
             [file].clone();
@@ -233,7 +233,7 @@ proptest! {
     fn garbage_is_never_called_intact_and_never_panics(
         records in prop::collection::vec(any::<u8>(), 1..3000), head in prop::collection::vec(any::<u8>(), 0..400),
     ) {
-        let home = tempfile::tempdir().unwrap();
+        let home = in_memory();
         fs::write(segment(home.path(), 1), records).unwrap();
         fs::write(home.path().join("HEAD"), head).unwrap();
         prop_assert_eq!(report(home.path()).standing, Standing::Tampered);

@@ -4,7 +4,7 @@
 
 use super::Streams;
 use clap::Args;
-use picoclaw_sandbox::ledger::{self, Fault, Hash, Report, Standing};
+use picoclaw_sandbox::ledger::{self, Anchor, Fault, Hash, Report, Standing};
 use picoclaw_sandbox::{printable, printable_json};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ pub(super) struct VerifyArgs {
 }
 
 pub(super) fn run(args: &VerifyArgs, dir: &Path, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
-    let report = ledger::verify(dir, args.anchor)?;
+    let report = ledger::verify(dir, args.anchor.map_or(Anchor::Unknown, Anchor::Known))?;
     let text = if args.json { as_json(&report)? } else { in_words(&report) };
     writeln!(streams.out, "{text}")?;
     Ok(u8::from(report.standing == Standing::Tampered))
