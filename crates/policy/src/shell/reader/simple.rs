@@ -5,7 +5,7 @@
 use super::cursor::{Read, Reader};
 use super::reserved::{ends_word, is_reserved};
 use super::words::Context;
-use crate::shell::{Command, CommandKind, Redirection, Simple};
+use crate::shell::{Command, CommandKind, Redirection, Simple, Word};
 
 /// Commands whose arguments may be `name=(…)`.
 const DECLARING: [&str; 8] = ["declare", "typeset", "local", "export", "readonly", "alias", "eval", "let"];
@@ -31,9 +31,17 @@ impl Reader<'_> {
             } else if ends_word(self.peek()) && !self.at_process() {
                 break;
             } else {
-                self.next_word(&mut simple, start)?;
+                self.next_word(&mut simple)?;
             }
             end = self.at;
+        }
+        if simple
+            .words
+            .first()
+            .and_then(Word::bare)
+            .is_some_and(|name| self.misleads(name, &simple, &redirections))
+        {
+            return self.refuse("a reserved word as the name of a command", start);
         }
         if simple.words.is_empty() && simple.assignments.is_empty() && redirections.is_empty() {
             return self.unexpected("where a command should be");
@@ -41,17 +49,21 @@ impl Reader<'_> {
         Ok(Command { span: self.span_between(start, end), kind: CommandKind::Simple(simple), redirections })
     }
 
-    fn next_word(&mut self, simple: &mut Simple, start: usize) -> Read<()> {
+    /// Behind an assignment or a redirection a reserved word is an ordinary name, until bash prints the command with
+    /// its redirections at the end, as it does in `$(…)`, and reads it again.
+    fn misleads(&self, name: &str, simple: &Simple, redirections: &[Redirection]) -> bool {
+        let begins = simple.assignments.is_empty()
+            && redirections.first().is_none_or(|first| first.span.start > simple.words[0].span.start);
+        is_reserved(name) && !(name == "time" && begins)
+    }
+
+    fn next_word(&mut self, simple: &mut Simple) -> Read<()> {
         let Some(name) = simple.words.first() else {
             if let Some(assignment) = self.assignment()? {
                 simple.assignments.push(assignment);
                 return Ok(());
             }
-            let word = self.word(Context::NAME)?;
-            if word.bare().is_some_and(|text| is_reserved(text) && text != "time") {
-                return self.refuse("a reserved word as the name of a command", start);
-            }
-            simple.words.push(word);
+            simple.words.push(self.word(Context::NAME)?);
             return Ok(());
         };
         let declares = self.is_bash() && name.bare().is_some_and(|name| DECLARING.contains(&name));
