@@ -5,7 +5,7 @@
 use super::cursor::{Read, Reader};
 use super::reserved::{ends_word, is_reserved};
 use super::words::Context;
-use crate::shell::{Command, CommandKind, Redirection, Simple, Word};
+use crate::shell::{Command, CommandKind, Redirection, Simple};
 
 /// Commands whose arguments may be `name=(…)`.
 const DECLARING: [&str; 8] = ["declare", "typeset", "local", "export", "readonly", "alias", "eval", "let"];
@@ -35,26 +35,18 @@ impl Reader<'_> {
             }
             end = self.at;
         }
-        if simple
-            .words
-            .first()
-            .and_then(Word::bare)
-            .is_some_and(|name| self.misleads(name, &simple, &redirections))
+        // Behind an assignment or a redirection a reserved word is an ordinary name, until bash prints the command
+        // with its redirections at the end, as it does in `$(…)`, and reads it again.
+        if let Some(name) = simple.words.first()
+            && let Some(text) = name.bare().filter(|text| is_reserved(text))
+            && !(text == "time" && name.span.start == self.source.origin(start))
         {
-            return self.refuse("a reserved word as the name of a command", start);
+            return self.refuse(format!("the reserved word `{text}` as the name of a command"), start);
         }
         if simple.words.is_empty() && simple.assignments.is_empty() && redirections.is_empty() {
             return self.unexpected("where a command should be");
         }
         Ok(Command { span: self.span_between(start, end), kind: CommandKind::Simple(simple), redirections })
-    }
-
-    /// Behind an assignment or a redirection a reserved word is an ordinary name, until bash prints the command with
-    /// its redirections at the end, as it does in `$(…)`, and reads it again.
-    fn misleads(&self, name: &str, simple: &Simple, redirections: &[Redirection]) -> bool {
-        let begins = simple.assignments.is_empty()
-            && redirections.first().is_none_or(|first| first.span.start > simple.words[0].span.start);
-        is_reserved(name) && !(name == "time" && begins)
     }
 
     fn next_word(&mut self, simple: &mut Simple) -> Read<()> {
