@@ -89,9 +89,12 @@ impl Reader<'_> {
                 self.refuse("a double quote in an arithmetic expression", start)
             }
             Some(b'"') => {
-                let pieces = self.double_quoted(Frame::Double)?;
+                let pieces = self.evaluated_string(start)?;
                 parts.extend(self, pieces);
                 Ok(())
+            }
+            Some(b'$') if self.peek_at(1) == Some(b'"') => {
+                self.refuse("a `$` before a quote in an arithmetic expression", start)
             }
             Some(b'$') => self.dollar(parts, Frame::Body),
             Some(b'`') => self.backticks(parts, Frame::Body),

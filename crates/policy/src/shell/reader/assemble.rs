@@ -48,6 +48,8 @@ pub(super) struct Parts {
     literal: String,
     literal_from: usize,
     literal_to: usize,
+    /// A `{` was read that may be expanded.
+    braces: bool,
     /// A `$` that stands for itself was read outside of quotes.
     pub(super) lone_dollar: bool,
     /// `$name` was read outside of quotes and nothing behind it yet.
@@ -65,6 +67,7 @@ impl Parts {
             literal: String::new(),
             literal_from: 0,
             literal_to: 0,
+            braces: false,
             lone_dollar: false,
             open_name: false,
             name_before: Vec::new(),
@@ -107,6 +110,7 @@ impl Parts {
             self.name_before.push(mark);
         }
         self.open_name = false;
+        self.braces |= mark == Mark::Open;
         self.atoms.push(Atom::Mark(mark, start));
     }
 
@@ -118,9 +122,7 @@ impl Parts {
     /// Whether an alternative in braces may begin here.
     pub(super) fn begins_alternative(&self) -> bool {
         let behind = matches!(self.atoms.last(), Some(Atom::Mark(Mark::Open | Mark::Comma, _)));
-        behind
-            && self.literal.is_empty()
-            && self.atoms.iter().any(|atom| matches!(atom, Atom::Mark(Mark::Open, _)))
+        behind && self.braces && self.literal.is_empty()
     }
 
     fn flush(&mut self, reader: &Reader<'_>) {
@@ -149,8 +151,7 @@ impl Parts {
 
     /// `[` is a class where a `]` can follow; with braces in the word, one always can.
     fn settle_brackets(&mut self, reader: &Reader<'_>) {
-        let braces = self.atoms.iter().any(|atom| matches!(atom, Atom::Mark(Mark::Open, _)));
-        let mut closed = braces;
+        let mut closed = self.braces;
         for atom in self.atoms.iter_mut().rev() {
             match atom {
                 Atom::Piece(Piece { quoting: Quoting::Bare, kind: PieceKind::Literal(text), .. }) => {

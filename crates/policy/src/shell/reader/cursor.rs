@@ -18,6 +18,8 @@ pub(super) struct State {
     pub(super) substitutions: usize,
     /// How many newlines have ended a command so far: what stands on the first line is read before anything runs.
     pub(super) lines: usize,
+    /// Whether the text never names what `$"…"` is translated with.
+    pub(super) untranslated: bool,
     /// Work done, for the tests that hold it linear.
     pub(super) steps: Cell<usize>,
 }
@@ -98,11 +100,17 @@ impl<'a> Reader<'a> {
 
     /// The byte that is `ahead` places behind the next one.
     pub(super) fn peek_at(&self, ahead: usize) -> Option<u8> {
-        let mut at = self.visible(self.at);
-        for _ in 0..ahead {
-            at = self.visible(at + 1);
-        }
-        self.bytes().get(at).copied()
+        self.upcoming().nth(ahead)
+    }
+
+    /// The next bytes, one after the other.
+    pub(super) fn upcoming(&self) -> impl Iterator<Item = u8> {
+        let mut at = self.at;
+        std::iter::from_fn(move || {
+            let visible = self.visible(at);
+            at = visible + 1;
+            self.bytes().get(visible).copied()
+        })
     }
 
     /// Steps over the next byte.
@@ -164,14 +172,8 @@ impl<'a> Reader<'a> {
 
     /// Whether `expected`, a few ASCII bytes, comes next.
     pub(super) fn looking_at(&self, expected: &str) -> bool {
-        let mut at = self.visible(self.at);
-        for byte in expected.bytes() {
-            if self.bytes().get(at) != Some(&byte) {
-                return false;
-            }
-            at = self.visible(at + 1);
-        }
-        true
+        let mut upcoming = self.upcoming();
+        expected.bytes().all(|byte| upcoming.next() == Some(byte))
     }
 
     /// Steps over line continuations, so that a span begins at the byte that counts.
@@ -200,8 +202,10 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn span_between(&self, start: usize, end: usize) -> Span {
-        let (start, end) = (self.source.origin(start), self.source.origin(end));
-        Span { start, end: end.max(start) }
+        let from = self.source.origin(start);
+        // In a copy, what was taken out behind the last byte is not part of it.
+        let to = if end > start { self.source.origin(end - 1) + 1 } else { from };
+        Span { start: from, end: to.max(from) }
     }
 
     /// Refuses what stands between `start` and the place.

@@ -112,8 +112,8 @@ impl Reader<'_> {
         }
         // The translation is looked up when the string is read. On the first line nothing has run yet that could
         // have chosen where to look.
-        let settled = self.state.lines == 0 && self.state.substitutions == 0;
-        if !settled || self.source.text().contains("TEXTDOMAIN") {
+        let settled = self.state.lines == 0 && self.state.substitutions == 0 && self.state.untranslated;
+        if !settled {
             return self
                 .refuse("a string that may be translated; leave the `$` before its quotes out", start);
         }

@@ -27,12 +27,11 @@ impl Reader<'_> {
     pub(super) fn reserved(&self) -> Option<&'static str> {
         let mut found = [0_u8; LONGEST_WORD];
         let mut length = 0;
-        loop {
-            let byte = self.peek_at(length);
-            if ends_word(byte) {
+        for byte in self.upcoming() {
+            if ends_word(Some(byte)) {
                 break;
             }
-            *found.get_mut(length)? = byte?;
+            *found.get_mut(length)? = byte;
             length += 1;
         }
         let found = &found[..length];

@@ -31,9 +31,17 @@ impl Reader<'_> {
             } else if ends_word(self.peek()) && !self.at_process() {
                 break;
             } else {
-                self.next_word(&mut simple, start)?;
+                self.next_word(&mut simple)?;
             }
             end = self.at;
+        }
+        // Behind an assignment or a redirection a reserved word is an ordinary name, until bash prints the command
+        // with its redirections at the end, as it does in `$(…)`, and reads it again.
+        if let Some(name) = simple.words.first()
+            && let Some(text) = name.bare().filter(|text| is_reserved(text))
+            && !(text == "time" && name.span.start == self.source.origin(start))
+        {
+            return self.refuse(format!("the reserved word `{text}` as the name of a command"), start);
         }
         if simple.words.is_empty() && simple.assignments.is_empty() && redirections.is_empty() {
             return self.unexpected("where a command should be");
@@ -41,17 +49,13 @@ impl Reader<'_> {
         Ok(Command { span: self.span_between(start, end), kind: CommandKind::Simple(simple), redirections })
     }
 
-    fn next_word(&mut self, simple: &mut Simple, start: usize) -> Read<()> {
+    fn next_word(&mut self, simple: &mut Simple) -> Read<()> {
         let Some(name) = simple.words.first() else {
             if let Some(assignment) = self.assignment()? {
                 simple.assignments.push(assignment);
                 return Ok(());
             }
-            let word = self.word(Context::NAME)?;
-            if word.bare().is_some_and(|text| is_reserved(text) && text != "time") {
-                return self.refuse("a reserved word as the name of a command", start);
-            }
-            simple.words.push(word);
+            simple.words.push(self.word(Context::NAME)?);
             return Ok(());
         };
         let declares = self.is_bash() && name.bare().is_some_and(|name| DECLARING.contains(&name));

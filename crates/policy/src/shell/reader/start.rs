@@ -20,7 +20,9 @@ pub fn read(text: &str, dialect: Dialect) -> Result<Script, NotUnderstood> {
 
 /// Reads `text`, and says how many steps that took.
 pub(super) fn read_counted(text: &str, dialect: Dialect) -> (Read<Script>, usize) {
-    let mut state = State { dialect, depth: 0, substitutions: 0, lines: 0, steps: Cell::new(0) };
+    let untranslated = !text.contains("TEXTDOMAIN");
+    let mut state =
+        State { dialect, depth: 0, substitutions: 0, lines: 0, untranslated, steps: Cell::new(0) };
     if let Err(refusal) = is_readable(text, dialect) {
         return (Err(refusal), 0);
     }

@@ -8,7 +8,7 @@
 use super::assemble::Parts;
 use super::cursor::{Read, Reader};
 use super::dollar::Frame;
-use crate::shell::{Arithmetic, PieceKind, Quoting, Subscript};
+use crate::shell::{Arithmetic, Piece, PieceKind, Quoting, Subscript};
 
 impl Reader<'_> {
     /// At `[`: up to and over its `]`.
@@ -48,8 +48,11 @@ impl Reader<'_> {
                     parts.push(self, at, Quoting::Double, PieceKind::Literal(text));
                 }
                 Some(b'"') => {
-                    let pieces = self.double_quoted(Frame::Double)?;
+                    let pieces = self.evaluated_string(start)?;
                     parts.extend(self, pieces);
+                }
+                Some(b'$') if matches!(self.peek_at(1), Some(b'\'' | b'"')) => {
+                    return self.refuse("a `$` before a quote in a subscript", start);
                 }
                 Some(b'$') => self.dollar(&mut parts, Frame::Body)?,
                 Some(b'`') => self.backticks(&mut parts, Frame::Body)?,
@@ -59,6 +62,16 @@ impl Reader<'_> {
         let span = self.span(from);
         self.bump();
         Ok(Arithmetic { span, pieces: parts.pieces(self)? })
+    }
+
+    /// At `"`: a string that is evaluated once its quotes are gone, so that a backslash hides nothing for good.
+    pub(super) fn evaluated_string(&mut self, start: usize) -> Read<Vec<Piece>> {
+        let from = self.settle();
+        let pieces = self.double_quoted(Frame::Double)?;
+        if self.source.text().get(from..self.at).is_some_and(|text| text.contains('\\')) {
+            return self.refuse("a backslash in a string that is evaluated", start);
+        }
+        Ok(pieces)
     }
 
     /// A key in single quotes that means the same with and without them.
