@@ -122,7 +122,7 @@ impl Walker<'_> {
     }
 
     /// Judges a directory that the shell goes to, and says which places that can be.
-    fn entered(&mut self, target: &str, state: &Rc<State>) -> Vec<Place> {
+    pub(super) fn entered(&mut self, target: &str, state: &Rc<State>) -> Vec<Place> {
         if target.is_empty() {
             return state.cwd.clone();
         }

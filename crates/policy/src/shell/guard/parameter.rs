@@ -3,12 +3,12 @@
 //! Invariant: an operation that cannot be followed exactly gives a gap at least as wide as its result.
 
 use super::expand::Values;
-use super::field::{ANYTHING, Field, INSIDE, NAME, is_marked};
+use super::field::{ANYTHING, Field, INSIDE, NAME, activated, is_marked};
 use super::glob;
 use super::state::{State, Variable, capped};
 use super::walk::Walker;
 use crate::shell::word::{
-    Arithmetic, Check, Match, Operation, Parameter, Place, Quoting, Reference, Side, Subscript, Word,
+    Arithmetic, Check, Match, Operation, Parameter, PieceKind, Place, Quoting, Reference, Side, Subscript, Word,
 };
 use std::rc::Rc;
 
@@ -16,12 +16,7 @@ use std::rc::Rc;
 const LONGEST_MATCHED: usize = 512;
 
 impl Walker<'_> {
-    pub(super) fn parameter(
-        &mut self,
-        parameter: &Parameter,
-        quoting: Quoting,
-        state: &mut Rc<State>,
-    ) -> Values {
+    pub(super) fn parameter(&mut self, parameter: &Parameter, quoting: Quoting, state: &mut Rc<State>) -> Values {
         if let Some(Subscript::Index(index)) = &parameter.subscript {
             self.arithmetic(index, state);
         }
@@ -51,24 +46,17 @@ impl Walker<'_> {
             Operation::Length | Operation::Keys => return Some(Values::One(vec![Field::gap(NAME)])),
             Operation::Slice(offset, None) => match self.number(offset, state) {
                 // `${@:1}` begins with the first argument, `${a[@]:0}` with the first element.
-                Some(from) if parameter.name == "@" && from >= 1 => {
-                    all.into_iter().skip(from as usize - 1).collect()
-                }
-                Some(from) if parameter.name != "@" && from >= 0 => {
-                    all.into_iter().skip(from as usize).collect()
-                }
+                Some(from) if parameter.name == "@" && from >= 1 => all.into_iter().skip(from as usize - 1).collect(),
+                Some(from) if parameter.name != "@" && from >= 0 => all.into_iter().skip(from as usize).collect(),
                 _ => vec![Field::gap(ANYTHING)],
             },
             _ => {
                 let each = all.into_iter().map(|value| self.operated(parameter, vec![value], state));
-                each.map(|mut values| if values.len() == 1 { values.remove(0) } else { Field::gap(ANYTHING) })
-                    .collect()
+                each.map(|mut values| if values.len() == 1 { values.remove(0) } else { Field::gap(ANYTHING) }).collect()
             }
         };
         if joined && quoting != Quoting::Bare {
-            return Some(Values::One(vec![Field(
-                all.iter().map(Field::as_str).collect::<Vec<_>>().join(" "),
-            )]));
+            return Some(Values::One(vec![Field(all.iter().map(Field::as_str).collect::<Vec<_>>().join(" "))]));
         }
         Some(Values::List(all))
     }
@@ -102,9 +90,7 @@ impl Walker<'_> {
     fn indirect(&mut self, parameter: &Parameter, state: &mut Rc<State>) -> Vec<Field> {
         let names = self.single(parameter, state);
         let meant = |name: &Field| match name.known() {
-            Some(name)
-                if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') =>
-            {
+            Some(name) if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') => {
                 self.lookup(name, state)
             }
             _ => vec![Field::gap(ANYTHING)],
@@ -136,13 +122,12 @@ impl Walker<'_> {
                 other
             }
             Operation::Remove(side, how, word) => {
-                let patterns = self.scalar(word, state);
+                let patterns = self.patterns(word, state);
                 each(values, &patterns, |value, pattern| removed(value, pattern, *side, *how))
             }
             Operation::Replace(place, word, with) => {
-                let patterns = self.scalar(word, state);
-                let with =
-                    with.as_ref().map_or(vec![Field::default()], |with: &Word| self.scalar(with, state));
+                let patterns = self.patterns(word, state);
+                let with = with.as_ref().map_or(vec![Field::default()], |with: &Word| self.scalar(with, state));
                 let [with] = with.as_slice() else { return vec![Field::gap(ANYTHING)] };
                 each(values, &patterns, |value, pattern| replaced(value, pattern, with, *place))
             }
@@ -156,9 +141,7 @@ impl Walker<'_> {
                 values.into_iter().map(|value| cased(&value, operator)).collect()
             }
             Operation::Transform(letter) => {
-                if *letter == 'P'
-                    && values.iter().any(|v| is_marked(v.as_str()) || v.as_str().contains(['$', '`', '\\']))
-                {
+                if *letter == 'P' && values.iter().any(|v| is_marked(v.as_str()) || v.as_str().contains(['$', '`', '\\'])) {
                     self.not_understood("a value that is expanded as a prompt", &parameter.name);
                 }
                 match letter {
@@ -172,6 +155,21 @@ impl Walker<'_> {
             Operation::Names => vec![Field::gap(ANYTHING)],
             Operation::Keys => vec![Field::gap(NAME)],
         }
+    }
+
+    /// A pattern in an operation. Inside `"${…}"` the tree does not tell a pattern character from a quoted one, so both
+    /// readings count.
+    fn patterns(&mut self, word: &Word, state: &mut Rc<State>) -> Vec<Field> {
+        let mut patterns = self.scalar(word, state);
+        let unsure = word.pieces.iter().any(|piece| match &piece.kind {
+            PieceKind::Literal(text) => piece.quoting == Quoting::Double && text.contains(['*', '?', '[']),
+            _ => false,
+        });
+        if unsure {
+            let active: Vec<Field> = patterns.iter().map(|pattern| Field(activated(pattern.as_str()))).collect();
+            patterns.extend(active);
+        }
+        patterns
     }
 
     /// An expression that is a plain number.
@@ -199,8 +197,7 @@ fn otherwise(values: Vec<Field>, other: Vec<Field>, check: Check) -> Vec<Field> 
 }
 
 fn each(values: Vec<Field>, patterns: &[Field], operation: impl Fn(&Field, &Field) -> Field) -> Vec<Field> {
-    let [pattern] = patterns else { return vec![Field::gap(ANYTHING)] };
-    values.iter().map(|value| operation(value, pattern)).collect()
+    values.iter().flat_map(|value| patterns.iter().map(|pattern| operation(value, pattern))).collect()
 }
 
 fn removed(value: &Field, pattern: &Field, side: Side, how: Match) -> Field {

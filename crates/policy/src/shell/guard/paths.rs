@@ -239,10 +239,15 @@ impl Walker<'_> {
         if word.is_empty() || self.scheme(word, access, state) {
             return;
         }
-        if let Some(rest) = word.strip_prefix('@') {
-            return self.argument(rest, access, state);
+        // A prefix that the program takes off again: `@file`, `+file`, `%file`.
+        let bare = word.trim_start_matches(['@', '+', '%', '^', '<', '>', '!']);
+        if bare.len() < word.len() && (word.starts_with('@') || is_placed(bare)) {
+            return self.argument(bare, access, state);
         }
         self.path(word, access, state);
+        if let Some((_, file)) = word.split_once("@/") {
+            self.path(&format!("/{file}"), access, state);
+        }
         if let Some((_, value)) = word.split_once('=')
             && !word.starts_with('/')
         {
@@ -251,16 +256,14 @@ impl Walker<'_> {
         for (at, _) in word.match_indices([':', ',']) {
             let rest = &word[at + 1..];
             let rest = rest.split([':', ',']).next().unwrap_or_default();
-            if (rest.starts_with('/') && !rest.starts_with("//")) || rest.starts_with("../") || rest == ".." {
-                self.path(rest, access, state);
-            } else if rest.starts_with("~/") {
+            if is_placed(rest) && !rest.starts_with("//") {
                 self.path(&self.home_in(rest, state), access, state);
             }
         }
     }
 
     /// `~/x` where the shell leaves it alone and the program expands it.
-    fn home_in(&self, value: &str, state: &State) -> String {
+    pub(super) fn home_in(&self, value: &str, state: &State) -> String {
         match value.strip_prefix('~') {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => {
                 let home = self.lookup("HOME", state);
@@ -283,6 +286,11 @@ impl Walker<'_> {
             && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+.-".contains(&b));
         name && rest.starts_with("//") && !rest.starts_with("///")
     }
+}
+
+/// Whether a text begins where only a path begins.
+fn is_placed(text: &str) -> bool {
+    text.starts_with('/') || text.starts_with("../") || text.starts_with("~/") || text == ".."
 }
 
 /// Whether a relative path leaves the directory it starts in, as text.

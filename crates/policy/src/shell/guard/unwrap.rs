@@ -171,7 +171,17 @@ impl Walker<'_> {
             }
         }
         let rest = call.args.get(own..).filter(|rest| !rest.is_empty())?;
-        Some(self.inner(rest, own, call, given, state))
+        let elsewhere = Invocation { args: &call.args[..own], ..*call }.values(&Grammar { short, long, order: Order::First }, "CD", &["chdir"]);
+        let mut place = state.clone();
+        if let ("env" | "sudo", Some(dir)) = (call.name, elsewhere.first()) {
+            let to = self.entered(dir, state);
+            Rc::make_mut(&mut place).go(to);
+        }
+        let mut unwrapped = self.inner(rest, own, call, given, &place);
+        if !Rc::ptr_eq(&place, state) {
+            unwrapped.flow = self.outside_of(state, unwrapped.flow);
+        }
+        Some(unwrapped)
     }
 
     fn inner(

@@ -7,8 +7,8 @@ use crate::shell::guard::options::{Grammar, Invocation};
 use crate::shell::guard::walk::Input;
 
 fn reads_stream(call: &Invocation<'_>, values: &[&str]) -> bool {
-    values.iter().any(|value| matches!(*value, "-" | "/dev/stdin") || value.starts_with("/dev/fd/"))
-        && !matches!(call.input, Input::Inherited)
+    let streamed = !matches!(call.input, Input::Inherited);
+    values.iter().any(|value| value.starts_with("/dev/fd/") || (streamed && matches!(*value, "-" | "/dev/stdin")))
 }
 
 pub(super) const RULES: &[Rule] = &[
