@@ -2,4 +2,5 @@
 //!
 //! Invariant: synchronous, and every effect on the machine goes through one of its rooms.
 
+pub mod isolate;
 pub mod launch;
