@@ -9,6 +9,7 @@ pub mod approver;
 pub mod exec;
 pub mod files;
 pub mod instance;
+pub mod isolate;
 pub mod launch;
 pub mod ledger;
 pub mod permit;

@@ -2,6 +2,7 @@
 //!
 //! Invariant: an error says which step failed; nothing of the child is left when one is returned.
 
+use crate::isolate::IsolateError;
 use std::io;
 use std::path::PathBuf;
 
@@ -11,6 +12,9 @@ pub enum LaunchError {
     /// The program itself.
     #[error(transparent)]
     Program(#[from] ProgramError),
+    /// The cage.
+    #[error(transparent)]
+    Isolate(#[from] IsolateError),
     /// A name, argument or variable that no program can be given.
     #[error("{what} contains a NUL byte")]
     Nul {
@@ -71,7 +75,7 @@ impl LaunchError {
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::Program(error) => error.exit_code(),
-            Self::Nul { .. } | Self::Step { .. } | Self::Vanished => 125,
+            Self::Isolate(_) | Self::Nul { .. } | Self::Step { .. } | Self::Vanished => 125,
         }
     }
 

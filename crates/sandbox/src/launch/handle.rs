@@ -2,7 +2,7 @@
 //!
 //! Invariant: a keeper is reaped exactly once, and nobody else's process is ever signalled through its number.
 
-use crate::launch::launcher;
+use crate::launch::live;
 use crate::launch::status::Status;
 use picoclaw_sys::linux::{Order, Report, Spawned};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -20,7 +20,7 @@ pub(super) struct Handle {
 
 #[derive(Debug, Default)]
 struct Known {
-    started: bool,
+    first: Option<Report>,
     ended: Option<Status>,
     gone: bool,
 }
@@ -34,7 +34,7 @@ impl Handle {
         self.spawned.pid
     }
 
-    pub(super) fn control(&self) -> BorrowedFd<'_> {
+    fn control(&self) -> BorrowedFd<'_> {
         self.spawned.control.as_fd()
     }
 
@@ -47,21 +47,20 @@ impl Handle {
         let _ = send(&self.spawned.control, &order.encode(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
     }
 
-    /// Waits for the first report, which says whether the command runs.
+    /// Waits for the first report, which says whether the command runs; `None` when its keeper is gone without one.
     pub(super) fn first_report(&self) -> Option<Report> {
-        let mut bytes = [0u8; 16];
         loop {
-            match recv(&self.spawned.control, &mut bytes, RecvFlags::empty()) {
-                Err(rustix::io::Errno::INTR) => {}
-                Ok((length, _)) => break self.note_start(Report::decode(bytes.get(..length)?)),
-                Err(_) => return None,
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            self.take_reports(&mut known);
+            if known.first.is_some() || known.gone {
+                return known.first;
+            }
+            drop(known);
+            is_readable(self.control(), Duration::from_secs(60));
+            if is_readable(self.pidfd(), Duration::ZERO) {
+                self.ended();
             }
         }
-    }
-
-    fn note_start(&self, report: Option<Report>) -> Option<Report> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).started = report == Some(Report::Started);
-        report
     }
 
     /// How the command ended, once that is known and nobody is left of its tree.
@@ -99,7 +98,9 @@ impl Handle {
     fn take_reports(&self, known: &mut Known) {
         let mut bytes = [0u8; 16];
         while let Ok((length @ 1.., _)) = recv(&self.spawned.control, &mut bytes, RecvFlags::DONTWAIT) {
-            match bytes.get(..length).and_then(Report::decode) {
+            let report = bytes.get(..length).and_then(Report::decode);
+            known.first = known.first.or(report);
+            match report {
                 // What we did to a command says more than the signal it died of.
                 Some(Report::Ended(status)) => known.ended = known.ended.or(Some(Status::from_wait(status))),
                 Some(Report::OutOfMemory) => known.ended = Some(Status::OutOfMemory),
@@ -110,13 +111,13 @@ impl Handle {
 
     fn reap(&self, known: &mut Known) {
         let _ = waitid(WaitId::PidFd(self.pidfd()), WaitIdOptions::EXITED);
-        launcher::forget(self.pid());
+        live::forget(self.pid());
         known.gone = true;
         if known.ended.is_none() {
             // Somebody killed the keeper itself. Its tree has come to us, if anybody adopts it.
             known.ended = Some(Status::Signaled(Signal::KILL.as_raw()));
-            if known.started {
-                launcher::sweep();
+            if known.first == Some(Report::Started) {
+                live::sweep();
             }
         }
     }

@@ -14,7 +14,7 @@ mod error;
 mod handle;
 mod harden;
 pub mod keys;
-mod launcher;
+mod live;
 mod principal;
 mod program;
 mod pump;

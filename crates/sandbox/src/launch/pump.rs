@@ -14,6 +14,11 @@ pub(super) enum Stream {
     Stderr,
 }
 
+/// One read's worth, until a command turns out to say more.
+const SMALL: usize = 4 << 10;
+/// One read's worth of a command that says much.
+const LARGE: usize = 64 << 10;
+
 type Sink<'s> = &'s mut dyn FnMut(Stream, &[u8]);
 
 pub(super) struct Pump {
@@ -32,17 +37,15 @@ impl Pump {
         let feed = std::mem::take(&mut ours.feed);
         let stdin = ours.stdin.take().filter(|_| !feed.is_empty());
         let stdout = ours.stdout.take().or_else(|| ours.terminal.take());
-        Self { stdin, feed, fed: 0, stdout, stderr: ours.stderr.take(), buffer: vec![0; 64 << 10] }
+        Self { stdin, feed, fed: 0, stdout, stderr: ours.stderr.take(), buffer: Vec::new() }
     }
 
     /// Waits for one event, until `until` at most, and serves what is ready.
     pub(super) fn turn(&mut self, running: &Running, until: Option<Instant>, sink: Sink<'_>) {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let time = left.and_then(|left| Timespec::try_from(left).ok());
-        let mut wanted = vec![
-            PollFd::from_borrowed_fd(running.handle.pidfd(), PollFlags::IN),
-            PollFd::from_borrowed_fd(running.handle.control(), PollFlags::IN),
-        ];
+        // Reports wait in the control socket until the keeper is gone: one wake-up less.
+        let mut wanted = vec![PollFd::from_borrowed_fd(running.handle.pidfd(), PollFlags::IN)];
         for (fd, events) in [
             (self.stdout.as_ref(), PollFlags::IN),
             (self.stderr.as_ref(), PollFlags::IN),
@@ -51,8 +54,9 @@ impl Pump {
             wanted.extend(fd.map(|fd| PollFd::new(fd, events)));
         }
         let ready = poll(&mut wanted, time.as_ref()).is_ok_and(|ready| ready > 0);
+        let has_work = wanted.iter().skip(1).any(|fd| !fd.revents().is_empty());
         drop(wanted);
-        if ready {
+        if ready && has_work {
             self.serve(sink);
         }
     }
@@ -66,6 +70,10 @@ impl Pump {
 
     /// One piece from and to each pipe; whether anything moved.
     fn serve(&mut self, sink: Sink<'_>) -> bool {
+        // A command that says nothing, and most say little, costs no buffer.
+        if self.buffer.is_empty() {
+            self.buffer.resize(SMALL, 0);
+        }
         let stdout = read(&mut self.stdout, &mut self.buffer, Stream::Stdout, sink);
         let stderr = read(&mut self.stderr, &mut self.buffer, Stream::Stderr, sink);
         stdout | stderr | self.write()
@@ -87,10 +95,15 @@ impl Pump {
     }
 }
 
-fn read(source: &mut Option<OwnedFd>, buffer: &mut [u8], stream: Stream, sink: Sink<'_>) -> bool {
+fn read(source: &mut Option<OwnedFd>, buffer: &mut Vec<u8>, stream: Stream, sink: Sink<'_>) -> bool {
     let Some(fd) = source else { return false };
-    match rustix::io::read(fd.as_fd(), &mut *buffer) {
-        Ok(length @ 1..) => sink(stream, buffer.get(..length).unwrap_or(&[])),
+    match rustix::io::read(fd.as_fd(), buffer.as_mut_slice()) {
+        Ok(length @ 1..) => {
+            sink(stream, buffer.get(..length).unwrap_or(&[]));
+            if length == buffer.len() {
+                buffer.resize(LARGE, 0);
+            }
+        }
         Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return false,
         // A terminal whose last user is gone answers with an error.
         Ok(0) | Err(_) => *source = None,

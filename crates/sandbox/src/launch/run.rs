@@ -6,7 +6,7 @@ use crate::launch::error::LaunchError;
 use crate::launch::pump::{Pump, Stream};
 use crate::launch::running::{BACKSTOP, Running};
 use crate::launch::spec::LaunchSpec;
-use crate::launch::start::start;
+use crate::launch::start::begin;
 use crate::launch::status::{Finished, Status};
 use std::time::{Duration, Instant};
 
@@ -15,12 +15,18 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// Starts a child and stays with it: feeds its input, keeps its output within bounds, ends it at its deadline.
 pub fn run_to_end(spec: LaunchSpec) -> Result<Finished, LaunchError> {
-    Ok(start(spec)?.finish())
+    let mut begun = begin(spec)?;
+    let finished = begun.running.finish_here();
+    begun.check().map(|()| finished)
 }
 
 impl Running {
     /// Stays with the child until its end.
     pub fn finish(mut self) -> Finished {
+        self.finish_here()
+    }
+
+    fn finish_here(&mut self) -> Finished {
         let (mut stdout, mut stderr) = (self.clip(), self.clip());
         let status = self.stay(&mut |stream, bytes| match stream {
             Stream::Stdout => stdout.push(bytes),

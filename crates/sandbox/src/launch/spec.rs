@@ -2,6 +2,7 @@
 //!
 //! Invariant: a spec is complete; starting it looks up no name but the program's, which is absolute.
 
+use crate::isolate::{Cage, Fence};
 use crate::launch::clip::Bounds;
 use crate::launch::principal::Principal;
 use crate::launch::streams::Streams;
@@ -9,6 +10,7 @@ use rustix::fs::{CWD, Mode, OFlags};
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Everything about one child that its caller decides.
@@ -66,4 +68,8 @@ pub enum Deadline {
 pub enum Walls {
     /// Nothing but the user's own rights.
     Open,
+    /// Its writes and signals, by the kernel: for a model's command while isolation is off.
+    Fence(Arc<Fence>),
+    /// A cage of its own.
+    Cage(Arc<Cage>),
 }

@@ -10,7 +10,7 @@ use crate::linux::tree::Tree;
 
 /// How long SIGTERM may take to work before SIGKILL follows.
 const GENTLE_MS: i64 = 2_000;
-/// The same for what a command left running after its own end.
+/// The same for what a command left running after its own end, and for everything when picoclaw is gone.
 const LEFTOVER_MS: i64 = 250;
 /// How often SIGKILL is repeated while somebody is still being born.
 const AGAIN_MS: i64 = 5;
@@ -22,6 +22,7 @@ pub(crate) struct Keeper {
     pub(crate) main: i32,
     pub(crate) keeping: Keeping,
     pub(crate) memory_watch: u64,
+    pub(crate) next_look: i64,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -36,6 +37,7 @@ impl Keeper {
     pub(crate) fn keep(mut self) -> ! {
         let signals = self.let_go();
         let mut tree = Tree::new();
+        self.next_look = now_ms() + WATCH_MS;
         let mut phase = Phase::Running;
         let mut main_ended = false;
         loop {
@@ -56,8 +58,8 @@ impl Keeper {
                 self.signal(&mut tree, libc::SIGKILL);
                 phase = Phase::Ending(now_ms() + AGAIN_MS);
             }
-            if self.memory_watch > 0
-                && phase == Phase::Running
+            if phase == Phase::Running
+                && self.is_time_to_look()
                 && self.private_bytes(&mut tree) > self.memory_watch
             {
                 Report::OutOfMemory.send(self.control);
@@ -66,6 +68,7 @@ impl Keeper {
             }
             match self.wait(signals, phase) {
                 Some(Order::End) if phase == Phase::Running => phase = self.end(&mut tree, GENTLE_MS),
+                Some(Order::Orphaned) => phase = self.end(&mut tree, LEFTOVER_MS),
                 Some(Order::Kill) => phase = Phase::Ending(now_ms()),
                 Some(Order::Forward(signal)) => forward(self.main, signal),
                 Some(Order::End) | None => {}
@@ -107,6 +110,15 @@ impl Keeper {
         let _ = unsafe { call!(libc::SYS_kill, everyone, signal) };
     }
 
+    /// Not before a command has had time to take anything: most have ended by then, and looking costs them.
+    fn is_time_to_look(&mut self) -> bool {
+        let due = self.memory_watch > 0 && now_ms() >= self.next_look;
+        if due {
+            self.next_look = now_ms() + WATCH_MS;
+        }
+        due
+    }
+
     fn private_bytes(&self, tree: &mut Option<Tree>) -> u64 {
         tree.as_mut().map_or(0, |tree| tree.private_pages().saturating_mul(4096))
     }
@@ -115,7 +127,7 @@ impl Keeper {
     fn wait(&mut self, signals: i32, phase: Phase) -> Option<Order> {
         let timeout = match phase {
             Phase::Ending(at) => (at - now_ms()).max(0),
-            Phase::Running if self.memory_watch > 0 => WATCH_MS,
+            Phase::Running if self.memory_watch > 0 => (self.next_look - now_ms()).max(0),
             Phase::Running => -1,
         };
         let time = libc::timespec { tv_sec: timeout / 1000, tv_nsec: (timeout % 1000) * 1_000_000 };
@@ -145,7 +157,7 @@ impl Keeper {
                 // Nobody will ever write again, and a closed socket would stay readable.
                 close(self.control);
                 self.control = -1;
-                Some(Order::End)
+                Some(Order::Orphaned)
             }
         }
     }

@@ -6,7 +6,11 @@
 //!
 //! Invariant: between `clone` and `execve` nothing allocates, locks, panics or calls back into the caller.
 
+mod filter;
 mod keeper;
+pub mod landlock;
+pub mod mount;
+mod privilege;
 mod raw;
 mod report;
 mod script;
@@ -14,8 +18,9 @@ mod spawn;
 mod step;
 mod tree;
 
+pub use filter::{Filter, Instruction};
 pub use report::Report;
 pub use script::{Exec, Keeping, Script};
 pub use spawn::{Order, Spawned, spawn};
-pub use step::Step;
+pub use step::{Bind, Step};
 pub use tree::end_strays;

@@ -9,10 +9,12 @@ use crate::linux::keeper::Keeper;
 use crate::linux::raw::{call, close, exit};
 use crate::linux::report::Report;
 use crate::linux::script::{Keeping, Script};
+use crate::linux::step::Progress;
 use std::ffi::{c_char, c_int, c_void};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
+use std::sync::OnceLock;
 
 /// What a parent can ask of a keeper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +25,8 @@ pub enum Order {
     Kill,
     /// Hand this signal to the command's process group.
     Forward(i32),
+    /// The parent is gone: never sent, only found out.
+    Orphaned,
 }
 
 impl Order {
@@ -31,6 +35,7 @@ impl Order {
         match self {
             Self::End => [b'E', 0],
             Self::Kill => [b'K', 0],
+            Self::Orphaned => [0, 0],
             Self::Forward(signal) => [b'F', u8::try_from(signal).unwrap_or(0)],
         }
     }
@@ -58,7 +63,8 @@ pub struct Spawned {
 
 /// Starts a keeper that carries `script` out. Its first report says whether the command runs.
 ///
-/// The calling thread must live as long as the child should: the kernel signals the child when that *thread* ends.
+/// The child hangs on the control socket: when that closes, with this process or before, its tree ends. The kernel's
+/// own parent-death signal follows the *thread* that cloned (W77), so it is asked for only where that is the main one.
 pub fn spawn(script: &Script) -> io::Result<Spawned> {
     let (ours, theirs) = control_pair()?;
     let argv = pointers(&script.exec.argv);
@@ -70,6 +76,8 @@ pub fn spawn(script: &Script) -> io::Result<Spawned> {
         envp: envp.as_ptr(),
         control: theirs.as_raw_fd(),
         parent_end: ours.as_raw_fd(),
+        on_main_thread: on_main_thread(),
+        words: arguments_and_environment(),
     };
     let top = stack.spare_capacity_mut().as_mut_ptr_range().end.cast::<c_void>();
 
@@ -99,6 +107,8 @@ struct Child<'s> {
     envp: *const *const c_char,
     control: i32,
     parent_end: i32,
+    on_main_thread: bool,
+    words: (usize, usize),
 }
 
 /// What the command leaves behind when it could not become its program.
@@ -110,6 +120,7 @@ struct Start<'c> {
 impl Child<'_> {
     fn become_keeper(&self, stack_top: *mut c_void) -> ! {
         close(self.parent_end);
+        self.forget_words();
         if let Err(report) = self.prepare() {
             report.send(self.control);
             exit(1);
@@ -127,10 +138,20 @@ impl Child<'_> {
             (_, None) => {
                 Report::Started.send(self.control);
                 let (keeping, memory_watch) = (self.script.keeping, self.script.memory_watch);
-                Keeper { control: self.control, main, keeping, memory_watch }.keep()
+                Keeper { control: self.control, main, keeping, memory_watch, next_look: 0 }.keep()
             }
         }
         exit(1)
+    }
+
+    /// Wipes the copy of our arguments and environment: anybody in the cage may read its first process's command line.
+    fn forget_words(&self) {
+        let (start, end) = self.words;
+        if start != 0 {
+            // SAFETY: the kernel put arguments and environment there, on the main thread's stack, at our own start;
+            // this process has a private copy of that memory and reads neither any more.
+            unsafe { ptr::write_bytes(start as *mut u8, 0, end.saturating_sub(start)) };
+        }
     }
 
     fn prepare(&self) -> Result<(), Report> {
@@ -140,8 +161,9 @@ impl Child<'_> {
             Keeping::Namespace => libc::SIGKILL,
             Keeping::Descendants => libc::SIGTERM,
         };
+        let mut progress = Progress::new();
         for (at, step) in self.script.setup.iter().enumerate() {
-            step.run().map_err(|errno| Report::SetupFailed(at, errno))?;
+            step.run(&mut progress).map_err(|errno| Report::SetupFailed(at, errno))?;
         }
         let failed = |errno| Report::SetupFailed(self.script.setup.len(), errno);
         default_signals();
@@ -152,15 +174,18 @@ impl Child<'_> {
             }
             // Last of all: a change of credentials would clear it again. A parent that died earlier is noticed
             // by the closed control socket.
-            call!(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, death, 0, 0, 0).map_err(failed)?;
+            if self.on_main_thread {
+                call!(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, death, 0, 0, 0).map_err(failed)?;
+            }
         }
         Ok(())
     }
 
     /// Runs in the keeper's memory, on a stack of its own.
     fn become_command(&self) -> Report {
+        let mut progress = Progress::new();
         for (at, step) in self.script.command.iter().enumerate() {
-            if let Err(errno) = step.run() {
+            if let Err(errno) = step.run(&mut progress) {
                 return Report::CommandFailed(at, errno);
             }
         }
@@ -217,6 +242,27 @@ fn default_signals() {
         // SAFETY: 32 zero bytes are a kernel `sigaction` that asks for the default; no old one is asked for.
         let _ = unsafe { call!(libc::SYS_rt_sigaction, signal, default.as_ptr(), 0, 8) };
     }
+}
+
+/// Where the kernel put our arguments and our environment, as `/proc/self/stat` tells; nowhere when it does not.
+fn arguments_and_environment() -> (usize, usize) {
+    static WORDS: OnceLock<(usize, usize)> = OnceLock::new();
+    *WORDS.get_or_init(|| {
+        let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        let fields = stat.rsplit(')').next().unwrap_or_default();
+        // Counted from the third field, which follows the name: the 48th is the first argument's address, the 51st
+        // the end of the environment.
+        let mut addresses =
+            fields.split_whitespace().skip(45).filter_map(|field| field.parse::<usize>().ok());
+        match (addresses.next(), addresses.nth(2)) {
+            (Some(start), Some(end)) if start != 0 && start < end && end - start < (8 << 20) => (start, end),
+            _ => (0, 0),
+        }
+    })
+}
+
+fn on_main_thread() -> bool {
+    rustix::thread::gettid() == rustix::process::getpid()
 }
 
 fn control_pair() -> io::Result<(OwnedFd, OwnedFd)> {
