@@ -23,6 +23,13 @@ pub enum Reply {
     Done(String),
     /// Tried and failed; the sentence, and perhaps a hint on a line of its own.
     Failed(String),
+    /// A command that ran and ended badly: how, and everything that it said.
+    Ended {
+        /// `Command exited with code 1`.
+        how: String,
+        /// The text for the model.
+        text: String,
+    },
     /// Refused before anything happened.
     Refused(Refusal),
     /// A person must be asked, and nobody can be.
@@ -33,7 +40,7 @@ impl Reply {
     /// The text that model, terminal and session see.
     pub fn text(&self) -> String {
         match self {
-            Self::Done(text) | Self::Failed(text) => text.clone(),
+            Self::Done(text) | Self::Failed(text) | Self::Ended { text, .. } => text.clone(),
             Self::Refused(refusal) | Self::Unasked(refusal) => refusal.to_string(),
         }
     }
@@ -45,13 +52,17 @@ impl Reply {
         match self {
             Self::Done(text) => Self::Done(over(text)),
             Self::Failed(text) => Self::Failed(over(text)),
+            Self::Ended { how, text } => Self::Ended { how, text: over(text) },
             Self::Refused(no) => Self::Refused(refused(no)),
             Self::Unasked(no) => Self::Unasked(refused(no)),
         }
     }
 
-    /// The first line alone: what a log shows.
+    /// One line about it: what a log shows.
     pub fn sentence(&self) -> String {
-        self.text().lines().next().unwrap_or_default().to_owned()
+        match self {
+            Self::Ended { how, .. } => how.clone(),
+            other => other.text().lines().next().unwrap_or_default().to_owned(),
+        }
     }
 }

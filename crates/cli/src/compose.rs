@@ -6,7 +6,7 @@ use crate::settings::{Loaded, Presence};
 use anyhow::{Context, Result};
 use picoclaw_agent::tools::Registry;
 use picoclaw_policy::config::Config;
-use picoclaw_policy::shell::guard::{Guard, Hold};
+use picoclaw_policy::shell::guard::Guard;
 use picoclaw_policy::{AgentId, AgentRules, CleanPath, Origin, PathRules, Policy, Reach, Subject, Zones};
 use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::exec::Workshop;
@@ -80,7 +80,7 @@ pub(crate) fn house(loaded: &Loaded) -> Result<House> {
     let zones = instance.zones();
     let files = Files::open(zones.clone(), &instance.locks()).context("could not open the workspaces")?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
-    let workshop = Workshop::new(std::env::vars_os(), &loaded.config.secrets, Hold::Nothing)?;
+    let workshop = Workshop::new(&loaded.config, &instance, std::env::vars_os())?;
     let warden = Warden::new(policy(&loaded.config, zones)?, files, workshop, ledger);
     Ok(House { warden, registry: registry(&loaded.config) })
 }

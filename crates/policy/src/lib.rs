@@ -21,7 +21,7 @@ pub use intent::{Access, AttendIntent, ExecIntent, FileKind, Intent, Landing, Li
 pub use path::{CleanPath, PathFault};
 pub use policy::{AgentRules, Ground, Policy, Reach, Route};
 pub use refusal::{Code, Layer, Refusal};
-pub use rules::{PathRules, RuleFault};
+pub use rules::{PathRules, RuleFault, literal_directory};
 pub use subject::{AgentId, Origin, Subject};
 pub use verdict::{Grant, Question, Verdict};
 pub use zone::{Protected, Zone, Zones};

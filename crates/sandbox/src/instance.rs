@@ -142,7 +142,8 @@ impl Instance {
         fs::metadata(self.home.as_path()).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0)
     }
 
-    fn zones_of(&self, own: &Workspace) -> Zones {
+    /// The tree as the owner of `own` sees it.
+    pub(crate) fn zones_of(&self, own: &Workspace) -> Zones {
         let mut trees = vec![self.home.clone(), self.real_home.clone()];
         trees.extend(self.pinned.iter().cloned());
         for other in self.workspaces.iter().filter(|other| other.agent != own.agent) {

@@ -17,6 +17,11 @@ pub(crate) use sealed::Sealed;
 pub trait Kind: Sealed {
     /// The effect as facts.
     fn intent(&self) -> Intent;
+
+    /// What the kernel will hold of it, layer by layer; nothing for effects of this process itself.
+    fn enforced(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// A key for one effect, inside the bounds of its grant.

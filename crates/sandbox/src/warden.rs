@@ -3,7 +3,7 @@
 //! Invariant: the only minter of permits; what it cannot record, it does not permit.
 
 use crate::approver::Answer;
-use crate::exec::{Exec, HostTerrain, Workshop};
+use crate::exec::{Exec, HostTerrain, Quarters, Workshop};
 use crate::files::{Files, Sought};
 use crate::ledger::{Entry, Ledger};
 use crate::permit::{Kind, Permit};
@@ -83,21 +83,23 @@ impl Warden {
     pub fn seek_command(&self, command: &str, cwd: &Path, subject: &Subject) -> Result<Exec, SeekError> {
         let judgement = self.look_into(command, cwd, subject)?;
         let Sought { target: cwd, place } = self.seek(Access::List, cwd, subject)?;
-        Ok(Exec { intent: ExecIntent { command: command.to_owned(), cwd, judgement }, place })
+        let layers = self.workshop.quarters(&subject.agent).map(Quarters::layers).unwrap_or_default();
+        Ok(Exec { intent: ExecIntent { command: command.to_owned(), cwd, judgement }, place, layers })
     }
 
     /// What the guard finds in `command`, if it ran in `cwd`.
     pub fn look_into(&self, command: &str, cwd: &Path, subject: &Subject) -> Result<Judgement, SeekError> {
         let cwd = self.absolute(cwd, subject)?;
+        let unknown = || SeekError::NoAgent(subject.agent.clone());
+        let quarters = self.workshop.quarters(&subject.agent).ok_or_else(unknown)?;
         let ground = Ground {
             cwd: &cwd,
-            home: self.workshop.home(),
+            home: quarters.home.as_ref(),
             shell: self.workshop.shell(),
-            hold: self.workshop.hold(),
-            terrain: &HostTerrain::new(&self.files, self.workshop.path()),
+            hold: quarters.hold,
+            terrain: &HostTerrain::new(&self.files, &quarters.path),
         };
-        let found = self.policy.look_into(command, &ground, subject);
-        found.ok_or_else(|| SeekError::NoAgent(subject.agent.clone()))
+        self.policy.look_into(command, &ground, subject).ok_or_else(unknown)
     }
 
     fn absolute(&self, path: &Path, subject: &Subject) -> Result<CleanPath, SeekError> {
@@ -130,7 +132,7 @@ impl Warden {
     /// Judges one effect, writes the *decided* record and answers.
     pub fn admit<K: Kind>(&self, tool: &str, subject: &Subject, kind: K) -> Admission<K> {
         let verdict = self.consider(tool, subject, &kind);
-        let decided = Entry::decided(subject, tool, &kind.intent().to_string(), &verdict);
+        let decided = Entry::decided(subject, tool, &kind.intent().to_string(), &verdict).enforcing(kind.enforced());
         match verdict {
             Verdict::Deny(refusal) => Admission::Refusal(self.refuse(decided, refusal)),
             Verdict::Allow(grant) => self.mint(decided, grant, kind),
@@ -166,7 +168,8 @@ impl Warden {
             Answer::Once | Answer::Session => {
                 let grant = Grant { rule: format!("approved by {by}"), ..question.grant };
                 let verdict = Verdict::Allow(grant.clone());
-                self.mint(Entry::decided(subject, &tool, &intent, &verdict), grant, kind)
+                let decided = Entry::decided(subject, &tool, &intent, &verdict).enforcing(kind.enforced());
+                self.mint(decided, grant, kind)
             }
         }
     }

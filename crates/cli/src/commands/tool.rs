@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
     }
     Ok(match reply {
         Reply::Done(_) => Exit::Done,
-        Reply::Failed(_) | Reply::Refused(_) => Exit::Refused,
+        Reply::Failed(_) | Reply::Ended { .. } | Reply::Refused(_) => Exit::Refused,
         Reply::Unasked(_) => Exit::Unasked,
     })
 }

@@ -13,6 +13,8 @@ use std::os::fd::OwnedFd;
 pub struct Exec {
     pub(crate) intent: ExecIntent,
     pub(crate) place: Option<Place>,
+    /// What the kernel will hold of it, as the ledger names it.
+    pub(crate) layers: Vec<String>,
 }
 
 /// Doing something with a background session.
@@ -25,6 +27,10 @@ impl Sealed for Attend {}
 impl Kind for Exec {
     fn intent(&self) -> Intent {
         Intent::Exec(self.intent.clone())
+    }
+
+    fn enforced(&self) -> Vec<String> {
+        self.layers.clone()
     }
 }
 

@@ -4,12 +4,14 @@
 
 pub mod attend;
 mod kind;
+mod quarters;
 mod run;
 mod session;
 mod terrain;
 mod workshop;
 
 pub use kind::{Attend, Exec};
+pub(crate) use quarters::Quarters;
 pub use run::{ExecError, run, start};
 pub use session::{Program, Session};
 pub use terrain::HostTerrain;

@@ -7,7 +7,7 @@ use super::session::{Program, Session};
 use super::workshop::Workshop;
 use crate::launch::{
     self, Background, Bounds, Deadline, Finished, LaunchError, LaunchSpec, Output, Principal, Status, Stdin,
-    Streams, Walls, WindowSize, WorkDir, environment,
+    Streams, WindowSize, WorkDir, environment,
 };
 use crate::permit::Permit;
 use crate::root::RootError;
@@ -21,6 +21,9 @@ pub enum ExecError {
     /// Its directory cannot be entered.
     #[error(transparent)]
     WorkDir(#[from] RootError),
+    /// The configuration knows no such agent.
+    #[error("there is no place to run commands for agent `{0}`")]
+    NoQuarters(AgentId),
     /// It could not be started.
     #[error("failed to start command: {0}")]
     Launch(#[from] LaunchError),
@@ -81,8 +84,9 @@ fn spec(
     deadline: Deadline,
     bounds: Bounds,
 ) -> Result<LaunchSpec, ExecError> {
+    let quarters = shop.quarters(agent).ok_or_else(|| ExecError::NoQuarters(agent.clone()))?;
     let path = exec.intent.cwd.asked.as_path().to_owned();
-    let mut variables = shop.environment.clone();
+    let mut variables = quarters.environment.clone();
     environment::set_work_dir(&mut variables, &path);
     let mut argv: Vec<OsString> = shop.arguments.iter().map(OsString::from).collect();
     argv.push(OsString::from(&exec.intent.command));
@@ -95,7 +99,7 @@ fn spec(
         deadline,
         bounds,
         principal: Principal::Agent(agent.clone()),
-        walls: Walls::Open,
+        walls: quarters.walls.clone(),
     })
 }
 

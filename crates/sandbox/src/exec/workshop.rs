@@ -2,10 +2,16 @@
 //!
 //! Invariant: decided once, at the start; no command's text changes any of it.
 
+use super::quarters::Quarters;
+use crate::instance::Instance;
+use crate::isolate::{Enforced, Grade, IsolateError, PlanError, Rung, StartError, choose, probe};
 use crate::launch::environment::{self, Variables};
-use picoclaw_policy::CleanPath;
-use picoclaw_policy::shell::guard::{Hold, Shell};
+use picoclaw_policy::AgentId;
+use picoclaw_policy::config::Config;
+use picoclaw_policy::shell::guard::Shell;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -39,37 +45,58 @@ pub enum WorkshopError {
     /// Neither bash nor sh is where it should be.
     #[error("there is no `/bin/bash` and no `/bin/sh`")]
     NoShell,
+    /// Isolation is enabled and cannot be had.
+    #[error("{0}\nhint: {hint}", hint = .0.hint())]
+    Start(#[from] StartError),
+    /// The cage cannot be planned.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The cage cannot be built.
+    #[error(transparent)]
+    Isolate(#[from] IsolateError),
+    /// The directories of the redirected environment cannot be made.
+    #[error("could not make the user environment `{}`", path.display())]
+    UserEnvironment {
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
 }
 
-/// Shell and environment for the commands of agents.
+/// Shell, walls and environment for the commands of agents.
 #[derive(Debug, Clone)]
 pub struct Workshop {
     pub(super) program: PathBuf,
     pub(super) arguments: &'static [&'static str],
-    pub(super) environment: Variables,
     shell: Shell,
-    hold: Hold,
-    home: Option<CleanPath>,
-    path: Vec<CleanPath>,
+    rung: Option<Rung>,
+    quarters: BTreeMap<AgentId, Quarters>,
 }
 
 impl Workshop {
-    /// Finds the shell, and takes of `host`'s environment what a command may know.
+    /// Finds the shell, and builds for each agent what the configuration asks for, or says why it cannot be had.
     pub fn new(
+        config: &Config,
+        instance: &Instance,
         host: impl IntoIterator<Item = (OsString, OsString)>,
-        secrets: &[String],
-        hold: Hold,
     ) -> Result<Self, WorkshopError> {
         let (program, shell, arguments) =
             SHELLS.iter().find(|(path, ..)| is_program(Path::new(path))).ok_or(WorkshopError::NoShell)?;
-        let mut environment = environment::without_secrets(host, secrets);
-        environment.retain(|(name, _)| !changes_meaning(name));
-        let value = |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value);
-        let home = value("HOME").and_then(|home| CleanPath::absolute(Path::new(home)));
-        let path =
-            value("PATH").map(|path| std::env::split_paths(path).collect::<Vec<_>>()).unwrap_or_default();
-        let path = path.iter().filter_map(|dir| CleanPath::absolute(dir)).collect();
-        Ok(Self { program: program.into(), arguments, environment, shell: *shell, hold, home, path })
+        let host = for_commands(host, &config.secrets);
+        let rung = if config.isolation.enabled { Some(rung(config, &host)?) } else { None };
+        let mut quarters = BTreeMap::new();
+        for own in instance.workspaces() {
+            let built = match &rung {
+                Some(rung) => Quarters::caged(own, config, instance, &host, rung)?,
+                None if config.restrict_to_workspace && config.tools.exec.fence => {
+                    Quarters::fenced(own, config, instance, host.clone())?
+                }
+                None => Quarters::open(host.clone()),
+            };
+            quarters.insert(own.agent.clone(), built);
+        }
+        Ok(Self { program: program.into(), arguments, shell: *shell, rung, quarters })
     }
 
     /// The shell that reads commands.
@@ -77,20 +104,43 @@ impl Workshop {
         self.shell
     }
 
-    /// What holds a command besides the guard.
-    pub fn hold(&self) -> Hold {
-        self.hold
+    /// What holds a cage here, when there is one.
+    pub fn rung(&self) -> Option<&Rung> {
+        self.rung.as_ref()
     }
 
-    /// The home that a command sees.
-    pub fn home(&self) -> Option<&CleanPath> {
-        self.home.as_ref()
+    /// What the kernel holds of an agent's commands.
+    pub fn enforced(&self, agent: &AgentId) -> Option<&Enforced> {
+        self.quarters.get(agent).map(|quarters| &quarters.enforced)
     }
 
-    /// The directories in which a command finds programs.
-    pub fn path(&self) -> &[CleanPath] {
-        &self.path
+    /// Where an agent's commands live.
+    pub(crate) fn quarters(&self, agent: &AgentId) -> Option<&Quarters> {
+        self.quarters.get(agent)
     }
+}
+
+/// The host's environment without secrets, and without what changes the meaning of a text.
+fn for_commands(host: impl IntoIterator<Item = (OsString, OsString)>, secrets: &[String]) -> Variables {
+    let mut environment = environment::without_secrets(host, secrets);
+    environment.retain(|(name, _)| !changes_meaning(name));
+    environment
+}
+
+/// The rung that this host gives; each layer that it does not hold in full is one warning.
+fn rung(config: &Config, host: &Variables) -> Result<Rung, StartError> {
+    let path = host.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone()).unwrap_or_default();
+    let rung = choose(&config.isolation, &probe(&path))?;
+    for (_, layer, grade) in rung.enforced(&config.isolation).layers() {
+        match (&rung, grade) {
+            (_, Grade::Full) => {}
+            (Rung::Landlock, grade) => {
+                tracing::warn!(target: "isolation", layer, held = %grade, "Landlock alone holds less than a cage");
+            }
+            (_, grade) => tracing::info!(target: "isolation", layer, held = %grade, "Not held in full"),
+        }
+    }
+    Ok(rung)
 }
 
 fn changes_meaning(name: &OsStr) -> bool {
@@ -115,10 +165,8 @@ mod tests {
             ("HOME", "/home/u"),
         ];
         let host = host.map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        let shop = Workshop::new(host, &[], Hold::Nothing).unwrap();
-        let names: Vec<_> = shop.environment.iter().map(|(name, _)| name.to_str().unwrap()).collect();
+        let kept = for_commands(host, &[]);
+        let names: Vec<_> = kept.iter().map(|(name, _)| name.to_str().unwrap()).collect();
         assert_eq!(names, ["PATH", "HOME"]);
-        let path: Vec<_> = shop.path().iter().map(|dir| dir.to_string()).collect();
-        assert_eq!(path, ["/usr/bin", "/bin"], "a relative entry would find programs in the workspace");
     }
 }

@@ -49,7 +49,8 @@ impl Cage {
         let mut dress = match &self.rung {
             Rung::Native => self.native(work_dir)?,
             Rung::Bwrap(program) => {
-                let arguments = bwrap::bwrap_arguments(&self.plan);
+                let plan = Plan { work_dir: work_dir.path.clone(), ..self.plan.clone() };
+                let arguments = bwrap::bwrap_arguments(&plan);
                 Dress { builder: Some((program.clone(), arguments)), ..self.with_filter_fd()? }
             }
             Rung::Landlock => self.without_namespaces()?,

@@ -13,17 +13,13 @@ pub(super) fn finished(done: &Finished, deadline: Duration) -> Reply {
     match done.status {
         Status::Exited(0) if output.is_empty() => Reply::Done("(no output)".to_owned()),
         Status::Exited(0) => Reply::Done(output),
-        Status::Exited(code) => Reply::Failed(noted(&output, &format!("[Command exited with code {code}]"))),
-        Status::Signaled(signal) => {
-            Reply::Failed(noted(&output, &format!("[Command killed by signal {signal}{}]", named(signal))))
-        }
-        Status::OutOfMemory => Reply::Failed(noted(&output, "[Command ended: out of memory]")),
+        Status::Exited(code) => ended(&output, format!("Command exited with code {code}")),
+        Status::Signaled(signal) => ended(&output, format!("Command killed by signal {signal}{}", named(signal))),
+        Status::OutOfMemory => ended(&output, "Command ended: out of memory".to_owned()),
         Status::TimedOut => {
-            let sentence = format!("Command timed out after {}", go_duration(deadline));
-            if output.is_empty() {
-                return Reply::Failed(sentence);
-            }
-            Reply::Failed(format!("{sentence}\n\nPartial output before timeout:\n{output}"))
+            let how = format!("Command timed out after {}", go_duration(deadline));
+            let text = if output.is_empty() { how.clone() } else { format!("{how}\n\nPartial output before timeout:\n{output}") };
+            Reply::Ended { how, text }
         }
     }
 }
@@ -49,8 +45,9 @@ fn output(done: &Finished) -> String {
     text
 }
 
-fn noted(output: &str, note: &str) -> String {
-    if output.is_empty() { note.to_owned() } else { format!("{output}\n\n{note}") }
+fn ended(output: &str, how: String) -> Reply {
+    let text = if output.is_empty() { format!("[{how}]") } else { format!("{output}\n\n[{how}]") };
+    Reply::Ended { how, text }
 }
 
 fn named(signal: i32) -> &'static str {
