@@ -9,5 +9,7 @@
 )]
 
 mod architecture;
+#[cfg(test)]
+mod audit;
 mod house;
 mod tools;
