@@ -39,8 +39,7 @@ impl Listener {
 
 impl<S: Subscriber> Layer<S> for Listener {
     fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
-        let ours = metadata.module_path().is_none_or(|path| path.starts_with("picoclaw"));
-        *metadata.level() <= if ours { self.level } else { self.level.min(LevelFilter::WARN) }
+        *metadata.level() <= ceiling(self.level, metadata.module_path())
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
@@ -55,11 +54,18 @@ impl<S: Subscriber> Layer<S> for Listener {
     }
 }
 
+/// How much is heard from a module: libraries talk to their own authors below WARN.
+fn ceiling(level: LevelFilter, module: Option<&str>) -> LevelFilter {
+    let ours = module.is_none_or(|path| path.starts_with("picoclaw"));
+    if ours { level } else { level.min(LevelFilter::WARN) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use picoclaw_policy::config::LogLevel as Level;
     use std::fs;
+    use std::io::Write;
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
 
@@ -149,6 +155,19 @@ mod tests {
     }
 
     #[test]
+    fn libraries_are_heard_from_warn_up() {
+        for (why, level, module, want) in [
+            ("our own", LevelFilter::DEBUG, Some("picoclaw_agent::tools"), LevelFilter::DEBUG),
+            ("nobody's", LevelFilter::DEBUG, None, LevelFilter::DEBUG),
+            ("a library at debug", LevelFilter::DEBUG, Some("hyper::proto"), LevelFilter::WARN),
+            ("a library at error", LevelFilter::ERROR, Some("hyper::proto"), LevelFilter::ERROR),
+            ("a library when nothing is", LevelFilter::OFF, Some("hyper::proto"), LevelFilter::OFF),
+        ] {
+            assert_eq!(ceiling(level, module), want, "{why}");
+        }
+    }
+
+    #[test]
     fn a_log_file_is_added_to_and_for_its_owner_alone() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("log");
@@ -182,7 +201,8 @@ mod tests {
         }
         let listener =
             Listener::new(&settings(full, Level::Warn, Shape::Plain), Redactor::default()).unwrap();
-        assert!(fs::write(full, "x").is_err(), "the control: writing there fails");
+        let mut control = fs::OpenOptions::new().write(true).open(full).unwrap();
+        assert!(control.write_all(b"x").is_err(), "the control: writing there fails");
         tracing::subscriber::with_default(Registry::default().with(listener), || tracing::error!("x"));
     }
 }

@@ -2,6 +2,12 @@
 //!
 //! Invariant: nothing here reaches into the ledger's own code to decide what is right.
 
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "these tests start writers to kill, and change files as a stranger would"
+)]
+
 #[cfg(test)]
 mod cost;
 #[cfg(test)]
