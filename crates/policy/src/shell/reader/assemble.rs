@@ -126,16 +126,25 @@ impl Parts {
     }
 
     fn flush(&mut self, reader: &Reader<'_>) {
+        if let Some(piece) = self.take_literal(reader) {
+            self.atoms.push(Atom::Piece(piece));
+        }
+    }
+
+    fn take_literal(&mut self, reader: &Reader<'_>) -> Option<Piece> {
         if self.literal.is_empty() {
-            return;
+            return None;
         }
         let span = reader.span_between(self.literal_from, self.literal_to);
         let kind = PieceKind::Literal(std::mem::take(&mut self.literal));
-        self.atoms.push(Atom::Piece(Piece { span, quoting: self.quoting, kind }));
+        Some(Piece { span, quoting: self.quoting, kind })
     }
 
     /// The finished pieces.
     pub(super) fn pieces(mut self, reader: &Reader<'_>) -> Read<Vec<Piece>> {
+        if self.atoms.is_empty() {
+            return Ok(self.take_literal(reader).into_iter().collect());
+        }
         self.flush(reader);
         let marks = self.atoms.iter().any(|atom| matches!(atom, Atom::Mark(..)));
         if marks {

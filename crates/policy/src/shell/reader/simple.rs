@@ -46,6 +46,8 @@ impl Reader<'_> {
         if simple.words.is_empty() && simple.assignments.is_empty() && redirections.is_empty() {
             return self.unexpected("where a command should be");
         }
+        // A text of nothing but `a;` has one of these for every two bytes.
+        simple.words.shrink_to_fit();
         Ok(Command { span: self.span_between(start, end), kind: CommandKind::Simple(simple), redirections })
     }
 
