@@ -3,6 +3,7 @@
 
 #![expect(clippy::expect_used, reason = "a test stops where it cannot go on")]
 
+#[expect(dead_code, reason = "each test file uses a part of it")]
 mod cage_support;
 
 use cage_support::instance;

@@ -205,6 +205,7 @@ fn an_instance_at_no_place_is_refused() {
         instance: &view,
         author: picoclaw_sandbox::isolate::Author::Model,
         work_dir: &place.workspace,
+        home: std::path::Path::new("/home/u"),
     };
     let error = picoclaw_sandbox::isolate::plan(&request, &picoclaw_sandbox::isolate::LiveHost);
     assert!(matches!(error, Err(PlanError::NoInstance)), "{error:?}");

@@ -59,6 +59,11 @@ pub fn bwrap_arguments(plan: &Plan) -> Vec<OsString> {
     for rule in &plan.view {
         line.rule(rule, plan.scratch_bytes());
     }
+    for rule in &plan.view {
+        if let Rule::Hide { target, kind: Kind::Directory } = rule {
+            line.words(&["--remount-ro"]).path(target);
+        }
+    }
     line.words(&["--remount-ro", "/proc", "--remount-ro", "/"]);
     line.words(&["--seccomp", &FILTER_FD.to_string(), "--chdir"]).path(&plan.work_dir);
     line.words(&["--"]);

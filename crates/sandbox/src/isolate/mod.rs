@@ -34,5 +34,6 @@ pub use host::{Found, HostFiles, Kind, LiveHost};
 pub use plan::{Author, Covered, InstanceView, Plan, Request, Workspace, plan};
 pub use probe::probe;
 pub use rung::{Probed, Rung, choose};
+pub use toolchain::toolchain_variables;
 pub use view::{Rule, Why};
 pub(crate) use walls::{Dress, Entry};

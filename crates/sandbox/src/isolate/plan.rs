@@ -3,9 +3,9 @@
 //! Invariant: pure. The same request on the same host gives the same plan, and no word of a model is in the request.
 
 use crate::isolate::error::PlanError;
-use crate::isolate::exposure;
 use crate::isolate::host::{HostFiles, Kind};
 use crate::isolate::view::{Rule, Why, ordered};
+use crate::isolate::{exposure, toolchain};
 use picoclaw_policy::config::{ExposeMode, IsolationConfig, Limits, Network};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,8 @@ pub struct Request<'r> {
     pub author: Author<'r>,
     /// Where the child works.
     pub work_dir: &'r Path,
+    /// The operator's own home, where toolchains are looked for.
+    pub home: &'r Path,
 }
 
 /// The part of an instance that one child may have.
@@ -139,7 +141,7 @@ pub fn plan(request: &Request<'_>, host: &dyn HostFiles) -> Result<Plan, PlanErr
     let mut rules = system(host);
     rules.extend(scratch());
     rules.extend(operator(&request.author, instance, host)?);
-    rules.extend(crate::isolate::toolchain::rules(&request.isolation.toolchains, host));
+    rules.extend(toolchain::rules(&request.isolation.toolchains, request.home, host));
     rules.extend(own(instance, host)?);
     rules.extend(exposure::rules(&request.isolation.expose_paths, host)?);
     let rules = hide(rules, instance)?;

@@ -1,13 +1,12 @@
 //! A whole instance in a temporary directory, and children in its cage.
 
-#![allow(dead_code, clippy::allow_attributes, reason = "each test file uses a part of it")]
-
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Backend, Expose, ExposeMode, IsolationConfig, Limits, Network};
 use picoclaw_sandbox::isolate::{
     Author, Cage, Covered, InstanceView, Kind, LiveHost, Plan, PlanError, Request, Rung, UserEnvironment,
-    Workspace, caged, plan,
+    Workspace, caged, plan, toolchain_variables,
 };
+use picoclaw_sandbox::launch::environment::{Variables, set};
 use picoclaw_sandbox::launch::{
     Bounds, Deadline, Finished, LaunchError, LaunchSpec, Output, Principal, Stdin, Streams, Walls, WorkDir,
     harden_self, run_to_end,
@@ -43,6 +42,10 @@ pub(crate) fn isolation() -> IsolationConfig {
         toolchains: "none".into(),
         require: Vec::new(),
     }
+}
+
+pub(crate) fn home() -> PathBuf {
+    std::env::var_os("HOME").map_or_else(|| "/nonexistent".into(), PathBuf::from)
 }
 
 pub(crate) fn instance() -> Instance {
@@ -91,6 +94,7 @@ impl Instance {
             instance: &view,
             author: Author::Model,
             work_dir: &self.workspace,
+            home: &home(),
         };
         plan(&request, &LiveHost)
     }
@@ -107,13 +111,22 @@ impl Instance {
             program: "/bin/sh".into(),
             argv: vec!["sh".into(), "-c".into(), line.into()],
             work_dir: WorkDir::open(&self.workspace).expect("the workspace is there"),
-            environment: caged(std::env::vars_os(), &self.user(), &[], &writable),
+            environment: self.environment(&writable),
             streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
             deadline: Deadline::After(Duration::from_secs(20)),
             bounds: Bounds::default(),
             principal: Principal::Agent(AgentId::main()),
             walls,
         }
+    }
+
+    fn environment(&self, writable: &[PathBuf]) -> Variables {
+        let mut variables = caged(std::env::vars_os(), &self.user(), &[], writable);
+        for (name, value) in toolchain_variables(&self.isolation.toolchains, &home(), &LiveHost, &self.user())
+        {
+            set(&mut variables, name, value);
+        }
+        variables
     }
 
     pub(crate) fn run(&self, line: &str) -> Result<Finished, LaunchError> {
