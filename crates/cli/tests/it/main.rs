@@ -9,6 +9,7 @@
 )]
 
 mod architecture;
+mod documents;
 mod exec;
 mod front_door;
 mod house;
