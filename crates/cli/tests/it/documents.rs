@@ -10,7 +10,7 @@ use crate::house::House;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -101,8 +101,16 @@ fn every_target_and_command_that_is_named_exists() {
                 (Some("picoclaw"), Some(command)) if !NOT_YET.contains(&command) => {
                     assert!(offers(&[command]), "{name}: there is no `picoclaw {command}`");
                     if ["config", "audit", "check"].contains(&command) {
-                        for part in words.next().iter().flat_map(|part| part.split('|')) {
-                            assert!(offers(&[command, part]), "{name}: there is no `picoclaw {command} {part}`");
+                        for part in words
+                            .next()
+                            .iter()
+                            .flat_map(|part| part.split(['|', '\\']))
+                            .filter(|part| !part.is_empty())
+                        {
+                            assert!(
+                                offers(&[command, part]),
+                                "{name}: there is no `picoclaw {command} {part}`"
+                            );
                         }
                     }
                 }
@@ -149,7 +157,10 @@ fn every_promise_is_answered_once_and_by_tests_that_exist() {
     }
     assert_eq!(promises, (1..=PROMISES).collect::<Vec<_>>());
     let first: BTreeSet<String> = (1..=61).map(|number| format!("W{number:02}")).collect();
-    assert!(first.iter().all(|name| weaknesses.contains(name.as_str())), "W01 to W61 are answered one by one");
+    assert!(
+        first.iter().all(|name| weaknesses.contains(name.as_str())),
+        "W01 to W61 are answered one by one"
+    );
 }
 
 #[test]
@@ -176,6 +187,32 @@ fn every_document_is_listed_and_every_link_leads_somewhere() {
     }
 }
 
+#[test]
+fn the_documents_speak_of_the_cage_as_it_is() {
+    let (_, readme) = DOCUMENTS.iter().find(|(name, _)| *name == "README.md").unwrap();
+    let claim = "There is no cage and no write fence in this version.";
+    for (why, config) in [
+        ("what a caged script can see", r#"{"isolation": {"enabled": true}}"#),
+        ("what a fenced script can write", "{}"),
+    ] {
+        let house = House::with_config(config);
+        fs::create_dir_all(house.workspace()).unwrap();
+        let (home, outside) = (house.home(), house.dir().join("outside"));
+        let script = format!(
+            "ls {home}/config.json && echo x > {outside}\n",
+            home = home.display(),
+            outside = outside.display()
+        );
+        fs::write(house.workspace().join("look.sh"), script).unwrap();
+        let ran = house.tool("exec", r#"{"command": "sh look.sh"}"#);
+        assert_eq!(
+            readme.contains(claim),
+            ran.code == 0 && outside.exists(),
+            "{why}: the README says {claim:?}, and the program disagrees: correct README.md, SECURITY.md, docs/guide/03-commands.md and docs/compat.md: {ran:?}"
+        );
+    }
+}
+
 /// A fenced block.
 struct Block<'a> {
     kind: &'a str,
@@ -191,7 +228,8 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
         match (line.strip_prefix("```"), open.take()) {
             (Some(_), Some(block)) => found.push(block),
             (Some(fence), None) => {
-                let (kind, file) = fence.split_once(' ').map_or((fence, None), |(kind, file)| (kind, Some(file)));
+                let (kind, file) =
+                    fence.split_once(' ').map_or((fence, None), |(kind, file)| (kind, Some(file)));
                 open = Some(Block { kind, file, line: number, text: String::new() });
             }
             (None, Some(mut block)) => {
@@ -232,7 +270,9 @@ fn steps(block: &Block<'_>) -> Vec<Step> {
             steps.push(Step { line: number, command: command.to_owned(), printed: Vec::new() });
             continue;
         }
-        let step = steps.last_mut().unwrap_or_else(|| panic!("a session begins with `$ `, and line {number} does not"));
+        let step = steps
+            .last_mut()
+            .unwrap_or_else(|| panic!("a session begins with `$ `, and line {number} does not"));
         match line.strip_prefix("> ").filter(|_| step.printed.is_empty()) {
             Some(more) => {
                 step.command.push('\n');
@@ -267,12 +307,9 @@ impl Session {
     fn place(&self, block: &Block<'_>) {
         let Some(file) = block.file else { return };
         let path = self.home().join(file.strip_prefix("~/").unwrap());
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let exists = path.exists();
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(path.parent().unwrap()).unwrap();
         fs::write(&path, &block.text).unwrap();
-        if !exists {
-            fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
-        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     }
 
     fn step(&self, step: &Step) -> Result<(), String> {
@@ -287,7 +324,11 @@ impl Session {
         }
         let got: Vec<&str> = printed.lines().collect();
         let want: Vec<&str> = step.printed.iter().map(String::as_str).collect();
-        if fits(&want, &got) { Ok(()) } else { Err(format!("prints\n{printed}\ninstead of\n{}\n", want.join("\n"))) }
+        if fits(&want, &got) {
+            Ok(())
+        } else {
+            Err(format!("prints\n{printed}\ninstead of\n{}\n", want.join("\n")))
+        }
     }
 
     /// Runs a line as a person would, both streams together.
@@ -303,7 +344,8 @@ impl Session {
             .stdin(Stdio::null())
             .output()
             .unwrap();
-        let text = String::from_utf8_lossy(&output.stdout).replace(self.home().to_str().unwrap(), "/home/you");
+        let text =
+            String::from_utf8_lossy(&output.stdout).replace(self.home().to_str().unwrap(), "/home/you");
         (output.status.code().unwrap_or(-1), text)
     }
 }
