@@ -6,11 +6,11 @@ use super::workshop::WorkshopError;
 use crate::instance::{Instance, Workspace};
 use crate::isolate::{
     Author, Cage, Covered, Enforced, Fence, Grade, InstanceView, Kind, LiveHost, Request, Rung, UserEnvironment, caged,
-    plan,
+    git_identity, plan, toolchain_variables,
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{Principal, Walls};
-use picoclaw_policy::config::{Config, ExposeMode};
+use picoclaw_policy::config::{Config, ExposeMode, IsolationConfig};
 use picoclaw_policy::shell::guard::Hold;
 use picoclaw_policy::{CleanPath, literal_directory};
 use std::path::{Path, PathBuf};
@@ -45,13 +45,19 @@ impl Quarters {
             skills: instance.join("skills"),
             protected: covered(own, instance),
         };
-        let request =
-            Request { isolation: &config.isolation, instance: &view, author: Author::Model, work_dir: &workspace };
+        let home = operator_home(host);
+        let request = Request {
+            isolation: &config.isolation,
+            instance: &view,
+            author: Author::Model,
+            work_dir: &workspace,
+            home: &home,
+        };
         let plan = plan(&request, &LiveHost)?;
         for rule in plan.lines() {
             tracing::info!(target: "isolation", agent = %own.agent, rule, "linux isolation mount plan");
         }
-        let environment = caged(host.iter().cloned(), &user, &config.isolation.env_pass, &[workspace]);
+        let environment = cage_environment(host, &user, &config.isolation, &home, &[workspace]);
         let enforced = rung.enforced(&config.isolation);
         let walls = Walls::Cage(Arc::new(Cage::new(plan, rung.clone())?));
         Ok(Self::new(walls, environment, Hold::Cage, enforced))
@@ -101,6 +107,30 @@ impl Quarters {
         let path = path.iter().filter_map(|dir| CleanPath::absolute(dir)).collect();
         Self { walls, environment, hold, enforced, home, path }
     }
+}
+
+/// The whole environment inside a cage: what passes, what is redirected, toolchains, git's identity.
+pub(crate) fn cage_environment(
+    host: &Variables,
+    user: &UserEnvironment,
+    isolation: &IsolationConfig,
+    home: &Path,
+    writable: &[PathBuf],
+) -> Variables {
+    let mut environment = caged(host.iter().cloned(), user, &isolation.env_pass, writable);
+    for (name, place) in toolchain_variables(&isolation.toolchains, home, &LiveHost, user) {
+        environment::set(&mut environment, name, place);
+    }
+    for (name, value) in git_identity(home) {
+        environment::set(&mut environment, name, value);
+    }
+    environment
+}
+
+/// The operator's own home, where toolchains and git's identity are looked for.
+pub(crate) fn operator_home(host: &Variables) -> PathBuf {
+    let said = host.iter().find(|(name, _)| name == "HOME").map(|(_, value)| PathBuf::from(value));
+    said.filter(|home| home.is_absolute()).or_else(std::env::home_dir).unwrap_or_else(|| PathBuf::from("/"))
 }
 
 fn user_environment(own: &Workspace, instance: &Instance) -> Result<UserEnvironment, WorkshopError> {

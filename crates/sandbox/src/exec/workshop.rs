@@ -83,17 +83,19 @@ impl Workshop {
     ) -> Result<Self, WorkshopError> {
         let (program, shell, arguments) =
             SHELLS.iter().find(|(path, ..)| is_program(Path::new(path))).ok_or(WorkshopError::NoShell)?;
-        let host = for_commands(host, &config.secrets);
+        let host: Variables = host.into_iter().collect();
+        let plain = for_commands(host.iter().cloned(), &config.secrets);
         let rung = if config.isolation.enabled { Some(rung(config, &host)?) } else { None };
         let mut quarters = BTreeMap::new();
         for own in instance.workspaces() {
-            let built = match &rung {
+            let mut built = match &rung {
                 Some(rung) => Quarters::caged(own, config, instance, &host, rung)?,
                 None if config.restrict_to_workspace && config.tools.exec.fence => {
-                    Quarters::fenced(own, config, instance, host.clone())?
+                    Quarters::fenced(own, config, instance, plain.clone())?
                 }
-                None => Quarters::open(host.clone()),
+                None => Quarters::open(plain.clone()),
             };
+            built.environment.retain(|(name, _)| !changes_meaning(name));
             quarters.insert(own.agent.clone(), built);
         }
         Ok(Self { program: program.into(), arguments, shell: *shell, rung, quarters })
