@@ -4,6 +4,7 @@
 
 use crate::commands::audit::AuditArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Lets AI agents work on a real machine without being trusted.
@@ -28,6 +29,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run one tool exactly as an agent would: same desk, same ledger
     Tool(ToolArguments),
+    /// Run any command in the cage
+    Run(RunArguments),
     /// Ask what would happen, without doing it
     Check(CheckArguments),
     /// Show version, configuration, workspaces and every exception to the defaults
@@ -73,6 +76,45 @@ pub(crate) struct ToolArguments {
     /// The agent on whose behalf it runs
     #[arg(long, value_name = "ID")]
     pub(crate) agent: Option<String>,
+}
+
+/// `picoclaw run`.
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "picoclaw run [OPTIONS] -- CMD [ARGS]...",
+    after_help = "Exit codes: the command's own; 128+n for a signal; 124 for --timeout; 125 when the cage could not be built; 126 and 127 as shells do."
+)]
+pub(crate) struct RunArguments {
+    /// The directory that the command may write and works in, instead of the current one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Show a path read-only
+    #[arg(long, value_name = "PATH")]
+    pub(crate) ro: Vec<PathBuf>,
+    /// Show a path read-write
+    #[arg(long, value_name = "PATH")]
+    pub(crate) rw: Vec<PathBuf>,
+    /// Show a path somewhere else, `ro` or `rw`
+    #[arg(long, value_name = "SRC:DST:MODE")]
+    pub(crate) expose: Vec<String>,
+    /// The network: a private loopback alone, or the host's
+    #[arg(long, default_value = "none", value_parser = ["none", "host"])]
+    pub(crate) net: String,
+    /// Toolchains to show: `auto`, `none` or a list such as `rust,node`
+    #[arg(long, value_name = "LIST")]
+    pub(crate) toolchain: Option<String>,
+    /// Give the command a variable
+    #[arg(long, value_name = "K=V")]
+    pub(crate) env: Vec<String>,
+    /// Memory for the whole tree, such as 512M or 2G
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<String>,
+    /// End the command after this time, such as 30s or 5m
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout: Option<String>,
+    /// The command and its arguments
+    #[arg(required = true, last = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
 }
 
 /// `picoclaw check`.

@@ -8,6 +8,7 @@ mod compose;
 mod exit;
 mod logs;
 mod print;
+mod quantity;
 mod settings;
 
 use anyhow::Result;
@@ -29,7 +30,7 @@ fn main() -> ExitCode {
     }
     let arguments = Arguments::parse();
     match run(&arguments) {
-        Ok(exit) => exit.into(),
+        Ok(exit) => exit,
         Err(why) => {
             complain(&format!("{why:#}"));
             Exit::Refused.into()
@@ -37,30 +38,37 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &Arguments) -> Result<Exit> {
+fn run(arguments: &Arguments) -> Result<ExitCode> {
     let surroundings = Surroundings::of_process();
     let request = Request { config: arguments.config.as_deref(), surroundings: &surroundings };
     match &arguments.command {
-        Command::Version(listing) => return commands::version::run(listing),
-        Command::Completions { shell } => return commands::manual::completions(*shell),
-        Command::Man { dir } => return commands::manual::man(dir.as_deref()),
-        Command::Config(command) => return configuration(command, &request),
+        Command::Version(listing) => return commands::version::run(listing).map(ExitCode::from),
+        Command::Completions { shell } => return commands::manual::completions(*shell).map(ExitCode::from),
+        Command::Man { dir } => return commands::manual::man(dir.as_deref()).map(ExitCode::from),
+        Command::Config(command) => return configuration(command, &request).map(ExitCode::from),
         _ => {}
     }
     let loaded = match settings::load(&request) {
         Ok(loaded) => loaded,
         Err(why) => {
             config::complain(&why, &mut std::io::stderr())?;
-            return Ok(Exit::Usage);
+            return Ok(Exit::Usage.into());
         }
     };
-    with_settings(&arguments.command, &loaded, &surroundings)
+    start_logs(&loaded, &surroundings)?;
+    match &arguments.command {
+        Command::Run(arguments) => commands::run::run(arguments, &loaded),
+        command => with_settings(command, &loaded).map(ExitCode::from),
+    }
 }
 
-fn with_settings(command: &Command, loaded: &Loaded, surroundings: &Surroundings) -> Result<Exit> {
+fn start_logs(loaded: &Loaded, surroundings: &Surroundings) -> Result<()> {
     let variable = |name: &str| surroundings.variable(name).map(|value| value.to_string_lossy().into_owned());
     let settings = logs::Settings::new(Porch::OneShot, loaded.config.log_level, variable)?;
-    logs::start(&settings, Redactor::new(&loaded.config.secrets))?;
+    Ok(logs::start(&settings, Redactor::new(&loaded.config.secrets))?)
+}
+
+fn with_settings(command: &Command, loaded: &Loaded) -> Result<Exit> {
     match command {
         Command::Status(listing) => return commands::status::run(listing, loaded),
         Command::Onboard => return commands::onboard::run(loaded),

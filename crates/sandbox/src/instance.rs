@@ -2,10 +2,11 @@
 //!
 //! Invariant: everything of an instance but an agent's own workspace is closed to that agent.
 
+use crate::isolate::{Covered, Kind};
 use crate::root::{Overwrite, Root, RootError, Scribe, Seals};
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{Access, AgentId, CleanPath, Protected, Zones};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -137,6 +138,17 @@ impl Instance {
         self.workspaces.iter().map(|own| (own.agent.clone(), self.zones_of(own))).collect()
     }
 
+    /// What no child may see, whoever it runs for: the instance, its configuration, every agent's workspace.
+    pub(crate) fn covered(&self) -> Vec<Covered> {
+        let trees = self.workspaces.iter().flat_map(|own| [own.named.clone(), own.real.clone()]);
+        covered(trees.chain([self.home.clone(), self.real_home.clone()]).chain(self.pinned.iter().cloned()))
+    }
+
+    /// What no child of this agent's may see.
+    pub(crate) fn covered_from(&self, own: &Workspace) -> Vec<Covered> {
+        covered(self.zones_of(own).protected.trees.into_iter())
+    }
+
     /// Whether others can enter the instance's directory: worth a warning, since it holds secrets.
     pub fn is_open_to_others(&self) -> bool {
         fs::metadata(self.home.as_path()).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0)
@@ -165,6 +177,14 @@ fn prepare_workspace(home: &CleanPath, agent: &AgentId, config: &Config) -> Resu
     let named = clean(&config.workspace_of(agent, home.as_path()))?;
     make_private(named.as_path())?;
     Ok(Workspace { agent: agent.clone(), real: real(named.as_path())?, named })
+}
+
+/// With links resolved, each once; what is not there hides nothing.
+fn covered(trees: impl Iterator<Item = CleanPath>) -> Vec<Covered> {
+    let resolved = trees.filter_map(|tree| fs::canonicalize(tree.as_path()).ok());
+    let paths: BTreeSet<PathBuf> = resolved.collect();
+    let kind = |path: &Path| if path.is_dir() { Kind::Directory } else { Kind::File };
+    paths.into_iter().map(|path| Covered { kind: kind(&path), path }).collect()
 }
 
 fn make_private(path: &Path) -> Result<(), InstanceError> {

@@ -15,6 +15,7 @@ pub mod ledger;
 pub mod permit;
 mod printable;
 mod redact;
+pub mod relay;
 pub mod root;
 pub mod warden;
 

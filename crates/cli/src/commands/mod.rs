@@ -7,6 +7,7 @@ pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod manual;
 pub(crate) mod onboard;
+pub(crate) mod run;
 pub(crate) mod status;
 pub(crate) mod tool;
 pub(crate) mod version;

@@ -3,6 +3,7 @@
 //! Invariant: a command that runs was judged as the very text, in the very directory, that it runs as and in.
 
 pub mod attend;
+mod errand;
 mod kind;
 mod quarters;
 mod run;
@@ -10,6 +11,7 @@ mod session;
 mod terrain;
 mod workshop;
 
+pub use errand::{Away, Errand, ErrandError};
 pub use kind::{Attend, Exec};
 pub(crate) use quarters::Quarters;
 pub use run::{ExecError, run, start};

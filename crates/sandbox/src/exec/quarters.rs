@@ -5,7 +5,7 @@
 use super::workshop::WorkshopError;
 use crate::instance::{Instance, Workspace};
 use crate::isolate::{
-    Author, Cage, Covered, Enforced, Fence, Grade, InstanceView, Kind, LiveHost, Request, Rung, UserEnvironment, caged,
+    Author, Cage, Enforced, Fence, Grade, InstanceView, LiveHost, Request, Rung, UserEnvironment, caged,
     git_identity, plan, toolchain_variables,
 };
 use crate::launch::environment::{self, Variables};
@@ -43,7 +43,7 @@ impl Quarters {
             workspace: Some(crate::isolate::Workspace { path: workspace.clone(), mode: ExposeMode::ReadWrite }),
             user_environment: user.path().to_owned(),
             skills: instance.join("skills"),
-            protected: covered(own, instance),
+            protected: instance.covered_from(own),
         };
         let home = operator_home(host);
         let request = Request {
@@ -137,17 +137,6 @@ fn user_environment(own: &Workspace, instance: &Instance) -> Result<UserEnvironm
     let user = UserEnvironment::of(instance.home(), &Principal::Agent(own.agent.clone()));
     user.prepare().map_err(|errno| WorkshopError::UserEnvironment { path: user.path().to_owned(), source: errno.into() })?;
     Ok(user)
-}
-
-/// What no child of this agent may see, with links resolved.
-fn covered(own: &Workspace, instance: &Instance) -> Vec<Covered> {
-    let trees = instance.zones_of(own).protected.trees;
-    let resolved = trees.iter().filter_map(|tree| std::fs::canonicalize(tree.as_path()).ok());
-    let mut covered: Vec<Covered> = resolved
-        .map(|path| Covered { kind: if path.is_dir() { Kind::Directory } else { Kind::File }, path })
-        .collect();
-    covered.dedup();
-    covered
 }
 
 /// The temporary directories that commands use.

@@ -4,7 +4,7 @@
 
 use super::quarters::Quarters;
 use crate::instance::Instance;
-use crate::isolate::{Enforced, Grade, IsolateError, PlanError, Rung, StartError, choose, probe};
+use crate::isolate::{Enforced, Grade, IsolateError, PlanError, Rung, StartError, pick};
 use crate::launch::environment::{self, Variables};
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::Config;
@@ -132,7 +132,7 @@ fn for_commands(host: impl IntoIterator<Item = (OsString, OsString)>, secrets: &
 /// The rung that this host gives; each layer that it does not hold in full is one warning.
 fn rung(config: &Config, host: &Variables) -> Result<Rung, StartError> {
     let path = host.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone()).unwrap_or_default();
-    let rung = choose(&config.isolation, &probe(&path))?;
+    let rung = pick(&config.isolation, &path)?;
     for (_, layer, grade) in rung.enforced(&config.isolation).layers() {
         match (&rung, grade) {
             (_, Grade::Full) => {}

@@ -2,9 +2,9 @@
 //!
 //! Invariant: `native` is `Ok` only after a real child has run in a real cage.
 
-use crate::isolate::bwrap::find_bwrap;
 use crate::isolate::cage::Cage;
 use crate::isolate::host::HostFiles;
+use crate::isolate::pick::try_bwrap;
 use crate::isolate::plan::Plan;
 use crate::isolate::rung::{Probed, Rung};
 use crate::isolate::view::{Rule, Why};
@@ -23,15 +23,12 @@ use std::time::Duration;
 
 /// Tries every rung with a child that does nothing.
 pub fn probe(path: &OsStr) -> Probed {
-    let native = try_rung(Rung::Native, path);
-    let bwrap = match find_bwrap(path) {
-        None => Err("bubblewrap (`bwrap`) was not found as a program of root's own".to_owned()),
-        Some(program) => try_rung(Rung::Bwrap(program.clone()), path).map(|()| program),
-    };
+    let (native, bwrap) = (try_rung(Rung::Native, path), try_bwrap(path));
     Probed { native, bwrap, landlock: landlock::abi() }
 }
 
-fn try_rung(rung: Rung, path: &OsStr) -> Result<(), String> {
+/// Whether a child that does nothing runs in a cage that `rung` holds.
+pub(super) fn try_rung(rung: Rung, path: &OsStr) -> Result<(), String> {
     let program =
         find_program(OsStr::new("true"), path, Path::new("/")).map_err(|error| error.to_string())?;
     let cage = Cage::new(plan(), rung).map_err(|error| words(&error))?;

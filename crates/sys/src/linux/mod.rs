@@ -14,12 +14,14 @@ mod privilege;
 mod raw;
 mod report;
 mod script;
+mod signals;
 mod spawn;
 mod step;
 mod tree;
 
 pub use filter::{Filter, Instruction};
 pub use report::Report;
+pub use signals::{Signals, stop_self};
 pub use script::{Exec, Keeping, Script};
 pub use spawn::{Order, Spawned, spawn};
 pub use step::{Bind, Step};
