@@ -1,6 +1,9 @@
 //! Looking: turns a clean relative path into a place.
 //!
-//! Invariant: looking has no effect that anybody but a reader of access times could notice, and never waits.
+//! Looking opens a plain path in the workspace for reading, which one call then does for the effect as well. Nobody notices,
+//! except a program of the agent's own that waits to write into a FIFO: it finds a reader, and loses it again.
+//!
+//! Invariant: looking changes nothing and never waits.
 
 use super::base::Scope;
 use super::directory::Root;

@@ -61,17 +61,35 @@ proptest! {
         let fixture = Fixture::in_memory();
         build(&fixture, &lines);
         let seals = fixture.seals();
-        let roots = [Lacks::Nothing, Lacks::Openat2, Lacks::Openat2AndProc]
-            .map(|lacks| Root::open_lacking(&fixture.workspace(), lacks).unwrap());
+        for name in [fixture.workspace(), fixture.alias()] {
+            let roots = [Lacks::Nothing, Lacks::Openat2, Lacks::Openat2AndProc]
+                .map(|lacks| Root::open_lacking(&name, lacks).unwrap());
+            agree_with_each_other(&roots, &paths, &seals)?;
+        }
         for path in &paths {
-            for access in [Access::Read, Access::List, Access::Write] {
-                let [fast, walking, poor] = roots.each_ref().map(|root| root.locate(Path::new(path), access, &seals).unwrap());
-                prop_assert_eq!(told(&fast), told(&walking), "`{}` {:?}", path, access);
-                prop_assert_eq!(told(&fast), told(&poor), "`{}` {:?}", path, access);
-            }
             agrees_with_the_kernel(&fixture, path, &seals)?;
         }
     }
+}
+
+fn agree_with_each_other(roots: &[Root; 3], paths: &[String], seals: &Seals) -> Result<(), TestCaseError> {
+    for path in paths {
+        for access in [Access::Read, Access::List, Access::Write] {
+            let [fast, walking, poor] =
+                roots.each_ref().map(|root| root.locate(Path::new(path), access, seals).unwrap());
+            prop_assert_eq!(told(&fast), told(&walking), "`{}` {:?}", path, access);
+            prop_assert_eq!(told(&fast), told(&poor), "`{}` {:?}", path, access);
+            if fast.landing() == Landing::Workspace && fast.kind() != FileKind::Missing {
+                prop_assert_eq!(fast.resolved().canonicalize().unwrap(), fast.resolved(), "`{}`", path);
+                prop_assert!(
+                    fast.resolved().starts_with(roots[0].resolved().as_path()),
+                    "`{}` escaped",
+                    path
+                );
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The kernel's own following resolver, and `realpath`, as second and third opinion.

@@ -92,6 +92,23 @@ fn what_was_located_is_what_is_read() {
 }
 
 #[test]
+fn an_absolute_link_works_by_either_name_of_the_workspace() {
+    let fixture = Fixture::new();
+    fixture.build("file f = inside");
+    fixture.build("link configured -> $ALIAS/f");
+    fixture.build("link real -> $WS/f");
+    fixture.build("link around -> $ALIAS/../out/secret");
+    for lacks in KERNELS {
+        let root = Root::open_lacking(&fixture.alias(), lacks).unwrap();
+        let read =
+            |name: &str| root.locate(Path::new(name), Access::Read, &fixture.seals()).unwrap().read(ALL);
+        assert_eq!(read("configured").unwrap().bytes, b"inside", "{lacks:?}");
+        assert_eq!(read("real").unwrap().bytes, b"inside", "{lacks:?}");
+        assert_eq!(fact(&read("around").unwrap_err()), "escapes", "{lacks:?}");
+    }
+}
+
+#[test]
 fn a_listing_is_sorted_paged_and_follows_nothing() {
     let fixture = Fixture::new();
     for line in ["dir d", "file f = x", "link l -> $OUT", "fifo p", "file a = x", "file \u{e9} = x"] {

@@ -106,7 +106,7 @@ fn links_that_double_at_every_step_end_soon() {
 }
 
 #[test]
-fn a_fifo_never_blocks_and_neither_does_its_writer_notice() {
+fn a_fifo_never_blocks_a_look_or_an_effect() {
     let fixture = Fixture::new();
     fixture.build("fifo p");
     fixture.build("link l -> p");
