@@ -112,6 +112,23 @@ fn what_bash_evaluates_twice_is_refused() {
 }
 
 #[test]
+fn what_bash_ends_elsewhere_when_it_expands_is_refused() {
+    check(
+        Dialect::Bash,
+        &[
+            ("a comment for the expansion: runs `a`", "echo \"$(( a # ))\n ) )\"", "`#`"),
+            ("not balanced: the output is run", "echo $(( $(case x in x) echo rm;; esac) ))", "balance"),
+            ("parentheses in `${…}` count", "echo $(( ${x:-))\na #} ))", "balance"),
+            ("brackets in `${…}` count", "echo $[ ${x:-]\na #} ]", "balance"),
+            ("brackets in `$(…)` count", "echo $[ $(echo ]) ]", "balance"),
+            ("substitutions in patterns are not read as such", "echo @($(case x in x) a;; esac))", "balance"),
+            ("nor in regular expressions", "[[ a =~ ($(case x in x) a;; esac)) ]]", "balance"),
+            ("brace expansion splits it", "a {b,$[1,2]}", "`$[`"),
+        ],
+    );
+}
+
+#[test]
 fn what_bash_glues_together_is_refused() {
     check(
         Dialect::Bash,

@@ -15,22 +15,64 @@ use std::rc::Rc;
 
 /// Calls that hand text to a shell, or start a program.
 const SHELLS_OUT: &[&str] = &[
-    "os.system", "subprocess", "popen", "Popen", "commands.get", "pty.spawn", "os.exec", "os.spawn", "posix_spawn", "system(",
-    "system ", "exec(", "exec ", "execSync", "execFile", "spawn", "child_process", "shell_exec", "passthru", "proc_open",
-    "os.execute", "io.popen", "Kernel.", "%x", "qx", "`", "Open3", "IO.popen", "Runtime", "do shell script",
-    "Deno.run", "Deno.Command", "Bun.spawn", "Process.",
+    "os.system",
+    "subprocess",
+    "popen",
+    "Popen",
+    "commands.get",
+    "pty.spawn",
+    "os.exec",
+    "os.spawn",
+    "posix_spawn",
+    "system(",
+    "system ",
+    "exec(",
+    "exec ",
+    "execSync",
+    "execFile",
+    "spawn",
+    "child_process",
+    "shell_exec",
+    "passthru",
+    "proc_open",
+    "os.execute",
+    "io.popen",
+    "Kernel.",
+    "%x",
+    "qx",
+    "`",
+    "Open3",
+    "IO.popen",
+    "Runtime",
+    "do shell script",
+    "Deno.run",
+    "Deno.Command",
+    "Bun.spawn",
+    "Process.",
 ];
 /// Calls that delete whole trees.
 const DELETES: &[&str] = &[
-    "rmtree", "rm_rf", "rm_r(", "rm_r ", "remove_tree", "remove_dir_all", "removedirs", "rimraf", "fs.rm(", "deleteDirectory",
-    "RemoveAll", "unlink -r", "unlink <", "unlink glob",
+    "rmtree",
+    "rm_rf",
+    "rm_r(",
+    "rm_r ",
+    "remove_tree",
+    "remove_dir_all",
+    "removedirs",
+    "rimraf",
+    "fs.rm(",
+    "deleteDirectory",
+    "RemoveAll",
+    "unlink -r",
+    "unlink <",
+    "unlink glob",
 ];
 /// Calls that change owners, identities or the machine.
 const CHANGES: &[&str] = &["setuid(", "setgid(", "os.chown", "seteuid(", "chown(", "os.chroot", "chroot("];
 /// Top directories: a path that begins with one of them is meant as a path, whatever the language.
 const TOPS: &[&str] = &[
-    "/etc", "/home", "/root", "/var", "/usr", "/proc", "/sys", "/dev", "/tmp", "/opt", "/srv", "/mnt", "/boot", "/run", "/media",
-    "/bin", "/sbin", "/lib", "/lib64", "/Users", "/snap",
+    "/etc", "/home", "/root", "/var", "/usr", "/proc", "/sys", "/dev", "/tmp", "/opt", "/srv", "/mnt",
+    "/boot", "/run", "/media", "/bin", "/sbin", "/lib", "/lib64", "/Users", "/snap",
 ];
 
 impl Walker<'_> {
@@ -40,23 +82,37 @@ impl Walker<'_> {
         if code.is_open() && language == Language::Other {
             return self.not_understood("code that is only known when it runs", text);
         }
-        if DELETES.iter().any(|call| text.contains(call)) || (text.contains("recursive") && ["rmSync", "rmdirSync", "rmdir(", "rm("].iter().any(|call| text.contains(call))) {
+        if DELETES.iter().any(|call| text.contains(call))
+            || (text.contains("recursive")
+                && ["rmSync", "rmdirSync", "rmdir(", "rm("].iter().any(|call| text.contains(call)))
+        {
             self.deny("inline-deletion", "this code deletes a whole tree", text);
         }
         if CHANGES.iter().any(|call| text.contains(call)) {
             self.deny("inline-privilege", "this code changes owners or identities", text);
         }
-        if text.contains("fork") && ["while", "for ", "loop", "until"].iter().any(|word| text.contains(word)) {
+        if text.contains("fork") && ["while", "for ", "loop", "until"].iter().any(|word| text.contains(word))
+        {
             self.deny("fork-bomb", "this code starts processes in a loop", text);
         }
-        if text.contains("kill") && (text.contains("SIGKILL") || text.contains(",9)") || text.contains(", 9)") || text.contains("kill 9") || text.contains("KILL")) {
+        if text.contains("kill")
+            && (text.contains("SIGKILL")
+                || text.contains(",9)")
+                || text.contains(", 9)")
+                || text.contains("kill 9")
+                || text.contains("KILL"))
+        {
             self.deny("forced-kill", "this code ends processes by force", text);
         }
-        if text.contains("socket") && ["dup2", "pty.spawn", "/bin/sh", "/bin/bash"].iter().any(|sign| text.contains(sign)) {
+        if text.contains("socket")
+            && ["dup2", "pty.spawn", "/bin/sh", "/bin/bash"].iter().any(|sign| text.contains(sign))
+        {
             self.deny("remote-shell", "this code ties a shell to a connection", text);
         }
         if ["exec(", "eval("].iter().any(|call| text.contains(call))
-            && ["urlopen", "requests.", "http", "b64decode", "atob(", "fetch(", "decode("].iter().any(|from| text.contains(from))
+            && ["urlopen", "requests.", "http", "b64decode", "atob(", "fetch(", "decode("]
+                .iter()
+                .any(|from| text.contains(from))
         {
             self.deny("inline-download", "this code runs what it fetches or decodes", text);
         }
@@ -65,7 +121,9 @@ impl Walker<'_> {
         // A pipe to or from a string: awk's `"cmd" | getline`, perl's `open(F, "cmd |")`.
         for literal in &literals {
             let inner = literal.text.trim();
-            if literal.piped || (language == Language::Other && (inner.ends_with('|') || inner.starts_with('|'))) {
+            if literal.piped
+                || (language == Language::Other && (inner.ends_with('|') || inner.starts_with('|')))
+            {
                 self.probe(inner.trim_matches('|'), state);
             }
         }
@@ -74,7 +132,10 @@ impl Walker<'_> {
             for string in strings.iter().chain(&rows(&literals)) {
                 self.probe(string, state);
             }
-            for quoted in between(text, '`').chain(between_words(text, "%x(", ")")).chain(between_words(text, "qx(", ")")) {
+            for quoted in between(text, '`')
+                .chain(between_words(text, "%x(", ")"))
+                .chain(between_words(text, "qx(", ")"))
+            {
                 self.probe(quoted, state);
             }
         }
@@ -82,7 +143,9 @@ impl Walker<'_> {
             Language::Awk => strings.iter().for_each(|string| self.written_paths(string, state)),
             _ => self.written_paths(text, state),
         }
-        let lists_dirs = ["listdir", "scandir", "walk(", "chdir", "readdir", "glob(", "opendir"].iter().any(|call| text.contains(call));
+        let lists_dirs = ["listdir", "scandir", "walk(", "chdir", "readdir", "glob(", "opendir"]
+            .iter()
+            .any(|call| text.contains(call));
         if lists_dirs && language != Language::Awk {
             for string in strings.iter().filter(|string| matches!(string.as_str(), "/" | ".." | "~")) {
                 let path = if string == "~" { "/~" } else { string };
@@ -106,7 +169,10 @@ impl Walker<'_> {
         let found = std::mem::replace(&mut self.findings, before);
         self.seen = seen;
         self.commands.truncate(known);
-        found.into_iter().filter(|finding| finding.kind == Kind::Danger).for_each(|finding| self.report(finding));
+        found
+            .into_iter()
+            .filter(|finding| finding.kind == Kind::Danger)
+            .for_each(|finding| self.report(finding));
     }
 
     /// Judges every path that the text spells out.
@@ -121,7 +187,9 @@ impl Walker<'_> {
             let tail = &rest[start..];
             let end = tail.find(|c| !is_part(c)).unwrap_or(tail.len());
             let run = &tail[..end];
-            let top = TOPS.iter().any(|top| run == *top || run.strip_prefix(top).is_some_and(|after| after.starts_with('/')));
+            let top = TOPS
+                .iter()
+                .any(|top| run == *top || run.strip_prefix(top).is_some_and(|after| after.starts_with('/')));
             let climbs = run.split('/').any(|part| part == "..") && run.contains('/');
             let home = run.starts_with("~/");
             if (top && before != ':') || climbs {
@@ -199,6 +267,10 @@ fn between(text: &str, quote: char) -> impl Iterator<Item = &str> {
     text.split(quote).skip(1).step_by(2)
 }
 
-fn between_words<'t>(text: &'t str, open: &'static str, close: &'static str) -> impl Iterator<Item = &'t str> {
+fn between_words<'t>(
+    text: &'t str,
+    open: &'static str,
+    close: &'static str,
+) -> impl Iterator<Item = &'t str> {
     text.split(open).skip(1).filter_map(move |rest| rest.split_once(close).map(|(inside, _)| inside))
 }

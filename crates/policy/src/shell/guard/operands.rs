@@ -25,7 +25,9 @@ impl Walker<'_> {
             "ln" => self.ln_operands(call, state),
             "tar" | "bsdtar" | "gtar" => self.tar_operands(call, state),
             "sqlite3" => self.sqlite_operands(call, state),
-            "docker" | "podman" | "kubectl" if call.args.first().is_some_and(|verb| verb.as_str() == "cp") => {
+            "docker" | "podman" | "kubectl"
+                if call.args.first().is_some_and(|verb| verb.as_str() == "cp") =>
+            {
                 for arg in &call.args[1..] {
                     if !arg.as_str().split('/').next().is_some_and(|host| host.contains(':')) {
                         self.argument(arg.as_str(), Access::Write, state);
@@ -41,13 +43,24 @@ impl Walker<'_> {
             }
             // `+/pattern` is where an editor or a pager begins.
             "vim" | "vi" | "nvim" | "view" | "ex" | "less" | "more" | "nano" | "emacs" => {
-                let args: Vec<Field> = call.args.iter().filter(|arg| !arg.as_str().starts_with('+')).cloned().collect();
-                let text = Profile { short: "cS", text: "c", long: &["cmd"], text_long: &["cmd"], ..*profile::of(call.name) };
+                let args: Vec<Field> =
+                    call.args.iter().filter(|arg| !arg.as_str().starts_with('+')).cloned().collect();
+                let text = Profile {
+                    short: "cS",
+                    text: "c",
+                    long: &["cmd"],
+                    text_long: &["cmd"],
+                    ..*profile::of(call.name)
+                };
                 self.by_profile(&args, &text, state);
             }
             "openssl" => {
-                let named = |at: &usize| *at > 0 && matches!(call.args[at - 1].as_str(), "-subj" | "-addext" | "-name" | "-passout");
-                let args: Vec<Field> = (0..call.args.len()).filter(|at| !named(at)).map(|at| call.args[at].clone()).collect();
+                let named = |at: &usize| {
+                    *at > 0
+                        && matches!(call.args[at - 1].as_str(), "-subj" | "-addext" | "-name" | "-passout")
+                };
+                let args: Vec<Field> =
+                    (0..call.args.len()).filter(|at| !named(at)).map(|at| call.args[at].clone()).collect();
                 self.by_profile(&args, &profile::UNKNOWN, state);
             }
             name => self.by_profile(call.args, profile::of(name), state),
@@ -64,7 +77,8 @@ impl Walker<'_> {
             if options && arg == "--" {
                 options = false;
             } else if options && let Some(long) = arg.strip_prefix("--") {
-                let (name, glued) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+                let (name, glued) =
+                    long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
                 given.push(name.to_owned());
                 let value = match glued {
                     None if profile.long.contains(&name) => args.next(),
@@ -74,7 +88,8 @@ impl Walker<'_> {
                     && !profile.text_long.contains(&name)
                 {
                     let value = &self.home_in(value, state);
-                    let written = profile.out_long.contains(&name) || profile.operands == Operands::Files(Access::Write);
+                    let written = profile.out_long.contains(&name)
+                        || profile.operands == Operands::Files(Access::Write);
                     self.argument(value, if written { Access::Write } else { Access::Read }, state);
                 }
             } else if options && arg.len() > 1 && arg.starts_with('-') {
@@ -87,7 +102,8 @@ impl Walker<'_> {
                         if let Some(value) = value
                             && !profile.text.contains(letter)
                         {
-                            let out = profile.out.contains(letter) || profile.operands == Operands::Files(Access::Write);
+                            let out = profile.out.contains(letter)
+                                || profile.operands == Operands::Files(Access::Write);
                             self.argument(value, if out { Access::Write } else { Access::Read }, state);
                         }
                     }
@@ -100,9 +116,9 @@ impl Walker<'_> {
         let first_is_text = match profile.first {
             First::File => false,
             First::Text => true,
-            First::TextUnless(shorts, longs) => {
-                !given.iter().any(|name| longs.contains(&name.as_str()) || (name.len() == 1 && shorts.contains(name.as_str())))
-            }
+            First::TextUnless(shorts, longs) => !given.iter().any(|name| {
+                longs.contains(&name.as_str()) || (name.len() == 1 && shorts.contains(name.as_str()))
+            }),
         };
         self.files(&files[usize::from(first_is_text && !files.is_empty())..], profile, state);
     }
@@ -129,8 +145,11 @@ impl Walker<'_> {
         let start = start.or(ends_up.then(|| arg.len() - 2));
         if let Some(start) = start {
             // A relative path has its beginning glued on as well: `-Iinclude/x` starts at `include`.
-            let relative = arg[..start].len() > 2 && arg.as_bytes()[start] == b'/' && !arg[1..start].contains('=');
-            let known = arg[1..start].len() > 1 && ["isystem", "idirafter", "iquote", "include", "imacros", "isysroot"].contains(&&arg[1..start]);
+            let relative =
+                arg[..start].len() > 2 && arg.as_bytes()[start] == b'/' && !arg[1..start].contains('=');
+            let known = arg[1..start].len() > 1
+                && ["isystem", "idirafter", "iquote", "include", "imacros", "isysroot"]
+                    .contains(&&arg[1..start]);
             if relative && !known {
                 self.path(arg.get(2..).unwrap_or_default(), Access::Read, state);
             } else {
@@ -178,11 +197,16 @@ impl Walker<'_> {
         let mut args = call.args.iter().map(Field::as_str);
         while let Some(arg) = args.next() {
             let (name, value) = if let Some(long) = arg.strip_prefix("--") {
-                let (name, glued) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+                let (name, glued) =
+                    long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
                 let valued = CURL_LONG.contains(&name);
                 (name.to_owned(), if valued { glued.or_else(|| args.next()) } else { glued })
             } else if arg.len() > 1 && arg.starts_with('-') {
-                let Some((at, letter)) = arg.char_indices().skip(1).find(|(_, letter)| SHORT.contains(*letter)) else { continue };
+                let Some((at, letter)) =
+                    arg.char_indices().skip(1).find(|(_, letter)| SHORT.contains(*letter))
+                else {
+                    continue;
+                };
                 let glued = &arg[at + 1..];
                 (letter.to_string(), if glued.is_empty() { args.next() } else { Some(glued) })
             } else {
@@ -191,8 +215,11 @@ impl Walker<'_> {
             };
             let Some(value) = value else { continue };
             match name.as_str() {
-                "d" | "data" | "data-binary" | "data-ascii" | "data-urlencode" | "json" | "H" | "header" | "w" | "write-out" => {
-                    if let Some(file) = value.strip_prefix('@').or_else(|| value.split_once("=@").map(|(_, file)| file)) {
+                "d" | "data" | "data-binary" | "data-ascii" | "data-urlencode" | "json" | "H" | "header"
+                | "w" | "write-out" => {
+                    if let Some(file) =
+                        value.strip_prefix('@').or_else(|| value.split_once("=@").map(|(_, file)| file))
+                    {
                         self.path(file, Access::Read, state);
                     }
                 }
@@ -202,12 +229,12 @@ impl Walker<'_> {
                         self.path(file.split(';').next().unwrap_or_default(), Access::Read, state);
                     }
                 }
-                "o" | "output" | "D" | "dump-header" | "c" | "cookie-jar" | "output-dir" | "trace" | "trace-ascii" | "stderr"
-                | "etag-save" | "hsts" => {
+                "o" | "output" | "D" | "dump-header" | "c" | "cookie-jar" | "output-dir" | "trace"
+                | "trace-ascii" | "stderr" | "etag-save" | "hsts" => {
                     self.path(value, Access::Write, state);
                 }
-                "T" | "upload-file" | "K" | "config" | "E" | "cert" | "key" | "cacert" | "capath" | "netrc-file"
-                | "unix-socket" | "etag-compare" => {
+                "T" | "upload-file" | "K" | "config" | "E" | "cert" | "key" | "cacert" | "capath"
+                | "netrc-file" | "unix-socket" | "etag-compare" => {
                     self.path(value, Access::Read, state);
                 }
                 "b" | "cookie" if !value.contains('=') => {
@@ -219,7 +246,10 @@ impl Walker<'_> {
     }
 
     fn sed_operands(&mut self, call: &Invocation<'_>, state: &Rc<State>) {
-        let in_place = call.args.iter().any(|arg| arg.as_str().starts_with("-i") || arg.as_str().starts_with("--in-place"));
+        let in_place = call
+            .args
+            .iter()
+            .any(|arg| arg.as_str().starts_with("-i") || arg.as_str().starts_with("--in-place"));
         let access = if in_place { Access::Write } else { Access::Read };
         let profile = Profile {
             short: "efl",
@@ -230,7 +260,12 @@ impl Walker<'_> {
             operands: Operands::Files(access),
             ..profile::UNKNOWN
         };
-        let args: Vec<Field> = call.args.iter().filter(|arg| !arg.as_str().starts_with("-i") || !arg.as_str().contains('/')).cloned().collect();
+        let args: Vec<Field> = call
+            .args
+            .iter()
+            .filter(|arg| !arg.as_str().starts_with("-i") || !arg.as_str().contains('/'))
+            .cloned()
+            .collect();
         self.by_profile(&args, &profile, state);
         for script in sed::scripts(call) {
             for effect in sed::effects(script) {
@@ -286,7 +321,11 @@ impl Walker<'_> {
 
     /// A symbolic link's target is read from where the link lies, and remembered.
     fn ln_operands(&mut self, call: &Invocation<'_>, state: &Rc<State>) {
-        let grammar = super::options::Grammar { short: "tS", long: &["target-directory", "suffix"], ..Default::default() };
+        let grammar = super::options::Grammar {
+            short: "tS",
+            long: &["target-directory", "suffix"],
+            ..Default::default()
+        };
         let symbolic = call.has(&grammar, "s", &["symbolic"]);
         for dir in call.values(&grammar, "t", &["target-directory"]) {
             self.argument(dir, Access::Write, state);
@@ -311,8 +350,37 @@ impl Walker<'_> {
         let profile = Profile {
             short: "fCTXIgLNVbK",
             text: "IgLNVbK",
-            long: &["file", "directory", "exclude", "transform", "files-from", "use-compress-program", "to-command", "checkpoint-action", "strip-components", "owner", "group", "mode"],
-            text_long: &["exclude", "transform", "xform", "use-compress-program", "to-command", "checkpoint-action", "checkpoint", "strip-components", "owner", "group", "mode", "rsh-command", "info-script", "new-volume-script", "exclude-vcs"],
+            long: &[
+                "file",
+                "directory",
+                "exclude",
+                "transform",
+                "files-from",
+                "use-compress-program",
+                "to-command",
+                "checkpoint-action",
+                "strip-components",
+                "owner",
+                "group",
+                "mode",
+            ],
+            text_long: &[
+                "exclude",
+                "transform",
+                "xform",
+                "use-compress-program",
+                "to-command",
+                "checkpoint-action",
+                "checkpoint",
+                "strip-components",
+                "owner",
+                "group",
+                "mode",
+                "rsh-command",
+                "info-script",
+                "new-volume-script",
+                "exclude-vcs",
+            ],
             ..profile::UNKNOWN
         };
         // The first word may be a cluster without its dash: `tar czf out.tgz src`.
@@ -323,7 +391,10 @@ impl Walker<'_> {
         {
             *first = Field(format!("-{}", first.as_str()));
         }
-        let args = args.into_iter().map(|arg| if arg.as_str() == "-" { Field::text("./-") } else { arg }).collect::<Vec<_>>();
+        let args = args
+            .into_iter()
+            .map(|arg| if arg.as_str() == "-" { Field::text("./-") } else { arg })
+            .collect::<Vec<_>>();
         self.by_profile(&args, &profile, state);
     }
 
@@ -335,7 +406,18 @@ impl Walker<'_> {
             } else if operand.trim_start().starts_with(".sh") || operand.trim_start().starts_with(".sys") {
                 self.deny("inline-shell", "a database command that runs a shell", operand);
             } else if let Some((command, file)) = operand.trim_start().split_once(' ')
-                && matches!(command, ".read" | ".open" | ".import" | ".output" | ".once" | ".backup" | ".restore" | ".save" | ".clone")
+                && matches!(
+                    command,
+                    ".read"
+                        | ".open"
+                        | ".import"
+                        | ".output"
+                        | ".once"
+                        | ".backup"
+                        | ".restore"
+                        | ".save"
+                        | ".clone"
+                )
             {
                 self.argument(file.trim(), Access::Write, state);
             }
@@ -344,9 +426,48 @@ impl Walker<'_> {
 }
 
 const CURL_LONG: &[&str] = &[
-    "data", "data-binary", "data-ascii", "data-urlencode", "data-raw", "json", "header", "write-out", "form", "form-string",
-    "output", "dump-header", "cookie-jar", "cookie", "output-dir", "trace", "trace-ascii", "stderr", "etag-save", "hsts",
-    "upload-file", "config", "cert", "key", "cacert", "capath", "netrc-file", "unix-socket", "etag-compare", "request", "user",
-    "user-agent", "referer", "max-time", "connect-timeout", "retry", "retry-delay", "proxy", "url", "range", "limit-rate",
-    "resolve", "interface", "oauth2-bearer",
+    "data",
+    "data-binary",
+    "data-ascii",
+    "data-urlencode",
+    "data-raw",
+    "json",
+    "header",
+    "write-out",
+    "form",
+    "form-string",
+    "output",
+    "dump-header",
+    "cookie-jar",
+    "cookie",
+    "output-dir",
+    "trace",
+    "trace-ascii",
+    "stderr",
+    "etag-save",
+    "hsts",
+    "upload-file",
+    "config",
+    "cert",
+    "key",
+    "cacert",
+    "capath",
+    "netrc-file",
+    "unix-socket",
+    "etag-compare",
+    "request",
+    "user",
+    "user-agent",
+    "referer",
+    "max-time",
+    "connect-timeout",
+    "retry",
+    "retry-delay",
+    "proxy",
+    "url",
+    "range",
+    "limit-rate",
+    "resolve",
+    "interface",
+    "oauth2-bearer",
 ];

@@ -8,7 +8,8 @@ use super::glob;
 use super::state::{State, Variable, capped};
 use super::walk::Walker;
 use crate::shell::word::{
-    Arithmetic, Check, Match, Operation, Parameter, PieceKind, Place, Quoting, Reference, Side, Subscript, Word,
+    Arithmetic, Check, Match, Operation, Parameter, PieceKind, Place, Quoting, Reference, Side, Subscript,
+    Word,
 };
 use std::rc::Rc;
 
@@ -16,7 +17,12 @@ use std::rc::Rc;
 const LONGEST_MATCHED: usize = 512;
 
 impl Walker<'_> {
-    pub(super) fn parameter(&mut self, parameter: &Parameter, quoting: Quoting, state: &mut Rc<State>) -> Values {
+    pub(super) fn parameter(
+        &mut self,
+        parameter: &Parameter,
+        quoting: Quoting,
+        state: &mut Rc<State>,
+    ) -> Values {
         if let Some(Subscript::Index(index)) = &parameter.subscript {
             self.arithmetic(index, state);
         }
@@ -46,17 +52,24 @@ impl Walker<'_> {
             Operation::Length | Operation::Keys => return Some(Values::One(vec![Field::gap(NAME)])),
             Operation::Slice(offset, None) => match self.number(offset, state) {
                 // `${@:1}` begins with the first argument, `${a[@]:0}` with the first element.
-                Some(from) if parameter.name == "@" && from >= 1 => all.into_iter().skip(from as usize - 1).collect(),
-                Some(from) if parameter.name != "@" && from >= 0 => all.into_iter().skip(from as usize).collect(),
+                Some(from) if parameter.name == "@" && from >= 1 => {
+                    all.into_iter().skip(from as usize - 1).collect()
+                }
+                Some(from) if parameter.name != "@" && from >= 0 => {
+                    all.into_iter().skip(from as usize).collect()
+                }
                 _ => vec![Field::gap(ANYTHING)],
             },
             _ => {
                 let each = all.into_iter().map(|value| self.operated(parameter, vec![value], state));
-                each.map(|mut values| if values.len() == 1 { values.remove(0) } else { Field::gap(ANYTHING) }).collect()
+                each.map(|mut values| if values.len() == 1 { values.remove(0) } else { Field::gap(ANYTHING) })
+                    .collect()
             }
         };
         if joined && quoting != Quoting::Bare {
-            return Some(Values::One(vec![Field(all.iter().map(Field::as_str).collect::<Vec<_>>().join(" "))]));
+            return Some(Values::One(vec![Field(
+                all.iter().map(Field::as_str).collect::<Vec<_>>().join(" "),
+            )]));
         }
         Some(Values::List(all))
     }
@@ -90,7 +103,9 @@ impl Walker<'_> {
     fn indirect(&mut self, parameter: &Parameter, state: &mut Rc<State>) -> Vec<Field> {
         let names = self.single(parameter, state);
         let meant = |name: &Field| match name.known() {
-            Some(name) if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') => {
+            Some(name)
+                if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') =>
+            {
                 self.lookup(name, state)
             }
             _ => vec![Field::gap(ANYTHING)],
@@ -127,7 +142,8 @@ impl Walker<'_> {
             }
             Operation::Replace(place, word, with) => {
                 let patterns = self.patterns(word, state);
-                let with = with.as_ref().map_or(vec![Field::default()], |with: &Word| self.scalar(with, state));
+                let with =
+                    with.as_ref().map_or(vec![Field::default()], |with: &Word| self.scalar(with, state));
                 let [with] = with.as_slice() else { return vec![Field::gap(ANYTHING)] };
                 each(values, &patterns, |value, pattern| replaced(value, pattern, with, *place))
             }
@@ -141,7 +157,9 @@ impl Walker<'_> {
                 values.into_iter().map(|value| cased(&value, operator)).collect()
             }
             Operation::Transform(letter) => {
-                if *letter == 'P' && values.iter().any(|v| is_marked(v.as_str()) || v.as_str().contains(['$', '`', '\\'])) {
+                if *letter == 'P'
+                    && values.iter().any(|v| is_marked(v.as_str()) || v.as_str().contains(['$', '`', '\\']))
+                {
                     self.not_understood("a value that is expanded as a prompt", &parameter.name);
                 }
                 match letter {
@@ -166,7 +184,8 @@ impl Walker<'_> {
             _ => false,
         });
         if unsure {
-            let active: Vec<Field> = patterns.iter().map(|pattern| Field(activated(pattern.as_str()))).collect();
+            let active: Vec<Field> =
+                patterns.iter().map(|pattern| Field(activated(pattern.as_str()))).collect();
             patterns.extend(active);
         }
         patterns

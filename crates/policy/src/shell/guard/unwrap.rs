@@ -171,7 +171,11 @@ impl Walker<'_> {
             }
         }
         let rest = call.args.get(own..).filter(|rest| !rest.is_empty())?;
-        let elsewhere = Invocation { args: &call.args[..own], ..*call }.values(&Grammar { short, long, order: Order::First }, "CD", &["chdir"]);
+        let elsewhere = Invocation { args: &call.args[..own], ..*call }.values(
+            &Grammar { short, long, order: Order::First },
+            "CD",
+            &["chdir"],
+        );
         let mut place = state.clone();
         if let ("env" | "sudo", Some(dir)) = (call.name, elsewhere.first()) {
             let to = self.entered(dir, state);

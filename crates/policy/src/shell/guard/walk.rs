@@ -325,7 +325,11 @@ impl<'a> Walker<'a> {
                 let header = turn.header.span.of(&self.text);
                 let endless = header.split(';').nth(1).is_some_and(|condition| condition.trim().is_empty());
                 if endless && starts_in_background(&turn.body) && !waits(&turn.body) {
-                    self.danger("fork-bomb", "an endless loop that starts children in the background", turn.body.span);
+                    self.danger(
+                        "fork-bomb",
+                        "an endless loop that starts children in the background",
+                        turn.body.span,
+                    );
                 }
                 self.arithmetic(&turn.header, &mut state);
                 self.until_stable(state, |walker, state| walker.script(&turn.body, state, input))

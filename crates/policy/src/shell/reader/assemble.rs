@@ -52,6 +52,8 @@ pub(super) struct Parts {
     braces: bool,
     /// A `$` that stands for itself was read outside of quotes.
     pub(super) lone_dollar: bool,
+    /// A `$[` was read outside of quotes: brace expansion does not know it, and looks for commas inside.
+    pub(super) old_arithmetic: bool,
     /// `$name` was read outside of quotes and nothing behind it yet.
     pub(super) open_name: bool,
     /// `$name` stands directly before one of these.
@@ -69,6 +71,7 @@ impl Parts {
             literal_to: 0,
             braces: false,
             lone_dollar: false,
+            old_arithmetic: false,
             open_name: false,
             name_before: Vec::new(),
         }

@@ -48,6 +48,7 @@ impl Reader<'_> {
             }
             Some(b'[') => {
                 self.bash_only("`$[`", start)?;
+                parts.old_arithmetic |= frame == Frame::Bare;
                 self.bump();
                 PieceKind::Arithmetic(self.deeper(|reader| reader.bracket_arithmetic(start))?)
             }

@@ -8,7 +8,9 @@ use crate::shell::guard::walk::Input;
 
 fn reads_stream(call: &Invocation<'_>, values: &[&str]) -> bool {
     let streamed = !matches!(call.input, Input::Inherited);
-    values.iter().any(|value| value.starts_with("/dev/fd/") || (streamed && matches!(*value, "-" | "/dev/stdin")))
+    values
+        .iter()
+        .any(|value| value.starts_with("/dev/fd/") || (streamed && matches!(*value, "-" | "/dev/stdin")))
 }
 
 pub(super) const RULES: &[Rule] = &[
