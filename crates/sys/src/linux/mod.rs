@@ -17,6 +17,7 @@ mod script;
 mod spawn;
 mod step;
 mod tree;
+mod watch;
 
 pub use filter::{Filter, Instruction};
 pub use report::Report;
@@ -24,3 +25,4 @@ pub use script::{Exec, Keeping, Script};
 pub use spawn::{Order, Spawned, spawn};
 pub use step::{Bind, Step};
 pub use tree::end_strays;
+pub use watch::SignalWatch;
