@@ -77,11 +77,90 @@ pub fn caged(
     for (name, path) in user.variables() {
         set(&mut kept, name, path);
     }
+    if kept.iter().all(|(name, value)| name != "PATH" || value.is_empty()) {
+        set(&mut kept, "PATH", "/usr/local/bin:/usr/bin:/bin");
+    }
     kept
+}
+
+/// Who commits, from the text of a `.gitconfig`: a redirected home has none, and commits would fail.
+pub fn git_identity(config: &str) -> Variables {
+    let mut variables = Variables::new();
+    let mut in_user = false;
+    for line in config.lines().map(str::trim) {
+        if line.starts_with('[') {
+            in_user = line.eq_ignore_ascii_case("[user]");
+            continue;
+        }
+        let Some((key, value)) = line.split_once('=').filter(|_| in_user) else { continue };
+        let value = value.trim().trim_matches('"');
+        let names = match key.trim().to_ascii_lowercase().as_str() {
+            "name" => ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"],
+            "email" => ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"],
+            _ => continue,
+        };
+        for name in names {
+            set(&mut variables, name, value);
+        }
+    }
+    variables
 }
 
 fn without_writable(path: &OsStr, writable: &[PathBuf]) -> OsString {
     let fixed =
         |entry: &PathBuf| entry.is_absolute() && !writable.iter().any(|place| entry.starts_with(place));
     std::env::join_paths(std::env::split_paths(path).filter(fixed)).unwrap_or_else(|_| "/usr/bin:/bin".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value<'v>(variables: &'v Variables, name: &str) -> Option<&'v str> {
+        variables.iter().find(|(known, _)| known == name).and_then(|(_, value)| value.to_str())
+    }
+
+    #[test]
+    fn a_caged_child_knows_only_what_is_listed() {
+        let user = UserEnvironment::of(Path::new("/i"), &Principal::Person);
+        let host = [
+            ("PATH", "/ws/bin:/usr/bin:relative"),
+            ("LANG", "C"),
+            ("LC_TIME", "C"),
+            ("HOME", "/home/u"),
+            ("SSH_AUTH_SOCK", "/run/x"),
+            ("OPENAI_API_KEY", "x"),
+            ("MY_TOKEN", "given on"),
+        ];
+        let host = host.map(|(name, value)| (name.into(), value.into()));
+        let got = caged(host.clone(), &user, &["MY_TOKEN".to_owned()], &[PathBuf::from("/ws")]);
+        for (why, name, want) in [
+            ("no agent-writable and no relative entry", "PATH", Some("/usr/bin")),
+            ("the language", "LANG", Some("C")),
+            ("all of it", "LC_TIME", Some("C")),
+            ("its own home", "HOME", Some("/i/runtime-user-env/run/home")),
+            ("its own temporary directory", "TMPDIR", Some("/i/runtime-user-env/run/tmp")),
+            ("its own state", "XDG_STATE_HOME", Some("/i/runtime-user-env/run/state")),
+            ("nobody's agent", "SSH_AUTH_SOCK", None),
+            ("nobody's key", "OPENAI_API_KEY", None),
+            ("what the operator passes on", "MY_TOKEN", Some("given on")),
+        ] {
+            assert_eq!(value(&got, name), want, "{why}: `{name}`");
+        }
+        let bare = caged([], &user, &[], &[]);
+        assert_eq!(
+            value(&bare, "PATH"),
+            Some("/usr/local/bin:/usr/bin:/bin"),
+            "a child without a path finds nothing"
+        );
+    }
+
+    #[test]
+    fn the_identity_of_git_is_read() {
+        let text = "[core]\n\tname = no\n[user]\n\tname = \"Some One\"\n  email=a@b.c\n[alias]\nname = x\n";
+        let got = git_identity(text);
+        assert_eq!(value(&got, "GIT_AUTHOR_NAME"), Some("Some One"));
+        assert_eq!(value(&got, "GIT_COMMITTER_EMAIL"), Some("a@b.c"));
+        assert!(git_identity("").is_empty());
+    }
 }
