@@ -83,29 +83,6 @@ pub fn caged(
     kept
 }
 
-/// Who commits, from the text of a `.gitconfig`: a redirected home has none, and commits would fail.
-pub fn git_identity(config: &str) -> Variables {
-    let mut variables = Variables::new();
-    let mut in_user = false;
-    for line in config.lines().map(str::trim) {
-        if line.starts_with('[') {
-            in_user = line.eq_ignore_ascii_case("[user]");
-            continue;
-        }
-        let Some((key, value)) = line.split_once('=').filter(|_| in_user) else { continue };
-        let value = value.trim().trim_matches('"');
-        let names = match key.trim().to_ascii_lowercase().as_str() {
-            "name" => ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"],
-            "email" => ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"],
-            _ => continue,
-        };
-        for name in names {
-            set(&mut variables, name, value);
-        }
-    }
-    variables
-}
-
 fn without_writable(path: &OsStr, writable: &[PathBuf]) -> OsString {
     let fixed =
         |entry: &PathBuf| entry.is_absolute() && !writable.iter().any(|place| entry.starts_with(place));
@@ -153,14 +130,5 @@ mod tests {
             Some("/usr/local/bin:/usr/bin:/bin"),
             "a child without a path finds nothing"
         );
-    }
-
-    #[test]
-    fn the_identity_of_git_is_read() {
-        let text = "[core]\n\tname = no\n[user]\n\tname = \"Some One\"\n  email=a@b.c\n[alias]\nname = x\n";
-        let got = git_identity(text);
-        assert_eq!(value(&got, "GIT_AUTHOR_NAME"), Some("Some One"));
-        assert_eq!(value(&got, "GIT_COMMITTER_EMAIL"), Some("a@b.c"));
-        assert!(git_identity("").is_empty());
     }
 }

@@ -29,7 +29,7 @@ mod walls;
 pub use bwrap::{INSTALL_HINTS, bwrap_arguments, find_bwrap};
 pub use cage::Cage;
 pub use enforced::{Enforced, Grade};
-pub use environment::{UserEnvironment, caged, git_identity};
+pub use environment::{UserEnvironment, caged};
 pub use error::{IsolateError, PlanError, StartError};
 pub use examine::{Baits, Finding, Outcome, examine};
 pub use fence::Fence;
