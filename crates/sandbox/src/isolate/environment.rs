@@ -77,6 +77,9 @@ pub fn caged(
     for (name, path) in user.variables() {
         set(&mut kept, name, path);
     }
+    if kept.iter().all(|(name, value)| name != "PATH" || value.is_empty()) {
+        set(&mut kept, "PATH", "/usr/local/bin:/usr/bin:/bin");
+    }
     kept
 }
 
@@ -84,4 +87,48 @@ fn without_writable(path: &OsStr, writable: &[PathBuf]) -> OsString {
     let fixed =
         |entry: &PathBuf| entry.is_absolute() && !writable.iter().any(|place| entry.starts_with(place));
     std::env::join_paths(std::env::split_paths(path).filter(fixed)).unwrap_or_else(|_| "/usr/bin:/bin".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value<'v>(variables: &'v Variables, name: &str) -> Option<&'v str> {
+        variables.iter().find(|(known, _)| known == name).and_then(|(_, value)| value.to_str())
+    }
+
+    #[test]
+    fn a_caged_child_knows_only_what_is_listed() {
+        let user = UserEnvironment::of(Path::new("/i"), &Principal::Person);
+        let host = [
+            ("PATH", "/ws/bin:/usr/bin:relative"),
+            ("LANG", "C"),
+            ("LC_TIME", "C"),
+            ("HOME", "/home/u"),
+            ("SSH_AUTH_SOCK", "/run/x"),
+            ("OPENAI_API_KEY", "x"),
+            ("MY_TOKEN", "given on"),
+        ];
+        let host = host.map(|(name, value)| (name.into(), value.into()));
+        let got = caged(host.clone(), &user, &["MY_TOKEN".to_owned()], &[PathBuf::from("/ws")]);
+        for (why, name, want) in [
+            ("no agent-writable and no relative entry", "PATH", Some("/usr/bin")),
+            ("the language", "LANG", Some("C")),
+            ("all of it", "LC_TIME", Some("C")),
+            ("its own home", "HOME", Some("/i/runtime-user-env/run/home")),
+            ("its own temporary directory", "TMPDIR", Some("/i/runtime-user-env/run/tmp")),
+            ("its own state", "XDG_STATE_HOME", Some("/i/runtime-user-env/run/state")),
+            ("nobody's agent", "SSH_AUTH_SOCK", None),
+            ("nobody's key", "OPENAI_API_KEY", None),
+            ("what the operator passes on", "MY_TOKEN", Some("given on")),
+        ] {
+            assert_eq!(value(&got, name), want, "{why}: `{name}`");
+        }
+        let bare = caged([], &user, &[], &[]);
+        assert_eq!(
+            value(&bare, "PATH"),
+            Some("/usr/local/bin:/usr/bin:/bin"),
+            "a child without a path finds nothing"
+        );
+    }
 }

@@ -100,11 +100,10 @@ impl Plan {
 const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
 /// The small set of `/etc`: names, certificates, time, the loader, what shells and runtimes need. No private keys.
-const ETC: [&str; 29] = [
+const ETC: [&str; 27] = [
     "/etc/alternatives",
     "/etc/bash.bashrc",
     "/etc/crypto-policies",
-    "/etc/debian_version",
     "/etc/gai.conf",
     "/etc/group",
     "/etc/host.conf",
@@ -115,7 +114,6 @@ const ETC: [&str; 29] = [
     "/etc/java-21-openjdk",
     "/etc/java-25-openjdk",
     "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
     "/etc/localtime",
     "/etc/nsswitch.conf",
     "/etc/os-release",

@@ -125,7 +125,13 @@ impl Handle {
 
 /// Whether `fd` can be read within `time`.
 pub(super) fn is_readable(fd: BorrowedFd<'_>, time: Duration) -> bool {
-    let time = Timespec::try_from(time).unwrap_or(Timespec { tv_sec: 60, tv_nsec: 0 });
-    let mut wanted = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
-    poll(&mut wanted, Some(&time)).is_ok_and(|ready| ready > 0)
+    wait_for(&[fd], PollFlags::IN, Instant::now().checked_add(time))
+}
+
+/// Waits until one of `fds` is ready, or the time has come; whether one is.
+pub(super) fn wait_for(fds: &[BorrowedFd<'_>], events: PollFlags, until: Option<Instant>) -> bool {
+    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+    let time = left.and_then(|left| Timespec::try_from(left).ok());
+    let mut wanted: Vec<PollFd<'_>> = fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, events)).collect();
+    poll(&mut wanted, time.as_ref()).is_ok_and(|ready| ready > 0)
 }

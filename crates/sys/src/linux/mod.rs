@@ -18,6 +18,7 @@ mod signals;
 mod spawn;
 mod step;
 mod tree;
+mod watch;
 
 pub use filter::{Filter, Instruction};
 pub use report::Report;
@@ -26,3 +27,4 @@ pub use script::{Exec, Keeping, Script};
 pub use spawn::{Order, Spawned, spawn};
 pub use step::{Bind, Step};
 pub use tree::end_strays;
+pub use watch::SignalWatch;

@@ -5,7 +5,7 @@
 //!
 //! Invariant: nothing is attached before its attributes are set, and no symbolic link is followed beneath the new root.
 
-use crate::linux::raw::{Errno, call, close};
+use crate::linux::raw::{Errno, call, close, close_later};
 use std::ffi::{CStr, CString};
 
 /// What is fixed about a file whatever its name: device and inode.
@@ -61,7 +61,7 @@ pub(crate) fn filesystem(kind: &CStr, options: &[(CString, CString)], attributes
         }
         call!(libc::SYS_fsconfig, context, CREATE, 0, 0, 0)?;
         let mount = call!(libc::SYS_fsmount, context, 1, attributes)?;
-        close(context as i32);
+        close_later(context as i32);
         Ok(mount as i32)
     }
 }
@@ -111,8 +111,8 @@ pub(crate) fn attach(mount: i32, root: i32, target: &CStr) -> Result<(), Errno> 
     let moved = unsafe {
         call!(libc::SYS_move_mount, mount, c"".as_ptr(), place, c"".as_ptr(), MOVE_FROM_EMPTY | MOVE_TO_EMPTY)
     };
-    close(place);
-    close(mount);
+    close_later(place);
+    close_later(mount);
     moved.map(drop)
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn directory(root: i32, parent: &CStr, name: &CStr, mode: u32) -> Res
         made = unsafe { call!(libc::SYS_fchmodat, parent, name.as_ptr(), mode) };
     }
     if parent != root {
-        close(parent);
+        close_later(parent);
     }
     match made {
         Err(libc::EEXIST) => Ok(()),

@@ -31,6 +31,15 @@ pub(crate) fn close(fd: i32) {
     let _ = unsafe { call!(libc::SYS_close, fd) };
 }
 
+/// Closes a descriptor of a process that soon lets go of all of them: only a large number is worth the call now, since
+/// the way to the command's start is waited for and the rest is not.
+pub(crate) fn close_later(fd: i32) {
+    const PLENTY: i32 = 256;
+    if fd > PLENTY {
+        close(fd);
+    }
+}
+
 /// Ends this process at once, without the C library's farewell.
 pub(crate) fn exit(code: i32) -> ! {
     loop {

@@ -169,6 +169,8 @@ impl Child<'_> {
         default_signals();
         // SAFETY: integers only.
         unsafe {
+            // Whatever the program itself is: this copy of its memory stays next to the command.
+            call!(libc::SYS_prctl, libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(failed)?;
             if self.script.keeping == Keeping::Descendants {
                 call!(libc::SYS_prctl, libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0).map_err(failed)?;
             }
