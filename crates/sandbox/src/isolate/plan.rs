@@ -142,7 +142,7 @@ pub fn plan(request: &Request<'_>, host: &dyn HostFiles) -> Result<Plan, PlanErr
     rules.extend(toolchain::rules(&request.isolation.toolchains, request.home, host));
     rules.extend(own(instance, host)?);
     rules.extend(exposure::rules(&request.isolation.expose_paths, host)?);
-    let rules = hide(rules, instance)?;
+    let rules = hide(without_repeats(rules), instance)?;
     let view = ordered(rules);
     let work_dir = request.work_dir.to_owned();
     if !is_visible(&view, &work_dir) {
@@ -236,6 +236,19 @@ fn operator(
         }
     }
     Ok(rules)
+}
+
+/// Leaves out what an operator's command needs and sees anyway: a second mount beneath the first would only stumble over
+/// links there.
+fn without_repeats(rules: Vec<Rule>) -> Vec<Rule> {
+    let shown_anyway = |rule: &Rule| {
+        let Rule::Show { target, why: Why::Operator, .. } = rule else { return false };
+        rules.iter().any(|other| match other {
+            Rule::Show { source, target: above, .. } => source == above && target != above && target.starts_with(above),
+            _ => false,
+        })
+    };
+    rules.iter().filter(|rule| !shown_anyway(rule)).cloned().collect()
 }
 
 fn covers_instance(path: &Path, instance: &InstanceView) -> bool {
