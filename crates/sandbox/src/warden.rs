@@ -132,7 +132,8 @@ impl Warden {
     /// Judges one effect, writes the *decided* record and answers.
     pub fn admit<K: Kind>(&self, tool: &str, subject: &Subject, kind: K) -> Admission<K> {
         let verdict = self.consider(tool, subject, &kind);
-        let decided = Entry::decided(subject, tool, &kind.intent().to_string(), &verdict).enforcing(kind.enforced());
+        let decided =
+            Entry::decided(subject, tool, &kind.intent().to_string(), &verdict).enforcing(kind.enforced());
         match verdict {
             Verdict::Deny(refusal) => Admission::Refusal(self.refuse(decided, refusal)),
             Verdict::Allow(grant) => self.mint(decided, grant, kind),

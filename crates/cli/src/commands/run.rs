@@ -74,12 +74,15 @@ fn workspace(arguments: &RunArguments, loaded: &Loaded) -> Result<PathBuf> {
         Some(path) => std::path::absolute(path)?,
         None => std::env::current_dir().context("there is no current directory")?,
     };
-    let real = named.canonicalize().with_context(|| format!("could not use `{}` as the workspace", named.display()))?;
+    let real = named
+        .canonicalize()
+        .with_context(|| format!("could not use `{}` as the workspace", named.display()))?;
     if !real.is_dir() {
         bail!("`{}` is not a directory", named.display());
     }
     let name = AgentId::parse("run").unwrap_or_else(AgentId::main);
-    let homes: Vec<PathBuf> = std::env::home_dir().into_iter().chain([PathBuf::from("/root"), PathBuf::from("/home")]).collect();
+    let homes: Vec<PathBuf> =
+        std::env::home_dir().into_iter().chain([PathBuf::from("/root"), PathBuf::from("/home")]).collect();
     let home = loaded.home.canonicalize().unwrap_or_else(|_| loaded.home.clone());
     let files = [loaded.config_path.clone(), loaded.secrets_path.clone()];
     let grounds = Grounds { instance: &home, homes: &homes, files: &files };
@@ -118,7 +121,9 @@ fn isolation(arguments: &RunArguments, loaded: &Loaded) -> Result<IsolationConfi
 /// `SRC:DST:MODE`.
 fn exposure(text: &str) -> Result<Expose> {
     let mut parts = text.split(':');
-    let (Some(source), Some(target), Some(mode), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
+    let (Some(source), Some(target), Some(mode), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
         bail!("`--expose {text}` is not SRC:DST:MODE");
     };
     let mode = match mode {
@@ -145,7 +150,9 @@ fn exit(code: i32) -> ExitCode {
 fn tell(status: Status, timeout: Option<Duration>) {
     match (status, timeout) {
         (Status::TimedOut, Some(time)) => eprintln!("picoclaw run: timed out after {} s", time.as_secs_f64()),
-        (Status::OutOfMemory, _) => eprintln!("picoclaw run: out of memory (`--memory`, `isolation.limits.memory_mb`)"),
+        (Status::OutOfMemory, _) => {
+            eprintln!("picoclaw run: out of memory (`--memory`, `isolation.limits.memory_mb`)")
+        }
         _ => {}
     }
 }

@@ -5,12 +5,13 @@
 use super::quarters::{cage_environment, operator_home};
 use crate::instance::Instance;
 use crate::isolate::{
-    Author, Cage, InstanceView, IsolateError, LiveHost, PlanError, Request, Rung, StartError, UserEnvironment,
-    Workspace, pick, plan,
+    Author, Cage, InstanceView, IsolateError, LiveHost, PlanError, Request, Rung, StartError,
+    UserEnvironment, Workspace, pick, plan,
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
-    self, Bounds, Deadline, LaunchError, LaunchSpec, Principal, ProgramError, Running, Status, Streams, Walls, WorkDir,
+    self, Bounds, Deadline, LaunchError, LaunchSpec, Principal, ProgramError, Running, Status, Streams,
+    Walls, WorkDir,
 };
 use crate::ledger::{Entry, Ledger, LedgerError};
 use picoclaw_policy::config::{Backend, ExposeMode, IsolationConfig};
@@ -107,11 +108,19 @@ impl Away<'_> {
 impl Errand<'_> {
     /// Starts the child in its cage: native where this host gives it, whatever else it gives otherwise.
     pub fn start<'l>(&self, ledger: &'l Ledger) -> Result<Away<'l>, ErrandError> {
-        let path = self.host.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone()).unwrap_or_default();
+        let path = self
+            .host
+            .iter()
+            .find(|(name, _)| name == "PATH")
+            .map(|(_, path)| path.clone())
+            .unwrap_or_default();
         let name = self.command.first().cloned().unwrap_or_default();
         let program = launch::find_program(&name, &path, self.workspace)?;
         let user = UserEnvironment::of(self.instance.home(), &Principal::Person);
-        let unusable = |path: &Path, errno: rustix::io::Errno| ErrandError::Directory { path: path.to_owned(), source: errno.into() };
+        let unusable = |path: &Path, errno: rustix::io::Errno| ErrandError::Directory {
+            path: path.to_owned(),
+            source: errno.into(),
+        };
         user.prepare().map_err(|errno| unusable(user.path(), errno))?;
         let home = operator_home(&self.host);
         let view = InstanceView {
@@ -122,12 +131,19 @@ impl Errand<'_> {
             protected: self.instance.covered(),
         };
         let author = Author::Operator { program: &program, arguments: &self.command[1..] };
-        let request = Request { isolation: self.isolation, instance: &view, author, work_dir: self.workspace, home: &home };
+        let request = Request {
+            isolation: self.isolation,
+            instance: &view,
+            author,
+            work_dir: self.workspace,
+            home: &home,
+        };
         let plan = plan(&request, &LiveHost)?;
         for rule in plan.lines() {
             tracing::info!(target: "isolation", rule, "linux isolation mount plan");
         }
-        let mut variables = cage_environment(&self.host, &user, self.isolation, &home, &[self.workspace.to_owned()]);
+        let mut variables =
+            cage_environment(&self.host, &user, self.isolation, &home, &[self.workspace.to_owned()]);
         environment::set_work_dir(&mut variables, self.workspace);
         for (name, value) in self.variables {
             environment::set(&mut variables, name, value.clone());
@@ -155,7 +171,9 @@ impl Errand<'_> {
         let decided = self.record(ledger, &first)?;
         let began = Instant::now();
         let running = match launch::start(spec(&first)?) {
-            Err(LaunchError::Isolate(_) | LaunchError::Step { .. }) if self.isolation.backend == Backend::Auto => {
+            Err(LaunchError::Isolate(_) | LaunchError::Step { .. })
+                if self.isolation.backend == Backend::Auto =>
+            {
                 launch::start(spec(&pick(self.isolation, &path)?)?)?
             }
             started => started?,
@@ -166,7 +184,8 @@ impl Errand<'_> {
     fn record(&self, ledger: &Ledger, rung: &Rung) -> Result<Entry, ErrandError> {
         let words: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
         let intent = format!("run in {}: {}", self.workspace.display(), words.join(" "));
-        let verdict = Verdict::Allow(Grant { zone: Zone::Workspace, rule: "the operator's own command".to_owned() });
+        let verdict =
+            Verdict::Allow(Grant { zone: Zone::Workspace, rule: "the operator's own command".to_owned() });
         let enforced = rung.enforced(self.isolation);
         let layers = enforced.layers().map(|(_, name, grade)| format!("{name} {grade}"));
         let decided = Entry::decided(&self.subject, "run", &intent, &verdict).enforcing(layers);

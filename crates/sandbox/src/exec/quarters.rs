@@ -40,7 +40,10 @@ impl Quarters {
         let workspace = own.named.as_path().to_owned();
         let view = InstanceView {
             root: instance.home().to_owned(),
-            workspace: Some(crate::isolate::Workspace { path: workspace.clone(), mode: ExposeMode::ReadWrite }),
+            workspace: Some(crate::isolate::Workspace {
+                path: workspace.clone(),
+                mode: ExposeMode::ReadWrite,
+            }),
             user_environment: user.path().to_owned(),
             skills: instance.join("skills"),
             protected: instance.covered_from(own),
@@ -64,7 +67,12 @@ impl Quarters {
     }
 
     /// Behind the write fence, while isolation is off.
-    pub(super) fn fenced(own: &Workspace, config: &Config, instance: &Instance, host: Variables) -> Result<Self, WorkshopError> {
+    pub(super) fn fenced(
+        own: &Workspace,
+        config: &Config,
+        instance: &Instance,
+        host: Variables,
+    ) -> Result<Self, WorkshopError> {
         let user = user_environment(own, instance)?;
         let temp = user.path().join("tmp");
         let literal = config.tools.allow_write_paths.iter().filter_map(|pattern| literal_directory(pattern));
@@ -103,7 +111,8 @@ impl Quarters {
     fn new(walls: Walls, environment: Variables, hold: Hold, enforced: Enforced) -> Self {
         let value = |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value);
         let home = value("HOME").and_then(|home| CleanPath::absolute(Path::new(home)));
-        let path = value("PATH").map(|path| std::env::split_paths(path).collect::<Vec<_>>()).unwrap_or_default();
+        let path =
+            value("PATH").map(|path| std::env::split_paths(path).collect::<Vec<_>>()).unwrap_or_default();
         let path = path.iter().filter_map(|dir| CleanPath::absolute(dir)).collect();
         Self { walls, environment, hold, enforced, home, path }
     }
@@ -135,7 +144,10 @@ pub(crate) fn operator_home(host: &Variables) -> PathBuf {
 
 fn user_environment(own: &Workspace, instance: &Instance) -> Result<UserEnvironment, WorkshopError> {
     let user = UserEnvironment::of(instance.home(), &Principal::Agent(own.agent.clone()));
-    user.prepare().map_err(|errno| WorkshopError::UserEnvironment { path: user.path().to_owned(), source: errno.into() })?;
+    user.prepare().map_err(|errno| WorkshopError::UserEnvironment {
+        path: user.path().to_owned(),
+        source: errno.into(),
+    })?;
     Ok(user)
 }
 

@@ -131,7 +131,8 @@ fn for_commands(host: impl IntoIterator<Item = (OsString, OsString)>, secrets: &
 
 /// The rung that this host gives; each layer that it does not hold in full is one warning.
 fn rung(config: &Config, host: &Variables) -> Result<Rung, StartError> {
-    let path = host.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone()).unwrap_or_default();
+    let path =
+        host.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone()).unwrap_or_default();
     let rung = pick(&config.isolation, &path)?;
     for (_, layer, grade) in rung.enforced(&config.isolation).layers() {
         match (&rung, grade) {

@@ -32,7 +32,8 @@ impl Identity {
         let mut in_user = false;
         for line in text.lines().map(str::trim) {
             if let Some(section) = line.strip_prefix('[') {
-                in_user = section.split(']').next().is_some_and(|name| name.trim().eq_ignore_ascii_case("user"));
+                in_user =
+                    section.split(']').next().is_some_and(|name| name.trim().eq_ignore_ascii_case("user"));
                 continue;
             }
             let Some((key, value)) = line.split_once('=').filter(|_| in_user) else { continue };
@@ -55,7 +56,10 @@ impl Identity {
             ("GIT_AUTHOR_EMAIL", &self.email),
             ("GIT_COMMITTER_EMAIL", &self.email),
         ];
-        pairs.into_iter().filter_map(|(name, value)| Some((name.into(), OsString::from(value.as_ref()?)))).collect()
+        pairs
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.into(), OsString::from(value.as_ref()?))))
+            .collect()
     }
 }
 

@@ -27,7 +27,7 @@ pub fn pick(isolation: &IsolationConfig, path: &OsStr) -> Result<Rung, StartErro
 
 /// Tries bubblewrap, if it is there.
 pub(super) fn try_bwrap(path: &OsStr) -> Result<std::path::PathBuf, String> {
-    let program =
-        find_bwrap(path).ok_or_else(|| "bubblewrap (`bwrap`) was not found as a program of root's own".to_owned())?;
+    let program = find_bwrap(path)
+        .ok_or_else(|| "bubblewrap (`bwrap`) was not found as a program of root's own".to_owned())?;
     try_rung(Rung::Bwrap(program.clone()), path).map(|()| program)
 }

@@ -244,7 +244,9 @@ fn without_repeats(rules: Vec<Rule>) -> Vec<Rule> {
     let shown_anyway = |rule: &Rule| {
         let Rule::Show { target, why: Why::Operator, .. } = rule else { return false };
         rules.iter().any(|other| match other {
-            Rule::Show { source, target: above, .. } => source == above && target != above && target.starts_with(above),
+            Rule::Show { source, target: above, .. } => {
+                source == above && target != above && target.starts_with(above)
+            }
             _ => false,
         })
     };

@@ -22,8 +22,8 @@ mod watch;
 
 pub use filter::{Filter, Instruction};
 pub use report::Report;
-pub use signals::{Signals, stop_self};
 pub use script::{Exec, Keeping, Script};
+pub use signals::{Signals, stop_self};
 pub use spawn::{Order, Spawned, spawn};
 pub use step::{Bind, Step};
 pub use tree::end_strays;

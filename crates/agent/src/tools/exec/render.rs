@@ -14,11 +14,17 @@ pub(super) fn finished(done: &Finished, deadline: Duration) -> Reply {
         Status::Exited(0) if output.is_empty() => Reply::Done("(no output)".to_owned()),
         Status::Exited(0) => Reply::Done(output),
         Status::Exited(code) => ended(&output, format!("Command exited with code {code}")),
-        Status::Signaled(signal) => ended(&output, format!("Command killed by signal {signal}{}", named(signal))),
+        Status::Signaled(signal) => {
+            ended(&output, format!("Command killed by signal {signal}{}", named(signal)))
+        }
         Status::OutOfMemory => ended(&output, "Command ended: out of memory".to_owned()),
         Status::TimedOut => {
             let how = format!("Command timed out after {}", go_duration(deadline));
-            let text = if output.is_empty() { how.clone() } else { format!("{how}\n\nPartial output before timeout:\n{output}") };
+            let text = if output.is_empty() {
+                how.clone()
+            } else {
+                format!("{how}\n\nPartial output before timeout:\n{output}")
+            };
             Reply::Ended { how, text }
         }
     }
