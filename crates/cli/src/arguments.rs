@@ -33,6 +33,8 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Ask what would happen, without doing it
     Check(CheckArguments),
+    /// Try in a real cage what a child can do on this host
+    Doctor(DoctorArguments),
     /// Show version, configuration, workspaces and every exception to the defaults
     Status(Listing),
     /// Make an instance: directories and a first configuration
@@ -115,6 +117,17 @@ pub(crate) struct RunArguments {
     /// The command and its arguments
     #[arg(required = true, last = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// `picoclaw doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArguments {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Take a layer away before asking, to see the examination fail: a layer's name, or `all`
+    #[arg(long, hide = true, value_name = "LAYER")]
+    pub(crate) fault: Option<String>,
 }
 
 /// `picoclaw check`.

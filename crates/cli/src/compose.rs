@@ -5,13 +5,14 @@
 use crate::settings::{Loaded, Presence};
 use anyhow::{Context, Result};
 use picoclaw_agent::tools::Registry;
-use picoclaw_policy::config::Config;
+use picoclaw_policy::config::{Config, IsolationConfig};
 use picoclaw_policy::shell::guard::Guard;
 use picoclaw_policy::{AgentId, AgentRules, CleanPath, Origin, PathRules, Policy, Reach, Subject, Zones};
 use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::exec::Workshop;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::{Instance, Planted};
+use picoclaw_sandbox::isolate::{Rung, pick};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::warden::Warden;
 use std::collections::BTreeMap;
@@ -29,8 +30,9 @@ const FIRST_CONFIG: &str = r#"{
       "restrict_to_workspace": true
     }
   },
+  // What a child process can see; `picoclaw doctor` tries it out on this host.
   "isolation": {
-    "enabled": false
+    "enabled": {isolation}
   }
 }
 "#;
@@ -43,17 +45,22 @@ pub(crate) struct House {
     pub(crate) registry: Registry,
 }
 
-/// Makes what is missing of the instance; a new one is announced in one line.
+/// Whether nobody has made the instance yet.
+pub(crate) fn is_new(loaded: &Loaded) -> bool {
+    loaded.presence == Presence::Missing && !Instance::exists(&loaded.home)
+}
+
+/// Makes a new instance, as `onboard` would, and says so in one line.
+#[expect(clippy::print_stderr, reason = "said whatever the log level is")]
+pub(crate) fn make(loaded: &Loaded) -> Result<()> {
+    furnish(&prepare(loaded)?, loaded)?;
+    eprintln!("picoclaw: made a new instance in `{}`", loaded.home.display());
+    Ok(())
+}
+
+/// Makes what is missing of the instance's directories, and warns when others can enter.
 pub(crate) fn instance(loaded: &Loaded) -> Result<Instance> {
-    let fresh = loaded.presence == Presence::Missing && !Instance::exists(&loaded.home);
     let instance = prepare(loaded)?;
-    if fresh {
-        furnish(&instance, loaded)?;
-        #[expect(clippy::print_stderr, reason = "said whatever the log level is")]
-        {
-            eprintln!("picoclaw: made a new instance in `{}`", loaded.home.display());
-        }
-    }
     if instance.is_open_to_others() {
         tracing::warn!(target: "instance", path = %loaded.home.display(), "Other users can enter the instance; `chmod 700` it");
     }
@@ -71,7 +78,12 @@ pub(crate) fn furnish(instance: &Instance, loaded: &Loaded) -> Result<Planted> {
     if loaded.config_path != instance.home().join("config.json") {
         return Ok(Planted::Kept);
     }
-    instance.plant("config.json", FIRST_CONFIG).context("could not write the first configuration")
+    // A new configuration has its children caged, where this host can.
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let isolation = IsolationConfig { enabled: true, ..loaded.config.isolation.clone() };
+    let enabled = matches!(pick(&isolation, &path), Ok(Rung::Native | Rung::Bwrap(_)));
+    let text = FIRST_CONFIG.replace("{isolation}", if enabled { "true" } else { "false" });
+    instance.plant("config.json", &text).context("could not write the first configuration")
 }
 
 /// Opens the ledger and every workspace, and puts the warden before them.

@@ -19,7 +19,7 @@ use commands::config::{self, Format};
 use exit::Exit;
 use logs::Porch;
 use picoclaw_sandbox::Redactor;
-use settings::{Loaded, Request, Surroundings};
+use settings::{Loaded, Request, SettingsError, Surroundings};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -48,7 +48,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Command::Config(command) => return configuration(command, &request).map(ExitCode::from),
         _ => {}
     }
-    let loaded = match settings::load(&request) {
+    let loaded = match load(&request, &arguments.command)? {
         Ok(loaded) => loaded,
         Err(why) => {
             config::complain(&why, &mut std::io::stderr())?;
@@ -62,6 +62,20 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
 }
 
+/// Loads the settings; a command that needs an instance makes it first, so that it runs under what it wrote.
+fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, SettingsError>> {
+    let loaded = settings::load(request);
+    let needs_instance =
+        matches!(command, Command::Tool(_) | Command::Check(_) | Command::Run(_) | Command::Doctor(_));
+    match loaded {
+        Ok(loaded) if needs_instance && compose::is_new(&loaded) => {
+            compose::make(&loaded)?;
+            Ok(settings::load(request))
+        }
+        other => Ok(other),
+    }
+}
+
 fn start_logs(loaded: &Loaded, surroundings: &Surroundings) -> Result<()> {
     let variable = |name: &str| surroundings.variable(name).map(|value| value.to_string_lossy().into_owned());
     let settings = logs::Settings::new(Porch::OneShot, loaded.config.log_level, variable)?;
@@ -72,6 +86,7 @@ fn with_settings(command: &Command, loaded: &Loaded) -> Result<Exit> {
     match command {
         Command::Status(listing) => return commands::status::run(listing, loaded),
         Command::Onboard => return commands::onboard::run(loaded),
+        Command::Doctor(arguments) => return commands::doctor::run(arguments, loaded),
         Command::Audit(arguments) => return audit(arguments, loaded),
         _ => {}
     }

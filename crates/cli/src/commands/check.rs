@@ -1,6 +1,6 @@
 //! `picoclaw check`: what would happen, without doing it.
 //!
-//! Invariant: nothing runs, nothing is recorded, nothing is created.
+//! Invariant: nothing runs and nothing is recorded.
 
 use crate::arguments::{CheckAction, CheckArguments};
 use crate::exit::{self, Exit};

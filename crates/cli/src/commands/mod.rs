@@ -5,6 +5,7 @@
 pub(crate) mod audit;
 pub(crate) mod check;
 pub(crate) mod config;
+pub(crate) mod doctor;
 pub(crate) mod manual;
 pub(crate) mod onboard;
 pub(crate) mod run;

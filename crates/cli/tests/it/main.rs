@@ -14,5 +14,6 @@ mod documents;
 mod exec;
 mod front_door;
 mod house;
+mod isolation;
 mod tools;
 mod walk;

@@ -9,6 +9,7 @@ mod quarters;
 mod run;
 mod session;
 mod terrain;
+mod trial;
 mod workshop;
 
 pub use errand::{Away, Errand, ErrandError};
@@ -17,4 +18,5 @@ pub(crate) use quarters::Quarters;
 pub use run::{ExecError, run, start};
 pub use session::{Program, Session};
 pub use terrain::HostTerrain;
+pub use trial::Trial;
 pub use workshop::{Workshop, WorkshopError};

@@ -55,7 +55,7 @@ const TRIAL_MB: u64 = 512;
 /// Asks every question, each in a child that `run` starts from a shell line.
 pub fn examine(baits: &Baits<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) -> Vec<Finding> {
     let own_pid = std::process::id();
-    let (home, secret, writable) = (quoted(baits.home), quoted(baits.secret), quoted(baits.writable));
+    let (home, secret) = (quoted(baits.home), quoted(baits.secret));
     let mut findings = vec![
         yes_or_no(
             run,
@@ -69,13 +69,7 @@ pub fn examine(baits: &Baits<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchE
             ("can it read the configuration?", "filesystem"),
             &format!("cat {secret} >/dev/null 2>&1 && echo yes; echo no"),
         ),
-        yes_or_no(
-            run,
-            ("can it write outside?", "filesystem"),
-            &format!(
-                "f={writable}/picoclaw-doctor-$$; (: > \"$f\") 2>/dev/null && rm -f \"$f\" && test -d {writable} && test \"$(ls -A {writable} 2>/dev/null)\" && echo yes; echo no"
-            ),
-        ),
+        writes(baits.writable, run),
         yes_or_no(
             run,
             ("can it see your processes?", "processes"),
@@ -116,6 +110,18 @@ fn yes_or_no(
     // A child that could not even answer has shown nothing.
     let outcome = if observed == "no" { Outcome::Kept } else { Outcome::Broken };
     Finding { question, layer, expected: "no", observed, outcome }
+}
+
+/// Whether something a child writes arrives outside: a private directory of the same name may take it all the same.
+fn writes(writable: &Path, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) -> Finding {
+    let file = writable.join(format!("picoclaw-doctor-{}", std::process::id()));
+    let line = format!("(: > {}) 2>/dev/null; echo no", quoted(&file));
+    let mut finding = yes_or_no(run, ("can it write outside?", "filesystem"), &line);
+    if rustix::fs::unlink(&file).is_ok() {
+        finding.observed = "yes".to_owned();
+        finding.outcome = Outcome::Broken;
+    }
+    finding
 }
 
 fn network(baits: &Baits<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) -> Finding {
