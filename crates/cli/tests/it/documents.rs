@@ -30,12 +30,14 @@ const DOCUMENTS: &[(&str, &str)] = documents![
     "docs/guide/02-configuration.md",
     "docs/guide/03-commands.md",
     "docs/guide/04-ledger.md",
+    "docs/guide/05-run.md",
+    "docs/kernel-features.md",
 ];
 
 const MAKEFILE: &str = include_str!("../../../../Makefile");
 
 /// Commands that the documents name as not there yet. One that has come is taken off this list and described.
-const NOT_YET: &[&str] = &["agent", "gateway", "run", "doctor", "cron", "mcp", "session", "stop"];
+const NOT_YET: &[&str] = &["agent", "gateway", "doctor", "cron", "mcp", "session", "stop"];
 
 /// How many promises the source documents make.
 const PROMISES: usize = 163;
