@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(
     name = "picoclaw",
-    disable_version_flag = true,
+    version,
     arg_required_else_help = true,
     after_help = "Exit codes: 0 done or allowed · 1 refused or failed · 2 bad usage or configuration · 3 needs approval and nobody can be asked."
 )]
@@ -115,7 +115,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<String>,
     /// The command and its arguments
-    #[arg(required = true, last = true, value_name = "CMD")]
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
 }
 

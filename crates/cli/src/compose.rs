@@ -2,6 +2,7 @@
 //!
 //! Invariant: a house stands complete, with its ledger open, before the first call.
 
+use crate::print;
 use crate::settings::{Loaded, Presence};
 use anyhow::{Context, Result};
 use picoclaw_agent::tools::Registry;
@@ -51,10 +52,9 @@ pub(crate) fn is_new(loaded: &Loaded) -> bool {
 }
 
 /// Makes a new instance, as `onboard` would, and says so in one line.
-#[expect(clippy::print_stderr, reason = "said whatever the log level is")]
 pub(crate) fn make(loaded: &Loaded) -> Result<()> {
     furnish(&prepare(loaded)?, loaded)?;
-    eprintln!("picoclaw: made a new instance in `{}`", loaded.home.display());
+    print::note(&format!("picoclaw: made a new instance in `{}`", loaded.home.display()));
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Invariant: every way out of the program is one of these four, or a command's own status.
 
+use crate::print;
 use std::process::ExitCode;
 
 /// How a command ended.
@@ -29,8 +30,7 @@ impl From<Exit> for ExitCode {
 }
 
 /// Says what is wrong with the command line.
-#[expect(clippy::print_stderr, reason = "said whatever the log level is")]
 pub(crate) fn bad_usage(why: &anyhow::Error) -> Exit {
-    eprintln!("error: {why:#}");
+    print::note(&format!("error: {why:#}"));
     Exit::Usage
 }

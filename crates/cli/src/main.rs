@@ -19,6 +19,7 @@ use commands::config::{self, Format};
 use exit::Exit;
 use logs::Porch;
 use picoclaw_sandbox::Redactor;
+use picoclaw_sandbox::exec::WorkshopError;
 use settings::{Loaded, Request, SettingsError, Surroundings};
 use std::process::ExitCode;
 
@@ -33,7 +34,8 @@ fn main() -> ExitCode {
         Ok(exit) => exit,
         Err(why) => {
             complain(&format!("{why:#}"));
-            Exit::Refused.into()
+            // A cage that is asked for and cannot be had is a configuration that cannot be used here.
+            if why.is::<WorkshopError>() { Exit::Usage.into() } else { Exit::Refused.into() }
         }
     }
 }
@@ -117,7 +119,6 @@ fn configuration(command: &ConfigCommand, request: &Request<'_>) -> Result<Exit>
     Ok(if done == config::DONE { Exit::Done } else { Exit::Usage })
 }
 
-#[expect(clippy::print_stderr, reason = "said whatever the log level is")]
 fn complain(text: &str) {
-    eprintln!("error: {text}");
+    print::note(&format!("error: {text}"));
 }

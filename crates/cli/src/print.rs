@@ -1,4 +1,4 @@
-//! Standard output: results only.
+//! Standard output: results only. Standard error: what must be said whatever the log level is.
 //!
 //! Invariant: a reader that went away ends the output quietly; it is not an error of ours.
 
@@ -26,4 +26,9 @@ fn forgive(outcome: io::Result<()>) -> io::Result<()> {
         Err(why) if why.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }
+}
+
+/// Says something on standard error; when nobody can hear it, that is no reason to fail.
+pub(crate) fn note(text: &str) {
+    let _unheard = writeln!(io::stderr().lock(), "{text}");
 }

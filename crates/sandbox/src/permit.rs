@@ -36,7 +36,7 @@ pub struct Permit<K: Kind> {
 impl<K: Kind> Permit<K> {
     /// Only the warden calls this, after the *decided* record has been written.
     pub(crate) fn mint(kind: K, grant: Grant, ledger: Arc<Ledger>, decided: Entry) -> Self {
-        Self { kind, grant, settling: Settling { ledger, decided: Some(decided), began: Instant::now() } }
+        Self { kind, grant, settling: Settling::new(ledger, decided) }
     }
 
     /// The bounds of the yes.
@@ -59,6 +59,10 @@ pub(crate) struct Settling {
 }
 
 impl Settling {
+    pub(crate) fn new(ledger: Arc<Ledger>, decided: Entry) -> Self {
+        Self { ledger, decided: Some(decided), began: Instant::now() }
+    }
+
     /// Records the outcome, good or bad, and hands it on.
     pub(crate) fn settle<T, E: Display>(self, outcome: Result<T, E>) -> Result<T, E> {
         match &outcome {

@@ -6,12 +6,12 @@ use crate::approver::Answer;
 use crate::exec::{Exec, HostTerrain, Quarters, Workshop};
 use crate::files::{Files, Sought};
 use crate::ledger::{Entry, Ledger};
-use crate::permit::{Kind, Permit};
+use crate::permit::{Kind, Permit, Settling};
 use crate::root::RootError;
 use picoclaw_policy::shell::guard::Judgement;
 use picoclaw_policy::{
-    Access, AgentId, CleanPath, Code, ExecIntent, Grant, Ground, Layer, PathFault, Policy, Question, Refusal,
-    Subject, Verdict,
+    Access, AgentId, CleanPath, Code, ExecIntent, Grant, Ground, Intent, Layer, PathFault, Policy, Question,
+    Refusal, Subject, Verdict,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -35,6 +35,8 @@ pub struct Pending<K: Kind> {
     kind: K,
     question: Question,
     tool: String,
+    /// The duty to close the record of the question; dropped unanswered, it is abandoned.
+    settling: Settling,
 }
 
 impl<K: Kind> Pending<K> {
@@ -132,6 +134,7 @@ impl Warden {
     /// Judges one effect, writes the *decided* record and answers.
     pub fn admit<K: Kind>(&self, tool: &str, subject: &Subject, kind: K) -> Admission<K> {
         let verdict = self.consider(tool, subject, &kind);
+        log(tool, subject, &kind.intent(), &verdict);
         let decided =
             Entry::decided(subject, tool, &kind.intent().to_string(), &verdict).enforcing(kind.enforced());
         match verdict {
@@ -139,7 +142,10 @@ impl Warden {
             Verdict::Allow(grant) => self.mint(decided, grant, kind),
             Verdict::Ask(question) => match self.ledger.append(std::slice::from_ref(&decided)) {
                 Err(why) => Admission::Refusal(unrecorded(&why)),
-                Ok(()) => Admission::Pending(Box::new(Pending { kind, question, tool: tool.to_owned() })),
+                Ok(()) => {
+                    let settling = Settling::new(Arc::clone(&self.ledger), decided);
+                    Admission::Pending(Box::new(Pending { kind, question, tool: tool.to_owned(), settling }))
+                }
             },
         }
     }
@@ -150,6 +156,12 @@ impl Warden {
         self.refuse(decided, refusal)
     }
 
+    /// Nobody could be asked: a no, and recorded as one.
+    pub fn unanswered<K: Kind>(&self, pending: Pending<K>) -> Refusal {
+        pending.settling.settle_as("nobody could be asked");
+        pending.question.refusal
+    }
+
     /// Takes a person's answer to a pending question; a yes mints the key for exactly what was shown.
     pub fn answer<K: Kind>(
         &self,
@@ -158,7 +170,8 @@ impl Warden {
         answer: Answer,
         by: &str,
     ) -> Admission<K> {
-        let Pending { kind, question, tool } = pending;
+        let Pending { kind, question, tool, settling } = pending;
+        settling.settle_as(&format!("answered {answer:?} by {by}").to_lowercase());
         let intent = kind.intent().to_string();
         match answer {
             Answer::No => {
@@ -190,6 +203,16 @@ impl Warden {
             Ok(()) => refusal,
         }
     }
+}
+
+/// Every command and its verdict, for whoever listens at this level.
+fn log(tool: &str, subject: &Subject, intent: &Intent, verdict: &Verdict) {
+    let (word, rule) = match verdict {
+        Verdict::Allow(grant) => ("allow", &grant.rule),
+        Verdict::Ask(question) => ("ask", &question.refusal.rule),
+        Verdict::Deny(refusal) => ("deny", &refusal.rule),
+    };
+    tracing::debug!(target: "desk", tool, agent = %subject.agent, intent = %intent, verdict = word, rule = %rule, "Decided");
 }
 
 fn unrecorded(why: &dyn std::error::Error) -> Refusal {

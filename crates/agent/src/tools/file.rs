@@ -25,7 +25,7 @@ pub(super) fn admit<K: Kind>(
     match warden.admit(tool, subject, kind(sought)) {
         Admission::Permit(permit) => Ok(permit),
         Admission::Refusal(refusal) => Err(Reply::Refused(refusal)),
-        Admission::Pending(pending) => Err(Reply::Unasked(pending.question().refusal.clone())),
+        Admission::Pending(pending) => Err(Reply::Unasked(warden.unanswered(*pending))),
     }
 }
 

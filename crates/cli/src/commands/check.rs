@@ -20,6 +20,9 @@ pub(crate) fn run(arguments: &CheckArguments, loaded: &Loaded) -> Result<Exit> {
         Ok(subject) => subject,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
+    if arguments.subject.trim().is_empty() {
+        return Ok(exit::bad_usage(&anyhow::anyhow!("there is nothing to check")));
+    }
     let house = compose::house(loaded)?;
     let warden = &house.warden;
     let path = Path::new(&arguments.subject);

@@ -105,8 +105,7 @@ fn report(
                     .collect::<serde_json::Map<_, _>>()
             },
         );
-    let rung =
-        findings.as_ref().ok().and_then(|(_, workshop)| workshop.rung()).map(|rung| format!("{rung:?}"));
+    let rung = findings.as_ref().ok().and_then(|(_, workshop)| workshop.rung()).map(|rung| rung.name());
     json!({
         "instance": instance.home().display().to_string(),
         "isolation_enabled": loaded.config.isolation.enabled,

@@ -4,7 +4,7 @@
 
 use crate::arguments::RunArguments;
 use crate::settings::Loaded;
-use crate::{compose, quantity};
+use crate::{compose, print, quantity};
 use anyhow::{Context, Result, bail};
 use picoclaw_policy::config::{Expose, ExposeMode, Grounds, IsolationConfig, Network, check_workspaces};
 use picoclaw_policy::{AgentId, Origin};
@@ -146,18 +146,18 @@ fn exit(code: i32) -> ExitCode {
     ExitCode::from(u8::try_from(code).unwrap_or(NO_CAGE))
 }
 
-#[expect(clippy::print_stderr, reason = "said whatever the log level is")]
 fn tell(status: Status, timeout: Option<Duration>) {
     match (status, timeout) {
-        (Status::TimedOut, Some(time)) => eprintln!("picoclaw run: timed out after {} s", time.as_secs_f64()),
+        (Status::TimedOut, Some(time)) => {
+            print::note(&format!("picoclaw run: timed out after {} s", time.as_secs_f64()))
+        }
         (Status::OutOfMemory, _) => {
-            eprintln!("picoclaw run: out of memory (`--memory`, `isolation.limits.memory_mb`)")
+            print::note("picoclaw run: out of memory (`--memory`, `isolation.limits.memory_mb`)")
         }
         _ => {}
     }
 }
 
-#[expect(clippy::print_stderr, reason = "said whatever the log level is")]
 fn complain(why: &anyhow::Error) {
-    eprintln!("picoclaw run: {why:#}");
+    print::note(&format!("picoclaw run: {why:#}"));
 }

@@ -8,7 +8,9 @@ use crate::exit::Exit;
 use crate::print;
 use crate::settings::{Loaded, Presence};
 use anyhow::Result;
+use picoclaw_policy::config::Config;
 use picoclaw_sandbox::instance::Instance;
+use picoclaw_sandbox::isolate::pick;
 use picoclaw_sandbox::ledger::Reader;
 use serde_json::{Value, json};
 
@@ -53,11 +55,23 @@ fn gather(loaded: &Loaded) -> Result<Value> {
         "posture": {
             "workspace": if config.restrict_to_workspace { "restricted" } else { "unrestricted" },
             "guard": if config.tools.exec.enable_deny_patterns { "on" } else { "off" },
-            "isolation": if config.isolation.enabled { "on" } else { "off" },
+            "isolation": isolation(config),
         },
         "exceptions": loaded.warnings(),
         "ledger_head": head.map(|tip| json!({"seq": tip.seq, "hash": tip.hash.to_string()})),
     }))
+}
+
+/// What really holds commands here, found out by trying.
+fn isolation(config: &Config) -> String {
+    if !config.isolation.enabled {
+        let fence = config.restrict_to_workspace && config.tools.exec.fence;
+        return if fence { "off; writes of commands are fenced".to_owned() } else { "off".to_owned() };
+    }
+    match pick(&config.isolation, &std::env::var_os("PATH").unwrap_or_default()) {
+        Ok(rung) => format!("on, held by {}: {}", rung.name(), rung.enforced(&config.isolation)),
+        Err(why) => format!("on, and cannot be had: {why}"),
+    }
 }
 
 fn words(status: &Value) -> String {

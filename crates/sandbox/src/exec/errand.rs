@@ -50,8 +50,8 @@ pub enum ErrandError {
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// No cage can be had on this host.
-    #[error("{0}\nhint: {hint}", hint = .0.hint())]
-    Start(#[from] StartError),
+    #[error("{}\nhint: {}", .0, .0.hint())]
+    Start(Box<StartError>),
     /// The cage cannot be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -72,6 +72,13 @@ pub enum ErrandError {
         /// Why not.
         source: io::Error,
     },
+}
+
+impl From<StartError> for ErrandError {
+    /// Told whole, with its hint, and so not also as a cause.
+    fn from(why: StartError) -> Self {
+        Self::Start(Box::new(why))
+    }
 }
 
 impl ErrandError {
@@ -130,7 +137,8 @@ impl Errand<'_> {
             skills: self.instance.join("skills"),
             protected: self.instance.covered(),
         };
-        let author = Author::Operator { program: &program, arguments: &self.command[1..] };
+        // Of its arguments nothing is shown: what a command may see beyond its directory is said with flags.
+        let author = Author::Operator { program: &program, arguments: &[] };
         let request = Request {
             isolation: self.isolation,
             instance: &view,

@@ -46,8 +46,8 @@ pub enum WorkshopError {
     #[error("there is no `/bin/bash` and no `/bin/sh`")]
     NoShell,
     /// Isolation is enabled and cannot be had.
-    #[error("{0}\nhint: {hint}", hint = .0.hint())]
-    Start(#[from] StartError),
+    #[error("{}\nhint: {}", .0, .0.hint())]
+    Start(Box<StartError>),
     /// The cage cannot be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -62,6 +62,13 @@ pub enum WorkshopError {
         /// Why not.
         source: io::Error,
     },
+}
+
+impl From<StartError> for WorkshopError {
+    /// Told whole, with its hint, and so not also as a cause.
+    fn from(why: StartError) -> Self {
+        Self::Start(Box::new(why))
+    }
 }
 
 /// Shell, walls and environment for the commands of agents.

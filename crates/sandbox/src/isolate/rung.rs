@@ -23,6 +23,16 @@ pub enum Rung {
 }
 
 impl Rung {
+    /// What a person calls it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Bwrap(_) => "bubblewrap",
+            Self::Landlock => "Landlock",
+            Self::Unsupported(_) => "nothing",
+        }
+    }
+
     /// What a child held this way has around it.
     pub fn enforced(&self, isolation: &IsolationConfig) -> Enforced {
         let network = match (self, isolation.network) {

@@ -161,7 +161,7 @@ fn attended(warden: &Warden, subject: &Subject, intent: AttendIntent) -> Result<
     match warden.admit("exec", subject, Attend(intent)) {
         Admission::Permit(permit) => Ok(permit),
         Admission::Refusal(refusal) => Err(Reply::Refused(refusal)),
-        Admission::Pending(pending) => Err(Reply::Unasked(pending.question().refusal.clone())),
+        Admission::Pending(pending) => Err(Reply::Unasked(warden.unanswered(*pending))),
     }
 }
 

@@ -70,7 +70,7 @@ impl ExecTool {
         match warden.admit(self.name(), subject, sought) {
             Admission::Permit(permit) => Ok(permit),
             Admission::Refusal(refusal) => Err(Reply::Refused(refusal)),
-            Admission::Pending(pending) => Err(Reply::Unasked(pending.question().refusal.clone())),
+            Admission::Pending(pending) => Err(Reply::Unasked(warden.unanswered(*pending))),
         }
     }
 
