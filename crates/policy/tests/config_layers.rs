@@ -137,7 +137,7 @@ fn every_typed_setting_arrives() {
     assert_eq!((config.tools.exec.guard, config.tools.exec.on_block), (Guard::Smart, OnBlock::Ask));
     assert_eq!(config.isolation.require, [Requirement::Limits, Requirement::Network]);
     assert_eq!(config.isolation.env_pass, ["JAVA_HOME"]);
-    assert_eq!(config.log_level, Some(LogLevel::Error));
+    assert_eq!(config.log_level, Some(LogLevel::Fatal));
     assert_eq!(config.gateway.host, "0.0.0.0");
     assert_eq!(config.hooks.processes[0].command, ["/home/user/bin/h", "-x"]);
     assert_eq!(config.hooks.processes[0].priority, -3);

@@ -1,3 +1,7 @@
+//! Settings loaded from odd instances.
+//!
+//! Invariant: every test has an instance of its own.
+
 use super::{Request, SettingsError, Surroundings, load};
 use picoclaw_policy::config::LogLevel;
 use std::ffi::OsString;

@@ -10,6 +10,7 @@
 
 mod architecture;
 mod audit;
+mod config;
 mod documents;
 mod exec;
 mod front_door;
