@@ -43,7 +43,10 @@ impl Reader<'_> {
         let kind = match self.peek() {
             Some(b'(') => self.dollar_paren(start, frame)?,
             Some(b'{') => {
+                let from = self.at + 1;
                 let parameter = self.deeper(|reader| reader.braced_parameter(frame, start))?;
+                let inner = self.source.text().get(from..self.at).unwrap_or_default();
+                parts.intricate |= inner.contains(['{', '"', '\'', '`', '\\']);
                 PieceKind::Parameter(Box::new(parameter))
             }
             Some(b'[') => {

@@ -152,6 +152,8 @@ impl Reader<'_> {
             }
             Some(b'"') => {
                 let pieces = self.double_quoted(Frame::Double)?;
+                let inner = self.source.text().get(start + 1..self.at - 1).unwrap_or_default();
+                parts.intricate |= inner.contains('"');
                 parts.extend(self, pieces);
             }
             Some(b'\\') => {
