@@ -64,6 +64,10 @@ impl Reader<'_> {
                 self.bump();
                 PieceKind::Parameter(Box::new(plain(char::from(byte).to_string())))
             }
+            // Bash 5.1 drops a letter of a word on the next line.
+            Some(b'\n') if self.parens > 0 && frame == Frame::Bare => {
+                return self.refuse("a `$` at the end of a line inside a substitution", start);
+            }
             _ => {
                 parts.text(start, "$");
                 parts.lone_dollar |= frame == Frame::Bare;

@@ -6,7 +6,7 @@ use super::assemble::{Mark, Parts};
 use super::cursor::{Read, Reader};
 use super::dollar::Frame;
 use super::reserved::{continues_name, ends_word, starts_name};
-use crate::shell::{Direction, Glob, PieceKind, ProcessSubstitution, Quoting, Word};
+use crate::shell::{Direction, Glob, Piece, PieceKind, ProcessSubstitution, Quoting, Word};
 
 /// What the shell does with a word, which depends on where it stands.
 #[derive(Debug, Clone, Copy)]
@@ -93,7 +93,20 @@ impl Reader<'_> {
             }
         }
         self.state.depth = depth;
-        Ok(Word { span: self.span(start), pieces: parts.pieces(self)? })
+        let pieces = parts.pieces(self)?;
+        self.prints_well(&pieces, start)?;
+        Ok(Word { span: self.span(start), pieces })
+    }
+
+    /// Bash prints what it read in `$(…)`, and leaves the `;` of `{ a \&; }` out because it follows an `&`.
+    fn prints_well(&self, pieces: &[Piece], start: usize) -> Read<()> {
+        let last = pieces.last().map(|piece| (piece.quoting, &piece.kind));
+        match last {
+            Some((Quoting::Backslash, PieceKind::Literal(text))) if self.parens > 0 && text == "&" => {
+                self.refuse("a word that ends in `\\&` inside a substitution", start)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Reads the next part of a word: one character, or one quoted or expanded piece.
