@@ -2,6 +2,11 @@
 //!
 //! `PICOCLAW_SHELL_TEXTS=100000` makes the run longer, `PICOCLAW_SHELL_SEED=7` makes it another one, and
 //! `PICOCLAW_SHELL_BASH=/path/to/bash` compares with another version of bash.
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "the desk is pure, its test runs real shells in bubblewrap"
+)]
 
 #[path = "shell_differential/grammar.rs"]
 mod grammar;
