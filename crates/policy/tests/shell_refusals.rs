@@ -85,6 +85,7 @@ fn what_only_the_run_decides_is_refused() {
             ("a pattern with `extglob`, else a negated subshell", "!(rm x)", "`!(`"),
             ("a pattern with `extglob`, else a function", "f@() { a; }", "pattern"),
             ("arithmetic, or a subshell in a substitution", "a $((b); c)", "`))`"),
+            ("commands, but looked through as arithmetic", "a <((b))", "process substitution"),
             ("arithmetic, or a subshell in a subshell", "((a); b)", "`))`"),
             ("a command in bash 5.3, an error before", "a ${ b; }", "parameter"),
             ("a command in bash 5.3, an error before", "a ${| b; }", "parameter"),

@@ -188,6 +188,10 @@ impl Reader<'_> {
         let start = self.settle();
         let direction = if self.bump() == Some(b'<') { Direction::Read } else { Direction::Write };
         self.bump();
+        // Bash looks for the end of `<((` as if it were arithmetic, and reads it as commands afterwards.
+        if self.peek() == Some(b'(') {
+            return self.refuse("a process substitution that begins with `(`; put a space before it", start);
+        }
         let script = self.substituted()?;
         let kind = PieceKind::Process(ProcessSubstitution { direction, script });
         parts.push(self, start, Quoting::Bare, kind);
