@@ -2,6 +2,11 @@
 //!
 //! `PICOCLAW_SHELL_TEXTS=100000` makes the run longer, `PICOCLAW_SHELL_SEED=7` makes it another one, and
 //! `PICOCLAW_SHELL_BASH=/path/to/bash` compares with another version of bash.
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "the desk is pure, its test runs real shells in bubblewrap"
+)]
 
 #[path = "shell_differential/grammar.rs"]
 mod grammar;
@@ -35,8 +40,7 @@ struct Seen {
 
 impl Seen {
     fn of(script: &Script, text: &str) -> Self {
-        let plain = text.replace("\\\n", "").replace(['\'', '"', '\\'], "").replace("$x6d", "m");
-        let spelled = markers(&plain).union(&markers(text)).cloned().collect();
+        let spelled = spelled(text);
         let mut collector = Collector { text, seen: Self { spelled, ..Self::default() } };
         script.visit(&mut collector);
         collector.seen
@@ -59,12 +63,17 @@ impl Visitor for Collector<'_> {
             }
             None => {
                 // A guard refuses what it cannot know; any marker spelled in the command counts as seen.
-                let spelled = command.span.of(self.text);
-                self.seen.computed.extend(markers(spelled));
+                self.seen.computed.extend(spelled(command.span.of(self.text)));
                 self.seen.computes = true;
             }
         }
     }
+}
+
+/// Every marker that a text spells, quoted or not.
+fn spelled(text: &str) -> BTreeSet<String> {
+    let plain = text.replace("\\\n", "").replace(['\'', '"', '\\'], "").replace("$x6d", "m");
+    markers(&plain).union(&markers(text)).cloned().collect()
 }
 
 /// Every `m` with digits behind it.
@@ -79,17 +88,19 @@ fn markers(text: &str) -> BTreeSet<String> {
 
 /// Why an execution contradicts the tree.
 fn contradiction(seen: &Seen, name: &str, arguments: &[String]) -> Option<String> {
-    match seen.names.get(name) {
-        None if seen.computed.contains(name) => None,
-        // Spelled nowhere: the result of a computed name, which a guard refuses.
-        None if seen.computes && !seen.spelled.contains(name) => None,
-        None => Some(format!("`{name}` was executed and is not in the tree")),
-        Some(known) => {
-            let fits = |known: &Option<Vec<String>>| known.as_deref().is_none_or(|known| known == arguments);
-            let fine = known.iter().any(fits);
-            (!fine).then(|| format!("`{name}` got {arguments:?}, the tree says {known:?}"))
-        }
+    let known = seen.names.get(name);
+    let fits = |known: &Option<Vec<String>>| known.as_deref().is_none_or(|known| known == arguments);
+    if known.is_some_and(|known| known.iter().any(fits)) || seen.computed.contains(name) {
+        return None;
     }
+    // Spelled nowhere: the result of a computed name, which a guard refuses.
+    if seen.computes && !seen.spelled.contains(name) {
+        return None;
+    }
+    Some(match known {
+        None => format!("`{name}` was executed and is not in the tree"),
+        Some(known) => format!("`{name}` got {arguments:?}, the tree says {known:?}"),
+    })
 }
 
 /// What came of it.

@@ -75,7 +75,7 @@ fn every_command_of_a_text_is_found() {
         ("case", "case $(a) in x) b;; (y|z) c;; *) d; esac", "case a b c d"),
         ("case falls through", "case x in a) b;& c) d;;& e) esac", "case b d"),
         ("case without arms", "case x in esac; a", "case a"),
-        ("reserved words as patterns", "case x in if|then) a;; in) b;; (esac) c;; esac", "case a b c"),
+        ("reserved words as patterns", "case x in if|then) a;; in) b;; (x|esac) c;; esac", "case a b c"),
         (
             "function spellings",
             "f() { a; }; g () (b); function h { c; }; function i() { d; }",

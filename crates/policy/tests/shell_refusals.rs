@@ -85,6 +85,7 @@ fn what_only_the_run_decides_is_refused() {
             ("a pattern with `extglob`, else a negated subshell", "!(rm x)", "`!(`"),
             ("a pattern with `extglob`, else a function", "f@() { a; }", "pattern"),
             ("arithmetic, or a subshell in a substitution", "a $((b); c)", "`))`"),
+            ("commands, but looked through as arithmetic", "a <((b))", "process substitution"),
             ("arithmetic, or a subshell in a subshell", "((a); b)", "`))`"),
             ("a command in bash 5.3, an error before", "a ${ b; }", "parameter"),
             ("a command in bash 5.3, an error before", "a ${| b; }", "parameter"),
@@ -124,6 +125,8 @@ fn what_bash_ends_elsewhere_when_it_expands_is_refused() {
             ("substitutions in patterns are not read as such", "echo @($(case x in x) a;; esac))", "balance"),
             ("nor in regular expressions", "[[ a =~ ($(case x in x) a;; esac)) ]]", "balance"),
             ("brace expansion splits it", "a {b,$[1,2]}", "`$[`"),
+            ("brace expansion splits it", "a {\"${x:-\"b,c\"}\",d}", "beside braces"),
+            ("brace expansion pairs it otherwise", "a {${x:-{},b}", "beside braces"),
         ],
     );
 }
@@ -157,6 +160,7 @@ fn here_documents_that_may_end_elsewhere_are_refused() {
             ("bash ends it at `)`", "x=$(a <<E\nE; b)\nE\n)", "begins with the delimiter"),
             ("bash ends it at the parenthesis", "x=$(a <<E)\nb\nE\n", "without a body"),
             ("a joined line", "a <<EF\nx\\\nEF\nE\\\nF\n", "continued line"),
+            ("compared with its tabs and without", "a <<-'\tE'\nb\n\tE\n", "delimiter"),
             ("a computed delimiter", "a <<$x\nb\n$x\n", "delimiter"),
             ("bash forgets a separator behind it", "a $(b <<E\nE\nc; d)", "behind a here-document"),
             ("the line of another ends inside", "a <<E $(b\nc)\nE\n", "before a here-document"),
@@ -171,6 +175,9 @@ fn substitutions_that_bash_prints_wrongly_are_refused() {
         &[
             ("`\\'` opens a string there", "x=$(y=(\\') a)", "backslash in an array"),
             ("printed as `coproc COPROC a`", "x=$(coproc a)", "coprocess"),
+            ("printed as `case x in esac)`", "x=$(case x in (esac) a;; esac)", "`esac`"),
+            ("printed as `{ a \\& }`", "x=$( { a \\&; } )", "`\\&`"),
+            ("bash 5.1 runs `r`", "x=$($\nrm'')", "end of a line"),
             ("printed as `time a > x`", "x=$(> x time a)", "`time`"),
         ],
     );

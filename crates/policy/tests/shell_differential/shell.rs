@@ -24,12 +24,16 @@ command_not_found_handle() {
 }
 export -f command_not_found_handle
 ulimit -t 2 -f 1024
-cd /tmp
+shopt -s nullglob dotglob
+mkdir /tmp/here
+cd /tmp/here
 TEXT_NUMBER=-1
 export TEXT_NUMBER
 while IFS= read -r -d '' text; do
     TEXT_NUMBER=$((TEXT_NUMBER + 1))
     PATH=$MARKER_PATH /usr/bin/timeout -s KILL 2 $SHELL_UNDER_TEST -c "$text" 9>&1 >/dev/null 2>/dev/null </dev/null
+    left=(*)
+    [ ${#left[@]} = 0 ] || /bin/rm -rf "$PWD"/*
 done
 exit 0
 "#;

@@ -54,6 +54,8 @@ pub(super) struct Parts {
     pub(super) lone_dollar: bool,
     /// A `$[` was read outside of quotes: brace expansion does not know it, and looks for commas inside.
     pub(super) old_arithmetic: bool,
+    /// A quote or a brace was read inside of an expansion or of double quotes: brace expansion loses count there.
+    pub(super) intricate: bool,
     /// `$name` was read outside of quotes and nothing behind it yet.
     pub(super) open_name: bool,
     /// `$name` stands directly before one of these.
@@ -72,6 +74,7 @@ impl Parts {
             braces: false,
             lone_dollar: false,
             old_arithmetic: false,
+            intricate: false,
             open_name: false,
             name_before: Vec::new(),
         }

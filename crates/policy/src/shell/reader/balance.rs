@@ -44,12 +44,11 @@ fn is_balanced(text: &str, pair: Pair) -> bool {
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
         match (byte, quote) {
-            (b'\\', _) => {
-                // An escaped bracket counts for some looks and not for others.
-                if bytes.next().is_none_or(|escaped| escaped == open || escaped == close) {
-                    return false;
-                }
+            // An escaped bracket counts for some looks and not for others.
+            (b'\\', _) if bytes.next().is_none_or(|escaped| escaped == open || escaped == close) => {
+                return false;
             }
+            (b'\\', _) => {}
             (b'\'' | b'"', None) => (quote, quoted_depth) = (Some(byte), 0),
             (_, Some(mark)) if mark == byte => {
                 if quoted_depth != 0 {

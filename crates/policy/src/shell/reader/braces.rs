@@ -105,6 +105,9 @@ fn check_joints(parts: &Parts, reader: &Reader<'_>) -> Read<()> {
     if parts.old_arithmetic {
         return reader.refuse("`$[` beside braces; write `$((`", start);
     }
+    if parts.intricate {
+        return reader.refuse("quotes or braces inside of an expansion beside braces", start);
+    }
     if parts.lone_dollar {
         return reader.refuse("a `$` beside braces, which may become an expansion", start);
     }
