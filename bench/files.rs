@@ -17,7 +17,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Duration;
 
-const ROUNDS: usize = 1500;
+const ROUNDS: usize = 1000;
 
 /// Files at several depths: the deeper, the more of the time is the kernel's own walk.
 const DEPTHS: &[&str] = &["today.md", FILE, "a/b/c/d/e/f/today.md"];

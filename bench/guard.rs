@@ -127,7 +127,7 @@ pub(crate) fn typical(house: &House, table: &mut Table) -> Result<(), Stop> {
         let verdict = if strict.judge(command, &scene).is_allowed() { "" } else { "  (blocked)" };
         writeln!(list, "{verdict}")?;
     }
-    table.aside(&list);
+    say(&list);
     let names = ["strict, text alone", "smart, text alone", "strict, file system asked"];
     for (name, medians) in names.iter().zip(medians) {
         let slowest = medians.iter().copied().fold(0.0, f64::max);

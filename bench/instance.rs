@@ -6,8 +6,9 @@ use super::Stop;
 use picoclaw_agent::call::{Call, Reply};
 use picoclaw_agent::tools::Registry;
 use picoclaw_policy::config::Config;
-use picoclaw_policy::shell::guard::{Guard, Hold};
+use picoclaw_policy::shell::guard::Guard;
 use picoclaw_policy::{AgentId, AgentRules, CleanPath, Origin, PathRules, Policy, Reach, Subject, Zones};
+use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::exec::Workshop;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::Instance;
@@ -49,7 +50,7 @@ impl House {
         let ledger = Ledger::open(&instance.ledger())?;
         let host = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/home/somebody")];
         let host = host.map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        let workshop = Workshop::new(host, &[], Hold::Nothing)?;
+        let workshop = Workshop::new(&config, &instance, host)?;
         let policy = Policy {
             agents: zones
                 .into_iter()
@@ -70,7 +71,7 @@ impl House {
         let real = own.workspace.last().ok_or("the agent has no workspace")?.as_path().to_owned();
         let house = Self {
             warden: Warden::new(policy, files, workshop, ledger),
-            registry: Registry::new(&config.tools),
+            registry: Registry::new(&config.tools, Redactor::default()),
             subject: Subject {
                 origin: Origin::Tool,
                 agent: AgentId::main(),

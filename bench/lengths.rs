@@ -6,6 +6,7 @@ use super::Stop;
 use super::guard::{Ground, guard};
 use super::instance::House;
 use super::measure::{alone, time};
+use super::say;
 use super::table::Table;
 use picoclaw_policy::config::Guard as Mode;
 use picoclaw_policy::shell::guard::Blank;
@@ -110,7 +111,7 @@ pub(crate) fn growing(house: &House, table: &mut Table) -> Result<(), Stop> {
         writeln!(list, " {growth:>9.1}×  {:>10}  {said}", time(on_host))?;
         at_most.push((last, shape.name));
     }
-    table.aside(&list);
+    say(&list);
     at_most.sort_by(|a, b| a.0.total_cmp(&b.0));
     let middle = at_most[at_most.len() / 2].0;
     table.goal("judging 64 KiB, the middle of all shapes", &time(middle), middle, GOAL, "≤ 5 ms");
@@ -125,6 +126,6 @@ fn often(judge: &mut dyn FnMut() -> Result<(), Stop>) -> Result<f64, Stop> {
     let start = Instant::now();
     judge()?;
     let once = start.elapsed().as_secs_f64().max(1e-6);
-    let rounds = (0.15 / once).clamp(5.0, 40.0) as usize;
+    let rounds = (0.06 / once).clamp(5.0, 30.0) as usize;
     Ok(alone(rounds, judge)?.median())
 }

@@ -32,11 +32,10 @@ struct Row {
     standing: Standing,
 }
 
-/// Every row so far, and what is printed before them.
+/// Every row so far.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     rows: Vec<Row>,
-    before: String,
 }
 
 impl Table {
@@ -63,12 +62,6 @@ impl Table {
         self.row(what, &why, "", Standing::Skipped);
     }
 
-    /// A table of its own, printed before this one.
-    pub(crate) fn aside(&mut self, text: &str) {
-        self.before.push_str(text);
-        self.before.push('\n');
-    }
-
     fn row(&mut self, what: &str, measured: &dyn fmt::Display, goal: &str, standing: Standing) {
         let (what, measured, goal) = (what.to_owned(), measured.to_string(), goal.to_owned());
         self.rows.push(Row { what, measured, goal, standing });
@@ -82,7 +75,7 @@ impl fmt::Display for Table {
         };
         let (what, measured, goal) =
             (width(|row| &row.what), width(|row| &row.measured), width(|row| &row.goal));
-        writeln!(f, "{}median [p10 … p90]; house and peer take turns", self.before)?;
+        writeln!(f, "median [p10 … p90]; house and peer take turns")?;
         for row in &self.rows {
             let line = format!(
                 "{:what$}  {:measured$}  {:goal$}  {}",

@@ -8,6 +8,7 @@
 use super::Stop;
 use super::instance::{FILE, House, content};
 use super::peers;
+use super::say;
 use super::table::Table;
 use picoclaw_policy::Access;
 use picoclaw_sandbox::root::{Overwrite, Root, Scribe, Seals};
@@ -56,8 +57,12 @@ pub(crate) fn counted(place: &Path, table: &mut Table) -> Result<(), Stop> {
         table.goal(&what, &measured, added, 8.0, "≤ 8");
         let added = total(whole) as f64 - total(bare) as f64;
         table.told("  with verdict and two ledger records", &format!("{added} ({})", total(whole)));
-        table.aside(&format!(
-            "{situation}:\n  bare {}\n  room {}\n  call {}",
+        say(&format!(
+            "a durable write, {situation}
+  bare: {}
+  file room: {}
+  whole call: {}
+",
             list(bare),
             list(room),
             list(whole)
