@@ -3,8 +3,8 @@
 //! Invariant: after `cd` in any form, every place that the shell can be in is among the places of the state.
 
 use super::field::{ANYTHING, Field, NAME};
+use super::invoke::Given;
 use super::options::{Grammar, Invocation, Order};
-use super::simple::Given;
 use super::state::{Place, State, Variable};
 use super::walk::{Flow, Input, Walker};
 use crate::intent::{Access, FileKind};
@@ -24,7 +24,7 @@ impl Walker<'_> {
             "cd" | "chdir" => self.cd(call, state),
             "pushd" => self.pushd(call, state),
             "popd" => popd(state),
-            "exit" => Flow { ok: None, fail: None, output: Field::default() },
+            "exit" => Flow { ok: None, fail: None, ended: Some(state.clone()), output: Field::default() },
             "export" | "declare" | "typeset" | "local" | "readonly" => declared(state),
             "unset" => unset(call, state),
             "read" | "mapfile" | "readarray" => filled(call, state),
@@ -118,7 +118,7 @@ impl Walker<'_> {
         let sure = targets.iter().all(|place| self.is_sure(place, state));
         let mut next = (**state).clone();
         next.go(targets);
-        Flow { ok: Some(Rc::new(next)), fail: (!sure).then(|| state.clone()), output: Field::default() }
+        Flow { fail: (!sure).then(|| state.clone()), ..Flow::ok(Rc::new(next)) }
     }
 
     /// Judges a directory that the shell goes to, and says which places that can be.
@@ -253,18 +253,18 @@ fn popd(state: &Rc<State>) -> Flow {
     let mut next = (**state).clone();
     let back = next.stack.pop().unwrap_or_else(|| vec![Place::Unknown]);
     next.go(back);
-    Flow { ok: Some(Rc::new(next)), fail: Some(state.clone()), output: Field::default() }
+    Flow { fail: Some(state.clone()), ..Flow::ok(Rc::new(next)) }
 }
 
 fn declared(state: &Rc<State>) -> Flow {
-    Flow { ok: Some(state.clone()), fail: None, output: Field::gap(ANYTHING) }
+    Flow::ok(state.clone()).printing(Field::gap(ANYTHING))
 }
 
 fn unset(call: &Invocation<'_>, state: &Rc<State>) -> Flow {
     let mut next = (**state).clone();
     for name in call.args.iter().filter_map(Field::known).filter(|name| !name.starts_with('-')) {
-        next.variables.insert(name.to_owned(), Variable::Unset);
-        next.functions.remove(name);
+        next.assign(name, Variable::Unset);
+        Rc::make_mut(&mut next.functions).remove(name);
     }
     Flow::either(Rc::new(next)).printing(Field::default())
 }
@@ -335,7 +335,7 @@ fn set(call: &Invocation<'_>, state: &Rc<State>) -> Flow {
             }
         }
     }
-    Flow { ok: Some(Rc::new(next)), fail: None, output: Field::default() }
+    Flow::ok(Rc::new(next))
 }
 
 fn shift(call: &Invocation<'_>, state: &Rc<State>) -> Flow {

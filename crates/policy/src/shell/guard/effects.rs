@@ -4,7 +4,7 @@
 
 use super::field::{ANYTHING, DOWNLOADED, Field, INSIDE, NAME, is_marked};
 use super::options::{Grammar, Invocation};
-use super::simple::content_of;
+use super::redirect::content_of;
 use super::state::{Content, State};
 use super::walk::{Flow, Input, Walker};
 use crate::intent::FileKind;
@@ -86,7 +86,7 @@ impl Walker<'_> {
             _ if next.shaken => Some(next.clone()),
             _ => Some(state),
         };
-        Flow { ok: Some(next), fail, output }
+        Flow { ok: Some(next), fail, ended: None, output }
     }
 
     fn printed(&self, call: &Invocation<'_>, state: &State) -> Field {
@@ -166,7 +166,7 @@ impl Walker<'_> {
 
     fn remember(&self, file: &str, content: Content, state: &mut Rc<State>) {
         if let Some(place) = self.at(file, state) {
-            Rc::make_mut(state).files.insert(place, content);
+            Rc::make_mut(&mut Rc::make_mut(state).files).insert(place, content);
         }
     }
 
@@ -196,7 +196,7 @@ impl Walker<'_> {
                     break;
                 }
                 let parent = dir.as_path().parent().and_then(CleanPath::absolute);
-                Rc::make_mut(state).made.push(dir);
+                Rc::make_mut(&mut Rc::make_mut(state).made).insert(dir);
                 place = parent;
             }
         }
@@ -209,7 +209,7 @@ impl Walker<'_> {
         let name = last.trim_end_matches('/').trim_end_matches(".git");
         let name = name.rsplit(['/', ':']).next().unwrap_or(name);
         if let Some(place) = self.at(name, state) {
-            Rc::make_mut(state).made.push(place);
+            Rc::make_mut(&mut Rc::make_mut(state).made).insert(place);
         }
     }
 
@@ -219,7 +219,7 @@ impl Walker<'_> {
             let dir = at.as_path().parent().and_then(CleanPath::absolute);
             let to = dir.and_then(|dir| CleanPath::new(Path::new(target), &dir).ok());
             if let Some(to) = to {
-                Rc::make_mut(state).links.insert(at, to);
+                Rc::make_mut(&mut Rc::make_mut(state).links).insert(at, to);
             }
         }
     }
@@ -236,7 +236,7 @@ impl Walker<'_> {
                     self.remember(&to, content, state);
                 }
                 if let (Some(target), Some(to)) = (state.links.get(&from).cloned(), self.at(&to, state)) {
-                    Rc::make_mut(state).links.insert(to, target);
+                    Rc::make_mut(&mut Rc::make_mut(state).links).insert(to, target);
                 }
             }
         }

@@ -5,19 +5,20 @@
 //!
 //! Invariant: the real arguments are always among those that are returned, a gap standing for whatever is not known.
 
-use super::field::{ANYTHING, CLASS, Field, NAME, ONE, STAR, activated};
+use super::braces::{Part, spread};
+use super::field::{ANYTHING, CLASS, Field, NAME, ONE, STAR, activated, is_marked};
 use super::state::{Place, State, Variable};
 use super::walk::{Input, Walker};
 use crate::shell::tree::Script;
-use crate::shell::word::{Arithmetic, Element, Glob, Piece, PieceKind, Quoting, Sequence, Word};
+use crate::shell::word::{Arithmetic, Element, Glob, Piece, PieceKind, Quoting, Word};
 use std::rc::Rc;
 
 /// More possible argument lists of one word than this become gaps.
 const MOST_LISTS: usize = 32;
-/// More words out of one brace expansion than this are not followed.
-const MOST_BRACES: usize = 256;
-/// Values that expansion puts together grow no longer than this.
-const LONGEST_VALUE: usize = 16 * 1024;
+/// Values with gaps that expansion puts together grow no longer than this.
+const LONGEST_VALUE: usize = 4 * 1024;
+/// Known text, which may be a whole here-document, may be longer.
+const LONGEST_TEXT: usize = 32 * 1024;
 
 /// What one piece of a word stands for.
 pub(super) enum Values {
@@ -25,14 +26,6 @@ pub(super) enum Values {
     One(Vec<Field>),
     /// These arguments, one after the other: `"$@"`.
     List(Vec<Field>),
-}
-
-/// A piece, or text that stands for one.
-#[derive(Clone, Copy)]
-enum Part<'w> {
-    Piece(&'w Piece),
-    Made(&'w str),
-    Number,
 }
 
 #[derive(Clone, Default)]
@@ -65,11 +58,7 @@ impl Builder {
     }
 
     fn append(&mut self, text: &str) {
-        if !self.current.is_empty() && self.current.len() + text.len() > LONGEST_VALUE {
-            self.current = ANYTHING.to_string();
-        } else {
-            self.current.push_str(text);
-        }
+        glue(&mut self.current, text);
     }
 
     fn close(&mut self) {
@@ -113,6 +102,10 @@ impl Walker<'_> {
                     vec![Field(list.iter().map(Field::as_str).collect::<Vec<_>>().join(" "))]
                 }
             };
+            if let [only] = values.as_slice() {
+                texts.iter_mut().for_each(|text| glue(text, only.as_str()));
+                continue;
+            }
             texts = texts
                 .iter()
                 .flat_map(|text| values.iter().map(move |value| glued(text, value.as_str())))
@@ -134,6 +127,16 @@ impl Walker<'_> {
                 Part::Piece(piece) => {
                     let bare = piece.quoting == Quoting::Bare && is_computed(&piece.kind);
                     match self.piece(piece, state) {
+                        Values::One(values) if values.len() == 1 => {
+                            let value = values[0].as_str();
+                            for builder in &mut builders {
+                                if bare {
+                                    builder.split(value, &separators);
+                                } else {
+                                    builder.quoted(value);
+                                }
+                            }
+                        }
                         Values::One(mut values) => {
                             if builders.len() * values.len() > MOST_LISTS {
                                 values = vec![Field::gap(ANYTHING)];
@@ -349,10 +352,23 @@ fn is_computed(kind: &PieceKind) -> bool {
 }
 
 fn glued(text: &str, more: &str) -> String {
-    if !text.is_empty() && text.len() + more.len() > LONGEST_VALUE {
-        return ANYTHING.to_string();
+    let mut text = text.to_owned();
+    glue(&mut text, more);
+    text
+}
+
+/// Puts a value behind a text; what grows too long for that is "anything".
+fn glue(text: &mut String, more: &str) {
+    if text.is_empty() {
+        text.push_str(more);
+        return;
     }
-    format!("{text}{more}")
+    let limit = if is_marked(text) || is_marked(more) { LONGEST_VALUE } else { LONGEST_TEXT };
+    if text.len() + more.len() > limit {
+        *text = ANYTHING.to_string();
+    } else {
+        text.push_str(more);
+    }
 }
 
 fn product(lists: Vec<Vec<Field>>, next: Vec<Vec<Field>>) -> Vec<Vec<Field>> {
@@ -367,55 +383,6 @@ fn product(lists: Vec<Vec<Field>>, next: Vec<Vec<Field>>) -> Vec<Vec<Field>> {
         }
         _ => lists.iter().flat_map(|list| next.iter().map(|more| joined(list.clone(), more))).collect(),
     }
-}
-
-/// Brace expansion: every word, as positions in `made`; `None` when there are too many.
-fn spread<'w>(pieces: &'w [Piece], made: &mut Vec<Part<'w>>) -> Option<Vec<Vec<usize>>> {
-    let mut words = vec![Vec::new()];
-    for piece in pieces {
-        let choices: Vec<Vec<usize>> = match &piece.kind {
-            PieceKind::Braces(alternatives) => {
-                let mut all = Vec::new();
-                for word in alternatives {
-                    all.extend(spread(&word.pieces, made)?);
-                }
-                all
-            }
-            PieceKind::Sequence(sequence) => sequenced(*sequence, made),
-            _ => {
-                made.push(Part::Piece(piece));
-                vec![vec![made.len() - 1]]
-            }
-        };
-        if words.len() * choices.len() > MOST_BRACES {
-            return None;
-        }
-        words = words
-            .iter()
-            .flat_map(|word: &Vec<usize>| {
-                choices.iter().map(move |choice| [word.as_slice(), choice].concat())
-            })
-            .collect();
-    }
-    Some(words)
-}
-
-/// Letters one by one; numbers are all alike to a rule, so one gap stands for them.
-fn sequenced(sequence: Sequence, made: &mut Vec<Part<'_>>) -> Vec<Vec<usize>> {
-    const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz";
-    let Sequence::Letters { first, last, .. } = sequence else {
-        made.push(Part::Number);
-        return vec![vec![made.len() - 1]];
-    };
-    let (low, high) = (first.min(last) as usize, first.max(last) as usize);
-    let range = low.saturating_sub('A' as usize)..=high.saturating_sub('A' as usize);
-    range
-        .filter_map(|at| LETTERS.get(at..=at))
-        .map(|letter| {
-            made.push(Part::Made(letter));
-            vec![made.len() - 1]
-        })
-        .collect()
 }
 
 /// Every name in an expression, with what follows it.

@@ -4,9 +4,9 @@
 
 use super::builtins::words;
 use super::field::Field;
+use super::invoke::Given;
 use super::options::{Grammar, Invocation, Order, parse};
 use super::profile::{self, First, Operands, Profile};
-use super::simple::Given;
 use super::state::State;
 use super::walk::{Input, Walker};
 use crate::intent::Access;

@@ -4,8 +4,8 @@
 
 use super::builtins::{Language, words};
 use super::field::Field;
+use super::invoke::Given;
 use super::options::{Grammar, Invocation, Item, Order, parse};
-use super::simple::Given;
 use super::state::{Content, State};
 use super::walk::{Flow, Input, Walker};
 use crate::intent::Access;

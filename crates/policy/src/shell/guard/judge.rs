@@ -7,7 +7,7 @@ use super::finding::{Finding, Kind, Remedy};
 use super::scene::{Scene, Shell};
 use super::state::{Place, State};
 use super::walk::{Input, Walker};
-use super::{patterns, windows};
+use super::{examples, patterns, windows};
 use crate::config::{ExecConfig, Guard as Mode};
 use crate::policy::Reach;
 use crate::rules::{self, RuleFault};
@@ -84,6 +84,12 @@ impl Understood {
 impl Guard {
     /// Compiles the patterns of the configuration, or names the first that is none.
     pub fn compile(config: &ExecConfig) -> Result<Self, RuleFault> {
+        // The built-in rules are constants: a debug build checks their examples, a release build relies on that.
+        if cfg!(debug_assertions)
+            && let Some(fault) = examples::broken()
+        {
+            return Err(fault);
+        }
         let all = |patterns: &[String]| {
             patterns.iter().map(|pattern| rules::compile(pattern)).collect::<Result<_, _>>()
         };
@@ -93,6 +99,11 @@ impl Guard {
             custom_deny: all(&config.custom_deny_patterns)?,
             custom_allow: all(&config.custom_allow_patterns)?,
         })
+    }
+
+    /// The built-in rules alone.
+    pub(super) fn smart() -> Self {
+        Self { mode: Mode::Smart, denies: true, custom_deny: Vec::new(), custom_allow: Vec::new() }
     }
 
     /// Judges a command line as the shell of the scene would run it.
@@ -105,6 +116,7 @@ impl Guard {
             Ok(()) => {}
             Err(fault) => walker.report(unread(&fault, text)),
         }
+        walker.finish();
         if self.denies {
             let rest = without(text, &walker.allowed);
             for pattern in self.custom_deny.iter().filter(|pattern| pattern.is_match(&rest)) {
@@ -142,6 +154,11 @@ impl Guard {
     /// Whether deny rules are in force.
     pub(super) fn denies(&self) -> bool {
         self.denies
+    }
+
+    /// Whether the configuration has patterns of its own.
+    pub(super) fn has_patterns(&self) -> bool {
+        !self.custom_allow.is_empty() || !self.custom_deny.is_empty()
     }
 
     /// Whether an allow pattern covers this simple command.

@@ -6,9 +6,13 @@
 //!
 //! Invariant: pure. The same text in the same scene earns the same judgement.
 
+mod braces;
 mod builtins;
+mod compound;
+mod curl;
 mod effects;
 mod environment;
+mod examples;
 mod expand;
 mod explain;
 mod field;
@@ -17,7 +21,9 @@ mod git;
 mod glob;
 mod inline;
 mod interpret;
+mod invoke;
 mod judge;
+mod lists;
 mod operands;
 mod options;
 mod parameter;
@@ -25,11 +31,13 @@ mod paths;
 mod patterns;
 mod profile;
 mod programs;
+mod redirect;
 mod rules;
 mod scene;
 mod sed;
 mod simple;
 mod state;
+mod tools;
 mod unwrap;
 mod walk;
 mod windows;

@@ -35,13 +35,19 @@ const BLOCK: &[(&str, fn(char) -> bool)] = &[
 ];
 /// Directories and files of `/dev` that are disks or memory by another name.
 const BLOCK_NAMES: &[&str] = &["disk", "mapper", "block", "mem", "kmem", "port"];
+/// The longest pattern for one name; names are no longer than 255 bytes.
+const LONGEST_PATTERN: usize = 1024;
 /// More places than this that one pattern leads to are not followed one by one.
 const MOST_PLACES: usize = 64;
 
 impl Walker<'_> {
     /// Judges a path in a word, and says which places it names.
     pub(super) fn path(&mut self, text: &str, access: Access, state: &State) -> Vec<CleanPath> {
-        if text.is_empty() {
+        if text.is_empty() || !self.spend() {
+            return Vec::new();
+        }
+        if is_marked(text) && text.split('/').any(|part| part.len() > LONGEST_PATTERN) {
+            self.unknown_path(text);
             return Vec::new();
         }
         if text.contains([ANYTHING, DOWNLOADED]) {

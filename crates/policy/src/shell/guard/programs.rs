@@ -3,8 +3,8 @@
 //! Invariant: a string that one of these programs hands to a shell is read like the line itself.
 
 use super::field::Field;
+use super::invoke::Given;
 use super::options::{Grammar, Invocation, is_cut_of};
-use super::simple::Given;
 use super::state::State;
 use super::walk::{Input, Walker};
 use std::rc::Rc;

@@ -8,7 +8,7 @@
 use super::field::{ANYTHING, Field};
 use crate::path::CleanPath;
 use crate::shell::tree;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// More possible values than this are "anything".
@@ -49,25 +49,19 @@ pub(super) enum Content {
     Computed,
 }
 
-/// A function that this line defines.
-#[derive(Debug, Clone)]
-pub(super) struct Routine {
-    pub(super) body: Rc<tree::Command>,
-}
-
 /// Everything a shell would remember.
 #[derive(Debug, Clone)]
 pub(super) struct State {
-    pub(super) variables: BTreeMap<String, Variable>,
+    pub(super) variables: Rc<BTreeMap<String, Variable>>,
     pub(super) arguments: Vec<Field>,
     pub(super) name: Field,
     pub(super) cwd: Vec<Place>,
     pub(super) previous: Vec<Place>,
     pub(super) stack: Vec<Vec<Place>>,
-    pub(super) functions: BTreeMap<String, Routine>,
-    pub(super) files: BTreeMap<CleanPath, Content>,
-    pub(super) links: BTreeMap<CleanPath, CleanPath>,
-    pub(super) made: Vec<CleanPath>,
+    pub(super) functions: Rc<BTreeMap<String, Rc<tree::Command>>>,
+    pub(super) files: Rc<BTreeMap<CleanPath, Content>>,
+    pub(super) links: Rc<BTreeMap<CleanPath, CleanPath>>,
+    pub(super) made: Rc<BTreeSet<CleanPath>>,
     pub(super) exits_on_error: bool,
     /// Whether the line has moved or removed something: directories that were there may be gone.
     pub(super) shaken: bool,
@@ -76,16 +70,16 @@ pub(super) struct State {
 impl State {
     pub(super) fn new(cwd: &CleanPath) -> Self {
         Self {
-            variables: BTreeMap::new(),
+            variables: Rc::default(),
             arguments: Vec::new(),
             name: Field::text("bash"),
             cwd: vec![Place::At(cwd.clone())],
             previous: vec![Place::Unknown],
             stack: Vec::new(),
-            functions: BTreeMap::new(),
-            files: BTreeMap::new(),
-            links: BTreeMap::new(),
-            made: Vec::new(),
+            functions: Rc::default(),
+            files: Rc::default(),
+            links: Rc::default(),
+            made: Rc::default(),
             exits_on_error: false,
             shaken: false,
         }
@@ -93,10 +87,15 @@ impl State {
 
     /// Gives a variable one of these values.
     pub(super) fn set(&mut self, name: &str, values: Vec<Field>) {
-        self.variables.insert(name.to_owned(), Variable::Scalar(capped(values)));
+        self.assign(name, Variable::Scalar(capped(values)));
     }
 
-    /// Makes the shell forget where it is exactly.
+    /// Gives a variable this value.
+    pub(super) fn assign(&mut self, name: &str, value: Variable) {
+        Rc::make_mut(&mut self.variables).insert(name.to_owned(), value);
+    }
+
+    /// Goes to one of these places.
     pub(super) fn go(&mut self, to: Vec<Place>) {
         self.previous = std::mem::replace(&mut self.cwd, to);
     }
@@ -108,16 +107,8 @@ pub(super) fn join(a: Rc<State>, b: Rc<State>) -> Rc<State> {
         return a;
     }
     let mut both = Rc::unwrap_or_clone(a);
-    for (name, theirs) in &b.variables {
-        let ours = both.variables.remove(name).unwrap_or_else(|| never_assigned(name));
-        both.variables.insert(name.clone(), either(ours, theirs.clone()));
-    }
-    let only_ours: Vec<String> =
-        both.variables.keys().filter(|name| !b.variables.contains_key(*name)).cloned().collect();
-    for name in only_ours {
-        if let Some(ours) = both.variables.remove(&name) {
-            both.variables.insert(name.clone(), either(ours, never_assigned(&name)));
-        }
+    if !Rc::ptr_eq(&both.variables, &b.variables) && both.variables != b.variables {
+        both.variables = Rc::new(joined(&both.variables, &b.variables));
     }
     if both.arguments != b.arguments {
         both.arguments = vec![Field::gap(ANYTHING)];
@@ -127,28 +118,51 @@ pub(super) fn join(a: Rc<State>, b: Rc<State>) -> Rc<State> {
     if both.stack != b.stack {
         both.stack = vec![vec![Place::Unknown]];
     }
-    for (name, routine) in &b.functions {
-        both.functions.entry(name.clone()).or_insert_with(|| routine.clone());
-    }
-    for (path, content) in &b.files {
-        match both.files.get(path) {
-            Some(ours) if ours == content => {}
-            Some(Content::Downloaded) => {}
-            Some(_) if *content != Content::Downloaded => {
-                both.files.insert(path.clone(), Content::Computed);
-            }
-            _ => {
-                both.files.insert(path.clone(), content.clone());
-            }
+    if !Rc::ptr_eq(&both.functions, &b.functions) {
+        for (name, body) in b.functions.iter() {
+            Rc::make_mut(&mut both.functions).entry(name.clone()).or_insert_with(|| body.clone());
         }
     }
-    for (at, to) in &b.links {
-        both.links.entry(at.clone()).or_insert_with(|| to.clone());
+    if !Rc::ptr_eq(&both.files, &b.files) {
+        join_files(Rc::make_mut(&mut both.files), &b.files);
     }
-    both.made.retain(|dir| b.made.contains(dir));
+    if !Rc::ptr_eq(&both.links, &b.links) {
+        for (at, to) in b.links.iter() {
+            Rc::make_mut(&mut both.links).entry(at.clone()).or_insert_with(|| to.clone());
+        }
+    }
+    if !Rc::ptr_eq(&both.made, &b.made) {
+        Rc::make_mut(&mut both.made).retain(|dir| b.made.contains(dir));
+    }
     both.exits_on_error &= b.exits_on_error;
     both.shaken |= b.shaken;
     Rc::new(both)
+}
+
+fn joined(a: &BTreeMap<String, Variable>, b: &BTreeMap<String, Variable>) -> BTreeMap<String, Variable> {
+    let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let value = |name: &String| {
+        let one = |from: &BTreeMap<String, Variable>| {
+            from.get(name).cloned().unwrap_or_else(|| never_assigned(name))
+        };
+        (name.clone(), either(one(a), one(b)))
+    };
+    names.into_iter().map(value).collect()
+}
+
+fn join_files(ours: &mut BTreeMap<CleanPath, Content>, theirs: &BTreeMap<CleanPath, Content>) {
+    for (path, content) in theirs {
+        match ours.get(path) {
+            Some(known) if known == content => {}
+            Some(Content::Downloaded) => {}
+            Some(_) if *content != Content::Downloaded => {
+                ours.insert(path.clone(), Content::Computed);
+            }
+            _ => {
+                ours.insert(path.clone(), content.clone());
+            }
+        }
+    }
 }
 
 /// A variable that one way has not assigned. By custom the environment spells its names in capitals; a small one

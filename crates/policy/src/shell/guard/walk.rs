@@ -9,20 +9,18 @@ use super::field::{ANYTHING, Field};
 use super::finding::{Finding, Kind, Remedy};
 use super::judge::{Guard, Understood};
 use super::scene::Scene;
-use super::state::{Place, State, Variable, join};
+use super::state::{State, join};
 use crate::path::CleanPath;
 use crate::shell::span::Span;
-use crate::shell::tree::{
-    Case, Command, CommandKind, Connector, Ending, For, If, Loop, Pipeline, Script, Statement, TestItem,
-};
+use crate::shell::tree::{Command, CommandKind, Connector, Ending, Pipeline, Script, Statement};
 use crate::shell::{Dialect, read};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Lists inside lists, strings inside strings, calls inside calls: deeper than this is refused.
 const DEEPEST: usize = 96;
-/// Simple commands that one line may come down to.
-const MOST_COMMANDS: usize = 6_000;
+/// Commands and paths that one line may come down to.
+const MOST_STEPS: usize = 3_000;
 
 /// What a command reads.
 #[derive(Debug, Clone)]
@@ -44,14 +42,21 @@ pub(super) struct Flow {
     pub(super) ok: Option<Rc<State>>,
     /// The state after failure; `None` when it cannot fail.
     pub(super) fail: Option<Rc<State>>,
+    /// The state in which the shell ends here, when it does.
+    pub(super) ended: Option<Rc<State>>,
     /// What it prints.
     pub(super) output: Field,
 }
 
 impl Flow {
+    /// Success, nothing printed.
+    pub(super) fn ok(state: Rc<State>) -> Self {
+        Self { ok: Some(state), fail: None, ended: None, output: Field::default() }
+    }
+
     /// Success or failure, nothing remembered.
     pub(super) fn either(state: Rc<State>) -> Self {
-        Self { ok: Some(state.clone()), fail: Some(state), output: Field::gap(ANYTHING) }
+        Self { ok: Some(state.clone()), fail: Some(state), ended: None, output: Field::gap(ANYTHING) }
     }
 
     pub(super) fn printing(mut self, output: Field) -> Self {
@@ -59,8 +64,9 @@ impl Flow {
         self
     }
 
-    fn after(&self) -> Option<Rc<State>> {
-        both(self.ok.clone(), self.fail.clone())
+    /// The state afterwards, however it ends.
+    pub(super) fn after(self) -> Option<Rc<State>> {
+        both(self.ok, self.fail)
     }
 }
 
@@ -142,13 +148,21 @@ impl<'a> Walker<'a> {
         });
     }
 
-    /// One simple command more; `false` when the line comes down to too many.
+    /// One command or path more; `false` when the line comes down to too many.
     pub(super) fn spend(&mut self) -> bool {
         self.spent += 1;
-        if self.spent == MOST_COMMANDS {
-            self.not_understood("the line comes down to too many commands", "");
+        !self.is_spent()
+    }
+
+    /// The end of the walk: a line that was not followed to its end is not understood.
+    pub(super) fn finish(&mut self) {
+        if self.is_spent() {
+            self.not_understood("the line comes down to too many commands and paths", "");
         }
-        self.spent < MOST_COMMANDS
+    }
+
+    fn is_spent(&self) -> bool {
+        self.spent >= MOST_STEPS
     }
 
     /// Reads a text that a command would run as a script of its own, in the state it is started with.
@@ -185,19 +199,20 @@ impl<'a> Walker<'a> {
             );
             Flow::either(state)
         } else {
-            let mut flow = Flow { ok: Some(state), fail: None, output: Field::default() };
+            let mut flow = Flow::ok(state);
             let mut printed = Vec::new();
             for statement in &script.statements {
+                if self.is_spent() {
+                    break;
+                }
                 // What follows an `exit` is judged all the same: better once too often.
-                let before = flow.after().unwrap_or_else(|| Rc::new(State::new(self.scene.cwd)));
-                let next = self.statement(statement, before.clone(), input);
-                printed.push(next.output.clone());
-                flow = match (&next.ok, &next.fail) {
-                    (None, None) => Flow { ok: Some(before), fail: None, output: next.output },
-                    _ => next,
+                let Some(before) = both(flow.ok.take(), flow.fail.take()).or(flow.ended.take()) else {
+                    break;
                 };
+                flow = self.statement(statement, before, input);
+                printed.push(std::mem::take(&mut flow.output));
             }
-            flow.output = if printed.len() > 1 { sequence(&printed) } else { flow.output };
+            flow.output = sequence(&printed);
             flow
         };
         self.depth -= 1;
@@ -222,10 +237,11 @@ impl<'a> Walker<'a> {
                 || state.shaken != outer.shaken
             {
                 let outer = Rc::make_mut(outer);
-                outer.files.extend(state.files.iter().map(|(path, content)| (path.clone(), content.clone())));
-                outer.links.extend(state.links.iter().map(|(at, to)| (at.clone(), to.clone())));
-                outer.made.extend(state.made.iter().cloned());
-                outer.made.dedup();
+                let files = state.files.iter().map(|(path, content)| (path.clone(), content.clone()));
+                Rc::make_mut(&mut outer.files).extend(files);
+                Rc::make_mut(&mut outer.links)
+                    .extend(state.links.iter().map(|(at, to)| (at.clone(), to.clone())));
+                Rc::make_mut(&mut outer.made).extend(state.made.iter().cloned());
                 outer.shaken |= state.shaken;
             }
         }
@@ -237,16 +253,26 @@ impl<'a> Walker<'a> {
             let flow = self.chain(statement, state.clone(), &Input::Inherited);
             self.parallel -= 1;
             self.absorb(&mut state, &flow);
-            return Flow { ok: Some(state), fail: None, output: Field::gap(ANYTHING) };
+            return Flow::ok(state).printing(Field::gap(ANYTHING));
         }
         self.chain(statement, state, input)
     }
 
     fn chain(&mut self, statement: &Statement, state: Rc<State>, input: &Input) -> Flow {
-        self.conditional += usize::from(!statement.rest.is_empty());
+        if statement.rest.is_empty() {
+            let mut flow = self.pipeline(&statement.first, state, input);
+            if self.conditional == 0 && flow.ok.as_ref().is_some_and(|state| state.exits_on_error) {
+                flow.fail = None;
+            }
+            return flow;
+        }
+        self.conditional += 1;
         let mut flow = self.pipeline(&statement.first, state.clone(), input);
-        self.conditional -= usize::from(!statement.rest.is_empty());
+        self.conditional -= 1;
         for (connector, pipeline) in &statement.rest {
+            if self.is_spent() {
+                break;
+            }
             let (taken, other) = match connector {
                 Connector::And => (flow.ok, flow.fail),
                 Connector::Or => (flow.fail, flow.ok),
@@ -257,16 +283,11 @@ impl<'a> Walker<'a> {
             let next = self.pipeline(pipeline, start, input);
             let output = sequence(&[flow.output, next.output]);
             let (ok, fail) = if reachable { (next.ok, next.fail) } else { (None, None) };
+            let ended = flow.ended.or(next.ended);
             flow = match connector {
-                Connector::And => Flow { ok, fail: both(other, fail), output },
-                Connector::Or => Flow { ok: both(other, ok), fail, output },
+                Connector::And => Flow { ok, fail: both(other, fail), ended, output },
+                Connector::Or => Flow { ok: both(other, ok), fail, ended, output },
             };
-        }
-        if flow.ok.as_ref().is_some_and(|state| state.exits_on_error)
-            && self.conditional == 0
-            && statement.rest.is_empty()
-        {
-            flow.fail = None;
         }
         flow
     }
@@ -280,6 +301,9 @@ impl<'a> Walker<'a> {
                 let mut last = self.command(first, state.clone(), input);
                 self.absorb(&mut state, &last);
                 for (_, command) in rest {
+                    if self.is_spent() {
+                        break;
+                    }
                     last = self.command(command, state.clone(), &Input::Piped(last.output));
                     self.absorb(&mut state, &last);
                 }
@@ -300,9 +324,9 @@ impl<'a> Walker<'a> {
         if let CommandKind::Function(function) = &command.kind {
             let mut body = (*function.body).clone();
             body.redirections.extend(command.redirections.iter().cloned());
-            let routine = super::state::Routine { body: Rc::new(body) };
-            Rc::make_mut(&mut state).functions.insert(function.name.clone(), routine);
-            return Flow { ok: Some(state), fail: None, output: Field::default() };
+            Rc::make_mut(&mut Rc::make_mut(&mut state).functions)
+                .insert(function.name.clone(), Rc::new(body));
+            return Flow::ok(state);
         }
         let redirected = self.redirections(&command.redirections, &mut state);
         let input = redirected.input.as_ref().unwrap_or(input);
@@ -310,248 +334,14 @@ impl<'a> Walker<'a> {
         self.written(&redirected.outputs, &flow.output.clone(), &mut flow);
         flow
     }
-
-    fn compound(&mut self, kind: &CommandKind, mut state: Rc<State>, input: &Input) -> Flow {
-        match kind {
-            CommandKind::Subshell(script) => {
-                let output = self.subshell(script, &mut state, input);
-                Flow::either(state).printing(output)
-            }
-            CommandKind::Group(script) => self.script(script, state, input),
-            CommandKind::If(choice) => self.choice(choice, state, input),
-            CommandKind::Loop(turn) => self.turns(turn, state, input),
-            CommandKind::For(turn) => self.each(turn, state, input),
-            CommandKind::ArithmeticFor(turn) => {
-                let header = turn.header.span.of(&self.text);
-                let endless = header.split(';').nth(1).is_some_and(|condition| condition.trim().is_empty());
-                if endless && starts_in_background(&turn.body) && !waits(&turn.body) {
-                    self.danger(
-                        "fork-bomb",
-                        "an endless loop that starts children in the background",
-                        turn.body.span,
-                    );
-                }
-                self.arithmetic(&turn.header, &mut state);
-                self.until_stable(state, |walker, state| walker.script(&turn.body, state, input))
-            }
-            CommandKind::Case(case) => self.case(case, state, input),
-            CommandKind::Test(items) => {
-                self.test(items, &mut state);
-                Flow::either(state).printing(Field::default())
-            }
-            CommandKind::Arithmetic(arithmetic) => {
-                self.arithmetic(arithmetic, &mut state);
-                Flow::either(state).printing(Field::default())
-            }
-            CommandKind::Coprocess(coprocess) => {
-                self.parallel += 1;
-                let flow =
-                    self.command(&coprocess.command, state.clone(), &Input::Piped(Field::gap(ANYTHING)));
-                self.parallel -= 1;
-                self.absorb(&mut state, &flow);
-                Flow::either(state)
-            }
-            CommandKind::Simple(_) | CommandKind::Function(_) => Flow::either(state),
-        }
-    }
-
-    fn choice(&mut self, choice: &If, state: Rc<State>, input: &Input) -> Flow {
-        let mut otherwise = Some(state.clone());
-        let (mut ok, mut fail) = (None, None);
-        let mut printed = Vec::new();
-        for (condition, body) in &choice.arms {
-            let start = otherwise.clone().unwrap_or_else(|| state.clone());
-            self.conditional += 1;
-            let asked = self.script(condition, start.clone(), input);
-            self.conditional -= 1;
-            let flow = self.script(body, asked.ok.unwrap_or(start), input);
-            ok = both(ok, flow.ok);
-            fail = both(fail, flow.fail);
-            printed.push(flow.output);
-            otherwise = asked.fail;
-        }
-        match (&choice.otherwise, otherwise) {
-            (Some(script), start) => {
-                let flow = self.script(script, start.unwrap_or(state), input);
-                ok = both(ok, flow.ok);
-                fail = both(fail, flow.fail);
-                printed.push(flow.output);
-            }
-            (None, start) => ok = both(ok, start),
-        }
-        Flow { ok, fail, output: alternatives(&printed) }
-    }
-
-    fn turns(&mut self, turn: &Loop, state: Rc<State>, input: &Input) -> Flow {
-        let endless = matches!(turn.condition.statements.as_slice(), [only] if is_endless(only));
-        if endless && starts_in_background(&turn.body) && !waits(&turn.body) {
-            self.danger(
-                "fork-bomb",
-                "an endless loop that starts children in the background",
-                turn.body.span,
-            );
-        }
-        self.until_stable(state, |walker, state| {
-            walker.conditional += 1;
-            let asked = walker.script(&turn.condition, state.clone(), input);
-            walker.conditional -= 1;
-            let start = both(asked.ok, asked.fail).unwrap_or(state);
-            walker.script(&turn.body, start, input)
-        })
-    }
-
-    fn each(&mut self, turn: &For, mut state: Rc<State>, input: &Input) -> Flow {
-        let values: Vec<Field> = match &turn.words {
-            None => state.arguments.clone(),
-            Some(words) => {
-                let mut all = Vec::new();
-                for word in words {
-                    all.extend(self.fields(word, &mut state).into_iter().flatten());
-                }
-                all
-            }
-        };
-        values.iter().for_each(|field| self.listed(field, &state));
-        let values = super::state::capped(values);
-        if values.is_empty() {
-            return Flow::either(state);
-        }
-        self.until_stable(state, |walker, mut state| {
-            Rc::make_mut(&mut state).set(&turn.name, values.clone());
-            walker.script(&turn.body, state, input)
-        })
-    }
-
-    /// Runs the body until another turn changes nothing; what still changes then is "anything".
-    fn until_stable(&mut self, start: Rc<State>, mut turn: impl FnMut(&mut Self, Rc<State>) -> Flow) -> Flow {
-        let once = turn(self, start.clone());
-        let Some(after) = once.after() else { return Flow::either(start).printing(once.output) };
-        if is_same(&after, &start) {
-            return Flow::either(join(start, after));
-        }
-        let first = join(start.clone(), after);
-        let second = match turn(self, first.clone()).after() {
-            Some(after) => join(first.clone(), after),
-            None => first.clone(),
-        };
-        if is_same(&first, &second) {
-            return Flow::either(second);
-        }
-        let mut wide = Rc::unwrap_or_clone(second);
-        for (name, value) in &mut wide.variables {
-            if first.variables.get(name) != Some(value) {
-                *value = Variable::Scalar(vec![Field::gap(ANYTHING)]);
-            }
-        }
-        if wide.cwd != first.cwd {
-            wide.cwd = vec![Place::Unknown];
-        }
-        let wide = Rc::new(wide);
-        match turn(self, wide.clone()).after() {
-            Some(after) => Flow::either(join(wide, after)),
-            None => Flow::either(wide),
-        }
-    }
-
-    fn case(&mut self, case: &Case, mut state: Rc<State>, input: &Input) -> Flow {
-        self.scalar(&case.subject, &mut state);
-        let mut result = Flow::either(state.clone());
-        let mut printed = vec![Field::default()];
-        for arm in &case.arms {
-            for pattern in &arm.patterns {
-                self.scalar(pattern, &mut state);
-            }
-            let start = result.after().unwrap_or_else(|| state.clone());
-            let flow = self.script(&arm.body, start, input);
-            result.ok = both(result.ok, flow.ok);
-            result.fail = both(result.fail, flow.fail);
-            printed.push(flow.output);
-        }
-        result.printing(alternatives(&printed))
-    }
-
-    /// `[[ … ]]`: file tests name files, the rest is text.
-    fn test(&mut self, items: &[TestItem], state: &mut Rc<State>) {
-        let mut words: Vec<Field> = Vec::new();
-        for item in items {
-            match item {
-                TestItem::Operator(operator, _) => words.push(Field::text(operator.as_str())),
-                TestItem::Operand(word) => {
-                    let mut values = self.scalar(word, state);
-                    words.push(if values.len() == 1 { values.remove(0) } else { Field::gap(ANYTHING) });
-                }
-            }
-        }
-        self.file_tests(&words, state);
-    }
 }
 
 /// Everything that the commands of a list print, in order.
-fn sequence(printed: &[Field]) -> Field {
+pub(super) fn sequence(printed: &[Field]) -> Field {
     let mut some = printed.iter().filter(|field| !field.as_str().is_empty());
     match (some.next(), some.next()) {
         (None, _) => Field::default(),
         (Some(only), None) => only.clone(),
         _ => Field::gap(ANYTHING),
     }
-}
-
-fn alternatives(printed: &[Field]) -> Field {
-    match printed {
-        [first, rest @ ..] if rest.iter().all(|field| field == first) => first.clone(),
-        [] => Field::default(),
-        _ => Field::gap(ANYTHING),
-    }
-}
-
-fn is_same(a: &State, b: &State) -> bool {
-    a.variables == b.variables
-        && a.cwd == b.cwd
-        && a.files == b.files
-        && a.links == b.links
-        && a.arguments == b.arguments
-}
-
-/// `true`, `:`, `((1))` as the whole condition.
-fn is_endless(statement: &Statement) -> bool {
-    let Some(command) = &statement.first.first else { return false };
-    if !statement.rest.is_empty() || !statement.first.rest.is_empty() {
-        return false;
-    }
-    match &command.kind {
-        CommandKind::Simple(simple) => match simple.words.as_slice() {
-            [name] => matches!(name.literal().as_deref(), Some("true" | ":")),
-            [bracket, value, _] => {
-                bracket.literal().as_deref() == Some("[") && matches!(value.literal().as_deref(), Some("1"))
-            }
-            _ => false,
-        },
-        CommandKind::Arithmetic(_) | CommandKind::Test(_) => true,
-        _ => false,
-    }
-}
-
-fn starts_in_background(script: &Script) -> bool {
-    script.statements.iter().any(|statement| {
-        statement.ending == Ending::Background
-            || statement.first.commands().any(|command| match &command.kind {
-                CommandKind::Subshell(inner) | CommandKind::Group(inner) => starts_in_background(inner),
-                _ => false,
-            })
-    })
-}
-
-/// Whether a turn waits for anything: `sleep`, `wait`, `read`.
-fn waits(script: &Script) -> bool {
-    script.statements.iter().any(|statement| {
-        statement.ending == Ending::Foreground
-            && statement.first.commands().any(|command| match &command.kind {
-                CommandKind::Simple(simple) => simple
-                    .words
-                    .first()
-                    .and_then(crate::shell::word::Word::literal)
-                    .is_some_and(|name| matches!(name.as_str(), "sleep" | "wait" | "read")),
-                _ => false,
-            })
-    })
 }

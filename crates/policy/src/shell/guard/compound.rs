@@ -1,0 +1,247 @@
+//! Compound commands: conditions, loops, choices, tests.
+//!
+//! Invariant: whichever way a condition goes, its commands are judged, and a loop is followed until another turn
+//! changes nothing.
+
+use super::field::{ANYTHING, Field};
+use super::state::{Place, State, Variable, capped, join};
+use super::walk::{Flow, Input, Walker, both};
+use crate::shell::tree::{Case, CommandKind, Ending, For, If, Loop, Script, Statement, TestItem};
+use crate::shell::word::Word;
+use std::rc::Rc;
+
+impl Walker<'_> {
+    pub(super) fn compound(&mut self, kind: &CommandKind, mut state: Rc<State>, input: &Input) -> Flow {
+        match kind {
+            CommandKind::Subshell(script) => {
+                let output = self.subshell(script, &mut state, input);
+                Flow::either(state).printing(output)
+            }
+            CommandKind::Group(script) => self.script(script, state, input),
+            CommandKind::If(choice) => self.choice(choice, state, input),
+            CommandKind::Loop(turn) => self.turns(turn, state, input),
+            CommandKind::For(turn) => self.each(turn, state, input),
+            CommandKind::ArithmeticFor(turn) => {
+                let header = turn.header.span.of(&self.text);
+                let endless = header.split(';').nth(1).is_some_and(|condition| condition.trim().is_empty());
+                if endless && starts_in_background(&turn.body) && !waits(&turn.body) {
+                    self.danger(
+                        "fork-bomb",
+                        "an endless loop that starts children in the background",
+                        turn.body.span,
+                    );
+                }
+                self.arithmetic(&turn.header, &mut state);
+                self.until_stable(state, |walker, state| walker.script(&turn.body, state, input))
+            }
+            CommandKind::Case(case) => self.case(case, state, input),
+            CommandKind::Test(items) => {
+                self.test(items, &mut state);
+                Flow::either(state).printing(Field::default())
+            }
+            CommandKind::Arithmetic(arithmetic) => {
+                self.arithmetic(arithmetic, &mut state);
+                Flow::either(state).printing(Field::default())
+            }
+            CommandKind::Coprocess(coprocess) => {
+                self.parallel += 1;
+                let flow =
+                    self.command(&coprocess.command, state.clone(), &Input::Piped(Field::gap(ANYTHING)));
+                self.parallel -= 1;
+                self.absorb(&mut state, &flow);
+                Flow::either(state)
+            }
+            CommandKind::Simple(_) | CommandKind::Function(_) => Flow::either(state),
+        }
+    }
+
+    fn choice(&mut self, choice: &If, state: Rc<State>, input: &Input) -> Flow {
+        let mut otherwise = Some(state.clone());
+        let (mut ok, mut fail) = (None, None);
+        let mut printed = Vec::new();
+        for (condition, body) in &choice.arms {
+            let start = otherwise.clone().unwrap_or_else(|| state.clone());
+            self.conditional += 1;
+            let asked = self.script(condition, start.clone(), input);
+            self.conditional -= 1;
+            let flow = self.script(body, asked.ok.unwrap_or(start), input);
+            ok = both(ok, flow.ok);
+            fail = both(fail, flow.fail);
+            printed.push(flow.output);
+            otherwise = asked.fail;
+        }
+        match (&choice.otherwise, otherwise) {
+            (Some(script), start) => {
+                let flow = self.script(script, start.unwrap_or(state), input);
+                ok = both(ok, flow.ok);
+                fail = both(fail, flow.fail);
+                printed.push(flow.output);
+            }
+            (None, start) => ok = both(ok, start),
+        }
+        Flow { ok, fail, ended: None, output: alternatives(&printed) }
+    }
+
+    fn turns(&mut self, turn: &Loop, state: Rc<State>, input: &Input) -> Flow {
+        let endless = matches!(turn.condition.statements.as_slice(), [only] if is_endless(only));
+        if endless && starts_in_background(&turn.body) && !waits(&turn.body) {
+            self.danger(
+                "fork-bomb",
+                "an endless loop that starts children in the background",
+                turn.body.span,
+            );
+        }
+        self.until_stable(state, |walker, state| {
+            walker.conditional += 1;
+            let asked = walker.script(&turn.condition, state.clone(), input);
+            walker.conditional -= 1;
+            let start = both(asked.ok, asked.fail).unwrap_or(state);
+            walker.script(&turn.body, start, input)
+        })
+    }
+
+    fn each(&mut self, turn: &For, mut state: Rc<State>, input: &Input) -> Flow {
+        let values: Vec<Field> = match &turn.words {
+            None => state.arguments.clone(),
+            Some(words) => {
+                let mut all = Vec::new();
+                for word in words {
+                    all.extend(self.fields(word, &mut state).into_iter().flatten());
+                }
+                all
+            }
+        };
+        values.iter().for_each(|field| self.listed(field, &state));
+        let values = capped(values);
+        if values.is_empty() {
+            return Flow::either(state);
+        }
+        self.until_stable(state, |walker, mut state| {
+            Rc::make_mut(&mut state).set(&turn.name, values.clone());
+            walker.script(&turn.body, state, input)
+        })
+    }
+
+    /// Runs the body until another turn changes nothing; what still changes then is "anything".
+    fn until_stable(&mut self, start: Rc<State>, mut turn: impl FnMut(&mut Self, Rc<State>) -> Flow) -> Flow {
+        let once = turn(self, start.clone());
+        let Some(after) = once.after() else { return Flow::either(start) };
+        if is_same(&after, &start) {
+            return Flow::either(join(start, after));
+        }
+        let first = join(start.clone(), after);
+        let second = match turn(self, first.clone()).after() {
+            Some(after) => join(first.clone(), after),
+            None => first.clone(),
+        };
+        if is_same(&first, &second) {
+            return Flow::either(second);
+        }
+        let mut wide = Rc::unwrap_or_clone(second);
+        for (name, value) in Rc::make_mut(&mut wide.variables) {
+            if first.variables.get(name) != Some(value) {
+                *value = Variable::Scalar(vec![Field::gap(ANYTHING)]);
+            }
+        }
+        if wide.cwd != first.cwd {
+            wide.cwd = vec![Place::Unknown];
+        }
+        let wide = Rc::new(wide);
+        match turn(self, wide.clone()).after() {
+            Some(after) => Flow::either(join(wide, after)),
+            None => Flow::either(wide),
+        }
+    }
+
+    fn case(&mut self, case: &Case, mut state: Rc<State>, input: &Input) -> Flow {
+        self.scalar(&case.subject, &mut state);
+        let mut result = Flow::either(state.clone());
+        let mut printed = vec![Field::default()];
+        for arm in &case.arms {
+            for pattern in &arm.patterns {
+                self.scalar(pattern, &mut state);
+            }
+            let start = both(result.ok.clone(), result.fail.clone()).unwrap_or_else(|| state.clone());
+            let flow = self.script(&arm.body, start, input);
+            result.ok = both(result.ok, flow.ok);
+            result.fail = both(result.fail, flow.fail);
+            printed.push(flow.output);
+        }
+        result.printing(alternatives(&printed))
+    }
+
+    /// `[[ … ]]`: file tests name files, the rest is text.
+    fn test(&mut self, items: &[TestItem], state: &mut Rc<State>) {
+        let mut words: Vec<Field> = Vec::new();
+        for item in items {
+            match item {
+                TestItem::Operator(operator, _) => words.push(Field::text(operator.as_str())),
+                TestItem::Operand(word) => {
+                    let mut values = self.scalar(word, state);
+                    words.push(if values.len() == 1 { values.remove(0) } else { Field::gap(ANYTHING) });
+                }
+            }
+        }
+        self.file_tests(&words, state);
+    }
+}
+
+fn alternatives(printed: &[Field]) -> Field {
+    match printed {
+        [first, rest @ ..] if rest.iter().all(|field| field == first) => first.clone(),
+        [] => Field::default(),
+        _ => Field::gap(ANYTHING),
+    }
+}
+
+fn is_same(a: &State, b: &State) -> bool {
+    a.variables == b.variables
+        && a.cwd == b.cwd
+        && a.files == b.files
+        && a.links == b.links
+        && a.arguments == b.arguments
+}
+
+/// `true`, `:`, `((1))` as the whole condition.
+fn is_endless(statement: &Statement) -> bool {
+    let Some(command) = &statement.first.first else { return false };
+    if !statement.rest.is_empty() || !statement.first.rest.is_empty() {
+        return false;
+    }
+    match &command.kind {
+        CommandKind::Simple(simple) => match simple.words.as_slice() {
+            [name] => matches!(name.literal().as_deref(), Some("true" | ":")),
+            [bracket, value, _] => {
+                bracket.literal().as_deref() == Some("[") && matches!(value.literal().as_deref(), Some("1"))
+            }
+            _ => false,
+        },
+        CommandKind::Arithmetic(_) | CommandKind::Test(_) => true,
+        _ => false,
+    }
+}
+
+fn starts_in_background(script: &Script) -> bool {
+    script.statements.iter().any(|statement| {
+        statement.ending == Ending::Background
+            || statement.first.commands().any(|command| match &command.kind {
+                CommandKind::Subshell(inner) | CommandKind::Group(inner) => starts_in_background(inner),
+                _ => false,
+            })
+    })
+}
+
+/// Whether a turn waits for anything: `sleep`, `wait`, `read`.
+fn waits(script: &Script) -> bool {
+    script.statements.iter().any(|statement| {
+        statement.ending == Ending::Foreground
+            && statement.first.commands().any(|command| match &command.kind {
+                CommandKind::Simple(simple) => simple
+                    .words
+                    .first()
+                    .and_then(Word::literal)
+                    .is_some_and(|name| matches!(name.as_str(), "sleep" | "wait" | "read")),
+                _ => false,
+            })
+    })
+}

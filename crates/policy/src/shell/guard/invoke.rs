@@ -1,0 +1,169 @@
+//! One command with its arguments: patterns of the configuration, functions, builtins, rules, wrappers, paths.
+//!
+//! Invariant: every command goes through [`Walker::invoke`], whoever runs it: the shell, or a wrapper.
+
+use super::builtins::Language;
+use super::field::Field;
+use super::finding::{Finding, Kind, Remedy};
+use super::judge::Understood;
+use super::options::Invocation;
+use super::state::State;
+use super::walk::{Call, Flow, Input, Walker};
+use crate::shell::span::Span;
+use crate::shell::tree::Command;
+use std::rc::Rc;
+
+/// One command about to be judged: its words, and what they came with.
+pub(super) struct Given<'g> {
+    /// The arguments, the name first.
+    pub(super) argv: &'g [Field],
+    /// What it reads.
+    pub(super) input: &'g Input,
+    /// Where it stands in the text; `None` when it was put together from arguments.
+    pub(super) span: Option<Span>,
+}
+
+impl Walker<'_> {
+    /// Judges one command, whoever runs it: the shell, or a wrapper.
+    pub(super) fn invoke(&mut self, given: &Given<'_>, state: Rc<State>) -> Flow {
+        if !self.spend() {
+            return Flow::either(state);
+        }
+        let before = self.lifted;
+        if self.guard.has_patterns() {
+            self.patterns_on(given);
+        }
+        let at = self.commands.len();
+        self.commands.push(Understood::new(given.argv, &state));
+        let found = self.findings.len();
+        let flow = self.dispatch(given, state);
+        let rules = self.findings[found..].iter().map(|finding| finding.rule.clone()).collect();
+        if let Some(understood) = self.commands.get_mut(at) {
+            understood.rules = rules;
+        }
+        self.lifted = before;
+        flow
+    }
+
+    /// Asks the configuration's own patterns about the command as it is written and as it is understood.
+    fn patterns_on(&mut self, given: &Given<'_>) {
+        let normal = given.argv.iter().map(Field::to_string).collect::<Vec<_>>().join(" ");
+        let source = given.span.map_or("", |span| span.of(&self.text));
+        if self.guard.allows(&normal) || (!source.is_empty() && self.guard.allows(source.trim())) {
+            self.lifted = true;
+            if let (0, Some(span)) = (self.nested, given.span) {
+                self.allowed.push(span);
+            }
+        }
+        if let Some(pattern) = self.guard.custom_denied(&normal).map(str::to_owned) {
+            self.custom(&pattern, &normal);
+        }
+    }
+
+    fn dispatch(&mut self, given: &Given<'_>, state: Rc<State>) -> Flow {
+        let [first, args @ ..] = given.argv else { return Flow::either(state) };
+        let Some(name) = first.known() else {
+            self.unknown_name(first, given.argv);
+            return Flow::either(state);
+        };
+        if name.is_empty() {
+            return Flow::either(state).printing(Field::default());
+        }
+        if let Some(body) = state.functions.get(name).cloned() {
+            return self.call(name, args, &body, &state, given.input);
+        }
+        let base = match name.rsplit_once('/') {
+            Some((_, base)) => {
+                for place in self.program(name, &state) {
+                    self.run_file(&place, Language::Shell, &state, given);
+                }
+                base
+            }
+            None => name,
+        };
+        let invocation = Invocation { name: base, args, input: given.input };
+        if let Some(flow) = self.builtin(&invocation, given, &state) {
+            return flow;
+        }
+        self.families(&invocation);
+        if base == "git" {
+            self.git(&invocation, given, &state);
+        }
+        self.programs(&invocation, given, &state);
+        if let Some(unwrapped) = self.unwrap(&invocation, given, &state) {
+            self.by_profile(&args[..unwrapped.own.min(args.len())], super::profile::of(base), &state);
+            return unwrapped.flow;
+        }
+        let interpreted = self.interpreted(&invocation, given, &state);
+        self.operands(&invocation, &state);
+        match interpreted {
+            Some(flow) => flow,
+            None => self.effects(&invocation, state),
+        }
+    }
+
+    /// A call of a function that the line defines.
+    fn call(&mut self, name: &str, args: &[Field], body: &Command, state: &Rc<State>, input: &Input) -> Flow {
+        if let Some(call) = self.calls.iter().find(|call| call.name == name) {
+            if self.parallel > call.parallel {
+                self.deny("fork-bomb", "a function that starts itself again beside itself", name);
+            }
+            return Flow::either(state.clone());
+        }
+        if self.calls.len() > 32 {
+            self.not_understood("functions call each other too deep", name);
+            return Flow::either(state.clone());
+        }
+        self.calls.push(Call { name: name.to_owned(), parallel: self.parallel });
+        let mut inner = (**state).clone();
+        let arguments = std::mem::replace(&mut inner.arguments, args.to_vec());
+        let lifted = std::mem::take(&mut self.lifted);
+        let mut flow = self.command(body, Rc::new(inner), input);
+        self.lifted = lifted;
+        self.calls.pop();
+        for state in [&mut flow.ok, &mut flow.fail].into_iter().flatten() {
+            Rc::make_mut(state).arguments.clone_from(&arguments);
+        }
+        flow
+    }
+
+    fn unknown_name(&mut self, name: &Field, argv: &[Field]) {
+        let words = argv.iter().map(Field::to_string).collect::<Vec<_>>().join(" ");
+        self.report(Finding {
+            kind: Kind::NotUnderstood,
+            rule: "unknown-command".to_owned(),
+            why: format!("the name of the command, `{name}`, is only known when it runs"),
+            words,
+            remedy: Remedy::Rewrite("write the name of the command out".to_owned()),
+        });
+    }
+
+    /// Takes a note of a dangerous command.
+    pub(super) fn deny(&mut self, rule: &str, why: &str, words: &str) {
+        let words = super::field::shown(words);
+        let pattern = format!("^{}$", regex::escape(&words));
+        self.report(Finding {
+            kind: Kind::Danger,
+            rule: rule.to_owned(),
+            why: why.to_owned(),
+            words,
+            remedy: Remedy::AllowPattern(pattern),
+        });
+    }
+
+    /// Takes a note of something dangerous at a place of the text.
+    pub(super) fn danger(&mut self, rule: &str, why: &str, span: Span) {
+        let words = span.of(&self.text).to_owned();
+        self.deny(rule, why, &words);
+    }
+
+    fn custom(&mut self, pattern: &str, words: &str) {
+        self.report(Finding {
+            kind: Kind::Danger,
+            rule: format!("custom_deny_patterns:{pattern}"),
+            why: "a pattern of the configuration matches".to_owned(),
+            words: words.to_owned(),
+            remedy: Remedy::DropDeny(pattern.to_owned()),
+        });
+    }
+}

@@ -1,0 +1,127 @@
+//! Redirections: what a command reads, and which files it makes.
+//!
+//! Invariant: every file that a redirection opens is judged, for the use it makes of it.
+
+use super::field::{ANYTHING, DOWNLOADED, Field, is_marked};
+use super::state::{Content, State};
+use super::walk::{Flow, Input, Walker};
+use crate::intent::Access;
+use crate::path::CleanPath;
+use crate::shell::tree::{Descriptor, Duplicate, FileMode, Redirection, RedirectionKind};
+use std::rc::Rc;
+
+/// What the redirections of a command do.
+pub(super) struct Redirected {
+    pub(super) input: Option<Input>,
+    pub(super) outputs: Vec<(CleanPath, FileMode)>,
+    /// Files that are read beside standard input.
+    pub(super) quiet: bool,
+}
+
+impl Walker<'_> {
+    /// Judges every redirection, and says what the command reads and which files it makes.
+    pub(super) fn redirections(&mut self, redirections: &[Redirection], state: &mut Rc<State>) -> Redirected {
+        let mut all = Redirected { input: None, outputs: Vec::new(), quiet: false };
+        for redirection in redirections {
+            let number = match &redirection.descriptor {
+                None => None,
+                Some(Descriptor::Number(number)) => Some(*number),
+                Some(Descriptor::Variable(_)) => Some(u32::MAX),
+            };
+            match &redirection.kind {
+                RedirectionKind::File(mode, word) => {
+                    for target in self.scalar(word, state) {
+                        self.redirected(&target, *mode, number, state, &mut all);
+                    }
+                }
+                RedirectionKind::Duplicate(way, word) => {
+                    for target in self.scalar(word, state) {
+                        let text = target.as_str();
+                        let descriptor = !text.is_empty()
+                            && text.trim_end_matches('-').bytes().all(|b| b.is_ascii_digit());
+                        if *way == Duplicate::Output && !descriptor {
+                            self.redirected(&target, FileMode::WriteBoth, None, state, &mut all);
+                        } else if *way == Duplicate::Input && number.unwrap_or(0) == 0 && text != "-" {
+                            all.input = Some(Input::Piped(Field::gap(ANYTHING)));
+                        }
+                    }
+                }
+                RedirectionKind::HereString(word) => {
+                    let text = one_of(self.scalar(word, state));
+                    all.input = Some(Input::Text(text));
+                }
+                RedirectionKind::HereDocument(document) => {
+                    let text = one_of(self.text_of(document.body(), state));
+                    if number.unwrap_or(0) == 0 {
+                        all.input = Some(Input::Text(text));
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn redirected(
+        &mut self,
+        target: &Field,
+        mode: FileMode,
+        number: Option<u32>,
+        state: &State,
+        all: &mut Redirected,
+    ) {
+        let access = if mode == FileMode::Read { Access::Read } else { Access::Write };
+        let text = target.as_str();
+        if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") {
+            self.deny("raw-connection", "a redirection that is a network connection", text);
+            return;
+        }
+        let places = self.path(text, access, state);
+        if mode == FileMode::Read {
+            if number.unwrap_or(0) == 0 {
+                let stream = text.starts_with("/dev/fd/");
+                all.input =
+                    Some(if stream { Input::Piped(Field::gap(ANYTHING)) } else { Input::File(places) });
+            }
+            return;
+        }
+        if matches!(number, None | Some(1)) {
+            all.outputs.extend(places.into_iter().map(|place| (place, mode)));
+            all.quiet = true;
+        }
+    }
+
+    /// Remembers what a redirection leaves in its files.
+    pub(super) fn written(&mut self, outputs: &[(CleanPath, FileMode)], output: &Field, flow: &mut Flow) {
+        for (path, mode) in outputs {
+            for state in [&mut flow.ok, &mut flow.fail].into_iter().flatten() {
+                let mut content = content_of(output);
+                if matches!(mode, FileMode::Append | FileMode::AppendBoth) {
+                    content = match (state.files.get(path), content) {
+                        (Some(Content::Downloaded), _) | (_, Content::Downloaded) => Content::Downloaded,
+                        (Some(Content::Known(old)), Content::Known(new)) => {
+                            Content::Known(format!("{old}{new}"))
+                        }
+                        _ => Content::Computed,
+                    };
+                }
+                Rc::make_mut(&mut Rc::make_mut(state).files).insert(path.clone(), content);
+            }
+        }
+    }
+}
+
+pub(super) fn one_of(mut values: Vec<Field>) -> Field {
+    if values.len() == 1 { values.remove(0) } else { Field::gap(ANYTHING) }
+}
+
+/// What a file holds when this is written to it.
+pub(super) fn content_of(output: &Field) -> Content {
+    let text = output.as_str();
+    if text.contains(DOWNLOADED) {
+        Content::Downloaded
+    } else if is_marked(text) {
+        Content::Computed
+    } else {
+        Content::Known(text.to_owned())
+    }
+}

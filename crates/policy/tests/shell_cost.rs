@@ -1,0 +1,122 @@
+//! What judging costs. Run by hand: `cargo test --release -p picoclaw-policy --test shell_cost -- --ignored --nocapture`.
+//!
+//! Invariant: cost grows with the length of the text, whatever is in it.
+
+use picoclaw_policy::config::{ExecConfig, Guard as Mode, OnBlock};
+use picoclaw_policy::shell::guard::{Blank, Guard, Hold, Scene, Shell};
+use picoclaw_policy::{CleanPath, PathRules, Protected, Reach, Zones};
+use std::path::Path;
+use std::time::Duration;
+
+fn clean(path: &str) -> CleanPath {
+    CleanPath::absolute(Path::new(path)).unwrap()
+}
+
+fn guard(mode: Mode) -> Guard {
+    Guard::compile(&ExecConfig {
+        enable_deny_patterns: true,
+        custom_deny_patterns: vec![r"\bcurl\b.*--upload-file".to_owned()],
+        custom_allow_patterns: vec![r"^git\s+push\s+origin\s+main$".to_owned()],
+        timeout_seconds: 60,
+        guard: mode,
+        fence: true,
+        on_block: OnBlock::Deny,
+    })
+    .unwrap()
+}
+
+/// The processor time of this thread: others on the machine do not count.
+fn worked() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
+}
+
+fn judged(guard: &Guard, text: &str) -> Duration {
+    let zones = Zones { workspace: vec![clean("/ws")], protected: Protected::default() };
+    let rules = PathRules::default();
+    let (cwd, home) = (clean("/ws"), clean("/home/user"));
+    let scene = Scene {
+        zones: &zones,
+        read_rules: &rules,
+        write_rules: &rules,
+        reach: Reach::Workspace,
+        hold: Hold::Fence,
+        cwd: &cwd,
+        home: Some(&home),
+        shell: Shell::Bash,
+        terrain: &Blank,
+    };
+    let start = worked();
+    let judgement = guard.judge(text, &scene);
+    let spent = worked() - start;
+    drop(judgement);
+    spent
+}
+
+/// Inputs of about `size` bytes, each long in another way.
+fn long(size: usize) -> Vec<(&'static str, String)> {
+    vec![
+        ("one long word", format!("echo {}", "a".repeat(size - 5))),
+        ("many words", format!("echo {}", "ab ".repeat((size - 5) / 3))),
+        ("many paths", format!("cat {}", "a/b ".repeat((size - 5) / 4))),
+        ("many commands", "ls -l a;".repeat(size / 8)),
+        ("a long pipeline", format!("a{}", "|bb".repeat(size / 3 - 1))),
+        ("a chain", format!("a{}", "&&b".repeat(size / 3 - 1))),
+        ("many assignments", "a=b;".repeat(size / 4)),
+        ("many variables", (0..size / 9).map(|n| format!("a{n:05}=b;")).collect()),
+        ("a variable that doubles", format!("a=bb;{}", "a=$a$a;".repeat(size / 7 - 1))),
+        ("many substitutions", format!("echo {}", "$(b)".repeat(size / 4 - 2))),
+        ("many globs", format!("ls {}", "* ".repeat(size / 2 - 2))),
+        ("one long pattern", format!("ls {}", "*".repeat(size - 4))),
+        ("many braces", format!("ls {}", "{a,b} ".repeat(size / 6 - 1))),
+        ("nested loops", format!("{}ls;{}", "for a in b c;do ".repeat(20), "done;".repeat(20))),
+        ("many loops", "for a in b;do c=$a$c;done;".repeat(size / 26)),
+        ("many functions", (0..size / 20).map(|n| format!("f{n:05}() {{ a; }};f{n:05};")).collect()),
+        (
+            "functions that call",
+            (0..size / 30).map(|n| format!("f{:05}() {{ f{n:05};f{n:05}; }};", n + 1)).collect::<String>()
+                + "f00100",
+        ),
+        ("a here-document", format!("cat <<E\n{}\nE", "line of text\n".repeat(size / 13 - 2))),
+        ("many redirections", format!("a {}", ">b ".repeat(size / 3 - 1))),
+        ("many tests", "[ -f a ];".repeat(size / 9)),
+        ("many cds", "cd a;".repeat(size / 5)),
+        ("many conditions", "if a;then b=c;fi;".repeat(size / 17)),
+        ("inline code", format!("python3 -c '{}'", "print(\"a\", \"b\")\n".repeat(size / 17))),
+        ("inline shells", format!("python3 -c 'os.system({})'", "\"ls\",".repeat(size / 5 - 8))),
+        ("strings in strings", format!("sh -c '{}'", "sh -c \"ls a\";".repeat(size / 13 - 1))),
+        ("a sed script", format!("sed '{}' x", "s/a/b/;".repeat(size / 7 - 2))),
+        ("replacements", "a=bbb;c=${a//b/cc};".repeat(size / 19)),
+        ("slashes", format!("cat {}", "../".repeat(size / 3 - 2))),
+    ]
+}
+
+#[test]
+#[ignore = "a measurement, for a release build"]
+fn what_judging_costs() {
+    let start = worked();
+    let strict = guard(Mode::Strict);
+    judged(&strict, "ls");
+    println!("first judgement, rules loaded: {:?}", worked() - start);
+    let smart = guard(Mode::Smart);
+    for text in [
+        "ls -la src",
+        "git commit -m 'fix the reader' && git log --oneline -5",
+        "grep -rn \"TODO\" --include='*.rs' src | wc -l",
+        "find . -name '*.py' -print0 | xargs -0 grep -n foo",
+        "for f in *.txt; do wc -l \"$f\"; done",
+        "cd build && cmake .. && make -j4 2>&1 | tail -20",
+    ] {
+        for (name, guard) in [("strict", &strict), ("smart", &smart)] {
+            let mut times: Vec<Duration> = (0..501).map(|_| judged(guard, text)).collect();
+            times.sort();
+            println!("{name:7} {:>9.1?} median {:>9.1?} least  {text}", times[250], times[0]);
+        }
+    }
+    for size in [4 * 1024, 16 * 1024, 64 * 1024] {
+        for (name, text) in long(size) {
+            let least = (0..3).map(|_| judged(&strict, &text)).min().unwrap_or_default();
+            println!("{:>6} bytes {least:>10.2?}  {name}", text.len());
+        }
+    }
+}
