@@ -1,6 +1,11 @@
 //! How long a caged child lives, and how much it may use.
 
-#![expect(clippy::expect_used, reason = "a test stops where it cannot go on")]
+#![expect(
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a test stops where it cannot go on, and looks at the host from outside the rooms"
+)]
 
 #[expect(dead_code, reason = "each test file uses a part of it")]
 mod cage_support;
@@ -47,10 +52,12 @@ fn a_caged_call_ends_within_its_deadline_and_leaves_nobody() {
     ] {
         let (place, marker) = (instance(), marker(seed));
         let mut spec = place.spec(&line.replace('M', &marker), place.cage());
-        spec.deadline = Deadline::After(Duration::from_millis(400));
+        // Whoever is to end by itself gets the time for it, on a busy machine too.
+        let deadline = Duration::from_millis(if want == Status::TimedOut { 400 } else { 20_000 });
+        spec.deadline = Deadline::After(deadline);
         let began = Instant::now();
         assert_eq!(run_to_end(spec).expect(why).status, want, "{why}");
-        assert!(began.elapsed() < Duration::from_millis(3_400), "{why}: took {:?}", began.elapsed());
+        assert!(began.elapsed() < deadline + Duration::from_secs(3), "{why}: took {:?}", began.elapsed());
         assert_eq!(alive(&marker), 0, "{why}: somebody is left");
     }
 }
@@ -189,29 +196,6 @@ fn a_terminal_works_in_the_cage() {
     let mut spec = place.spec("stty size; test -t 0 && echo terminal; echo x > /dev/tty", place.cage());
     spec.streams = Streams::Terminal(WindowSize { rows: 33, columns: 99 });
     assert_eq!(run_to_end(spec).expect("a shell starts").stdout.to_text(), "33 99\r\nterminal\r\nx\r\n");
-}
-
-#[test]
-fn many_cages_leave_nothing() {
-    let place = instance();
-    let walls = place.cage();
-    run_to_end(place.spec("true", walls.clone())).expect("a shell starts");
-    let descriptors = || std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
-    let before = descriptors();
-    std::thread::scope(|scope| {
-        for _ in 0..8 {
-            scope.spawn(|| {
-                for round in 0..8 {
-                    let spec = place.spec(&format!("sleep 1000 & echo {round}"), walls.clone());
-                    assert_eq!(
-                        run_to_end(spec).expect("a shell starts").stdout.to_text(),
-                        format!("{round}\n")
-                    );
-                }
-            });
-        }
-    });
-    assert_eq!(descriptors(), before);
 }
 
 #[test]

@@ -1,12 +1,16 @@
 //! Nothing survives, and nothing hangs: W38 to W43 and W71, with isolation off.
 
-#![expect(clippy::expect_used, reason = "a test stops where it cannot go on")]
+#![expect(
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a test stops where it cannot go on, and looks at the host from outside the rooms"
+)]
 
 mod launch_support;
 
 use launch_support::{alive, marker, program, shell, within_five_seconds};
 use picoclaw_sandbox::launch::{
-    Background, Deadline, Output, State, Status, Stdin, Streams, run_to_end, start,
+    Background, Deadline, LaunchError, Output, State, Status, Stdin, Streams, run_to_end, start,
 };
 use std::time::{Duration, Instant};
 
@@ -43,10 +47,12 @@ fn a_call_ends_within_its_deadline_and_leaves_nobody() {
     ] {
         let marker = marker(seed);
         let mut spec = shell(&line.replace('M', &marker));
-        spec.deadline = Deadline::After(Duration::from_millis(400));
+        // Whoever is to end by itself gets the time for it, on a busy machine too.
+        let deadline = Duration::from_millis(if want == Status::TimedOut { 400 } else { 20_000 });
+        spec.deadline = Deadline::After(deadline);
         let began = Instant::now();
         let finished = run_to_end(spec).expect(why);
-        assert!(began.elapsed() < Duration::from_millis(3_400), "{why}: took {:?}", began.elapsed());
+        assert!(began.elapsed() < deadline + Duration::from_secs(3), "{why}: took {:?}", began.elapsed());
         assert_eq!(finished.status, want, "{why}");
         assert_eq!(alive(&marker), 0, "{why}: somebody is left");
     }
@@ -56,17 +62,17 @@ fn a_call_ends_within_its_deadline_and_leaves_nobody() {
 fn a_child_in_the_background_does_not_stall_and_is_killed_with_its_tree() {
     let marker = marker(30);
     let mut spec =
-        shell(&format!("head -c 300000 /dev/zero >&2; echo out; setsid sleep {marker} & sleep {marker}"));
+        shell(&format!("head -c 300000 /dev/zero >&2; echo out; setsid sleep {marker} & sleep {marker}; :"));
     spec.deadline = Deadline::None;
     spec.bounds = Background::BOUNDS;
     let session = Background::start(spec).expect("a shell starts");
-    within_five_seconds("both children run", || alive(&format!("sleep {marker}")) >= 2);
+    let seen = std::cell::Cell::new(0);
+    within_five_seconds("300,000 bytes of errors do not hold the output up (W43)", || {
+        seen.set(seen.get() + session.take_output().total());
+        seen.get() == 300_004
+    });
+    within_five_seconds("both children and their shell run", || alive(&marker) == 3);
     assert_eq!(session.state(), State::Running);
-    assert_eq!(
-        session.take_output().total(),
-        300_004,
-        "300,000 bytes of errors did not hold the output up (W43)"
-    );
     assert_eq!(session.kill(), State::Ended(Status::Signaled(9)));
     assert_eq!(alive(&marker), 0);
 }
@@ -74,7 +80,8 @@ fn a_child_in_the_background_does_not_stall_and_is_killed_with_its_tree() {
 #[test]
 fn dropping_a_child_ends_it() {
     let marker = marker(40);
-    let running = start(shell(&format!("setsid sleep {marker} & sleep {marker}"))).expect("a shell starts");
+    let running =
+        start(shell(&format!("setsid sleep {marker} & sleep {marker}; :"))).expect("a shell starts");
     within_five_seconds("both children and their shell run", || alive(&marker) == 3);
     drop(running);
     assert_eq!(alive(&marker), 0);
@@ -90,43 +97,30 @@ fn a_killed_or_stopped_keeper_takes_its_tree_along() {
         let mut spec = shell(&line.replace('M', &marker));
         spec.deadline = Deadline::After(Duration::from_millis(300));
         let began = Instant::now();
-        let finished = run_to_end(spec).expect(why);
-        assert!(
-            matches!(finished.status, Status::TimedOut | Status::Signaled(9)),
-            "{why}: {:?}",
-            finished.status
-        );
+        match run_to_end(spec) {
+            Ok(finished) => {
+                let status = finished.status;
+                assert!(matches!(status, Status::TimedOut | Status::Signaled(9)), "{why}: {status:?}");
+            }
+            // Killed before it could say that the command runs.
+            Err(error) => assert!(matches!(error, LaunchError::Vanished), "{why}: {error}"),
+        }
         assert!(began.elapsed() < Duration::from_millis(4_000), "{why}: took {:?}", began.elapsed());
         within_five_seconds(why, || alive(&marker) == 0);
     }
 }
 
 #[test]
-fn many_children_at_once_leave_no_descriptor_and_no_process() {
-    let marker = marker(60);
-    run_to_end(shell("true")).expect("a shell starts");
-    let before = open_descriptors();
-    std::thread::scope(|scope| {
-        for _ in 0..8 {
-            scope.spawn(|| {
-                for round in 0..10 {
-                    let finished =
-                        run_to_end(shell(&format!("sleep {marker} & echo {round}"))).expect("a shell starts");
-                    assert_eq!(finished.stdout.to_text(), format!("{round}\n"));
-                }
-            });
-        }
-    });
-    assert_eq!(alive(&marker), 0);
-    assert_eq!(open_descriptors(), before);
-}
-
-#[test]
 fn a_thread_that_ends_does_not_take_the_child_it_asked_for_along() {
-    let running =
-        std::thread::spawn(|| start(shell("read line; echo still here"))).join().expect("the thread ends");
+    let begin = || {
+        let mut spec = shell("read line; echo still here");
+        spec.streams = Streams::Plain { stdin: Stdin::Pipe, output: Output::Merged };
+        start(spec)
+    };
+    let running = std::thread::spawn(begin).join().expect("the thread ends");
     let mut running = running.expect("a shell starts");
     assert_eq!(running.poll(), None, "the child outlives the thread (W77)");
+    drop(running.take_stdin());
     let finished = running.finish();
     assert_eq!(finished.stdout.to_text(), "still here\n");
 }
@@ -148,8 +142,4 @@ fn input_is_fed_while_output_is_read() {
     let text = vec![b'x'; 3 << 20];
     spec.streams = Streams::Plain { stdin: Stdin::Bytes(text), output: Output::Merged };
     assert_eq!(run_to_end(spec).expect("a shell starts").stdout.total(), 3 << 20);
-}
-
-fn open_descriptors() -> usize {
-    std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count)
 }

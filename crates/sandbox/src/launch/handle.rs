@@ -116,7 +116,11 @@ impl Handle {
         if known.ended.is_none() {
             // Somebody killed the keeper itself. Its tree has come to us, if anybody adopts it.
             known.ended = Some(Status::Signaled(Signal::KILL.as_raw()));
-            if known.first == Some(Report::Started) {
+            let never_ran = matches!(
+                known.first,
+                Some(Report::SetupFailed(..) | Report::CommandFailed(..) | Report::ExecFailed(_))
+            );
+            if !never_ran {
                 live::sweep();
             }
         }

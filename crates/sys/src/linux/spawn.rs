@@ -250,7 +250,7 @@ fn default_signals() {
 fn arguments_and_environment() -> (usize, usize) {
     static WORDS: OnceLock<(usize, usize)> = OnceLock::new();
     *WORDS.get_or_init(|| {
-        let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        let stat = own_stat().unwrap_or_default();
         let fields = stat.rsplit(')').next().unwrap_or_default();
         // Counted from the third field, which follows the name: the 48th is the first argument's address, the 51st
         // the end of the environment.
@@ -261,6 +261,15 @@ fn arguments_and_environment() -> (usize, usize) {
             _ => (0, 0),
         }
     })
+}
+
+fn own_stat() -> Option<String> {
+    use rustix::fs::{CWD, Mode, OFlags, openat};
+    let file = openat(CWD, c"/proc/self/stat", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let mut text = vec![0; 2048];
+    let length = rustix::io::read(&file, text.as_mut_slice()).ok()?;
+    text.truncate(length);
+    Some(String::from_utf8_lossy(&text).into_owned())
 }
 
 fn on_main_thread() -> bool {
