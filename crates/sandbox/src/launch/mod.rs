@@ -7,7 +7,6 @@
 //!
 //! Invariant: no child starts anywhere else, and none outlives its [`Running`].
 
-mod attend;
 mod background;
 mod clip;
 pub mod environment;
@@ -26,7 +25,6 @@ mod start;
 mod status;
 mod streams;
 
-pub use attend::{attend, own_terminal};
 pub use background::{Background, BackgroundError, State};
 pub use clip::{Bounds, Clip, Clipped};
 pub use error::{LaunchError, ProgramError};

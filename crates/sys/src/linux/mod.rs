@@ -18,7 +18,6 @@ mod signals;
 mod spawn;
 mod step;
 mod tree;
-mod watch;
 
 pub use filter::{Filter, Instruction};
 pub use report::Report;
@@ -27,4 +26,3 @@ pub use signals::{Signals, stop_self};
 pub use spawn::{Order, Spawned, spawn};
 pub use step::{Bind, Step};
 pub use tree::end_strays;
-pub use watch::SignalWatch;
