@@ -118,11 +118,11 @@ impl Checker<'_> {
             let problem = Problem::Refused("an empty pattern matches everything".to_owned());
             return self.fault(origin, path, problem, "remove it, or say what it should match");
         }
-        if let Err(fault) = crate::rules::compile(text) {
+        if let Err(why) = super::pattern::check(text) {
             self.fault(
                 origin,
                 path,
-                Problem::BadPattern(fault.why),
+                Problem::BadPattern(why),
                 "patterns are RE2's: no look-around, no back-references",
             );
         }

@@ -22,6 +22,7 @@ mod leaf;
 mod models;
 mod nearest;
 mod overlay;
+mod pattern;
 mod reveal;
 mod schema;
 mod secret;
