@@ -217,6 +217,7 @@ fn posix_shells_get_only_what_they_all_read_alike() {
             ("dash: an error", "a >& b", "copied descriptor"),
             ("dash: an error", "a @(b)", "pattern"),
             ("a negation or a pattern", "!(a)", "`!(`"),
+            ("dash: a program", "time if", "`time`"),
             ("older shells", "a &\\\n& b", "continuation"),
         ],
     );

@@ -5,7 +5,7 @@
 use super::cursor::{Read, Reader};
 use super::reserved::{ends_word, is_reserved};
 use super::words::Context;
-use crate::shell::{Command, CommandKind, Redirection, Simple};
+use crate::shell::{Command, CommandKind, Redirection, Simple, Word};
 
 /// Commands whose arguments may be `name=(…)`.
 const DECLARING: [&str; 8] = ["declare", "typeset", "local", "export", "readonly", "alias", "eval", "let"];
@@ -43,6 +43,9 @@ impl Reader<'_> {
         {
             return self.refuse(format!("the reserved word `{text}` as the name of a command"), start);
         }
+        if !self.is_bash() && !times_alike(&simple.words) {
+            return self.refuse("`time` before something else than a plain command", start);
+        }
         if simple.words.is_empty() && simple.assignments.is_empty() && redirections.is_empty() {
             return self.unexpected("where a command should be");
         }
@@ -64,5 +67,17 @@ impl Reader<'_> {
         let context = if declares { Context::DECLARATION } else { Context::ARGUMENT };
         simple.words.push(self.word(context)?);
         Ok(())
+    }
+}
+
+/// `time` is a keyword for bash and a program for dash: the same only before the plain name of a command.
+fn times_alike(words: &[Word]) -> bool {
+    let mut words = words.iter().map(Word::bare);
+    if words.next() != Some(Some("time")) {
+        return true;
+    }
+    match words.find(|word| *word != Some("-p")) {
+        Some(Some(name)) => !is_reserved(name) && !name.contains(['=', '[']) && !name.starts_with('-'),
+        _ => false,
     }
 }
