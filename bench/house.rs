@@ -39,27 +39,32 @@ fn main() -> Result<(), Stop> {
     }
 }
 
-fn run(picoclaw: &Path, places: &[OsString]) -> Result<(), Stop> {
-    let [disk, memory @ ..] = places else {
-        return Err("usage: house PICOCLAW DISK_DIRECTORY [MEMORY_DIRECTORY]".into());
+fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
+    let [disk, memory, wanted @ ..] = arguments else {
+        return Err("usage: house PICOCLAW DISK_DIRECTORY MEMORY_DIRECTORY [SECTION…]".into());
     };
-    let disk = PathBuf::from(disk);
-    let quiet = memory.first().map_or_else(|| disk.clone(), PathBuf::from);
+    let (disk, quiet) = (PathBuf::from(disk), PathBuf::from(memory));
     say(&surroundings(&quiet, &disk));
 
     let mut table = Table::default();
     let house = House::furnish(&quiet.join("house"))?;
     let lived_in = House::furnish(&disk.join("house"))?;
-
-    files::opening(&house, &mut table)?;
-    files::reading(&house, &lived_in, &mut table)?;
-    writes::timed(&house, &lived_in, &mut table)?;
-    traced::counted(&quiet, &mut table)?;
-    files::deciding(&house, &mut table)?;
-    process::measured(picoclaw, &house, &lived_in, &mut table)?;
-    guard::typical(&house, &mut table)?;
-    guard::loading(&mut table)?;
-    lengths::growing(&house, &mut table)?;
+    let sections: [(&str, &dyn Fn(&mut Table) -> Result<(), Stop>); 9] = [
+        ("open", &|table| files::opening(&house, table)),
+        ("read", &|table| files::reading(&house, &lived_in, table)),
+        ("write", &|table| writes::timed(&house, &lived_in, table)),
+        ("calls", &|table| traced::counted(&quiet, table)),
+        ("decide", &|table| files::deciding(&house, table)),
+        ("process", &|table| process::measured(picoclaw, &house, &lived_in, table)),
+        ("judge", &|table| guard::typical(&house, table)),
+        ("load", &|table| guard::loading(table)),
+        ("lengths", &|table| lengths::growing(&house, table)),
+    ];
+    for (name, section) in sections {
+        if wanted.is_empty() || wanted.iter().any(|one| one == name) {
+            section(&mut table)?;
+        }
+    }
     say(&table.to_string());
     Ok(())
 }

@@ -13,6 +13,7 @@ use picoclaw_sys::linux::landlock::{self, Ruleset, access};
 use picoclaw_sys::linux::mount::Identity;
 use picoclaw_sys::linux::{Filter, Keeping, Step};
 use rustix::fs::MemfdFlags;
+use rustix::process::Resource;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
@@ -129,15 +130,15 @@ impl Cage {
     fn limits(&self, own_namespace: bool) -> Vec<Step> {
         let limits = self.plan.limits;
         let steps = [
-            (libc::RLIMIT_DATA, limits.memory_mb << 20),
-            (libc::RLIMIT_NPROC, if own_namespace { limits.processes } else { 0 }),
-            (libc::RLIMIT_FSIZE, limits.file_size_mb << 20),
-            (libc::RLIMIT_NOFILE, limits.open_files),
-            (libc::RLIMIT_CPU, limits.cpu_seconds),
+            (Resource::Data, limits.memory_mb << 20),
+            (Resource::Nproc, if own_namespace { limits.processes } else { 0 }),
+            (Resource::Fsize, limits.file_size_mb << 20),
+            (Resource::Nofile, limits.open_files),
+            (Resource::Cpu, limits.cpu_seconds),
         ];
         let held = steps.into_iter().filter(|(_, value)| *value > 0);
-        held.map(|(resource, value)| Step::Limit(resource, value))
-            .chain([Step::Limit(libc::RLIMIT_CORE, 0)])
+        held.map(|(resource, value)| Step::Limit(resource as u32, value))
+            .chain([Step::Limit(Resource::Core as u32, 0)])
             .collect()
     }
 }
