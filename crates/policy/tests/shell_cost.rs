@@ -3,6 +3,7 @@
 //! Invariant: cost grows with the length of the text, whatever is in it.
 
 use picoclaw_policy::config::{ExecConfig, Guard as Mode, OnBlock};
+use picoclaw_policy::shell::{Dialect, read};
 use picoclaw_policy::shell::guard::{Blank, Guard, Hold, Scene, Shell};
 use picoclaw_policy::{CleanPath, PathRules, Protected, Reach, Zones};
 use std::path::Path;
@@ -50,6 +51,14 @@ fn judged(guard: &Guard, text: &str) -> Duration {
     let judgement = guard.judge(text, &scene);
     let spent = worked() - start;
     drop(judgement);
+    spent
+}
+
+fn read_in(text: &str) -> Duration {
+    let start = worked();
+    let script = read(text, Dialect::Bash);
+    let spent = worked() - start;
+    drop(script);
     spent
 }
 
@@ -116,7 +125,8 @@ fn what_judging_costs() {
     for size in [4 * 1024, 16 * 1024, 64 * 1024] {
         for (name, text) in long(size) {
             let least = (0..3).map(|_| judged(&strict, &text)).min().unwrap_or_default();
-            println!("{:>6} bytes {least:>10.2?}  {name}", text.len());
+            let reading = (0..3).map(|_| read_in(&text)).min().unwrap_or_default();
+            println!("{:>6} bytes {least:>10.2?} ({reading:>9.2?} of it reading)  {name}", text.len());
         }
     }
 }

@@ -36,6 +36,10 @@ pub(super) fn spread<'w>(pieces: &'w [Piece], made: &mut Vec<Part<'w>>) -> Optio
         if words.len() * choices.len() > MOST_BRACES {
             return None;
         }
+        if let [only] = choices.as_slice() {
+            words.iter_mut().for_each(|word: &mut Vec<usize>| word.extend_from_slice(only));
+            continue;
+        }
         words = words
             .iter()
             .flat_map(|word: &Vec<usize>| {

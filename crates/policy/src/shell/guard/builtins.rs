@@ -25,7 +25,7 @@ impl Walker<'_> {
             "pushd" => self.pushd(call, state),
             "popd" => popd(state),
             "exit" => Flow { ok: None, fail: None, ended: Some(state.clone()), output: Field::default() },
-            "export" | "declare" | "typeset" | "local" | "readonly" => declared(state),
+            "export" | "declare" | "typeset" | "local" | "readonly" => declared(call, state),
             "unset" => unset(call, state),
             "read" | "mapfile" | "readarray" => filled(call, state),
             "printf" if call.args.first().is_some_and(|arg| arg.as_str() == "-v") => {
@@ -62,14 +62,7 @@ impl Walker<'_> {
                 }
                 Flow::either(state.clone())
             }
-            "alias" => {
-                for definition in call.args {
-                    if let Some((_, code)) = definition.as_str().split_once('=') {
-                        self.reread(&Field::text(code), state, &Input::Inherited);
-                    }
-                }
-                Flow::either(state.clone())
-            }
+            "alias" => self.alias(call, state),
             "test" | "[" => {
                 let mut state = state.clone();
                 self.file_tests(call.args, &mut state);
@@ -171,6 +164,18 @@ impl Walker<'_> {
         flow
     }
 
+    /// `alias`: what it stands for is judged at once, and again with the arguments of whoever uses it.
+    fn alias(&mut self, call: &Invocation<'_>, state: &Rc<State>) -> Flow {
+        let mut next = (**state).clone();
+        for definition in call.args {
+            if let Some((name, code)) = definition.as_str().split_once('=') {
+                self.reread(&Field::text(code), state, &Input::Inherited);
+                Rc::make_mut(&mut next.aliases).insert(name.to_owned(), code.to_owned());
+            }
+        }
+        Flow::either(Rc::new(next))
+    }
+
     /// `source`: runs a file in this very shell. What only sets an environment up is everyday; the rest is not.
     fn source(&mut self, call: &Invocation<'_>, given: &Given<'_>, state: &Rc<State>) -> Flow {
         let Some(file) = call.args.first() else { return Flow::either(state.clone()) };
@@ -256,8 +261,15 @@ fn popd(state: &Rc<State>) -> Flow {
     Flow { fail: Some(state.clone()), ..Flow::ok(Rc::new(next)) }
 }
 
-fn declared(state: &Rc<State>) -> Flow {
-    Flow::ok(state.clone()).printing(Field::gap(ANYTHING))
+/// The values are assigned already. A name that stands for another variable can be anything.
+fn declared(call: &Invocation<'_>, state: &Rc<State>) -> Flow {
+    let mut next = state.clone();
+    if call.args.iter().any(|arg| arg.as_str().starts_with('-') && arg.as_str().contains('n')) {
+        for name in call.args.iter().filter_map(Field::known).filter(|name| !name.starts_with('-')) {
+            Rc::make_mut(&mut next).set(name, vec![Field::gap(ANYTHING)]);
+        }
+    }
+    Flow::ok(next).printing(Field::gap(ANYTHING))
 }
 
 fn unset(call: &Invocation<'_>, state: &Rc<State>) -> Flow {

@@ -45,6 +45,8 @@ const SHELLS_OUT: &[&str] = &[
     "IO.popen",
     "Runtime",
     "do shell script",
+    "shell-command",
+    "call-process",
     "Deno.run",
     "Deno.Command",
     "Bun.spawn",
@@ -75,6 +77,11 @@ const TOPS: &[&str] = &[
     "/boot", "/run", "/media", "/bin", "/sbin", "/lib", "/lib64", "/Users", "/snap",
 ];
 
+/// Strings longer than this are text, not commands.
+const LONGEST_PROBE: usize = 4096;
+/// Strings of one line that are read as commands; more than that is refused.
+const MOST_PROBES: usize = 200;
+
 impl Walker<'_> {
     /// Judges code by what its text shows.
     pub(super) fn inline(&mut self, code: &Field, language: Language, state: &Rc<State>) {
@@ -87,6 +94,17 @@ impl Walker<'_> {
                 && ["rmSync", "rmdirSync", "rmdir(", "rm("].iter().any(|call| text.contains(call)))
         {
             self.deny("inline-deletion", "this code deletes a whole tree", text);
+        }
+        let removes = ["os.remove", "os.unlink", "unlink(", "unlinkSync", ".unlink"]
+            .iter()
+            .any(|call| text.contains(call));
+        let loops =
+            ["for ", "while", "forEach", "map", "walk(", "each"].iter().any(|word| text.contains(word));
+        if removes && loops {
+            self.deny("inline-deletion", "this code deletes every file of a list", text);
+        }
+        if text.contains("/inet/tcp") || text.contains("/inet/udp") {
+            self.deny("remote-shell", "this code opens a connection of its own", text);
         }
         if CHANGES.iter().any(|call| text.contains(call)) {
             self.deny("inline-privilege", "this code changes owners or identities", text);
@@ -104,9 +122,13 @@ impl Walker<'_> {
         {
             self.deny("forced-kill", "this code ends processes by force", text);
         }
-        if text.contains("socket")
-            && ["dup2", "pty.spawn", "/bin/sh", "/bin/bash"].iter().any(|sign| text.contains(sign))
-        {
+        let lower = text.to_ascii_lowercase();
+        let connects =
+            ["socket", "fsockopen", "net.connect", "tcpstream"].iter().any(|call| lower.contains(call));
+        let shell = ["dup2", "pty.spawn", "/bin/sh", "/bin/bash", "exec(", "exec \"", "spawn("]
+            .iter()
+            .any(|sign| text.contains(sign));
+        if connects && shell {
             self.deny("remote-shell", "this code ties a shell to a connection", text);
         }
         if ["exec(", "eval("].iter().any(|call| text.contains(call))
@@ -139,6 +161,9 @@ impl Walker<'_> {
                 self.probe(quoted, state);
             }
         }
+        if self.probes > MOST_PROBES {
+            self.not_understood("code that hands too many strings to a shell", "");
+        }
         match language {
             Language::Awk => strings.iter().for_each(|string| self.written_paths(string, state)),
             _ => self.written_paths(text, state),
@@ -156,7 +181,11 @@ impl Walker<'_> {
 
     /// Judges a string as if it were a command, and keeps only what the rules name dangerous.
     fn probe(&mut self, string: &str, state: &Rc<State>) {
-        if string.trim().is_empty() || is_marked(string) || string.len() > 4096 {
+        if string.trim().is_empty() || is_marked(string) || string.len() > LONGEST_PROBE {
+            return;
+        }
+        self.probes += 1;
+        if self.probes > MOST_PROBES {
             return;
         }
         if crate::shell::read(string, crate::shell::Dialect::Bash).is_err() {

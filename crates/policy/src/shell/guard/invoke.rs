@@ -72,6 +72,13 @@ impl Walker<'_> {
         if let Some(body) = state.functions.get(name).cloned() {
             return self.call(name, args, &body, &state, given.input);
         }
+        if let Some(code) = state.aliases.get(name).cloned() {
+            let mut inner = (*state).clone();
+            Rc::make_mut(&mut inner.aliases).remove(name);
+            let argv: Vec<Field> =
+                code.split_whitespace().map(Field::text).chain(args.iter().cloned()).collect();
+            self.invoke(&Given { argv: &argv, input: given.input, span: None }, Rc::new(inner));
+        }
         let base = match name.rsplit_once('/') {
             Some((_, base)) => {
                 for place in self.program(name, &state) {

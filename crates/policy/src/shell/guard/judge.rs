@@ -5,6 +5,7 @@
 use super::field::{Field, MARK_BYTE};
 use super::finding::{Finding, Kind, Remedy};
 use super::scene::{Scene, Shell};
+use super::size::too_large;
 use super::state::{Place, State};
 use super::walk::{Input, Walker};
 use super::{examples, patterns, windows};
@@ -147,6 +148,9 @@ impl Guard {
             }
         };
         let script = read(text, dialect)?;
+        if let Some(what) = too_large(&script) {
+            return Err(NotUnderstood { what: what.to_owned(), span: script.span });
+        }
         walker.script(&script, Rc::new(State::new(scene.cwd)), &Input::Inherited);
         Ok(())
     }

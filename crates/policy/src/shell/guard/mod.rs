@@ -36,6 +36,7 @@ mod rules;
 mod scene;
 mod sed;
 mod simple;
+mod size;
 mod state;
 mod tools;
 mod unwrap;

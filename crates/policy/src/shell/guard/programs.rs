@@ -2,6 +2,7 @@
 //!
 //! Invariant: a string that one of these programs hands to a shell is read like the line itself.
 
+use super::builtins::Language;
 use super::field::Field;
 use super::invoke::Given;
 use super::options::{Grammar, Invocation, is_cut_of};
@@ -57,6 +58,21 @@ impl Walker<'_> {
             "psql" | "sqlite3" | "mysql" | "mariadb" | "gdb" | "dc" | "lftp" | "ftp" => {
                 self.escapes(call, state)
             }
+            "emacs" | "emacsclient" => {
+                for (at, arg) in call.args.iter().enumerate() {
+                    if matches!(arg.as_str(), "--eval" | "-eval" | "-e" | "--execute")
+                        && let Some(code) = call.args.get(at + 1)
+                    {
+                        self.inline(code, Language::Other, state);
+                    }
+                }
+            }
+            "zip" => {
+                let at = call.args.iter().position(|arg| arg.as_str() == "-TT");
+                if let Some(code) = at.and_then(|at| call.args.get(at + 1)) {
+                    self.reread(code, state, &Input::Inherited);
+                }
+            }
             "xterm" | "konsole" | "gnome-terminal" | "alacritty" | "kitty" => {
                 if let Some(at) = call.args.iter().position(|arg| matches!(arg.as_str(), "-e" | "--" | "-x"))
                 {
@@ -105,16 +121,21 @@ impl Walker<'_> {
                 self.reread(&Field::text(code), state, &Input::Inherited);
             }
             if command.contains("system(") {
-                self.inline(&Field::text(command), super::builtins::Language::Other, state);
+                self.inline(&Field::text(command), Language::Other, state);
             }
         }
+        self.escapes(call, state);
     }
 
     /// `\!`, `!`, `system`, `shell`: how a program's own language reaches a shell.
     fn escapes(&mut self, call: &Invocation<'_>, state: &Rc<State>) {
-        for arg in call.args.iter().map(Field::as_str) {
+        let typed = match call.input {
+            Input::Text(text) | Input::Piped(text) => text.known().unwrap_or_default(),
+            _ => "",
+        };
+        for arg in call.args.iter().map(Field::as_str).chain(typed.lines()) {
             let trimmed = arg.trim_start();
-            let code = ["\\!", "!", "shell ", "system ", "\\! ", "python os.system"]
+            let code = ["\\!", "!", "shell ", "system ", ".shell ", ".system "]
                 .iter()
                 .find_map(|mark| trimmed.strip_prefix(mark));
             if let Some(code) = code.or_else(|| arg.split_once("\\!").map(|(_, code)| code)) {

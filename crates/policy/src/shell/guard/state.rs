@@ -59,6 +59,7 @@ pub(super) struct State {
     pub(super) previous: Vec<Place>,
     pub(super) stack: Vec<Vec<Place>>,
     pub(super) functions: Rc<BTreeMap<String, Rc<tree::Command>>>,
+    pub(super) aliases: Rc<BTreeMap<String, String>>,
     pub(super) files: Rc<BTreeMap<CleanPath, Content>>,
     pub(super) links: Rc<BTreeMap<CleanPath, CleanPath>>,
     pub(super) made: Rc<BTreeSet<CleanPath>>,
@@ -77,6 +78,7 @@ impl State {
             previous: vec![Place::Unknown],
             stack: Vec::new(),
             functions: Rc::default(),
+            aliases: Rc::default(),
             files: Rc::default(),
             links: Rc::default(),
             made: Rc::default(),
@@ -121,6 +123,11 @@ pub(super) fn join(a: Rc<State>, b: Rc<State>) -> Rc<State> {
     if !Rc::ptr_eq(&both.functions, &b.functions) {
         for (name, body) in b.functions.iter() {
             Rc::make_mut(&mut both.functions).entry(name.clone()).or_insert_with(|| body.clone());
+        }
+    }
+    if !Rc::ptr_eq(&both.aliases, &b.aliases) {
+        for (name, text) in b.aliases.iter() {
+            Rc::make_mut(&mut both.aliases).entry(name.clone()).or_insert_with(|| text.clone());
         }
     }
     if !Rc::ptr_eq(&both.files, &b.files) {

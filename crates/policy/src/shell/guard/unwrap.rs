@@ -51,6 +51,8 @@ const WRAPPERS: &[Wrapper] = &[
             "doppler",
             "aws-vault",
             "gdbserver",
+            "spawn",
+            "shx",
             "coproc",
         ],
         ..PLAIN
@@ -137,7 +139,9 @@ impl Walker<'_> {
                 let own = parse(call.args, &grammar).1;
                 return Some(self.string(&call.args[own..], own, state, given.input));
             }
-            "script" | "su" | "runuser" | "flock" | "npx" | "expect" if self.code_option(call).is_some() => {
+            "script" | "su" | "runuser" | "flock" | "npx" | "npm" | "expect"
+                if self.code_option(call).is_some() =>
+            {
                 let code = self.code_option(call)?;
                 let flow = self.reread(&code, state, given.input);
                 return Some(Unwrapped { own: call.args.len(), flow });

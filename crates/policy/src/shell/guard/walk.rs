@@ -9,6 +9,7 @@ use super::field::{ANYTHING, Field};
 use super::finding::{Finding, Kind, Remedy};
 use super::judge::{Guard, Understood};
 use super::scene::Scene;
+use super::size::too_large;
 use super::state::{State, join};
 use crate::path::CleanPath;
 use crate::shell::span::Span;
@@ -18,9 +19,9 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Lists inside lists, strings inside strings, calls inside calls: deeper than this is refused.
-const DEEPEST: usize = 96;
+const DEEPEST: usize = 32;
 /// Commands and paths that one line may come down to.
-const MOST_STEPS: usize = 3_000;
+const MOST_STEPS: usize = 2_000;
 
 /// What a command reads.
 #[derive(Debug, Clone)]
@@ -102,6 +103,8 @@ pub(super) struct Walker<'a> {
     pub(super) nested: usize,
     /// Whether an allow pattern covers the simple command at hand.
     pub(super) lifted: bool,
+    /// Strings of other languages that were read as commands.
+    pub(super) probes: usize,
     pub(super) seen: BTreeSet<(String, String)>,
     spent: usize,
 }
@@ -121,6 +124,7 @@ impl<'a> Walker<'a> {
             depth: 0,
             nested: 0,
             lifted: false,
+            probes: 0,
             seen: BTreeSet::new(),
             spent: 0,
         }
@@ -179,6 +183,10 @@ impl<'a> Walker<'a> {
                 return flow;
             }
         };
+        if let Some(what) = too_large(&script) {
+            self.not_understood(what, "");
+            return flow;
+        }
         let outer = std::mem::replace(&mut self.text, code.to_owned());
         let lifted = std::mem::take(&mut self.lifted);
         self.nested += 1;

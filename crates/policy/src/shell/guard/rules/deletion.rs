@@ -57,6 +57,14 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "forced-deletion",
+        why: "deletes whole trees",
+        programs: &["rimraf", "del-cli", "trash-empty"],
+        when: always,
+        stops: &["npx rimraf dist"],
+        spares: &["npm install rimraf"],
+    },
+    Rule {
+        name: "forced-deletion",
         why: "`rsync --delete` removes whatever the source does not have",
         programs: &["rsync"],
         when: |call| {

@@ -84,6 +84,18 @@ pub(super) const RULES: &[Rule] = &[
         spares: &["fdisk -l", "zpool list", "losetup"],
     },
     Rule {
+        name: "block-device",
+        why: "moves a file over a device",
+        programs: &["mv", "ln"],
+        when: |call| {
+            call.operands(&Grammar { short: "tS", ..Grammar::default() })
+                .last()
+                .is_some_and(|last| last.starts_with("/dev/"))
+        },
+        stops: &["mv x /dev/null"],
+        spares: &["mv x dev/null"],
+    },
+    Rule {
         name: "mount",
         why: "changes what is mounted",
         programs: &["mount", "umount", "swapon", "swapoff", "pivot_root", "fusermount", "fusermount3"],

@@ -18,6 +18,7 @@ mod remote;
 mod version_control;
 
 use super::builtins::words;
+use super::field::Field;
 use super::options::Invocation;
 use super::walk::Walker;
 
@@ -67,6 +68,33 @@ impl Rule {
     }
 }
 
+/// Programs whose first operand says what they do: it has to be known, like the name of a command.
+const VERBED: &[&str] = &[
+    "git",
+    "hg",
+    "docker",
+    "podman",
+    "nerdctl",
+    "docker-compose",
+    "kubectl",
+    "systemctl",
+    "loginctl",
+    "apt",
+    "apt-get",
+    "yum",
+    "dnf",
+    "zypper",
+    "apk",
+    "pacman",
+    "snap",
+    "brew",
+    "npm",
+    "pnpm",
+    "yarn",
+    "pip",
+    "pip3",
+];
+
 impl Walker<'_> {
     /// Asks every rule of every family.
     pub(super) fn families(&mut self, call: &Invocation<'_>) {
@@ -74,6 +102,10 @@ impl Walker<'_> {
         let lower = call.name.to_ascii_lowercase();
         let name = lower.strip_suffix(".exe").unwrap_or(&lower);
         let call = &Invocation { name, ..*call };
+        let verb = call.args.iter().find(|arg| !arg.as_str().starts_with('-'));
+        if VERBED.contains(&name) && verb.is_some_and(Field::is_open) {
+            self.not_understood("what the program does is only known when it runs", &words(call.args));
+        }
         for rule in FAMILIES.iter().copied().flatten() {
             if rule.is_for(name) && (rule.when)(call) {
                 let line = if call.args.is_empty() {

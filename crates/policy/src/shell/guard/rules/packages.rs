@@ -35,8 +35,37 @@ const CHANGES: &[&str] = &[
     "distro-sync",
 ];
 
+/// Verbs that only look, whatever is named behind them.
+const LOOKS: &[&str] = &[
+    "search",
+    "show",
+    "list",
+    "info",
+    "policy",
+    "depends",
+    "rdepends",
+    "se",
+    "lr",
+    "find",
+    "help",
+    "changelog",
+    "provides",
+    "whatprovides",
+    "repolist",
+    "history",
+    "check",
+    "check-update",
+    "outdated",
+    "deps",
+    "home",
+    "doctor",
+    "config",
+];
+
 fn says_change(call: &Invocation<'_>) -> bool {
-    call.args.iter().any(|arg| CHANGES.contains(&arg.as_str()))
+    let looks =
+        call.verb(&Grammar { short: "oct", ..Grammar::default() }).is_some_and(|verb| LOOKS.contains(&verb));
+    !looks && call.args.iter().any(|arg| CHANGES.contains(&arg.as_str()))
 }
 
 fn global(call: &Invocation<'_>) -> bool {

@@ -4,6 +4,7 @@
 //! number is refused as the documentation says; `chmod +x` is not.
 
 use super::{Rule, always};
+use crate::shell::guard::field::ANYTHING;
 use crate::shell::guard::options::{Grammar, Invocation};
 
 /// The mode of a `chmod`: its first operand, which may itself begin with a dash (`chmod -x f`).
@@ -42,6 +43,14 @@ pub(super) const RULES: &[Rule] = &[
         },
         stops: &["chmod 777 x", "chmod -R 755 x", "chmod 7 x"],
         spares: &["chmod +x x", "chmod --reference=a b"],
+    },
+    Rule {
+        name: "permissions",
+        why: "sets a mode that is only known when it runs",
+        programs: &["chmod"],
+        when: |call| mode(call).is_some_and(|mode| mode.contains(ANYTHING)),
+        stops: &["chmod $MODE x"],
+        spares: &["chmod +x x"],
     },
     Rule {
         name: "permissions",
