@@ -1,1 +1,9 @@
-//! agent
+//! The hall: untrusted strategy that may only ask.
+//!
+//! Tools turn a [`Call`](call::Call) into one intent and carry it to the warden; none of them can open a path
+//! or start a process by itself.
+//!
+//! Invariant: nothing in this crate holds power; every effect passes the desk.
+
+pub mod call;
+pub mod tools;

@@ -1,1 +1,124 @@
-fn main() {}
+//! The front door: the `picoclaw` binary.
+//!
+//! Invariant: results go to stdout and everything else to stderr; the exit code is the only other word.
+
+mod arguments;
+mod commands;
+mod compose;
+mod exit;
+mod logs;
+mod print;
+mod quantity;
+mod settings;
+
+use anyhow::Result;
+use arguments::{Arguments, Command, ConfigCommand, Listing};
+use clap::Parser;
+use commands::audit::AuditArgs;
+use commands::config::{self, Format};
+use exit::Exit;
+use logs::Porch;
+use picoclaw_sandbox::Redactor;
+use picoclaw_sandbox::exec::WorkshopError;
+use settings::{Loaded, Request, SettingsError, Surroundings};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Before anything is read: what this process holds is not for its children or neighbours to look at.
+    if let Err(why) = picoclaw_sandbox::launch::harden_self() {
+        complain(&format!("could not harden the process: {why}"));
+        return Exit::Refused.into();
+    }
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(exit) => exit,
+        Err(why) => {
+            complain(&format!("{why:#}"));
+            // A cage that is asked for and cannot be had is a configuration that cannot be used here.
+            if why.is::<WorkshopError>() { Exit::Usage.into() } else { Exit::Refused.into() }
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let surroundings = Surroundings::of_process();
+    let request = Request { config: arguments.config.as_deref(), surroundings: &surroundings };
+    match &arguments.command {
+        Command::Version(listing) => return commands::version::run(listing).map(ExitCode::from),
+        Command::Completions { shell } => return commands::manual::completions(*shell).map(ExitCode::from),
+        Command::Man { dir } => return commands::manual::man(dir.as_deref()).map(ExitCode::from),
+        Command::Config(command) => return configuration(command, &request).map(ExitCode::from),
+        _ => {}
+    }
+    let loaded = match load(&request, &arguments.command)? {
+        Ok(loaded) => loaded,
+        Err(why) => {
+            config::complain(&why, &mut std::io::stderr())?;
+            return Ok(Exit::Usage.into());
+        }
+    };
+    start_logs(&loaded, &surroundings)?;
+    match &arguments.command {
+        Command::Run(arguments) => commands::run::run(arguments, &loaded),
+        command => with_settings(command, &loaded).map(ExitCode::from),
+    }
+}
+
+/// Loads the settings; a command that needs an instance makes it first, so that it runs under what it wrote.
+fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, SettingsError>> {
+    let loaded = settings::load(request);
+    let needs_instance =
+        matches!(command, Command::Tool(_) | Command::Check(_) | Command::Run(_) | Command::Doctor(_));
+    match loaded {
+        Ok(loaded) if needs_instance && compose::is_new(&loaded) => {
+            compose::make(&loaded)?;
+            Ok(settings::load(request))
+        }
+        other => Ok(other),
+    }
+}
+
+fn start_logs(loaded: &Loaded, surroundings: &Surroundings) -> Result<()> {
+    let variable = |name: &str| surroundings.variable(name).map(|value| value.to_string_lossy().into_owned());
+    let settings = logs::Settings::new(Porch::OneShot, loaded.config.log_level, variable)?;
+    Ok(logs::start(&settings, Redactor::new(&loaded.config.secrets))?)
+}
+
+fn with_settings(command: &Command, loaded: &Loaded) -> Result<Exit> {
+    match command {
+        Command::Status(listing) => return commands::status::run(listing, loaded),
+        Command::Onboard => return commands::onboard::run(loaded),
+        Command::Doctor(arguments) => return commands::doctor::run(arguments, loaded),
+        Command::Audit(arguments) => return audit(arguments, loaded),
+        _ => {}
+    }
+    for warning in loaded.warnings() {
+        tracing::warn!(target: "config", "{warning}");
+    }
+    match command {
+        Command::Tool(arguments) => commands::tool::run(arguments, loaded),
+        Command::Check(arguments) => commands::check::run(arguments, loaded),
+        _ => Ok(Exit::Usage),
+    }
+}
+
+fn audit(arguments: &AuditArgs, loaded: &Loaded) -> Result<Exit> {
+    let (mut out, mut err) = (std::io::stdout().lock(), std::io::stderr());
+    let code = commands::audit::run(arguments, &loaded.home.join("ledger"), &mut out, &mut err)?;
+    Ok(if code == 0 { Exit::Done } else { Exit::Refused })
+}
+
+fn configuration(command: &ConfigCommand, request: &Request<'_>) -> Result<Exit> {
+    let format = |listing: &Listing| if listing.json { Format::Json } else { Format::Text };
+    let (mut out, mut err) = (std::io::stdout().lock(), std::io::stderr().lock());
+    let done = match command {
+        ConfigCommand::Check(listing) => config::check(request, format(listing), &mut out, &mut err),
+        ConfigCommand::Show(listing) => config::show(request, format(listing), &mut out, &mut err),
+        ConfigCommand::Schema => config::print_schema(&mut out),
+    }?;
+    Ok(if done == config::DONE { Exit::Done } else { Exit::Usage })
+}
+
+fn complain(text: &str) {
+    print::note(&format!("error: {text}"));
+}

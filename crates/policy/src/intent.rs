@@ -3,6 +3,8 @@
 //! Invariant: an intent describes; it holds no handle and can do nothing.
 
 use crate::path::CleanPath;
+use crate::shell::guard::Judgement;
+use std::fmt;
 use std::path::PathBuf;
 
 /// One effect, with everything that was found out about it before it happens.
@@ -14,22 +16,48 @@ pub enum Intent {
     List(Target),
     /// Create or replace a file.
     Write(Target),
+    /// Run a command.
+    Exec(ExecIntent),
+    /// Do something with a command that runs in the background.
+    Attend(AttendIntent),
 }
 
-impl Intent {
-    /// What kind of use a file intent makes of its target.
-    pub fn access(&self) -> Access {
-        match self {
-            Self::Read(_) => Access::Read,
-            Self::List(_) => Access::List,
-            Self::Write(_) => Access::Write,
-        }
-    }
+/// A command to be run, and what the guard found in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExecIntent {
+    /// The command, as it was written.
+    pub command: String,
+    /// The directory it would start in.
+    pub cwd: Target,
+    /// What the guard found.
+    pub judgement: Judgement,
+}
 
-    /// The file that is meant.
-    pub fn target(&self) -> &Target {
+/// Something done with a background session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttendIntent {
+    /// What: `poll`, `read`, `write`, `send-keys`, `kill`, `list`.
+    pub action: &'static str,
+    /// With which session.
+    pub session: String,
+    /// What would be typed.
+    pub input: String,
+    /// What the guard found in the input, where the session's program is a shell.
+    pub judgement: Option<Judgement>,
+}
+
+/// What is asked, in words: the ledger's spelling.
+impl fmt::Display for Intent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Read(target) | Self::List(target) | Self::Write(target) => target,
+            Self::Read(target) => write!(f, "read {}", target.asked),
+            Self::List(target) => write!(f, "list {}", target.asked),
+            Self::Write(target) => write!(f, "write {}", target.asked),
+            Self::Exec(exec) => write!(f, "exec in {}: {}", exec.cwd.asked, exec.command),
+            Self::Attend(attend) if attend.input.is_empty() => {
+                write!(f, "{} {}", attend.action, attend.session)
+            }
+            Self::Attend(attend) => write!(f, "{} {}: {}", attend.action, attend.session, attend.input),
         }
     }
 }

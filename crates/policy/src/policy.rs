@@ -2,12 +2,15 @@
 //!
 //! Invariant: a policy is a value; it is replaced whole and never changed.
 
-use crate::intent::{Access, FileKind, Intent, Landing, Link, LinkOwner, Target};
+use crate::config::OnBlock;
+use crate::intent::{Access, AttendIntent, ExecIntent, FileKind, Intent, Landing, Link, LinkOwner, Target};
 use crate::path::CleanPath;
-use crate::refusal::{Code, Layer, Refusal};
+use crate::refusal::Refusal;
+use crate::refusals;
 use crate::rules::PathRules;
+use crate::shell::guard::{Guard, Hold, Judgement, Remedy, Scene, Shell, Terrain};
 use crate::subject::{AgentId, Subject};
-use crate::verdict::{Grant, Verdict};
+use crate::verdict::{Grant, Question, Verdict};
 use crate::zone::{Zone, Zones};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -47,6 +50,25 @@ pub struct Policy {
     pub shared: Vec<CleanPath>,
     /// Tools that are switched off for everybody.
     pub disabled: BTreeSet<String>,
+    /// What judges commands.
+    pub guard: Guard,
+    /// What happens to a blocked command.
+    pub on_block: OnBlock,
+}
+
+/// Where a command would run: what the guard needs besides the rules.
+#[derive(Clone, Copy)]
+pub struct Ground<'a> {
+    /// The working directory.
+    pub cwd: &'a CleanPath,
+    /// The home that the child will see.
+    pub home: Option<&'a CleanPath>,
+    /// The shell that will run it.
+    pub shell: Shell,
+    /// What holds the child besides the guard.
+    pub hold: Hold,
+    /// The file system as it is now.
+    pub terrain: &'a dyn Terrain,
 }
 
 /// Where to look a path up, as its text alone decides.
@@ -80,13 +102,32 @@ impl Policy {
     /// Judges one effect by what was found out about it.
     pub fn judge(&self, intent: &Intent, subject: &Subject) -> Verdict {
         let Some(agent) = self.agents.get(&subject.agent) else {
-            return Verdict::Deny(outside(intent, "no such agent"));
+            return Verdict::Deny(refusals::no_agent(&subject.agent));
         };
-        match self.zone(intent, &agent.zones) {
-            Err(refusal) => Verdict::Deny(refusal),
-            Ok(_) if intent.target().kind == FileKind::Special => Verdict::Deny(not_a_file(intent.target())),
-            Ok((zone, rule)) => Verdict::Allow(Grant { zone, rule }),
+        match intent {
+            Intent::Read(target) => self.judge_file(Access::Read, target, &agent.zones),
+            Intent::List(target) => self.judge_file(Access::List, target, &agent.zones),
+            Intent::Write(target) => self.judge_file(Access::Write, target, &agent.zones),
+            Intent::Exec(exec) => self.judge_exec(exec, &agent.zones),
+            Intent::Attend(attend) => self.judge_input(attend),
         }
+    }
+
+    /// What the guard finds in `command`, on this ground; nothing for an agent that is not configured.
+    pub fn look_into(&self, command: &str, ground: &Ground<'_>, subject: &Subject) -> Option<Judgement> {
+        let agent = self.agents.get(&subject.agent)?;
+        let scene = Scene {
+            zones: &agent.zones,
+            read_rules: &self.read_rules,
+            write_rules: &self.write_rules,
+            reach: self.writes,
+            hold: ground.hold,
+            cwd: ground.cwd,
+            home: ground.home,
+            shell: ground.shell,
+            terrain: ground.terrain,
+        };
+        Some(self.guard.judge(command, &scene))
     }
 
     /// Whether this subject may use a tool at all.
@@ -94,20 +135,69 @@ impl Policy {
         let own = self.agents.get(&subject.agent);
         let off = |set: &BTreeSet<String>| set.iter().any(|name| names(name, tool));
         if own.is_some_and(|agent| off(&agent.disabled)) {
-            return Err(tool_disabled(tool, &format!("agents.agents[{}].tools.disabled", subject.agent)));
+            return Err(refusals::tool_disabled(
+                tool,
+                &format!("agents.agents[{}].tools.disabled", subject.agent),
+            ));
         }
         if off(&self.disabled) {
-            return Err(tool_disabled(tool, &format!("tools.{tool}.enabled")));
+            return Err(refusals::tool_disabled(tool, &format!("tools.{tool}.enabled")));
         }
         Ok(())
     }
 
-    fn zone(&self, intent: &Intent, zones: &Zones) -> Result<(Zone, String), Refusal> {
-        let (access, target) = (intent.access(), intent.target());
+    fn judge_file(&self, access: Access, target: &Target, zones: &Zones) -> Verdict {
+        match self.zone(access, target, zones) {
+            Err(refusal) => Verdict::Deny(refusal),
+            Ok(_) if target.kind == FileKind::Special => Verdict::Deny(refusals::not_a_file(target)),
+            Ok((zone, rule)) => Verdict::Allow(Grant { zone, rule }),
+        }
+    }
+
+    fn judge_exec(&self, exec: &ExecIntent, zones: &Zones) -> Verdict {
+        if !self.may_work_in(&exec.cwd, zones) {
+            return Verdict::Deny(refusals::cwd_outside(&exec.cwd));
+        }
+        let grant = Grant { zone: Zone::Workspace, rule: "guard".to_owned() };
+        self.judged(&exec.judgement, &exec.command, grant)
+    }
+
+    fn judge_input(&self, attend: &AttendIntent) -> Verdict {
+        let grant = Grant { zone: Zone::Workspace, rule: "own session".to_owned() };
+        match &attend.judgement {
+            Some(judgement) => self.judged(judgement, &attend.input, grant),
+            None => Verdict::Allow(grant),
+        }
+    }
+
+    /// A finding is a no, or a question where the operator wants to be asked and a setting could allow it at all.
+    fn judged(&self, judgement: &Judgement, command: &str, grant: Grant) -> Verdict {
+        match judgement.refusal() {
+            None => Verdict::Allow(grant),
+            Some(refusal) if self.on_block == OnBlock::Ask && is_negotiable(judgement) => {
+                Verdict::Ask(Question { text: command.to_owned(), refusal, grant })
+            }
+            Some(refusal) => Verdict::Deny(refusal),
+        }
+    }
+
+    /// Commands start in the workspace, or anywhere but Protected when writes reach anywhere.
+    fn may_work_in(&self, cwd: &Target, zones: &Zones) -> bool {
+        match &cwd.landing {
+            Landing::Workspace => true,
+            Landing::Unseen | Landing::Escaped | Landing::Protected => false,
+            Landing::Host { resolved, .. } => CleanPath::absolute(resolved).is_some_and(|landed| {
+                zones.in_workspace(&landed).is_some()
+                    || (self.writes != Reach::Workspace && !zones.is_protected(&landed, Access::Write))
+            }),
+        }
+    }
+
+    fn zone(&self, access: Access, target: &Target, zones: &Zones) -> Result<(Zone, String), Refusal> {
         match &target.landing {
-            Landing::Unseen => Err(outside(intent, "workspace")),
-            Landing::Protected => Err(protected(target)),
-            Landing::Escaped => Err(symlink(target, "workspace")),
+            Landing::Unseen => Err(refusals::outside(access, target)),
+            Landing::Protected => Err(refusals::protected(target)),
+            Landing::Escaped => Err(refusals::symlink(target, "workspace")),
             Landing::Workspace => Ok((Zone::Workspace, "workspace".to_owned())),
             Landing::Host { resolved, links } => self.host(access, target, resolved, links, zones),
         }
@@ -121,9 +211,9 @@ impl Policy {
         links: &[Link],
         zones: &Zones,
     ) -> Result<(Zone, String), Refusal> {
-        let Some(landed) = CleanPath::absolute(resolved) else { return Err(protected(target)) };
+        let Some(landed) = CleanPath::absolute(resolved) else { return Err(refusals::protected(target)) };
         if zones.is_protected(&landed, access) || zones.is_protected(&target.asked, access) {
-            return Err(protected(target));
+            return Err(refusals::protected(target));
         }
         if zones.in_workspace(&landed).is_some() {
             return Ok((Zone::Workspace, "workspace".to_owned()));
@@ -133,13 +223,13 @@ impl Policy {
         }
         let rules = self.rules(access);
         let Some(rule) = rules.matching(target.asked.as_path()) else {
-            return Err(symlink(target, "workspace"));
+            return Err(refusals::symlink(target, "workspace"));
         };
         let trusted = links.iter().all(|link| self.is_systems_own(link, zones));
         if trusted || rules.matching(resolved).is_some() {
-            return Ok((Zone::Outside(rule.to_owned()), format!("{}:{rule}", setting(access))));
+            return Ok((Zone::Outside(rule.to_owned()), format!("{}:{rule}", refusals::setting(access))));
         }
-        Err(symlink(target, rule))
+        Err(refusals::symlink(target, rule))
     }
 
     /// Whether a link lies where no agent can have put it.
@@ -172,78 +262,7 @@ fn names(pattern: &str, tool: &str) -> bool {
     pattern.strip_suffix('*').map_or(pattern == tool, |prefix| tool.starts_with(prefix))
 }
 
-fn setting(access: Access) -> &'static str {
-    match access {
-        Access::Read | Access::List => "tools.allow_read_paths",
-        Access::Write => "tools.allow_write_paths",
-    }
-}
-
-const OUTSIDE: &str = "access denied: path is outside the workspace";
-const SYMLINK: &str = "access denied: symlink resolves outside workspace";
-
-fn outside(intent: &Intent, rule: &str) -> Refusal {
-    let pattern = regex::escape(&intent.target().asked.to_string());
-    Refusal {
-        code: Code::OutsideWorkspace,
-        sentence: OUTSIDE.to_owned(),
-        rule: rule.to_owned(),
-        layer: Layer::Desk,
-        hint: format!(
-            "`{}`: [{}] in the configuration would allow exactly this path",
-            setting(intent.access()),
-            json_string(&format!("^{pattern}$"))
-        ),
-    }
-}
-
-fn symlink(target: &Target, rule: &str) -> Refusal {
-    Refusal {
-        code: Code::SymlinkEscape,
-        sentence: SYMLINK.to_owned(),
-        rule: rule.to_owned(),
-        layer: Layer::Root,
-        hint: format!(
-            "a link on the way to `{}` leads out; name the place it leads to, and allow that",
-            target.asked
-        ),
-    }
-}
-
-fn protected(target: &Target) -> Refusal {
-    Refusal {
-        code: Code::Protected,
-        sentence: OUTSIDE.to_owned(),
-        rule: "protected".to_owned(),
-        layer: Layer::Desk,
-        hint: format!("`{}` is protected; no setting opens it to an agent", target.asked),
-    }
-}
-
-fn not_a_file(target: &Target) -> Refusal {
-    Refusal {
-        code: Code::NotAFile,
-        sentence: "access denied: not a regular file".to_owned(),
-        rule: "regular files and directories".to_owned(),
-        layer: Layer::Root,
-        hint: format!(
-            "`{}` is a pipe, socket, device or procfs entry, and could block or act when opened",
-            target.asked
-        ),
-    }
-}
-
-fn tool_disabled(tool: &str, setting: &str) -> Refusal {
-    Refusal {
-        code: Code::ToolDisabled,
-        sentence: format!("tool {tool:?} is disabled"),
-        rule: setting.to_owned(),
-        layer: Layer::Desk,
-        hint: format!("`{setting}` switches it off"),
-    }
-}
-
-/// `text` as a JSON string, so that a hint can be pasted into a configuration as it stands.
-fn json_string(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+/// Whether some setting would allow every single thing that was found; what none would, nobody is asked about.
+fn is_negotiable(judgement: &Judgement) -> bool {
+    judgement.finding.iter().chain(&judgement.others).all(|finding| finding.remedy != Remedy::None)
 }

@@ -2,8 +2,9 @@
 //!
 //! Invariant: a rule that does not compile stops the start; none is skipped.
 
+use crate::path::CleanPath;
 use regex::{Regex, RegexBuilder};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes that one compiled pattern may take: a rule is a line of text, not a program.
 const PATTERN_BUDGET: usize = 1 << 20;
@@ -35,6 +36,23 @@ impl PathRules {
     }
 }
 
+/// The directory that a pattern names literally, if it names one: `^/srv/out(?:/|$)`, `^/srv/out/.*`, `^/srv/out/`.
+pub fn literal_directory(pattern: &str) -> Option<PathBuf> {
+    const ENDS: &[&str] = &["(?:/|$)", "(/|$)", "/.*$", "/.*", "/"];
+    let rest = pattern.strip_prefix('^')?;
+    let rest = ENDS.iter().find_map(|end| rest.strip_suffix(end))?;
+    let mut text = String::new();
+    let mut chars = rest.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => text.push(chars.next().filter(|c| c.is_ascii_punctuation())?),
+            '.' | '+' | '*' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|' | '^' | '$' => return None,
+            plain => text.push(plain),
+        }
+    }
+    CleanPath::absolute(Path::new(&text)).map(|path| path.as_path().to_owned())
+}
+
 /// Compiles one pattern of the operator's, within bounds.
 pub(crate) fn compile(pattern: &str) -> Result<Regex, RuleFault> {
     RegexBuilder::new(pattern)
@@ -46,4 +64,25 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, RuleFault> {
 /// The compiler draws the pattern over several lines; its last one says what is wrong.
 fn last_line(text: &str) -> String {
     text.lines().last().unwrap_or(text).trim().trim_start_matches("error: ").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_counts_only_where_a_pattern_names_it_literally() {
+        for (why, pattern, want) in [
+            ("a tree", "^/srv/out(?:/|$)", Some("/srv/out")),
+            ("everything below", "^/srv/out/.*", Some("/srv/out")),
+            ("escapes are undone", r"^/srv/my\.out/.*$", Some("/srv/my.out")),
+            ("files, not a directory", r"^/tmp/picoclaw-.*\.txt$", None),
+            ("one file", "^/etc/hosts$", None),
+            ("a class of directories", "^/srv/[a-z]+/.*", None),
+            ("not held at the beginning", "/srv/out/.*", None),
+            ("letters behind a backslash mean something else", r"^/srv/\w/.*", None),
+        ] {
+            assert_eq!(literal_directory(pattern), want.map(PathBuf::from), "{why}: `{pattern}`");
+        }
+    }
 }

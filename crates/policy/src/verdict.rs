@@ -33,4 +33,6 @@ pub struct Question {
     pub text: String,
     /// Why it is asked: the refusal that a no will be.
     pub refusal: Refusal,
+    /// The bounds of a yes.
+    pub grant: Grant,
 }

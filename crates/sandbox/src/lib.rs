@@ -1,1 +1,23 @@
-//! sandbox
+//! Warden and rooms: effects, under authority.
+//!
+//! Looking is free, doing needs a [`Permit`](permit::Permit), and only the [`Warden`](warden::Warden) mints
+//! one, after the desk has judged and the ledger has written. This crate is synchronous.
+//!
+//! Invariant: an effect that is not in the ledger cannot be expressed.
+
+pub mod approver;
+pub mod exec;
+pub mod files;
+pub mod instance;
+pub mod isolate;
+pub mod launch;
+pub mod ledger;
+pub mod permit;
+mod printable;
+mod redact;
+pub mod relay;
+pub mod root;
+pub mod warden;
+
+pub use printable::{printable, printable_json, printable_lines};
+pub use redact::Redactor;

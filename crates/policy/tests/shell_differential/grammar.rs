@@ -102,8 +102,11 @@ impl<'a> Writer<'a> {
         Self { dice, marker, pending: Vec::new(), functions: 0 }
     }
 
-    /// A whole text; sometimes damaged in a place or two.
+    /// A whole text: from the grammar, sometimes damaged in a place or two, or a soup of tokens.
     pub(crate) fn text(mut self) -> String {
+        if self.dice.below(3) == 0 {
+            return self.soup();
+        }
         let depth = 1 + self.dice.below(3);
         let mut text = self.list(depth);
         if !self.pending.is_empty() {
@@ -113,6 +116,34 @@ impl<'a> Writer<'a> {
             self.damage(&mut text);
         }
         text
+    }
+
+    /// Tokens without any grammar, in a frame that has some.
+    fn soup(&mut self) -> String {
+        let mut text = String::new();
+        for _ in 0..2 + self.dice.below(14) {
+            let token = match self.dice.below(5) {
+                0 | 1 => self.marker(),
+                2 => self.dice.pick(&[" ", " ", "\n", "; ", "x", "x=", "a"]).to_owned(),
+                _ => self.dice.pick(SPECIAL).to_owned(),
+            };
+            text.push_str(&token);
+        }
+        let (before, after) = (self.marker(), self.marker());
+        match self.dice.below(12) {
+            0 => format!("{before} $({text}); {after}"),
+            1 => format!("{before} \"$({text})\"; {after}"),
+            2 => format!("{before} `{text}`; {after}"),
+            3 => format!("{before} <<EOF; {after}\n{text}\nEOF\n{after}"),
+            4 => format!("{before} \"${{x:-{text}}}\"; {after}"),
+            5 => format!("{before} ${{x:-{text}}}; {after}"),
+            6 => format!("x=({text}); {after}"),
+            7 => format!("x=$(y=({text}) {before}); {after}"),
+            8 => format!("{before} \"{text}\"; {after}"),
+            9 => format!("{before} $(({text})); {after}"),
+            10 => format!("{before} $({after} <<EOF\n{text}\nEOF\n)"),
+            _ => format!("{text}\n{after}"),
+        }
     }
 
     fn damage(&mut self, text: &mut String) {
@@ -203,7 +234,7 @@ impl<'a> Writer<'a> {
             return format!("{}; {}", self.marker(), self.marker());
         }
         let outer = std::mem::take(&mut self.pending);
-        let mut text = self.list(depth);
+        let mut text = if self.dice.below(2) == 0 { self.list(depth) } else { self.pipeline(depth) };
         if !self.pending.is_empty() {
             text.push_str(&self.newline());
         }
@@ -358,12 +389,25 @@ impl<'a> Writer<'a> {
     fn assignment(&mut self, depth: usize) -> String {
         let name = self.dice.pick(&["x", "y", "z1", "_w"]);
         match self.dice.below(7) {
-            0 => format!("{name}=({} {})", self.word(0), self.word(0)),
+            0 => format!("{name}=({} {})", self.element(), self.element()),
             1 => format!("{name}[$({})]={}", self.marked(), self.word(0)),
             2 => format!("{name}+={}", self.word(depth)),
             3 => format!("{name}="),
-            4 => format!("{name}=([1]={} [2]=b)", self.word(depth.min(1))),
+            4 => format!("{name}=([1]={} [2]=b)", self.element()),
             _ => format!("{name}={}", self.word(depth)),
+        }
+    }
+
+    /// A word of an array: rarely with the backslashes that are refused inside a substitution.
+    fn element(&mut self) -> String {
+        match self.dice.below(12) {
+            0 => self.word(1),
+            1 => format!("$({})", self.marker()),
+            2 => format!("\"$({})\"", self.marker()),
+            _ => self
+                .dice
+                .pick(&["a", "'b )c'", "\"$x )\"", "{a,b}", "*", "# c )\n", "$x", "<(:)", "c\n", "$'d'"])
+                .to_owned(),
         }
     }
 

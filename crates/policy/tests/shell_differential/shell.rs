@@ -1,14 +1,21 @@
-//! Runs texts in the real bash, inside bubblewrap, and says which markers it executed, with which arguments.
+//! Runs texts in a real shell, inside bubblewrap, and says which markers it executed, with which arguments.
 //!
 //! Invariant: nothing of a text reaches the machine; the file tree is read-only and everything else is unshared.
 
+use picoclaw_policy::shell::Dialect;
 use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// One executed marker: the number of its text, its name, and its arguments.
 pub(crate) type Execution = (usize, String, Vec<String>);
 
-/// Every command that is not found is reported on descriptor 9, and fails or succeeds by its number.
+/// The most markers that one batch of texts may use: every one is a program for shells that cannot be told.
+pub(crate) const MARKERS: usize = 6000;
+
+/// Runs each text of its input. Bash reports every command that it does not find on descriptor 9, and goes on as if it
+/// had failed or succeeded, by the number of the marker.
 const DRIVER: &str = r#"
 command_not_found_handle() {
     local IFS=$'\x1f'
@@ -17,49 +24,94 @@ command_not_found_handle() {
 }
 export -f command_not_found_handle
 ulimit -t 2 -f 1024
-cd /tmp
+shopt -s nullglob dotglob
+mkdir /tmp/here
+cd /tmp/here
 TEXT_NUMBER=-1
 export TEXT_NUMBER
 while IFS= read -r -d '' text; do
     TEXT_NUMBER=$((TEXT_NUMBER + 1))
-    PATH=/nonexistent /usr/bin/timeout -s KILL 2 /bin/bash --noprofile --norc -c "$text" 9>&1 >/dev/null 2>/dev/null </dev/null
+    PATH=$MARKER_PATH /usr/bin/timeout -s KILL 2 $SHELL_UNDER_TEST -c "$text" 9>&1 >/dev/null 2>/dev/null </dev/null
+    left=(*)
+    [ ${#left[@]} = 0 ] || /bin/rm -rf "$PWD"/*
 done
 exit 0
 "#;
 
-/// Whether this machine can run texts in bubblewrap; says so loudly when it cannot.
-pub(crate) fn is_available() -> bool {
-    match run(&["m1 yes".to_owned()]) {
-        Ok(executed) if executed == [(0, "m1".to_owned(), vec!["yes".to_owned()])] => true,
-        outcome => {
-            eprintln!(
-                "SKIPPED: bash in bubblewrap does not work here, so nothing is compared with bash: {outcome:?}"
-            );
-            false
+/// The same report, as a program that every marker is a link to.
+const MARKER: &str = r#"#!/bin/sh
+name=${0##*/}
+report=$(printf '\036%s\037%s' "$TEXT_NUMBER" "$name"; for argument; do printf '\037%s' "$argument"; done; printf '\037\035')
+printf '%s' "$report" >&9
+case $name in *[13579]) exit 1;; esac
+"#;
+
+/// A shell to compare the reader with.
+pub(crate) struct Shell {
+    command: String,
+    markers: PathBuf,
+}
+
+impl Shell {
+    /// The shell of a dialect, if this machine has it and bubblewrap; says so loudly when it has not.
+    pub(crate) fn of(dialect: Dialect) -> Option<Self> {
+        let bash = std::env::var("PICOCLAW_SHELL_BASH").unwrap_or_else(|_| "/bin/bash".to_owned());
+        let shell = match dialect {
+            Dialect::Bash => {
+                Self { command: format!("{bash} --noprofile --norc"), markers: "/nonexistent".into() }
+            }
+            Dialect::Posix => Self { command: "/usr/bin/dash".to_owned(), markers: marker_programs().ok()? },
+        };
+        match shell.run(&["m2 yes".to_owned()]) {
+            Ok(executed) if executed == [(0, "m2".to_owned(), vec!["yes".to_owned()])] => Some(shell),
+            outcome => {
+                eprintln!("SKIPPED: `{}` in bubblewrap does not work here: {outcome:?}", shell.command);
+                None
+            }
         }
+    }
+
+    /// Runs the texts one after the other, and returns every execution of a marker.
+    pub(crate) fn run(&self, texts: &[String]) -> Result<Vec<Execution>, String> {
+        let mut child = Command::new("bwrap")
+            .args(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"])
+            .args(["--unshare-all", "--die-with-parent", "--clearenv", "--setenv", "LC_ALL", "C.UTF-8"])
+            .args(["--setenv", "SHELL_UNDER_TEST", &self.command, "--setenv", "MARKER_PATH"])
+            .arg(&self.markers)
+            .args(["/bin/bash", "--noprofile", "--norc", "-c", DRIVER])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("bwrap: {error}"))?;
+        let mut input = child.stdin.take().ok_or("no pipe")?;
+        let bytes: Vec<u8> = texts.iter().flat_map(|text| text.bytes().chain([0])).collect();
+        let feeder = std::thread::spawn(move || input.write_all(&bytes));
+        let output = child.wait_with_output().map_err(|error| error.to_string())?;
+        feeder.join().map_err(|_| "the feeder failed")?.map_err(|error| error.to_string())?;
+        if !output.status.success() {
+            return Err(format!("bwrap ended with {}", output.status));
+        }
+        Ok(executions(&String::from_utf8_lossy(&output.stdout)))
     }
 }
 
-/// Runs the texts one after the other, and returns every execution of a marker.
-pub(crate) fn run(texts: &[String]) -> Result<Vec<Execution>, String> {
-    let mut child = Command::new("bwrap")
-        .args(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"])
-        .args(["--unshare-all", "--die-with-parent", "--clearenv", "--setenv", "LC_ALL", "C.UTF-8"])
-        .args(["/bin/bash", "--noprofile", "--norc", "-c", DRIVER])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|error| format!("bwrap: {error}"))?;
-    let mut input = child.stdin.take().ok_or("no pipe")?;
-    let bytes: Vec<u8> = texts.iter().flat_map(|text| text.bytes().chain([0])).collect();
-    let feeder = std::thread::spawn(move || input.write_all(&bytes));
-    let output = child.wait_with_output().map_err(|error| error.to_string())?;
-    feeder.join().map_err(|_| "the feeder failed")?.map_err(|error| error.to_string())?;
-    if !output.status.success() {
-        return Err(format!("bwrap ended with {}", output.status));
+/// A directory with a program for every marker, made once.
+fn marker_programs() -> std::io::Result<PathBuf> {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shell-markers");
+    let program = directory.join("marker");
+    if !directory.join(format!("m{MARKERS}")).exists() {
+        std::fs::create_dir_all(&directory)?;
+        std::fs::write(&program, MARKER)?;
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755))?;
+        for number in 0..=MARKERS {
+            match symlink("marker", directory.join(format!("m{number}"))) {
+                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
+        }
     }
-    Ok(executions(&String::from_utf8_lossy(&output.stdout)))
+    Ok(directory)
 }
 
 fn executions(output: &str) -> Vec<Execution> {

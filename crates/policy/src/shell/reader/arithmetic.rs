@@ -7,6 +7,7 @@
 //! Invariant: an expression ends where bash's search for its end would find it.
 
 use super::assemble::Parts;
+use super::balance::Pair;
 use super::cursor::{Read, Reader};
 use super::dollar::Frame;
 use crate::shell::{Arithmetic, Quoting};
@@ -33,7 +34,7 @@ impl Reader<'_> {
                 Some(b')') => open -= 1,
                 _ => {}
             }
-            self.arithmetic_part(&mut parts, frame, start)?;
+            self.arithmetic_part(&mut parts, frame, Pair::Parens, start)?;
         }
         let span = self.span(from);
         // With anything between them, bash takes the parentheses for a subshell in a substitution.
@@ -55,7 +56,7 @@ impl Reader<'_> {
                 Some(b']') => open -= 1,
                 _ => {}
             }
-            self.arithmetic_part(&mut parts, Frame::Body, start)?;
+            self.arithmetic_part(&mut parts, Frame::Body, Pair::Brackets, start)?;
         }
         let span = self.span(from);
         self.bump();
@@ -75,33 +76,44 @@ impl Reader<'_> {
                 Some(b'{' | b'}' | b'?' | b':') => return self.refuse("a slice that is not plain", start),
                 _ => {}
             }
-            self.arithmetic_part(&mut parts, Frame::Body, start)?;
+            self.arithmetic_part(&mut parts, Frame::Body, Pair::Parens, start)?;
         }
         Ok(Arithmetic { span: self.span(from), pieces: parts.pieces(self)? })
     }
 
-    fn arithmetic_part(&mut self, parts: &mut Parts, frame: Frame, start: usize) -> Read<()> {
+    fn arithmetic_part(&mut self, parts: &mut Parts, frame: Frame, pair: Pair, start: usize) -> Read<()> {
         let at = self.settle();
         match self.peek() {
-            None => self.refuse("an arithmetic expression that never ends", start),
-            Some(b'\'' | b'\\') => self.refuse("a quote or a backslash in an arithmetic expression", start),
+            None => return self.refuse("an arithmetic expression that never ends", start),
+            Some(b'\'' | b'\\') => {
+                return self.refuse("a quote or a backslash in an arithmetic expression", start);
+            }
+            Some(b'#') if self.behind_blank(at) => {
+                // When bash expands it, it takes this for a comment, and looks for the end behind it.
+                return self.refuse("a `#` behind a blank in an arithmetic expression", start);
+            }
             Some(b'"') if frame != Frame::Bare || !self.is_bash() => {
-                self.refuse("a double quote in an arithmetic expression", start)
+                return self.refuse("a double quote in an arithmetic expression", start);
             }
             Some(b'"') => {
                 let pieces = self.evaluated_string(start)?;
                 parts.extend(self, pieces);
-                Ok(())
             }
             Some(b'$') if self.peek_at(1) == Some(b'"') => {
-                self.refuse("a `$` before a quote in an arithmetic expression", start)
+                return self.refuse("a `$` before a quote in an arithmetic expression", start);
             }
-            Some(b'$') => self.dollar(parts, Frame::Body),
-            Some(b'`') => self.backticks(parts, Frame::Body),
+            Some(b'$') => self.dollar(parts, Frame::Body)?,
+            Some(b'`') => self.backticks(parts, Frame::Body)?,
             Some(_) => {
                 parts.text(at, self.bump_char());
-                Ok(())
+                return Ok(());
             }
         }
+        self.balanced(pair, at)
+    }
+
+    fn behind_blank(&self, at: usize) -> bool {
+        let before = self.source.text().get(..at).unwrap_or_default();
+        before.ends_with([' ', '\t', '\n'])
     }
 }

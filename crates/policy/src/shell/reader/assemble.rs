@@ -52,6 +52,10 @@ pub(super) struct Parts {
     braces: bool,
     /// A `$` that stands for itself was read outside of quotes.
     pub(super) lone_dollar: bool,
+    /// A `$[` was read outside of quotes: brace expansion does not know it, and looks for commas inside.
+    pub(super) old_arithmetic: bool,
+    /// A quote or a brace was read inside of an expansion or of double quotes: brace expansion loses count there.
+    pub(super) intricate: bool,
     /// `$name` was read outside of quotes and nothing behind it yet.
     pub(super) open_name: bool,
     /// `$name` stands directly before one of these.
@@ -69,6 +73,8 @@ impl Parts {
             literal_to: 0,
             braces: false,
             lone_dollar: false,
+            old_arithmetic: false,
+            intricate: false,
             open_name: false,
             name_before: Vec::new(),
         }
@@ -126,16 +132,25 @@ impl Parts {
     }
 
     fn flush(&mut self, reader: &Reader<'_>) {
+        if let Some(piece) = self.take_literal(reader) {
+            self.atoms.push(Atom::Piece(piece));
+        }
+    }
+
+    fn take_literal(&mut self, reader: &Reader<'_>) -> Option<Piece> {
         if self.literal.is_empty() {
-            return;
+            return None;
         }
         let span = reader.span_between(self.literal_from, self.literal_to);
         let kind = PieceKind::Literal(std::mem::take(&mut self.literal));
-        self.atoms.push(Atom::Piece(Piece { span, quoting: self.quoting, kind }));
+        Some(Piece { span, quoting: self.quoting, kind })
     }
 
     /// The finished pieces.
     pub(super) fn pieces(mut self, reader: &Reader<'_>) -> Read<Vec<Piece>> {
+        if self.atoms.is_empty() {
+            return Ok(self.take_literal(reader).into_iter().collect());
+        }
         self.flush(reader);
         let marks = self.atoms.iter().any(|atom| matches!(atom, Atom::Mark(..)));
         if marks {

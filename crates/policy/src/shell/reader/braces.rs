@@ -102,6 +102,12 @@ fn first_mark(parts: &Parts) -> usize {
 /// Refuses a word in which an expansion could glue a name or a `$` to what stands beside the brace.
 fn check_joints(parts: &Parts, reader: &Reader<'_>) -> Read<()> {
     let start = first_mark(parts);
+    if parts.old_arithmetic {
+        return reader.refuse("`$[` beside braces; write `$((`", start);
+    }
+    if parts.intricate {
+        return reader.refuse("quotes or braces inside of an expansion beside braces", start);
+    }
     if parts.lone_dollar {
         return reader.refuse("a `$` beside braces, which may become an expansion", start);
     }

@@ -51,10 +51,11 @@ impl Reader<'_> {
     }
 
     fn case_patterns(&mut self) -> Read<Vec<Word>> {
+        let start = self.settle();
         if self.peek() == Some(b'(') {
             self.bump();
         }
-        let mut patterns = Vec::new();
+        let mut patterns: Vec<Word> = Vec::new();
         loop {
             self.skip_blanks();
             patterns.push(self.word(Context::PATTERN)?);
@@ -63,6 +64,10 @@ impl Reader<'_> {
                 Some(b'|') => self.bump(),
                 Some(b')') => {
                     self.bump();
+                    // Bash prints patterns without their `(` in `$(…)`, and reads them again.
+                    if patterns.first().and_then(Word::bare) == Some("esac") {
+                        return self.refuse("`esac` as a pattern", start);
+                    }
                     return Ok(patterns);
                 }
                 _ => return self.unexpected("in the patterns of `case`"),

@@ -3,6 +3,7 @@
 //! Invariant: every operand is read as a word; an operand that is evaluated hides no expansion in quotes.
 
 use super::assemble::Parts;
+use super::balance::Pair;
 use super::cursor::{Read, Reader};
 use super::dollar::Frame;
 use super::reserved::ends_word;
@@ -94,6 +95,9 @@ impl Reader<'_> {
                 next if open == 0 && ends_word(next) => break,
                 _ => {
                     if self.quoted_or_expanded(&mut parts, Frame::Bare)? {
+                        if open > 0 {
+                            self.balanced(Pair::Parens, at)?;
+                        }
                         continue;
                     }
                 }

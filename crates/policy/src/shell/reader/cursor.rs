@@ -202,8 +202,10 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn span_between(&self, start: usize, end: usize) -> Span {
-        let (start, end) = (self.source.origin(start), self.source.origin(end));
-        Span { start, end: end.max(start) }
+        let from = self.source.origin(start);
+        // In a copy, what was taken out behind the last byte is not part of it.
+        let to = if end > start { self.source.origin(end - 1) + 1 } else { from };
+        Span { start: from, end: to.max(from) }
     }
 
     /// Refuses what stands between `start` and the place.

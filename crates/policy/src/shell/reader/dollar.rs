@@ -43,11 +43,15 @@ impl Reader<'_> {
         let kind = match self.peek() {
             Some(b'(') => self.dollar_paren(start, frame)?,
             Some(b'{') => {
+                let from = self.at + 1;
                 let parameter = self.deeper(|reader| reader.braced_parameter(frame, start))?;
+                let inner = self.source.text().get(from..self.at).unwrap_or_default();
+                parts.intricate |= inner.contains(['{', '"', '\'', '`', '\\']);
                 PieceKind::Parameter(Box::new(parameter))
             }
             Some(b'[') => {
                 self.bash_only("`$[`", start)?;
+                parts.old_arithmetic |= frame == Frame::Bare;
                 self.bump();
                 PieceKind::Arithmetic(self.deeper(|reader| reader.bracket_arithmetic(start))?)
             }
@@ -59,6 +63,10 @@ impl Reader<'_> {
             Some(byte @ (b'0'..=b'9' | b'@' | b'*' | b'#' | b'?' | b'$' | b'!' | b'-')) => {
                 self.bump();
                 PieceKind::Parameter(Box::new(plain(char::from(byte).to_string())))
+            }
+            // Bash 5.1 drops a letter of a word on the next line.
+            Some(b'\n') if self.parens > 0 && frame == Frame::Bare => {
+                return self.refuse("a `$` at the end of a line inside a substitution", start);
             }
             _ => {
                 parts.text(start, "$");

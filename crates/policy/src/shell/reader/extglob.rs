@@ -7,6 +7,7 @@
 //! Invariant: what stands in the parentheses is read for what it expands, never for commands.
 
 use super::assemble::Parts;
+use super::balance::Pair;
 use super::cursor::{Read, Reader};
 use super::dollar::Frame;
 use crate::shell::{Glob, PieceKind, Quoting, Word};
@@ -53,13 +54,13 @@ impl Reader<'_> {
     }
 
     fn alternative_part(&mut self, parts: &mut Parts, start: usize) -> Read<()> {
+        let at = self.settle();
         if self.quoted_or_expanded(parts, Frame::Bare)? {
-            return Ok(());
+            return self.balanced(Pair::Parens, at);
         }
         if self.at_extended_glob() {
             return self.extended_glob(parts, false);
         }
-        let at = self.settle();
         match self.peek() {
             None | Some(b'\n' | b'<' | b'>' | b'(' | b';' | b'&' | b'#') => {
                 self.refuse("an extended pattern that is not plain", start)

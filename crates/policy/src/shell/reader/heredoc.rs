@@ -32,8 +32,9 @@ impl Reader<'_> {
         let start = self.settle();
         let (delimiter, expansion) = self.delimiter(start)?;
         let delimiter_span = self.span(start);
-        if delimiter.is_empty() || delimiter.contains('\n') {
-            return self.refuse("a here-document without a delimiter of one line", start);
+        // `<<-` compares a line before and after it takes the tabs away.
+        if delimiter.is_empty() || delimiter.contains(['\n', '\t']) {
+            return self.refuse("a here-document without a plain delimiter", start);
         }
         self.documents += 1;
         let body = Arc::new(OnceLock::new());

@@ -11,6 +11,7 @@ mod arithmetic;
 mod assemble;
 mod assignment;
 mod backticks;
+mod balance;
 mod braces;
 mod cases;
 mod command;

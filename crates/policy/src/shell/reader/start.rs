@@ -53,3 +53,125 @@ fn no_split_operator(text: &str) -> Read<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Steps that one byte may cost; a reserved word is looked for a few times where a command may begin.
+    const STEPS_PER_BYTE: usize = 120;
+
+    fn steps(text: &str, dialect: Dialect) -> usize {
+        read_counted(text, dialect).1
+    }
+
+    #[test]
+    fn the_work_grows_with_the_length_alone() {
+        for unit in [
+            "a;",
+            "a ",
+            "$x",
+            "'",
+            "''",
+            "\"\"",
+            "\\\n",
+            "\\\\",
+            "`",
+            "``",
+            "$(",
+            "$()",
+            "${x}",
+            "${x:-",
+            "{",
+            "{}",
+            "{a,",
+            "{a,b}",
+            ",",
+            "[",
+            "[]",
+            "~",
+            ",~",
+            "a=~:",
+            "((",
+            "$((1))",
+            "<<E\n",
+            "<<E\nE\n",
+            "a<<E\nx\\\n",
+            "\n",
+            "#",
+            "# x\n",
+            "a[1]=b ",
+            "x=(a) ",
+            "x=([a]=b) ",
+            "if a;then b;fi;",
+            "case x in a) b;;esac;",
+            "[[ a ]];",
+            "[[ a =~ (b) ]];",
+            "f(){ a;};",
+            "coproc a;",
+            "1",
+            "{x}",
+            "{x}>y ",
+            "2>&1 ",
+            "!",
+            "! ",
+            "time ",
+            "&",
+            "a&",
+            "|a",
+            "@(a)",
+            "*",
+            "*(",
+            "$'a'",
+            "$\"a\"",
+            "$[1]",
+            "é",
+            "<(a)",
+            "a=",
+            "$",
+            "\t",
+            "${x[1]}",
+            "{1..2}",
+            "$x{a,b}",
+        ] {
+            for frame in [
+                "@",
+                "a \"@\"",
+                "a $(@)",
+                "a `@`",
+                "a <<E\n@\nE\n",
+                "a {@}",
+                "a ${x:-@}",
+                "x=(@)",
+                "((@))",
+                "a @",
+            ] {
+                let text = frame.replace('@', &unit.repeat(8192 / unit.len()));
+                for dialect in [Dialect::Bash, Dialect::Posix] {
+                    let steps = steps(&text, dialect);
+                    assert!(
+                        steps <= STEPS_PER_BYTE * text.len(),
+                        "`{unit}` in `{frame}`: {steps} for {}",
+                        text.len()
+                    );
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, cases: 300, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_repetition_costs_more_than_its_length(
+            unit in "[a-c'\"`$(){}\\[\\]<>|&;#\n !*?~=,\\\\]{1,12}",
+            frame in proptest::sample::select(vec!["@", "a \"@\"", "a $(@)", "a <<E\n@\nE\n", "a {@}", "a ${x:-@}", "x=(@)"]),
+        ) {
+            let text = frame.replace('@', &unit.repeat(4096 / unit.len()));
+            for dialect in [Dialect::Bash, Dialect::Posix] {
+                prop_assert!(steps(&text, dialect) <= STEPS_PER_BYTE * text.len());
+            }
+        }
+    }
+}

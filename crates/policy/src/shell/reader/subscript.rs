@@ -6,6 +6,7 @@
 //! Invariant: whatever a subscript expands is in its pieces.
 
 use super::assemble::Parts;
+use super::balance::Pair;
 use super::cursor::{Read, Reader};
 use super::dollar::Frame;
 use crate::shell::{Arithmetic, Piece, PieceKind, Quoting, Subscript};
@@ -56,8 +57,12 @@ impl Reader<'_> {
                 }
                 Some(b'$') => self.dollar(&mut parts, Frame::Body)?,
                 Some(b'`') => self.backticks(&mut parts, Frame::Body)?,
-                Some(_) => parts.text(at, self.bump_char()),
+                Some(_) => {
+                    parts.text(at, self.bump_char());
+                    continue;
+                }
             }
+            self.balanced(Pair::Brackets, at)?;
         }
         let span = self.span(from);
         self.bump();

@@ -6,7 +6,7 @@ use super::assemble::{Mark, Parts};
 use super::cursor::{Read, Reader};
 use super::dollar::Frame;
 use super::reserved::{continues_name, ends_word, starts_name};
-use crate::shell::{Direction, Glob, PieceKind, ProcessSubstitution, Quoting, Word};
+use crate::shell::{Direction, Glob, Piece, PieceKind, ProcessSubstitution, Quoting, Word};
 
 /// What the shell does with a word, which depends on where it stands.
 #[derive(Debug, Clone, Copy)]
@@ -93,7 +93,20 @@ impl Reader<'_> {
             }
         }
         self.state.depth = depth;
-        Ok(Word { span: self.span(start), pieces: parts.pieces(self)? })
+        let pieces = parts.pieces(self)?;
+        self.prints_well(&pieces, start)?;
+        Ok(Word { span: self.span(start), pieces })
+    }
+
+    /// Bash prints what it read in `$(…)`, and leaves the `;` of `{ a \&; }` out because it follows an `&`.
+    fn prints_well(&self, pieces: &[Piece], start: usize) -> Read<()> {
+        let last = pieces.last().map(|piece| (piece.quoting, &piece.kind));
+        match last {
+            Some((Quoting::Backslash, PieceKind::Literal(text))) if self.parens > 0 && text == "&" => {
+                self.refuse("a word that ends in `\\&` inside a substitution", start)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Reads the next part of a word: one character, or one quoted or expanded piece.
@@ -152,6 +165,8 @@ impl Reader<'_> {
             }
             Some(b'"') => {
                 let pieces = self.double_quoted(Frame::Double)?;
+                let inner = self.source.text().get(start + 1..self.at - 1).unwrap_or_default();
+                parts.intricate |= inner.contains('"');
                 parts.extend(self, pieces);
             }
             Some(b'\\') => {
@@ -173,6 +188,10 @@ impl Reader<'_> {
         let start = self.settle();
         let direction = if self.bump() == Some(b'<') { Direction::Read } else { Direction::Write };
         self.bump();
+        // Bash looks for the end of `<((` as if it were arithmetic, and reads it as commands afterwards.
+        if self.peek() == Some(b'(') {
+            return self.refuse("a process substitution that begins with `(`; put a space before it", start);
+        }
         let script = self.substituted()?;
         let kind = PieceKind::Process(ProcessSubstitution { direction, script });
         parts.push(self, start, Quoting::Bare, kind);

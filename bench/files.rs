@@ -1,0 +1,120 @@
+//! Opening, reading and deciding: what looking before touching costs.
+//!
+//! Invariant: house and peer open the same file, and both close it.
+
+use super::Stop;
+use super::instance::{FILE, House, file_system};
+use super::measure::{alone, take_turns, time};
+use super::peers;
+use super::table::Table;
+use picoclaw_agent::call::Call;
+use picoclaw_policy::{Access, CleanPath, FileKind, Intent, Landing, Route, Target, Verdict};
+use picoclaw_sandbox::ledger::{Entry, Ledger};
+use picoclaw_sandbox::root::{Root, Seals};
+use rustix::fs::CWD;
+use serde_json::json;
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Duration;
+
+const ROUNDS: usize = 1000;
+
+/// Files at several depths: the deeper, the more of the time is the kernel's own walk.
+const DEPTHS: &[&str] = &["today.md", FILE, "a/b/c/d/e/f/today.md"];
+
+/// Resolving and opening through a [`Root`] against a plain `open`.
+pub(crate) fn opening(house: &House, table: &mut Table) -> Result<(), Stop> {
+    let root = Root::open(&house.workspace)?;
+    let seals = Seals::of(&house.zones);
+    let dir = peers::directory(&house.workspace)?;
+    for file in DEPTHS {
+        house.call("write_file", json!({"path": file, "content": "x"}))?;
+        let (below, full) = (Path::new(file), house.workspace.join(file));
+        let figures = take_turns(
+            ROUNDS,
+            &mut [
+                &mut || {
+                    black_box(root.locate(black_box(below), Access::Read, &seals)?);
+                    Ok(())
+                },
+                &mut || black_box(peers::open(&dir, black_box(below))).map(drop),
+                &mut || black_box(peers::open(CWD, black_box(&full))).map(drop),
+            ],
+        )?;
+        let [own, beneath, absolute] = &figures[..] else { return Err("three contestants".into()) };
+        let ratio = own.over(beneath);
+        let what = format!("open `{file}` through a Root / openat from a held directory");
+        table.goal(&what, &ratio.times(), ratio.median(), 1.25, "≤ 1.25×");
+        let what =
+            format!("  … / open by its absolute path ({} / {})", time(own.median()), time(absolute.median()));
+        table.told(&what, &own.over(absolute).times());
+    }
+    Ok(())
+}
+
+/// A whole `read_file` call against the bare read, and the ledger's part of it.
+pub(crate) fn reading(house: &House, lived_in: &House, table: &mut Table) -> Result<(), Stop> {
+    for (house, rounds) in [(house, ROUNDS), (lived_in, ROUNDS / 2)] {
+        let call = Call {
+            tool: "read_file".to_owned(),
+            arguments: json!({"path": FILE}),
+            subject: house.subject.clone(),
+        };
+        let full = house.workspace.join(FILE);
+        let figures = take_turns(
+            rounds,
+            &mut [&mut || house.walk(black_box(&call)).map(|text| drop(black_box(text))), &mut || {
+                peers::read(black_box(&full)).map(|bytes| drop(black_box(bytes)))
+            }],
+        )?;
+        let [own, bare] = &figures[..] else { return Err("two contestants".into()) };
+        let over = own.less(bare);
+        let on = file_system(&house.home);
+        let what =
+            format!("`read_file` call over the bare read of 4 KiB, {on} (bare: {})", time(bare.median()));
+        table.goal(&what, &over.time(), over.median(), 40_000.0, "≤ 40 µs");
+    }
+    let ledger = Ledger::open(&house.home.join("ledger-alone"))?;
+    let grant =
+        picoclaw_policy::Grant { zone: picoclaw_policy::Zone::Workspace, rule: "workspace".to_owned() };
+    let decided = Entry::decided(
+        &house.subject,
+        "read_file",
+        "read /a/workspace/notes/today.md",
+        &Verdict::Allow(grant),
+    );
+    let finished = decided.clone().finished("ok", Duration::from_micros(31));
+    let pair = alone(ROUNDS, &mut || {
+        ledger.append(std::slice::from_ref(&decided))?;
+        Ok(ledger.append(std::slice::from_ref(&finished))?)
+    })?;
+    table.told("  of which the ledger's two records", &pair.time());
+    Ok(())
+}
+
+/// A path decision: from the text to where it may be looked up, and from the facts to the verdict.
+pub(crate) fn deciding(house: &House, table: &mut Table) -> Result<(), Stop> {
+    let policy = house.warden.policy();
+    let path = |text: &str| CleanPath::absolute(Path::new(text)).ok_or("not a path");
+    let own = path(&house.workspace.join(FILE).to_string_lossy())?;
+    let rows = [
+        ("in the workspace", own, Landing::Workspace),
+        ("opened by a rule", path("/usr/share/doc/bash/README")?, Landing::Unseen),
+        ("refused", path("/etc/passwd")?, Landing::Unseen),
+    ];
+    for (what, asked, landing) in rows {
+        let decided = alone(ROUNDS, &mut || {
+            let route = policy.route(Access::Read, black_box(&asked), &house.subject);
+            let landing = match &route {
+                Route::Host => Landing::Host { resolved: asked.as_path().to_owned(), links: Vec::new() },
+                _ => landing.clone(),
+            };
+            let target = Target { asked: asked.clone(), landing, kind: FileKind::Regular };
+            let verdict = policy.judge(&Intent::Read(target), &house.subject);
+            let _ = black_box((route, verdict));
+            Ok(())
+        })?;
+        table.told(&format!("a path decision, {what}"), &decided.time());
+    }
+    Ok(())
+}

@@ -1,0 +1,193 @@
+//! The guard: typical commands, and loading its rules.
+//!
+//! Invariant: what is timed is a whole judgement, from the text to the findings.
+
+use super::Stop;
+use super::instance::{House, custom};
+use super::measure::{Figures, alone, take_turns, time};
+use super::say;
+use super::table::Table;
+use picoclaw_policy::config::{Config, Guard as Mode};
+use picoclaw_policy::shell::guard::{Blank, Guard, Hold, Scene, Shell, Terrain};
+use picoclaw_policy::{CleanPath, PathRules, Reach, Zones};
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Instant;
+
+/// The first argument that makes this program load the rules once.
+pub(crate) const SELF: &str = "--load-rules";
+
+/// What agents and people type all day.
+const COMMANDS: &[&str] = &[
+    "ls -la",
+    "cat README.md",
+    "grep -rn \"TODO\" src",
+    "git status --short",
+    "git diff HEAD~1 -- src/main.rs",
+    "sed -n '1,80p' src/lib.rs",
+    "cargo test --workspace -- --nocapture",
+    "python3 -m pytest -q tests/test_api.py",
+    "find . -name '*.rs' -type f | wc -l",
+    "npm run build 2>&1 | tail -n 20",
+    "mkdir -p build && cd build && cmake .. && make -j4",
+    "for f in *.txt; do wc -l \"$f\"; done",
+    "tar -czf out.tar.gz src docs && ls -lh out.tar.gz",
+];
+
+/// What an operator might add.
+const DENY: &[&str] = &[
+    "internal\\.example\\.com",
+    "--no-verify\\b",
+    "\\bterraform\\s+destroy\\b",
+    "\\bkubectl\\s+delete\\b",
+    "\\bdrop\\s+table\\b",
+];
+const ALLOW: &[&str] = &["^git push origin main$", "^docker run --rm alpine\\b", "^npm install -g pnpm$"];
+
+const ROUNDS: usize = 300;
+const GOAL: f64 = 20_000.0;
+
+/// The guard on its own ground: no file system, so that only the judging is timed.
+pub(crate) struct Ground {
+    zones: Zones,
+    rules: PathRules,
+    cwd: CleanPath,
+    home: CleanPath,
+}
+
+impl Ground {
+    pub(crate) fn of(house: &House) -> Result<Self, Stop> {
+        let path = |path: &Path| CleanPath::absolute(path).ok_or("not an absolute path");
+        let home = path(Path::new("/home/somebody"))?;
+        Ok(Self {
+            zones: house.zones.clone(),
+            rules: PathRules::default(),
+            cwd: path(&house.workspace)?,
+            home,
+        })
+    }
+
+    pub(crate) fn scene<'a>(&'a self, terrain: &'a dyn Terrain) -> Scene<'a> {
+        Scene {
+            zones: &self.zones,
+            read_rules: &self.rules,
+            write_rules: &self.rules,
+            reach: Reach::Workspace,
+            hold: Hold::Nothing,
+            cwd: &self.cwd,
+            home: Some(&self.home),
+            shell: Shell::Bash,
+            terrain,
+        }
+    }
+}
+
+/// A guard with the operator's patterns.
+pub(crate) fn guard(mode: Mode) -> Result<Guard, Stop> {
+    let mut exec = Config::default().tools.exec;
+    exec.guard = mode;
+    exec.custom_deny_patterns = custom(DENY);
+    exec.custom_allow_patterns = custom(ALLOW);
+    Ok(Guard::compile(&exec)?)
+}
+
+/// Judges typical commands: by the text alone in both modes, and as the warden does, with the file system asked.
+pub(crate) fn typical(house: &House, table: &mut Table) -> Result<(), Stop> {
+    let (strict, smart) = (guard(Mode::Strict)?, guard(Mode::Smart)?);
+    let ground = Ground::of(house)?;
+    let scene = ground.scene(&Blank);
+    let cwd = Path::new("");
+    let mut list =
+        format!("{:52} {:>10} {:>10} {:>10}\n", "a typical command, judged", "strict", "smart", "on host");
+    let mut medians = [Vec::new(), Vec::new(), Vec::new()];
+    for command in COMMANDS {
+        let figures = take_turns(
+            ROUNDS,
+            &mut [
+                &mut || {
+                    let _ = black_box(strict.judge(black_box(command), &scene));
+                    Ok(())
+                },
+                &mut || {
+                    let _ = black_box(smart.judge(black_box(command), &scene));
+                    Ok(())
+                },
+                &mut || {
+                    let _ = black_box(house.warden.look_into(black_box(command), cwd, &house.subject)?);
+                    Ok(())
+                },
+            ],
+        )?;
+        write!(list, "{command:52}")?;
+        for (all, figures) in medians.iter_mut().zip(&figures) {
+            write!(list, " {:>10}", time(figures.median()))?;
+            all.push(figures.median());
+        }
+        let verdict = if strict.judge(command, &scene).is_allowed() { "" } else { "  (blocked)" };
+        writeln!(list, "{verdict}")?;
+    }
+    say(&list);
+    let names = ["strict, text alone", "smart, text alone", "strict, file system asked"];
+    for (name, medians) in names.iter().zip(medians) {
+        let slowest = medians.iter().copied().fold(0.0, f64::max);
+        let all = Figures::new(medians);
+        let what = format!("judging a typical command, {name} (noise: over the commands)");
+        table.goal(&what, &all.time(), all.median(), GOAL, "≤ 20 µs");
+        table.goal("  the slowest of them", &time(slowest), slowest, GOAL, "≤ 20 µs");
+    }
+    Ok(())
+}
+
+/// Loads the rules in fresh processes: what the first judgement costs over the next, and the operator's patterns.
+#[expect(clippy::disallowed_types, reason = "a measurement is no tool: nothing here comes from a model")]
+pub(crate) fn loading(table: &mut Table) -> Result<(), Stop> {
+    let (mut custom, mut built_in) = (Vec::new(), Vec::new());
+    for _ in 0..60 {
+        let ran = std::process::Command::new(std::env::current_exe()?).arg(SELF).output()?;
+        let text = String::from_utf8(ran.stdout)?;
+        let figures = text.split_whitespace().map(str::parse).collect::<Result<Vec<f64>, _>>()?;
+        let [compiled, first, next] = figures[..] else { return Err("the rules did not load".into()) };
+        custom.push(compiled);
+        built_in.push(first - next);
+    }
+    let whole =
+        Figures::new(custom.iter().zip(&built_in).map(|(custom, built_in)| custom + built_in).collect());
+    table.goal("loading the guard's rules, in a fresh process", &whole.time(), whole.median(), 2e6, "≤ 2 ms");
+    table.told(
+        "  the documented patterns and all that a first judgement needs",
+        &Figures::new(built_in).time(),
+    );
+    let what = format!("  {} patterns of the operator's", DENY.len() + ALLOW.len());
+    table.told(&what, &Figures::new(custom).time());
+    let again = alone(60, &mut || {
+        black_box(guard(Mode::Strict)?);
+        Ok(())
+    })?;
+    table.told("  the same patterns once more, in a warm process", &again.time());
+    Ok(())
+}
+
+/// Loads the rules and says how long that took.
+pub(crate) fn load_once() -> Result<(), Stop> {
+    let clean = |path: &str| CleanPath::absolute(Path::new(path)).ok_or("not an absolute path");
+    let workspace = clean("/home/somebody/.picoclaw/workspace")?;
+    let ground = Ground {
+        zones: Zones { workspace: vec![workspace.clone()], protected: Default::default() },
+        rules: PathRules::default(),
+        cwd: workspace,
+        home: clean("/home/somebody")?,
+    };
+    let scene = ground.scene(&Blank);
+    let start = Instant::now();
+    let guard = guard(Mode::Strict)?;
+    let compiled = start.elapsed();
+    let judge = || {
+        let start = Instant::now();
+        let _ = black_box(guard.judge(black_box("ls -la"), &scene));
+        start.elapsed().as_nanos()
+    };
+    let (first, next) = (judge(), judge());
+    say(&format!("{} {first} {next}", compiled.as_nanos()));
+    Ok(())
+}

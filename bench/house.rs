@@ -1,0 +1,87 @@
+//! What `make bench` runs: the house against its peers, in one run, with the noise shown.
+//!
+//! A peer is what a program without any of our promises would do: a plain `open`, `cat`, `/bin/true`. House and peer
+//! take turns, so that whatever else this machine does meets both; a figure is a median with the tenth and the ninetieth
+//! percentile beside it. A missed goal is printed as MISS and fails nothing.
+//!
+//! Invariant: nothing is written outside the directories that were given, and nothing is left running.
+
+mod files;
+mod guard;
+mod instance;
+mod lengths;
+mod measure;
+mod peers;
+mod process;
+mod table;
+mod traced;
+mod writes;
+
+use instance::House;
+use std::error::Error;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use table::Table;
+
+/// What stops a run: never slowness, only something that does not work.
+pub(crate) type Stop = Box<dyn Error>;
+
+fn main() -> Result<(), Stop> {
+    let mut arguments = std::env::args_os().skip(1);
+    let first = arguments.next().unwrap_or_default();
+    let rest: Vec<OsString> = arguments.collect();
+    match first.to_str() {
+        // The program runs itself for what needs a process of its own.
+        Some(traced::SELF) => traced::one_write(&rest),
+        Some(guard::SELF) => guard::load_once(),
+        _ => run(Path::new(&first), &rest),
+    }
+}
+
+fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
+    let [disk, memory, wanted @ ..] = arguments else {
+        return Err("usage: house PICOCLAW DISK_DIRECTORY MEMORY_DIRECTORY [SECTION…]".into());
+    };
+    let (disk, quiet) = (PathBuf::from(disk), PathBuf::from(memory));
+    say(&surroundings(&quiet, &disk));
+
+    let mut table = Table::default();
+    let house = House::furnish(&quiet.join("house"))?;
+    let lived_in = House::furnish(&disk.join("house"))?;
+    let sections: [(&str, &dyn Fn(&mut Table) -> Result<(), Stop>); 9] = [
+        ("open", &|table| files::opening(&house, table)),
+        ("read", &|table| files::reading(&house, &lived_in, table)),
+        ("write", &|table| writes::timed(&house, &lived_in, table)),
+        ("calls", &|table| traced::counted(&quiet, table)),
+        ("decide", &|table| files::deciding(&house, table)),
+        ("process", &|table| process::measured(picoclaw, &house, &lived_in, table)),
+        ("judge", &|table| guard::typical(&house, table)),
+        ("load", &|table| guard::loading(table)),
+        ("lengths", &|table| lengths::growing(&house, table)),
+    ];
+    for (name, section) in sections {
+        if wanted.is_empty() || wanted.iter().any(|one| one == name) {
+            section(&mut table)?;
+        }
+    }
+    say(&table.to_string());
+    Ok(())
+}
+
+fn surroundings(quiet: &Path, disk: &Path) -> String {
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let kernel = rustix::system::uname();
+    format!(
+        "{cores} cores, Linux {}, load {}; instance on {}, and once more on {}\n",
+        kernel.release().to_string_lossy(),
+        instance::load(),
+        instance::file_system(quiet),
+        instance::file_system(disk)
+    )
+}
+
+/// To standard output; whoever closed it does not want to know.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}

@@ -1,0 +1,131 @@
+//! The guard and long inputs: up to 64 KiB, in shapes that could make a careless reader slow.
+//!
+//! Invariant: every shape has the length that its column says, or is refused for a reason that is printed.
+
+use super::Stop;
+use super::guard::{Ground, guard};
+use super::instance::House;
+use super::measure::{alone, time};
+use super::say;
+use super::table::Table;
+use picoclaw_policy::config::Guard as Mode;
+use picoclaw_policy::shell::guard::Blank;
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Instant;
+
+const KIB: usize = 1 << 10;
+const LENGTHS: &[usize] = &[KIB, 4 * KIB, 16 * KIB, 64 * KIB];
+const GOAL: f64 = 5e6;
+
+/// A shape: what it begins with, what is repeated, what it ends with.
+struct Shape {
+    name: &'static str,
+    begin: &'static str,
+    again: &'static str,
+    end: &'static str,
+}
+
+const SHAPES: &[Shape] = &[
+    Shape { name: "one command, many words", begin: "echo", again: " word", end: "" },
+    Shape { name: "one command, many paths", begin: "cat", again: " src/lib.rs", end: "" },
+    Shape { name: "one command, many options", begin: "ls", again: " --color=auto -l", end: "" },
+    Shape { name: "one long quoted word", begin: "echo \"", again: "lorem ipsum ", end: "\"" },
+    Shape { name: "one long plain word", begin: "echo ", again: "loremipsum", end: "" },
+    Shape { name: "a here-document", begin: "cat <<'END'\n", again: "lorem ipsum dolor\n", end: "END" },
+    Shape {
+        name: "a here-document that expands",
+        begin: "cat <<END\n",
+        again: "lorem $HOME dolor\n",
+        end: "END",
+    },
+    Shape { name: "many commands", begin: "true", again: "; ls -l src", end: "" },
+    Shape { name: "many and-lists", begin: "true", again: " && true || true", end: "" },
+    Shape { name: "a long pipeline", begin: "ls", again: " | grep -v x", end: "" },
+    Shape { name: "many substitutions", begin: "echo", again: " $(ls src)", end: "" },
+    Shape { name: "many backticks", begin: "echo", again: " `ls src`", end: "" },
+    Shape { name: "many assignments", begin: "a=1", again: "; a=$a", end: "" },
+    Shape { name: "a variable that grows", begin: "a=x", again: "; a=$a$a", end: "" },
+    Shape { name: "many directory changes", begin: "cd src", again: "; cd ../src", end: "" },
+    Shape { name: "many deeper directories", begin: "cd src", again: " && cd sub", end: "" },
+    Shape { name: "many loops", begin: "true", again: "; for f in a b c; do echo $f; done", end: "" },
+    Shape { name: "many conditions", begin: "true", again: "; if [ -f x ]; then ls; fi", end: "" },
+    Shape { name: "many braces", begin: "echo", again: " {a,b,c}", end: "" },
+    Shape { name: "one word of braces", begin: "echo ", again: "{a,b}", end: "" },
+    Shape { name: "many globs", begin: "ls", again: " *.rs", end: "" },
+    Shape { name: "many redirections", begin: "ls", again: " > out.txt", end: "" },
+    Shape { name: "many wrappers", begin: "", again: "env nice ", end: "ls" },
+    Shape { name: "many functions", begin: "true", again: "; f() { ls; }; f", end: "" },
+    Shape { name: "many inner shells", begin: "true", again: "; sh -c 'ls src'", end: "" },
+    Shape { name: "many arithmetics", begin: "echo", again: " $((1+2))", end: "" },
+    Shape { name: "many refusals", begin: "true", again: "; rm -rf /etc", end: "" },
+    Shape { name: "only spaces", begin: "ls", again: " ", end: "" },
+    Shape { name: "only open parentheses", begin: "", again: "(", end: "" },
+    Shape { name: "only dollars", begin: "echo ", again: "$", end: "" },
+    Shape { name: "only slashes", begin: "cat ", again: "/", end: "" },
+    Shape { name: "only backslashes", begin: "echo ", again: "\\\\", end: "" },
+];
+
+impl Shape {
+    fn of(&self, length: usize) -> String {
+        let room = length.saturating_sub(self.begin.len() + self.end.len());
+        format!("{}{}{}", self.begin, self.again.repeat(room / self.again.len()), self.end)
+    }
+}
+
+/// How judging grows with the length, shape by shape, and the slowest shape against the goal.
+pub(crate) fn growing(house: &House, table: &mut Table) -> Result<(), Stop> {
+    let guard = guard(Mode::Strict)?;
+    let ground = Ground::of(house)?;
+    let scene = ground.scene(&Blank);
+    let mut list = format!("{:32}", "judging long inputs (strict, text alone)");
+    for length in LENGTHS {
+        write!(list, " {:>10}", format!("{} KiB", length / KIB))?;
+    }
+    writeln!(list, " {:>10}  {:>10}", "growth", "on host")?;
+    let mut at_most: Vec<(f64, &str)> = Vec::new();
+    for shape in SHAPES {
+        let mut row = Vec::new();
+        for length in LENGTHS {
+            let text = shape.of(*length);
+            row.push(often(&mut || {
+                let _ = black_box(guard.judge(black_box(&text), &scene));
+                Ok(())
+            })?);
+        }
+        let longest = shape.of(LENGTHS[LENGTHS.len() - 1]);
+        let on_host = often(&mut || {
+            let _ = black_box(house.warden.look_into(black_box(&longest), Path::new(""), &house.subject)?);
+            Ok(())
+        })?;
+        write!(list, "{:40}", shape.name)?;
+        for took in &row {
+            write!(list, " {:>10}", time(*took))?;
+        }
+        let last = row.last().copied().unwrap_or_default();
+        // Four times the length: 4 is linear, 16 is quadratic.
+        let growth = row.iter().rev().nth(1).map_or(0.0, |before| last / before);
+        let judgement = guard.judge(&longest, &scene);
+        let said = judgement.finding.map_or_else(|| "allowed".to_owned(), |finding| finding.rule);
+        writeln!(list, " {growth:>9.1}×  {:>10}  {said}", time(on_host))?;
+        at_most.push((last, shape.name));
+    }
+    say(&list);
+    at_most.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let middle = at_most[at_most.len() / 2].0;
+    table.goal("judging 64 KiB, the middle of all shapes", &time(middle), middle, GOAL, "≤ 5 ms");
+    if let Some((slowest, name)) = at_most.last() {
+        table.goal(&format!("  the slowest shape: {name}"), &time(*slowest), *slowest, GOAL, "≤ 5 ms");
+    }
+    Ok(())
+}
+
+/// The median of as many runs as fit into a moment.
+fn often(judge: &mut dyn FnMut() -> Result<(), Stop>) -> Result<f64, Stop> {
+    let start = Instant::now();
+    judge()?;
+    let once = start.elapsed().as_secs_f64().max(1e-6);
+    let rounds = (0.06 / once).clamp(5.0, 30.0) as usize;
+    Ok(alone(rounds, judge)?.median())
+}

@@ -1,0 +1,173 @@
+//! Durable writes: the system calls, counted by strace.
+//!
+//! The program runs itself under strace. Between two markers, which are system calls that nothing else makes, it
+//! writes once; what its own thread did in between is counted.
+//!
+//! Invariant: what is counted is one write in a process that has written before, unless it says "first".
+
+use super::Stop;
+use super::instance::{FILE, House, content};
+use super::peers;
+use super::say;
+use super::table::Table;
+use picoclaw_policy::Access;
+use picoclaw_sandbox::root::{Overwrite, Root, Scribe, Seals};
+use rustix::fs::{AtFlags, CWD, Mode, chmodat};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// The first argument that makes this program write once.
+pub(crate) const SELF: &str = "--write-once";
+
+/// A path that does not exist, and that only the markers ask for.
+const MARKER: &str = "/picoclaw-bench-marker";
+
+/// What is written where: a name, the path, and the mode of the file that is replaced.
+const SITUATIONS: &[(&str, &str, u32)] = &[
+    ("at the top, 0600 replaced", "top.md", 0o600),
+    ("a directory down, 0600 replaced", FILE, 0o600),
+    ("a directory down, 0644 replaced", FILE, 0o644),
+    ("a directory down, new file", "notes/new.md", 0),
+];
+
+/// Who writes.
+const WRITERS: &[&str] = &["bare", "room", "call"];
+
+/// Counts the system calls of each writer in each situation.
+pub(crate) fn counted(place: &Path, table: &mut Table) -> Result<(), Stop> {
+    for (number, (situation, _, _)) in SITUATIONS.iter().enumerate() {
+        let mut counts = Vec::new();
+        for writer in WRITERS {
+            let home = place.join(format!("traced-{number}-{writer}"));
+            match trace(&home, writer, number)? {
+                Ok(calls) => counts.push(calls),
+                Err(why) => {
+                    table.skipped("system calls of a durable write", &why);
+                    return Ok(());
+                }
+            }
+        }
+        let [bare, room, whole] = &counts[..] else { return Err("three writers".into()) };
+        let total = |calls: &Calls| calls.values().sum::<usize>();
+        let added = total(room) as f64 - total(bare) as f64;
+        let what = format!("system calls of a write, {situation}: file room over bare");
+        let measured = format!("{added} ({} over {})", total(room), total(bare));
+        table.goal(&what, &measured, added, 8.0, "≤ 8");
+        let added = total(whole) as f64 - total(bare) as f64;
+        table.told("  with verdict and two ledger records", &format!("{added} ({})", total(whole)));
+        say(&format!(
+            "a durable write, {situation}
+  bare: {}
+  file room: {}
+  whole call: {}
+",
+            list(bare),
+            list(room),
+            list(whole)
+        ));
+    }
+    Ok(())
+}
+
+/// How often each system call was made.
+type Calls = BTreeMap<String, usize>;
+
+fn list(calls: &Calls) -> String {
+    let each: Vec<String> = calls.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    each.join(", ")
+}
+
+/// Runs one writer under strace; the inner error says why that was not possible.
+#[expect(clippy::disallowed_types, reason = "a measurement is no tool: nothing here comes from a model")]
+fn trace(home: &Path, writer: &str, situation: usize) -> Result<Result<Calls, String>, Stop> {
+    let log = home.with_extension("strace");
+    let ran = std::process::Command::new("strace")
+        .args(["-f", "-qq", "-o"])
+        .arg(&log)
+        .arg(std::env::current_exe()?)
+        .args([SELF, writer, &situation.to_string()])
+        .arg(home)
+        .output();
+    let ran = match ran {
+        Ok(ran) => ran,
+        Err(why) => return Ok(Err(format!("strace cannot be run: {why}"))),
+    };
+    if !ran.status.success() {
+        let said = String::from_utf8_lossy(&ran.stderr);
+        return Ok(Err(format!("strace failed: {}", said.lines().last().unwrap_or_default())));
+    }
+    Ok(Ok(between_markers(&peers::text(&log)?)))
+}
+
+/// Counts what the thread of the markers did between them.
+fn between_markers(log: &str) -> Calls {
+    let mut calls = Calls::new();
+    let mut watched = None;
+    for line in log.lines() {
+        let Some((thread, call)) = line.split_once(' ') else { continue };
+        let call = call.trim_start();
+        if call.contains(MARKER) {
+            if watched.is_some() {
+                break;
+            }
+            watched = Some(thread);
+        } else if watched == Some(thread)
+            && let Some((name, _)) = call.split_once('(')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        {
+            *calls.entry(name.to_owned()).or_default() += 1;
+        }
+    }
+    calls
+}
+
+/// Writes, marks, writes once more, marks.
+pub(crate) fn one_write(arguments: &[OsString]) -> Result<(), Stop> {
+    let [writer, situation, home] = arguments else { return Err("usage: WRITER SITUATION HOME".into()) };
+    let number: usize = situation.to_str().unwrap_or_default().parse()?;
+    let (_, path, mode) = SITUATIONS.get(number).ok_or("no such situation")?;
+    let house = House::furnish(Path::new(home))?;
+    let text = content();
+    let root = Root::open(&house.workspace)?;
+    let scribe = Scribe::new(&house.locks, Scribe::WAIT)?;
+    let seals = Seals::of(&house.zones);
+    let full = house.workspace.join(path);
+    let (above, name) = (full.parent().unwrap_or(&full), full.file_name().unwrap_or_default());
+    let name = name.to_string_lossy();
+    let arguments = json!({"path": path, "content": text});
+    let call = house_call(&house, arguments);
+    let top = peers::directory(&house.workspace)?;
+
+    let write = || -> Result<(), Stop> {
+        match writer.to_str() {
+            // A program that works at the top of its own directory holds a handle on it, as a Root does.
+            Some("bare") if !path.contains('/') => peers::replace(&top, &name, text.as_bytes()),
+            Some("bare") => peers::replace(&peers::directory(above)?, &name, text.as_bytes()),
+            Some("room") => {
+                let place = root.locate(Path::new(path), Access::Write, &seals)?;
+                Ok(place.write(text.as_bytes(), Overwrite::Yes, &scribe)?)
+            }
+            _ => house.walk(&call).map(drop),
+        }
+    };
+    write()?;
+    match mode {
+        0 => rustix::fs::unlinkat(CWD, &full, AtFlags::empty())?,
+        mode => chmodat(CWD, &full, Mode::from_raw_mode(*mode), AtFlags::empty())?,
+    }
+    mark();
+    let written = write();
+    mark();
+    written
+}
+
+fn house_call(house: &House, arguments: serde_json::Value) -> picoclaw_agent::call::Call {
+    picoclaw_agent::call::Call { tool: "write_file".to_owned(), arguments, subject: house.subject.clone() }
+}
+
+fn mark() {
+    // It is not there; being asked for is all it is for.
+    let _ = rustix::fs::access(MARKER, rustix::fs::Access::EXISTS);
+}

@@ -1,0 +1,50 @@
+//! Durable writes: the time beside the bare sequence.
+//!
+//! Invariant: every write is synced, file and directory, before its turn is over.
+
+use super::Stop;
+use super::instance::{FILE, House, content, file_system};
+use super::measure::{take_turns, time};
+use super::peers;
+use super::table::Table;
+use picoclaw_agent::call::Call;
+use picoclaw_policy::Access;
+use picoclaw_sandbox::root::{Overwrite, Root, Scribe, Seals};
+use serde_json::json;
+use std::path::Path;
+
+/// Replaces a file of 4 KiB: the bare sequence, the file room alone, the whole call.
+pub(crate) fn timed(house: &House, lived_in: &House, table: &mut Table) -> Result<(), Stop> {
+    for (house, rounds) in [(house, 1000), (lived_in, 200)] {
+        let text = content();
+        let call = Call {
+            tool: "write_file".to_owned(),
+            arguments: json!({"path": FILE, "content": text}),
+            subject: house.subject.clone(),
+        };
+        let root = Root::open(&house.workspace)?;
+        let scribe = Scribe::new(&house.locks, Scribe::WAIT)?;
+        let seals = Seals::of(&house.zones);
+        let below = house.workspace.join("notes");
+        let figures = take_turns(
+            rounds,
+            &mut [
+                &mut || peers::replace(&peers::directory(&below)?, "bare.md", text.as_bytes()),
+                &mut || {
+                    let place = root.locate(Path::new(FILE), Access::Write, &seals)?;
+                    Ok(place.write(text.as_bytes(), Overwrite::Yes, &scribe)?)
+                },
+                &mut || house.walk(&call).map(drop),
+            ],
+        )?;
+        let [bare, room, whole] = &figures[..] else { return Err("three contestants".into()) };
+        let on = file_system(&house.home);
+        table.told(&format!("a durable write of 4 KiB, {on}: the bare sequence"), &bare.time());
+        table.told(&format!("  through the file room ({})", time(room.median())), &room.over(bare).times());
+        table.told(
+            &format!("  as a whole `write_file` call ({})", time(whole.median())),
+            &whole.over(bare).times(),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! Arguments that have been checked against their tool's schema.
+//!
+//! Invariant: what is asked for by name has the type that the schema promised.
+
+use super::schema::{self, Parameter};
+use serde_json::{Map, Value};
+
+/// Checked arguments of one call.
+#[derive(Debug)]
+pub struct Arguments<'a>(&'a Map<String, Value>);
+
+impl<'a> Arguments<'a> {
+    /// Checks what arrived; the error names the first property that does not fit.
+    pub fn check(parameters: &[Parameter], arguments: &'a Value) -> Result<Self, String> {
+        schema::check(parameters, arguments)?;
+        arguments.as_object().map(Self).ok_or_else(|| "expected an object".to_owned())
+    }
+
+    /// A text; empty when it was left out.
+    pub fn text(&self, name: &str) -> &'a str {
+        self.0.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// A number, if it was given.
+    pub fn count(&self, name: &str) -> Option<u64> {
+        self.0.get(name).and_then(schema::count)
+    }
+
+    /// A yes or no, if it was given.
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        self.0.get(name).and_then(schema::flag)
+    }
+}

@@ -1,0 +1,70 @@
+//! `edit_file`: replaces one exact text by another.
+//!
+//! Invariant: the old text occurs exactly once, or nothing changes.
+
+use super::arguments::Arguments;
+use super::failure::failed;
+use super::file;
+use super::registry::Tool;
+use super::schema::{Need, Parameter, Type};
+use crate::call::Reply;
+use picoclaw_policy::{Access, Subject};
+use picoclaw_sandbox::files::{self, Write};
+use picoclaw_sandbox::root::RootError;
+use picoclaw_sandbox::warden::Warden;
+
+pub(super) struct EditFile;
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter { name: "path", kind: Type::Text, need: Need::Required, about: "The file path to edit." },
+    Parameter {
+        name: "old_text",
+        kind: Type::Text,
+        need: Need::Required,
+        about: "The exact text to find and replace. Must appear exactly once in the file.",
+    },
+    Parameter {
+        name: "new_text",
+        kind: Type::Text,
+        need: Need::Required,
+        about: "The text to replace with.",
+    },
+];
+
+impl Tool for EditFile {
+    fn name(&self) -> &'static str {
+        "edit_file"
+    }
+
+    fn about(&self) -> &'static str {
+        "Edit a file by replacing old text with new text. The old text must match exactly."
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        PARAMETERS
+    }
+
+    fn run(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply {
+        let path = arguments.text("path");
+        if path.is_empty() {
+            return file::no_path(warden, subject, self.name());
+        }
+        let permit = match file::admit(warden, subject, self.name(), Access::Write, path, Write) {
+            Ok(permit) => permit,
+            Err(reply) => return reply,
+        };
+        match files::edit(permit, arguments.text("old_text"), arguments.text("new_text"), warden.files()) {
+            Ok(()) => Reply::Done(format!("File edited: {}", file::told(path))),
+            Err(RootError::NoMatch { .. }) => {
+                Reply::Failed("old_text not found in file. Make sure it matches exactly".to_owned())
+            }
+            Err(RootError::ManyMatches { count, .. }) => Reply::Failed(format!(
+                "old_text appears {count} times. Please provide more context to make it unique"
+            )),
+            Err(why @ (RootError::NotFound { .. } | RootError::IsADirectory { .. })) => {
+                failed("read file", &why)
+            }
+            Err(why) => failed("edit file", &why),
+        }
+    }
+}

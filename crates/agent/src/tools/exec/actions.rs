@@ -1,0 +1,205 @@
+//! The actions on a background session.
+//!
+//! Invariant: a line for a shell is judged as a command; printable keys for a shell are refused (W36).
+
+use super::super::arguments::Arguments;
+use super::super::file;
+use super::super::registry::Tool;
+use super::render;
+use super::tool::ExecTool;
+use crate::call::Reply;
+use picoclaw_policy::shell::guard::{Finding, Judgement, Kind, Remedy};
+use picoclaw_policy::{AttendIntent, Subject};
+use picoclaw_sandbox::exec::{Attend, Program, Session, attend};
+use picoclaw_sandbox::launch::{BackgroundError, keys};
+use picoclaw_sandbox::permit::Permit;
+use picoclaw_sandbox::warden::{Admission, Warden};
+use serde_json::json;
+use std::path::Path;
+use std::sync::Arc;
+
+impl ExecTool {
+    pub(super) fn list(&self, warden: &Warden, subject: &Subject) -> Reply {
+        match attended(warden, subject, intent("list", "", "")) {
+            Err(reply) => reply,
+            Ok(permit) => {
+                attend::list(permit);
+                let rows = self.sessions.of(subject).into_iter().map(|(id, held)| {
+                    let (status, _) = render::standing(&held.session.state());
+                    json!({"id": id, "command": held.session.command(), "status": status, "pid": held.session.pid(), "startedAt": held.started_at})
+                });
+                Reply::Done(json!({"sessions": rows.collect::<Vec<_>>()}).to_string())
+            }
+        }
+    }
+
+    pub(super) fn poll(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply {
+        let (id, session) = match self.own(arguments, warden, subject) {
+            Ok(own) => own,
+            Err(reply) => return reply,
+        };
+        let permit = match attended(warden, subject, intent("poll", &id, "")) {
+            Ok(permit) => permit,
+            Err(reply) => return reply,
+        };
+        let (status, code) = render::standing(&attend::poll(permit, &session));
+        let mut answer = json!({"sessionId": id, "status": status});
+        if !code.is_null() {
+            answer["exitCode"] = code;
+        }
+        Reply::Done(answer.to_string())
+    }
+
+    pub(super) fn read(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply {
+        let (id, session) = match self.own(arguments, warden, subject) {
+            Ok(own) => own,
+            Err(reply) => return reply,
+        };
+        let permit = match attended(warden, subject, intent("read", &id, "")) {
+            Ok(permit) => permit,
+            Err(reply) => return reply,
+        };
+        let (output, state) = attend::read(permit, &session);
+        let (status, _) = render::standing(&state);
+        Reply::Done(json!({"sessionId": id, "output": output.to_text(), "status": status}).to_string())
+    }
+
+    pub(super) fn write(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply {
+        let (id, session) = match self.own(arguments, warden, subject) {
+            Ok(own) => own,
+            Err(reply) => return reply,
+        };
+        let data = arguments.text("data");
+        if data.is_empty() {
+            return file::misfit(warden, subject, self.name(), "data is required");
+        }
+        let judgement = match session.program() {
+            Program::Other => None,
+            Program::Shell => match judge_lines(warden, subject, data) {
+                Ok(judgement) => Some(judgement),
+                Err(reply) => return reply,
+            },
+        };
+        let permit = match attended(warden, subject, AttendIntent { judgement, ..intent("write", &id, data) })
+        {
+            Ok(permit) => permit,
+            Err(reply) => return reply,
+        };
+        answered(attend::write(permit, &session), || {
+            json!({"sessionId": id, "status": "running"}).to_string()
+        })
+    }
+
+    pub(super) fn send_keys(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply {
+        let (id, session) = match self.own(arguments, warden, subject) {
+            Ok(own) => own,
+            Err(reply) => return reply,
+        };
+        let pressed = arguments.text("keys");
+        if pressed.trim().is_empty() {
+            return file::misfit(warden, subject, self.name(), "keys cannot be empty");
+        }
+        let typed = session.program() == Program::Shell && !keys::only_steer(pressed);
+        let judgement = typed.then(|| typed_keys(pressed));
+        let permit = match attended(
+            warden,
+            subject,
+            AttendIntent { judgement, ..intent("send-keys", &id, pressed) },
+        ) {
+            Ok(permit) => permit,
+            Err(reply) => return reply,
+        };
+        let told = || {
+            json!({"sessionId": id, "status": "running", "output": format!("Sent keys: [{pressed}]")})
+                .to_string()
+        };
+        answered(attend::send_keys(permit, &session), told)
+    }
+
+    pub(super) fn kill(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply {
+        let (id, session) = match self.own(arguments, warden, subject) {
+            Ok(own) => own,
+            Err(reply) => return reply,
+        };
+        let permit = match attended(warden, subject, intent("kill", &id, "")) {
+            Ok(permit) => permit,
+            Err(reply) => return reply,
+        };
+        attend::kill(permit, &session);
+        self.sessions.forget(&id);
+        Reply::Done(json!({"sessionId": id, "status": "done"}).to_string())
+    }
+
+    /// The session that is named, if it is the subject's own.
+    fn own(
+        &self,
+        arguments: &Arguments<'_>,
+        warden: &Warden,
+        subject: &Subject,
+    ) -> Result<(String, Arc<Session>), Reply> {
+        let id = arguments.text("sessionId");
+        if id.is_empty() {
+            return Err(file::misfit(warden, subject, self.name(), "sessionId is required"));
+        }
+        match self.sessions.find(id, subject) {
+            Some(session) => Ok((id.to_owned(), session)),
+            None => Err(file::misfit(
+                warden,
+                subject,
+                self.name(),
+                &format!("session not found: {}", file::told(id)),
+            )),
+        }
+    }
+}
+
+fn intent(action: &'static str, id: &str, input: &str) -> AttendIntent {
+    AttendIntent { action, session: id.to_owned(), input: input.to_owned(), judgement: None }
+}
+
+fn attended(warden: &Warden, subject: &Subject, intent: AttendIntent) -> Result<Permit<Attend>, Reply> {
+    match warden.admit("exec", subject, Attend(intent)) {
+        Admission::Permit(permit) => Ok(permit),
+        Admission::Refusal(refusal) => Err(Reply::Refused(refusal)),
+        Admission::Pending(pending) => Err(Reply::Unasked(warden.unanswered(*pending))),
+    }
+}
+
+/// What the guard finds in text for a shell. Half a line could be completed into anything, so lines must be whole.
+///
+/// Where the shell stands by now is not known; from the workspace itself, every `..` leads out and is refused.
+fn judge_lines(warden: &Warden, subject: &Subject, data: &str) -> Result<Judgement, Reply> {
+    let unknown =
+        |why: picoclaw_sandbox::warden::SeekError| file::misfit(warden, subject, "exec", &why.to_string());
+    let mut judgement =
+        warden.look_into(data.trim_end_matches('\n'), Path::new(""), subject).map_err(unknown)?;
+    if judgement.is_allowed() && !data.ends_with('\n') {
+        judgement.finding = Some(Finding {
+            kind: Kind::NotUnderstood,
+            rule: "whole lines".to_owned(),
+            why: "text for a shell is judged line by line, and this line has no end".to_owned(),
+            words: data.to_owned(),
+            remedy: Remedy::Rewrite("end it with \\n".to_owned()),
+        });
+    }
+    Ok(judgement)
+}
+
+/// Keys that would type or edit a command, past the guard.
+fn typed_keys(pressed: &str) -> Judgement {
+    let finding = Finding {
+        kind: Kind::NotUnderstood,
+        rule: "keys for a shell".to_owned(),
+        why: "these keys type or edit a line of a shell, which would not be judged".to_owned(),
+        words: pressed.to_owned(),
+        remedy: Remedy::Rewrite("use the `write` action with whole lines".to_owned()),
+    };
+    Judgement { commands: Vec::new(), finding: Some(finding), others: Vec::new() }
+}
+
+fn answered(outcome: Result<(), BackgroundError>, told: impl FnOnce() -> String) -> Reply {
+    match outcome {
+        Ok(()) => Reply::Done(told()),
+        Err(why) => Reply::Failed(why.to_string()),
+    }
+}

@@ -1,0 +1,94 @@
+//! What a command came to, in words for the model.
+//!
+//! Invariant: output, exit code, signal, timeout and truncation are all told; nothing is told that did not happen.
+
+use crate::call::Reply;
+use picoclaw_sandbox::launch::{Finished, State, Status};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// The reply to a command that ran to its end.
+pub(super) fn finished(done: &Finished, deadline: Duration) -> Reply {
+    let output = output(done);
+    match done.status {
+        Status::Exited(0) if output.is_empty() => Reply::Done("(no output)".to_owned()),
+        Status::Exited(0) => Reply::Done(output),
+        Status::Exited(code) => ended(&output, format!("Command exited with code {code}")),
+        Status::Signaled(signal) => {
+            ended(&output, format!("Command killed by signal {signal}{}", named(signal)))
+        }
+        Status::OutOfMemory => ended(&output, "Command ended: out of memory".to_owned()),
+        Status::TimedOut => {
+            let how = format!("Command timed out after {}", go_duration(deadline));
+            let text = if output.is_empty() {
+                how.clone()
+            } else {
+                format!("{how}\n\nPartial output before timeout:\n{output}")
+            };
+            Reply::Ended { how, text }
+        }
+    }
+}
+
+/// A session's standing for `poll` and its like.
+pub(super) fn standing(state: &State) -> (&'static str, Value) {
+    match state {
+        State::Running => ("running", Value::Null),
+        State::Ended(status) => ("done", json!(status.exit_code())),
+    }
+}
+
+fn output(done: &Finished) -> String {
+    let mut text = done.stdout.to_text();
+    let errors = done.stderr.to_text();
+    if !errors.is_empty() {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str("STDERR:\n");
+        text.push_str(&errors);
+    }
+    text
+}
+
+fn ended(output: &str, how: String) -> Reply {
+    let text = if output.is_empty() { format!("[{how}]") } else { format!("{output}\n\n[{how}]") };
+    Reply::Ended { how, text }
+}
+
+fn named(signal: i32) -> &'static str {
+    match signal {
+        2 => " (SIGINT)",
+        6 => " (SIGABRT)",
+        9 => " (SIGKILL)",
+        11 => " (SIGSEGV)",
+        13 => " (SIGPIPE)",
+        15 => " (SIGTERM)",
+        24 => " (SIGXCPU)",
+        25 => " (SIGXFSZ)",
+        31 => " (SIGSYS)",
+        _ => "",
+    }
+}
+
+/// A duration as the documented sentence spells it: `1m0s`.
+fn go_duration(time: Duration) -> String {
+    let (hours, minutes, seconds) = (time.as_secs() / 3600, time.as_secs() / 60 % 60, time.as_secs() % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds}s"),
+        (0, _) => format!("{minutes}m{seconds}s"),
+        _ => format!("{hours}h{minutes}m{seconds}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_is_spelled_as_documented() {
+        for (seconds, want) in [(5, "5s"), (60, "1m0s"), (90, "1m30s"), (3600, "1h0m0s")] {
+            assert_eq!(go_duration(Duration::from_secs(seconds)), want);
+        }
+    }
+}

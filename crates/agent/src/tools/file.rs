@@ -1,0 +1,64 @@
+//! What the file tools share: a path becomes a permit, or a reply that says why not.
+//!
+//! Invariant: a permit is had from the warden alone.
+
+use crate::call::Reply;
+use picoclaw_policy::{Access, Code, Layer, Refusal, Subject};
+use picoclaw_sandbox::files::Sought;
+use picoclaw_sandbox::permit::{Kind, Permit};
+use picoclaw_sandbox::printable;
+use picoclaw_sandbox::warden::{Admission, SeekError, Warden};
+use std::path::Path;
+
+/// Seeks `path` and asks for the key to it.
+pub(super) fn admit<K: Kind>(
+    warden: &Warden,
+    subject: &Subject,
+    tool: &str,
+    access: Access,
+    path: &str,
+    kind: impl FnOnce(Sought) -> K,
+) -> Result<Permit<K>, Reply> {
+    let sought = warden
+        .seek(access, Path::new(path), subject)
+        .map_err(|why| unseekable(warden, subject, tool, &why))?;
+    match warden.admit(tool, subject, kind(sought)) {
+        Admission::Permit(permit) => Ok(permit),
+        Admission::Refusal(refusal) => Err(Reply::Refused(refusal)),
+        Admission::Pending(pending) => Err(Reply::Unasked(warden.unanswered(*pending))),
+    }
+}
+
+/// `path` as it is told back: what a terminal or a model could misread is escaped.
+pub(super) fn told(path: &str) -> String {
+    printable(path).into_owned()
+}
+
+/// A path that could not be looked for at all is a refused call too, and is recorded as one.
+fn unseekable(warden: &Warden, subject: &Subject, tool: &str, why: &SeekError) -> Reply {
+    let refusal = Refusal {
+        code: Code::InvalidArguments,
+        sentence: format!("invalid path: {why}"),
+        rule: "path".to_owned(),
+        layer: Layer::Root,
+        hint: String::new(),
+    };
+    Reply::Refused(warden.turn_away(tool, subject, refusal))
+}
+
+/// A call without a path.
+pub(super) fn no_path(warden: &Warden, subject: &Subject, tool: &str) -> Reply {
+    misfit(warden, subject, tool, "path is required")
+}
+
+/// Arguments that fit the schema, but not each other.
+pub(super) fn misfit(warden: &Warden, subject: &Subject, tool: &str, why: &str) -> Reply {
+    let refusal = Refusal {
+        code: Code::InvalidArguments,
+        sentence: why.to_owned(),
+        rule: "tools".to_owned(),
+        layer: Layer::Hall,
+        hint: String::new(),
+    };
+    Reply::Refused(warden.turn_away(tool, subject, refusal))
+}

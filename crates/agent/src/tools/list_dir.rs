@@ -1,0 +1,100 @@
+//! `list_dir`: names what a directory holds.
+//!
+//! Invariant: one entry is one line; a name that could be misread is escaped.
+
+use super::arguments::Arguments;
+use super::failure::failed;
+use super::file;
+use super::registry::Tool;
+use super::schema::{Need, Parameter, Type};
+use crate::call::Reply;
+use picoclaw_policy::{Access, Subject};
+use picoclaw_sandbox::files::{self, List};
+use picoclaw_sandbox::printable;
+use picoclaw_sandbox::root::{EntryKind, Listing, Page, RootError};
+use picoclaw_sandbox::warden::Warden;
+use std::fmt::Write;
+
+pub(super) struct ListDir;
+
+/// Entries in one answer: more than anybody reads, little enough for a model.
+const PAGE: usize = 10_000;
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "path",
+        kind: Type::Text,
+        need: Need::Optional,
+        about: "Path to the directory to list. Defaults to the workspace.",
+    },
+    Parameter {
+        name: "offset",
+        kind: Type::Count,
+        need: Need::Optional,
+        about: "How many entries to leave out at the beginning. Default: 0.",
+    },
+    Parameter {
+        name: "limit",
+        kind: Type::Count,
+        need: Need::Optional,
+        about: "The most entries to list. Default: 10000.",
+    },
+];
+
+impl Tool for ListDir {
+    fn name(&self) -> &'static str {
+        "list_dir"
+    }
+
+    fn about(&self) -> &'static str {
+        "List files and directories in a specified path, one a line: `DIR: name` or `FILE: name`."
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        PARAMETERS
+    }
+
+    fn run(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply {
+        let path = arguments.text("path");
+        let page = Page {
+            offset: size(arguments.count("offset").unwrap_or(0)),
+            limit: arguments.count("limit").map_or(PAGE, size).clamp(1, PAGE),
+        };
+        let permit = match file::admit(warden, subject, self.name(), Access::List, path, List) {
+            Ok(permit) => permit,
+            Err(reply) => return reply,
+        };
+        match files::list(permit, page) {
+            Ok(listing) => Reply::Done(render(&listing, page)),
+            Err(RootError::NotFound { .. }) => {
+                Reply::Failed("failed to read directory: directory not found".to_owned())
+            }
+            Err(why) => failed("read directory", &why),
+        }
+    }
+}
+
+fn render(listing: &Listing, page: Page) -> String {
+    let mut text = String::with_capacity(listing.entries.len() * 24);
+    for entry in &listing.entries {
+        let kind = if entry.kind == EntryKind::Directory { "DIR" } else { "FILE" };
+        let name = entry.name.to_string_lossy();
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{kind}: {}", printable(&name));
+    }
+    let seen = page.offset.saturating_add(listing.entries.len());
+    if seen < listing.total && !listing.entries.is_empty() {
+        let _ = writeln!(
+            text,
+            "[truncated: entries {}-{seen} of {} shown; go on with \"offset\": {seen}]",
+            page.offset + 1,
+            listing.total
+        );
+    }
+    text.truncate(text.trim_end_matches('\n').len());
+    text
+}
+
+fn size(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}

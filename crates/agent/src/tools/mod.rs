@@ -1,0 +1,19 @@
+//! The tools: one a file, each turning arguments into one intent.
+//!
+//! Invariant: a tool has no power of its own.
+
+mod append_file;
+mod arguments;
+mod edit_file;
+mod exec;
+mod failure;
+mod file;
+mod list_dir;
+mod read_file;
+mod registry;
+mod schema;
+mod write_file;
+
+pub use arguments::Arguments;
+pub use registry::{Registry, Tool, schema_of};
+pub use schema::{Need, Parameter, Type};

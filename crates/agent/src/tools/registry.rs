@@ -1,0 +1,102 @@
+//! The list of tools, and the way a call takes through it.
+//!
+//! Invariant: a call ends in exactly one reply and one pair of records, whatever its arguments are.
+
+use super::append_file::AppendFile;
+use super::arguments::Arguments;
+use super::edit_file::EditFile;
+use super::exec::ExecTool;
+use super::list_dir::ListDir;
+use super::read_file::ReadFile;
+use super::schema::{Parameter, json_schema};
+use super::write_file::WriteFile;
+use crate::call::{Call, Reply};
+use picoclaw_policy::config::ToolsConfig;
+use picoclaw_policy::{Code, Layer, Refusal, Subject};
+use picoclaw_sandbox::Redactor;
+use picoclaw_sandbox::warden::Warden;
+use serde_json::Value;
+
+/// Something an agent can call.
+pub trait Tool: Send + Sync {
+    /// Its name.
+    fn name(&self) -> &'static str;
+    /// What it does, for the model.
+    fn about(&self) -> &'static str;
+    /// What it takes.
+    fn parameters(&self) -> &'static [Parameter];
+    /// Does it, with keys from the warden.
+    fn run(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply;
+}
+
+/// Every tool there is.
+pub struct Registry {
+    tools: Vec<Box<dyn Tool>>,
+    redactor: Redactor,
+}
+
+impl Registry {
+    /// The built-in tools, with the bounds of the configuration; `redactor` goes over everything that they say.
+    pub fn new(tools: &ToolsConfig, redactor: Redactor) -> Self {
+        let tools: Vec<Box<dyn Tool>> = vec![
+            Box::new(AppendFile),
+            Box::new(EditFile),
+            Box::new(ExecTool::new(tools.exec.timeout_seconds)),
+            Box::new(ListDir),
+            Box::new(ReadFile { max: tools.max_read_file_size }),
+            Box::new(WriteFile),
+        ];
+        Self { tools, redactor }
+    }
+
+    /// The tools in the order of their names.
+    pub fn tools(&self) -> impl Iterator<Item = &dyn Tool> {
+        self.tools.iter().map(AsRef::as_ref)
+    }
+
+    /// Whether there is a tool of that name.
+    pub fn knows(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    /// Runs one call to its end, and logs it when it failed.
+    pub fn run(&self, call: &Call, warden: &Warden) -> Reply {
+        tracing::debug!(target: "tool", tool = %call.tool, agent = %call.subject.agent, "Tool execution started");
+        let reply = self.dispatch(call, warden).map_text(|text| self.redactor.clean(&text).into_owned());
+        match &reply {
+            Reply::Done(_) => tracing::debug!(target: "tool", tool = %call.tool, "Tool execution completed"),
+            failed => {
+                tracing::error!(target: "tool", tool = %call.tool, error = %failed.sentence(), "Tool execution failed");
+            }
+        }
+        reply
+    }
+
+    fn dispatch(&self, call: &Call, warden: &Warden) -> Reply {
+        let Some(tool) = self.find(&call.tool) else {
+            return away(warden, call, Code::UnknownTool, format!("tool {:?} not found", call.tool));
+        };
+        match Arguments::check(tool.parameters(), &call.arguments) {
+            Ok(arguments) => tool.run(&arguments, warden, &call.subject),
+            Err(why) => {
+                let sentence = format!("invalid arguments for tool {:?}: {why}", call.tool);
+                away(warden, call, Code::InvalidArguments, sentence)
+            }
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<&dyn Tool> {
+        self.tools().find(|tool| tool.name() == name)
+    }
+}
+
+/// The schema that a model is shown for a tool.
+pub fn schema_of(tool: &dyn Tool) -> Value {
+    json_schema(tool.parameters())
+}
+
+fn away(warden: &Warden, call: &Call, code: Code, sentence: String) -> Reply {
+    let refusal =
+        Refusal { code, sentence, rule: "tools".to_owned(), layer: Layer::Hall, hint: String::new() };
+    Reply::Refused(warden.turn_away(&call.tool, &call.subject, refusal))
+}

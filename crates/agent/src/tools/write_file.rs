@@ -1,0 +1,74 @@
+//! `write_file`: puts text in a file, whole or not at all.
+//!
+//! Invariant: the confirmation is given only after the new contents are on the disk.
+
+use super::arguments::Arguments;
+use super::failure::failed;
+use super::file;
+use super::registry::Tool;
+use super::schema::{Need, Parameter, Type};
+use crate::call::Reply;
+use picoclaw_policy::{Access, Subject};
+use picoclaw_sandbox::files::{self, Write};
+use picoclaw_sandbox::root::{Overwrite, RootError};
+use picoclaw_sandbox::warden::Warden;
+
+pub(super) struct WriteFile;
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "path",
+        kind: Type::Text,
+        need: Need::Required,
+        about: "Path to the file to write, absolute or relative to the workspace. It is created, with its parent directories, when it does not exist.",
+    },
+    Parameter {
+        name: "content",
+        kind: Type::Text,
+        need: Need::Required,
+        about: "Content to write to the file.",
+    },
+    Parameter {
+        name: "overwrite",
+        kind: Type::Flag,
+        need: Need::Optional,
+        about: "Set to false to refuse when the file exists already. Default: true.",
+    },
+];
+
+impl Tool for WriteFile {
+    fn name(&self) -> &'static str {
+        "write_file"
+    }
+
+    fn about(&self) -> &'static str {
+        "Write content to a file, creating parent directories if needed. An existing file is replaced atomically and keeps its mode."
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        PARAMETERS
+    }
+
+    fn run(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply {
+        let path = arguments.text("path");
+        if path.is_empty() {
+            return file::no_path(warden, subject, self.name());
+        }
+        let permit = match file::admit(warden, subject, self.name(), Access::Write, path, Write) {
+            Ok(permit) => permit,
+            Err(reply) => return reply,
+        };
+        let overwrite = match arguments.flag("overwrite") {
+            Some(false) => Overwrite::No,
+            _ => Overwrite::Yes,
+        };
+        match files::write(permit, arguments.text("content").as_bytes(), overwrite, warden.files()) {
+            Ok(()) => Reply::Done(format!("File written: {}", file::told(path))),
+            Err(RootError::Exists { .. }) => Reply::Failed(format!(
+                "file: {} already exists. Set overwrite=true to replace.",
+                file::told(path)
+            )),
+            Err(why) => failed("write file", &why),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Background sessions through the registry: who may use them, and what may be typed into them.
+
+#![expect(clippy::disallowed_methods, reason = "tests arrange files by hand")]
+
+use picoclaw_agent::call::{Call, Reply};
+use picoclaw_agent::tools::Registry;
+use picoclaw_policy::config::Config;
+use picoclaw_policy::shell::guard::Guard;
+use picoclaw_policy::{AgentId, AgentRules, Origin, PathRules, Policy, Reach, Subject};
+use picoclaw_sandbox::Redactor;
+use picoclaw_sandbox::exec::Workshop;
+use picoclaw_sandbox::files::Files;
+use picoclaw_sandbox::instance::Instance;
+use picoclaw_sandbox::ledger::Ledger;
+use picoclaw_sandbox::warden::Warden;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+struct Hall {
+    registry: Registry,
+    warden: Warden,
+    _dir: tempfile::TempDir,
+}
+
+impl Hall {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = Config::default();
+        config.tools.exec.guard = picoclaw_policy::config::Guard::Smart;
+        let instance = Instance::prepare(&dir.path().join("home"), &config, &[]).unwrap();
+        let zones = instance.zones();
+        let files = Files::open(zones.clone(), &instance.locks()).unwrap();
+        let ledger = Ledger::open(&instance.ledger()).unwrap();
+        let workshop = Workshop::new(&config, &instance, std::env::vars_os()).unwrap();
+        let agents =
+            zones.into_iter().map(|(id, zones)| (id, AgentRules { zones, disabled: Default::default() }));
+        let policy = Policy {
+            agents: agents.collect(),
+            read_rules: PathRules::default(),
+            write_rules: PathRules::default(),
+            reads: Reach::Workspace,
+            writes: Reach::Workspace,
+            shared: Vec::new(),
+            disabled: Default::default(),
+            guard: Guard::compile(&config.tools.exec).unwrap(),
+            on_block: config.tools.exec.on_block,
+        };
+        let warden = Warden::new(policy, files, workshop, ledger);
+        Self { registry: Registry::new(&config.tools, Redactor::default()), warden, _dir: dir }
+    }
+
+    fn exec(&self, session: &str, arguments: Value) -> Reply {
+        let subject =
+            Subject { origin: Origin::Cli, agent: AgentId::main(), session: session.to_owned(), depth: 0 };
+        let call = Call { tool: "exec".to_owned(), arguments, subject };
+        self.registry.run(&call, &self.warden)
+    }
+
+    /// Starts a command in the background; its session id.
+    fn start(&self, session: &str, command: &str, pty: bool) -> String {
+        let reply = self.exec(session, json!({"command": command, "background": true, "pty": pty}));
+        let Reply::Done(text) = reply else { panic!("{reply:?}") };
+        let answer: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(answer["status"], "running");
+        answer["sessionId"].as_str().unwrap().to_owned()
+    }
+
+    /// Reads until `wanted` was said, or the patience is over.
+    fn read_until(&self, session: &str, id: &str, wanted: &str) -> String {
+        let (began, mut said) = (Instant::now(), String::new());
+        while !said.contains(wanted) && began.elapsed() < Duration::from_secs(20) {
+            let Reply::Done(text) = self.exec(session, json!({"action": "read", "sessionId": id})) else {
+                break;
+            };
+            let answer: Value = serde_json::from_str(&text).unwrap();
+            said.push_str(answer["output"].as_str().unwrap());
+            std::thread::yield_now();
+        }
+        assert!(said.contains(wanted), "no {wanted:?} in {said:?}");
+        said
+    }
+}
+
+#[test]
+fn what_is_typed_into_a_shell_is_judged_as_a_command() {
+    let hall = Hall::new();
+    let shell = hall.start("s", "sh", false);
+    let write = |data: &str| hall.exec("s", json!({"action": "write", "sessionId": shell, "data": data}));
+    for (why, data) in [
+        ("W36: a file outside", "cat /etc/passwd\n"),
+        ("a dangerous command", "rm -rf .\n"),
+        ("behind a harmless one", "echo a\nrm -rf .\n"),
+        ("half a line could become anything", "rm -r"),
+        ("a climbing path: nobody knows where the shell stands", "cat ../x\n"),
+    ] {
+        let reply = write(data);
+        assert!(matches!(&reply, Reply::Refused(_)), "{why}: {reply:?}");
+        assert!(reply.text().starts_with("Command blocked by safety guard"), "{why}: {reply:?}");
+    }
+    assert!(matches!(write("echo judged-$((6*7))\n"), Reply::Done(_)));
+    hall.read_until("s", &shell, "judged-42");
+}
+
+#[test]
+fn what_is_typed_into_another_program_is_its_own_affair() {
+    let hall = Hall::new();
+    let cat = hall.start("s", "cat", false);
+    let reply =
+        hall.exec("s", json!({"action": "write", "sessionId": cat, "data": "rm -rf / is only text here\n"}));
+    assert!(matches!(reply, Reply::Done(_)), "{reply:?}");
+    hall.read_until("s", &cat, "rm -rf / is only text here");
+}
+
+#[test]
+fn keys_steer_a_shell_and_do_not_type_into_it() {
+    let hall = Hall::new();
+    let shell = hall.start("s", "bash --norc -i", true);
+    for (why, keys, allowed) in [
+        ("a signal", "c-c", true),
+        ("an empty line", "enter", true),
+        ("W36: letters", "m-r", false),
+        ("an old line, to be edited into a new one", "up", false),
+        ("a space", "space", false),
+        ("W44: half a name", "c-", false),
+    ] {
+        let reply = hall.exec("s", json!({"action": "send-keys", "sessionId": shell, "keys": keys}));
+        assert_eq!(matches!(reply, Reply::Done(_)), allowed, "{why}: {reply:?}");
+    }
+}
+
+#[test]
+fn a_session_answers_only_to_whoever_started_it() {
+    let hall = Hall::new();
+    let own = hall.start("chat-a", "cat", false);
+    for action in ["poll", "read", "write", "kill", "send-keys"] {
+        let reply =
+            hall.exec("chat-b", json!({"action": action, "sessionId": own, "data": "x\n", "keys": "enter"}));
+        assert!(reply.text().starts_with("session not found"), "W37: {action}: {reply:?}");
+    }
+    let listed = hall.exec("chat-b", json!({"action": "list"})).text();
+    assert_eq!(listed, r#"{"sessions":[]}"#);
+    let mine = hall.exec("chat-a", json!({"action": "list"})).text();
+    assert!(mine.contains(&own), "{mine}");
+}
+
+#[test]
+fn sessions_are_bounded_and_end_when_they_are_told_to() {
+    let hall = Hall::new();
+    let ids: Vec<String> = (0..16).map(|_| hall.start("s", "sleep 1000", false)).collect();
+    let reply = hall.exec("s", json!({"command": "sleep 1000", "background": true}));
+    assert!(reply.text().contains("too many background sessions"), "W41: {reply:?}");
+    for id in &ids {
+        let reply = hall.exec("s", json!({"action": "kill", "sessionId": id}));
+        assert!(reply.text().contains(r#""status":"done""#), "{reply:?}");
+    }
+    let gone = hall.exec("s", json!({"action": "poll", "sessionId": ids[0]}));
+    assert!(gone.text().starts_with("session not found"), "{gone:?}");
+}
+
+#[test]
+fn the_end_of_a_session_is_told_with_its_exit_code_and_its_output() {
+    let hall = Hall::new();
+    // W43: more on stderr than a pipe holds, while stdout is open.
+    let id = hall.start("s", "head -c 200000 /dev/zero | tr '\\0' e >&2; echo last-words; exit 3", false);
+    hall.read_until("s", &id, "last-words");
+    let began = Instant::now();
+    let answer = loop {
+        let text = hall.exec("s", json!({"action": "poll", "sessionId": id})).text();
+        let answer: Value = serde_json::from_str(&text).unwrap();
+        if answer["status"] == "done" || began.elapsed() > Duration::from_secs(20) {
+            break answer;
+        }
+        std::thread::yield_now();
+    };
+    assert_eq!(answer["exitCode"], 3, "{answer}");
+    let late = hall.exec("s", json!({"action": "write", "sessionId": id, "data": "x\n"}));
+    assert!(!matches!(late, Reply::Done(_)), "{late:?}");
+}

@@ -1,0 +1,172 @@
+//! The command line as it is typed.
+//!
+//! Invariant: parsing decides nothing; it only names what was asked.
+
+use crate::commands::audit::AuditArgs;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Lets AI agents work on a real machine without being trusted.
+#[derive(Debug, Parser)]
+#[command(
+    name = "picoclaw",
+    version,
+    arg_required_else_help = true,
+    after_help = "Exit codes: 0 done or allowed · 1 refused or failed · 2 bad usage or configuration · 3 needs approval and nobody can be asked."
+)]
+pub(crate) struct Arguments {
+    /// Configuration file, instead of `$PICOCLAW_CONFIG` and `<home>/config.json`
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run one tool exactly as an agent would: same desk, same ledger
+    Tool(ToolArguments),
+    /// Run any command in the cage
+    Run(RunArguments),
+    /// Ask what would happen, without doing it
+    Check(CheckArguments),
+    /// Try in a real cage what a child can do on this host
+    Doctor(DoctorArguments),
+    /// Show version, configuration, workspaces and every exception to the defaults
+    Status(Listing),
+    /// Make an instance: directories and a first configuration
+    Onboard,
+    /// Validate or show the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Read and verify the ledger
+    Audit(AuditArgs),
+    /// Print the version
+    Version(Listing),
+    /// Print a completion script for a shell
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or with `--dir` write one page a command
+    Man {
+        /// Directory for the pages
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
+}
+
+/// How a listing is printed.
+#[derive(Debug, Args)]
+pub(crate) struct Listing {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `picoclaw tool`.
+#[derive(Debug, Args)]
+pub(crate) struct ToolArguments {
+    /// The tool's name; `list` shows them all
+    pub(crate) name: String,
+    /// Its arguments as one JSON object; `-` reads them from standard input
+    #[arg(default_value = "{}", allow_hyphen_values = true)]
+    pub(crate) json: String,
+    /// The agent on whose behalf it runs
+    #[arg(long, value_name = "ID")]
+    pub(crate) agent: Option<String>,
+}
+
+/// `picoclaw run`.
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "picoclaw run [OPTIONS] -- CMD [ARGS]...",
+    after_help = "Exit codes: the command's own; 128+n for a signal; 124 for --timeout; 125 when the cage could not be built; 126 and 127 as shells do."
+)]
+pub(crate) struct RunArguments {
+    /// The directory that the command may write and works in, instead of the current one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Show a path read-only
+    #[arg(long, value_name = "PATH")]
+    pub(crate) ro: Vec<PathBuf>,
+    /// Show a path read-write
+    #[arg(long, value_name = "PATH")]
+    pub(crate) rw: Vec<PathBuf>,
+    /// Show a path somewhere else, `ro` or `rw`
+    #[arg(long, value_name = "SRC:DST:MODE")]
+    pub(crate) expose: Vec<String>,
+    /// The network: a private loopback alone, or the host's
+    #[arg(long, default_value = "none", value_parser = ["none", "host"])]
+    pub(crate) net: String,
+    /// Toolchains to show: `auto`, `none` or a list such as `rust,node`
+    #[arg(long, value_name = "LIST")]
+    pub(crate) toolchain: Option<String>,
+    /// Give the command a variable
+    #[arg(long, value_name = "K=V")]
+    pub(crate) env: Vec<String>,
+    /// Memory for the whole tree, such as 512M or 2G
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<String>,
+    /// End the command after this time, such as 30s or 5m
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout: Option<String>,
+    /// The command and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// `picoclaw doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArguments {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Take a layer away before asking, to see the examination fail: a layer's name, or `all`
+    #[arg(long, hide = true, value_name = "LAYER")]
+    pub(crate) fault: Option<String>,
+}
+
+/// `picoclaw check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// The kind of effect
+    pub(crate) action: CheckAction,
+    /// The command line, or the path
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) subject: String,
+    /// The directory that a command would start in, absolute or relative to the workspace
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// The agent on whose behalf it is asked
+    #[arg(long, value_name = "ID")]
+    pub(crate) agent: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What `picoclaw check` can ask about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckAction {
+    /// Running a command
+    Exec,
+    /// Reading a file or listing a directory
+    Read,
+    /// Writing a file
+    Write,
+}
+
+/// `picoclaw config`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Validate, with line, column and the nearest known key
+    Check(Listing),
+    /// Show the effective configuration with the origin of each value, secrets masked
+    Show(Listing),
+    /// Print the JSON Schema of the configuration
+    Schema,
+}

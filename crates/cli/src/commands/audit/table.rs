@@ -1,0 +1,137 @@
+//! Records for people and for programs.
+//!
+//! Invariant: no text from a record reaches a terminal unescaped.
+
+use super::Streams;
+use picoclaw_sandbox::ledger::{Record, Stored};
+use picoclaw_sandbox::printable;
+use std::io;
+
+/// Which form records take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A table.
+    Table,
+    /// One JSON object a line, exactly as the ledger has it.
+    Json,
+}
+
+impl Form {
+    pub(super) fn from_flag(json: bool) -> Self {
+        if json { Self::Json } else { Self::Table }
+    }
+}
+
+/// Prints records one by one, the head of the table before the first.
+pub(super) struct Printer<'s, 'w> {
+    streams: &'s mut Streams<'w>,
+    form: Form,
+    pub(super) printed: u64,
+}
+
+impl<'s, 'w> Printer<'s, 'w> {
+    pub(super) fn new(streams: &'s mut Streams<'w>, form: Form) -> Self {
+        Self { streams, form, printed: 0 }
+    }
+
+    /// Prints a line of the ledger if it `fits`; one that cannot be read is a remark.
+    pub(super) fn line(&mut self, stored: &Stored, fits: impl FnOnce(&Record) -> bool) -> io::Result<()> {
+        match &stored.record {
+            Ok(record) if fits(record) => self.record(record, &stored.text),
+            Ok(_) => Ok(()),
+            Err(why) => {
+                let (segment, line) = (stored.segment, stored.line);
+                writeln!(self.streams.notes, "segment {segment}, line {line} cannot be read: {why}")?;
+                writeln!(self.streams.notes, "hint: see `picoclaw audit verify`")
+            }
+        }
+    }
+
+    /// Says that there is nothing to say, if so.
+    pub(super) fn end(self) -> io::Result<()> {
+        if self.printed == 0 && self.form == Form::Table {
+            writeln!(self.streams.out, "no records yet")?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.streams.out.flush()
+    }
+
+    fn record(&mut self, record: &Record, text: &str) -> io::Result<()> {
+        self.printed += 1;
+        if self.form == Form::Json {
+            return writeln!(self.streams.out, "{text}");
+        }
+        if self.printed == 1 {
+            writeln!(
+                self.streams.out,
+                "{:>7}  {:<20}  {:<9}  {:<7}  {:<12}  {:<12}  WHAT",
+                "SEQ", "TIME", "PHASE", "VERDICT", "AGENT", "TOOL"
+            )?;
+        }
+        writeln!(
+            self.streams.out,
+            "{:>7}  {:<20}  {:<9}  {:<7}  {:<12}  {:<12}  {}",
+            record.seq,
+            to_the_second(&record.time),
+            printable(&record.phase),
+            printable(&record.verdict),
+            printable(&record.agent),
+            printable(&record.tool),
+            what(record)
+        )
+    }
+}
+
+/// The moment without its fraction, which a table has no room for.
+fn to_the_second(time: &str) -> String {
+    printable(time)
+        .split_once('.')
+        .map_or_else(|| printable(time).into_owned(), |(whole, _)| format!("{whole}Z"))
+}
+
+/// What was asked, and what came of it.
+fn what(record: &Record) -> String {
+    let mut out = printable(record.intent.as_deref().unwrap_or("-")).into_owned();
+    if let Some(code) = &record.code {
+        out.push_str(&format!(" [{}]", printable(code)));
+    }
+    if let Some(outcome) = &record.outcome {
+        out.push_str(&format!(" -> {}", printable(outcome)));
+    }
+    if let Some(micros) = record.duration_us {
+        out.push_str(&format!(" ({micros} µs)"));
+    }
+    out
+}
+
+/// One record with all that is known of it, a field a line.
+pub(super) fn in_full(record: &Record, out: &mut dyn io::Write) -> io::Result<()> {
+    let none = || "-".to_owned();
+    let text = |text: &Option<String>| text.as_deref().map_or_else(none, |text| printable(text).into_owned());
+    for (name, value) in [
+        ("seq", record.seq.to_string()),
+        ("time", printable(&record.time).into_owned()),
+        ("phase", printable(&record.phase).into_owned()),
+        ("origin", printable(&record.origin).into_owned()),
+        ("agent", printable(&record.agent).into_owned()),
+        ("session", printable(&record.session).into_owned()),
+        ("depth", record.depth.to_string()),
+        ("tool", printable(&record.tool).into_owned()),
+        ("intent", text(&record.intent)),
+        ("verdict", printable(&record.verdict).into_owned()),
+        ("code", text(&record.code)),
+        ("rule", text(&record.rule)),
+        ("layer", text(&record.layer)),
+        ("enforced", text(&record.enforced.as_ref().map(|layers| layers.join(", ")))),
+        ("outcome", text(&record.outcome)),
+        ("duration_us", record.duration_us.map_or_else(none, |micros| micros.to_string())),
+        ("prev", printable(&record.prev).into_owned()),
+        ("hash", printable(&record.hash).into_owned()),
+    ] {
+        writeln!(out, "{name:<12} {value}")?;
+    }
+    Ok(())
+}

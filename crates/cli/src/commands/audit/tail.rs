@@ -1,0 +1,52 @@
+//! `picoclaw audit tail`: the last records, and what comes after them.
+//!
+//! Invariant: every record is shown once, in the order of the chain.
+
+use super::Streams;
+use super::table::{Form, Printer};
+use clap::Args;
+use picoclaw_sandbox::ledger::{LedgerError, Reader, Records};
+use std::path::Path;
+use std::time::Duration;
+
+/// How often to look for new records.
+const POLL: Duration = Duration::from_millis(100);
+
+#[derive(Debug, Args)]
+pub(super) struct TailArgs {
+    /// How many records
+    #[arg(short = 'n', long = "lines", value_name = "N", default_value_t = 20)]
+    count: u64,
+    /// One JSON object a line, as the ledger has it
+    #[arg(long)]
+    json: bool,
+    /// Go on as records are added
+    #[arg(short, long)]
+    follow: bool,
+}
+
+pub(super) fn run(args: &TailArgs, dir: &Path, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
+    let mut printer = Printer::new(streams, Form::from_flag(args.json));
+    let mut records = open(dir, args.count)?;
+    loop {
+        if let Some(records) = &mut records {
+            while let Some(stored) = records.next()? {
+                printer.line(&stored, |_| true)?;
+            }
+        }
+        if !args.follow {
+            printer.end()?;
+            return Ok(0);
+        }
+        printer.flush()?;
+        std::thread::sleep(POLL);
+        if records.is_none() {
+            // A ledger that has only now been made is new from its first record on.
+            records = open(dir, u64::MAX)?;
+        }
+    }
+}
+
+fn open(dir: &Path, count: u64) -> Result<Option<Records>, LedgerError> {
+    Reader::open(dir)?.map(|reader| reader.last(count)).transpose()
+}

@@ -1,0 +1,93 @@
+//! `picoclaw audit verify`: intact, torn or tampered.
+//!
+//! Invariant: exit code 1 exactly when somebody changed something (or nothing could be read).
+
+use super::Streams;
+use clap::Args;
+use picoclaw_sandbox::ledger::{self, Anchor, Fault, Hash, Report, Standing};
+use picoclaw_sandbox::{printable, printable_json};
+use serde_json::json;
+use std::fmt::Write as _;
+use std::path::Path;
+
+#[derive(Debug, Args)]
+pub(super) struct VerifyArgs {
+    /// A hash that `picoclaw status` showed earlier: it must still be there, else everything was rewritten
+    #[arg(long, value_name = "HASH", value_parser = hash)]
+    anchor: Option<Hash>,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &VerifyArgs, dir: &Path, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
+    let report = ledger::verify(dir, args.anchor.map_or(Anchor::Unknown, Anchor::Known))?;
+    let text = if args.json { as_json(&report)? } else { in_words(&report) };
+    writeln!(streams.out, "{text}")?;
+    Ok(u8::from(report.standing == Standing::Tampered))
+}
+
+fn in_words(report: &Report) -> String {
+    let mut out = match (report.standing, report.records) {
+        (Standing::Intact, 0) => "intact: no records yet".to_owned(),
+        (standing, records) => format!(
+            "{}: {records} record{} in {} segment{} fit",
+            standing.as_str(),
+            plural(records),
+            report.segments,
+            plural(report.segments)
+        ),
+    };
+    if report.records > 0 {
+        let _ = write!(out, "\nhead: {} (record {})", report.head.hash, report.head.seq);
+    }
+    if let Some(seq) = report.anchored {
+        let _ = write!(out, "\nanchor: record {seq}");
+    }
+    if let Some(fault) = &report.fault {
+        let _ = write!(out, "\nfirst fault: {}", place(fault));
+    }
+    match report.standing {
+        Standing::Intact => {}
+        Standing::Torn => out.push_str("\nhint: a sudden stop explains this; the next record that is written puts it in order"),
+        Standing::Tampered => out.push_str(
+            "\nhint: keep the whole directory as evidence; picoclaw begins a new ledger when it is moved aside",
+        ),
+    }
+    out
+}
+
+fn place(fault: &Fault) -> String {
+    let mut out = printable(&fault.file).into_owned();
+    if let Some(line) = fault.line {
+        let _ = write!(out, ", line {line}");
+    }
+    if let Some(seq) = fault.seq {
+        let _ = write!(out, ", record {seq}");
+    }
+    let _ = write!(out, ": {}", printable(&fault.what));
+    out
+}
+
+fn as_json(report: &Report) -> std::io::Result<String> {
+    let fault = report
+        .fault
+        .as_ref()
+        .map(|fault| json!({ "file": fault.file, "line": fault.line, "seq": fault.seq, "what": fault.what }));
+    printable_json(&json!({
+        "verdict": report.standing.as_str(),
+        "records": report.records,
+        "segments": report.segments,
+        "head": { "seq": report.head.seq, "hash": report.head.hash.to_string() },
+        "anchor": report.anchored,
+        "fault": fault,
+    }))
+}
+
+fn plural(count: u64) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+fn hash(text: &str) -> Result<Hash, &'static str> {
+    Hash::parse(&text.trim().to_ascii_lowercase()).ok_or("not a hash: 64 hexadecimal digits")
+}

@@ -1,0 +1,169 @@
+//! `picoclaw doctor`: what a child can really do on this host, tried and not assumed.
+//!
+//! Invariant: exits 1 when a promise was seen to break, or when no cage can be had.
+
+use crate::arguments::DoctorArguments;
+use crate::exit::Exit;
+use crate::settings::Loaded;
+use crate::{compose, print};
+use anyhow::Result;
+use picoclaw_policy::config::Config;
+use picoclaw_sandbox::exec::{Trial, Workshop};
+use picoclaw_sandbox::instance::Instance;
+use picoclaw_sandbox::isolate::{Baits, Finding, Outcome, Probed, probe};
+use serde_json::{Value, json};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// A variable that no child may see.
+const BAIT: &str = "PICOCLAW_DOCTOR_BAIT";
+
+/// Memory that the trial cage gives, in MiB: little enough to be exhausted for the question's sake.
+const TRIAL_MEMORY: u64 = 256;
+
+/// Examines this host.
+pub(crate) fn run(arguments: &DoctorArguments, loaded: &Loaded) -> Result<Exit> {
+    let instance = compose::instance(loaded)?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let probed = probe(&path);
+    let mut host: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    host.push((BAIT.into(), "bait".into()));
+    let (findings, broken) = match Workshop::new(&caged(&loaded.config), &instance, host.clone()) {
+        Ok(workshop) => {
+            let findings = examine(&workshop, &instance, loaded, &host, arguments);
+            let broken = findings.iter().any(|finding| finding.outcome == Outcome::Broken);
+            (Ok((findings, workshop)), broken)
+        }
+        Err(why) => (Err(why.to_string()), true),
+    };
+    let report = report(&probed, &findings, loaded, &instance);
+    print::line(&if arguments.json { serde_json::to_string_pretty(&report)? } else { words(&report) })?;
+    Ok(if broken { Exit::Refused } else { Exit::Done })
+}
+
+/// The configuration with isolation on, and a memory limit that can be reached.
+fn caged(config: &Config) -> Config {
+    let mut config = config.clone();
+    config.isolation.enabled = true;
+    if config.isolation.limits.memory_mb > 0 {
+        config.isolation.limits.memory_mb = config.isolation.limits.memory_mb.min(TRIAL_MEMORY);
+    }
+    config
+}
+
+fn examine(
+    workshop: &Workshop,
+    instance: &Instance,
+    loaded: &Loaded,
+    host: &Vec<(OsString, OsString)>,
+    arguments: &DoctorArguments,
+) -> Vec<Finding> {
+    let config = caged(&loaded.config);
+    let home = std::env::home_dir().unwrap_or_else(|| PathBuf::from("/root"));
+    let secret = instance.ledger().join("HEAD");
+    let secret = if secret.exists() { secret } else { loaded.config_path.clone() };
+    let baits = Baits {
+        home: &home,
+        secret: &secret,
+        writable: &home,
+        variable: BAIT,
+        network: config.isolation.network,
+        limits: config.isolation.limits,
+    };
+    let Some(own) = instance.workspaces().iter().find(|own| own.agent == loaded.config.default_agent) else {
+        return Vec::new();
+    };
+    let ask = |trial| workshop.examine(&own.agent, own.named.as_path(), &baits, trial, host);
+    let findings = ask(Trial::AsBuilt);
+    let Some(layer) = &arguments.fault else { return findings };
+    // The fault switch: what the examination says of a layer that is not there.
+    let bare = ask(Trial::Bare).into_iter().filter(|finding| layer == "all" || finding.layer == layer);
+    let kept = findings.into_iter().filter(|finding| layer != "all" && finding.layer != layer);
+    kept.chain(bare).collect()
+}
+
+fn report(
+    probed: &Probed,
+    findings: &Result<(Vec<Finding>, Workshop), String>,
+    loaded: &Loaded,
+    instance: &Instance,
+) -> Value {
+    let tried = |outcome: &Result<(), String>| {
+        outcome.as_ref().map_or_else(|why| format!("no: {why}"), |()| "yes".to_owned())
+    };
+    let rows = findings
+        .as_ref()
+        .map(|(findings, _)| findings.iter().map(row).collect::<Vec<_>>())
+        .unwrap_or_default();
+    let enforced =
+        findings.as_ref().ok().and_then(|(_, workshop)| workshop.enforced(&loaded.config.default_agent)).map(
+            |enforced| {
+                enforced
+                    .layers()
+                    .iter()
+                    .map(|(_, name, grade)| ((*name).to_owned(), Value::from(grade.to_string())))
+                    .collect::<serde_json::Map<_, _>>()
+            },
+        );
+    let rung = findings.as_ref().ok().and_then(|(_, workshop)| workshop.rung()).map(|rung| rung.name());
+    json!({
+        "instance": instance.home().display().to_string(),
+        "isolation_enabled": loaded.config.isolation.enabled,
+        "host": {
+            "native": tried(&probed.native),
+            "bwrap": tried(&probed.bwrap.clone().map(|_| ())),
+            "landlock_abi": probed.landlock,
+        },
+        "rung": rung,
+        "enforced": enforced,
+        "error": findings.as_ref().err(),
+        "probes": rows,
+    })
+}
+
+fn row(finding: &Finding) -> Value {
+    let outcome = match finding.outcome {
+        Outcome::Kept => "kept",
+        Outcome::Broken => "broken",
+        Outcome::NotPromised => "not promised",
+    };
+    json!({"question": finding.question, "expected": finding.expected, "observed": finding.observed, "layer": finding.layer, "outcome": outcome})
+}
+
+fn words(report: &Value) -> String {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let mut lines = vec![
+        format!(
+            "cage on this host: native {}, bubblewrap {}, Landlock ABI {}",
+            text(&report["host"]["native"]),
+            text(&report["host"]["bwrap"]),
+            report["host"]["landlock_abi"]
+        ),
+        format!("held by: {}", text(&report["rung"])),
+    ];
+    if let Some(why) = report["error"].as_str() {
+        lines.push(format!("no cage can be had: {why}"));
+    }
+    if let Some(layers) = report["enforced"].as_object() {
+        lines.extend(layers.iter().map(|(name, grade)| format!("  {name:<11} {}", text(grade))));
+    }
+    lines.push(String::new());
+    lines.push(format!("{:<42} {:<12} {:<28} {}", "probe", "outcome", "observed", "layer"));
+    for probe in report["probes"].as_array().into_iter().flatten() {
+        lines.push(format!(
+            "{:<42} {:<12} {:<28} {}",
+            text(&probe["question"]),
+            text(&probe["outcome"]),
+            text(&probe["observed"]),
+            text(&probe["layer"])
+        ));
+    }
+    if report["isolation_enabled"] == false {
+        lines.push(String::new());
+        lines.push("isolation is off in the configuration: commands run behind the write fence alone, and what they read is held by the guard alone".to_owned());
+        lines.push(
+            "hint: `isolation.enabled`: true puts them into the cage that was just examined".to_owned(),
+        );
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,14 @@
+//! The commands, one a file.
+//!
+//! Invariant: a command composes and renders; it decides nothing that the desk should decide.
+
+pub(crate) mod audit;
+pub(crate) mod check;
+pub(crate) mod config;
+pub(crate) mod doctor;
+pub(crate) mod manual;
+pub(crate) mod onboard;
+pub(crate) mod run;
+pub(crate) mod status;
+pub(crate) mod tool;
+pub(crate) mod version;

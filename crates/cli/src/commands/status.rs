@@ -1,0 +1,111 @@
+//! `picoclaw status`: what is in force, and every exception to the defaults.
+//!
+//! Invariant: shows what was found; makes and changes nothing.
+
+use crate::arguments::Listing;
+use crate::commands::version::VERSION;
+use crate::exit::Exit;
+use crate::print;
+use crate::settings::{Loaded, Presence};
+use anyhow::Result;
+use picoclaw_policy::config::Config;
+use picoclaw_sandbox::instance::Instance;
+use picoclaw_sandbox::isolate::pick;
+use picoclaw_sandbox::ledger::Reader;
+use serde_json::{Value, json};
+
+/// Shows the status.
+pub(crate) fn run(listing: &Listing, loaded: &Loaded) -> Result<Exit> {
+    let status = gather(loaded)?;
+    if listing.json {
+        print::line(&serde_json::to_string_pretty(&status)?)?;
+    } else {
+        print::line(&words(&status))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn gather(loaded: &Loaded) -> Result<Value> {
+    let config = &loaded.config;
+    let agents: Vec<_> = config
+        .agents
+        .iter()
+        .map(|agent| {
+            let workspace = config.workspace_of(&agent.id, &loaded.home);
+            json!({
+                "id": agent.id.as_str(),
+                "workspace": workspace.display().to_string(),
+                "exists": workspace.is_dir(),
+                "disabled_tools": agent.disabled_tools,
+            })
+        })
+        .collect();
+    let head = match Reader::open(&loaded.home.join("ledger"))? {
+        Some(reader) => reader.head()?,
+        None => None,
+    };
+    Ok(json!({
+        "version": VERSION,
+        "home": loaded.home.display().to_string(),
+        "instance": if Instance::exists(&loaded.home) { "made" } else { "not made yet" },
+        "config": loaded.config_path.display().to_string(),
+        "config_file": if loaded.presence == Presence::Present { "present" } else { "missing, defaults apply" },
+        "model": config.turns.model.clone(),
+        "agents": agents,
+        "posture": {
+            "workspace": if config.restrict_to_workspace { "restricted" } else { "unrestricted" },
+            "guard": if config.tools.exec.enable_deny_patterns { "on" } else { "off" },
+            "isolation": isolation(config),
+        },
+        "exceptions": loaded.warnings(),
+        "ledger_head": head.map(|tip| json!({"seq": tip.seq, "hash": tip.hash.to_string()})),
+    }))
+}
+
+/// What really holds commands here, found out by trying.
+fn isolation(config: &Config) -> String {
+    if !config.isolation.enabled {
+        let fence = config.restrict_to_workspace && config.tools.exec.fence;
+        return if fence { "off; writes of commands are fenced".to_owned() } else { "off".to_owned() };
+    }
+    match pick(&config.isolation, &std::env::var_os("PATH").unwrap_or_default()) {
+        Ok(rung) => format!("on, held by {}: {}", rung.name(), rung.enforced(&config.isolation)),
+        Err(why) => format!("on, and cannot be had: {why}"),
+    }
+}
+
+fn words(status: &Value) -> String {
+    let text = |pointer: &str| status.pointer(pointer).and_then(Value::as_str).unwrap_or("-").to_owned();
+    let mut lines = vec![
+        format!("picoclaw {}", text("/version")),
+        format!("instance:  {} ({})", text("/home"), text("/instance")),
+        format!("config:    {} ({})", text("/config"), text("/config_file")),
+        format!("model:     {}", text("/model")),
+    ];
+    for agent in status["agents"].as_array().into_iter().flatten() {
+        let (id, workspace) =
+            (agent["id"].as_str().unwrap_or("-"), agent["workspace"].as_str().unwrap_or("-"));
+        let exists = if agent["exists"] == true { "" } else { " (not made yet)" };
+        lines.push(format!("agent:     {id}, workspace {workspace}{exists}"));
+    }
+    for layer in ["workspace", "guard", "isolation"] {
+        lines.push(format!("{:<10} {}", format!("{layer}:"), text(&format!("/posture/{layer}"))));
+    }
+    match status["ledger_head"].as_object() {
+        Some(head) => lines.push(format!(
+            "ledger:    {} records, head {}",
+            head["seq"],
+            head["hash"].as_str().unwrap_or("-")
+        )),
+        None => lines.push("ledger:    no records yet".to_owned()),
+    }
+    let exceptions: Vec<_> =
+        status["exceptions"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    if exceptions.is_empty() {
+        lines.push("exceptions: none; every protection is at its default".to_owned());
+    } else {
+        lines.push("exceptions to the defaults:".to_owned());
+        lines.extend(exceptions.iter().map(|line| format!("  - {line}")));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,68 @@
+//! `picoclaw tool`: one call, exactly as an agent would make it.
+//!
+//! Invariant: standard output is what a model would have been given.
+
+use crate::arguments::ToolArguments;
+use crate::exit::{self, Exit};
+use crate::settings::Loaded;
+use crate::{compose, print};
+use anyhow::{Context, Result, bail};
+use picoclaw_agent::call::{Call, Reply};
+use picoclaw_agent::tools::{Registry, schema_of};
+use picoclaw_policy::Origin;
+use std::io::Read;
+
+/// The largest arguments that are read from standard input.
+const MOST_INPUT: u64 = 64 << 20;
+
+/// Runs one tool.
+pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
+    let registry = compose::registry(&loaded.config);
+    if arguments.name == "list" {
+        return list(&registry);
+    }
+    let prepared = call(arguments, loaded, &registry);
+    let call = match prepared {
+        Ok(call) => call,
+        Err(why) => return Ok(exit::bad_usage(&why)),
+    };
+    let house = compose::house(loaded)?;
+    let reply = house.registry.run(&call, &house.warden);
+    let text = reply.text();
+    // A file's contents are passed on to the byte; everything else is a line.
+    if call.tool == "read_file" && matches!(reply, Reply::Done(_)) {
+        print::exactly(&text)?;
+    } else {
+        print::line(&text)?;
+    }
+    Ok(match reply {
+        Reply::Done(_) => Exit::Done,
+        Reply::Failed(_) | Reply::Ended { .. } | Reply::Refused(_) => Exit::Refused,
+        Reply::Unasked(_) => Exit::Unasked,
+    })
+}
+
+fn call(arguments: &ToolArguments, loaded: &Loaded, registry: &Registry) -> Result<Call> {
+    if !registry.knows(&arguments.name) {
+        let names: Vec<_> = registry.tools().map(|tool| tool.name()).collect();
+        bail!("tool {:?} not found\nhint: there are {}", arguments.name, names.join(", "));
+    }
+    let subject = compose::subject(loaded, arguments.agent.as_deref(), Origin::Tool)?;
+    let mut text = arguments.json.clone();
+    if text == "-" {
+        text.clear();
+        let read = std::io::stdin().lock().take(MOST_INPUT + 1).read_to_string(&mut text);
+        if read.context("could not read the arguments from standard input")? as u64 > MOST_INPUT {
+            bail!("the arguments are longer than {MOST_INPUT} bytes");
+        }
+    }
+    let json = serde_json::from_str(&text).context("the arguments are not JSON")?;
+    Ok(Call { tool: arguments.name.clone(), arguments: json, subject })
+}
+
+fn list(registry: &Registry) -> Result<Exit> {
+    for tool in registry.tools() {
+        print::line(&serde_json::json!({"name": tool.name(), "description": tool.about(), "parameters": schema_of(tool)}).to_string())?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,148 @@
+//! Composing: from settings to a house that calls can walk through.
+//!
+//! Invariant: a house stands complete, with its ledger open, before the first call.
+
+use crate::print;
+use crate::settings::{Loaded, Presence};
+use anyhow::{Context, Result};
+use picoclaw_agent::tools::Registry;
+use picoclaw_policy::config::{Config, IsolationConfig};
+use picoclaw_policy::shell::guard::Guard;
+use picoclaw_policy::{AgentId, AgentRules, CleanPath, Origin, PathRules, Policy, Reach, Subject, Zones};
+use picoclaw_sandbox::Redactor;
+use picoclaw_sandbox::exec::Workshop;
+use picoclaw_sandbox::files::Files;
+use picoclaw_sandbox::instance::{Instance, Planted};
+use picoclaw_sandbox::isolate::{Rung, pick};
+use picoclaw_sandbox::ledger::Ledger;
+use picoclaw_sandbox::warden::Warden;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Directories in which anybody on this machine can put something.
+const SHARED: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/run/user"];
+
+/// The first configuration of a new instance.
+const FIRST_CONFIG: &str = r#"{
+  // `picoclaw config show` lists every key with its value and where that comes from.
+  "version": 3,
+  "agents": {
+    "defaults": {
+      "restrict_to_workspace": true
+    }
+  },
+  // What a child process can see; `picoclaw doctor` tries it out on this host.
+  "isolation": {
+    "enabled": {isolation}
+  }
+}
+"#;
+
+/// Everything that a call walks through.
+pub(crate) struct House {
+    /// What judges, records and hands out keys.
+    pub(crate) warden: Warden,
+    /// The tools.
+    pub(crate) registry: Registry,
+}
+
+/// Whether nobody has made the instance yet.
+pub(crate) fn is_new(loaded: &Loaded) -> bool {
+    loaded.presence == Presence::Missing && !Instance::exists(&loaded.home)
+}
+
+/// Makes a new instance, as `onboard` would, and says so in one line.
+pub(crate) fn make(loaded: &Loaded) -> Result<()> {
+    furnish(&prepare(loaded)?, loaded)?;
+    print::note(&format!("picoclaw: made a new instance in `{}`", loaded.home.display()));
+    Ok(())
+}
+
+/// Makes what is missing of the instance's directories, and warns when others can enter.
+pub(crate) fn instance(loaded: &Loaded) -> Result<Instance> {
+    let instance = prepare(loaded)?;
+    if instance.is_open_to_others() {
+        tracing::warn!(target: "instance", path = %loaded.home.display(), "Other users can enter the instance; `chmod 700` it");
+    }
+    Ok(instance)
+}
+
+/// Makes the instance's directories.
+pub(crate) fn prepare(loaded: &Loaded) -> Result<Instance> {
+    let pinned = [loaded.config_path.clone(), loaded.secrets_path.clone()];
+    Ok(Instance::prepare(&loaded.home, &loaded.config, &pinned)?)
+}
+
+/// Writes the first configuration, where the configuration is the instance's own.
+pub(crate) fn furnish(instance: &Instance, loaded: &Loaded) -> Result<Planted> {
+    if loaded.config_path != instance.home().join("config.json") {
+        return Ok(Planted::Kept);
+    }
+    // A new configuration has its children caged, where this host can.
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let isolation = IsolationConfig { enabled: true, ..loaded.config.isolation.clone() };
+    let enabled = matches!(pick(&isolation, &path), Ok(Rung::Native | Rung::Bwrap(_)));
+    let text = FIRST_CONFIG.replace("{isolation}", if enabled { "true" } else { "false" });
+    instance.plant("config.json", &text).context("could not write the first configuration")
+}
+
+/// Opens the ledger and every workspace, and puts the warden before them.
+pub(crate) fn house(loaded: &Loaded) -> Result<House> {
+    let instance = instance(loaded)?;
+    let zones = instance.zones();
+    let files = Files::open(zones.clone(), &instance.locks()).context("could not open the workspaces")?;
+    let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
+    let workshop = Workshop::new(&loaded.config, &instance, std::env::vars_os())?;
+    let warden = Warden::new(policy(&loaded.config, zones)?, files, workshop, ledger);
+    Ok(House { warden, registry: registry(&loaded.config) })
+}
+
+/// The tools, with the bounds of the configuration.
+pub(crate) fn registry(config: &Config) -> Registry {
+    Registry::new(&config.tools, Redactor::new(&config.secrets))
+}
+
+/// On whose behalf a command of the operator's runs.
+pub(crate) fn subject(loaded: &Loaded, agent: Option<&str>, origin: Origin) -> Result<Subject> {
+    let agent = match agent {
+        None => loaded.config.default_agent.clone(),
+        Some(name) => AgentId::parse(name)
+            .filter(|id| loaded.config.agents.iter().any(|known| known.id == *id))
+            .with_context(|| unknown_agent(name, &loaded.config))?,
+    };
+    Ok(Subject { origin, agent, session: "cli:default".to_owned(), depth: 0 })
+}
+
+fn unknown_agent(name: &str, config: &Config) -> String {
+    let known: Vec<_> = config.agents.iter().map(|agent| agent.id.as_str()).collect();
+    format!("there is no agent `{name}`\nhint: the configuration names {}", known.join(", "))
+}
+
+fn policy(config: &Config, zones: BTreeMap<AgentId, Zones>) -> Result<Policy> {
+    const UNRESTRICTED: Reach = Reach::Anywhere("agents.defaults.restrict_to_workspace");
+    let writes = if config.restrict_to_workspace { Reach::Workspace } else { UNRESTRICTED };
+    let reads = match writes {
+        Reach::Workspace if config.allow_read_outside_workspace => {
+            Reach::Anywhere("agents.defaults.allow_read_outside_workspace")
+        }
+        other => other,
+    };
+    let agents = zones.into_iter().map(|(id, zones)| {
+        let own = config.agents.iter().find(|agent| agent.id == id);
+        let disabled = own.map(|agent| agent.disabled_tools.iter().cloned().collect()).unwrap_or_default();
+        (id, AgentRules { zones, disabled })
+    });
+    let temp = std::env::temp_dir();
+    let shared = SHARED.iter().map(Path::new).chain([temp.as_path()]).filter_map(CleanPath::absolute);
+    Ok(Policy {
+        agents: agents.collect(),
+        read_rules: PathRules::compile(&config.tools.allow_read_paths)?,
+        write_rules: PathRules::compile(&config.tools.allow_write_paths)?,
+        reads,
+        writes,
+        shared: shared.collect(),
+        disabled: config.tools.disabled.iter().cloned().collect(),
+        guard: Guard::compile(&config.tools.exec)?,
+        on_block: config.tools.exec.on_block,
+    })
+}

@@ -1,0 +1,208 @@
+//! The one listener of the program's events.
+//!
+//! Invariant: listening never panics and never fails the work that is logged.
+
+use super::level::filter;
+use super::line::Said;
+use super::settings::{LogError, Settings, Shape};
+use super::sink::Sink;
+use picoclaw_sandbox::Redactor;
+use tracing::level_filters::LevelFilter;
+use tracing::{Event, Metadata, Subscriber};
+use tracing_subscriber::Registry;
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+
+/// Starts logging for the whole process, once.
+pub(crate) fn start(settings: &Settings, redactor: Redactor) -> Result<(), LogError> {
+    let listener = Listener::new(settings, redactor)?;
+    tracing::subscriber::set_global_default(Registry::default().with(listener)).map_err(|_| LogError::Started)
+}
+
+/// Turns events into lines.
+struct Listener {
+    level: LevelFilter,
+    shape: Shape,
+    sink: Sink,
+    redactor: Redactor,
+}
+
+impl Listener {
+    fn new(settings: &Settings, redactor: Redactor) -> Result<Self, LogError> {
+        Ok(Self {
+            level: filter(settings.level),
+            shape: settings.shape,
+            sink: Sink::open(settings.file.as_deref())?,
+            redactor,
+        })
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Listener {
+    fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
+        *metadata.level() <= ceiling(self.level, metadata.module_path())
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some(self.level)
+    }
+
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let mut said = Said::default();
+        event.record(&mut said);
+        let metadata = event.metadata();
+        self.sink.write(&said.render(self.shape, *metadata.level(), metadata.target(), &self.redactor));
+    }
+}
+
+/// How much is heard from a module: libraries talk to their own authors below WARN.
+fn ceiling(level: LevelFilter, module: Option<&str>) -> LevelFilter {
+    let ours = module.is_none_or(|path| path.starts_with("picoclaw"));
+    if ours { level } else { level.min(LevelFilter::WARN) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use picoclaw_policy::config::LogLevel as Level;
+    use std::fs;
+    use std::io::Write;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    const REFUSAL: &str = "access denied: path is outside the workspace\nhint: add a rule";
+
+    fn settings(path: &Path, level: Level, shape: Shape) -> Settings {
+        Settings { level, shape, file: Some(path.to_owned()) }
+    }
+
+    /// What is written while `work` runs.
+    fn logged(level: Level, shape: Shape, work: impl FnOnce()) -> String {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("log");
+        let redactor = Redactor::new(&["sk-secret-1".to_owned()]);
+        let listener = Listener::new(&settings(&path, level, shape), redactor).unwrap();
+        tracing::subscriber::with_default(Registry::default().with(listener), work);
+        fs::read_to_string(path).unwrap()
+    }
+
+    #[test]
+    fn an_event_is_printed_as_the_documentation_prints_it() {
+        let blocked = "Command blocked by safety guard (dangerous pattern detected)";
+        let text = logged(Level::Warn, Shape::Plain, || {
+            tracing::error!(target: "tool", tool = "read_file", error = %REFUSAL, "Tool execution failed");
+            tracing::error!(target: "tool", tool = "exec", error = blocked, "Tool execution failed");
+            tracing::warn!(target: "config", "isolation is off");
+        });
+        assert_eq!(
+            text,
+            "[ERROR] tool: Tool execution failed\n\
+             {tool=read_file, error=access denied: path is outside the workspace}\n\
+             [ERROR] tool: Tool execution failed\n\
+             {tool=exec, error=Command blocked by safety guard (dangerous pattern detected)}\n\
+             [WARN] config: isolation is off\n"
+        );
+    }
+
+    #[test]
+    fn a_value_stays_on_its_line_and_keeps_its_secrets() {
+        let text = logged(Level::Debug, Shape::Plain, || {
+            tracing::debug!(target: "tool", command = "a\nb\u{1b}[2J sk-secret-1", count = 3u64, ok = true, "ran sk-secret-1\n[ERROR] x");
+        });
+        assert_eq!(
+            text,
+            "[DEBUG] tool: ran [FILTERED]\\n[ERROR] x\n{command=a\\nb\\u{1b}[2J [FILTERED], count=3, ok=true}\n"
+        );
+    }
+
+    #[test]
+    fn json_is_one_object_a_line() {
+        let text = logged(Level::Info, Shape::Json, || {
+            tracing::info!(target: "tool", tool = "exec", level = "fake", error = %REFUSAL, n = -1, "said \u{9b} sk-secret-1");
+        });
+        assert_eq!(text.lines().count(), 1);
+        assert!(!text.contains('\u{9b}'), "{text}");
+        let mut object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&text).unwrap();
+        assert!(Timestamp::parse(object.remove("time").unwrap().as_str().unwrap()).is_some());
+        let want = serde_json::json!({
+            "level": "INFO", "component": "tool", "message": "said \u{9b} [FILTERED]", "tool": "exec",
+            "field.level": "fake", "error": "access denied: path is outside the workspace", "n": -1,
+        });
+        assert_eq!(serde_json::Value::from(object), want);
+    }
+
+    use picoclaw_sandbox::ledger::Timestamp;
+
+    #[test]
+    fn the_level_decides_what_is_heard() {
+        for (level, want) in [
+            (Level::Debug, "DEBUG INFO WARN ERROR"),
+            (Level::Info, "INFO WARN ERROR"),
+            (Level::Warn, "WARN ERROR"),
+            (Level::Error, "ERROR"),
+            (Level::Fatal, ""),
+        ] {
+            let text = logged(level, Shape::Plain, || {
+                tracing::trace!("x");
+                tracing::debug!("x");
+                tracing::info!("x");
+                tracing::warn!("x");
+                tracing::error!("x");
+            });
+            let heard: Vec<_> =
+                text.lines().filter_map(|line| line.strip_prefix('[')?.split(']').next()).collect();
+            assert_eq!(heard.join(" "), want, "{level:?}");
+        }
+    }
+
+    #[test]
+    fn libraries_are_heard_from_warn_up() {
+        for (why, level, module, want) in [
+            ("our own", LevelFilter::DEBUG, Some("picoclaw_agent::tools"), LevelFilter::DEBUG),
+            ("nobody's", LevelFilter::DEBUG, None, LevelFilter::DEBUG),
+            ("a library at debug", LevelFilter::DEBUG, Some("hyper::proto"), LevelFilter::WARN),
+            ("a library at error", LevelFilter::ERROR, Some("hyper::proto"), LevelFilter::ERROR),
+            ("a library when nothing is", LevelFilter::OFF, Some("hyper::proto"), LevelFilter::OFF),
+        ] {
+            assert_eq!(ceiling(level, module), want, "{why}");
+        }
+    }
+
+    #[test]
+    fn a_log_file_is_added_to_and_for_its_owner_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("log");
+        for _ in 0..2 {
+            let listener =
+                Listener::new(&settings(&path, Level::Warn, Shape::Plain), Redactor::default()).unwrap();
+            tracing::subscriber::with_default(
+                Registry::default().with(listener),
+                || tracing::warn!(target: "t", "x"),
+            );
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), "[WARN] t: x\n[WARN] t: x\n");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_log_file_that_cannot_be_had_stops_the_start() {
+        let home = tempfile::tempdir().unwrap();
+        let error = Listener::new(&settings(home.path(), Level::Warn, Shape::Plain), Redactor::default())
+            .err()
+            .unwrap();
+        assert!(error.to_string().contains("log file"), "{error}");
+    }
+
+    #[test]
+    fn a_sink_that_fails_fails_nobody() {
+        let full = Path::new("/dev/full");
+        if !full.exists() {
+            eprintln!("SKIPPED: no /dev/full here, so no failing sink was tried");
+            return;
+        }
+        let listener =
+            Listener::new(&settings(full, Level::Warn, Shape::Plain), Redactor::default()).unwrap();
+        let mut control = fs::OpenOptions::new().write(true).open(full).unwrap();
+        assert!(control.write_all(b"x").is_err(), "the control: writing there fails");
+        tracing::subscriber::with_default(Registry::default().with(listener), || tracing::error!("x"));
+    }
+}

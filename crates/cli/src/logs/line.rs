@@ -1,0 +1,107 @@
+//! One event as text.
+//!
+//! Invariant: a plain event is one or two lines and a JSON event is one, whatever is in it.
+
+use super::settings::Shape;
+use picoclaw_sandbox::ledger::Timestamp;
+use picoclaw_sandbox::{Redactor, printable, printable_json};
+use serde_json::{Map, Value};
+use std::fmt::{self, Write};
+use tracing::field::{Field, Visit};
+
+/// What an event says: its message, and its fields in order.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    message: String,
+    fields: Vec<(&'static str, Value)>,
+}
+
+impl Said {
+    fn note(&mut self, field: &Field, value: Value) {
+        match (field.name(), value) {
+            ("message", Value::String(text)) => self.message = text,
+            ("message", other) => self.message = other.to_string(),
+            (name, value) => self.fields.push((name, value)),
+        }
+    }
+
+    /// The event as it is written, line feed included.
+    pub(super) fn render(
+        &self,
+        shape: Shape,
+        level: tracing::Level,
+        component: &str,
+        redactor: &Redactor,
+    ) -> String {
+        match shape {
+            Shape::Plain => self.plain(level, component, redactor),
+            Shape::Json => self.json(level, component, redactor),
+        }
+    }
+
+    fn plain(&self, level: tracing::Level, component: &str, redactor: &Redactor) -> String {
+        let message = redactor.clean(&self.message);
+        let mut out = format!("[{level}] {}: {}\n", printable(component), printable(&message));
+        for (n, (name, value)) in self.fields.iter().enumerate() {
+            out.push_str(if n == 0 { "{" } else { ", " });
+            let text = match value {
+                Value::String(text) => redactor.clean(without_hint(text)).into_owned(),
+                other => other.to_string(),
+            };
+            let _ = write!(out, "{name}={}", printable(&text));
+        }
+        if !self.fields.is_empty() {
+            out.push_str("}\n");
+        }
+        out
+    }
+
+    fn json(&self, level: tracing::Level, component: &str, redactor: &Redactor) -> String {
+        let mut object = Map::new();
+        object.insert("time".to_owned(), Timestamp::now().to_string().into());
+        object.insert("level".to_owned(), level.as_str().into());
+        object.insert("component".to_owned(), component.into());
+        object.insert("message".to_owned(), redactor.clean(&self.message).into());
+        for (name, value) in &self.fields {
+            let value = match value {
+                Value::String(text) => redactor.clean(without_hint(text)).into(),
+                other => other.clone(),
+            };
+            // A field cannot pass for the time or the level of its event.
+            let name = if object.contains_key(*name) { format!("field.{name}") } else { (*name).to_owned() };
+            object.insert(name, value);
+        }
+        printable_json(&object).map(|line| line + "\n").unwrap_or_default()
+    }
+}
+
+/// A refusal's text up to its hint: a log line names what happened, the hint is for who asked.
+fn without_hint(text: &str) -> &str {
+    text.split_once("\nhint: ").map_or(text, |(sentence, _)| sentence)
+}
+
+impl Visit for Said {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.note(field, value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.note(field, value.into());
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.note(field, value.into());
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.note(field, value.into());
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.note(field, value.into());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.note(field, format!("{value:?}").into());
+    }
+}

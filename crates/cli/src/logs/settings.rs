@@ -1,0 +1,98 @@
+//! Where the settings of the logs come from.
+//!
+//! Invariant: a form that is not known stops the start.
+
+use super::level::Porch;
+use picoclaw_policy::config::LogLevel;
+use std::io;
+use std::path::PathBuf;
+
+/// The form of a log line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// As the documentation prints it.
+    Plain,
+    /// One JSON object.
+    Json,
+}
+
+/// What is logged, how and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Settings {
+    pub(super) level: LogLevel,
+    pub(super) shape: Shape,
+    pub(super) file: Option<PathBuf>,
+}
+
+/// Why logging cannot start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum LogError {
+    /// A form that is not known.
+    #[error("`{value}` is not a log format, in `PICOCLAW_LOG_FORMAT`; known are `plain` and `json`")]
+    Format {
+        /// The value.
+        value: String,
+    },
+    /// The log file cannot be had.
+    #[error("could not open the log file `{path}`: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Logging was started before.
+    #[error("logging has been started already")]
+    Started,
+}
+
+impl Settings {
+    /// Settings for `porch`, with the level of the configuration and the form that the environment asks for.
+    pub(crate) fn new(
+        porch: Porch,
+        configured: Option<LogLevel>,
+        environment: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, LogError> {
+        // An empty variable is an unset one.
+        let environment = |name: &str| environment(name).filter(|value| !value.trim().is_empty());
+        let level = configured.unwrap_or(porch.level());
+        let shape = match environment("PICOCLAW_LOG_FORMAT") {
+            None => Shape::Plain,
+            Some(value) => match value.trim().to_ascii_lowercase().as_str() {
+                "json" => Shape::Json,
+                "plain" | "text" => Shape::Plain,
+                _ => return Err(LogError::Format { value }),
+            },
+        };
+        Ok(Self { level, shape, file: environment("PICOCLAW_LOG_FILE").map(PathBuf::from) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_decides_and_the_kind_of_program_otherwise() {
+        for (why, configured, want) in [
+            ("a one-shot command", None, LogLevel::Warn),
+            ("the configuration", Some(LogLevel::Debug), LogLevel::Debug),
+        ] {
+            let level = Settings::new(Porch::OneShot, configured, |_| None).unwrap().level;
+            assert_eq!(level, want, "{why}");
+        }
+    }
+
+    #[test]
+    fn the_format_is_plain_or_json() {
+        for (value, want) in
+            [(None, Some(Shape::Plain)), (Some("json"), Some(Shape::Json)), (Some("xml"), None)]
+        {
+            let environment =
+                |name: &str| (name == "PICOCLAW_LOG_FORMAT").then(|| value.map(str::to_owned))?;
+            let shape = Settings::new(Porch::OneShot, None, environment).ok().map(|settings| settings.shape);
+            assert_eq!(shape, want, "{value:?}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Reading a file whole, within bounds, and never waiting for one.
+//!
+//! Invariant: only a regular file is read; a pipe or device in its place is refused without blocking.
+
+use rustix::fs::{Mode, OFlags, open};
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// The most that a configuration or secrets file may hold.
+pub(super) const MOST_BYTES: u64 = 1 << 20;
+
+/// A file's text, and what the file system says about it.
+#[derive(Debug)]
+pub(super) struct TextFile {
+    /// The text.
+    pub(super) text: String,
+    /// Owner and mode.
+    pub(super) metadata: Metadata,
+}
+
+/// Why a file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FileError {
+    /// The system says no.
+    #[error("could not read `{}`: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Something else has its name.
+    #[error("`{}` is {what}, not a file", path.display())]
+    NotAFile {
+        /// The name.
+        path: PathBuf,
+        /// What has it.
+        what: &'static str,
+    },
+    /// Nobody writes so much by hand.
+    #[error("`{}` is larger than {} bytes", path.display(), MOST_BYTES)]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Bytes that are no text.
+    #[error("{}:{line}:{column}: not UTF-8 text", path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// Counted from one.
+        line: usize,
+        /// Counted from one, in characters.
+        column: usize,
+    },
+}
+
+/// Reads a text file; `None` when there is none of that name.
+pub(super) fn read_text(path: &Path) -> Result<Option<TextFile>, FileError> {
+    let Some((bytes, metadata)) = read_bytes(path)? else { return Ok(None) };
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Some(TextFile { text, metadata })),
+        Err(fault) => Err(not_text(path, fault.as_bytes(), fault.utf8_error().valid_up_to())),
+    }
+}
+
+/// Reads a file; `None` when there is none of that name.
+pub(super) fn read_bytes(path: &Path) -> Result<Option<(Vec<u8>, Metadata)>, FileError> {
+    let failed = |source: io::Error| FileError::Io { path: path.to_owned(), source };
+    // Without NONBLOCK, opening a FIFO would wait for somebody to write into it.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let mut file = match open(path, flags, Mode::empty()) {
+        Ok(handle) => File::from(handle),
+        Err(rustix::io::Errno::NOENT) => return Ok(None),
+        // A socket cannot be opened at all.
+        Err(rustix::io::Errno::NXIO) => {
+            return Err(FileError::NotAFile { path: path.to_owned(), what: "a socket or pipe" });
+        }
+        Err(errno) => return Err(failed(errno.into())),
+    };
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        let what = if metadata.is_dir() { "a directory" } else { "a pipe, socket or device" };
+        return Err(FileError::NotAFile { path: path.to_owned(), what });
+    }
+    let mut bytes = Vec::new();
+    // The size that was asked for may be wrong by now, or zero in a pseudo file system: the bound is on what arrives.
+    file.by_ref().take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(FileError::TooLarge { path: path.to_owned() });
+    }
+    Ok(Some((bytes, metadata)))
+}
+
+fn not_text(path: &Path, bytes: &[u8], good: usize) -> FileError {
+    let before = String::from_utf8_lossy(&bytes[..good]);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+    FileError::NotText { path: path.to_owned(), line, column }
+}

@@ -1,0 +1,87 @@
+//! The check of workspaces on this machine: links resolved, home directories found.
+//!
+//! Invariant: only looks; a workspace that does not exist yet is judged by the part of its path that does.
+
+use super::file::read_text;
+use super::surroundings::Surroundings;
+use picoclaw_policy::AgentId;
+use picoclaw_policy::config::{Config, Grounds, WorkspaceFault, check_workspaces};
+use std::path::{Path, PathBuf};
+
+/// What is wrong with where the workspaces are.
+pub(super) fn check(
+    config: &Config,
+    home: &Path,
+    files: [&Path; 2],
+    surroundings: &Surroundings,
+) -> Vec<WorkspaceFault> {
+    let place = |agent: &AgentId| (agent.clone(), settled(&config.workspace_of(agent, home)));
+    let workspaces: Vec<_> = config.agents.iter().map(|agent| place(&agent.id)).collect();
+    let homes: Vec<_> = homes(surroundings).iter().map(|home| settled(home)).collect();
+    let files: Vec<_> = files.iter().map(|file| settled(file)).collect();
+    check_workspaces(&workspaces, &Grounds { instance: &settled(home), homes: &homes, files: &files })
+}
+
+/// `path` with its links resolved, as far as it exists.
+fn settled(path: &Path) -> PathBuf {
+    let mut rest = Vec::new();
+    let mut known = path;
+    loop {
+        if let Ok(canonical) = known.canonicalize() {
+            return rest.iter().rev().fold(canonical, |path, name| path.join(name));
+        }
+        match (known.parent(), known.file_name()) {
+            (Some(parent), Some(name)) => {
+                rest.push(name);
+                known = parent;
+            }
+            _ => return path.to_owned(),
+        }
+    }
+}
+
+/// Home directories of people: this user's, and those of accounts that are no system accounts.
+fn homes(surroundings: &Surroundings) -> Vec<PathBuf> {
+    let mut homes: Vec<PathBuf> = surroundings.user_home().into_iter().collect();
+    homes.extend(surroundings.account_home.clone());
+    // Without an account list, what is known of this user has to do.
+    let accounts = read_text(Path::new("/etc/passwd")).ok().flatten();
+    homes.extend(accounts.iter().flat_map(|accounts| accounts.text.lines()).filter_map(home_of_person));
+    homes.sort();
+    homes.dedup();
+    homes
+}
+
+fn home_of_person(line: &str) -> Option<PathBuf> {
+    let mut fields = line.split(':');
+    let uid: u32 = fields.nth(2)?.parse().ok()?;
+    let home = fields.nth(2)?;
+    let person = uid == 0 || (1_000..65_534).contains(&uid);
+    (person && home.starts_with('/')).then(|| PathBuf::from(home))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_have_homes_and_system_accounts_do_not() {
+        for (line, want) in [
+            ("root:x:0:0:root:/root:/bin/bash", Some("/root")),
+            ("user:x:1000:1000:,,,:/home/user:/bin/bash", Some("/home/user")),
+            ("daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin", None),
+            ("nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin", None),
+            ("broken", None),
+        ] {
+            assert_eq!(home_of_person(line), want.map(PathBuf::from), "`{line}`");
+        }
+    }
+
+    #[test]
+    fn a_link_does_not_hide_where_a_workspace_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        std::os::unix::fs::symlink(&top, top.join("link")).unwrap();
+        assert_eq!(settled(&top.join("link/not/yet")), top.join("not/yet"));
+    }
+}

@@ -1,0 +1,200 @@
+//! Loading: which files, in which order, and what they mean together.
+//!
+//! Invariant: a configuration is loaded whole or the start stops; nothing is written back (W83).
+
+use super::credential::Credentials;
+use super::file::{FileError, MOST_BYTES, TextFile, read_text};
+use super::surroundings::{Home, Surroundings};
+use super::{ground, yaml};
+use picoclaw_policy::config::{
+    Config, ConfigError, Layers, Settled, Shown, Sources, WorkspaceFault, settle, warnings,
+};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// What to load.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request<'a> {
+    /// `--config`.
+    pub(crate) config: Option<&'a Path>,
+    /// The environment and the user.
+    pub(crate) surroundings: &'a Surroundings,
+}
+
+/// Whether there is a configuration file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// There is.
+    Present,
+    /// There is none, and the defaults apply.
+    Missing,
+}
+
+/// What was loaded.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    /// What is in force.
+    pub(crate) config: Config,
+    /// The configuration file, whether there is one or not.
+    pub(crate) config_path: PathBuf,
+    /// Whether there is one.
+    pub(crate) presence: Presence,
+    /// The secrets file beside it.
+    pub(crate) secrets_path: PathBuf,
+    /// The instance.
+    pub(crate) home: PathBuf,
+    /// What a person should hear about the files and variables, one line each.
+    pub(crate) notices: Vec<String>,
+    settled: Settled,
+    text: Option<String>,
+}
+
+/// Why nothing was loaded.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SettingsError {
+    /// A file cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The file that was asked for is not there.
+    #[error("there is no configuration file `{}`", .0.display())]
+    Missing(PathBuf),
+    /// What was read does not hold.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A variable is no text.
+    #[error("`{0}` in the environment is not UTF-8 text")]
+    Variable(String),
+    /// Workspaces lie where they must not.
+    #[error("{}", lines(.0))]
+    Workspaces(Vec<WorkspaceFault>),
+    /// A cage was asked for, and there is no instance to hang it on.
+    #[error("isolation is enabled, and no home directory is known for the instance")]
+    NoHome,
+}
+
+impl SettingsError {
+    /// What to do about it, where the text does not say so already.
+    pub(crate) fn hint(&self) -> Option<String> {
+        match self {
+            Self::File(FileError::Io { .. }) => {
+                Some("check its owner and mode, and those of its directories".to_owned())
+            }
+            Self::File(FileError::NotAFile { .. }) => {
+                Some("put a file in its place, or remove it to use the defaults".to_owned())
+            }
+            Self::File(FileError::TooLarge { .. }) => {
+                Some(format!("a configuration has at most {MOST_BYTES} bytes"))
+            }
+            Self::File(FileError::NotText { .. }) => Some("save the file as UTF-8".to_owned()),
+            Self::Missing(_) => Some("check the name, or leave `--config` out".to_owned()),
+            Self::Config(_) | Self::Workspaces(_) => None,
+            Self::Variable(name) => Some(format!("unset `{name}`, or set it to text")),
+            Self::NoHome => Some("set `PICOCLAW_HOME` or `HOME`".to_owned()),
+        }
+    }
+}
+
+/// Loads defaults, file, secrets and environment.
+pub(crate) fn load(request: &Request<'_>) -> Result<Loaded, SettingsError> {
+    let surroundings = request.surroundings;
+    let home = surroundings.home();
+    let said = surroundings.variable("PICOCLAW_CONFIG");
+    let config_path = match (request.config, said) {
+        (Some(path), _) => surroundings.absolute(path),
+        (None, Some(path)) => surroundings.absolute(Path::new(path)),
+        (None, None) => home.path().join("config.json"),
+    };
+    let file = read_text(&config_path)?;
+    if file.is_none() && request.config.is_some() {
+        return Err(SettingsError::Missing(config_path));
+    }
+    let directory = config_path.parent().unwrap_or(Path::new("/"));
+    let secrets_path = directory.join(".security.yml");
+    let secrets_file = read_text(&secrets_path)?;
+
+    let (config_name, secrets_name) = (config_path.to_string_lossy(), secrets_path.to_string_lossy());
+    let secrets = match &secrets_file {
+        Some(file) => yaml::read(&file.text, &secrets_name)?,
+        None => None,
+    };
+    let secrets = secrets.filter(|node| !node.is_null());
+    let variables = variables(surroundings)?;
+    let user_home = surroundings.user_home();
+    let text = file.as_ref().map(|file| file.text.as_str());
+    let sources = Sources { file: &config_name, text, secrets: &secrets_name };
+    let layers =
+        Layers { sources, secrets: secrets.as_ref(), variables: &variables, user_home: user_home.as_deref() };
+    let settled = settle(&layers, &Credentials { directory, surroundings })?;
+
+    if settled.config.isolation.enabled && matches!(home, Home::Nowhere(_)) {
+        return Err(SettingsError::NoHome);
+    }
+    let faults = ground::check(&settled.config, home.path(), [&config_path, &secrets_path], surroundings);
+    if !faults.is_empty() {
+        return Err(SettingsError::Workspaces(faults));
+    }
+
+    let mut notices: Vec<String> = settled.notices.iter().map(ToString::to_string).collect();
+    if file.is_none() && said.is_some() {
+        notices.push(format!("there is no configuration file `{config_name}`, which `PICOCLAW_CONFIG` names; the defaults apply"));
+    }
+    notices.extend(file.as_ref().and_then(|file| exposed(file, &config_name, Holds::Settings)));
+    notices.extend(secrets_file.as_ref().and_then(|file| exposed(file, &secrets_name, Holds::Secrets)));
+    let presence = if file.is_some() { Presence::Present } else { Presence::Missing };
+    Ok(Loaded {
+        config: settled.config.clone(),
+        presence,
+        home: home.path().to_owned(),
+        notices,
+        settled,
+        text: file.map(|file| file.text),
+        config_path,
+        secrets_path,
+    })
+}
+
+impl Loaded {
+    /// What a person should hear at a start: about the files, and each protection that is switched off.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.notices.iter().cloned().chain(warnings(&self.config)).collect()
+    }
+
+    /// Every key, its value and where it came from, secrets masked.
+    pub(crate) fn show(&self) -> Vec<Shown> {
+        let (file, secrets) = (self.config_path.to_string_lossy(), self.secrets_path.to_string_lossy());
+        let sources = Sources { file: &file, text: self.text.as_deref(), secrets: &secrets };
+        self.settled.show(&sources, &self.home)
+    }
+}
+
+fn variables(surroundings: &Surroundings) -> Result<Vec<(String, String)>, SettingsError> {
+    surroundings
+        .ours()
+        .map(|(name, value)| {
+            let shown = || SettingsError::Variable(name.to_string_lossy().into_owned());
+            Ok((name.to_str().ok_or_else(shown)?.to_owned(), value.to_str().ok_or_else(shown)?.to_owned()))
+        })
+        .collect()
+}
+
+/// What a file is for, and so who may look at it.
+#[derive(Clone, Copy, PartialEq)]
+enum Holds {
+    Settings,
+    Secrets,
+}
+
+/// A line about a file that more people can read or change than should.
+fn exposed(file: &TextFile, name: &str, holds: Holds) -> Option<String> {
+    let mode = file.metadata.permissions().mode() & 0o777;
+    let who = match holds {
+        Holds::Secrets if mode & 0o077 != 0 => "other users can reach",
+        _ if mode & 0o022 != 0 => "other users can change",
+        _ => return None,
+    };
+    Some(format!("{who} `{name}` (mode {mode:04o}); `chmod 600` it"))
+}
+
+fn lines(faults: &[WorkspaceFault]) -> String {
+    faults.iter().map(|fault| format!("{fault}\nhint: {}", fault.hint())).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,16 @@
+//! Settings: the configuration loader, which reads the files and the environment and hands texts to the desk.
+//!
+//! Invariant: nothing is written, and what cannot be read whole stops the start.
+
+mod credential;
+mod file;
+mod ground;
+mod load;
+mod sealed;
+mod surroundings;
+#[cfg(test)]
+mod tests;
+mod yaml;
+
+pub(crate) use load::{Loaded, Presence, Request, SettingsError, load};
+pub(crate) use surroundings::Surroundings;

@@ -1,0 +1,133 @@
+//! What the process finds around itself: its environment, and whose it is.
+//!
+//! Invariant: read once, at the door; everything deeper inside takes a [`Surroundings`] and can be tested with another.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// The environment and the user, as they are at the start.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Surroundings {
+    /// Every variable.
+    pub(crate) variables: BTreeMap<OsString, OsString>,
+    /// The account's home directory, whatever `HOME` says.
+    pub(crate) account_home: Option<PathBuf>,
+}
+
+/// The instance directory, and who decided on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// `PICOCLAW_HOME`, or `.picoclaw` in the user's home directory.
+    Known(PathBuf),
+    /// Neither is to be had, so it is the current directory: no place to hang a cage on.
+    Nowhere(PathBuf),
+}
+
+impl Home {
+    /// The directory.
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Self::Known(path) | Self::Nowhere(path) => path,
+        }
+    }
+}
+
+impl Surroundings {
+    /// Those of this process.
+    pub(crate) fn of_process() -> Self {
+        Self { variables: std::env::vars_os().collect(), account_home: std::env::home_dir() }
+    }
+
+    /// A variable; an empty one counts as not set.
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
+        self.raw(name).filter(|value| !value.is_empty())
+    }
+
+    /// A variable, empty or not.
+    pub(super) fn raw(&self, name: &str) -> Option<&OsStr> {
+        self.variables.get(OsStr::new(name)).map(OsString::as_os_str)
+    }
+
+    /// All `PICOCLAW_*` variables.
+    pub(super) fn ours(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        let ours = |name: &OsString| name.as_encoded_bytes().starts_with(b"PICOCLAW_");
+        self.variables
+            .iter()
+            .filter(move |(name, _)| ours(name))
+            .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
+    /// The user's home directory: `HOME`, else the account's.
+    pub(crate) fn user_home(&self) -> Option<PathBuf> {
+        let said = self.variable("HOME").map(PathBuf::from);
+        said.or_else(|| self.account_home.clone()).filter(|home| home.is_absolute())
+    }
+
+    /// The instance directory: `PICOCLAW_HOME`, else `~/.picoclaw`, else `.`.
+    pub(crate) fn home(&self) -> Home {
+        if let Some(said) = self.variable("PICOCLAW_HOME") {
+            return Home::Known(self.absolute(Path::new(said)));
+        }
+        match self.user_home() {
+            Some(user) => Home::Known(user.join(".picoclaw")),
+            None => Home::Nowhere(self.absolute(Path::new("."))),
+        }
+    }
+
+    /// A path that a person gave, in full.
+    pub(super) fn absolute(&self, path: &Path) -> PathBuf {
+        let expanded = path.strip_prefix("~").ok().zip(self.user_home()).map(|(rest, home)| home.join(rest));
+        let path = expanded.unwrap_or_else(|| path.to_owned());
+        std::path::absolute(&path).unwrap_or(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_instance_is_where_the_rule_says() {
+        for (why, variables, account, want) in [
+            (
+                "said outright",
+                &[("PICOCLAW_HOME", "/srv/pc"), ("HOME", "/home/u")][..],
+                None,
+                Home::Known("/srv/pc".into()),
+            ),
+            ("below the user's home", &[("HOME", "/home/u")], None, Home::Known("/home/u/.picoclaw".into())),
+            (
+                "an empty variable is none",
+                &[("PICOCLAW_HOME", ""), ("HOME", "/home/u")],
+                None,
+                Home::Known("/home/u/.picoclaw".into()),
+            ),
+            (
+                "without HOME, the account's",
+                &[],
+                Some("/var/lib/u"),
+                Home::Known("/var/lib/u/.picoclaw".into()),
+            ),
+            (
+                "a tilde, as service managers pass it on",
+                &[("PICOCLAW_HOME", "~/pc"), ("HOME", "/home/u")],
+                None,
+                Home::Known("/home/u/pc".into()),
+            ),
+        ] {
+            let variables =
+                variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+            let found =
+                Surroundings { variables: variables.collect(), account_home: account.map(PathBuf::from) }
+                    .home();
+            assert_eq!(found, want, "{why}");
+        }
+        let nowhere = Surroundings::default().home();
+        assert_eq!(
+            nowhere,
+            Home::Nowhere(std::env::current_dir().unwrap()),
+            "nothing is known: the current directory"
+        );
+    }
+}

@@ -1,0 +1,97 @@
+//! An instance of its own for a test, and the real binary in it.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A temporary instance.
+pub(crate) struct House {
+    dir: tempfile::TempDir,
+}
+
+/// What a run of the program came to.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl House {
+    pub(crate) fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap() }
+    }
+
+    /// With this configuration file; `{dir}` in it is the temporary directory.
+    pub(crate) fn with_config(config: &str) -> Self {
+        let house = Self::new();
+        DirBuilder::new().mode(0o700).create(house.home()).unwrap();
+        house.configure(config);
+        house
+    }
+
+    pub(crate) fn configure(&self, config: &str) {
+        let text = config.replace("{dir}", self.dir().to_str().unwrap());
+        std::fs::write(self.home().join("config.json"), text).unwrap();
+    }
+
+    /// The temporary directory; the instance lies in it.
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.dir().join("home")
+    }
+
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.home().join("workspace")
+    }
+
+    /// A command on the binary, with nothing of the surrounding environment.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let binary = std::env::var_os("PICOCLAW_TEST_BINARY")
+            .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_picoclaw")), PathBuf::from);
+        let mut command = Command::new(binary);
+        command
+            .args(arguments)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.dir())
+            .env("PICOCLAW_HOME", self.home())
+            .current_dir(self.dir())
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        self.run_with(arguments, &[])
+    }
+
+    pub(crate) fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
+        let mut command = self.command(arguments);
+        command.envs(variables.iter().copied());
+        ran(command.output().unwrap())
+    }
+
+    /// One tool call.
+    pub(crate) fn tool(&self, name: &str, json: &str) -> Ran {
+        self.run(&["tool", name, json])
+    }
+
+    /// Every record of the ledger.
+    pub(crate) fn records(&self) -> Vec<serde_json::Value> {
+        let ran = self.run(&["audit", "tail", "-n", "1000000", "--json"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+pub(crate) fn ran(output: std::process::Output) -> Ran {
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}

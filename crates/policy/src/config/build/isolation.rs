@@ -1,0 +1,87 @@
+//! `isolation`.
+//!
+//! Invariant: one rule a target, the last one given.
+
+use super::view::View;
+use crate::config::check::Checker;
+use crate::config::fault::Problem;
+use crate::config::isolation::{Backend, Expose, ExposeMode, IsolationConfig, Limits, Network, Requirement};
+use crate::path::CleanPath;
+use std::path::{Path, PathBuf};
+
+pub(super) fn isolation(view: &View<'_>, checker: &mut Checker<'_>) -> IsolationConfig {
+    IsolationConfig {
+        enabled: view.flag("enabled"),
+        expose_paths: exposures(view, checker),
+        backend: match view.text("backend") {
+            Some("native") => Backend::Native,
+            Some("bwrap") => Backend::Bwrap,
+            _ => Backend::Auto,
+        },
+        network: if view.text("network") == Some("none") { Network::None } else { Network::Host },
+        limits: limits(&view.section("limits")),
+        env_pass: view.section("env").texts("pass"),
+        toolchains: view.owned("toolchains").unwrap_or_default(),
+        require: view.texts("require").iter().map(|layer| requirement(layer)).collect(),
+    }
+}
+
+fn exposures(view: &View<'_>, checker: &mut Checker<'_>) -> Vec<Expose> {
+    let mut rules: Vec<Expose> = Vec::new();
+    for (index, item) in view.items("expose_paths").iter().enumerate() {
+        let key = format!("isolation.expose_paths[{index}]");
+        let Some(rule) = exposure(item, &key, checker) else { continue };
+        rules.retain(|earlier| earlier.target != rule.target);
+        rules.push(rule);
+    }
+    rules
+}
+
+fn exposure(item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> Option<Expose> {
+    let source = item.path("source").map(|path| clean(&path));
+    let mode = match item.text("mode") {
+        Some("ro") => Some(ExposeMode::ReadOnly),
+        Some("rw") => Some(ExposeMode::ReadWrite),
+        _ => None,
+    };
+    if source.is_none() {
+        let hint = "`source` is the host path to show";
+        checker.fault(&item.origin("source"), key, Problem::Missing { key: "source" }, hint);
+    }
+    if mode.is_none() {
+        checker.fault(&item.origin("mode"), key, Problem::Missing { key: "mode" }, "`mode` is `ro` or `rw`");
+    }
+    let (source, mode) = (source?, mode?);
+    let target = item.path("target").map_or_else(|| source.clone(), |path| clean(&path));
+    if target == Path::new("/") {
+        let problem = Problem::Refused("`/` as a target would hide everything else".to_owned());
+        checker.fault(&item.origin("target"), key, problem, "name the directory that is needed");
+        return None;
+    }
+    Some(Expose { source, target, mode })
+}
+
+/// Without dots and doubled slashes, so that two spellings of one target are one.
+fn clean(path: &Path) -> PathBuf {
+    CleanPath::absolute(path).map_or_else(|| path.to_owned(), |path| path.as_path().to_owned())
+}
+
+fn limits(view: &View<'_>) -> Limits {
+    Limits {
+        memory_mb: view.count("memory_mb"),
+        processes: view.count("processes"),
+        file_size_mb: view.count("file_size_mb"),
+        open_files: view.count("open_files"),
+        cpu_seconds: view.count("cpu_seconds"),
+    }
+}
+
+fn requirement(layer: &str) -> Requirement {
+    match layer {
+        "network" => Requirement::Network,
+        "processes" => Requirement::Processes,
+        "syscalls" => Requirement::Syscalls,
+        "limits" => Requirement::Limits,
+        _ => Requirement::Filesystem,
+    }
+}

@@ -1,0 +1,223 @@
+//! The check: a tree against the table.
+//!
+//! What passes is also put into one form: older spellings renamed, comments dropped, `~` expanded.
+//!
+//! Invariant: a tree without faults holds keys of the table alone, each with a value of its shape.
+
+use super::document::{Control, Entry, Lines, Node, Origin, Value};
+use super::fault::{Fault, Place, Problem, printable};
+use super::nearest::suggest;
+use super::schema::{Aliases, Key, Serving, Shape};
+use super::sources::Sources;
+use std::cell::OnceCell;
+use std::fmt;
+use std::path::Path;
+
+/// How many faults are worth telling at once.
+const MOST_FAULTS: usize = 20;
+
+/// How many notices are: nobody reads more, and a hostile file could hold any number.
+const MOST_NOTICES: usize = 500;
+
+/// Something that loads, and that a person should know of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// Where it stands.
+    pub place: Place,
+    /// What to know.
+    pub text: String,
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, printable(&self.text))
+    }
+}
+
+/// One check, and what it found.
+pub(crate) struct Checker<'a> {
+    pub(crate) sources: &'a Sources<'a>,
+    pub(crate) controls: &'a [Control],
+    pub(crate) user_home: Option<&'a Path>,
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) notices: Vec<Notice>,
+    lines: OnceCell<Lines<'a>>,
+}
+
+impl<'a> Checker<'a> {
+    /// A check that has found nothing yet.
+    pub(crate) fn new(
+        sources: &'a Sources<'a>,
+        controls: &'a [Control],
+        user_home: Option<&'a Path>,
+    ) -> Self {
+        let (faults, notices) = (Vec::new(), Vec::new());
+        Self { sources, controls, user_home, faults, notices, lines: OnceCell::new() }
+    }
+
+    /// Checks `node`, which stands at `path`, against `shape`.
+    pub(crate) fn value(&mut self, node: &mut Node, shape: &'static Shape, path: &mut String) {
+        match shape {
+            Shape::Section(keys) => self.section(node, keys, path),
+            Shape::TextOr(_) if node.text().is_some() => self.leaf(node, &Shape::Text, path),
+            Shape::TextOr(keys) => self.section(node, keys, path),
+            Shape::List(inner) => self.list(node, inner, path),
+            Shape::Map(inner) => self.map(node, inner, path),
+            Shape::Environment => self.map(node, &Shape::Text, path),
+            Shape::Any => {}
+            leaf => self.leaf(node, leaf, path),
+        }
+    }
+
+    fn section(&mut self, node: &mut Node, keys: &'static [Key], path: &mut String) {
+        let Value::Map(entries) = &mut node.value else {
+            let found = node.kind();
+            return self.wrong(&node.origin, path, "an object", found, "keys stand between `{` and `}`");
+        };
+        entries.retain(|entry| !entry.name.starts_with("_comment"));
+        for entry in entries.iter_mut() {
+            let length = path.len();
+            descend(path, &entry.name);
+            match keys.iter().find(|key| spells(key, &entry.name)) {
+                // Looking for the nearest key takes a while: not for more faults than are told.
+                None if self.is_full() => {}
+                None => self.fault(&entry.origin, path, Problem::UnknownKey, suggest(&entry.name, keys)),
+                Some(key) if key.serving == Serving::Foreign => self.note(
+                    &entry.origin,
+                    format!("`{path}` is a setting of PicoClaw that is not served here ({})", key.doc),
+                ),
+                Some(_) if entry.node.is_null() => {}
+                Some(key) => self.value(&mut entry.node, &key.shape, path),
+            }
+            path.truncate(length);
+        }
+        for key in keys {
+            self.one_spelling(entries, key, path);
+        }
+    }
+
+    /// Renames another spelling of `key`, or drops it where the key itself stands too.
+    fn one_spelling(&mut self, entries: &mut Vec<Entry>, key: &'static Key, path: &str) {
+        for alias in key.aliases.names() {
+            let Some(other) = entries.iter().position(|entry| entry.name == *alias) else { continue };
+            let Some(own) = entries.iter().position(|entry| entry.name == key.name) else {
+                key.name.clone_into(&mut entries[other].name);
+                continue;
+            };
+            let loser = match (&key.aliases, is_empty(&entries[own].node), is_empty(&entries[other].node)) {
+                (_, true, _) => own,
+                (_, _, true) | (Aliases::Older(_), ..) => other,
+                (Aliases::Twin(_), ..) => {
+                    let problem = Problem::TwoSpellings { other: key.name.to_owned() };
+                    let at = if path.is_empty() { (*alias).to_owned() } else { format!("{path}.{alias}") };
+                    self.fault(&entries[other].origin, &at, problem, "keep one of the two");
+                    other
+                }
+            };
+            let lost = entries.remove(loser);
+            if !is_empty(&lost.node) {
+                self.note(
+                    &lost.origin,
+                    format!("`{alias}` is an older spelling; `{}` beside it is read", key.name),
+                );
+            }
+            if let Some(kept) = entries.iter_mut().find(|entry| entry.name == *alias) {
+                key.name.clone_into(&mut kept.name);
+            }
+        }
+    }
+
+    fn list(&mut self, node: &mut Node, inner: &'static Shape, path: &mut String) {
+        let Value::List(items) = &mut node.value else {
+            let hint = if node.text().is_some() {
+                "put it between `[` and `]`"
+            } else {
+                "values stand between `[` and `]`"
+            };
+            return self.wrong(&node.origin, path, "an array", node.kind(), hint);
+        };
+        for (index, item) in items.iter_mut().enumerate() {
+            let length = path.len();
+            path.push_str(&format!("[{index}]"));
+            self.value(item, inner, path);
+            path.truncate(length);
+        }
+    }
+
+    fn map(&mut self, node: &mut Node, inner: &'static Shape, path: &mut String) {
+        let Value::Map(entries) = &mut node.value else {
+            return self.wrong(
+                &node.origin,
+                path,
+                "an object",
+                node.kind(),
+                "names and values stand between `{` and `}`",
+            );
+        };
+        entries.retain(|entry| !entry.name.starts_with("_comment"));
+        for entry in entries {
+            let length = path.len();
+            descend(path, &entry.name);
+            if entry.name.trim().is_empty() || entry.name.contains(char::is_control) {
+                self.fault(
+                    &entry.origin,
+                    path,
+                    Problem::Refused("this is no name".to_owned()),
+                    "use letters and digits",
+                );
+            } else if !entry.node.is_null() {
+                self.value(&mut entry.node, inner, path);
+            }
+            path.truncate(length);
+        }
+    }
+
+    /// Whether enough is wrong already.
+    pub(crate) fn is_full(&self) -> bool {
+        self.faults.len() >= MOST_FAULTS
+    }
+
+    pub(crate) fn fault(&mut self, origin: &Origin, path: &str, problem: Problem, hint: impl Into<String>) {
+        if !self.is_full() {
+            let place = self.place(origin);
+            self.faults.push(Fault { place, key: path.to_owned(), problem, hint: hint.into() });
+        }
+    }
+
+    pub(crate) fn wrong(&mut self, origin: &Origin, path: &str, wanted: &str, found: &str, hint: &str) {
+        let problem = Problem::WrongKind { wanted: wanted.to_owned(), found: found.to_owned() };
+        self.fault(origin, path, problem, hint);
+    }
+
+    pub(crate) fn note(&mut self, origin: &Origin, text: String) {
+        if self.notices.len() < MOST_NOTICES {
+            self.notices.push(Notice { place: self.place(origin), text });
+        }
+    }
+
+    fn place(&self, origin: &Origin) -> Place {
+        self.sources.place(origin, self.lines.get_or_init(|| self.sources.lines()))
+    }
+}
+
+/// One step down.
+pub(crate) fn descend(path: &mut String, name: &str) {
+    if !path.is_empty() {
+        path.push('.');
+    }
+    path.push_str(name);
+}
+
+fn spells(key: &Key, name: &str) -> bool {
+    key.name == name || key.aliases.names().contains(&name)
+}
+
+fn is_empty(node: &Node) -> bool {
+    match &node.value {
+        Value::Null => true,
+        Value::Text(text) => text.is_empty(),
+        Value::List(items) => items.is_empty(),
+        Value::Map(entries) => entries.is_empty(),
+        Value::Flag(_) | Value::Number(_) => false,
+    }
+}

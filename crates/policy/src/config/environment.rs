@@ -1,0 +1,120 @@
+//! The environment's layer: `PICOCLAW_*` over everything else.
+//!
+//! Invariant: a variable is checked like the key it sets, applies without a file too (W82), and is written nowhere (W83).
+
+use super::check::Checker;
+use super::document::{Node, Origin, Source, Value, read};
+use super::fault::{Fault, Place, Problem};
+use super::nearest::nearest;
+use super::schema::{Shape, Variable, every_variable, variable};
+use super::secret::names_a_secret;
+use std::rc::Rc;
+
+/// Lays the variables over `root`, and answers with the secrets among those that set nothing here.
+pub(crate) fn apply(
+    root: &mut Node,
+    variables: &[(String, String)],
+    checker: &mut Checker<'_>,
+) -> Vec<String> {
+    let mut secrets = Vec::new();
+    let mut sorted: Vec<_> = variables.iter().filter(|(_, value)| !value.trim().is_empty()).collect();
+    // In a fixed order: of two names for one key, the documented short one comes last and wins.
+    sorted.sort();
+    for (name, value) in sorted {
+        let origin = Origin::Variable(Rc::from(name.as_str()));
+        match variable(name) {
+            Variable::Sets(path, key) => {
+                let mut at = path.join(".");
+                let Some(mut node) = parse(name, value.trim(), &key.shape, &at, checker) else { continue };
+                checker.value(&mut node, &key.shape, &mut at);
+                if let Some(slot) = path.iter().try_fold(&mut *root, |node, step| node.slot(step, &origin)) {
+                    *slot = node;
+                }
+            }
+            Variable::Foreign(what) => {
+                checker.note(&origin, format!("a setting of PicoClaw that is not served here ({what})"));
+                secrets.extend(names_a_secret(name).then(|| value.clone()));
+            }
+            Variable::Elsewhere => secrets.extend(names_a_secret(name).then(|| value.clone())),
+            Variable::Unknown => {
+                let known = every_variable();
+                let near = nearest(name, known.iter().map(String::as_str));
+                let near =
+                    near.map_or_else(String::new, |(near, _)| format!("; the nearest known one is `{near}`"));
+                checker.note(&origin, format!("this variable is not known and does nothing{near}"));
+                secrets.extend(names_a_secret(name).then(|| value.clone()));
+            }
+        }
+    }
+    secrets
+}
+
+/// The value of a variable as a tree; a fault when it cannot be one.
+fn parse(name: &str, value: &str, shape: &Shape, key: &str, checker: &mut Checker<'_>) -> Option<Node> {
+    let origin = Origin::Variable(Rc::from(name));
+    let plain = |value: Value| Some(Node::new(value, origin.clone()));
+    match shape {
+        Shape::Flag => match value.to_ascii_lowercase().as_str() {
+            "true" | "t" | "1" => plain(Value::Flag(true)),
+            "false" | "f" | "0" => plain(Value::Flag(false)),
+            _ => {
+                checker.wrong(
+                    &origin,
+                    key,
+                    "true or false",
+                    &format!("`{value}`"),
+                    "write `true` or `false`",
+                );
+                None
+            }
+        },
+        Shape::Whole(..) | Shape::Number(..) => {
+            if value.parse::<f64>().is_ok_and(f64::is_finite)
+                && value.starts_with(|c: char| c.is_ascii_digit() || c == '-')
+            {
+                return plain(Value::Number(value.to_owned()));
+            }
+            checker.wrong(&origin, key, "a number", &format!("`{value}`"), "write digits alone");
+            None
+        }
+        Shape::List(inner) if !value.starts_with('[') => {
+            if matches!(inner, Shape::Section(_)) {
+                checker.wrong(&origin, key, "a JSON array", "something else", "begin with `[`");
+                return None;
+            }
+            let items = value.split(',').map(str::trim).filter(|item| !item.is_empty());
+            plain(Value::List(
+                items.map(|item| Node::new(Value::Text(item.to_owned()), origin.clone())).collect(),
+            ))
+        }
+        Shape::List(_) | Shape::Map(_) | Shape::Environment | Shape::Section(_) | Shape::Any => {
+            json(name, value, key, checker)
+        }
+        Shape::TextOr(_) if value.starts_with('{') => json(name, value, key, checker),
+        _ => plain(Value::Text(value.to_owned())),
+    }
+}
+
+fn json(name: &str, value: &str, key: &str, checker: &mut Checker<'_>) -> Option<Node> {
+    let reading = read(value, Source::Variable(Rc::from(name)));
+    for slip in reading.slips {
+        // A place inside the key, `[2]` say, tells where in the value it stands.
+        let key = format!("{key}{}", if slip.key.starts_with('[') { slip.key.as_str() } else { "" });
+        checker.faults.push(Fault {
+            place: Place::Variable(name.to_owned()),
+            key,
+            problem: slip.problem,
+            hint: slip.hint,
+        });
+    }
+    if reading.root.is_none() && checker.faults.is_empty() {
+        let problem = Problem::EndOfText;
+        checker.faults.push(Fault {
+            place: Place::Variable(name.to_owned()),
+            key: key.to_owned(),
+            problem,
+            hint: String::new(),
+        });
+    }
+    reading.root
+}

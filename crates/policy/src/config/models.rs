@@ -1,0 +1,91 @@
+//! Models: where answers come from, and how hard to try.
+//!
+//! Invariant: every model has a name and an id, and its keys are opened, never references.
+
+use super::secret::Secret;
+use std::path::PathBuf;
+
+/// One entry of `model_list`, or of the oldest files' `providers`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelConfig {
+    /// `model_name`: the alias that agents ask for. Several entries may share one.
+    pub name: String,
+    /// `model`: the id, with the protocol before its first `/` unless `provider` says.
+    pub model: String,
+    /// `provider`.
+    pub provider: Option<String>,
+    /// `api_base`.
+    pub api_base: Option<String>,
+    /// `api_keys`, with the older `api_key` first.
+    pub api_keys: Vec<Secret>,
+    /// `proxy`.
+    pub proxy: Option<Secret>,
+    /// `fallbacks`.
+    pub fallbacks: Vec<String>,
+    /// `auth_method`.
+    pub auth_method: Option<String>,
+    /// `workspace`: the working directory of a command-line provider.
+    pub workspace: Option<PathBuf>,
+    /// `rpm`: requests a minute; zero is no limit.
+    pub rpm: u64,
+    /// `max_tokens_field`.
+    pub max_tokens_field: Option<String>,
+    /// `request_timeout`, in seconds; never zero.
+    pub request_timeout: u64,
+    /// `thinking_level`.
+    pub thinking_level: Option<String>,
+    /// `streaming.enabled`.
+    pub streaming: bool,
+    /// `extra_body`: fields added to every request.
+    pub extra_body: serde_json::Map<String, serde_json::Value>,
+    /// `custom_headers`.
+    pub custom_headers: Vec<(String, Secret)>,
+    /// `user_agent`.
+    pub user_agent: Option<String>,
+}
+
+/// What `agents.defaults` says about models and turns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnConfig {
+    /// `model_name`, older `model`.
+    pub model: Option<String>,
+    /// `provider`: the protocol of a bare model id.
+    pub provider: Option<String>,
+    /// `model_fallbacks`.
+    pub model_fallbacks: Vec<String>,
+    /// `max_tokens`.
+    pub max_tokens: u64,
+    /// `context_window`, in tokens.
+    pub context_window: u64,
+    /// `temperature`; the provider's own when nobody said.
+    pub temperature: Option<f64>,
+    /// `max_tool_iterations`.
+    pub max_tool_iterations: u64,
+    /// `max_parallel_turns`.
+    pub max_parallel_turns: u64,
+    /// `summarize_message_threshold`.
+    pub summarize_message_threshold: u64,
+    /// `summarize_token_percent`.
+    pub summarize_token_percent: u64,
+    /// `max_llm_retries`.
+    pub max_llm_retries: u64,
+    /// `llm_retry_backoff_secs`.
+    pub llm_retry_backoff_secs: u64,
+    /// `subturn`.
+    pub subturn: SubturnConfig,
+}
+
+/// `agents.defaults.subturn`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SubturnConfig {
+    /// How many spawns may lie between a subagent and a person.
+    pub max_depth: u64,
+    /// How many run at once.
+    pub max_concurrent: u64,
+    /// How long one may take.
+    pub default_timeout_minutes: u64,
+    /// How many tokens one may use; zero is no limit.
+    pub default_token_budget: u64,
+    /// How long one waits for a free place.
+    pub concurrency_timeout_sec: u64,
+}

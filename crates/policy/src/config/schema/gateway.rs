@@ -1,0 +1,30 @@
+//! `gateway` and `heartbeat`.
+//!
+//! Invariant: the token is a secret.
+
+use super::key::{Key, Preset, Shape};
+
+/// `gateway`.
+pub(super) const GATEWAY: &[Key] = &[
+    Key::new("host", Shape::Text, "Address to listen at.").preset("localhost"),
+    Key { preset: Preset::Whole(18_790), ..Key::new("port", Shape::Whole(1, 65_535), "Port to listen at.") },
+    Key::flag("hot_reload", false, "Whether a changed file is read again."),
+    Key::new(
+        "log_level",
+        Shape::Word(&["debug", "info", "warn", "warning", "error", "fatal"]),
+        "How much is logged.",
+    )
+    .variable("PICOCLAW_LOG_LEVEL"),
+    Key::new("token", Shape::Secret, "What a client must show; made anew at each start when not set."),
+    Key::new(
+        "allowed_hosts",
+        Shape::List(&Shape::Text),
+        "Names beside the loopback ones that a request may be for.",
+    ),
+];
+
+/// `heartbeat`.
+pub(super) const HEARTBEAT: &[Key] = &[
+    Key::flag("enabled", true, "Whether the main agent wakes up."),
+    Key::count("interval", 30, 525_600, "Minutes between two; 0 is 30, and fewer than 5 is 5."),
+];

@@ -1,0 +1,51 @@
+//! `isolation`.
+//!
+//! Invariant: the presets are those the documentation promises.
+
+use super::key::{Key, Shape};
+
+/// `isolation`.
+pub(super) const ISOLATION: &[Key] = &[
+    Key::flag("enabled", false, "Put every child process into a cage."),
+    Key::new(
+        "expose_paths",
+        Shape::List(&Shape::Section(EXPOSE)),
+        "Host paths that are shown inside the cage.",
+    ),
+    Key::choice("backend", "auto", &["auto", "native", "bwrap"], "How the cage is built."),
+    Key::choice(
+        "network",
+        "host",
+        &["host", "none"],
+        "What network a child has; `none` leaves a private loopback.",
+    ),
+    Key::section("limits", LIMITS, "Bounds of a child and all it starts; 0 is no limit."),
+    Key::section("env", ENV, "The environment inside the cage."),
+    Key::new("toolchains", Shape::Toolchains, "Toolchains shown inside: `auto`, `none`, or names.")
+        .preset("auto"),
+    Key::new(
+        "require",
+        Shape::List(&Shape::Choice(&["filesystem", "network", "processes", "syscalls", "limits"])),
+        "Layers that must hold in full, or nothing starts.",
+    ),
+];
+
+const EXPOSE: &[Key] = &[
+    Key::new("source", Shape::Path, "The host path."),
+    Key::new("target", Shape::Path, "The path inside; the source when not given."),
+    Key::new("mode", Shape::Choice(&["ro", "rw"]), "Read-only or read-write."),
+];
+
+const LIMITS: &[Key] = &[
+    Key::count("memory_mb", 4_096, 1 << 40, "Memory of the whole tree, in MiB."),
+    Key::count("processes", 1_024, 1 << 22, "Processes of the whole tree."),
+    Key::count("file_size_mb", 4_096, 1 << 40, "The largest file, in MiB."),
+    Key::count("open_files", 4_096, 1 << 30, "Open files of one process."),
+    Key::count("cpu_seconds", 0, 1 << 32, "Processor seconds of one process."),
+];
+
+const ENV: &[Key] = &[Key::new(
+    "pass",
+    Shape::List(&Shape::Variable),
+    "Variables that go into the cage as they are outside.",
+)];

@@ -1,0 +1,160 @@
+//! The effective configuration as rows: key, value, and where it came from.
+//!
+//! Invariant: no row shows a secret.
+
+use super::check::descend;
+use super::document::{Lines, Node, Origin, Value};
+use super::schema::{Key, Preset, ROOT, Serving, Shape};
+use super::secret::{MASK, names_a_secret, password_in};
+use super::settle::Settled;
+use super::sources::Sources;
+use serde_json::Value as Json;
+use std::path::Path;
+
+/// One row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shown {
+    /// The key.
+    pub key: String,
+    /// Its value, masked where it is a secret.
+    pub value: Json,
+    /// `default`, `<file>:<line>` or `env <name>`.
+    pub origin: String,
+}
+
+impl Settled {
+    /// Every key that is served, and what else the files hold.
+    pub fn show(&self, sources: &Sources<'_>, instance: &Path) -> Vec<Shown> {
+        let lines = sources.lines();
+        let mut rows = Rows { sources, lines, secrets: &self.config.secrets, rows: Vec::new() };
+        rows.section(Some(&self.root), ROOT, &mut String::new());
+        let workspace =
+            rows.rows.iter_mut().find(|row| row.key == "agents.defaults.workspace" && row.value.is_null());
+        if let Some(row) = workspace {
+            row.value = Json::from(instance.join("workspace").to_string_lossy());
+        }
+        rows.rows
+    }
+}
+
+struct Rows<'a> {
+    sources: &'a Sources<'a>,
+    lines: Lines<'a>,
+    secrets: &'a [String],
+    rows: Vec<Shown>,
+}
+
+impl Rows<'_> {
+    fn section(&mut self, node: Option<&Node>, keys: &'static [Key], path: &mut String) {
+        for key in keys {
+            let length = path.len();
+            descend(path, key.name);
+            let given = node.and_then(|node| node.get(key.name));
+            match (&key.shape, given) {
+                (Shape::Section(inner), given) => self.section(given, inner, path),
+                (_, None) if key.serving == Serving::Foreign || key.name.starts_with('$') => {}
+                (_, None) => self.push(path, preset(key), "default".to_owned()),
+                (shape, Some(node)) => self.given(node, shape, key.name, path),
+            }
+            path.truncate(length);
+        }
+    }
+
+    fn given(&mut self, node: &Node, shape: &'static Shape, name: &str, path: &mut String) {
+        let length = path.len();
+        match shape {
+            Shape::List(Shape::Section(keys)) if !node.items().is_empty() => {
+                for (index, item) in node.items().iter().enumerate() {
+                    path.push_str(&format!("[{index}]"));
+                    self.only_given(item, keys, path);
+                    path.truncate(length);
+                }
+            }
+            Shape::Map(Shape::Section(keys)) if !node.entries().is_empty() => {
+                for entry in node.entries() {
+                    descend(path, &entry.name);
+                    self.only_given(&entry.node, keys, path);
+                    path.truncate(length);
+                }
+            }
+            _ => {
+                let value = self.masked(node, shape, name);
+                self.push(path, value, self.origin(&node.origin));
+            }
+        }
+    }
+
+    /// An entry of a list or map: what it leaves out has no row.
+    fn only_given(&mut self, node: &Node, keys: &'static [Key], path: &mut String) {
+        for key in keys {
+            let Some(given) = node.get(key.name) else { continue };
+            let length = path.len();
+            descend(path, key.name);
+            match &key.shape {
+                Shape::Section(inner) => self.only_given(given, inner, path),
+                shape => self.given(given, shape, key.name, path),
+            }
+            path.truncate(length);
+        }
+    }
+
+    fn masked(&self, node: &Node, shape: &'static Shape, name: &str) -> Json {
+        match (&node.value, shape) {
+            (Value::Null, _) => Json::Null,
+            (Value::Text(_) | Value::Number(_), Shape::Secret) => Json::from(MASK),
+            (Value::Text(_) | Value::Number(_), Shape::Any) if names_a_secret(name) => Json::from(MASK),
+            (Value::Text(text), _) => Json::from(self.without_secrets(text)),
+            (Value::Flag(flag), _) => Json::from(*flag),
+            (Value::Number(text), _) => text.parse().map_or_else(|_| Json::from(text.as_str()), Json::Number),
+            (Value::List(items), Shape::List(inner)) => {
+                items.iter().map(|item| self.masked(item, inner, name)).collect()
+            }
+            (Value::List(items), _) => items.iter().map(|item| self.masked(item, shape, name)).collect(),
+            (Value::Map(entries), Shape::Environment) => {
+                entries.iter().map(|entry| (entry.name.clone(), Json::from(MASK))).collect()
+            }
+            (Value::Map(entries), _) => entries
+                .iter()
+                .map(|entry| {
+                    (entry.name.clone(), self.masked(&entry.node, const { &Shape::Any }, &entry.name))
+                })
+                .collect(),
+        }
+    }
+
+    /// `text` without the password of an address, and without whatever else is known to be secret.
+    fn without_secrets(&self, text: &str) -> String {
+        let mut shown = match password_in(text) {
+            Some(password) => text.replacen(password, MASK, 1),
+            None => text.to_owned(),
+        };
+        for secret in self.secrets.iter().filter(|secret| text.contains(secret.as_str())) {
+            shown = shown.replace(secret.as_str(), MASK);
+        }
+        shown
+    }
+
+    fn origin(&self, origin: &Origin) -> String {
+        match origin {
+            Origin::Default => "default".to_owned(),
+            Origin::File(at) => format!("{}:{}", self.sources.file, self.lines.line(*at)),
+            Origin::Secrets { line, .. } => format!("{}:{line}", self.sources.secrets),
+            Origin::Variable(name) => format!("env {name}"),
+        }
+    }
+
+    fn push(&mut self, key: &str, value: Json, origin: String) {
+        self.rows.push(Shown { key: key.to_owned(), value, origin });
+    }
+}
+
+fn preset(key: &Key) -> Json {
+    match (key.preset, &key.shape) {
+        (Preset::Flag(flag), _) => Json::from(flag),
+        (Preset::Whole(number), _) => Json::from(number),
+        (Preset::Text(text), _) => Json::from(text),
+        (Preset::Unset, Shape::List(_)) => Json::Array(Vec::new()),
+        (Preset::Unset, Shape::Map(_) | Shape::Environment) => Json::Object(serde_json::Map::new()),
+        (Preset::Unset, _) => Json::Null,
+    }
+}

@@ -1,0 +1,129 @@
+//! What a person should hear about the configuration in force.
+//!
+//! Invariant: pure; each protection that is switched off is one line, and a default configuration has none.
+
+use super::effective::Config;
+use regex_syntax::hir::{Look, LookSet};
+
+/// One line for each protection that is switched off by choice.
+pub fn warnings(config: &Config) -> Vec<String> {
+    let exec = &config.tools.exec;
+    let limits = &config.isolation.limits;
+    let unlimited = |name: &str| format!("`isolation.limits.{name}` is 0: that limit is off");
+    let off = |switched_off: bool, text: String| switched_off.then_some(text);
+    [
+        off(
+            !config.restrict_to_workspace,
+            "`agents.defaults.restrict_to_workspace` is false: tools reach every file that is not protected".to_owned(),
+        ),
+        off(
+            config.allow_read_outside_workspace && config.restrict_to_workspace,
+            "`agents.defaults.allow_read_outside_workspace` is true: `read_file` and `list_dir` reach every file that is not protected".to_owned(),
+        ),
+        off(
+            !exec.enable_deny_patterns,
+            "`tools.exec.enable_deny_patterns` is false: dangerous commands are not blocked".to_owned(),
+        ),
+        off(
+            !exec.enable_deny_patterns && !config.restrict_to_workspace,
+            "commands are not looked at any more, and anything runs".to_owned(),
+        ),
+        off(!exec.fence, "`tools.exec.fence` is false: outside a cage, commands may write anywhere".to_owned()),
+        off(limits.memory_mb == 0, unlimited("memory_mb")),
+        off(limits.processes == 0, unlimited("processes")),
+        off(limits.file_size_mb == 0, unlimited("file_size_mb")),
+        off(limits.open_files == 0, unlimited("open_files")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// What is so by default and still worth saying at a start.
+pub fn reminders(config: &Config) -> Vec<String> {
+    if config.isolation.enabled {
+        return Vec::new();
+    }
+    let text = "`isolation.enabled` is false: what commands read is held by the guard alone";
+    vec![text.to_owned()]
+}
+
+/// What `config check` has to say about patterns that open more than they seem to.
+pub fn advice(config: &Config) -> Vec<String> {
+    let lists = [
+        ("tools.allow_read_paths", &config.tools.allow_read_paths),
+        ("tools.allow_write_paths", &config.tools.allow_write_paths),
+        ("tools.exec.custom_allow_patterns", &config.tools.exec.custom_allow_patterns),
+    ];
+    lists
+        .into_iter()
+        .flat_map(|(key, patterns)| patterns.iter().filter_map(move |pattern| loose(key, pattern)))
+        .collect()
+}
+
+fn loose(key: &str, pattern: &str) -> Option<String> {
+    let parsed = regex_syntax::parse(pattern).ok()?;
+    let has = |set: LookSet, look| set.contains(look);
+    let start = has(parsed.properties().look_set_prefix(), Look::Start);
+    let end = has(parsed.properties().look_set_suffix(), Look::End) || pattern.ends_with(".*");
+    let what = match (start, end) {
+        (true, true) => return None,
+        (false, true) => "does not begin with `^`, so it matches in the middle of a text too",
+        (true, false) => "does not end with `$`, so whatever follows matches too",
+        (false, false) => "stands between neither `^` nor `$`, so it matches anywhere in a text",
+    };
+    Some(format!("`{key}`: `{}` {what}", super::fault::printable(pattern)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_default_configuration_has_nothing_switched_off() {
+        assert_eq!(warnings(&Config::default()), Vec::<String>::new());
+        assert_eq!(reminders(&Config::default()).len(), 1, "isolation is off by default, which is said");
+    }
+
+    #[test]
+    fn each_protection_that_is_off_is_one_line() {
+        type Change = fn(&mut Config);
+        let rows: [(&str, Change, usize); 6] = [
+            ("the workspace", |c| c.restrict_to_workspace = false, 1),
+            ("reads", |c| c.allow_read_outside_workspace = true, 1),
+            ("the deny list", |c| c.tools.exec.enable_deny_patterns = false, 1),
+            ("the fence", |c| c.tools.exec.fence = false, 1),
+            ("a limit", |c| c.isolation.limits.processes = 0, 1),
+            (
+                "workspace and deny list together are worse than each",
+                |c| {
+                    c.restrict_to_workspace = false;
+                    c.tools.exec.enable_deny_patterns = false;
+                },
+                3,
+            ),
+        ];
+        for (why, change, want) in rows {
+            let mut config = Config::default();
+            change(&mut config);
+            assert_eq!(warnings(&config).len(), want, "{why}: {:?}", warnings(&config));
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_is_not_held_at_both_ends_is_pointed_out() {
+        for (why, pattern, loose) in [
+            ("both ends", "^/etc/hosts$", false),
+            ("a prefix on purpose", "^/proc/.*", false),
+            ("an alternation inside a group", "^/(etc|usr)/x$", false),
+            ("no beginning", "/etc/hosts$", true),
+            ("no end", "^/etc/hosts", true),
+            ("an anchor for one branch only", "^/a$|/b", true),
+            ("an escaped dollar is no end", r"^/x\$", true),
+        ] {
+            let mut config = Config::default();
+            config.tools.allow_read_paths = vec![pattern.to_owned()];
+            assert_eq!(!advice(&config).is_empty(), loose, "{why}: `{pattern}`");
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! One `PICOCLAW_HOME`: its directories, its workspaces, and what in it is Protected.
+//!
+//! Invariant: everything of an instance but an agent's own workspace is closed to that agent.
+
+use crate::isolate::{Covered, Kind};
+use crate::root::{Overwrite, Root, RootError, Scribe, Seals};
+use picoclaw_policy::config::Config;
+use picoclaw_policy::{Access, AgentId, CleanPath, Protected, Zones};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// Directories that every instance has, below its root.
+const ROOMS: &[&str] =
+    &["skills", "logs", "cache", "state", "state/locks", "state/sessions", "runtime-user-env", "ledger"];
+
+/// Only the owner may enter.
+const PRIVATE: u32 = 0o700;
+
+/// Why an instance cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum InstanceError {
+    /// A directory could not be made or read.
+    #[error("could not {verb} `{}`", path.display())]
+    Io {
+        /// What was tried.
+        verb: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A path of the configuration is not absolute.
+    #[error("`{}` is not an absolute path", path.display())]
+    Relative {
+        /// The path.
+        path: PathBuf,
+    },
+}
+
+/// An agent's workspace, as configured and as it really is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workspace {
+    /// Whose it is.
+    pub agent: AgentId,
+    /// As the configuration spells it.
+    pub named: CleanPath,
+    /// With its links resolved.
+    pub real: CleanPath,
+}
+
+/// What planting a file came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Planted {
+    /// It is there now.
+    New,
+    /// It was there already.
+    Kept,
+}
+
+/// One instance, prepared.
+#[derive(Debug, Clone)]
+pub struct Instance {
+    home: CleanPath,
+    real_home: CleanPath,
+    /// Files that are Protected wherever they lie: configuration and secrets.
+    pinned: Vec<CleanPath>,
+    workspaces: Vec<Workspace>,
+}
+
+impl Instance {
+    /// Makes what is missing of the instance at `home`, and finds out where everything really is.
+    pub fn prepare(home: &Path, config: &Config, pinned: &[PathBuf]) -> Result<Self, InstanceError> {
+        let named = clean(home)?;
+        make_private(named.as_path())?;
+        for room in ROOMS {
+            make_private(&named.as_path().join(room))?;
+        }
+        let workspaces = config
+            .agents
+            .iter()
+            .map(|agent| prepare_workspace(&named, &agent.id, config))
+            .collect::<Result<_, _>>()?;
+        let mut closed = Vec::new();
+        for file in pinned {
+            closed.push(clean(file)?);
+            closed.extend(real(file).ok());
+        }
+        Ok(Self { real_home: real(named.as_path())?, home: named, pinned: closed, workspaces })
+    }
+
+    /// Whether an instance was made at `home` before.
+    pub fn exists(home: &Path) -> bool {
+        home.join("state").is_dir()
+    }
+
+    /// Puts a first file into the instance; an existing one stays as it is.
+    pub fn plant(&self, name: &str, text: &str) -> Result<Planted, RootError> {
+        let scribe = Scribe::new(&self.locks(), Scribe::WAIT)?;
+        let root = Root::open(self.home.as_path())?;
+        let place = root.locate(Path::new(name), Access::Write, &Seals::default())?;
+        match place.write(text.as_bytes(), Overwrite::No, &scribe) {
+            Ok(()) => Ok(Planted::New),
+            Err(RootError::Exists { .. }) => Ok(Planted::Kept),
+            Err(why) => Err(why),
+        }
+    }
+
+    /// Where the locks of file tools are.
+    pub fn locks(&self) -> PathBuf {
+        self.join("state/locks")
+    }
+
+    /// Where the ledger is.
+    pub fn ledger(&self) -> PathBuf {
+        self.join("ledger")
+    }
+
+    /// The instance's root, as it was named.
+    pub fn home(&self) -> &Path {
+        self.home.as_path()
+    }
+
+    /// A place below the instance's root.
+    pub fn join(&self, below: &str) -> PathBuf {
+        self.home.as_path().join(below)
+    }
+
+    /// Every agent's workspace.
+    pub fn workspaces(&self) -> &[Workspace] {
+        &self.workspaces
+    }
+
+    /// The tree as each agent sees it.
+    pub fn zones(&self) -> BTreeMap<AgentId, Zones> {
+        self.workspaces.iter().map(|own| (own.agent.clone(), self.zones_of(own))).collect()
+    }
+
+    /// What no child may see, whoever it runs for: the instance, its configuration, every agent's workspace.
+    pub(crate) fn covered(&self) -> Vec<Covered> {
+        let trees = self.workspaces.iter().flat_map(|own| [own.named.clone(), own.real.clone()]);
+        covered(trees.chain([self.home.clone(), self.real_home.clone()]).chain(self.pinned.iter().cloned()))
+    }
+
+    /// What no child of this agent's may see.
+    pub(crate) fn covered_from(&self, own: &Workspace) -> Vec<Covered> {
+        covered(self.zones_of(own).protected.trees.into_iter())
+    }
+
+    /// Whether others can enter the instance's directory: worth a warning, since it holds secrets.
+    pub fn is_open_to_others(&self) -> bool {
+        fs::metadata(self.home.as_path()).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0)
+    }
+
+    /// The tree as the owner of `own` sees it.
+    pub(crate) fn zones_of(&self, own: &Workspace) -> Zones {
+        let mut trees = vec![self.home.clone(), self.real_home.clone()];
+        trees.extend(self.pinned.iter().cloned());
+        for other in self.workspaces.iter().filter(|other| other.agent != own.agent) {
+            trees.extend([other.named.clone(), other.real.clone()]);
+        }
+        trees.sort();
+        trees.dedup();
+        let readable = [&self.home, &self.real_home]
+            .into_iter()
+            .filter_map(|home| CleanPath::absolute(&home.as_path().join("skills")))
+            .collect();
+        let mut workspace = vec![own.named.clone(), own.real.clone()];
+        workspace.dedup();
+        Zones { workspace, protected: Protected { trees, readable } }
+    }
+}
+
+fn prepare_workspace(home: &CleanPath, agent: &AgentId, config: &Config) -> Result<Workspace, InstanceError> {
+    let named = clean(&config.workspace_of(agent, home.as_path()))?;
+    make_private(named.as_path())?;
+    Ok(Workspace { agent: agent.clone(), real: real(named.as_path())?, named })
+}
+
+/// With links resolved, each once; what is not there hides nothing.
+fn covered(trees: impl Iterator<Item = CleanPath>) -> Vec<Covered> {
+    let resolved = trees.filter_map(|tree| fs::canonicalize(tree.as_path()).ok());
+    let paths: BTreeSet<PathBuf> = resolved.collect();
+    let kind = |path: &Path| if path.is_dir() { Kind::Directory } else { Kind::File };
+    paths.into_iter().map(|path| Covered { kind: kind(&path), path }).collect()
+}
+
+fn make_private(path: &Path) -> Result<(), InstanceError> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    DirBuilder::new().recursive(true).mode(PRIVATE).create(path).map_err(|source| InstanceError::Io {
+        verb: "make the directory",
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn clean(path: &Path) -> Result<CleanPath, InstanceError> {
+    CleanPath::absolute(path).ok_or_else(|| InstanceError::Relative { path: path.to_owned() })
+}
+
+fn real(path: &Path) -> Result<CleanPath, InstanceError> {
+    let resolved = fs::canonicalize(path).map_err(|source| InstanceError::Io {
+        verb: "resolve",
+        path: path.to_owned(),
+        source,
+    })?;
+    clean(&resolved)
+}

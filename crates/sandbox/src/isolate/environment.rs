@@ -1,0 +1,134 @@
+//! The environment inside a cage, and the directories it points to.
+//!
+//! Invariant: a caged child knows only what is listed here, what the operator passed on, and what it was given.
+
+use crate::launch::Principal;
+use crate::launch::environment::{Variables, set};
+use rustix::fs::{CWD, Mode};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// What passes through, besides `LC_*`.
+const PASSED: [&str; 9] = ["PATH", "LANG", "TERM", "COLORTERM", "NO_COLOR", "TZ", "USER", "LOGNAME", "SHELL"];
+
+/// One principal's own directories beneath `runtime-user-env/`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserEnvironment(PathBuf);
+
+/// The redirected variables and their directories.
+const REDIRECTED: [(&str, &str); 5] = [
+    ("HOME", "home"),
+    ("TMPDIR", "tmp"),
+    ("XDG_CONFIG_HOME", "config"),
+    ("XDG_CACHE_HOME", "cache"),
+    ("XDG_STATE_HOME", "state"),
+];
+
+impl UserEnvironment {
+    /// The place of `principal` in the instance at `root`.
+    pub fn of(root: &Path, principal: &Principal) -> Self {
+        Self(root.join("runtime-user-env").join(principal.directory()))
+    }
+
+    /// The directory that holds the others.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Makes the directories, for us alone; those that are there will do.
+    pub fn prepare(&self) -> Result<(), rustix::io::Errno> {
+        let missing: Vec<&Path> =
+            self.0.ancestors().take_while(|path| rustix::fs::stat(*path).is_err()).collect();
+        let below = REDIRECTED.map(|(_, directory)| self.0.join(directory));
+        for path in missing.into_iter().rev().chain(below.iter().map(PathBuf::as_path)) {
+            match rustix::fs::mkdirat(CWD, path, Mode::RWXU) {
+                Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(())
+    }
+
+    /// The redirected variables.
+    pub fn variables(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
+        REDIRECTED.iter().map(|(name, directory)| (*name, self.0.join(directory)))
+    }
+}
+
+/// The whole environment of a caged child. `writable` are places where the agent can put programs: they are no part
+/// of its `PATH`.
+pub fn caged(
+    host: impl IntoIterator<Item = (OsString, OsString)>,
+    user: &UserEnvironment,
+    pass: &[String],
+    writable: &[PathBuf],
+) -> Variables {
+    let mut kept = Variables::new();
+    for (name, value) in host {
+        let text = name.to_string_lossy();
+        if PASSED.contains(&text.as_ref())
+            || text.starts_with("LC_")
+            || pass.iter().any(|known| *known == text)
+        {
+            let value = if text == "PATH" { without_writable(&value, writable) } else { value };
+            set(&mut kept, &name, value);
+        }
+    }
+    for (name, path) in user.variables() {
+        set(&mut kept, name, path);
+    }
+    if kept.iter().all(|(name, value)| name != "PATH" || value.is_empty()) {
+        set(&mut kept, "PATH", "/usr/local/bin:/usr/bin:/bin");
+    }
+    kept
+}
+
+fn without_writable(path: &OsStr, writable: &[PathBuf]) -> OsString {
+    let fixed =
+        |entry: &PathBuf| entry.is_absolute() && !writable.iter().any(|place| entry.starts_with(place));
+    std::env::join_paths(std::env::split_paths(path).filter(fixed)).unwrap_or_else(|_| "/usr/bin:/bin".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value<'v>(variables: &'v Variables, name: &str) -> Option<&'v str> {
+        variables.iter().find(|(known, _)| known == name).and_then(|(_, value)| value.to_str())
+    }
+
+    #[test]
+    fn a_caged_child_knows_only_what_is_listed() {
+        let user = UserEnvironment::of(Path::new("/i"), &Principal::Person);
+        let host = [
+            ("PATH", "/ws/bin:/usr/bin:relative"),
+            ("LANG", "C"),
+            ("LC_TIME", "C"),
+            ("HOME", "/home/u"),
+            ("SSH_AUTH_SOCK", "/run/x"),
+            ("OPENAI_API_KEY", "x"),
+            ("MY_TOKEN", "given on"),
+        ];
+        let host = host.map(|(name, value)| (name.into(), value.into()));
+        let got = caged(host.clone(), &user, &["MY_TOKEN".to_owned()], &[PathBuf::from("/ws")]);
+        for (why, name, want) in [
+            ("no agent-writable and no relative entry", "PATH", Some("/usr/bin")),
+            ("the language", "LANG", Some("C")),
+            ("all of it", "LC_TIME", Some("C")),
+            ("its own home", "HOME", Some("/i/runtime-user-env/run/home")),
+            ("its own temporary directory", "TMPDIR", Some("/i/runtime-user-env/run/tmp")),
+            ("its own state", "XDG_STATE_HOME", Some("/i/runtime-user-env/run/state")),
+            ("nobody's agent", "SSH_AUTH_SOCK", None),
+            ("nobody's key", "OPENAI_API_KEY", None),
+            ("what the operator passes on", "MY_TOKEN", Some("given on")),
+        ] {
+            assert_eq!(value(&got, name), want, "{why}: `{name}`");
+        }
+        let bare = caged([], &user, &[], &[]);
+        assert_eq!(
+            value(&bare, "PATH"),
+            Some("/usr/local/bin:/usr/bin:/bin"),
+            "a child without a path finds nothing"
+        );
+    }
+}

@@ -1,0 +1,169 @@
+//! Why a cage cannot be had.
+//!
+//! Invariant: every error is known before the child's program runs, and says what would help.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why no plan could be made.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// An exposure without a source.
+    #[error("`isolation.expose_paths`: source is required")]
+    NoSource,
+    /// A relative path, or one with dots.
+    #[error(
+        "`isolation.expose_paths`: source and target must be absolute paths without `.` and `..`: `{source_path}` -> `{target}`"
+    )]
+    NotAbsolute {
+        /// The source as written.
+        source_path: PathBuf,
+        /// The target as written.
+        target: PathBuf,
+    },
+    /// A place that belongs to the cage.
+    #[error("`isolation.expose_paths`: the target `{target}` belongs to the cage itself")]
+    Reserved {
+        /// The target.
+        target: PathBuf,
+    },
+    /// A view of the kernel or of devices.
+    #[error("`isolation.expose_paths`: the source `{path}` belongs to the kernel and cannot be exposed")]
+    KernelSource {
+        /// The source.
+        path: PathBuf,
+    },
+    /// The whole file tree.
+    #[error("`isolation.expose_paths`: exposing `/` would leave no cage")]
+    WholeHost,
+    /// A source that is not there.
+    #[error("`{path}` is to be shown in the cage and does not exist")]
+    Missing {
+        /// The source.
+        path: PathBuf,
+    },
+    /// A source that no child may have.
+    #[error("`{path}` is protected and cannot be shown in the cage")]
+    Protected {
+        /// The source.
+        path: PathBuf,
+    },
+    /// More exposures than can be meant.
+    #[error("`isolation.expose_paths` has {count} entries; {most} are the most")]
+    TooMany {
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// `PICOCLAW_HOME` fell back to the current directory.
+    #[error("instance root resolved to current directory")]
+    NoInstance,
+    /// A working directory that the child would not see.
+    #[error("the working directory `{path}` is not in the cage's view")]
+    WorkDirOutside {
+        /// The directory.
+        path: PathBuf,
+    },
+}
+
+/// Why a cage could not be built from its plan, or not on this host.
+#[derive(Debug, thiserror::Error)]
+pub enum IsolateError {
+    /// The plan itself.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A source that vanished, or cannot be looked at.
+    #[error("could not look at `{path}`, which is to be shown in the cage")]
+    Source {
+        /// The source.
+        path: PathBuf,
+        /// The kernel's reason.
+        source: io::Error,
+    },
+    /// A path that no kernel takes.
+    #[error("`{path}` contains a NUL byte")]
+    Nul {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Something that was asked for, on a rung that does not have it.
+    #[error("{what} was asked for, and this host's isolation cannot hold it")]
+    Lacks {
+        /// What was asked for.
+        what: String,
+    },
+    /// A backend that always refuses.
+    #[error("subprocess isolation is not supported here: {why}")]
+    Unsupported {
+        /// Why.
+        why: &'static str,
+    },
+    /// The kernel refused something about the cage.
+    #[error("could not {what}")]
+    Kernel {
+        /// What was being done.
+        what: String,
+        /// The kernel's reason.
+        source: io::Error,
+    },
+}
+
+/// Why the program does not start with isolation switched on.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The native backend was asked for.
+    #[error("isolation is enabled with the native backend, which this host does not give: {reason}")]
+    Native {
+        /// Why not.
+        reason: String,
+    },
+    /// Bubblewrap was asked for.
+    #[error("linux isolation requires bwrap and does not fall back automatically: {reason}")]
+    Bwrap {
+        /// Why not.
+        reason: String,
+    },
+    /// Nothing can be had.
+    #[error(
+        "isolation is enabled and cannot be had on this host: native: {native}; bwrap: {bwrap}; Landlock: too old or absent"
+    )]
+    Nothing {
+        /// Why not native.
+        native: String,
+        /// Why not bubblewrap.
+        bwrap: String,
+    },
+    /// A layer of `isolation.require`.
+    #[error("`isolation.require` names `{layer}`, which this host holds only so far: {grade}")]
+    Required {
+        /// The layer.
+        layer: &'static str,
+        /// How far it is held.
+        grade: String,
+    },
+    /// Something that was asked for and cannot be held.
+    #[error("{what} was asked for, and this host's isolation cannot hold it")]
+    Lacks {
+        /// What was asked for.
+        what: &'static str,
+    },
+}
+
+impl StartError {
+    /// The remedy, and the way out with its price.
+    pub fn hint(&self) -> String {
+        let remedy = match self {
+            Self::Bwrap { .. } | Self::Nothing { .. } => {
+                format!("install bubblewrap: {}", crate::isolate::INSTALL_HINTS)
+            }
+            Self::Native { .. } => "`isolation.backend`: \"auto\" also tries bubblewrap".to_owned(),
+            Self::Required { .. } => {
+                "leave the layer out of `isolation.require` to start with less".to_owned()
+            }
+            Self::Lacks { .. } => "leave it out, or run where user namespaces are permitted".to_owned(),
+        };
+        let price = "child processes can then access or modify more host files";
+        format!("{remedy}\n`isolation.enabled`: false switches isolation off; {price}")
+    }
+}

@@ -1,0 +1,296 @@
+//! The cage as data.
+//!
+//! Invariant: pure. The same request on the same host gives the same plan, and no word of a model is in the request.
+
+use crate::isolate::error::PlanError;
+use crate::isolate::host::{HostFiles, Kind};
+use crate::isolate::view::{Rule, Why, ordered};
+use crate::isolate::{exposure, toolchain};
+use picoclaw_policy::config::{ExposeMode, IsolationConfig, Limits, Network};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// What a plan is made from.
+#[derive(Debug)]
+pub struct Request<'r> {
+    /// The configuration's `isolation`.
+    pub isolation: &'r IsolationConfig,
+    /// The instance as this child may see it.
+    pub instance: &'r InstanceView,
+    /// Who wrote the command.
+    pub author: Author<'r>,
+    /// Where the child works.
+    pub work_dir: &'r Path,
+    /// The operator's own home, where toolchains are looked for.
+    pub home: &'r Path,
+}
+
+/// The part of an instance that one child may have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstanceView {
+    /// The instance's root, of which nothing else is visible.
+    pub root: PathBuf,
+    /// The workspace, if this child has one.
+    pub workspace: Option<Workspace>,
+    /// The principal's own environment, writable.
+    pub user_environment: PathBuf,
+    /// The shared skills, read-only; shown when they are there.
+    pub skills: PathBuf,
+    /// What no child may see, wherever it lies: the instance, configuration files, other agents' workspaces.
+    pub protected: Vec<Covered>,
+}
+
+/// A workspace as a child sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workspace {
+    /// Its path.
+    pub path: PathBuf,
+    /// Whether the child may write there.
+    pub mode: ExposeMode,
+}
+
+/// Something Protected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Covered {
+    /// Its path, with links resolved.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// Who wrote a command.
+#[derive(Debug, Clone, Copy)]
+pub enum Author<'r> {
+    /// A model: nothing follows from what it wrote.
+    Model,
+    /// The operator, in the configuration or on the command line: what the command needs is shown, read-only.
+    Operator {
+        /// The program, absolute.
+        program: &'r Path,
+        /// Its arguments.
+        arguments: &'r [OsString],
+    },
+}
+
+/// The cage as data: what is seen, what is reached, how much is had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The file tree, parents first.
+    pub view: Vec<Rule>,
+    /// Where the child works.
+    pub work_dir: PathBuf,
+    /// The network.
+    pub network: Network,
+    /// The limits.
+    pub limits: Limits,
+}
+
+impl Plan {
+    /// How much private directories hold together, in bytes. They are memory, so they hold no more than the tree may.
+    pub(super) fn scratch_bytes(&self) -> u64 {
+        const MOST: u64 = 1 << 30;
+        match self.limits.memory_mb {
+            0 => MOST,
+            limit => (limit << 20).min(MOST),
+        }
+    }
+}
+
+/// System directories; on many hosts the last ones are links into the first.
+const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+
+/// The small set of `/etc`: names, certificates, time, the loader, what shells and runtimes need. No private keys.
+const ETC: [&str; 27] = [
+    "/etc/alternatives",
+    "/etc/bash.bashrc",
+    "/etc/crypto-policies",
+    "/etc/gai.conf",
+    "/etc/group",
+    "/etc/host.conf",
+    "/etc/hosts",
+    "/etc/inputrc",
+    "/etc/java-11-openjdk",
+    "/etc/java-17-openjdk",
+    "/etc/java-21-openjdk",
+    "/etc/java-25-openjdk",
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/etc/nsswitch.conf",
+    "/etc/os-release",
+    "/etc/passwd",
+    "/etc/pki/ca-trust",
+    "/etc/pki/tls/certs",
+    "/etc/pki/tls/openssl.cnf",
+    "/etc/protocols",
+    "/etc/resolv.conf",
+    "/etc/services",
+    "/etc/shells",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/timezone",
+];
+
+/// Says what a child will see, reach and have.
+pub fn plan(request: &Request<'_>, host: &dyn HostFiles) -> Result<Plan, PlanError> {
+    let instance = request.instance;
+    if !instance.root.is_absolute() {
+        return Err(PlanError::NoInstance);
+    }
+    let mut rules = system(host);
+    rules.extend(scratch());
+    rules.extend(operator(&request.author, instance, host)?);
+    rules.extend(toolchain::rules(&request.isolation.toolchains, request.home, host));
+    rules.extend(own(instance, host)?);
+    rules.extend(exposure::rules(&request.isolation.expose_paths, host)?);
+    let rules = hide(without_repeats(rules), instance)?;
+    let view = ordered(rules);
+    let work_dir = request.work_dir.to_owned();
+    if !is_visible(&view, &work_dir) {
+        return Err(PlanError::WorkDirOutside { path: work_dir });
+    }
+    Ok(Plan { view, work_dir, network: request.isolation.network, limits: request.isolation.limits })
+}
+
+fn system(host: &dyn HostFiles) -> Vec<Rule> {
+    let shown = SYSTEM.iter().map(|path| (path, Why::System)).chain(ETC.iter().map(|path| (path, Why::Etc)));
+    shown.filter_map(|(path, why)| as_on_host(Path::new(path), why, host)).collect()
+}
+
+/// Shows `path` read-only; where the host has a link into `/usr`, the child gets the link.
+fn as_on_host(path: &Path, why: Why, host: &dyn HostFiles) -> Option<Rule> {
+    let found = host.find(path)?;
+    let target = path.to_owned();
+    if found.resolved != path && found.resolved.starts_with("/usr") {
+        return Some(Rule::Link { target, to: found.resolved });
+    }
+    Some(Rule::Show { source: found.resolved, target, mode: ExposeMode::ReadOnly, kind: found.kind, why })
+}
+
+fn scratch() -> Vec<Rule> {
+    let mut rules: Vec<Rule> = ["/tmp", "/dev/shm"].map(|path| Rule::Scratch { target: path.into() }).into();
+    rules.push(Rule::Link { target: "/var/tmp".into(), to: "/tmp".into() });
+    rules.push(Rule::Link { target: "/var/run".into(), to: "/run".into() });
+    rules
+}
+
+/// The workspace, the principal's environment and the skills: all there is of the instance.
+fn own(instance: &InstanceView, host: &dyn HostFiles) -> Result<Vec<Rule>, PlanError> {
+    let mut rules = Vec::new();
+    let mut show = |path: &Path, mode, why| -> Result<(), PlanError> {
+        let found = host.find(path).ok_or_else(|| PlanError::Missing { path: path.to_owned() })?;
+        rules.push(Rule::Show {
+            source: found.resolved,
+            target: path.to_owned(),
+            mode,
+            kind: found.kind,
+            why,
+        });
+        Ok(())
+    };
+    if let Some(workspace) = &instance.workspace {
+        show(&workspace.path, workspace.mode, Why::Workspace)?;
+    }
+    show(&instance.user_environment, ExposeMode::ReadWrite, Why::UserEnvironment)?;
+    if host.find(&instance.skills).is_some() {
+        show(&instance.skills, ExposeMode::ReadOnly, Why::Skills)?;
+    }
+    Ok(rules)
+}
+
+/// What an operator's command needs: its program, the program's directory, and paths among its arguments.
+fn operator(
+    author: &Author<'_>,
+    instance: &InstanceView,
+    host: &dyn HostFiles,
+) -> Result<Vec<Rule>, PlanError> {
+    let Author::Operator { program, arguments } = author else { return Ok(Vec::new()) };
+    let mut rules = Vec::new();
+    let mut show = |path: &Path| {
+        // Kernel views and the top are the cage's own; a path that is not there needs no place (W73).
+        let reserved = path == Path::new("/")
+            || ["/proc", "/dev", "/sys", "/usr"].iter().any(|own| path.starts_with(own));
+        if let Some(found) = host.find(path).filter(|_| !reserved)
+            && !covers_instance(&found.resolved, instance)
+        {
+            let (target, mode, why) = (path.to_owned(), ExposeMode::ReadOnly, Why::Operator);
+            rules.push(Rule::Show { source: found.resolved, target, mode, kind: found.kind, why });
+        }
+    };
+    for path in [Some(*program), host.find(program).as_ref().map(|found| found.resolved.as_path())]
+        .into_iter()
+        .flatten()
+    {
+        show(path);
+        // A directory that is somebody's home, or holds homes, is more than the program needs (W72).
+        let parent = path.parent().filter(|parent| parent.components().count() > 3);
+        parent.into_iter().for_each(&mut show);
+    }
+    for argument in *arguments {
+        let text = argument.as_encoded_bytes();
+        let value =
+            text.iter().position(|byte| *byte == b'=').and_then(|at| argument.to_str()?.get(at + 1..));
+        for path in [Some(Path::new(argument)), value.map(Path::new)].into_iter().flatten() {
+            if path.is_absolute() {
+                show(path);
+            }
+        }
+    }
+    Ok(rules)
+}
+
+/// Leaves out what an operator's command needs and sees anyway: a second mount beneath the first would only stumble over
+/// links there.
+fn without_repeats(rules: Vec<Rule>) -> Vec<Rule> {
+    let shown_anyway = |rule: &Rule| {
+        let Rule::Show { target, why: Why::Operator, .. } = rule else { return false };
+        rules.iter().any(|other| match other {
+            Rule::Show { source, target: above, .. } => {
+                source == above && target != above && target.starts_with(above)
+            }
+            _ => false,
+        })
+    };
+    rules.iter().filter(|rule| !shown_anyway(rule)).cloned().collect()
+}
+
+fn covers_instance(path: &Path, instance: &InstanceView) -> bool {
+    instance.root.starts_with(path) || instance.protected.iter().any(|covered| covered.path.starts_with(path))
+}
+
+/// Refuses what lies in something Protected, and puts nothing over whatever Protected lies in something shown.
+fn hide(mut rules: Vec<Rule>, instance: &InstanceView) -> Result<Vec<Rule>, PlanError> {
+    let mut hidden = Vec::new();
+    for rule in &rules {
+        let Rule::Show { source, target, why, .. } = rule else { continue };
+        let own = matches!(why, Why::Workspace | Why::UserEnvironment | Why::Skills);
+        for covered in &instance.protected {
+            let within_own = rules.iter().any(|other| is_own(other, source));
+            if source.starts_with(&covered.path) && !own && !within_own {
+                return Err(PlanError::Protected { path: source.clone() });
+            }
+            if let Ok(rest) = covered.path.strip_prefix(source)
+                && !rest.as_os_str().is_empty()
+            {
+                hidden.push(Rule::Hide { target: target.join(rest), kind: covered.kind });
+            }
+        }
+    }
+    // A private directory on the way to the instance must not pass for the instance.
+    let in_scratch =
+        |rule: &Rule| matches!(rule, Rule::Scratch { target } if instance.root.starts_with(target));
+    if rules.iter().any(in_scratch) {
+        hidden.push(Rule::Hide { target: instance.root.clone(), kind: Kind::Directory });
+    }
+    rules.extend(hidden);
+    Ok(rules)
+}
+
+/// Whether `rule` shows a part of the instance that this child may have, and `source` lies in it.
+fn is_own(rule: &Rule, source: &Path) -> bool {
+    matches!(rule, Rule::Show { source: own, why: Why::Workspace | Why::UserEnvironment | Why::Skills, .. } if source.starts_with(own))
+}
+
+fn is_visible(view: &[Rule], path: &Path) -> bool {
+    view.iter()
+        .any(|rule| path.starts_with(rule.target()) && !matches!(rule, Rule::Link { .. } | Rule::Hide { .. }))
+}

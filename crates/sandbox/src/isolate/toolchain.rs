@@ -1,0 +1,120 @@
+//! Toolchains that people keep in their home, shown read-only, with their caches in the principal's own environment.
+//!
+//! Invariant: only directories of programs are shown here, never one that holds credentials (`~/.cargo` and `~/.npmrc` do).
+
+use crate::isolate::environment::UserEnvironment;
+use crate::isolate::host::{HostFiles, Kind};
+use crate::isolate::view::{Rule, Why};
+use picoclaw_policy::config::ExposeMode;
+use std::path::{Path, PathBuf};
+
+/// One toolchain: its name in `isolation.toolchains`, where it lies, and the variable that names the place.
+struct Toolchain {
+    name: &'static str,
+    places: &'static [&'static str],
+    /// A variable that leads to a place which is shown.
+    shown_by: &'static [(&'static str, &'static str)],
+    /// A variable that leads to a private directory beneath the principal's cache.
+    cached_by: &'static [(&'static str, &'static str)],
+}
+
+const KNOWN: [Toolchain; 7] = [
+    Toolchain {
+        name: "rust",
+        places: &["~/.rustup", "~/.cargo/bin"],
+        shown_by: &[("RUSTUP_HOME", "~/.rustup")],
+        cached_by: &[("CARGO_HOME", "cargo")],
+    },
+    Toolchain {
+        name: "node",
+        places: &[
+            "~/.nvm/versions",
+            "~/.volta/bin",
+            "~/.volta/tools",
+            "~/.bun/bin",
+            "~/.deno/bin",
+            "~/.fnm",
+            "/opt/node",
+        ],
+        shown_by: &[],
+        cached_by: &[("npm_config_cache", "npm")],
+    },
+    Toolchain {
+        name: "python",
+        places: &["~/.pyenv", "~/.local/share/uv", "~/.local/bin"],
+        shown_by: &[("PYENV_ROOT", "~/.pyenv")],
+        cached_by: &[("UV_CACHE_DIR", "uv"), ("PIP_CACHE_DIR", "pip")],
+    },
+    Toolchain {
+        name: "conda",
+        places: &["~/miniconda3", "~/anaconda3", "~/miniforge3", "~/mambaforge", "/opt/conda"],
+        shown_by: &[],
+        cached_by: &[],
+    },
+    Toolchain {
+        name: "go",
+        places: &["~/sdk", "~/go/bin", "/opt/go"],
+        shown_by: &[],
+        cached_by: &[("GOPATH", "go"), ("GOCACHE", "go-build")],
+    },
+    Toolchain {
+        name: "jvm",
+        places: &["~/.sdkman/candidates", "/opt/java", "/opt/jdk"],
+        shown_by: &[],
+        cached_by: &[],
+    },
+    Toolchain {
+        name: "ruby",
+        places: &["~/.rbenv", "~/.rvm/rubies", "~/.rvm/bin"],
+        shown_by: &[],
+        cached_by: &[],
+    },
+];
+
+/// The toolchains that `isolation.toolchains` chooses: `auto`, `none` or a list of names.
+fn chosen(setting: &str) -> impl Iterator<Item = &'static Toolchain> {
+    KNOWN.iter().filter(move |toolchain| match setting {
+        "auto" => true,
+        "none" => false,
+        list => list.split(',').any(|name| name.trim() == toolchain.name),
+    })
+}
+
+fn resolve(place: &str, home: &Path) -> PathBuf {
+    place.strip_prefix("~/").map_or_else(|| PathBuf::from(place), |rest| home.join(rest))
+}
+
+/// The rules for `isolation.toolchains`, for an operator whose home this is.
+pub(super) fn rules(setting: &str, home: &Path, host: &dyn HostFiles) -> Vec<Rule> {
+    let places = chosen(setting).flat_map(|toolchain| toolchain.places).map(|place| resolve(place, home));
+    let found = places.filter_map(|place| host.find(&place).map(|found| (place, found)));
+    let directories =
+        found.filter(|(_, found)| found.kind == Kind::Directory && !found.resolved.starts_with("/usr"));
+    directories
+        .map(|(target, found)| {
+            let (mode, kind, why) = (ExposeMode::ReadOnly, found.kind, Why::Toolchain);
+            Rule::Show { source: found.resolved, target, mode, kind, why }
+        })
+        .collect()
+}
+
+/// The variables that lead to shown toolchains and to their private caches.
+pub fn toolchain_variables(
+    setting: &str,
+    home: &Path,
+    host: &dyn HostFiles,
+    user: &UserEnvironment,
+) -> Vec<(&'static str, PathBuf)> {
+    let mut variables = Vec::new();
+    for toolchain in chosen(setting) {
+        if !toolchain.places.iter().any(|place| host.find(&resolve(place, home)).is_some()) {
+            continue;
+        }
+        let shown = toolchain.shown_by.iter().map(|(name, place)| (*name, resolve(place, home)));
+        variables.extend(shown.filter(|(_, place)| host.find(place).is_some()));
+        variables.extend(
+            toolchain.cached_by.iter().map(|(name, place)| (*name, user.path().join("cache").join(place))),
+        );
+    }
+    variables
+}

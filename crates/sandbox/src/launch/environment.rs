@@ -1,0 +1,96 @@
+//! What a child may know of our environment.
+//!
+//! Invariant: no value that is or looks like a secret reaches a child, whatever the isolation.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// A complete environment, in order.
+pub type Variables = Vec<(OsString, OsString)>;
+
+/// Pieces of a name that mean its value is not for everybody.
+const SECRET_WORDS: [&str; 9] =
+    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "AUTHORIZATION", "COOKIE"];
+
+/// The host's environment without its secrets, for a child without a cage.
+pub fn without_secrets(
+    host: impl IntoIterator<Item = (OsString, OsString)>,
+    secrets: &[String],
+) -> Variables {
+    let mut kept: Variables = Vec::new();
+    for (name, value) in host {
+        let plain = !name.is_empty() && !is_secret_name(&name) && !holds_secret(&value, secrets);
+        if plain {
+            set(&mut kept, &name, value);
+        }
+    }
+    kept
+}
+
+/// Gives `name` this value, in its place if it has one.
+pub fn set(variables: &mut Variables, name: impl AsRef<OsStr>, value: impl Into<OsString>) {
+    let (name, value) = (name.as_ref(), value.into());
+    match variables.iter_mut().find(|(known, _)| known == name) {
+        Some(variable) => variable.1 = value,
+        None => variables.push((name.to_owned(), value)),
+    }
+}
+
+/// Says where the child works, as a shell would.
+pub fn set_work_dir(variables: &mut Variables, path: &Path) {
+    variables.retain(|(name, _)| name != "OLDPWD");
+    set(variables, "PWD", path.as_os_str());
+}
+
+/// Whether a variable of this name holds something that is not for children.
+pub fn is_secret_name(name: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_ascii_uppercase();
+    let words = SECRET_WORDS.iter().any(|word| name.contains(word));
+    words || name.starts_with("PICOCLAW_") || name == "PASS" || name.ends_with("_PASS")
+}
+
+/// Whether a value contains a configured secret; shorter ones than four bytes would take half the environment along.
+fn holds_secret(value: &OsStr, secrets: &[String]) -> bool {
+    let value = value.as_encoded_bytes();
+    secrets.iter().map(|secret| secret.as_bytes()).filter(|secret| secret.len() >= 4).any(|secret| {
+        value.len() >= secret.len() && value.windows(secret.len()).any(|window| window == secret)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_or_looks_like_a_secret_stays_here() {
+        let secrets = ["hunter2hunter2".to_owned(), "ab".to_owned()];
+        for (why, name, value, kept) in [
+            ("an ordinary variable", "EDITOR", "vim", true),
+            ("the search path", "PATH", "/usr/bin:/bin", true),
+            ("a provider's key", "OPENAI_API_KEY", "x", false),
+            ("in lower case too", "github_token", "x", false),
+            ("our own settings", "PICOCLAW_LOG_LEVEL", "debug", false),
+            ("a database password", "PGPASSWORD", "x", false),
+            ("the short spelling", "MYSQL_PASSWD", "x", false),
+            ("a passphrase", "SSH_PASSPHRASE", "x", false),
+            ("a cloud's credentials", "GOOGLE_APPLICATION_CREDENTIALS", "/x", false),
+            ("a secret under another name", "BANNER", "it is hunter2hunter2!", false),
+            ("two letters are no secret to look for", "FAB", "abc", true),
+            ("the shortest spelling", "DB_PASS", "x", false),
+            ("a word that only begins so", "PASSIVE_MODE", "1", true),
+            ("a terminal's own", "TERM", "xterm", true),
+        ] {
+            let got = without_secrets([(name.into(), value.into())], &secrets);
+            assert_eq!(!got.is_empty(), kept, "{why}: `{name}`");
+        }
+    }
+
+    #[test]
+    fn the_last_value_of_a_name_wins() {
+        let got = without_secrets(
+            [("A".into(), "1".into()), ("B".into(), "2".into()), ("A".into(), "3".into())],
+            &[],
+        );
+        assert_eq!(got, [("A".into(), "3".into()), ("B".into(), "2".into())] as [(OsString, OsString); 2]);
+    }
+}

@@ -1,0 +1,141 @@
+//! The hold on a keeper: identity, orders out, reports in.
+//!
+//! Invariant: a keeper is reaped exactly once, and nobody else's process is ever signalled through its number.
+
+use crate::launch::live;
+use crate::launch::status::Status;
+use picoclaw_sys::linux::{Order, Report, Spawned};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::process::{Signal, WaitId, WaitIdOptions, pidfd_send_signal, waitid};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+#[derive(Debug)]
+pub(super) struct Handle {
+    spawned: Spawned,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    first: Option<Report>,
+    ended: Option<Status>,
+    gone: bool,
+}
+
+impl Handle {
+    pub(super) fn new(spawned: Spawned) -> Self {
+        Self { spawned, known: Mutex::new(Known::default()) }
+    }
+
+    pub(super) fn pid(&self) -> i32 {
+        self.spawned.pid
+    }
+
+    fn control(&self) -> BorrowedFd<'_> {
+        self.spawned.control.as_fd()
+    }
+
+    pub(super) fn pidfd(&self) -> BorrowedFd<'_> {
+        self.spawned.pidfd.as_fd()
+    }
+
+    pub(super) fn order(&self, order: Order) {
+        // A keeper that is gone needs no orders.
+        let _ = send(&self.spawned.control, &order.encode(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+    }
+
+    /// Waits for the first report, which says whether the command runs; `None` when its keeper is gone without one.
+    pub(super) fn first_report(&self) -> Option<Report> {
+        loop {
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            self.take_reports(&mut known);
+            if known.first.is_some() || known.gone {
+                return known.first;
+            }
+            drop(known);
+            is_readable(self.control(), Duration::from_secs(60));
+            if is_readable(self.pidfd(), Duration::ZERO) {
+                self.ended();
+            }
+        }
+    }
+
+    /// How the command ended, once that is known and nobody is left of its tree.
+    pub(super) fn ended(&self) -> Option<Status> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        self.take_reports(&mut known);
+        if !known.gone && is_readable(self.pidfd(), Duration::ZERO) {
+            self.take_reports(&mut known);
+            self.reap(&mut known);
+        }
+        if known.gone { known.ended } else { None }
+    }
+
+    /// Waits for that, until `until` at most.
+    pub(super) fn wait_until(&self, until: Option<Instant>) -> Option<Status> {
+        loop {
+            if let Some(status) = self.ended() {
+                return Some(status);
+            }
+            let left = until
+                .map_or(Duration::from_secs(60), |until| until.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return None;
+            }
+            is_readable(self.pidfd(), left);
+        }
+    }
+
+    /// For a keeper that does not answer: kills it, and sweeps up what it can no longer keep.
+    pub(super) fn kill_keeper(&self) {
+        let _ = pidfd_send_signal(&self.spawned.pidfd, Signal::KILL);
+        self.wait_until(Some(Instant::now() + Duration::from_secs(1)));
+    }
+
+    fn take_reports(&self, known: &mut Known) {
+        let mut bytes = [0u8; 16];
+        while let Ok((length @ 1.., _)) = recv(&self.spawned.control, &mut bytes, RecvFlags::DONTWAIT) {
+            let report = bytes.get(..length).and_then(Report::decode);
+            known.first = known.first.or(report);
+            match report {
+                // What we did to a command says more than the signal it died of.
+                Some(Report::Ended(status)) => known.ended = known.ended.or(Some(Status::from_wait(status))),
+                Some(Report::OutOfMemory) => known.ended = Some(Status::OutOfMemory),
+                _ => {}
+            }
+        }
+    }
+
+    fn reap(&self, known: &mut Known) {
+        let _ = waitid(WaitId::PidFd(self.pidfd()), WaitIdOptions::EXITED);
+        live::forget(self.pid());
+        known.gone = true;
+        if known.ended.is_none() {
+            // Somebody killed the keeper itself. Its tree has come to us, if anybody adopts it.
+            known.ended = Some(Status::Signaled(Signal::KILL.as_raw()));
+            let never_ran = matches!(
+                known.first,
+                Some(Report::SetupFailed(..) | Report::CommandFailed(..) | Report::ExecFailed(_))
+            );
+            if !never_ran {
+                live::sweep();
+            }
+        }
+    }
+}
+
+/// Whether `fd` can be read within `time`.
+pub(super) fn is_readable(fd: BorrowedFd<'_>, time: Duration) -> bool {
+    wait_for(&[fd], PollFlags::IN, Instant::now().checked_add(time))
+}
+
+/// Waits until one of `fds` is ready, or the time has come; whether one is.
+pub(super) fn wait_for(fds: &[BorrowedFd<'_>], events: PollFlags, until: Option<Instant>) -> bool {
+    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+    let time = left.and_then(|left| Timespec::try_from(left).ok());
+    let mut wanted: Vec<PollFd<'_>> = fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, events)).collect();
+    poll(&mut wanted, time.as_ref()).is_ok_and(|ready| ready > 0)
+}

@@ -1,0 +1,68 @@
+//! From a name to the program that will run.
+//!
+//! Invariant: the answer is absolute, and was executable when it was given.
+
+use crate::launch::error::ProgramError;
+use rustix::fs::{Access, AtFlags, CWD, FileType};
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Finds `name` as a shell would: with a slash, as it stands (relative to `from`); else along `path`, whose relative
+/// entries are passed over, since they would follow whoever chooses the working directory.
+pub fn find_program(name: &OsStr, path: &OsStr, from: &Path) -> Result<PathBuf, ProgramError> {
+    let missing = || ProgramError::NotFound { program: PathBuf::from(name) };
+    if name.is_empty() || name.as_encoded_bytes().contains(&0) {
+        return Err(missing());
+    }
+    if name.as_encoded_bytes().contains(&b'/') {
+        let program = from.join(name);
+        return executable(&program)
+            .map(|()| program)
+            .map_err(|errno| ProgramError::from_errno(name.into(), errno));
+    }
+    let mut refused = None;
+    for directory in std::env::split_paths(path).filter(|directory| directory.is_absolute()) {
+        let program = directory.join(name);
+        match executable(&program) {
+            Ok(()) => return Ok(program),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => refused = refused.or(Some(ProgramError::from_errno(program, error))),
+        }
+    }
+    Err(refused.unwrap_or_else(missing))
+}
+
+fn executable(program: &Path) -> io::Result<()> {
+    let found = match rustix::fs::statat(CWD, program, AtFlags::empty()) {
+        Err(rustix::io::Errno::NOTDIR) => return Err(io::ErrorKind::NotFound.into()),
+        other => other?,
+    };
+    if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+        return Err(rustix::io::Errno::ACCESS.into());
+    }
+    Ok(rustix::fs::accessat(CWD, program, Access::EXEC_OK, AtFlags::EACCESS)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_found_as_a_shell_finds_it() {
+        let path = OsStr::new("relative:/nowhere:/usr/bin:/bin");
+        for (why, name, want) in [
+            ("along the path", "true", Ok("/usr/bin/true")),
+            ("as it stands", "/bin/sh", Ok("/bin/sh")),
+            ("relative to the working directory", "../bin/sh", Ok("/usr/../bin/sh")),
+            ("not there", "no-such-program", Err(127)),
+            ("nothing", "", Err(127)),
+            ("a directory", "/usr/bin", Err(126)),
+            ("no execute bit", "/etc/passwd", Err(126)),
+            ("a file is no directory", "/etc/passwd/x", Err(127)),
+        ] {
+            let got = find_program(OsStr::new(name), path, Path::new("/usr"));
+            assert_eq!(got.map_err(|error| error.exit_code()), want.map(PathBuf::from), "{why}: `{name}`");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! A child from start to end, within its deadline and its bounds.
+//!
+//! Invariant: the call ends at most three seconds after the deadline, whatever the child does with its pipes.
+
+use crate::launch::error::LaunchError;
+use crate::launch::pump::{Pump, Stream};
+use crate::launch::running::{BACKSTOP, Running};
+use crate::launch::spec::LaunchSpec;
+use crate::launch::start::begin;
+use crate::launch::status::{Finished, Status};
+use std::time::{Duration, Instant};
+
+/// How long output is still read after nobody is left who could write it; somebody else may hold the pipe.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// Starts a child and stays with it: feeds its input, keeps its output within bounds, ends it at its deadline.
+pub fn run_to_end(spec: LaunchSpec) -> Result<Finished, LaunchError> {
+    let mut begun = begin(spec)?;
+    let finished = begun.running.finish_here();
+    begun.check().map(|()| finished)
+}
+
+impl Running {
+    /// Stays with the child until its end.
+    pub fn finish(mut self) -> Finished {
+        self.finish_here()
+    }
+
+    fn finish_here(&mut self) -> Finished {
+        let (mut stdout, mut stderr) = (self.clip(), self.clip());
+        let status = self.stay(&mut |stream, bytes| match stream {
+            Stream::Stdout => stdout.push(bytes),
+            Stream::Stderr => stderr.push(bytes),
+        });
+        Finished { status, stdout: stdout.take(), stderr: stderr.take(), duration: self.started.elapsed() }
+    }
+
+    /// Serves the pipes that are left until nobody of the child is.
+    pub(super) fn stay(&mut self, sink: &mut dyn FnMut(Stream, &[u8])) -> Status {
+        let mut pump = Pump::new(self);
+        let mut timed_out = false;
+        let mut until = self.deadline;
+        let status = loop {
+            if let Some(status) = self.handle.ended() {
+                break status;
+            }
+            pump.turn(self, until, sink);
+            if until.is_some_and(|until| Instant::now() >= until) {
+                if timed_out {
+                    self.handle.kill_keeper();
+                } else {
+                    self.end();
+                    timed_out = true;
+                }
+                until = Some(Instant::now() + BACKSTOP);
+            }
+        };
+        pump.drain(LAST_WORDS, sink);
+        if timed_out { Status::TimedOut } else { status }
+    }
+}

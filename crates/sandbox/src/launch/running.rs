@@ -1,0 +1,122 @@
+//! A child that runs.
+//!
+//! Invariant: dropping a running child ends it and everything it started.
+
+use crate::launch::clip::{Bounds, Clip};
+use crate::launch::handle::Handle;
+use crate::launch::spec::{Deadline, LaunchSpec};
+use crate::launch::status::Status;
+use crate::launch::streams::{Ours, WindowSize, set_size};
+use picoclaw_sys::linux::Order;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long past SIGKILL's time a keeper may take before it is killed itself.
+pub(super) const BACKSTOP: Duration = Duration::from_millis(2_600);
+
+/// A child with its pipes, from start to end.
+#[derive(Debug)]
+pub struct Running {
+    pub(super) handle: Arc<Handle>,
+    pub(super) ours: Ours,
+    pub(super) started: Instant,
+    pub(super) deadline: Option<Instant>,
+    pub(super) bounds: Bounds,
+}
+
+impl Running {
+    pub(super) fn new(handle: Handle, ours: Ours, spec: &LaunchSpec) -> Self {
+        let started = Instant::now();
+        let deadline = match spec.deadline {
+            Deadline::After(time) => started.checked_add(time),
+            Deadline::None => None,
+        };
+        Self { handle: Arc::new(handle), ours, started, deadline, bounds: spec.bounds }
+    }
+
+    /// The process number of its keeper, for a person to see.
+    pub fn pid(&self) -> i32 {
+        self.handle.pid()
+    }
+
+    /// Becomes readable when nobody is left of the child; for a caller with an event loop.
+    pub fn ended_fd(&self) -> BorrowedFd<'_> {
+        self.handle.pidfd()
+    }
+
+    /// The pipe to its input, non-blocking; `None` when there is none or it was taken.
+    pub fn take_stdin(&mut self) -> Option<OwnedFd> {
+        self.ours.stdin.take()
+    }
+
+    /// The pipe from its output, non-blocking.
+    pub fn take_stdout(&mut self) -> Option<OwnedFd> {
+        self.ours.stdout.take()
+    }
+
+    /// The pipe from its second output, non-blocking.
+    pub fn take_stderr(&mut self) -> Option<OwnedFd> {
+        self.ours.stderr.take()
+    }
+
+    /// Our side of its terminal, non-blocking.
+    pub fn terminal(&self) -> Option<BorrowedFd<'_>> {
+        self.ours.terminal.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Tells its terminal a new size; a child without one does not care.
+    pub fn resize(&self, size: WindowSize) -> Result<(), rustix::io::Errno> {
+        self.ours.terminal.as_ref().map_or(Ok(()), |terminal| set_size(terminal, size))
+    }
+
+    /// Hands a signal to the command's process group.
+    pub fn signal(&self, signal: i32) {
+        self.handle.order(Order::Forward(signal));
+    }
+
+    /// Asks the whole tree to end: SIGTERM, two seconds, SIGKILL. Returns at once.
+    pub fn end(&self) {
+        self.handle.order(Order::End);
+    }
+
+    /// Kills the whole tree. Returns at once.
+    pub fn kill(&self) {
+        self.handle.order(Order::Kill);
+    }
+
+    /// How it ended, if it has.
+    pub fn poll(&mut self) -> Option<Status> {
+        self.handle.ended()
+    }
+
+    /// Waits for its end, within its deadline; reads no pipe, so only for a caller that has taken them.
+    pub fn wait(&mut self) -> Status {
+        if let Some(status) = self.handle.wait_until(self.deadline) {
+            return status;
+        }
+        self.end();
+        self.wait_or_kill(BACKSTOP);
+        Status::TimedOut
+    }
+
+    /// Waits for a tree that was told to end; a keeper that does not answer is killed.
+    pub(super) fn wait_or_kill(&self, time: Duration) {
+        if self.handle.wait_until(Some(Instant::now() + time)).is_none() {
+            self.handle.kill_keeper();
+        }
+    }
+
+    pub(super) fn clip(&self) -> Clip {
+        Clip::new(self.bounds)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.handle.ended().is_none() {
+            self.kill();
+            self.wait_or_kill(Duration::from_secs(1));
+        }
+    }
+}

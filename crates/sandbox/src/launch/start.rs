@@ -1,0 +1,115 @@
+//! From a description to a running child.
+//!
+//! Invariant: when this fails, no process of the child is left.
+
+use crate::isolate::{Dress, Entry};
+use crate::launch::error::{LaunchError, ProgramError};
+use crate::launch::handle::Handle;
+use crate::launch::live;
+use crate::launch::running::Running;
+use crate::launch::spec::{LaunchSpec, Walls};
+use crate::launch::streams::{self, Theirs};
+use picoclaw_sys::linux::landlock::Ruleset;
+use picoclaw_sys::linux::{Exec, Report, Script, Step};
+use std::ffi::{CString, OsStr, OsString};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Starts the child that `spec` describes, and returns when its program runs.
+pub fn start(spec: LaunchSpec) -> Result<Running, LaunchError> {
+    let begun = begin(spec)?;
+    begun.check()?;
+    Ok(begun.running)
+}
+
+/// A child on its way: its program may not run yet.
+pub(super) struct Begun {
+    pub(super) running: Running,
+    script: Script,
+    program: PathBuf,
+}
+
+/// Starts the child without waiting for its program: a caller that stays to the end learns of a failure there.
+pub(super) fn begin(spec: LaunchSpec) -> Result<Begun, LaunchError> {
+    let (ours, theirs) =
+        streams::open(spec.streams.clone()).map_err(|errno| LaunchError::step("open its streams", errno))?;
+    let dress = match &spec.walls {
+        Walls::Open => Dress::open(),
+        Walls::Fence(fence) => fence.dress()?,
+        Walls::Cage(cage) => cage.dress(&spec.work_dir)?,
+    };
+    let (script, _held) = script(&spec, &theirs, dress)?;
+    let spawned = live::launch(&script).map_err(|error| LaunchError::step("start a process", error))?;
+    let running = Running::new(Handle::new(spawned), ours, &spec);
+    Ok(Begun { running, script, program: spec.program })
+}
+
+impl Begun {
+    /// Whether the program runs, or ran; waits for the answer if need be.
+    pub(super) fn check(&self) -> Result<(), LaunchError> {
+        let report = self.running.handle.first_report();
+        if report == Some(Report::Started) {
+            return Ok(());
+        }
+        self.running.handle.wait_until(None);
+        Err(failure(report, &self.script, &self.program))
+    }
+}
+
+/// What steps name by number.
+type Held = (Option<Ruleset>, Option<OwnedFd>);
+
+/// The whole child as steps, and what they name by number.
+fn script(spec: &LaunchSpec, theirs: &Theirs, dress: Dress) -> Result<(Script, Held), LaunchError> {
+    let (program, argv) = command_line(spec, &dress);
+    let program = c_string(program.as_os_str(), "the program's name")?;
+    let argv = argv.iter().map(|text| c_string(text, "an argument")).collect::<Result<_, _>>()?;
+    let mut envp = Vec::with_capacity(spec.environment.len());
+    for (name, value) in &spec.environment {
+        let mut text = name.clone();
+        text.push("=");
+        text.push(value);
+        envp.push(c_string(&text, "the environment")?);
+    }
+    let exec = Exec { path: program, argv, envp };
+    let mut command = vec![Step::NewSession];
+    command.extend(theirs.terminal.map(Step::ControllingTerminal));
+    command.extend((0..).zip(theirs.numbers).map(|(to, from)| Step::Descriptor(from, to)));
+    if dress.entry == Entry::Handle {
+        command.push(Step::WorkIn(spec.work_dir.handle.as_raw_fd()));
+    }
+    command.extend(dress.command);
+    let Dress { namespaces, keeping, setup, memory_watch, .. } = dress;
+    Ok((Script { namespaces, keeping, setup, command, exec, memory_watch }, (dress.ruleset, dress.held)))
+}
+
+/// The program to execute and its arguments: the command itself, or what builds its walls and then runs it.
+fn command_line(spec: &LaunchSpec, dress: &Dress) -> (PathBuf, Vec<OsString>) {
+    let Some((builder, arguments)) = &dress.builder else { return (spec.program.clone(), spec.argv.clone()) };
+    let own = [builder.clone().into_os_string()].into_iter().chain(arguments.iter().cloned());
+    let command =
+        [spec.program.clone().into_os_string()].into_iter().chain(spec.argv.iter().skip(1).cloned());
+    (builder.clone(), own.chain(command).collect())
+}
+
+fn c_string(text: &OsStr, what: &'static str) -> Result<CString, LaunchError> {
+    CString::new(text.as_bytes()).map_err(|_| LaunchError::Nul { what })
+}
+
+fn failure(report: Option<Report>, script: &Script, program: &Path) -> LaunchError {
+    let named = |step: Option<&Step>| step.map_or_else(|| "start the command".to_owned(), Step::to_string);
+    match report {
+        Some(Report::SetupFailed(at, errno)) => {
+            LaunchError::step(named(script.setup.get(at)), io::Error::from_raw_os_error(errno))
+        }
+        Some(Report::CommandFailed(at, errno)) => {
+            LaunchError::step(named(script.command.get(at)), io::Error::from_raw_os_error(errno))
+        }
+        Some(Report::ExecFailed(errno)) => {
+            ProgramError::from_errno(program.to_owned(), io::Error::from_raw_os_error(errno)).into()
+        }
+        _ => LaunchError::Vanished,
+    }
+}

@@ -1,0 +1,54 @@
+//! How a child ended.
+//!
+//! Invariant: a status is what the kernel said about the command, or what we did to it.
+
+use crate::launch::clip::Clipped;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By this signal.
+    Signaled(i32),
+    /// It was still running at its deadline and was ended, with all that it had started.
+    TimedOut,
+    /// Its tree took more memory than it may, and was ended.
+    OutOfMemory,
+}
+
+impl Status {
+    /// The exit code that `picoclaw run` passes on.
+    pub fn exit_code(self) -> i32 {
+        match self {
+            Self::Exited(code) => code,
+            Self::Signaled(signal) => 128 + signal,
+            Self::TimedOut => 124,
+            Self::OutOfMemory => 137,
+        }
+    }
+
+    pub(super) fn from_wait(status: i32) -> Self {
+        let status = ExitStatus::from_raw(status);
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Self::Exited(code),
+            (None, signal) => Self::Signaled(signal.unwrap_or(9)),
+        }
+    }
+}
+
+/// A command that has ended, and what it said.
+#[derive(Debug)]
+pub struct Finished {
+    /// How it ended.
+    pub status: Status,
+    /// What it wrote; both streams in their order when they were merged.
+    pub stdout: Clipped,
+    /// What it wrote beside.
+    pub stderr: Clipped,
+    /// How long it took.
+    pub duration: Duration,
+}

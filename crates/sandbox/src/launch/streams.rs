@@ -1,0 +1,163 @@
+//! Input and output of a child: both ends of every pipe.
+//!
+//! Invariant: the child's ends are closed in this process as soon as the child has started.
+
+use rustix::fs::{CWD, Mode, OFlags};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+
+/// How a child is connected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Streams {
+    /// By plain descriptors.
+    Plain {
+        /// Where its input comes from.
+        stdin: Stdin,
+        /// Where its output goes.
+        output: Output,
+    },
+    /// By a pseudo-terminal of its own, which is also its session's.
+    Terminal(WindowSize),
+}
+
+/// Where a child's input comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stdin {
+    /// Nowhere.
+    Null,
+    /// These bytes, then the end.
+    Bytes(Vec<u8>),
+    /// A pipe that the caller writes.
+    Pipe,
+    /// This process's own.
+    Inherit,
+}
+
+/// Where a child's output goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// A pipe each.
+    Pipes,
+    /// One pipe for both, so that their order is kept.
+    Merged,
+    /// This process's own.
+    Inherit,
+}
+
+/// The size of a terminal, in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WindowSize {
+    /// Lines.
+    pub rows: u16,
+    /// Characters a line.
+    pub columns: u16,
+}
+
+impl Default for WindowSize {
+    fn default() -> Self {
+        Self { rows: 24, columns: 80 }
+    }
+}
+
+/// This process's ends.
+#[derive(Debug, Default)]
+pub(super) struct Ours {
+    pub(super) stdin: Option<OwnedFd>,
+    pub(super) stdout: Option<OwnedFd>,
+    pub(super) stderr: Option<OwnedFd>,
+    pub(super) terminal: Option<OwnedFd>,
+    pub(super) feed: Vec<u8>,
+}
+
+/// The child's ends: held until it has started.
+#[derive(Debug)]
+pub(super) struct Theirs {
+    held: Vec<OwnedFd>,
+    pub(super) numbers: [RawFd; 3],
+    pub(super) terminal: Option<RawFd>,
+}
+
+/// Opens both ends of everything `streams` asks for.
+pub(super) fn open(streams: Streams) -> rustix::io::Result<(Ours, Theirs)> {
+    let mut theirs = Theirs { held: Vec::new(), numbers: [0, 1, 2], terminal: None };
+    let mut ours = Ours::default();
+    match streams {
+        Streams::Terminal(size) => {
+            let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+            grantpt(&controller)?;
+            unlockpt(&controller)?;
+            set_size(&controller, size)?;
+            let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+            let terminal = theirs.hold(ioctl_tiocgptpeer(&controller, flags)?);
+            theirs.numbers = [terminal; 3];
+            theirs.terminal = Some(terminal);
+            set_nonblocking(&controller)?;
+            ours.terminal = Some(controller);
+        }
+        Streams::Plain { stdin, output } => {
+            open_stdin(stdin, &mut ours, &mut theirs)?;
+            open_output(output, &mut ours, &mut theirs)?;
+        }
+    }
+    Ok((ours, theirs))
+}
+
+pub(super) fn set_size(terminal: impl AsFd, size: WindowSize) -> rustix::io::Result<()> {
+    tcsetwinsize(terminal, Winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 })
+}
+
+fn open_stdin(stdin: Stdin, ours: &mut Ours, theirs: &mut Theirs) -> rustix::io::Result<()> {
+    match stdin {
+        Stdin::Inherit => return Ok(()),
+        Stdin::Null => {
+            let null = rustix::fs::openat(CWD, "/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+            theirs.numbers[0] = theirs.hold(null);
+            return Ok(());
+        }
+        Stdin::Bytes(bytes) => ours.feed = bytes,
+        Stdin::Pipe => {}
+    }
+    let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+    set_nonblocking(&write)?;
+    theirs.numbers[0] = theirs.hold(read);
+    ours.stdin = Some(write);
+    Ok(())
+}
+
+fn open_output(output: Output, ours: &mut Ours, theirs: &mut Theirs) -> rustix::io::Result<()> {
+    if output == Output::Inherit {
+        return Ok(());
+    }
+    let (stdout, theirs_out) = output_pipe(theirs)?;
+    ours.stdout = Some(stdout);
+    theirs.numbers[1] = theirs_out;
+    theirs.numbers[2] = theirs_out;
+    if output == Output::Pipes {
+        let (stderr, theirs_err) = output_pipe(theirs)?;
+        ours.stderr = Some(stderr);
+        theirs.numbers[2] = theirs_err;
+    }
+    Ok(())
+}
+
+fn output_pipe(theirs: &mut Theirs) -> rustix::io::Result<(OwnedFd, RawFd)> {
+    let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+    set_nonblocking(&read)?;
+    Ok((read, theirs.hold(write)))
+}
+
+/// Only our end: the flag belongs to the open file, and programs do not expect it on theirs.
+fn set_nonblocking(fd: impl AsFd) -> rustix::io::Result<()> {
+    let flags = rustix::fs::fcntl_getfl(&fd)?;
+    rustix::fs::fcntl_setfl(&fd, flags | OFlags::NONBLOCK)
+}
+
+impl Theirs {
+    fn hold(&mut self, fd: OwnedFd) -> RawFd {
+        let number = fd.as_raw_fd();
+        self.held.push(fd);
+        number
+    }
+}

@@ -1,0 +1,97 @@
+//! What is written about one call: who asked for what, what was decided, and how it went.
+//!
+//! Invariant: an entry is built from what the desk judged; nothing in it is parsed from a model's text.
+
+use picoclaw_policy::{Code, Layer, Origin, Subject, Verdict};
+use std::time::Duration;
+
+/// Which moment of a call a record is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// The verdict, before any effect.
+    Decided,
+    /// The effect is over, well or badly.
+    Finished,
+    /// It was permitted, and never done.
+    Abandoned,
+}
+
+impl Phase {
+    /// The spelling in the ledger.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Decided => "decided",
+            Self::Finished => "finished",
+            Self::Abandoned => "abandoned",
+        }
+    }
+}
+
+/// One record to be, without its place in the chain.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    pub(super) phase: Phase,
+    pub(super) origin: Origin,
+    pub(super) agent: String,
+    pub(super) session: String,
+    pub(super) depth: u32,
+    pub(super) tool: String,
+    pub(super) intent: String,
+    pub(super) verdict: &'static str,
+    pub(super) code: Option<Code>,
+    pub(super) rule: Option<String>,
+    pub(super) layer: Option<Layer>,
+    pub(super) enforced: Vec<String>,
+    pub(super) outcome: Option<String>,
+    pub(super) duration: Option<Duration>,
+}
+
+impl Entry {
+    /// A verdict, to be written before it has any effect. `intent` says in words what is asked: `read /a/b`.
+    pub fn decided(subject: &Subject, tool: &str, intent: &str, verdict: &Verdict) -> Self {
+        let (word, rule, refusal) = match verdict {
+            Verdict::Allow(grant) => ("allow", &grant.rule, None),
+            Verdict::Ask(question) => ("ask", &question.refusal.rule, Some(&question.refusal)),
+            Verdict::Deny(refusal) => ("deny", &refusal.rule, Some(refusal)),
+        };
+        Self {
+            phase: Phase::Decided,
+            origin: subject.origin,
+            agent: subject.agent.to_string(),
+            session: subject.session.clone(),
+            depth: subject.depth,
+            tool: tool.to_owned(),
+            intent: intent.to_owned(),
+            verdict: word,
+            code: refusal.map(|no| no.code),
+            rule: Some(rule.clone()),
+            layer: refusal.map(|no| no.layer),
+            enforced: Vec::new(),
+            outcome: None,
+            duration: None,
+        }
+    }
+
+    /// The layers that really held, as the kernel granted them.
+    #[must_use]
+    pub fn enforcing(mut self, layers: impl IntoIterator<Item = String>) -> Self {
+        self.enforced = layers.into_iter().collect();
+        self
+    }
+
+    /// The same call when it is over. `outcome` is `ok`, or the first line of what went wrong.
+    #[must_use]
+    pub fn finished(mut self, outcome: &str, took: Duration) -> Self {
+        self.phase = Phase::Finished;
+        self.outcome = Some(outcome.to_owned());
+        self.duration = Some(took);
+        self
+    }
+
+    /// The same call when its permit was dropped unspent.
+    #[must_use]
+    pub fn abandoned(mut self) -> Self {
+        self.phase = Phase::Abandoned;
+        self
+    }
+}

@@ -1,0 +1,156 @@
+//! The ledger's files: opened beneath one directory handle, never through a link, never blocking.
+//!
+//! Invariant: every file handed out is a regular file directly inside the ledger's directory.
+
+use super::error::LedgerError;
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, fsync, mkdirat, openat};
+use rustix::io::Errno;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+const HEAD: &str = "HEAD";
+
+/// What a file is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// To read it.
+    Read,
+    /// To add to it; it must be there.
+    Write,
+    /// To add to it; it is made if need be.
+    Create,
+}
+
+/// The segments of a ledger, in order, and what else calls itself one.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    pub(super) numbers: Vec<u64>,
+    pub(super) foreign: Option<String>,
+}
+
+/// An open ledger directory.
+#[derive(Debug)]
+pub(super) struct Files {
+    dir: OwnedFd,
+    path: PathBuf,
+}
+
+impl Files {
+    /// Opens the directory for a writer, and makes it (0700) if need be.
+    pub(super) fn make(path: &Path) -> Result<Self, LedgerError> {
+        // Kept absolute, so that a later change of the working directory does not look like a removed ledger.
+        let path = std::path::absolute(path).map_err(LedgerError::io("find", path))?;
+        if let Some(files) = Self::open(&path)? {
+            return Ok(files);
+        }
+        make_dir(&path)?;
+        Self::open(&path)?.ok_or(LedgerError::Replaced { path })
+    }
+
+    /// Opens the directory if it is there.
+    pub(super) fn open(path: &Path) -> Result<Option<Self>, LedgerError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match openat(CWD, path, flags, Mode::empty()) {
+            Ok(dir) => Ok(Some(Self { dir, path: path.to_owned() })),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(LedgerError::io("open", path)(errno.into())),
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn head_path(&self) -> PathBuf {
+        self.path.join(HEAD)
+    }
+
+    pub(super) fn segment_path(&self, number: u64) -> PathBuf {
+        self.path.join(segment_name(number))
+    }
+
+    /// Opens `HEAD`; `None` when there is none.
+    pub(super) fn head(&self, what_for: Use) -> Result<Option<File>, LedgerError> {
+        // Not for appending: it is overwritten in place.
+        self.file(HEAD, what_for, OFlags::empty())
+    }
+
+    /// Opens a segment; `None` when there is none.
+    pub(super) fn segment(&self, number: u64, what_for: Use) -> Result<Option<File>, LedgerError> {
+        self.file(&segment_name(number), what_for, OFlags::APPEND)
+    }
+
+    /// Every segment there is.
+    pub(super) fn list(&self) -> Result<Listing, LedgerError> {
+        let failed = |errno: Errno| LedgerError::io("list", &self.path)(errno.into());
+        let mut listing = Listing::default();
+        for entry in Dir::read_from(&self.dir).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let name = entry.file_name().to_string_lossy();
+            match segment_number(&name) {
+                Some(number) => listing.numbers.push(number),
+                None if name.ends_with(".jsonl") => listing.foreign = Some(name.into_owned()),
+                None => {}
+            }
+        }
+        listing.numbers.sort_unstable();
+        Ok(listing)
+    }
+
+    /// Makes new names durable.
+    pub(super) fn sync_names(&self) -> Result<(), LedgerError> {
+        fsync(&self.dir).map_err(|errno| LedgerError::io("sync", &self.path)(errno.into()))
+    }
+
+    fn file(&self, name: &str, what_for: Use, extra: OFlags) -> Result<Option<File>, LedgerError> {
+        let path = self.path.join(name);
+        // NONBLOCK: a FIFO planted under this name must fail the check below, not hang here.
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+        let flags = match what_for {
+            Use::Read => flags | OFlags::RDONLY,
+            Use::Write => flags | OFlags::RDWR | extra,
+            Use::Create => flags | OFlags::RDWR | OFlags::CREATE | extra,
+        };
+        let fd = match openat(&self.dir, name, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(fd) => fd,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::LOOP | Errno::NXIO | Errno::ISDIR) => return Err(LedgerError::NotAFile { path }),
+            Err(errno) => return Err(LedgerError::io("open", &path)(errno.into())),
+        };
+        let stat = fstat(&fd).map_err(|errno| LedgerError::io("inspect", &path)(errno.into()))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(LedgerError::NotAFile { path });
+        }
+        Ok(Some(File::from(fd)))
+    }
+}
+
+/// Makes the directory and whatever is missing above it, and makes their names durable.
+fn make_dir(path: &Path) -> Result<(), LedgerError> {
+    let failed = |errno: Errno| LedgerError::io("make", path)(errno.into());
+    let Some(parent) = path.parent() else { return Ok(()) };
+    match mkdirat(CWD, path, Mode::RWXU) {
+        Err(Errno::EXIST) => return Ok(()),
+        Err(Errno::NOENT) => {
+            make_dir(parent)?;
+            mkdirat(CWD, path, Mode::RWXU)
+                .or_else(|e| if e == Errno::EXIST { Ok(()) } else { Err(e) })
+                .map_err(failed)?;
+        }
+        made => made.map_err(failed)?,
+    }
+    let above = openat(CWD, parent, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+    above.and_then(fsync).map_err(failed)
+}
+
+/// The file name of a segment.
+pub(super) fn segment_name(number: u64) -> String {
+    format!("{number:08}.jsonl")
+}
+
+/// The number in a segment's file name, if it is spelled as we would.
+fn segment_number(name: &str) -> Option<u64> {
+    let number = name.strip_suffix(".jsonl")?.parse().ok()?;
+    (number > 0 && segment_name(number) == name).then_some(number)
+}

@@ -1,0 +1,65 @@
+//! The ledger: append-only, hash-chained security facts, one JSON object a line.
+//!
+//! # Files
+//! `<home>/ledger/` (0700) holds numbered segments `00000001.jsonl`, `00000002.jsonl`, … (0600) and `HEAD`
+//! (0600). A segment that has reached 16 MiB is left alone and the next one continues the chain; none is ever
+//! deleted. To put records away, move the whole directory.
+//!
+//! # A record
+//! `{seq, time, phase, origin, agent, session, depth, tool, intent, verdict, code, rule, layer, enforced,
+//! outcome, duration_us, prev, hash}` in this order, without white space, `null` where a field does not apply.
+//! `seq` counts from 1 without gaps. `time` is RFC 3339 in UTC with microseconds. `prev` is the `hash` of the
+//! record before, sixty-four zeros for the first. Characters that a terminal would act on are written as
+//! `\uXXXX`, so that `cat` is harmless.
+//!
+//! # How to verify without this program
+//! Take each line as bytes, without its line feed. It ends in `,"hash":"` + 64 lower-case hexadecimal digits +
+//! `"}`: 75 bytes. Replace those 75 bytes by `}`. The SHA-256 of the result is the `hash`. Then: each `prev` is
+//! the `hash` of the line before (across segments too), each `seq` is one more than the one before, the first
+//! line of `HEAD` is the `hash` of the last record.
+//!
+//! # `HEAD`
+//! 320 bytes, replaced by a single write: the hash of the last record on a line of its own, then one JSON
+//! object `{seq, segment, length, synced, boot, check}` padded with spaces. `length` is the size of the segment
+//! after that record; `synced` is the last record known to be on the disk; `boot` is the kernel's boot id;
+//! `check` is the first 16 digits of the SHA-256 of everything in `HEAD` before `,"check"`.
+//!
+//! # What is promised
+//! - A record is *in the ledger* when the write has returned under the lock: it survives `kill -9`. It is on
+//!   the disk within 100 ms, and when the [`Ledger`] is dropped or [`Ledger::sync`] returns.
+//! - If it cannot be written, [`Ledger::append`] fails and nothing of it stays; nobody goes on without a record.
+//! - An incomplete last line is a writer's sudden end: *torn*. The next writer removes it. Records that a power
+//!   cut took (the machine was started anew since, and they had not been synced) are torn too.
+//! - Anything else that does not fit is *tampered*. A writer does not continue a tail that does not fit.
+//! - Whoever may write here may also rewrite everything, consistently. Only a hash kept elsewhere
+//!   (`--anchor`) finds that.
+//!
+//! Invariant: records are only ever added, each names the one before, and an append that returned is there.
+
+mod append;
+mod boot;
+mod chain;
+mod encode;
+mod entry;
+mod error;
+mod files;
+mod head;
+mod lines;
+mod lock;
+mod reader;
+mod record;
+mod repair;
+mod sync;
+mod time;
+mod verify;
+mod walk;
+mod writer;
+
+pub use append::Ledger;
+pub use chain::{Hash, Tip};
+pub use entry::{Entry, Phase};
+pub use error::LedgerError;
+pub use reader::{Reader, Records, Stored};
+pub use record::Record;
+pub use time::Timestamp;
+pub use verify::{Anchor, Fault, Report, Standing, verify};

@@ -1,0 +1,61 @@
+//! One line of the ledger, as it is read back.
+//!
+//! Invariant: a [`Record`] that came out of [`Record::parse`] carries the hash of its own bytes.
+
+use super::chain::Hash;
+use super::encode::HASH_KEY;
+use serde::Deserialize;
+
+/// One record, as the contract spells it. Texts are what was written: pass them through
+/// [`printable`](crate::printable) before they reach a terminal.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(
+    missing_docs,
+    reason = "the contract lists and explains the fields; repeating it here would only drift"
+)]
+pub struct Record {
+    pub seq: u64,
+    pub time: String,
+    pub phase: String,
+    pub origin: String,
+    pub agent: String,
+    pub session: String,
+    pub depth: u32,
+    pub tool: String,
+    pub intent: Option<String>,
+    pub verdict: String,
+    pub code: Option<String>,
+    pub rule: Option<String>,
+    pub layer: Option<String>,
+    pub enforced: Option<Vec<String>>,
+    pub outcome: Option<String>,
+    pub duration_us: Option<u64>,
+    pub prev: String,
+    pub hash: String,
+}
+
+impl Record {
+    /// Reads a line without its line feed; the error says what is wrong with it.
+    pub fn parse(line: &[u8]) -> Result<Self, &'static str> {
+        let hash = check_hash(line)?;
+        let record: Self = serde_json::from_slice(line).map_err(|_| "it is not a record")?;
+        if Hash::parse(&record.hash) != Some(hash) {
+            return Err("it has more than one hash");
+        }
+        Ok(record)
+    }
+}
+
+/// The hash at the end of a line, if it is the hash of what comes before.
+fn check_hash(line: &[u8]) -> Result<Hash, &'static str> {
+    const SHAPE: &str = "it is not a record";
+    let body_end = line.len().checked_sub(HASH_KEY.len() + 64 + 2).ok_or(SHAPE)?;
+    let (body, end) = line.split_at(body_end);
+    let digits = end.strip_prefix(HASH_KEY).and_then(|end| end.strip_suffix(b"\"}")).ok_or(SHAPE)?;
+    let written = std::str::from_utf8(digits).ok().and_then(Hash::parse).ok_or(SHAPE)?;
+    if Hash::of_parts(&[body, b"}"]) != written {
+        return Err("its hash is not the hash of its contents");
+    }
+    Ok(written)
+}

@@ -1,0 +1,283 @@
+//! Is this ledger what was written? Read-only, without the lock, in bounded memory.
+//!
+//! Invariant: a change that is not followed by rewriting every later record and `HEAD` is never called intact.
+
+use super::boot;
+use super::chain::{Hash, Tip};
+use super::error::LedgerError;
+use super::files::{Files, Use, segment_name};
+use super::head::{Found, Head};
+use super::walk::{Step, Walk};
+use super::writer::BATCH;
+use std::io::BufReader;
+use std::path::Path;
+use std::time::Duration;
+
+/// What the ledger turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Every record is as it was written, and none is missing.
+    Intact,
+    /// The end was lost to a sudden stop; nothing points to a hand.
+    Torn,
+    /// Somebody changed something.
+    Tampered,
+}
+
+impl Standing {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Intact => "intact",
+            Self::Torn => "torn",
+            Self::Tampered => "tampered",
+        }
+    }
+}
+
+/// The first thing that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The file.
+    pub file: String,
+    /// The line in it, from 1, where it is a line.
+    pub line: Option<u64>,
+    /// The number that the record has or should have.
+    pub seq: Option<u64>,
+    /// What does not fit.
+    pub what: String,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The verdict.
+    pub standing: Standing,
+    /// How many records fit, from the first one on.
+    pub records: u64,
+    /// How many segments there are.
+    pub segments: u64,
+    /// The last record that fits.
+    pub head: Tip,
+    /// The first thing that does not.
+    pub fault: Option<Fault>,
+    /// The record that the anchor is the hash of.
+    pub anchored: Option<u64>,
+}
+
+/// A hash that was kept elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Anchor {
+    /// There is none: a chain that was rewritten as a whole looks like one that was not.
+    Unknown,
+    /// It must be the hash of one of the records.
+    Known(Hash),
+}
+
+/// Checks the ledger in `dir`.
+pub fn verify(dir: &Path, anchor: Anchor) -> Result<Report, LedgerError> {
+    let mut report = Pass::over(dir, anchor)?;
+    // Writers go on while we read. What still does not fit when nothing moves any more is what it is.
+    for _ in 0..8 {
+        if report.standing == Standing::Intact {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+        let again = Pass::over(dir, anchor)?;
+        if again == report {
+            break;
+        }
+        report = again;
+    }
+    Ok(report)
+}
+
+/// What is found in a ledger without records.
+const EMPTY: Report = Report {
+    standing: Standing::Intact,
+    records: 0,
+    segments: 0,
+    head: Tip::NONE,
+    fault: None,
+    anchored: None,
+};
+
+/// One pass over all segments.
+struct Pass {
+    files: Files,
+    head: Option<Head>,
+    anchor: Anchor,
+    report: Report,
+    /// Whether the record that `HEAD` names is where it says.
+    head_fits: bool,
+}
+
+impl Pass {
+    fn over(dir: &Path, anchor: Anchor) -> Result<Report, LedgerError> {
+        match Self::walk(dir, anchor) {
+            // A writer makes regular files and nothing else.
+            Err(LedgerError::NotAFile { path }) => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let fault = Some(fault(&name, "it is not a regular file"));
+                Ok(Report { standing: Standing::Tampered, fault, ..EMPTY })
+            }
+            report => report,
+        }
+    }
+
+    fn walk(dir: &Path, anchor: Anchor) -> Result<Report, LedgerError> {
+        let Some(files) = Files::open(dir)? else { return Ok(look_for_anchor(anchor, EMPTY)) };
+        // `HEAD` before the segments: writers then only add what it does not know yet.
+        let found = read_head(&files)?;
+        let listing = files.list()?;
+        let segments = listing.numbers.len() as u64;
+        let foreign = found == Found::Foreign;
+        let head = if let Found::Head(head) = found { Some(head) } else { None };
+        let head_fits = head.as_ref().is_some_and(|head| head.tip == Tip::NONE && head.length == 0);
+        let mut pass = Self { files, head, anchor, report: Report { segments, ..EMPTY }, head_fits };
+        let mut fault = pass.segments(&listing.numbers)?;
+        if let Some(name) = listing.foreign {
+            fault = fault.or(Some(self::fault(&name, "it is not one of the ledger's segments")));
+        }
+        if foreign {
+            fault = fault.or(Some(self::fault("HEAD", "its contents are not ours")));
+        }
+        if let Some(fault) = fault {
+            pass.report.standing = Standing::Tampered;
+            pass.report.fault = Some(fault);
+        } else if pass.report.standing == Standing::Intact {
+            pass.against_head()?;
+        }
+        Ok(look_for_anchor(anchor, pass.report))
+    }
+
+    /// Walks all segments; answers what points to a hand. A torn end is noted in the report.
+    fn segments(&mut self, numbers: &[u64]) -> Result<Option<Fault>, LedgerError> {
+        for (expected, number) in (1..).zip(numbers.iter().copied()) {
+            if number != expected {
+                return Ok(Some(fault(&segment_name(expected), "the segment is not there")));
+            }
+            let last = expected == numbers.len() as u64;
+            if let Some(fault) = self.segment(number)? {
+                if !last || !self.may_be_torn(&fault) {
+                    return Ok(Some(fault));
+                }
+                self.report.standing = Standing::Torn;
+                self.report.fault = Some(fault);
+            }
+        }
+        Ok(None)
+    }
+
+    fn segment(&mut self, number: u64) -> Result<Option<Fault>, LedgerError> {
+        let path = self.files.segment_path(number);
+        let Some(file) = self.files.segment(number, Use::Read)? else {
+            return Ok(Some(fault(&segment_name(number), "the segment is not there")));
+        };
+        let mut walk = Walk::new(BufReader::with_capacity(64 << 10, file), 0, Some(self.report.head));
+        loop {
+            let (what, seq) = match walk.step().map_err(LedgerError::io("read", &path))? {
+                Step::End => return Ok(None),
+                Step::Record(tip) => {
+                    self.note(tip, number, walk.end);
+                    continue;
+                }
+                Step::Unfinished => (UNFINISHED, Some(self.report.head.seq + 1)),
+                Step::Bad { why, seq } => (why, seq),
+            };
+            let line = Some(walk.line);
+            return Ok(Some(Fault { file: segment_name(number), line, seq, what: what.to_owned() }));
+        }
+    }
+
+    fn note(&mut self, tip: Tip, segment: u64, end: u64) {
+        self.report.head = tip;
+        self.report.records += 1;
+        if Anchor::Known(tip.hash) == self.anchor {
+            self.report.anchored = Some(tip.seq);
+        }
+        if let Some(head) = &self.head {
+            let named = head.tip == tip && head.segment == segment && head.length == end;
+            // A new segment that is still empty: `HEAD` names it, and the last record of the one before.
+            let turned = head.tip == tip && head.segment == segment + 1 && head.length == 0;
+            self.head_fits |= named || turned;
+        }
+    }
+
+    /// Whether a sudden stop explains that the last segment ends in `fault`.
+    fn may_be_torn(&self, fault: &Fault) -> bool {
+        let Some(head) = &self.head else { return false };
+        let seq = self.report.head.seq;
+        let after_kill = fault.what == UNFINISHED && self.head_fits && seq >= head.tip.seq;
+        after_kill || self.lost_to_a_power_cut(head)
+    }
+
+    /// Whether everything that is missing or spoiled had not been synced when the machine went down.
+    fn lost_to_a_power_cut(&self, head: &Head) -> bool {
+        head.boot != boot::id() && self.report.head.seq >= head.synced
+    }
+
+    /// Compares the end of an unbroken chain with `HEAD`.
+    fn against_head(&mut self) -> Result<(), LedgerError> {
+        let seq = self.report.head.seq;
+        let Some(head) = &self.head else {
+            // Files that were made and never used are no ledger yet.
+            if seq > 0 {
+                self.tampered("it is not there");
+            }
+            return Ok(());
+        };
+        if seq < head.tip.seq {
+            let what = format!("it names record {}, and the last one there is {seq}", head.tip.seq);
+            let torn = self.lost_to_a_power_cut(head);
+            self.tampered(&what);
+            if torn {
+                self.report.standing = Standing::Torn;
+            }
+            return Ok(());
+        }
+        if !self.head_fits {
+            self.tampered("it does not name the record that is there");
+            return Ok(());
+        }
+        // Only now: had it moved on before, the records above would have been more as well.
+        let behind = match read_head(&self.files)? {
+            Found::Head(latest) if latest.boot == boot::id() => seq.saturating_sub(latest.tip.seq),
+            _ => 0,
+        };
+        if behind > BATCH as u64 {
+            self.tampered(&format!("it is {behind} records behind"));
+        }
+        Ok(())
+    }
+
+    fn tampered(&mut self, what: &str) {
+        self.report.standing = Standing::Tampered;
+        self.report.fault = Some(fault("HEAD", what));
+    }
+}
+
+const UNFINISHED: &str = "the last line is unfinished";
+
+fn fault(file: &str, what: &str) -> Fault {
+    Fault { file: file.to_owned(), line: None, seq: None, what: what.to_owned() }
+}
+
+/// A chain that was rewritten as a whole fits; only a hash that was kept elsewhere is not in it.
+fn look_for_anchor(anchor: Anchor, report: Report) -> Report {
+    match anchor {
+        Anchor::Known(anchor) if report.anchored.is_none() && report.standing != Standing::Tampered => {
+            let what = format!("no record has the hash {anchor}");
+            Report { standing: Standing::Tampered, fault: Some(fault("anchor", &what)), ..report }
+        }
+        _ => report,
+    }
+}
+
+/// What `HEAD` says; one that is not there says nothing.
+fn read_head(files: &Files) -> Result<Found, LedgerError> {
+    match files.head(Use::Read)? {
+        None => Ok(Found::Nothing),
+        Some(file) => Found::without_lock(&file).map_err(LedgerError::io("read", &files.head_path())),
+    }
+}

@@ -1,0 +1,192 @@
+//! Secrets out of every text that leaves: ledger, logs, tool results, answers.
+//!
+//! Every byte that belongs to an occurrence of a secret goes, also where two secrets overlap: of `sk-abc` and
+//! `sk-abcdef-tail` the longer one is taken, and nothing of a tail stays behind. A secret is known in the
+//! spellings that JSON gives it as well, so that it is found inside a quoted argument.
+//!
+//! Not promised: a secret that was encoded, reversed or cut in pieces is not recognised. Children do not get
+//! secrets in the first place.
+//!
+//! Invariant: a clean text contains no configured secret longer than three bytes.
+
+use aho_corasick::AhoCorasick;
+use std::borrow::Cow;
+use std::fmt;
+
+/// What stands where a secret was.
+const FILTERED: &str = "[FILTERED]";
+
+/// Shorter values are words that happen to be secret; taking them out would shred every text.
+const SHORTEST: usize = 4;
+
+/// Takes known secrets out of text, in time linear in the text.
+#[derive(Clone, Default)]
+pub struct Redactor(Known);
+
+/// What a redactor looks for.
+#[derive(Clone, Default)]
+enum Known {
+    #[default]
+    Nothing,
+    Secrets(AhoCorasick),
+    /// More secrets than an automaton holds (2^31 states): every text goes, rather than a secret staying.
+    TooMuch,
+}
+
+impl Redactor {
+    /// Knows `secrets`, each in all its spellings. Without secrets it costs nothing.
+    pub fn new(secrets: &[String]) -> Self {
+        let mut patterns: Vec<String> = secrets.iter().flat_map(|secret| spellings(secret.trim())).collect();
+        patterns.retain(|pattern| pattern.len() >= SHORTEST);
+        patterns.sort_unstable();
+        patterns.dedup();
+        if patterns.is_empty() {
+            return Self(Known::Nothing);
+        }
+        Self(AhoCorasick::new(&patterns).map_or(Known::TooMuch, Known::Secrets))
+    }
+
+    /// `text` without secrets; borrowed when there was none in it.
+    pub fn clean<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let automaton = match &self.0 {
+            Known::Nothing => return Cow::Borrowed(text),
+            Known::Secrets(automaton) => automaton,
+            Known::TooMuch => return Cow::Borrowed(FILTERED),
+        };
+        if !automaton.is_match(text) {
+            return Cow::Borrowed(text);
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut kept = 0;
+        for (start, end) in occurrences(automaton, text) {
+            // Patterns are whole strings, so both ends are character boundaries; `get` keeps that from being a panic.
+            out.push_str(text.get(kept..start).unwrap_or_default());
+            out.push_str(FILTERED);
+            kept = end;
+        }
+        out.push_str(text.get(kept..).unwrap_or_default());
+        Cow::Owned(out)
+    }
+}
+
+/// Where secrets are: overlapping ones as one stretch, touching ones apart, in order.
+fn occurrences(automaton: &AhoCorasick, text: &str) -> Vec<(usize, usize)> {
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for hit in automaton.find_overlapping_iter(text) {
+        let (mut start, end) = (hit.start(), hit.end());
+        while let Some(&(before, last)) = found.last() {
+            if last <= start {
+                break;
+            }
+            start = start.min(before);
+            found.pop();
+        }
+        found.push((start, end));
+    }
+    found
+}
+
+/// A secret as it is, as JSON writes it, and as JSON writes it in plain ASCII.
+fn spellings(secret: &str) -> [String; 4] {
+    let json = serde_json::Value::from(secret).to_string();
+    let json = json.get(1..json.len() - 1).unwrap_or_default().to_owned();
+    let ascii = json.chars().fold(String::new(), |mut out, c| {
+        if c.is_ascii() {
+            out.push(c);
+        } else {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+        out
+    });
+    let slashes = json.replace('/', "\\/");
+    [secret.to_owned(), json, ascii, slashes]
+}
+
+impl fmt::Debug for Redactor {
+    // The automaton's own form would print every secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Known::Nothing => f.write_str("Redactor(nothing)"),
+            Known::Secrets(automaton) => write!(f, "Redactor({} spellings)", automaton.patterns_len()),
+            Known::TooMuch => f.write_str("Redactor(everything)"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn redactor(secrets: &[&str]) -> Redactor {
+        Redactor::new(&secrets.iter().map(ToString::to_string).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn every_byte_of_a_secret_goes() {
+        let two = ["sk-abc", "sk-abcdef-secret-tail"];
+        for (why, secrets, text, want) in [
+            ("nothing secret", &two[..], "hello", "hello"),
+            ("one secret", &two, "key=sk-abc.", "key=[FILTERED]."),
+            ("the longer one, not its beginning", &two, "key=sk-abcdef-secret-tail.", "key=[FILTERED]."),
+            (
+                "the order of the list is nothing",
+                &["sk-abcdef-secret-tail", "sk-abc"],
+                "sk-abcdef-secret-tail",
+                "[FILTERED]",
+            ),
+            ("overlapping secrets leave no tail", &["abcd", "cdef"], "xabcdefy", "x[FILTERED]y"),
+            ("a secret that overlaps itself", &["aaaa"], "aaaaaa", "[FILTERED]"),
+            ("touching secrets stay two", &["aaaa", "bbbb"], "aaaabbbb", "[FILTERED][FILTERED]"),
+            (
+                "a long one that swallows two earlier ones",
+                &["ab12", "cd34", "xab12cd34x"],
+                "xab12cd34x",
+                "[FILTERED]",
+            ),
+            ("three bytes are a word, not a secret", &["abc"], "abc", "abc"),
+            ("bytes are counted, not characters", &["éé"], "éé", "[FILTERED]"),
+            ("quoted in JSON", &["p\"q\\r"], r#"{"a":"p\"q\\r"}"#, r#"{"a":"[FILTERED]"}"#),
+            ("escaped to ASCII by another writer", &["clé-1"], r"cl\u00e9-1", "[FILTERED]"),
+            ("with escaped slashes", &["a/b/c"], r"a\/b\/c", "[FILTERED]"),
+            ("the file it came from ended in a new line", &["tok-123\n"], "tok-123 x", "[FILTERED] x"),
+            ("an empty secret is none", &["", "   "], "a b", "a b"),
+        ] {
+            assert_eq!(redactor(secrets).clean(text), want, "{why}");
+        }
+    }
+
+    #[test]
+    fn without_secrets_nothing_is_built_or_copied() {
+        let none = redactor(&[]);
+        assert!(matches!(none.0, Known::Nothing));
+        assert!(matches!(none.clean("text"), Cow::Borrowed("text")));
+    }
+
+    #[test]
+    fn debugging_a_redactor_shows_no_secret() {
+        assert!(!format!("{:?}", redactor(&["hunter2hunter2"])).contains("hunter2"));
+    }
+
+    #[test]
+    fn many_secrets_and_a_long_text_take_linear_time() {
+        let nested: Vec<String> = (4..64).map(|n| "a".repeat(n)).collect();
+        let text = "a".repeat(1 << 16);
+        let start = std::time::Instant::now();
+        assert_eq!(Redactor::new(&nested).clean(&text), FILTERED);
+        assert!(start.elapsed().as_secs() < 20, "quadratic: {:?}", start.elapsed());
+    }
+
+    proptest! {
+        #[test]
+        fn no_secret_survives(secrets in prop::collection::vec("[abé]{4,7}", 1..5), text in "[abé]{0,40}") {
+            let clean = Redactor::new(&secrets).clean(&text).into_owned();
+            for secret in &secrets {
+                prop_assert!(!clean.contains(secret.as_str()), "{secret} in {clean}");
+            }
+        }
+    }
+}

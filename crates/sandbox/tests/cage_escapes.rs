@@ -1,0 +1,281 @@
+//! Every escape of `escapes/`, against every rung it names, and each once without walls, where it must succeed:
+//! an escape that fails there as well would prove nothing.
+
+#![expect(
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a test stops where it cannot go on, and looks at the host from outside the rooms"
+)]
+
+#[expect(dead_code, reason = "each test file uses a part of it")]
+mod cage_support;
+
+use cage_support::{Instance, instance};
+use picoclaw_policy::config::Network;
+use picoclaw_sandbox::isolate::{Cage, Fence, Rung, find_bwrap};
+use picoclaw_sandbox::launch::{Walls, run_to_end};
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::os::fd::AsRawFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+struct Escape {
+    name: String,
+    rungs: Vec<String>,
+    needs: Vec<String>,
+    judge: Judge,
+    script: String,
+}
+
+/// By what an escape is told.
+#[derive(Clone, Copy, PartialEq)]
+enum Judge {
+    /// It says so.
+    Word,
+    /// Something outside the child's own places has changed.
+    Tree,
+}
+
+fn escapes() -> Vec<Escape> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/escapes");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).expect("escapes").map(|file| file.expect("one").path()).collect();
+    files.sort();
+    files
+        .iter()
+        .map(|path| {
+            let script = std::fs::read_to_string(path).expect("a script");
+            let words = |head: &str| -> Vec<String> {
+                let line = script.lines().find_map(|line| line.strip_prefix(head)).unwrap_or_default();
+                line.split_whitespace().map(str::to_owned).collect()
+            };
+            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            let judge = if words("# judge:") == ["tree"] { Judge::Tree } else { Judge::Word };
+            Escape { name, rungs: words("# rungs:"), needs: words("# needs:"), judge, script }
+        })
+        .collect()
+}
+
+/// Things outside that an escape could reach.
+struct Outside {
+    victim: Child,
+    tcp: TcpListener,
+    _path: UnixListener,
+    _abstract: UnixListener,
+    abstract_name: String,
+    shared: tempfile::NamedTempFile,
+    leaked: std::fs::File,
+}
+
+impl Outside {
+    fn of(place: &Instance) -> Self {
+        let home = place.base.join("home");
+        std::fs::create_dir_all(home.join(".ssh")).expect("a directory");
+        std::fs::write(home.join(".ssh/id_rsa"), "KEY").expect("a key");
+        std::fs::write(place.outside.join("spare"), "spare").expect("a file");
+        let mut victim = Command::new("sleep");
+        victim.arg("100000").env("VICTIM_SECRET", "x").current_dir(&place.outside).stdin(Stdio::null());
+        let abstract_name = format!("picoclaw-escape-{}-{}", std::process::id(), place.base.display());
+        let address = SocketAddr::from_abstract_name(&abstract_name).expect("a name");
+        let shared = tempfile::NamedTempFile::new().expect("a file");
+        let leaked = std::fs::File::open(place.outside.join("victim")).expect("a file");
+        rustix::io::fcntl_setfd(&leaked, rustix::io::FdFlags::empty()).expect("a flag");
+        Self {
+            victim: victim.spawn().expect("a victim"),
+            tcp: TcpListener::bind("127.0.0.1:0").expect("a port"),
+            _path: UnixListener::bind(place.outside.join("socket")).expect("a socket"),
+            _abstract: UnixListener::bind_addr(&address).expect("a socket"),
+            abstract_name,
+            shared,
+            leaked,
+        }
+    }
+
+    fn variables(&self, place: &Instance) -> Vec<(String, String)> {
+        let text = |path: &Path| path.display().to_string();
+        let mut variables = vec![
+            ("ROOT".into(), text(&place.root)),
+            ("OUTSIDE".into(), text(&place.outside)),
+            ("REAL_HOME".into(), text(&place.base.join("home"))),
+            ("TMP_VICTIM".into(), text(self.shared.path())),
+            ("HOST_PID".into(), self.victim.id().to_string()),
+            ("TCP_PORT".into(), self.tcp.local_addr().expect("an address").port().to_string()),
+            ("SOCKET".into(), text(&place.outside.join("socket"))),
+            ("ABSTRACT".into(), self.abstract_name.clone()),
+            ("DISK".into(), disk().unwrap_or_default()),
+            ("LEAKED".into(), self.leaked.as_raw_fd().to_string()),
+        ];
+        for name in ["user", "mnt", "pid", "ipc", "uts", "cgroup", "net"] {
+            let link = std::fs::read_link(format!("/proc/self/ns/{name}")).expect("a namespace");
+            variables.push((format!("NS_{}", name.to_uppercase()), text(&link)));
+        }
+        variables
+    }
+}
+
+impl Drop for Outside {
+    fn drop(&mut self) {
+        self.victim.kill().and_then(|()| self.victim.wait()).expect("the victim is ours");
+    }
+}
+
+fn disk() -> Option<String> {
+    let known = ["/dev/vda", "/dev/sda", "/dev/nvme0n1"];
+    known.into_iter().find(|disk| std::fs::File::open(disk).is_ok()).map(str::to_owned)
+}
+
+fn has_tool(name: &str) -> bool {
+    ["/usr/bin", "/bin", "/usr/sbin", "/sbin"].iter().any(|place| Path::new(place).join(name).exists())
+}
+
+/// Why an escape cannot be tried here, if it cannot.
+fn unmet(escape: &Escape) -> Option<&str> {
+    escape.needs.iter().map(String::as_str).find(|need| match *need {
+        "root" => !rustix::process::geteuid().is_root(),
+        "x86_64" => !cfg!(target_arch = "x86_64"),
+        "disk" => disk().is_none(),
+        "leak" => false,
+        "userns" => !Command::new("unshare")
+            .args(["-U", "true"])
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|s| s.success()),
+        "interfaces" => {
+            std::fs::read_to_string("/proc/net/dev").map_or(0, |text| text.matches(':').count()) < 2
+        }
+        other => match other.split_once(':') {
+            Some(("tool", name)) => !has_tool(name),
+            Some(("path", path)) => !Path::new(path).exists(),
+            _ => unreachable!("`{}` needs `{other}`, which nobody knows", escape.name),
+        },
+    })
+}
+
+/// Everything of the instance but the child's own places: path, size, mode and time of change.
+fn tree(place: &Instance) -> Vec<String> {
+    let own = [place.workspace.clone(), place.root.join("runtime-user-env")];
+    let (mut seen, mut left) = (Vec::new(), vec![place.base.clone()]);
+    while let Some(path) = left.pop() {
+        if own.contains(&path) {
+            continue;
+        }
+        let stat = rustix::fs::lstat(&path).expect("it is there");
+        let is_directory =
+            rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory;
+        if is_directory {
+            left.extend(
+                std::fs::read_dir(&path).expect("a directory").map(|entry| entry.expect("one").path()),
+            );
+            seen.push(format!("{} {:o}", path.display(), stat.st_mode));
+        } else {
+            seen.push(format!(
+                "{} {:o} {} {}.{}",
+                path.display(),
+                stat.st_mode,
+                stat.st_size,
+                stat.st_mtime,
+                stat.st_mtime_nsec
+            ));
+        }
+    }
+    seen.sort();
+    seen
+}
+
+fn escapes_without_walls(escape: &Escape) -> bool {
+    static KNOWN: Mutex<BTreeMap<String, bool>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().expect("no test has failed with it");
+    *known.entry(escape.name.clone()).or_insert_with(|| {
+        let place = instance();
+        let outside = Outside::of(&place);
+        let before = tree(&place);
+        let output = Command::new("/bin/sh")
+            .args(["-c", &escape.script])
+            .current_dir(&place.workspace)
+            .envs(outside.variables(&place))
+            .stdin(Stdio::null())
+            .output()
+            .expect("a shell starts");
+        match escape.judge {
+            Judge::Word => String::from_utf8_lossy(&output.stdout).contains("ESCAPED"),
+            Judge::Tree => tree(&place) != before,
+        }
+    })
+}
+
+fn escapes_from(escape: &Escape, walls: &dyn Fn(&mut Instance) -> Walls) -> Option<String> {
+    let mut place = instance();
+    let walls = walls(&mut place);
+    let outside = Outside::of(&place);
+    let before = tree(&place);
+    let mut spec = place.spec(&escape.script, walls);
+    spec.environment
+        .extend(outside.variables(&place).into_iter().map(|(name, value)| (name.into(), value.into())));
+    let finished = run_to_end(spec).expect(&escape.name);
+    let said = format!("{}{}", finished.stdout.to_text(), finished.stderr.to_text());
+    let word = finished.stdout.to_text().contains("ESCAPED");
+    (word || tree(&place) != before).then_some(said)
+}
+
+fn suite(rung: &str, walls: &dyn Fn(&mut Instance) -> Walls) {
+    let mut failures = Vec::new();
+    let (mut tried, mut skipped) = (0, 0);
+    for escape in escapes().iter().filter(|escape| escape.rungs.iter().any(|known| known == rung)) {
+        if let Some(need) = unmet(escape) {
+            eprintln!("SKIPPED {rung} {}: needs {need}", escape.name);
+            skipped += 1;
+            continue;
+        }
+        tried += 1;
+        if !escapes_without_walls(escape) {
+            failures
+                .push(format!("{}: the control run did not succeed, so this proves nothing", escape.name));
+        }
+        if let Some(said) = escapes_from(escape, walls) {
+            failures.push(format!("{}: escaped: {said}", escape.name));
+        }
+    }
+    eprintln!("{rung}: {tried} escapes tried, {skipped} skipped");
+    assert!(failures.is_empty(), "{rung}:\n{}", failures.join("\n"));
+    assert!(tried >= 15, "{rung}: only {tried} escapes could be tried");
+}
+
+fn cage(place: &Instance, rung: Rung) -> Walls {
+    Walls::Cage(Arc::new(Cage::new(place.plan().expect("a plan"), rung).expect("a cage")))
+}
+
+#[test]
+fn nothing_escapes_from_the_native_cage() {
+    suite("native", &|place| cage(place, Rung::Native));
+}
+
+#[test]
+fn nothing_escapes_from_the_bubblewrap_cage() {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let Some(program) = find_bwrap(&path) else {
+        eprintln!("SKIPPED: bubblewrap is not installed");
+        return;
+    };
+    suite("bwrap", &|place| cage(place, Rung::Bwrap(program.clone())));
+}
+
+#[test]
+fn nothing_escapes_from_the_landlock_rung() {
+    suite("landlock", &|place| {
+        place.isolation.network = Network::Host;
+        cage(place, Rung::Landlock)
+    });
+}
+
+#[test]
+fn no_write_and_no_signal_escapes_from_the_fence() {
+    suite("fence", &|place| {
+        let protected = [place.root.clone()];
+        Walls::Fence(Arc::new(Fence::new(std::slice::from_ref(&place.workspace), &protected)))
+    });
+}

@@ -1,0 +1,82 @@
+//! The examination tells a cage that holds from one that does not: every question must be able to fail.
+
+#![expect(
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a test stops where it cannot go on, and looks at the host from outside the rooms"
+)]
+
+#[expect(dead_code, reason = "each test file uses a part of it")]
+mod cage_support;
+
+use cage_support::{Instance, instance};
+use picoclaw_policy::config::Network;
+use picoclaw_sandbox::isolate::{Baits, Cage, Finding, Outcome, Rung, examine, find_bwrap};
+use picoclaw_sandbox::launch::{Walls, run_to_end};
+use std::sync::Arc;
+
+fn examined(place: &Instance, walls: &Walls) -> Vec<Finding> {
+    let home = place.base.join("home");
+    std::fs::write(home.join(".bashrc"), "").expect("a file");
+    let secret = place.root.join("config.json");
+    let baits = Baits {
+        home: &home,
+        secret: &secret,
+        writable: &place.outside,
+        variable: "BAIT",
+        network: place.isolation.network,
+        limits: place.isolation.limits,
+    };
+    examine(&baits, &|line| {
+        let mut spec = place.spec(line, walls.clone());
+        if matches!(walls, Walls::Open) {
+            spec.environment.push(("BAIT".into(), "x".into()));
+        }
+        run_to_end(spec)
+    })
+}
+
+fn small() -> Instance {
+    let mut place = instance();
+    place.isolation.limits.memory_mb = 96;
+    place
+}
+
+#[test]
+fn every_promise_is_kept_in_a_cage() {
+    let place = small();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let rungs = [Some(Rung::Native), find_bwrap(&path).map(Rung::Bwrap)];
+    for rung in rungs.into_iter().flatten() {
+        let walls =
+            Walls::Cage(Arc::new(Cage::new(place.plan().expect("a plan"), rung.clone()).expect("a cage")));
+        for finding in examined(&place, &walls) {
+            assert_eq!(finding.outcome, Outcome::Kept, "{rung:?}: {finding:?}");
+        }
+    }
+}
+
+#[test]
+fn every_promise_is_seen_to_break_without_walls() {
+    let place = small();
+    let interfaces = std::fs::read_to_string("/proc/net/dev").map_or(0, |text| text.matches(':').count());
+    for finding in examined(&place, &Walls::Open) {
+        if finding.layer == "network" && interfaces < 2 {
+            eprintln!("SKIPPED: this host has no network to reach");
+            continue;
+        }
+        assert_eq!(finding.outcome, Outcome::Broken, "{finding:?}");
+    }
+}
+
+#[test]
+fn what_was_not_promised_is_not_reported_as_kept() {
+    let mut place = instance();
+    place.isolation.network = Network::Host;
+    let not_promised: Vec<&str> = examined(&place, &place.cage())
+        .into_iter()
+        .filter(|finding| finding.outcome == Outcome::NotPromised)
+        .map(|finding| finding.layer)
+        .collect();
+    assert_eq!(not_promised, ["network", "limits"], "a shared network, and four GiB that nobody tries");
+}

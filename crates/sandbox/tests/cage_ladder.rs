@@ -1,0 +1,195 @@
+//! Which rung is taken where something is missing, and when nothing starts at all.
+
+#![expect(
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a test stops where it cannot go on, and looks at the host from outside the rooms"
+)]
+
+#[expect(dead_code, reason = "each test file uses a part of it")]
+mod cage_support;
+
+use cage_support::{instance, isolation};
+use picoclaw_policy::config::{Backend, Expose, ExposeMode, Network, Requirement};
+use picoclaw_sandbox::isolate::{Cage, Grade, IsolateError, Probed, Rung, choose, find_bwrap, probe};
+use picoclaw_sandbox::launch::{LaunchError, Status, Walls, run_to_end};
+use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+fn probed(native: bool, bwrap: bool, landlock: Option<u32>) -> Probed {
+    let bwrap = if bwrap { Ok(PathBuf::from("/usr/bin/bwrap")) } else { Err("not installed".to_owned()) };
+    Probed { native: if native { Ok(()) } else { Err("no user namespaces".to_owned()) }, bwrap, landlock }
+}
+
+#[test]
+fn the_ladder_takes_the_highest_rung_and_never_less_than_was_asked_for() {
+    use Backend::{Auto, Bwrap, Native};
+    use Network::{Host, None as Alone};
+    for (why, backend, network, host, want) in [
+        ("everything is there", Auto, Alone, probed(true, true, Some(7)), "native"),
+        ("no user namespaces", Auto, Alone, probed(false, true, Some(7)), "bwrap"),
+        ("neither, the network shared", Auto, Host, probed(false, false, Some(7)), "landlock"),
+        (
+            "neither, and a network of its own was asked for",
+            Auto,
+            Alone,
+            probed(false, false, Some(7)),
+            "cannot hold it",
+        ),
+        ("an old Landlock is not enough", Auto, Host, probed(false, false, Some(2)), "cannot be had"),
+        ("nothing at all", Auto, Host, probed(false, false, None), "cannot be had"),
+        ("native or nothing", Native, Host, probed(false, true, Some(7)), "native backend"),
+        (
+            "bwrap or nothing, though native would do",
+            Bwrap,
+            Host,
+            probed(true, false, Some(7)),
+            "does not fall back automatically",
+        ),
+        ("bwrap when asked for", Bwrap, Host, probed(true, true, Some(7)), "bwrap"),
+    ] {
+        let mut isolation = isolation();
+        (isolation.backend, isolation.network) = (backend, network);
+        let got = match choose(&isolation, &host) {
+            Ok(Rung::Native) => "native".to_owned(),
+            Ok(Rung::Bwrap(_)) => "bwrap".to_owned(),
+            Ok(Rung::Landlock) => "landlock".to_owned(),
+            Ok(Rung::Unsupported(_)) => "unsupported".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        assert!(got.contains(want), "{why}: `{got}`");
+    }
+}
+
+#[test]
+fn what_is_required_and_not_held_stops_the_start() {
+    for (why, require, network, host, starts) in [
+        (
+            "files are held by native",
+            Requirement::Filesystem,
+            Network::Host,
+            probed(true, true, Some(7)),
+            true,
+        ),
+        (
+            "a shared network is no held one",
+            Requirement::Network,
+            Network::Host,
+            probed(true, true, Some(7)),
+            false,
+        ),
+        ("a network of its own is", Requirement::Network, Network::None, probed(true, true, Some(7)), true),
+        (
+            "Landlock alone holds files only in part",
+            Requirement::Filesystem,
+            Network::Host,
+            probed(false, false, Some(7)),
+            false,
+        ),
+        ("and processes", Requirement::Processes, Network::Host, probed(false, false, Some(7)), false),
+        (
+            "but system calls in full",
+            Requirement::Syscalls,
+            Network::Host,
+            probed(false, false, Some(7)),
+            true,
+        ),
+    ] {
+        let mut isolation = isolation();
+        (isolation.require, isolation.network) = (vec![require], network);
+        assert_eq!(choose(&isolation, &host).is_ok(), starts, "{why}");
+    }
+}
+
+#[test]
+fn a_remapping_exposure_needs_mounts() {
+    let mut isolation = isolation();
+    isolation.network = Network::Host;
+    isolation.expose_paths =
+        vec![Expose { source: "/opt/a".into(), target: "/opt/b".into(), mode: ExposeMode::ReadOnly }];
+    assert!(choose(&isolation, &probed(true, false, Some(7))).is_ok());
+    assert!(choose(&isolation, &probed(false, false, Some(7))).is_err());
+}
+
+#[test]
+fn a_failed_start_says_what_to_do_and_at_what_risk() {
+    let mut isolation = isolation();
+    isolation.backend = Backend::Bwrap;
+    let error = choose(&isolation, &probed(true, false, Some(7))).expect_err("no bubblewrap");
+    assert!(
+        error.to_string().starts_with("linux isolation requires bwrap and does not fall back automatically:"),
+        "{error}"
+    );
+    let hint = error.hint();
+    for hinted in [
+        "apt install bubblewrap",
+        "dnf install",
+        "yum install",
+        "pacman -S",
+        "apk add",
+        "`isolation.enabled`: false",
+        "more host files",
+    ] {
+        assert!(hint.contains(hinted), "no `{hinted}` in `{hint}`");
+    }
+}
+
+#[test]
+fn the_unsupported_backend_refuses_everything() {
+    let place = instance();
+    let rung = Rung::Unsupported("this platform has none");
+    let error = Cage::new(place.plan().expect("a plan"), rung.clone()).expect_err("nothing starts here");
+    assert!(matches!(error, IsolateError::Unsupported { .. }), "{error}");
+    for (_, layer, grade) in rung.enforced(&place.isolation).layers() {
+        assert!(matches!(grade, Grade::None(_)), "{layer}");
+    }
+}
+
+#[test]
+fn the_probe_has_seen_what_it_says() {
+    let found = probe(OsStr::new("/usr/bin:/bin"));
+    if let Err(reason) = &found.native {
+        eprintln!("SKIPPED: no native cage on this host: {reason}");
+        return;
+    }
+    let place = instance();
+    assert_eq!(place.run("true").expect("a cage that was probed").status, Status::Exited(0));
+    if let Ok(program) = found.bwrap {
+        let cage = Cage::new(place.plan().expect("a plan"), Rung::Bwrap(program)).expect("a cage");
+        let finished = run_to_end(place.spec("exit 4", Walls::Cage(Arc::new(cage)))).expect("bwrap starts");
+        assert_eq!(finished.status, Status::Exited(4), "{}", finished.stderr.to_text());
+    }
+}
+
+#[test]
+fn a_planted_bubblewrap_is_passed_over() {
+    if !rustix::process::geteuid().is_root() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let planted = directory.path().join("bwrap");
+        std::fs::write(&planted, "#!/bin/sh\nshift; exec \"$@\"\n").expect("a file");
+        std::fs::set_permissions(&planted, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+        let path = std::env::join_paths([directory.path(), "/usr/bin".as_ref()]).expect("a path");
+        assert_ne!(find_bwrap(&path), Some(planted), "W69: not root's own");
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let planted = directory.path().join("bwrap");
+    std::fs::write(&planted, "#!/bin/sh\nshift; exec \"$@\"\n").expect("a file");
+    std::fs::set_permissions(&planted, std::fs::Permissions::from_mode(0o777)).expect("a mode");
+    let path = std::env::join_paths([directory.path(), "/usr/bin".as_ref()]).expect("a path");
+    assert_ne!(find_bwrap(&path), Some(planted), "W69: root's, and anybody may change it");
+}
+
+#[test]
+fn a_cage_that_the_kernel_refuses_starts_nothing() {
+    let mut place = instance();
+    // A mount point that cannot be made: the parent is read-only.
+    let outside = place.outside.clone();
+    place.expose(&outside, "/usr/no-such-place-for-a-mount".as_ref(), ExposeMode::ReadOnly);
+    let error = place.run("touch started").expect_err("the mount point is missing");
+    assert!(matches!(error, LaunchError::Step { .. }), "{error}");
+    assert_eq!(error.exit_code(), 125);
+    assert!(!place.workspace.join("started").exists());
+}

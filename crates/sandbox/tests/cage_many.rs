@@ -1,0 +1,35 @@
+//! Many children at once leave no descriptor and no process. Alone in its file, so that no other test's are counted.
+
+#![expect(clippy::expect_used, reason = "a test stops where it cannot go on")]
+
+#[expect(dead_code, reason = "each test file uses a part of it")]
+#[expect(clippy::disallowed_methods, reason = "a test makes its files by path")]
+mod cage_support;
+
+use cage_support::instance;
+use picoclaw_sandbox::launch::{Walls, run_to_end};
+
+#[test]
+fn many_children_at_once_leave_nothing() {
+    let place = instance();
+    let descriptors = || std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+    for (why, walls) in [("without walls", Walls::Open), ("in cages", place.cage())] {
+        run_to_end(place.spec("true", walls.clone())).expect(why);
+        let before = descriptors();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for round in 0..8 {
+                        let spec = place.spec(&format!("setsid sleep 1000 & echo {round}"), walls.clone());
+                        assert_eq!(
+                            run_to_end(spec).expect(why).stdout.to_text(),
+                            format!("{round}\n"),
+                            "{why}"
+                        );
+                    }
+                });
+            }
+        });
+        assert_eq!(descriptors(), before, "{why}");
+    }
+}

@@ -1,0 +1,185 @@
+//! Plans as text: a request on a known host, the plan, and the same plan as bubblewrap's arguments.
+//!
+//! `PICOCLAW_BLESS=1 cargo test --test cage_plans` writes `spec/plans/*.txt` anew; read the difference before keeping it.
+
+#![expect(
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a test stops where it cannot go on, and looks at the host from outside the rooms"
+)]
+
+#[expect(dead_code, reason = "each test file uses a part of it")]
+mod cage_support;
+
+use cage_support::isolation;
+use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, Network};
+use picoclaw_sandbox::isolate::{
+    Author, Covered, Found, InstanceView, Kind, PlanError, Request, Workspace, bwrap_arguments, plan,
+};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// A small host: merged `/usr`, a resolver behind a link, a toolchain, somebody's home.
+fn host() -> BTreeMap<PathBuf, Found> {
+    let mut host = BTreeMap::new();
+    let mut add = |path: &str, resolved: &str, kind| {
+        host.insert(PathBuf::from(path), Found { resolved: resolved.into(), kind });
+    };
+    for directory in [
+        "/usr",
+        "/etc/alternatives",
+        "/etc/ssl/certs",
+        "/home/u/.picoclaw/workspace",
+        "/home/u/.picoclaw/skills",
+        "/home/u/.picoclaw/runtime-user-env/agents/main",
+        "/home/u/.picoclaw/runtime-user-env/mcp/files",
+        "/opt/toolchains/go",
+        "/data/shared-assets",
+        "/home/u/bin",
+        "/home/u",
+        "/home/u/docs",
+        "/srv/tools/files/bin",
+        "/home/u/.rustup",
+        "/home/u/.cargo/bin",
+    ] {
+        add(directory, directory, Kind::Directory);
+    }
+    for file in [
+        "/etc/hosts",
+        "/etc/passwd",
+        "/home/u/bin/srv",
+        "/srv/tools/files/bin/srv",
+        "/home/u/.picoclaw/config.json",
+    ] {
+        add(file, file, Kind::File);
+    }
+    for (link, to) in [("/bin", "/usr/bin"), ("/lib", "/usr/lib"), ("/lib64", "/usr/lib64")] {
+        add(link, to, Kind::Directory);
+    }
+    add("/etc/localtime", "/usr/share/zoneinfo/UTC", Kind::File);
+    add("/etc/resolv.conf", "/run/systemd/resolve/stub-resolv.conf", Kind::File);
+    add("/usr/bin/node", "/usr/bin/node", Kind::File);
+    host
+}
+
+fn view(environment: &str) -> InstanceView {
+    let root = PathBuf::from("/home/u/.picoclaw");
+    InstanceView {
+        workspace: Some(Workspace { path: root.join("workspace"), mode: ExposeMode::ReadWrite }),
+        user_environment: root.join("runtime-user-env").join(environment),
+        skills: root.join("skills"),
+        protected: vec![Covered { path: root.clone(), kind: Kind::Directory }],
+        root,
+    }
+}
+
+fn expose(source: &str, target: &str, mode: ExposeMode) -> Expose {
+    Expose { source: source.into(), target: target.into(), mode }
+}
+
+fn compare(
+    name: &str,
+    isolation: &IsolationConfig,
+    instance: &InstanceView,
+    author: Author<'_>,
+    work_dir: &str,
+) {
+    let request =
+        Request { isolation, instance, author, work_dir: Path::new(work_dir), home: Path::new("/home/u") };
+    let plan = plan(&request, &host()).expect(name);
+    let arguments = bwrap_arguments(&plan);
+    let mut text = plan.lines().join("\n");
+    text.push_str("\n\nbwrap");
+    for argument in &arguments {
+        let argument = argument.to_string_lossy();
+        text.push_str(if argument.starts_with("--") { "\n  " } else { " " });
+        text.push_str(&argument);
+    }
+    text.push('\n');
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../spec/plans/{name}.txt"));
+    if std::env::var_os("PICOCLAW_BLESS").is_some() {
+        std::fs::write(&file, &text).expect("the plan can be written");
+    }
+    let want = std::fs::read_to_string(&file).expect("the plan is kept in `spec/plans`");
+    assert_eq!(text, want, "{name}: the plan has changed");
+}
+
+const WORKSPACE: &str = "/home/u/.picoclaw/workspace";
+
+#[test]
+fn plans_are_as_they_were_read_last() {
+    let main = view("agents/main");
+    compare("default", &isolation(), &main, Author::Model, WORKSPACE);
+
+    let mut host_network = isolation();
+    host_network.network = Network::Host;
+    compare("host-network", &host_network, &main, Author::Model, WORKSPACE);
+
+    let mut exposed = isolation();
+    exposed.expose_paths = vec![
+        expose("/opt/toolchains/go", "/opt/toolchains/go", ExposeMode::ReadOnly),
+        expose("/data/shared-assets", "/home/u/.picoclaw/workspace/assets", ExposeMode::ReadWrite),
+        expose("/opt/toolchains/go", "/opt/go", ExposeMode::ReadWrite),
+        expose("/opt/toolchains/go", "/opt/go", ExposeMode::ReadOnly),
+    ];
+    compare("expose-paths", &exposed, &main, Author::Model, WORKSPACE);
+
+    let mut toolchains = isolation();
+    toolchains.toolchains = "auto".into();
+    compare("toolchains", &toolchains, &main, Author::Model, WORKSPACE);
+
+    let mut home = isolation();
+    home.expose_paths = vec![expose("/home/u", "/home/u", ExposeMode::ReadWrite)];
+    compare("exposed-home", &home, &main, Author::Model, WORKSPACE);
+
+    let server = InstanceView { workspace: None, ..view("mcp/files") };
+    let arguments =
+        ["/home/u/docs", "--root=/data/shared-assets", "--log=/home/u/new.log", "plain"].map(OsString::from);
+    let own = "/home/u/.picoclaw/runtime-user-env/mcp/files";
+    let author = Author::Operator { program: Path::new("/srv/tools/files/bin/srv"), arguments: &arguments };
+    compare("mcp-server", &isolation(), &server, author, own);
+
+    let author = Author::Operator { program: Path::new("/home/u/bin/srv"), arguments: &[] };
+    compare("mcp-server-in-home-bin", &isolation(), &server, author, own);
+}
+
+#[test]
+fn what_a_model_wrote_is_in_no_plan() {
+    let (isolation, instance) = (isolation(), view("agents/main"));
+    let request = |author| Request {
+        isolation: &isolation,
+        instance: &instance,
+        author,
+        work_dir: Path::new(WORKSPACE),
+        home: Path::new("/home/u"),
+    };
+    let plain = plan(&request(Author::Model), &host()).expect("a plan");
+    // The same words that an operator's command would expose things by (W65, W72, W73).
+    let arguments = ["-c", "x=/home/u/docs ;cd $x;cat f", "/home/u/docs"].map(OsString::from);
+    let author = Author::Operator { program: Path::new("/usr/bin/node"), arguments: &arguments };
+    let asked = plan(&request(author), &host()).expect("a plan");
+    let shows = |plan: &picoclaw_sandbox::isolate::Plan| {
+        plan.lines().iter().any(|line| line.contains("/home/u/docs"))
+    };
+    assert!(shows(&asked), "control run: an operator's argument is shown");
+    assert!(!shows(&plain));
+}
+
+#[test]
+fn a_working_directory_outside_the_view_is_no_plan() {
+    let (isolation, instance) = (isolation(), view("agents/main"));
+    for work_dir in
+        ["/home/u", "/data/shared-assets", "/home/u/.picoclaw", "/home/u/.picoclaw/workspace-other"]
+    {
+        let request = Request {
+            isolation: &isolation,
+            instance: &instance,
+            author: Author::Model,
+            work_dir: Path::new(work_dir),
+            home: Path::new("/home/u"),
+        };
+        let error = plan(&request, &host()).expect_err(work_dir);
+        assert!(matches!(error, PlanError::WorkDirOutside { .. }), "{work_dir}: {error}");
+    }
+}

@@ -1,0 +1,139 @@
+//! A whole instance in a temporary directory, and children in its cage.
+
+use picoclaw_policy::AgentId;
+use picoclaw_policy::config::{Backend, Expose, ExposeMode, IsolationConfig, Limits, Network};
+use picoclaw_sandbox::isolate::{
+    Author, Cage, Covered, InstanceView, Kind, LiveHost, Plan, PlanError, Request, Rung, UserEnvironment,
+    Workspace, caged, plan, toolchain_variables,
+};
+use picoclaw_sandbox::launch::environment::{Variables, set};
+use picoclaw_sandbox::launch::{
+    Bounds, Deadline, Finished, LaunchError, LaunchSpec, Output, Principal, Stdin, Streams, Walls, WorkDir,
+    harden_self, run_to_end,
+};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An instance of its own: secrets, a workspace with a file in it, somebody else's workspace, a victim outside.
+pub(crate) struct Instance {
+    _base: tempfile::TempDir,
+    pub(crate) base: PathBuf,
+    pub(crate) root: PathBuf,
+    pub(crate) workspace: PathBuf,
+    pub(crate) outside: PathBuf,
+    pub(crate) isolation: IsolationConfig,
+}
+
+pub(crate) fn isolation() -> IsolationConfig {
+    IsolationConfig {
+        enabled: true,
+        expose_paths: Vec::new(),
+        backend: Backend::Auto,
+        network: Network::None,
+        limits: Limits {
+            memory_mb: 4096,
+            processes: 1024,
+            file_size_mb: 4096,
+            open_files: 4096,
+            cpu_seconds: 0,
+        },
+        env_pass: Vec::new(),
+        toolchains: "none".into(),
+        require: Vec::new(),
+    }
+}
+
+pub(crate) fn home() -> PathBuf {
+    std::env::var_os("HOME").map_or_else(|| "/nonexistent".into(), PathBuf::from)
+}
+
+pub(crate) fn instance() -> Instance {
+    harden_self().expect("hardening needs no privilege");
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let base = std::fs::canonicalize(temporary.path()).expect("it is there");
+    let root = base.join("home/.picoclaw");
+    let (workspace, outside) = (root.join("workspace"), base.join("outside"));
+    for directory in [&workspace, &root.join("workspace-other"), &root.join("skills"), &outside] {
+        std::fs::create_dir_all(directory).expect("a directory");
+    }
+    for (path, text) in [
+        (root.join("config.json"), "CONFIG-SECRET"),
+        (root.join(".security.yml"), "YML-SECRET"),
+        (root.join("workspace-other/notes"), "OTHER-SECRET"),
+        (root.join("skills/skill.md"), "a skill"),
+        (workspace.join("mine"), "mine"),
+        (outside.join("victim"), "OUTSIDE-SECRET"),
+    ] {
+        std::fs::write(path, text).expect("a file");
+    }
+    Instance { _base: temporary, base, root, workspace, outside, isolation: isolation() }
+}
+
+impl Instance {
+    pub(crate) fn view(&self) -> InstanceView {
+        let user = self.user();
+        user.prepare().expect("directories");
+        InstanceView {
+            root: self.root.clone(),
+            workspace: Some(Workspace { path: self.workspace.clone(), mode: ExposeMode::ReadWrite }),
+            user_environment: user.path().to_owned(),
+            skills: self.root.join("skills"),
+            protected: vec![Covered { path: self.root.clone(), kind: Kind::Directory }],
+        }
+    }
+
+    pub(crate) fn user(&self) -> UserEnvironment {
+        UserEnvironment::of(&self.root, &Principal::Agent(AgentId::main()))
+    }
+
+    pub(crate) fn plan(&self) -> Result<Plan, PlanError> {
+        let view = self.view();
+        let request = Request {
+            isolation: &self.isolation,
+            instance: &view,
+            author: Author::Model,
+            work_dir: &self.workspace,
+            home: &home(),
+        };
+        plan(&request, &LiveHost)
+    }
+
+    pub(crate) fn cage(&self) -> Walls {
+        let cage = Cage::new(self.plan().expect("a plan"), Rung::Native).expect("a cage");
+        Walls::Cage(Arc::new(cage))
+    }
+
+    /// `sh -c line` in the workspace, inside `walls`.
+    pub(crate) fn spec(&self, line: &str, walls: Walls) -> LaunchSpec {
+        let writable = [self.workspace.clone()];
+        LaunchSpec {
+            program: "/bin/sh".into(),
+            argv: vec!["sh".into(), "-c".into(), line.into()],
+            work_dir: WorkDir::open(&self.workspace).expect("the workspace is there"),
+            environment: self.environment(&writable),
+            streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
+            deadline: Deadline::After(Duration::from_secs(20)),
+            bounds: Bounds::default(),
+            principal: Principal::Agent(AgentId::main()),
+            walls,
+        }
+    }
+
+    fn environment(&self, writable: &[PathBuf]) -> Variables {
+        let mut variables = caged(std::env::vars_os(), &self.user(), &[], writable);
+        for (name, value) in toolchain_variables(&self.isolation.toolchains, &home(), &LiveHost, &self.user())
+        {
+            set(&mut variables, name, value);
+        }
+        variables
+    }
+
+    pub(crate) fn run(&self, line: &str) -> Result<Finished, LaunchError> {
+        run_to_end(self.spec(line, self.cage()))
+    }
+
+    pub(crate) fn expose(&mut self, source: &Path, target: &Path, mode: ExposeMode) {
+        self.isolation.expose_paths.push(Expose { source: source.into(), target: target.into(), mode });
+    }
+}

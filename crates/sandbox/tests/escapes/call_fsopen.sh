@@ -1,0 +1,4 @@
+# why: no file system can be opened
+# rungs: native bwrap landlock
+# needs: tool:perl x86_64 root
+perl -e '$! = 0; my $r = syscall(430, 1, 0); print "ESCAPED\n" unless $r == -1 && ($! == 1 || $! == 38);'

@@ -1,0 +1,4 @@
+# why: a process outside cannot be traced
+# rungs: native bwrap landlock
+# needs: tool:perl x86_64
+perl -e '$! = 0; my $r = syscall(101, 0x4206, $ENV{HOST_PID}+0, 0, 0); print "ESCAPED\n" unless $r == -1 && ($! == 1 || $! == 38);'

@@ -1,0 +1,3 @@
+# why: no program gains privileges by being executed
+# rungs: native bwrap landlock fence
+grep -q "^NoNewPrivs:[[:space:]]*0" /proc/self/status && echo ESCAPED

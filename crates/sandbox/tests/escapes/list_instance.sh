@@ -1,0 +1,3 @@
+# why: of the instance only the own parts are visible
+# rungs: native bwrap landlock
+ls "$ROOT" | grep -q config.json && echo ESCAPED

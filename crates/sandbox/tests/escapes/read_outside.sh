@@ -1,0 +1,3 @@
+# why: a file outside is not in the view
+# rungs: native bwrap landlock
+cat "$OUTSIDE/victim" && echo ESCAPED

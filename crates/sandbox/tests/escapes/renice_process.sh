@@ -1,0 +1,4 @@
+# why: nor made slower
+# rungs: native bwrap
+# needs: tool:renice
+renice -n 5 -p "$HOST_PID" && echo ESCAPED

@@ -1,0 +1,206 @@
+//! The process between picoclaw and a command: it reaps, forwards and, in the end, leaves nobody behind.
+//!
+//! Invariant: a keeper ends only after every process below it has ended, unless it is itself killed.
+
+use crate::linux::raw::{call, close, exit, now_ms};
+use crate::linux::report::Report;
+use crate::linux::script::Keeping;
+use crate::linux::spawn::Order;
+use crate::linux::tree::Tree;
+
+/// How long SIGTERM may take to work before SIGKILL follows.
+const GENTLE_MS: i64 = 2_000;
+/// The same for what a command left running after its own end, and for everything when picoclaw is gone.
+const LEFTOVER_MS: i64 = 250;
+/// How often SIGKILL is repeated while somebody is still being born.
+const AGAIN_MS: i64 = 5;
+/// How often memory is looked at.
+const WATCH_MS: i64 = 50;
+
+pub(crate) struct Keeper {
+    pub(crate) control: i32,
+    pub(crate) main: i32,
+    pub(crate) keeping: Keeping,
+    pub(crate) memory_watch: u64,
+    pub(crate) next_look: i64,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Phase {
+    Running,
+    /// SIGTERM was sent; SIGKILL follows at this time.
+    Ending(i64),
+}
+
+impl Keeper {
+    /// Stays until nobody is left below.
+    pub(crate) fn keep(mut self) -> ! {
+        let signals = self.let_go();
+        let mut tree = Tree::new();
+        self.next_look = now_ms() + WATCH_MS;
+        let mut phase = Phase::Running;
+        let mut main_ended = false;
+        loop {
+            while let Some((pid, status)) = reap() {
+                if pid == self.main {
+                    Report::Ended(status).send(self.control);
+                    main_ended = true;
+                }
+            }
+            if main_ended && phase == Phase::Running {
+                phase = self.end(&mut tree, LEFTOVER_MS);
+            }
+            if let Phase::Ending(at) = phase
+                && now_ms() >= at
+            {
+                // Stopped first, so that a process cannot be replaced by its child between two passes.
+                self.signal(&mut tree, libc::SIGSTOP);
+                self.signal(&mut tree, libc::SIGKILL);
+                phase = Phase::Ending(now_ms() + AGAIN_MS);
+            }
+            if phase == Phase::Running
+                && self.is_time_to_look()
+                && self.private_bytes(&mut tree) > self.memory_watch
+            {
+                Report::OutOfMemory.send(self.control);
+                phase = Phase::Ending(now_ms());
+                continue;
+            }
+            match self.wait(signals, phase) {
+                Some(Order::End) if phase == Phase::Running => phase = self.end(&mut tree, GENTLE_MS),
+                Some(Order::Orphaned) => phase = self.end(&mut tree, LEFTOVER_MS),
+                Some(Order::Kill) => phase = Phase::Ending(now_ms()),
+                Some(Order::Forward(signal)) => forward(self.main, signal),
+                Some(Order::End) | None => {}
+            }
+        }
+    }
+
+    /// Closes every descriptor but the control socket, and collects signals in one more.
+    fn let_go(&mut self) -> i32 {
+        let all = u64::MAX;
+        // SAFETY: integers, and `all` alive across the call that reads it.
+        unsafe {
+            let _ = call!(libc::SYS_dup3, self.control, CONTROL, libc::O_CLOEXEC);
+            self.control = CONTROL;
+            for standard in 0..CONTROL {
+                close(standard);
+            }
+            let _ = close_from(CONTROL + 1);
+            let _ = call!(libc::SYS_prctl, libc::PR_SET_NAME, c"picoclaw-keeper".as_ptr(), 0, 0, 0);
+            call!(libc::SYS_signalfd4, -1_i32, &raw const all, 8, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
+                .unwrap_or(-1) as i32
+        }
+    }
+
+    fn end(&self, tree: &mut Option<Tree>, grace: i64) -> Phase {
+        self.signal(tree, libc::SIGTERM);
+        // A stopped process acts on nothing but SIGKILL until it is continued.
+        self.signal(tree, libc::SIGCONT);
+        Phase::Ending(now_ms() + grace)
+    }
+
+    fn signal(&self, tree: &mut Option<Tree>, signal: i32) {
+        let everyone = match self.keeping {
+            Keeping::Namespace => -1,
+            Keeping::Descendants if tree.as_mut().is_some_and(|tree| tree.signal(signal)) => return,
+            Keeping::Descendants => -self.main,
+        };
+        // SAFETY: integers only. In a pid namespace -1 means everybody but its first process.
+        let _ = unsafe { call!(libc::SYS_kill, everyone, signal) };
+    }
+
+    /// Not before a command has had time to take anything: most have ended by then, and looking costs them.
+    fn is_time_to_look(&mut self) -> bool {
+        let due = self.memory_watch > 0 && now_ms() >= self.next_look;
+        if due {
+            self.next_look = now_ms() + WATCH_MS;
+        }
+        due
+    }
+
+    fn private_bytes(&self, tree: &mut Option<Tree>) -> u64 {
+        tree.as_mut().map_or(0, |tree| tree.private_pages().saturating_mul(4096))
+    }
+
+    /// Waits for a signal, an order or the time of the next phase.
+    fn wait(&mut self, signals: i32, phase: Phase) -> Option<Order> {
+        let timeout = match phase {
+            Phase::Ending(at) => (at - now_ms()).max(0),
+            Phase::Running if self.memory_watch > 0 => (self.next_look - now_ms()).max(0),
+            Phase::Running => -1,
+        };
+        let time = libc::timespec { tv_sec: timeout / 1000, tv_nsec: (timeout % 1000) * 1_000_000 };
+        let time = if timeout < 0 { std::ptr::null() } else { &raw const time };
+        let mut ready = [
+            libc::pollfd { fd: signals, events: libc::POLLIN, revents: 0 },
+            libc::pollfd { fd: self.control, events: libc::POLLIN, revents: 0 },
+        ];
+        // SAFETY: two live pollfds, a timespec that is null or alive, and no signal mask.
+        let _ = unsafe { call!(libc::SYS_ppoll, ready.as_mut_ptr(), 2, time, 0, 8) };
+        let [signal, control] = ready;
+        let from_signal = if signal.revents != 0 { received(signals) } else { None };
+        if control.revents != 0 { self.ordered().or(from_signal) } else { from_signal }
+    }
+
+    /// Reads one order; a parent that is gone has given its last.
+    fn ordered(&mut self) -> Option<Order> {
+        let mut order = [0u8; 2];
+        // SAFETY: two live bytes, and no address is asked for.
+        let read = unsafe {
+            call!(libc::SYS_recvfrom, self.control, order.as_mut_ptr(), 2, libc::MSG_DONTWAIT, 0, 0)
+        };
+        match read {
+            Ok(2) => Order::decode(order),
+            Err(libc::EAGAIN | libc::EINTR) => None,
+            Ok(_) | Err(_) => {
+                // Nobody will ever write again, and a closed socket would stay readable.
+                close(self.control);
+                self.control = -1;
+                Some(Order::Orphaned)
+            }
+        }
+    }
+}
+
+/// Where the control socket is while keeping.
+const CONTROL: i32 = 3;
+
+/// Closes every descriptor from `first` on.
+fn close_from(first: i32) -> Result<(), i32> {
+    // SAFETY: integers only; these descriptors belong to this process alone.
+    if unsafe { call!(libc::SYS_close_range, first, u32::MAX, 0) }.is_ok() {
+        return Ok(());
+    }
+    let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: a live rlimit that the kernel fills.
+    unsafe { call!(libc::SYS_prlimit64, 0, libc::RLIMIT_NOFILE, 0, &raw mut limit) }?;
+    let end = i32::try_from(limit.rlim_max.min(1 << 20)).unwrap_or(1 << 20);
+    (first..end).for_each(close);
+    Ok(())
+}
+
+fn reap() -> Option<(i32, i32)> {
+    let mut status = 0i32;
+    // SAFETY: a live integer for the status; no usage is asked for.
+    match unsafe { call!(libc::SYS_wait4, -1_i32, &raw mut status, libc::WNOHANG, 0) } {
+        Ok(0) => None,
+        Ok(pid) => Some((pid as i32, status)),
+        Err(libc::ECHILD) => exit(0),
+        Err(_) => None,
+    }
+}
+
+/// Reads one signal; those that ask a program to end, end the tree.
+fn received(signals: i32) -> Option<Order> {
+    let mut info = [0u8; 128];
+    // SAFETY: a signalfd hands out records of 128 bytes, which is what the buffer holds.
+    unsafe { call!(libc::SYS_read, signals, info.as_mut_ptr(), info.len()) }.ok()?;
+    let signal = i32::from_ne_bytes([info[0], info[1], info[2], info[3]]);
+    matches!(signal, libc::SIGTERM | libc::SIGHUP | libc::SIGINT | libc::SIGQUIT).then_some(Order::End)
+}
+
+fn forward(main: i32, signal: i32) {
+    // SAFETY: integers only. The command leads its own group, so this reaches what it runs in the foreground.
+    let _ = unsafe { call!(libc::SYS_kill, -main, signal) };
+}

@@ -1,0 +1,213 @@
+//! The pieces of a new file tree, with the mount interface that works on handles.
+//!
+//! A source is opened by name in the child's own mount namespace, since a handle from the parent's belongs to another
+//! one; its identity is compared with what the parent judged, so a swapped source is refused and not mounted.
+//!
+//! Invariant: nothing is attached before its attributes are set, and no symbolic link is followed beneath the new root.
+
+use crate::linux::raw::{Errno, call, close, close_later};
+use std::ffi::{CStr, CString};
+
+/// What is fixed about a file whatever its name: device and inode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    /// The device.
+    pub device: u64,
+    /// The inode.
+    pub inode: u64,
+}
+
+/// A mount is read-only.
+pub const READ_ONLY: u64 = 0x1;
+/// Set-user-id programs gain nothing from it.
+pub const NO_SUID: u64 = 0x2;
+/// Devices cannot be opened on it.
+pub const NO_DEVICES: u64 = 0x4;
+/// Programs cannot be executed from it.
+pub const NO_EXEC: u64 = 0x8;
+
+const OPEN_TREE_CLONE: u32 = 1;
+const AT_RECURSIVE: u32 = 0x8000;
+const MOVE_FROM_EMPTY: u32 = 0x4;
+const MOVE_TO_EMPTY: u32 = 0x40;
+const SET_STRING: u32 = 1;
+const CREATE: u32 = 6;
+const RESOLVE_NO_MAGICLINKS: u64 = 0x2;
+const RESOLVE_NO_SYMLINKS: u64 = 0x4;
+const RESOLVE_BENEATH: u64 = 0x8;
+
+#[repr(C)]
+struct MountAttributes {
+    set: u64,
+    clear: u64,
+    propagation: u64,
+    user_namespace: u64,
+}
+
+#[repr(C)]
+struct OpenHow {
+    flags: u64,
+    mode: u64,
+    resolve: u64,
+}
+
+/// A new file system of this type, detached.
+pub(crate) fn filesystem(kind: &CStr, options: &[(CString, CString)], attributes: u64) -> Result<i32, Errno> {
+    // SAFETY: all strings are NUL-terminated and alive; the rest are integers.
+    unsafe {
+        let context = call!(libc::SYS_fsopen, kind.as_ptr(), 1)?;
+        for (name, value) in options {
+            call!(libc::SYS_fsconfig, context, SET_STRING, name.as_ptr(), value.as_ptr(), 0)?;
+        }
+        call!(libc::SYS_fsconfig, context, CREATE, 0, 0, 0)?;
+        let mount = call!(libc::SYS_fsmount, context, 1, attributes)?;
+        close_later(context as i32);
+        Ok(mount as i32)
+    }
+}
+
+/// A detached copy of what is at `source`, with all that is mounted beneath it, and private to us.
+pub(crate) fn copy(
+    at: i32,
+    source: &CStr,
+    attributes: u64,
+    expected: Option<Identity>,
+) -> Result<i32, Errno> {
+    let flags = OPEN_TREE_CLONE | AT_RECURSIVE | libc::O_CLOEXEC as u32;
+    // SAFETY: a live NUL-terminated path, and integers.
+    let tree = unsafe { call!(libc::SYS_open_tree, at, source.as_ptr(), flags)? } as i32;
+    if let Some(expected) = expected
+        && identity(tree)? != expected
+    {
+        return Err(libc::ESTALE);
+    }
+    set_attributes(tree, attributes, AT_RECURSIVE)?;
+    Ok(tree)
+}
+
+/// Sets attributes on the mount behind `fd`, and cuts it off from the host's mounts to come.
+pub(crate) fn set_attributes(fd: i32, attributes: u64, flags: u32) -> Result<(), Errno> {
+    let wanted =
+        MountAttributes { set: attributes, clear: 0, propagation: libc::MS_PRIVATE, user_namespace: 0 };
+    let flags = flags | libc::AT_EMPTY_PATH as u32;
+    // SAFETY: a live structure of the size that is passed with it, and an empty path.
+    unsafe {
+        call!(
+            libc::SYS_mount_setattr,
+            fd,
+            c"".as_ptr(),
+            flags,
+            &raw const wanted,
+            size_of::<MountAttributes>()
+        )?
+    };
+    Ok(())
+}
+
+/// Attaches a detached mount at `target` beneath `root`.
+pub(crate) fn attach(mount: i32, root: i32, target: &CStr) -> Result<(), Errno> {
+    let place = beneath(root, target, libc::O_PATH)?;
+    // SAFETY: descriptors and empty paths.
+    let moved = unsafe {
+        call!(libc::SYS_move_mount, mount, c"".as_ptr(), place, c"".as_ptr(), MOVE_FROM_EMPTY | MOVE_TO_EMPTY)
+    };
+    close_later(place);
+    close_later(mount);
+    moved.map(drop)
+}
+
+/// Attaches a detached mount at a place of the host's tree, which keeps it open.
+pub(crate) fn attach_at_host(mount: i32, target: &CStr) -> Result<(), Errno> {
+    // SAFETY: a descriptor, an empty path and a live one.
+    unsafe {
+        call!(libc::SYS_move_mount, mount, c"".as_ptr(), libc::AT_FDCWD, target.as_ptr(), MOVE_FROM_EMPTY)?
+    };
+    Ok(())
+}
+
+/// Opens `path` beneath `root`; a symbolic link anywhere on the way is refused.
+pub(crate) fn beneath(root: i32, path: &CStr, flags: i32) -> Result<i32, Errno> {
+    let how = OpenHow {
+        flags: (flags | libc::O_CLOEXEC) as u64,
+        mode: if flags & libc::O_CREAT != 0 { 0o644 } else { 0 },
+        resolve: RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+    // SAFETY: a live path and a live structure of the size that is passed with it.
+    Ok(unsafe { call!(libc::SYS_openat2, root, path.as_ptr(), &raw const how, size_of::<OpenHow>())? } as i32)
+}
+
+/// Makes a directory beneath `root`, in a parent that is reached without links; one that is there already will do.
+pub(crate) fn directory(root: i32, parent: &CStr, name: &CStr, mode: u32) -> Result<(), Errno> {
+    let parent =
+        if parent.is_empty() { root } else { beneath(root, parent, libc::O_PATH | libc::O_DIRECTORY)? };
+    // SAFETY: a live name and integers.
+    let mut made = unsafe { call!(libc::SYS_mkdirat, parent, name.as_ptr(), mode) };
+    if made.is_ok() && mode & 0o022 != 0 {
+        // What everybody may write must not depend on the umask of whoever started us.
+        // SAFETY: as above.
+        made = unsafe { call!(libc::SYS_fchmodat, parent, name.as_ptr(), mode) };
+    }
+    if parent != root {
+        close_later(parent);
+    }
+    match made {
+        Err(libc::EEXIST) => Ok(()),
+        other => other.map(drop),
+    }
+}
+
+/// Makes a file with this content beneath `root`; one that is there already keeps its own.
+pub(crate) fn file(root: i32, path: &CStr, content: &[u8]) -> Result<(), Errno> {
+    let created = beneath(root, path, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL);
+    let fd = match created {
+        Err(libc::EEXIST) => return Ok(()),
+        other => other?,
+    };
+    // SAFETY: the content is alive and its length is passed with it; then integers only.
+    let written = unsafe {
+        call!(libc::SYS_write, fd, content.as_ptr(), content.len())
+            .and_then(|_| call!(libc::SYS_fchmod, fd, 0o644))
+    };
+    close(fd);
+    written.map(drop)
+}
+
+/// Makes a symbolic link beneath `root`, whose parent is ours.
+pub(crate) fn link(root: i32, to: &CStr, path: &CStr) -> Result<(), Errno> {
+    // SAFETY: two live paths and a descriptor.
+    unsafe { call!(libc::SYS_symlinkat, to.as_ptr(), root, path.as_ptr())? };
+    Ok(())
+}
+
+/// Makes `root` the top of the tree and lets go of the old one.
+pub(crate) fn pivot(root: i32) -> Result<(), Errno> {
+    // SAFETY: static paths and integers; the working directory is the new root throughout.
+    unsafe {
+        call!(libc::SYS_fchdir, root)?;
+        call!(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr())?;
+        call!(libc::SYS_umount2, c".".as_ptr(), libc::MNT_DETACH)?;
+        call!(libc::SYS_chdir, c"/".as_ptr())?;
+    }
+    Ok(())
+}
+
+/// Who `fd` is.
+pub(crate) fn identity(fd: i32) -> Result<Identity, Errno> {
+    // SAFETY: all zeroes is a valid stat, which the kernel then fills.
+    unsafe {
+        let mut stat: libc::stat = std::mem::zeroed();
+        call!(libc::SYS_newfstatat, fd, c"".as_ptr(), &raw mut stat, libc::AT_EMPTY_PATH)?;
+        Ok(Identity { device: stat.st_dev, inode: stat.st_ino })
+    }
+}
+
+/// Writes a small file by its path relative to `at`.
+pub(crate) fn write(at: i32, path: &CStr, content: &[u8]) -> Result<(), Errno> {
+    // SAFETY: a live path; the content is alive and its length is passed with it.
+    unsafe {
+        let fd = call!(libc::SYS_openat, at, path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC)? as i32;
+        let written = call!(libc::SYS_write, fd, content.as_ptr(), content.len());
+        close(fd);
+        written.map(drop)
+    }
+}

@@ -1,0 +1,56 @@
+//! Signals as something to read: blocked here, and told by a descriptor.
+//!
+//! Invariant: a signal that is listened to is never lost and never runs a handler.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// A descriptor that tells of signals.
+#[derive(Debug)]
+pub struct Signals(OwnedFd);
+
+impl Signals {
+    /// Blocks `signals` for this thread and whatever it starts from now on, and listens to them.
+    pub fn listen(signals: &[i32]) -> io::Result<Self> {
+        // SAFETY: an all-zero `sigset_t` is a valid value, and is set up by `sigemptyset` before anything reads it;
+        // every pointer is to this local for the time of its call.
+        let fd = unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&mut set);
+            for signal in signals {
+                libc::sigaddset(&mut set, *signal);
+            }
+            if libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
+        };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the call above just made this descriptor, and nobody else has it.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    /// The next signal that came, if one did.
+    pub fn next(&self) -> Option<i32> {
+        let mut record = [0_u8; std::mem::size_of::<libc::signalfd_siginfo>()];
+        let read = rustix::io::read(&self.0, &mut record).ok()?;
+        let number = record.get(..4).filter(|_| read == record.len())?;
+        i32::from_ne_bytes(number.try_into().ok()?).into()
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Stops this process, as a terminal's suspend key would; returns when it is continued.
+pub fn stop_self() {
+    // SAFETY: `raise` takes a number and touches no memory of ours.
+    unsafe {
+        libc::raise(libc::SIGSTOP);
+    }
+}
