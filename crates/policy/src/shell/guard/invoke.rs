@@ -9,6 +9,7 @@ use super::judge::Understood;
 use super::options::Invocation;
 use super::state::State;
 use super::walk::{Call, Flow, Input, Walker};
+use crate::shell::Dialect;
 use crate::shell::span::Span;
 use crate::shell::tree::Command;
 use std::rc::Rc;
@@ -82,7 +83,7 @@ impl Walker<'_> {
         let base = match name.rsplit_once('/') {
             Some((_, base)) => {
                 for place in self.program(name, &state) {
-                    self.run_file(&place, Language::Shell, &state, given);
+                    self.run_file(&place, Language::Shell(Dialect::Bash), &state, given);
                 }
                 base
             }

@@ -164,7 +164,7 @@ impl Walker<'_> {
     }
 
     /// Where a path leads, through links that exist and links that the line makes.
-    fn landed(&self, path: &CleanPath, state: &State) -> Landed {
+    pub(super) fn landed(&self, path: &CleanPath, state: &State) -> Landed {
         let mut path = path.clone();
         for _ in 0..8 {
             let link =
