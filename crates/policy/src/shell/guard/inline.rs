@@ -88,7 +88,7 @@ impl Walker<'_> {
     pub(super) fn inline(&mut self, code: &Field, language: Language, state: &Rc<State>) {
         let text = code.as_str();
         if code.is_open() && language == Language::Other {
-            return self.not_understood("code that is only known when it runs", text);
+            return self.computed("unknown-code", "this code", text);
         }
         if DELETES.iter().any(|call| text.contains(call))
             || (text.contains("recursive")

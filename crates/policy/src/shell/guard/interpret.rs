@@ -104,7 +104,7 @@ impl Walker<'_> {
         }
         if has('c') {
             let Some(code) = operands.first() else {
-                self.not_understood("a shell that is given its code by something else", &words(given.argv));
+                self.computed("unknown-code", "the code of this shell", &words(given.argv));
                 return Flow::either(state.clone());
             };
             inner.name = operands.get(1).cloned().unwrap_or_else(|| Field::text(call.name));
@@ -241,7 +241,7 @@ impl Walker<'_> {
                 self.deny("pipe-to-interpreter", "runs code that comes from a pipe", &words(given.argv))
             }
             Input::Text(code) if code.known().is_none() => {
-                self.not_understood("code that is only known when it runs", code.as_str());
+                self.computed("unknown-code", "this code", code.as_str());
             }
             Input::Text(code) => match language {
                 Language::Shell(dialect) => {

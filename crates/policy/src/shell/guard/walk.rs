@@ -195,7 +195,7 @@ impl<'a> Walker<'a> {
     pub(super) fn reread(&mut self, code: &Field, state: &Rc<State>, input: &Input) -> Flow {
         let flow = Flow::either(state.clone());
         let Some(code) = code.known() else {
-            self.not_understood("a string that is run as a command", code.as_str());
+            self.computed("unknown-code", "a string that is run as a command", code.as_str());
             return flow;
         };
         let script = match read(code, self.dialect) {
