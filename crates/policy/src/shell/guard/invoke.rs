@@ -69,6 +69,10 @@ impl Walker<'_> {
             self.computed("unknown-command", "the name of the command", &words(given.argv));
             return Flow::either(state);
         };
+        if name.contains("{}") {
+            self.computed("unknown-command", "the name of the command", &words(given.argv));
+            return Flow::either(state);
+        }
         if name.is_empty() {
             return Flow::either(state).printing(Field::default());
         }

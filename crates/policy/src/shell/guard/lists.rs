@@ -62,7 +62,12 @@ impl Walker<'_> {
             }
             let found = INSIDE.to_string();
             let command = args.by_ref().take_while(|word| !matches!(word.as_str(), ";" | "+"));
-            let argv: Vec<Field> = command.map(|word| Field(word.as_str().replace("{}", &found))).collect();
+            // Inside a string for a shell the mark stays what it is: a name, which must not be a command's.
+            let filled = |word: &Field| match word.as_str().contains(char::is_whitespace) {
+                true => word.clone(),
+                false => Field(word.as_str().replace("{}", &found)),
+            };
+            let argv: Vec<Field> = command.map(filled).collect();
             self.bulk(&argv);
             let inner = Given { argv: &argv, input: given.input, span: None };
             let inner = self.invoke(&inner, state.clone());

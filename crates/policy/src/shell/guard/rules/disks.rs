@@ -9,20 +9,22 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "format",
         why: "formats a disk",
-        programs: &[
-            "mkfs*",
-            "format",
-            "diskpart",
-            "mke2fs",
-            "mkswap",
-            "newfs*",
-            "mkdosfs",
-            "mkntfs",
-            "format.com",
-        ],
+        programs: &["mkfs*", "diskpart", "mke2fs", "mkswap", "newfs*", "mkdosfs", "mkntfs", "format.com"],
         when: always,
-        stops: &["mkfs x.img", "mkfs.ext4 x.img", "format c:", "diskpart"],
+        stops: &["mkfs x.img", "mkfs.ext4 x.img", "diskpart"],
         spares: &["clang-format -i x.c", "echo mkfs"],
+    },
+    Rule {
+        name: "format",
+        why: "formats a disk",
+        programs: &["format"],
+        // A project may well have a script of that name; it takes no drives.
+        when: |call| {
+            let drive = |arg: &str| arg.starts_with(['/', '\\']) || arg.as_bytes().get(1) == Some(&b':');
+            call.args.iter().any(|arg| drive(arg.as_str()))
+        },
+        stops: &["format c:", "format D: /q"],
+        spares: &["scripts/format", "scripts/format src", "npm run format"],
     },
     Rule {
         name: "disk-imaging",
