@@ -18,8 +18,17 @@ pub(super) fn check(
     let place = |agent: &AgentId| (agent.clone(), settled(&config.workspace_of(agent, home)));
     let workspaces: Vec<_> = config.agents.iter().map(|agent| place(&agent.id)).collect();
     let homes: Vec<_> = homes(surroundings).iter().map(|home| settled(home)).collect();
-    let files: Vec<_> = files.iter().map(|file| settled(file)).collect();
+    // A link to a file can be replaced where it lies, and the file where it leads: neither place may be an agent's.
+    let files: Vec<_> = files.iter().flat_map(|file| [settled(file), lies(file)]).collect();
     check_workspaces(&workspaces, &Grounds { instance: &settled(home), homes: &homes, files: &files })
+}
+
+/// Where a file's own name is, whatever it leads to.
+fn lies(file: &Path) -> PathBuf {
+    match (file.parent(), file.file_name()) {
+        (Some(directory), Some(name)) => settled(directory).join(name),
+        _ => settled(file),
+    }
 }
 
 /// `path` with its links resolved, as far as it exists.
