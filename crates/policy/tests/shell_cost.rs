@@ -2,9 +2,11 @@
 //!
 //! Invariant: cost grows with the length of the text, whatever is in it.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot set its scene up has failed")]
+
 use picoclaw_policy::config::{ExecConfig, Guard as Mode, OnBlock};
-use picoclaw_policy::shell::{Dialect, read};
 use picoclaw_policy::shell::guard::{Blank, Guard, Hold, Scene, Shell};
+use picoclaw_policy::shell::{Dialect, read};
 use picoclaw_policy::{CleanPath, PathRules, Protected, Reach, Zones};
 use std::path::Path;
 use std::time::Duration;
@@ -106,7 +108,7 @@ fn what_judging_costs() {
     let start = worked();
     let strict = guard(Mode::Strict);
     judged(&strict, "ls");
-    println!("first judgement, rules loaded: {:?}", worked() - start);
+    eprintln!("first judgement, rules loaded: {:?}", worked() - start);
     let smart = guard(Mode::Smart);
     for text in [
         "ls -la src",
@@ -119,14 +121,14 @@ fn what_judging_costs() {
         for (name, guard) in [("strict", &strict), ("smart", &smart)] {
             let mut times: Vec<Duration> = (0..501).map(|_| judged(guard, text)).collect();
             times.sort();
-            println!("{name:7} {:>9.1?} median {:>9.1?} least  {text}", times[250], times[0]);
+            eprintln!("{name:7} {:>9.1?} median {:>9.1?} least  {text}", times[250], times[0]);
         }
     }
     for size in [4 * 1024, 16 * 1024, 64 * 1024] {
         for (name, text) in long(size) {
             let least = (0..3).map(|_| judged(&strict, &text)).min().unwrap_or_default();
             let reading = (0..3).map(|_| read_in(&text)).min().unwrap_or_default();
-            println!("{:>6} bytes {least:>10.2?} ({reading:>9.2?} of it reading)  {name}", text.len());
+            eprintln!("{:>6} bytes {least:>10.2?} ({reading:>9.2?} of it reading)  {name}", text.len());
         }
     }
 }

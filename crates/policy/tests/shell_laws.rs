@@ -2,6 +2,8 @@
 //!
 //! Invariant: no panic, no way to allow more by denying more, no verdict that depends on anything but its inputs.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot set its scene up has failed")]
+
 use picoclaw_policy::config::{ExecConfig, Guard as Mode, OnBlock};
 use picoclaw_policy::shell::guard::{Blank, Guard, Hold, Judgement, Kind, Scene, Shell};
 use picoclaw_policy::{CleanPath, PathRules, Protected, Reach, Zones};
@@ -52,14 +54,101 @@ fn smart(text: &str) -> Judgement {
 /// Texts out of the pieces that shells are made of: most of them are read, and many of them do something.
 fn texts() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
-        "rm", "-rf", "-r", "ls", "cat", "echo", "x", "/etc/passwd", "..", "../x", "~", "$HOME", "$x", "${x}", "${x%y}", "$(", ")",
-        "`", "\"", "'", ";", "&&", "||", "|", "&", ">", ">>", "<", "<<<", "{", "}", "(", "if", "then", "fi", "for", "in", "do",
-        "done", "while", "case", "esac", "x=rm", "x=", "sh", "-c", "eval", "xargs", "find", "-exec", "{}", "\\;", "cd", "git",
-        "push", "sudo", "*", "?", "[a]", "{a,b}", "=", "$'\\x72'", "\\", "\n", "#", "!", "f()", "f", "function", "[[", "]]", "[",
-        "]", "-f", "$((", "))", "1", "+", "python3", "<(", "curl", "http://x", "sed", "s/a/b/e", "tar", "awk", "é", "$@", "$1",
+        "rm",
+        "-rf",
+        "-r",
+        "ls",
+        "cat",
+        "echo",
+        "x",
+        "/etc/passwd",
+        "..",
+        "../x",
+        "~",
+        "$HOME",
+        "$x",
+        "${x}",
+        "${x%y}",
+        "$(",
+        ")",
+        "`",
+        "\"",
+        "'",
+        ";",
+        "&&",
+        "||",
+        "|",
+        "&",
+        ">",
+        ">>",
+        "<",
+        "<<<",
+        "{",
+        "}",
+        "(",
+        "if",
+        "then",
+        "fi",
+        "for",
+        "in",
+        "do",
+        "done",
+        "while",
+        "case",
+        "esac",
+        "x=rm",
+        "x=",
+        "sh",
+        "-c",
+        "eval",
+        "xargs",
+        "find",
+        "-exec",
+        "{}",
+        "\\;",
+        "cd",
+        "git",
+        "push",
+        "sudo",
+        "*",
+        "?",
+        "[a]",
+        "{a,b}",
+        "=",
+        "$'\\x72'",
+        "\\",
+        "\n",
+        "#",
+        "!",
+        "f()",
+        "f",
+        "function",
+        "[[",
+        "]]",
+        "[",
+        "]",
+        "-f",
+        "$((",
+        "))",
+        "1",
+        "+",
+        "python3",
+        "<(",
+        "curl",
+        "http://x",
+        "sed",
+        "s/a/b/e",
+        "tar",
+        "awk",
+        "é",
+        "$@",
+        "$1",
     ]);
     prop::collection::vec((piece, prop::bool::weighted(0.8)), 0..24).prop_map(|pieces| {
-        pieces.into_iter().map(|(piece, blank)| if blank { format!("{piece} ") } else { piece.to_owned() }).collect()
+        pieces
+            .into_iter()
+            .map(|(piece, blank)| if blank { format!("{piece} ") } else { piece.to_owned() })
+            .collect()
     })
 }
 
@@ -113,14 +202,23 @@ proptest! {
 }
 
 fn regex_literal(text: &str) -> String {
-    text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_string() } else { format!("\\x{{{:x}}}", c as u32) }).collect()
+    text.chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c.to_string() } else { format!("\\x{{{:x}}}", c as u32) })
+        .collect()
 }
 
 #[test]
 fn a_walk_as_deep_as_the_reader_allows_does_not_exhaust_the_stack_of_a_thread() {
     // The stack that an ordinary thread gets.
     let deep = std::thread::Builder::new().stack_size(2 << 20).spawn(|| {
-        for (open, close) in [("(", ")"), ("{ ", ";}"), ("if ", ";then a;fi"), ("$(", ")"), ("while ", ";do a;done"), ("sh -c '", "'")] {
+        for (open, close) in [
+            ("(", ")"),
+            ("{ ", ";}"),
+            ("if ", ";then a;fi"),
+            ("$(", ")"),
+            ("while ", ";do a;done"),
+            ("sh -c '", "'"),
+        ] {
             for depth in [10, 60, 64, 500] {
                 let text = format!("{}ls{}", open.repeat(depth), close.repeat(depth));
                 let _ = smart(&text);

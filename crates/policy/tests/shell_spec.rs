@@ -2,6 +2,8 @@
 //!
 //! Invariant: the table is the law; a row that the guard answers otherwise fails here with everything it found.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot set its scene up has failed")]
+
 use picoclaw_policy::config::{ExecConfig, Guard as Mode, OnBlock};
 use picoclaw_policy::shell::guard::{Guard, Hold, Kind, Landed, Scene, Shell, Terrain};
 use picoclaw_policy::{CleanPath, FileKind, LinkOwner, PathRules, Protected, Reach, Zones};

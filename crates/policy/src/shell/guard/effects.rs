@@ -117,6 +117,7 @@ impl Walker<'_> {
             },
             "mktemp" => Field::gap(INSIDE),
             "find" | "fd" | "fdfind" | "ls" => Field::gap(INSIDE),
+            "git" if call.says(&["--show-toplevel"]) => self.repository(state),
             "git" => git_prints(call),
             "rg" | "grep" if call.has(&grammar, "l", &["files", "files-with-matches"]) => Field::gap(INSIDE),
             "stat" if call.has(&grammar, "c", &["format"]) => Field::gap(NAME),
@@ -130,6 +131,20 @@ impl Walker<'_> {
             name if FILTERS.contains(&name) => self.passed_on(call, state),
             _ => Field::gap(ANYTHING),
         }
+    }
+
+    /// The top of the repository that the shell is in, when the workspace holds it.
+    fn repository(&self, state: &State) -> Field {
+        let [super::state::Place::At(cwd)] = state.cwd.as_slice() else { return Field::gap(ANYTHING) };
+        let inside = |dir: &&Path| {
+            CleanPath::absolute(dir).is_some_and(|dir| self.scene.zones.in_workspace(&dir).is_some())
+        };
+        let has_git = |dir: &&Path| {
+            let git = CleanPath::absolute(&dir.join(".git"));
+            git.is_some_and(|git| self.scene.terrain.kind(&git) != FileKind::Missing)
+        };
+        let top = cwd.as_path().ancestors().take_while(inside).find(has_git);
+        top.map_or(Field::gap(ANYTHING), |top| Field::text(top.display().to_string()))
     }
 
     /// What a filter prints: what it reads, or the files that this line has made.

@@ -10,7 +10,7 @@ use super::field::{ANYTHING, CLASS, Field, NAME, ONE, STAR, activated, is_marked
 use super::state::{Place, State, Variable};
 use super::walk::{Input, Walker};
 use crate::shell::tree::Script;
-use crate::shell::word::{Arithmetic, Element, Glob, Piece, PieceKind, Quoting, Word};
+use crate::shell::word::{Element, Glob, Piece, PieceKind, Quoting, Word};
 use std::rc::Rc;
 
 /// More possible argument lists of one word than this become gaps.
@@ -243,34 +243,6 @@ impl Walker<'_> {
         Field(output.as_str().trim_end_matches('\n').to_owned())
     }
 
-    /// Judges what an expression runs, and forgets what it assigns.
-    pub(super) fn arithmetic(&mut self, arithmetic: &Arithmetic, state: &mut Rc<State>) {
-        let texts = self.text_of(&arithmetic.pieces, state);
-        for text in texts {
-            self.evaluated(text.as_str(), state);
-        }
-    }
-
-    /// Names in an expression are variables, and their values are expressions, substitutions included.
-    pub(super) fn evaluated(&mut self, expression: &str, state: &mut Rc<State>) {
-        for (name, rest) in names(expression) {
-            let hidden = match state.variables.get(name) {
-                Some(Variable::Scalar(values) | Variable::Array(values)) => {
-                    values.iter().any(|value| value.as_str().contains(['$', '`', '[']))
-                }
-                _ => false,
-            };
-            if hidden {
-                self.not_understood("a variable whose value would be evaluated as arithmetic", name);
-            }
-            let rest = rest.trim_start();
-            let assigns = rest.starts_with("++") || rest.starts_with("--") || is_assignment(rest);
-            if assigns {
-                Rc::make_mut(state).set(name, vec![Field::gap(NAME)]);
-            }
-        }
-    }
-
     fn tilde(&mut self, user: &str, state: &State) -> Vec<Field> {
         match user {
             "" => self.lookup("HOME", state),
@@ -383,21 +355,4 @@ fn product(lists: Vec<Vec<Field>>, next: Vec<Vec<Field>>) -> Vec<Vec<Field>> {
         }
         _ => lists.iter().flat_map(|list| next.iter().map(|more| joined(list.clone(), more))).collect(),
     }
-}
-
-/// Every name in an expression, with what follows it.
-fn names(expression: &str) -> impl Iterator<Item = (&str, &str)> {
-    let mut rest = expression;
-    std::iter::from_fn(move || {
-        let start = rest.find(|c: char| c.is_ascii_alphabetic() || c == '_')?;
-        let tail = &rest[start..];
-        let end = tail.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(tail.len());
-        rest = &tail[end..];
-        Some((&tail[..end], rest))
-    })
-}
-
-fn is_assignment(rest: &str) -> bool {
-    let operator = rest.trim_start_matches(['+', '-', '*', '/', '%', '&', '|', '^', '<', '>']);
-    operator.starts_with('=') && !operator.starts_with("==")
 }

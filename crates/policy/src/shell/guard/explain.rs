@@ -142,3 +142,64 @@ fn quoted(words: &str) -> String {
     }
     short
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(kind: Kind, remedy: Remedy) -> Judgement {
+        let finding = Finding {
+            kind,
+            rule: "rule".to_owned(),
+            why: "it does harm".to_owned(),
+            words: "x\u{1b}[2J\ny".to_owned(),
+            remedy,
+        };
+        Judgement { commands: Vec::new(), finding: Some(finding), others: Vec::new() }
+    }
+
+    #[test]
+    fn a_refusal_begins_with_the_documented_sentence_and_ends_with_what_would_lift_it() {
+        for (kind, sentence, code) in [
+            (
+                Kind::Danger,
+                "Command blocked by safety guard (dangerous pattern detected)",
+                "dangerous_command",
+            ),
+            (
+                Kind::NotUnderstood,
+                "Command blocked by safety guard (dangerous pattern detected)",
+                "command_not_understood",
+            ),
+            (
+                Kind::PathOutside,
+                "Command blocked by safety guard (path outside working dir)",
+                "command_path_outside",
+            ),
+        ] {
+            let refusal = finding(kind, Remedy::ReadPath("^/etc/hosts$".to_owned())).refusal().unwrap();
+            assert_eq!(
+                refusal.to_string(),
+                format!(
+                    "{sentence}\nhint: `x [2J y`: it does harm (rule `rule`); `tools.allow_read_paths`: [\"^/etc/hosts$\"] \
+                     would allow reading exactly this path"
+                )
+            );
+            assert_eq!(refusal.code.as_str(), code);
+        }
+    }
+
+    #[test]
+    fn a_program_gets_the_same_answer_as_json() {
+        let judgement = finding(Kind::Danger, Remedy::Smart);
+        let json = serde_json::to_value(judgement.explanation()).unwrap();
+        assert_eq!(json["verdict"], "deny");
+        assert_eq!(json["sentence"], DANGEROUS);
+        assert_eq!(json["code"], "dangerous_command");
+        assert_eq!(json["layer"], "guard");
+        assert_eq!(json["finding"]["remedy"]["setting"], "smart");
+        let allowed = Judgement { commands: Vec::new(), finding: None, others: Vec::new() };
+        assert_eq!(serde_json::to_value(allowed.explanation()).unwrap()["verdict"], "allow");
+        assert_eq!(allowed.refusal(), None);
+    }
+}

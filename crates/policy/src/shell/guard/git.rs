@@ -19,6 +19,32 @@ pub(super) const GLOBAL: Grammar = Grammar {
     order: Order::First,
 };
 
+/// Verbs whose operands are branches, tags and commits before they are files.
+const NAMES: &[&str] = &[
+    "tag",
+    "branch",
+    "checkout",
+    "switch",
+    "merge",
+    "rebase",
+    "cherry-pick",
+    "revert",
+    "fetch",
+    "pull",
+    "describe",
+    "rev-parse",
+    "log",
+    "show",
+    "diff",
+    "reset",
+    "remote",
+    "bisect",
+    "worktree",
+    "config",
+    "merge-base",
+    "rev-list",
+];
+
 impl Walker<'_> {
     /// Judges what git runs on behalf of its arguments.
     pub(super) fn git(&mut self, call: &Invocation<'_>, given: &Given<'_>, state: &Rc<State>) {
@@ -167,7 +193,10 @@ impl Walker<'_> {
         }
         let (_, at) = parse(call.args, &GLOBAL);
         let Some((verb, rest)) = call.args.get(at..).and_then(<[Field]>::split_first) else { return };
-        let rest: Vec<Field> = rest.iter().filter(|arg| !is_remote(arg.as_str())).cloned().collect();
+        // Names of branches and commits need not be known; a path would have to be.
+        let named = NAMES.contains(&verb.as_str());
+        let is_path = |arg: &&Field| !(is_remote(arg.as_str()) || named && arg.is_open());
+        let rest: Vec<Field> = rest.iter().filter(is_path).cloned().collect();
         self.by_profile(&rest, &profile_of(verb.as_str()), state);
     }
 }

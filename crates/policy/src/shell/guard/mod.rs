@@ -6,6 +6,7 @@
 //!
 //! Invariant: pure. The same text in the same scene earns the same judgement.
 
+mod arithmetic;
 mod braces;
 mod builtins;
 mod compound;

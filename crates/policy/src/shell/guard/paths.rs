@@ -19,20 +19,10 @@ use std::path::{Path, PathBuf};
 /// Pseudo-devices that are always fine.
 const DEVICES: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/stdin", "/dev/stdout", "/dev/stderr"];
-/// Block devices: what their names begin with, and whether a digit or a letter follows.
-const BLOCK: &[(&str, fn(char) -> bool)] = &[
-    ("sd", |c| c.is_ascii_lowercase()),
-    ("hd", |c| c.is_ascii_lowercase()),
-    ("vd", |c| c.is_ascii_lowercase()),
-    ("xvd", |c| c.is_ascii_lowercase()),
-    ("nvme", |c| c.is_ascii_digit()),
-    ("mmcblk", |c| c.is_ascii_digit()),
-    ("loop", |c| c.is_ascii_digit()),
-    ("dm-", |c| c.is_ascii_digit()),
-    ("md", |c| c.is_ascii_digit()),
-    ("sr", |c| c.is_ascii_digit()),
-    ("nbd", |c| c.is_ascii_digit()),
-];
+/// Block devices whose names go on with a letter.
+const LETTERED: &[&str] = &["sd", "hd", "vd", "xvd"];
+/// Block devices whose names go on with a digit.
+const NUMBERED: &[&str] = &["nvme", "mmcblk", "loop", "dm-", "md", "sr", "nbd"];
 /// Directories and files of `/dev` that are disks or memory by another name.
 const BLOCK_NAMES: &[&str] = &["disk", "mapper", "block", "mem", "kmem", "port"];
 /// The longest pattern for one name; names are no longer than 255 bytes.
@@ -317,8 +307,10 @@ fn is_block_device(path: &CleanPath) -> bool {
         return true;
     }
     let first = name.split('/').next().unwrap_or_default();
+    let goes_on = |prefix: &&str, follows: fn(&char) -> bool| {
+        name.strip_prefix(*prefix).is_some_and(|rest| rest.chars().next().as_ref().is_some_and(follows))
+    };
     BLOCK_NAMES.contains(&first)
-        || BLOCK
-            .iter()
-            .any(|(prefix, follows)| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(*follows)))
+        || LETTERED.iter().any(|prefix| goes_on(prefix, char::is_ascii_lowercase))
+        || NUMBERED.iter().any(|prefix| goes_on(prefix, char::is_ascii_digit))
 }

@@ -153,8 +153,6 @@ pub(super) const PROFILES: &[Profile] = &[
             "traceroute",
             "whois",
             "command",
-            "redis-cli",
-            "mktemp",
         ],
         ..TEXT
     },
@@ -372,6 +370,15 @@ pub(super) const PROFILES: &[Profile] = &[
     Profile { names: &["scp"], short: "PioFlcJS", text: "PolcJ", ..INTO },
     Profile { names: &["zip"], short: "xitn", text: "xitn", ..WRITES },
     Profile { names: &["mkdir", "mkfifo", "mknod"], short: "m", text: "m", text_long: &["mode"], ..WRITES },
+    Profile {
+        names: &["mktemp"],
+        short: "pt",
+        text: "t",
+        out: "p",
+        out_long: &["tmpdir"],
+        text_long: &["suffix"],
+        ..WRITES
+    },
     Profile { names: &["touch"], short: "dtr", text: "dt", text_long: &["date", "time"], ..WRITES },
     Profile {
         names: &["truncate", "fallocate"],
@@ -493,6 +500,14 @@ pub(super) const PROFILES: &[Profile] = &[
             "target",
             "network",
         ],
+        ..WRITES
+    },
+    Profile {
+        names: &["xmllint", "xmlstarlet", "xpath", "hxselect", "htmlq"],
+        long: &["xpath"],
+        text_long: &["xpath"],
+        short: "tvme",
+        text: "tvme",
         ..WRITES
     },
 ];

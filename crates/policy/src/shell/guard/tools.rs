@@ -70,7 +70,7 @@ impl Walker<'_> {
         for script in sed::scripts(call) {
             for effect in sed::effects(script) {
                 match effect {
-                    sed::Effect::Runs(code) if code.is_empty() => {
+                    sed::Effect::Runs("") => {
                         self.deny("sed-exec", "this script of sed runs its lines as commands", script);
                     }
                     sed::Effect::Runs(code) => {

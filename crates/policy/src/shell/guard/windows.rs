@@ -115,3 +115,74 @@ fn split(command: &str) -> Option<Vec<Field>> {
     }
     quote.is_none().then_some(words)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{ExecConfig, Guard as Mode, OnBlock};
+    use crate::path::CleanPath;
+    use crate::policy::Reach;
+    use crate::rules::PathRules;
+    use crate::shell::guard::{Blank, Guard, Hold, Kind, Scene, Shell};
+    use crate::zone::{Protected, Zones};
+    use std::path::Path;
+
+    fn found(text: &str) -> Option<Kind> {
+        let guard = Guard::compile(&ExecConfig {
+            enable_deny_patterns: true,
+            custom_deny_patterns: Vec::new(),
+            custom_allow_patterns: Vec::new(),
+            timeout_seconds: 60,
+            guard: Mode::Smart,
+            fence: true,
+            on_block: OnBlock::Deny,
+        });
+        let cwd = CleanPath::absolute(Path::new("/ws")).unwrap();
+        let zones = Zones { workspace: vec![cwd.clone()], protected: Protected::default() };
+        let rules = PathRules::default();
+        let scene = Scene {
+            zones: &zones,
+            read_rules: &rules,
+            write_rules: &rules,
+            reach: Reach::Workspace,
+            hold: Hold::Nothing,
+            cwd: &cwd,
+            home: None,
+            shell: Shell::Windows,
+            terrain: &Blank,
+        };
+        guard.unwrap().judge(text, &scene).finding.map(|finding| finding.kind)
+    }
+
+    #[test]
+    fn windows_lines_are_judged_by_words_and_patterns() {
+        for (why, text, want) in [
+            ("a listing", "dir src", None),
+            ("a file here", "type notes.txt", None),
+            ("git", "git status", None),
+            ("a build", "npm run build", None),
+            ("a forced deletion", "del /f notes.txt", Some(Kind::Danger)),
+            ("in capitals, behind another command", "dir & DEL /Q x", Some(Kind::Danger)),
+            ("a recursive one", "rmdir /s build", Some(Kind::Danger)),
+            ("of PowerShell", "Remove-Item -Recurse x", Some(Kind::Danger)),
+            ("formatting", "format c:", Some(Kind::Danger)),
+            ("diskpart", "diskpart.exe", Some(Kind::Danger)),
+            ("power", "shutdown /s /t 0", Some(Kind::Danger)),
+            ("an encoded command", "powershell -enc SQBFAFgA", Some(Kind::Danger)),
+            ("a decoded one", "[Convert]::FromBase64String('eA==')", Some(Kind::Danger)),
+            ("a string of bytes", "$x = [byte[]](1,2)", Some(Kind::Danger)),
+            ("another encoding", "[System.Text.Encoding]::UTF8", Some(Kind::Danger)),
+            ("run as it comes", "iex $x", Some(Kind::Danger)),
+            ("publishing", "git push", Some(Kind::Danger)),
+            ("by name", "taskkill /im node.exe", Some(Kind::Danger)),
+            ("an escaped name", "d^el x", Some(Kind::NotUnderstood)),
+            ("a variable", "type %USERPROFILE%\\x", Some(Kind::NotUnderstood)),
+            ("another drive", "type C:\\Windows\\x", Some(Kind::PathOutside)),
+            ("up", "type ..\\x", Some(Kind::PathOutside)),
+            ("home", "type ~\\x", Some(Kind::PathOutside)),
+            ("a share", "type \\\\server\\x", Some(Kind::PathOutside)),
+            ("quotes that never end", "type \"x", Some(Kind::NotUnderstood)),
+        ] {
+            assert_eq!(found(text), want, "{why}: `{text}`");
+        }
+    }
+}
