@@ -247,7 +247,9 @@ fn without_repeats(rules: Vec<Rule>) -> Vec<Rule> {
             Rule::Show { source, target: above, .. } => {
                 source == above && target != above && target.starts_with(above)
             }
-            _ => false,
+            // `/bin` leads into `/usr`, where everything is shown.
+            Rule::Link { target: above, .. } => target.starts_with(above),
+            Rule::Scratch { .. } | Rule::Hide { .. } => false,
         })
     };
     rules.iter().filter(|rule| !shown_anyway(rule)).cloned().collect()
