@@ -42,7 +42,7 @@ fn prepared(arguments: &RunArguments, loaded: &Loaded) -> Result<ExitCode> {
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let streams = if terminal {
-        Streams::Terminal(relay::window_size())
+        Streams::StandIn
     } else {
         Streams::Plain { stdin: Stdin::Inherit, output: Output::Inherit }
     };
@@ -59,7 +59,7 @@ fn prepared(arguments: &RunArguments, loaded: &Loaded) -> Result<ExitCode> {
     };
     let mut away = errand.start(&ledger)?;
     let status = if terminal {
-        relay::relay(&mut away.running, &signals, timeout)?
+        relay::relay(&mut away.running, &signals, timeout)
     } else {
         relay::attend(&mut away.running, &signals, timeout)
     };
