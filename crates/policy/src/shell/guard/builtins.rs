@@ -9,6 +9,7 @@ use super::state::{Place, State, Variable};
 use super::walk::{Flow, Input, Walker};
 use crate::intent::{Access, FileKind};
 use crate::path::CleanPath;
+use crate::shell::Dialect;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -20,6 +21,9 @@ impl Walker<'_> {
         given: &Given<'_>,
         state: &Rc<State>,
     ) -> Option<Flow> {
+        if EVALUATING.contains(&call.name) && call.args.iter().any(|arg| is_evaluated(arg.as_str())) {
+            self.not_understood("a subscript that would be expanded again", &words(given.argv));
+        }
         Some(match call.name {
             "cd" | "chdir" => self.cd(call, state),
             "pushd" => self.pushd(call, state),
@@ -27,7 +31,14 @@ impl Walker<'_> {
             "exit" => Flow { ok: None, fail: None, ended: Some(state.clone()), output: Field::default() },
             "export" | "declare" | "typeset" | "local" | "readonly" => declared(call, state),
             "unset" => unset(call, state),
-            "read" | "mapfile" | "readarray" => filled(call, state),
+            "read" | "mapfile" | "readarray" => {
+                if call.name != "read" {
+                    for code in call.values(&Grammar { short: "dnOsuCc", ..Grammar::default() }, "C", &[]) {
+                        self.reread(&Field::text(code), state, &Input::Inherited);
+                    }
+                }
+                filled(call, state)
+            }
             "printf" if call.args.first().is_some_and(|arg| arg.as_str() == "-v") => {
                 assigned_by_printf(call, state)
             }
@@ -68,7 +79,9 @@ impl Walker<'_> {
                 self.file_tests(call.args, &mut state);
                 Flow::either(state).printing(Field::default())
             }
-            "complete" | "bind" | "enable" | "hash" if call.says(&["-C", "-F", "-x", "-f", "-p"]) => {
+            "complete" | "compgen" | "bind" | "enable" | "hash"
+                if call.says(&["-C", "-F", "-W", "-x", "-f", "-p"]) =>
+            {
                 self.not_understood("a builtin that ties a command to something else", &words(given.argv));
                 Flow::either(state.clone())
             }
@@ -190,7 +203,7 @@ impl Walker<'_> {
             self.deny("source", "`source` runs a file inside the shell", &words(given.argv));
         }
         for place in places {
-            self.run_file(&place, Language::Shell, state, given);
+            self.run_file(&place, Language::Shell(self.dialect), state, given);
         }
         let mut next = (**state).clone();
         // Nobody knows what the file has set.
@@ -234,11 +247,38 @@ impl Walker<'_> {
     }
 }
 
+/// Builtins that take the name of a variable, and evaluate its subscript.
+const EVALUATING: &[&str] = &[
+    "read",
+    "mapfile",
+    "readarray",
+    "unset",
+    "printf",
+    "test",
+    "[",
+    "let",
+    "declare",
+    "typeset",
+    "local",
+    "export",
+    "readonly",
+    "getopts",
+    "wait",
+];
+
+/// `a[$(cmd)]` as the name of a variable.
+fn is_evaluated(arg: &str) -> bool {
+    arg.split_once('[').is_some_and(|(name, rest)| {
+        let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        is_name && (rest.contains("$(") || rest.contains('`'))
+    })
+}
+
 /// Which language a file or string is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Language {
-    /// The shell's own.
-    Shell,
+    /// A shell's own, of this dialect.
+    Shell(Dialect),
     /// The language of awk, whose regular expressions look like paths.
     Awk,
     /// Any other.

@@ -60,6 +60,11 @@ impl Walker<'_> {
             "cargo" if call.says(&["new", "init"]) => self.made_dirs(call, &mut next),
             "ln" => self.linked(call, &mut next),
             "cp" | "mv" | "install" => self.copied(call, &mut next),
+            "mkfifo" => {
+                for operand in call.operands(&Grammar { short: "m", ..Grammar::default() }) {
+                    self.remember(operand, Content::Computed, &mut next);
+                }
+            }
             "touch" => {
                 for operand in call.operands(&Grammar { short: "dtr", ..Grammar::default() }) {
                     self.remember(operand, Content::Known(String::new()), &mut next);

@@ -51,7 +51,7 @@ impl Walker<'_> {
                 self.deny("preload", "puts code into a program before its own", &words);
             } else if COMMANDS.contains(&name) {
                 if !value.as_str().is_empty() {
-                    self.reread(value, state, &Input::Inherited);
+                    self.reread_by_sh(value, state, &Input::Inherited);
                 }
             } else if matches!(name, "GIT_SSH_COMMAND" | "GIT_SSH" | "RSYNC_RSH") {
                 if value

@@ -128,7 +128,7 @@ impl Remedy {
                 "`isolation.enabled`: true would hold it in a cage, or write the path out".to_owned()
             }
             Self::Rewrite(how) => how.clone(),
-            Self::None => "no setting allows it".to_owned(),
+            Self::None => "no setting opens it to an agent".to_owned(),
         }
     }
 }

@@ -102,7 +102,7 @@ impl Walker<'_> {
             }
         } else if key.starts_with("alias.") || last == "helper" {
             if let Some(code) = shell {
-                self.reread(&Field::text(code), state, &Input::Inherited);
+                self.reread_by_sh(&Field::text(code), state, &Input::Inherited);
             }
         } else if matches!(
             last,
@@ -120,7 +120,7 @@ impl Walker<'_> {
         ) || key.starts_with("pager.")
             || (key == "core.fsmonitor" && !matches!(value, "true" | "false"))
         {
-            self.reread(&Field::text(value), state, &Input::Inherited);
+            self.reread_by_sh(&Field::text(value), state, &Input::Inherited);
         }
     }
 
@@ -164,7 +164,7 @@ impl Walker<'_> {
             _ => Vec::new(),
         };
         for code in code {
-            self.reread(&Field::text(code), state, &Input::Inherited);
+            self.reread_by_sh(&Field::text(code), state, &Input::Inherited);
         }
         let remote = ["clone", "fetch", "pull", "ls-remote", "fetch-pack", "archive"].contains(&verb);
         let sides = if remote { call.values(&grammar, "u", &["upload-pack", "exec"]) } else { Vec::new() };

@@ -11,6 +11,7 @@ use super::finding::Kind;
 use super::state::State;
 use super::walk::{Input, Walker};
 use crate::intent::Access;
+use crate::shell::{Dialect, read};
 use std::rc::Rc;
 
 /// Calls that hand text to a shell, or start a program.
@@ -87,7 +88,7 @@ impl Walker<'_> {
     pub(super) fn inline(&mut self, code: &Field, language: Language, state: &Rc<State>) {
         let text = code.as_str();
         if code.is_open() && language == Language::Other {
-            return self.not_understood("code that is only known when it runs", text);
+            return self.computed("unknown-code", "this code", text);
         }
         if DELETES.iter().any(|call| text.contains(call))
             || (text.contains("recursive")
@@ -188,13 +189,14 @@ impl Walker<'_> {
         if self.probes > MOST_PROBES {
             return;
         }
-        if crate::shell::read(string, crate::shell::Dialect::Bash).is_err() {
-            return;
-        }
+        // Where the shells differ, bash's reading is better than none: this only looks for what is plainly there.
+        let readable =
+            [Dialect::Posix, Dialect::Bash].into_iter().find(|dialect| read(string, *dialect).is_ok());
+        let Some(dialect) = readable else { return };
         let known = self.commands.len();
         let before = std::mem::take(&mut self.findings);
         let seen = std::mem::take(&mut self.seen);
-        self.reread(&Field::text(string), state, &Input::Inherited);
+        self.reread_in(dialect, &Field::text(string), state, &Input::Inherited);
         let found = std::mem::replace(&mut self.findings, before);
         self.seen = seen;
         self.commands.truncate(known);

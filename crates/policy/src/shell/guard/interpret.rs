@@ -10,6 +10,7 @@ use super::state::{Content, State};
 use super::walk::{Flow, Input, Walker};
 use crate::intent::Access;
 use crate::path::CleanPath;
+use crate::shell::Dialect;
 use std::rc::Rc;
 
 /// Shells that read code like ours.
@@ -94,32 +95,35 @@ impl Walker<'_> {
             items.iter().any(|item| matches!(item, Item::Short(letter, _) if *letter == wanted))
         };
         let operands = &call.args[start.min(call.args.len())..];
+        let plain = matches!(call.name, "sh" | "dash" | "ash" | "hush" | "yash");
+        let dialect = if plain { Dialect::Posix } else { Dialect::Bash };
         let mut inner = (**state).clone();
         inner.exits_on_error = has('e');
         for code in call.values(&grammar, "C", &["command", "init-command"]) {
-            self.reread(&Field::text(code), &Rc::new(inner.clone()), given.input);
+            self.reread_in(dialect, &Field::text(code), &Rc::new(inner.clone()), given.input);
         }
         if has('c') {
             let Some(code) = operands.first() else {
-                self.not_understood("a shell that is given its code by something else", &words(given.argv));
+                self.computed("unknown-code", "the code of this shell", &words(given.argv));
                 return Flow::either(state.clone());
             };
             inner.name = operands.get(1).cloned().unwrap_or_else(|| Field::text(call.name));
             inner.arguments = operands.get(2..).unwrap_or_default().to_vec();
-            let flow = self.reread(code, &Rc::new(inner), given.input);
+            let flow = self.reread_in(dialect, code, &Rc::new(inner), given.input);
             let mut after = state.clone();
             self.absorb(&mut after, &flow);
             return Flow::either(after).printing(flow.output);
         }
         match operands.first() {
             Some(script) if !has('s') && !is_stream(script) => {
+                self.open_script(script, given, state);
                 for place in self.path(script.as_str(), Access::Read, state) {
-                    self.run_file(&place, Language::Shell, state, given);
+                    self.run_file(&place, Language::Shell(dialect), state, given);
                 }
             }
             _ if items.iter().any(|item| matches!(item, Item::Long("version" | "help", _))) => {}
             script => self.code_from_input(
-                Language::Shell,
+                Language::Shell(dialect),
                 script.is_some_and(|s| s.as_str().starts_with("/dev/fd")),
                 given,
                 state,
@@ -203,8 +207,16 @@ impl Walker<'_> {
                 state,
             );
         }
+        self.open_script(script, given, state);
         for place in self.path(script.as_str(), Access::Read, state) {
             self.run_file(&place, Language::Other, state, given);
+        }
+    }
+
+    /// A script whose name is not fully known may be any of the files that this line has fetched.
+    fn open_script(&mut self, script: &Field, given: &Given<'_>, state: &Rc<State>) {
+        if script.known().is_none() && state.files.values().any(|content| *content == Content::Downloaded) {
+            self.deny("download-then-run", "may run what the same line has downloaded", &words(given.argv));
         }
     }
 
@@ -229,11 +241,11 @@ impl Walker<'_> {
                 self.deny("pipe-to-interpreter", "runs code that comes from a pipe", &words(given.argv))
             }
             Input::Text(code) if code.known().is_none() => {
-                self.not_understood("code that is only known when it runs", code.as_str());
+                self.computed("unknown-code", "this code", code.as_str());
             }
             Input::Text(code) => match language {
-                Language::Shell => {
-                    self.reread(code, state, &Input::Inherited);
+                Language::Shell(dialect) => {
+                    self.reread_in(dialect, code, state, &Input::Inherited);
                 }
                 _ => self.inline(code, language, state),
             },
@@ -253,7 +265,8 @@ impl Walker<'_> {
         state: &Rc<State>,
         given: &Given<'_>,
     ) {
-        match state.files.get(place) {
+        let landed = self.landed(place, state).path;
+        match state.files.get(place).or_else(|| state.files.get(&landed)) {
             None => {}
             Some(Content::Downloaded) => {
                 self.deny("download-then-run", "runs what the same line has downloaded", &words(given.argv));
@@ -266,8 +279,8 @@ impl Walker<'_> {
                 let named = code.as_str().lines().next().and_then(|line| line.strip_prefix("#!"));
                 let foreign = named.is_some_and(|named| !named.trim_end().ends_with("sh"));
                 match language {
-                    Language::Shell if !foreign => {
-                        self.reread(&code, state, &Input::Inherited);
+                    Language::Shell(dialect) if !foreign => {
+                        self.reread_in(dialect, &code, state, &Input::Inherited);
                     }
                     _ => self.inline(&code, language, state),
                 }

@@ -2,13 +2,16 @@
 //!
 //! Invariant: every command goes through [`Walker::invoke`], whoever runs it: the shell, or a wrapper.
 
-use super::builtins::Language;
+use super::builtins::{Language, words};
 use super::field::Field;
 use super::finding::{Finding, Kind, Remedy};
 use super::judge::Understood;
 use super::options::Invocation;
+use super::scene::Hold;
 use super::state::State;
 use super::walk::{Call, Flow, Input, Walker};
+use crate::policy::Reach;
+use crate::shell::Dialect;
 use crate::shell::span::Span;
 use crate::shell::tree::Command;
 use std::rc::Rc;
@@ -63,7 +66,7 @@ impl Walker<'_> {
     fn dispatch(&mut self, given: &Given<'_>, state: Rc<State>) -> Flow {
         let [first, args @ ..] = given.argv else { return Flow::either(state) };
         let Some(name) = first.known() else {
-            self.unknown_name(first, given.argv);
+            self.computed("unknown-command", "the name of the command", &words(given.argv));
             return Flow::either(state);
         };
         if name.is_empty() {
@@ -82,7 +85,7 @@ impl Walker<'_> {
         let base = match name.rsplit_once('/') {
             Some((_, base)) => {
                 for place in self.program(name, &state) {
-                    self.run_file(&place, Language::Shell, &state, given);
+                    self.run_file(&place, Language::Shell(Dialect::Bash), &state, given);
                 }
                 base
             }
@@ -134,14 +137,21 @@ impl Walker<'_> {
         flow
     }
 
-    fn unknown_name(&mut self, name: &Field, argv: &[Field]) {
-        let words = argv.iter().map(Field::to_string).collect::<Vec<_>>().join(" ");
+    /// Takes a note of a command, or of code, that is only known when it runs. Where the deny rules are off it is no
+    /// danger by itself, but it can go anywhere: then a cage has to hold it.
+    pub(super) fn computed(&mut self, rule: &str, what: &str, words: &str) {
+        let denied = self.guard.denies();
+        let held = self.scene.reach != Reach::Workspace || self.scene.hold == Hold::Cage;
+        if !denied && held {
+            return;
+        }
+        let plain = Remedy::Rewrite("write out what is to be run".to_owned());
         self.report(Finding {
-            kind: Kind::NotUnderstood,
-            rule: "unknown-command".to_owned(),
-            why: format!("the name of the command, `{name}`, is only known when it runs"),
-            words,
-            remedy: Remedy::Rewrite("write the name of the command out".to_owned()),
+            kind: if denied { Kind::NotUnderstood } else { Kind::PathOutside },
+            rule: rule.to_owned(),
+            why: format!("{what} is only known when it runs"),
+            words: super::field::shown(words),
+            remedy: if denied { plain } else { Remedy::Cage },
         });
     }
 

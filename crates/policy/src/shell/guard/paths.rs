@@ -164,7 +164,7 @@ impl Walker<'_> {
     }
 
     /// Where a path leads, through links that exist and links that the line makes.
-    fn landed(&self, path: &CleanPath, state: &State) -> Landed {
+    pub(super) fn landed(&self, path: &CleanPath, state: &State) -> Landed {
         let mut path = path.clone();
         for _ in 0..8 {
             let link =
@@ -192,7 +192,12 @@ impl Walker<'_> {
         }
         let zones = self.scene.zones;
         if zones.is_protected(asked, access) || zones.is_protected(&landed.path, access) {
-            return self.outside(text, "protected", "no setting opens this to an agent", Remedy::None);
+            return self.outside(
+                text,
+                "protected",
+                "it belongs to the instance, to another agent or to a process",
+                Remedy::None,
+            );
         }
         if self.scene.reach != Reach::Workspace || zones.in_workspace(&landed.path).is_some() {
             return;

@@ -8,6 +8,7 @@ use super::invoke::Given;
 use super::options::{Grammar, Invocation, is_cut_of};
 use super::state::State;
 use super::walk::{Input, Walker};
+use crate::intent::Access;
 use std::rc::Rc;
 
 /// A program, and its options whose value a shell runs.
@@ -47,7 +48,15 @@ impl Walker<'_> {
         if let Some(known) = CODE.iter().find(|known| known.names.contains(&call.name)) {
             let grammar = Grammar { short: known.short, long: known.long, ..Grammar::default() };
             for code in call.values(&grammar, known.short, known.long) {
-                self.reread(&Field::text(code), state, &Input::Inherited);
+                self.reread_by_sh(&Field::text(code), state, &Input::Inherited);
+            }
+        }
+        if matches!(call.name, "make" | "gmake" | "awk" | "gawk" | "sed" | "psql" | "vim") {
+            let grammar = Grammar { short: "fS", long: &["file", "makefile"], ..Grammar::default() };
+            for script in call.values(&grammar, "fS", &["file", "makefile"]) {
+                for place in self.path(script, Access::Read, state) {
+                    self.run_file(&place, Language::Other, state, given);
+                }
             }
         }
         match call.name {
@@ -70,7 +79,7 @@ impl Walker<'_> {
             "zip" => {
                 let at = call.args.iter().position(|arg| arg.as_str() == "-TT");
                 if let Some(code) = at.and_then(|at| call.args.get(at + 1)) {
-                    self.reread(code, state, &Input::Inherited);
+                    self.reread_by_sh(code, state, &Input::Inherited);
                 }
             }
             "xterm" | "konsole" | "gnome-terminal" | "alacritty" | "kitty" => {
@@ -84,7 +93,7 @@ impl Walker<'_> {
             }
             "tmux" | "screen" => {
                 for word in call.args.iter().filter(|arg| arg.as_str().contains(' ')) {
-                    self.reread(word, state, &Input::Inherited);
+                    self.reread_by_sh(word, state, &Input::Inherited);
                 }
                 let at =
                     call.args.iter().rposition(|arg| arg.as_str().starts_with('-')).map_or(1, |at| at + 1);
@@ -105,7 +114,7 @@ impl Walker<'_> {
             if name.len() > "checkpoint".len() && is_cut_of(name, "checkpoint-action") {
                 let action = glued.or_else(|| args.next()).unwrap_or_default();
                 if let Some(code) = action.strip_prefix("exec=") {
-                    self.reread(&Field::text(code), state, &Input::Inherited);
+                    self.reread_by_sh(&Field::text(code), state, &Input::Inherited);
                 }
             }
         }
@@ -118,7 +127,7 @@ impl Walker<'_> {
         commands.extend(call.args.iter().filter_map(|arg| arg.as_str().strip_prefix('+')));
         for command in commands {
             if let Some((_, code)) = command.split_once('!') {
-                self.reread(&Field::text(code), state, &Input::Inherited);
+                self.reread_by_sh(&Field::text(code), state, &Input::Inherited);
             }
             if command.contains("system(") {
                 self.inline(&Field::text(command), Language::Other, state);
@@ -139,7 +148,7 @@ impl Walker<'_> {
                 .iter()
                 .find_map(|mark| trimmed.strip_prefix(mark));
             if let Some(code) = code.or_else(|| arg.split_once("\\!").map(|(_, code)| code)) {
-                self.reread(&Field::text(code), state, &Input::Inherited);
+                self.reread_by_sh(&Field::text(code), state, &Input::Inherited);
             }
         }
     }

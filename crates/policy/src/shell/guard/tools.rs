@@ -75,7 +75,7 @@ impl Walker<'_> {
                     }
                     sed::Effect::Runs(code) => {
                         self.deny("sed-exec", "this script of sed runs a command", script);
-                        self.reread(&Field::text(code), state, call.input);
+                        self.reread_by_sh(&Field::text(code), state, call.input);
                     }
                     sed::Effect::Reads(file) => {
                         self.path(file, Access::Read, state);

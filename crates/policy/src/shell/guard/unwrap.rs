@@ -143,7 +143,7 @@ impl Walker<'_> {
                 if self.code_option(call).is_some() =>
             {
                 let code = self.code_option(call)?;
-                let flow = self.reread(&code, state, given.input);
+                let flow = self.reread_by_sh(&code, state, given.input);
                 return Some(Unwrapped { own: call.args.len(), flow });
             }
             "env" => {
@@ -220,7 +220,7 @@ impl Walker<'_> {
 
     fn string(&mut self, args: &[Field], own: usize, state: &Rc<State>, input: &Input) -> Unwrapped {
         let code = Field(words(args));
-        let flow = self.reread(&code, state, input);
+        let flow = self.reread_by_sh(&code, state, input);
         Unwrapped { own, flow: self.outside_of(state, flow) }
     }
 

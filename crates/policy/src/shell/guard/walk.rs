@@ -8,7 +8,7 @@
 use super::field::{ANYTHING, Field};
 use super::finding::{Finding, Kind, Remedy};
 use super::judge::{Guard, Understood};
-use super::scene::Scene;
+use super::scene::{Scene, Shell};
 use super::size::too_large;
 use super::state::{State, join};
 use crate::path::CleanPath;
@@ -99,6 +99,8 @@ pub(super) struct Walker<'a> {
     pub(super) parallel: usize,
     pub(super) conditional: usize,
     pub(super) depth: usize,
+    /// The shell that reads at this place.
+    pub(super) dialect: Dialect,
     /// Strings that were read again around this one.
     pub(super) nested: usize,
     /// Whether an allow pattern covers the simple command at hand.
@@ -122,6 +124,7 @@ impl<'a> Walker<'a> {
             parallel: 0,
             conditional: 0,
             depth: 0,
+            dialect: if scene.shell == Shell::Posix { Dialect::Posix } else { Dialect::Bash },
             nested: 0,
             lifted: false,
             probes: 0,
@@ -169,14 +172,33 @@ impl<'a> Walker<'a> {
         self.spent >= MOST_STEPS
     }
 
-    /// Reads a text that a command would run as a script of its own, in the state it is started with.
+    /// Reads a text that a program hands to `/bin/sh`, which need not be the shell that runs the line.
+    pub(super) fn reread_by_sh(&mut self, code: &Field, state: &Rc<State>, input: &Input) -> Flow {
+        self.reread_in(Dialect::Posix, code, state, input)
+    }
+
+    /// Reads a text as a script of the given dialect.
+    pub(super) fn reread_in(
+        &mut self,
+        dialect: Dialect,
+        code: &Field,
+        state: &Rc<State>,
+        input: &Input,
+    ) -> Flow {
+        let outer = std::mem::replace(&mut self.dialect, dialect);
+        let flow = self.reread(code, state, input);
+        self.dialect = outer;
+        flow
+    }
+
+    /// Reads a text that the shell at hand would run as a script of its own, in the state it is started with.
     pub(super) fn reread(&mut self, code: &Field, state: &Rc<State>, input: &Input) -> Flow {
         let flow = Flow::either(state.clone());
         let Some(code) = code.known() else {
-            self.not_understood("a string that is run as a command", code.as_str());
+            self.computed("unknown-code", "a string that is run as a command", code.as_str());
             return flow;
         };
-        let script = match read(code, Dialect::Bash) {
+        let script = match read(code, self.dialect) {
             Ok(script) => script,
             Err(fault) => {
                 self.not_understood(&fault.what, code);

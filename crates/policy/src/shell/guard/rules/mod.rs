@@ -104,7 +104,7 @@ impl Walker<'_> {
         let call = &Invocation { name, ..*call };
         let verb = call.args.iter().find(|arg| !arg.as_str().starts_with('-'));
         if VERBED.contains(&name) && verb.is_some_and(Field::is_open) {
-            self.not_understood("what the program does is only known when it runs", &words(call.args));
+            self.computed("unknown-command", "what the program does", &words(call.args));
         }
         for rule in FAMILIES.iter().copied().flatten() {
             if rule.is_for(name) && (rule.when)(call) {
