@@ -6,6 +6,7 @@
 //!
 //! Invariant: nothing is written outside the directories that were given, and nothing is left running.
 
+mod cage;
 mod files;
 mod guard;
 mod instance;
@@ -49,13 +50,14 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
     let mut table = Table::default();
     let house = House::furnish(&quiet.join("house"))?;
     let lived_in = House::furnish(&disk.join("house"))?;
-    let sections: [(&str, &dyn Fn(&mut Table) -> Result<(), Stop>); 9] = [
+    let sections: [(&str, &dyn Fn(&mut Table) -> Result<(), Stop>); 10] = [
         ("open", &|table| files::opening(&house, table)),
         ("read", &|table| files::reading(&house, &lived_in, table)),
         ("write", &|table| writes::timed(&house, &lived_in, table)),
         ("calls", &|table| traced::counted(&quiet, table)),
         ("decide", &|table| files::deciding(&house, table)),
         ("process", &|table| process::measured(picoclaw, &house, &lived_in, table)),
+        ("cage", &|table| cage::costs(picoclaw, &house, table)),
         ("judge", &|table| guard::typical(&house, table)),
         ("load", &|table| guard::loading(table)),
         ("lengths", &|table| lengths::growing(&house, table)),

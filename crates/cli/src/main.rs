@@ -59,7 +59,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     start_logs(&loaded, &surroundings)?;
     match &arguments.command {
-        Command::Run(arguments) => commands::run::run(arguments, &loaded),
+        Command::Run(arguments) => commands::run::run(arguments, &loaded, &surroundings),
         command => with_settings(command, &loaded).map(ExitCode::from),
     }
 }

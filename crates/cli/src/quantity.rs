@@ -5,33 +5,37 @@
 use anyhow::{Context, Result, bail};
 use std::time::Duration;
 
+/// In bytes, this must still fit a number of the kernel's.
+const MOST_MEBIBYTES: u64 = 1 << 40;
+
 /// `512M`, `2G`, `2048` (MiB): a size in MiB.
 pub(crate) fn mebibytes(text: &str) -> Result<u64> {
     let (digits, unit) = split(text);
-    let number: u64 =
-        digits.parse().with_context(|| format!("`{text}` is not a size; `512M` and `2G` are"))?;
-    match unit.to_ascii_lowercase().as_str() {
-        "" | "m" | "mb" | "mib" => Ok(number),
-        "g" | "gb" | "gib" => number.checked_mul(1024).with_context(|| format!("`{text}` is too large")),
-        _ => bail!("`{text}` is not a size; `512M` and `2G` are"),
+    let number = digits.parse::<u64>().ok();
+    let size = match unit.to_ascii_lowercase().as_str() {
+        "" | "m" | "mb" | "mib" => number,
+        "g" | "gb" | "gib" => number.map(|number| number.saturating_mul(1024)),
+        _ => None,
+    };
+    match size {
+        None => bail!("`{text}` is not a size; `512M` and `2G` are"),
+        Some(MOST_MEBIBYTES..) => bail!("`{text}` is more than any machine has"),
+        Some(size) => Ok(size),
     }
 }
 
 /// `30`, `30s`, `5m`, `1h`: a time.
 pub(crate) fn duration(text: &str) -> Result<Duration> {
     let (digits, unit) = split(text);
-    let number: f64 =
-        digits.parse().with_context(|| format!("`{text}` is not a time; `30s` and `5m` are"))?;
-    let seconds = match unit {
-        "" | "s" => number,
-        "m" => number * 60.0,
-        "h" => number * 3600.0,
-        _ => bail!("`{text}` is not a time; `30s` and `5m` are"),
+    let factor = match unit {
+        "" | "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => 0.0,
     };
-    Duration::try_from_secs_f64(seconds)
-        .ok()
-        .filter(|time| !time.is_zero())
-        .with_context(|| format!("`{text}` is not a time"))
+    let time =
+        digits.parse::<f64>().ok().and_then(|number| Duration::try_from_secs_f64(number * factor).ok());
+    time.filter(|time| !time.is_zero()).with_context(|| format!("`{text}` is not a time; `30s` and `5m` are"))
 }
 
 fn split(text: &str) -> (&str, &str) {
@@ -52,12 +56,21 @@ mod tests {
             ("1T", None),
             ("", None),
             ("-1", None),
+            ("17592186044416M", None),
+            ("99999999999999999999G", None),
+            ("18446744073709551615G", None),
         ] {
             assert_eq!(mebibytes(text).ok(), want, "{text}");
         }
-        for (text, want) in
-            [("30", Some(30_000)), ("1.5s", Some(1_500)), ("5m", Some(300_000)), ("0", None), ("x", None)]
-        {
+        for (text, want) in [
+            ("30", Some(30_000)),
+            ("1.5s", Some(1_500)),
+            ("5m", Some(300_000)),
+            ("0", None),
+            ("x", None),
+            ("5d", None),
+            ("-5", None),
+        ] {
             assert_eq!(duration(text).ok().map(|time| time.as_millis()), want, "{text}");
         }
     }

@@ -385,7 +385,7 @@ fn references_are_opened_wherever_a_secret_may_stand() {
 #[test]
 fn every_place_that_can_hold_a_secret_is_known_to_redaction() {
     let text = r#"{
-        "model_list": [{"model_name": "m", "model": "x", "api_keys": ["sk-key-1", "abc"], "proxy": "http://u:proxy-pass@p:1",
+        "model_list": [{"model_name": "m", "model": "x", "api_keys": ["sk-key-1", "abc", "ollama"], "proxy": "http://u:proxy-pass@p:1",
                         "custom_headers": {"Authorization": "Bearer head-token", "Accept": "application/json"}}],
         "tools": {"mcp": {"servers": {
             "a": {"command": "x", "env": {"API_KEY": "env-key", "FLAG": "true", "ODD": "a1b2c3d4e5"}, "args": ["postgres://u:db-pass@h/d"]},
@@ -420,7 +420,7 @@ fn every_place_that_can_hold_a_secret_is_known_to_redaction() {
     for secret in hidden {
         assert!(known.iter().any(|value| value == secret), "`{secret}` in {known:?}");
     }
-    for plain in ["abc", "true", "application/json", "12345678", "https://h"] {
+    for plain in ["abc", "ollama", "true", "application/json", "12345678", "https://h"] {
         assert!(!known.iter().any(|value| value == plain), "`{plain}` would make answers unreadable");
     }
     assert!(known.windows(2).all(|pair| pair[0].len() >= pair[1].len()), "longest first (W84)");

@@ -71,7 +71,7 @@ fn what_is_no_text_is_refused() {
             ("too deep", &format!("a {}", "{b,".repeat(2000)), "nesting"),
             ("too deep", &format!("a {}", "${x:-".repeat(2000)), "nesting"),
             ("too deep", &"if ".repeat(2000), "nesting"),
-            ("too deep", &format!("a {}", "@(".repeat(2000)), "nesting"),
+            ("too deep", &format!("shopt -s extglob\na {}", "@(".repeat(2000)), "nesting"),
             ("too deep", &"coproc ".repeat(2000), "nesting"),
         ],
     );
@@ -83,7 +83,18 @@ fn what_only_the_run_decides_is_refused() {
         Dialect::Bash,
         &[
             ("a pattern with `extglob`, else a negated subshell", "!(rm x)", "`!(`"),
-            ("a pattern with `extglob`, else a function", "f@() { a; }", "pattern"),
+            ("an error without `extglob`", "a @(b)", "`shopt -s extglob`"),
+            (
+                "an error that only drops its line: runs `a`",
+                "shopt -s extglob; x=(@(b)) <<'E'\na\nE\n",
+                "array",
+            ),
+            (
+                "an error that only drops its line",
+                "coproc declare x=(}) <<'E'\na\nE\n",
+                "array in a coprocess",
+            ),
+            ("a pattern with `extglob`, else a function", "shopt -s extglob\nf@() { a; }", "pattern"),
             ("arithmetic, or a subshell in a substitution", "a $((b); c)", "`))`"),
             ("commands, but looked through as arithmetic", "a <((b))", "process substitution"),
             ("arithmetic, or a subshell in a subshell", "((a); b)", "`))`"),
@@ -122,7 +133,11 @@ fn what_bash_ends_elsewhere_when_it_expands_is_refused() {
             ("parentheses in `${…}` count", "echo $(( ${x:-))\na #} ))", "balance"),
             ("brackets in `${…}` count", "echo $[ ${x:-]\na #} ]", "balance"),
             ("brackets in `$(…)` count", "echo $[ $(echo ]) ]", "balance"),
-            ("substitutions in patterns are not read as such", "echo @($(case x in x) a;; esac))", "balance"),
+            (
+                "substitutions in patterns are not read as such",
+                "shopt -s extglob\necho @($(case x in x) a;; esac))",
+                "balance",
+            ),
             ("nor in regular expressions", "[[ a =~ ($(case x in x) a;; esac)) ]]", "balance"),
             ("brace expansion splits it", "a {b,$[1,2]}", "`$[`"),
             ("brace expansion splits it", "a {\"${x:-\"b,c\"}\",d}", "beside braces"),
@@ -177,7 +192,8 @@ fn substitutions_that_bash_prints_wrongly_are_refused() {
             ("printed as `coproc COPROC a`", "x=$(coproc a)", "coprocess"),
             ("printed as `case x in esac)`", "x=$(case x in (esac) a;; esac)", "`esac`"),
             ("printed as `{ a \\& }`", "x=$( { a \\&; } )", "`\\&`"),
-            ("bash 5.1 runs `r`", "x=$($\nrm'')", "end of a line"),
+            ("bash 5.1 runs `r`", "x=$($\nrm'')", "before blanks"),
+            ("bash 5.1 decodes it", "x=$(a $ '\\x72m')", "before blanks"),
             ("printed as `time a > x`", "x=$(> x time a)", "`time`"),
         ],
     );

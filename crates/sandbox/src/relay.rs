@@ -2,17 +2,22 @@
 //!
 //! Invariant: the person's terminal is given back as it was found, however this ends.
 
-mod raw_mode;
-mod suspend;
+mod limit;
+mod seat;
+mod talk;
 
 use crate::launch::{Running, Status, WindowSize};
-use picoclaw_sys::linux::Signals;
-use raw_mode::RawMode;
+use limit::Limit;
+use picoclaw_sys::linux::{Signals, stop_self, suspend_job};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer};
+use rustix::stdio::{stdin, stdout};
+use seat::Seat;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
+use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
+use talk::Talk;
 
 /// Signals that are passed on to the child.
 const PASSED_ON: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
@@ -23,8 +28,12 @@ const SIGUSR1: i32 = 10;
 const SIGUSR2: i32 = 12;
 const SIGTERM: i32 = 15;
 const SIGCONT: i32 = 18;
+const SIGSTOP: i32 = 19;
 const SIGTSTP: i32 = 20;
 const SIGWINCH: i32 = 28;
+
+/// How often somebody behind looks whether it is in front again: a shell need not say so.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// Listens to the signals that concern a child in the foreground. To be called before the child is started, so that
 /// none is missed.
@@ -34,27 +43,26 @@ pub fn listen() -> io::Result<Signals> {
     Signals::listen(&signals)
 }
 
-/// The size of the person's terminal.
-pub fn window_size() -> WindowSize {
-    rustix::termios::tcgetwinsize(rustix::stdio::stdout())
-        .map_or_else(|_| WindowSize::default(), |size| WindowSize { rows: size.ws_row, columns: size.ws_col })
-}
-
 /// Stays with a child on plain descriptors until it ends, passing signals on.
-pub fn attend(running: &mut Running, signals: &Signals, deadline: Option<Duration>) -> Status {
-    let until = deadline.and_then(|time| Instant::now().checked_add(time));
+pub fn attend(running: &mut Running, signals: &Signals, time: Option<Duration>) -> Status {
+    let mut limit = Limit::new(time);
     loop {
         if let Some(status) = running.poll() {
+            return limit.told(status);
+        }
+        if let Some(status) = limit.check(running) {
             return status;
         }
-        if until.is_some_and(|until| Instant::now() >= until) {
-            return timed_out(running);
+        if running.take_stop() {
+            stop_self();
+            running.signal(SIGCONT);
         }
-        let mut watched = [readable(running.ended_fd()), readable(signals.as_fd())];
-        wait(&mut watched, until);
+        let fds = [running.ended_fd(), running.news_fd(), signals.as_fd()];
+        wait(&mut fds.map(|fd| watch(fd, PollFlags::IN)), limit.until());
         while let Some(signal) = signals.next() {
             match signal {
-                SIGTSTP => suspend::whole(running, || (), || ()),
+                // We follow when it has stopped. Nobody of its session is above it, so the kernel would drop SIGTSTP.
+                SIGTSTP => running.signal(SIGSTOP),
                 SIGWINCH | SIGCONT => {}
                 other => running.signal(other),
             }
@@ -63,118 +71,72 @@ pub fn attend(running: &mut Running, signals: &Signals, deadline: Option<Duratio
 }
 
 /// Stays with a child on a terminal of its own, relaying everything.
-pub fn relay(running: &mut Running, signals: &Signals, deadline: Option<Duration>) -> io::Result<Status> {
-    let raw = RawMode::enter()?;
-    let until = deadline.and_then(|time| Instant::now().checked_add(time));
-    let mut typed = Waiting::default();
-    let mut input = Input::Open;
+pub fn relay(running: &mut Running, signals: &Signals, time: Option<Duration>) -> Status {
+    let mut limit = Limit::new(time);
+    let mut seat = Seat::take();
+    let mut talk = Talk::default();
+    // With one of its ends held here, a child that closes its own does not make the other one ready for ever.
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let _held = running.terminal().map(|terminal| ioctl_tiocgptpeer(terminal, flags));
     loop {
-        let status = running.poll();
-        let Some(terminal) = running.terminal() else { return Ok(status.unwrap_or(Status::Exited(0))) };
-        if status.is_some() || until.is_some_and(|until| Instant::now() >= until) {
-            // What it said last is still on its way.
-            while show(terminal)? {}
-            drop(raw);
-            return Ok(status.unwrap_or_else(|| timed_out(running)));
+        let ended = running.poll().map(|status| limit.told(status)).or_else(|| limit.check(running));
+        let (Some(terminal), None) = (running.terminal(), ended) else {
+            talk.catch_up(running);
+            return ended.unwrap_or(Status::TimedOut);
+        };
+        if running.take_stop() {
+            suspend(running, &mut seat, &mut talk);
         }
-        let mut watched = vec![readable(running.ended_fd()), readable(signals.as_fd())];
-        let sending = if typed.0.is_empty() { PollFlags::IN } else { PollFlags::IN | PollFlags::OUT };
-        watched.push(PollFd::from_borrowed_fd(terminal, sending));
-        if input == Input::Open && typed.0.is_empty() {
-            watched.push(readable(rustix::stdio::stdin()));
+        let mut watched = vec![
+            watch(running.ended_fd(), PollFlags::IN),
+            watch(running.news_fd(), PollFlags::IN),
+            watch(signals.as_fd(), PollFlags::IN),
+            watch(terminal, talk.wanted()),
+        ];
+        if seat.is_ours() && talk.listens() {
+            watched.push(watch(stdin(), PollFlags::IN));
         }
-        wait(&mut watched, until);
-        let typing = watched.get(3).is_some_and(|fd| !fd.revents().is_empty());
-        if watched[2].revents().intersects(PollFlags::IN | PollFlags::HUP) {
-            show(terminal)?;
+        let look_again = (!seat.is_ours()).then(|| Instant::now() + LOOK_AGAIN);
+        wait(&mut watched, [limit.until(), look_again].into_iter().flatten().min());
+        if watched.get(4).is_some_and(|fd| !fd.revents().is_empty()) {
+            talk.read(running);
         }
-        if typing {
-            input = typed.read()?;
-            if typed.0 == [suspend::KEY] && suspend::is_ours(terminal) {
-                typed.0.clear();
-                suspend::whole(running, || raw.leave(), || raw.resume());
-                continue;
-            }
-        }
-        typed.send(terminal)?;
+        talk.send(terminal);
+        talk.show(running);
+        seat.settle();
         while let Some(signal) = signals.next() {
             match signal {
-                SIGWINCH | SIGCONT => _ = running.resize(window_size()),
-                SIGTSTP => suspend::whole(running, || raw.leave(), || raw.resume()),
+                SIGWINCH => resize(running),
+                SIGCONT => {
+                    seat.settle_again();
+                    resize(running);
+                }
                 other => running.signal(other),
             }
         }
     }
 }
 
-/// Whether the person may still type.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Input {
-    Open,
-    Closed,
+/// The child has stopped, and we stop with it: its terminal's suspend key is for the whole job. When we are continued,
+/// so is the child.
+fn suspend(running: &Running, seat: &mut Seat, talk: &mut Talk) {
+    talk.catch_up(running);
+    seat.leave();
+    suspend_job();
+    seat.settle();
+    resize(running);
+    running.signal(SIGCONT);
 }
 
-/// What was typed and not passed on yet.
-#[derive(Default)]
-struct Waiting(Vec<u8>);
-
-impl Waiting {
-    fn read(&mut self) -> io::Result<Input> {
-        let mut buffer = [0; 4096];
-        match rustix::io::read(rustix::stdio::stdin(), &mut buffer) {
-            Ok(0) => Ok(Input::Closed),
-            Ok(count) => {
-                self.0.extend_from_slice(&buffer[..count]);
-                Ok(Input::Open)
-            }
-            Err(Errno::INTR | Errno::AGAIN) => Ok(Input::Open),
-            Err(_) => Ok(Input::Closed),
-        }
-    }
-
-    fn send(&mut self, terminal: BorrowedFd<'_>) -> io::Result<()> {
-        while !self.0.is_empty() {
-            match rustix::io::write(terminal, &self.0) {
-                Ok(count) => drop(self.0.drain(..count)),
-                Err(Errno::AGAIN | Errno::INTR) => break,
-                // The child has closed its side; what was typed is nobody's.
-                Err(Errno::IO) => self.0.clear(),
-                Err(errno) => return Err(errno.into()),
-            }
-        }
-        Ok(())
+/// Tells the child's terminal the size of the person's.
+fn resize(running: &Running) {
+    if let Ok(size) = rustix::termios::tcgetwinsize(stdout()) {
+        let _gone = running.resize(WindowSize { rows: size.ws_row, columns: size.ws_col });
     }
 }
 
-/// Passes on what the child said; whether there may be more.
-fn show(terminal: BorrowedFd<'_>) -> io::Result<bool> {
-    let mut buffer = [0; 16 << 10];
-    match rustix::io::read(terminal, &mut buffer) {
-        // EIO is how a terminal says that nobody is on the other side.
-        Ok(0) | Err(Errno::IO | Errno::AGAIN) => Ok(false),
-        Err(Errno::INTR) => Ok(true),
-        Err(errno) => Err(errno.into()),
-        Ok(count) => write_all(&buffer[..count]).map(|()| true),
-    }
-}
-
-fn write_all(mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match rustix::io::write(rustix::stdio::stdout(), bytes) {
-            Ok(count) => bytes = &bytes[count..],
-            Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => {
-                let mut out = [PollFd::from_borrowed_fd(rustix::stdio::stdout(), PollFlags::OUT)];
-                wait(&mut out, None);
-            }
-            Err(errno) => return Err(errno.into()),
-        }
-    }
-    Ok(())
-}
-
-fn readable(fd: BorrowedFd<'_>) -> PollFd<'_> {
-    PollFd::from_borrowed_fd(fd, PollFlags::IN)
+fn watch(fd: BorrowedFd<'_>, events: PollFlags) -> PollFd<'_> {
+    PollFd::from_borrowed_fd(fd, events)
 }
 
 /// Waits for one of `watched`, or until a moment; an interruption is as good as an event.
@@ -182,15 +144,4 @@ fn wait(watched: &mut [PollFd<'_>], until: Option<Instant>) {
     let left = until.map(|until| until.saturating_duration_since(Instant::now()) + Duration::from_millis(1));
     let left = left.and_then(|left| Timespec::try_from(left).ok());
     let _interrupted = poll(watched, left.as_ref());
-}
-
-fn timed_out(running: &mut Running) -> Status {
-    running.end();
-    // Two seconds from SIGTERM to SIGKILL, and a little for the kernel.
-    let until = Instant::now() + Duration::from_millis(2_600);
-    while running.poll().is_none() && Instant::now() < until {
-        let mut watched = [readable(running.ended_fd())];
-        wait(&mut watched, Some(until));
-    }
-    Status::TimedOut
 }

@@ -3,6 +3,7 @@
 //! Invariant: only looks; a workspace that does not exist yet is judged by the part of its path that does.
 
 use super::file::read_text;
+use super::load::Loaded;
 use super::surroundings::Surroundings;
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Config, Grounds, WorkspaceFault, check_workspaces};
@@ -18,8 +19,30 @@ pub(super) fn check(
     let place = |agent: &AgentId| (agent.clone(), settled(&config.workspace_of(agent, home)));
     let workspaces: Vec<_> = config.agents.iter().map(|agent| place(&agent.id)).collect();
     let homes: Vec<_> = homes(surroundings).iter().map(|home| settled(home)).collect();
-    let files: Vec<_> = files.iter().map(|file| settled(file)).collect();
+    // A link to a file can be replaced where it lies, and the file where it leads: neither place may be an agent's.
+    let files: Vec<_> = files.iter().flat_map(|file| [settled(file), lies(file)]).collect();
     check_workspaces(&workspaces, &Grounds { instance: &settled(home), homes: &homes, files: &files })
+}
+
+/// Where a file's own name is, whatever it leads to.
+fn lies(file: &Path) -> PathBuf {
+    match (file.parent(), file.file_name()) {
+        (Some(directory), Some(name)) => settled(directory).join(name),
+        _ => settled(file),
+    }
+}
+
+/// What is wrong with `workspace`, canonical, as the only one, under what was loaded.
+pub(crate) fn fault_of(
+    workspace: &Path,
+    agent: &AgentId,
+    loaded: &Loaded,
+    surroundings: &Surroundings,
+) -> Option<WorkspaceFault> {
+    let homes: Vec<_> = homes(surroundings).iter().map(|home| settled(home)).collect();
+    let files = [settled(&loaded.config_path), settled(&loaded.secrets_path)];
+    let grounds = Grounds { instance: &settled(&loaded.home), homes: &homes, files: &files };
+    check_workspaces(&[(agent.clone(), workspace.to_owned())], &grounds).into_iter().next()
 }
 
 /// `path` with its links resolved, as far as it exists.

@@ -12,5 +12,6 @@ mod surroundings;
 mod tests;
 mod yaml;
 
+pub(crate) use ground::fault_of;
 pub(crate) use load::{Loaded, Presence, Request, SettingsError, load};
 pub(crate) use surroundings::Surroundings;

@@ -296,3 +296,22 @@ fn workspaces_that_would_unlock_an_agent_stop_the_start() {
         }
     }
 }
+
+#[test]
+fn a_link_to_the_configuration_may_not_lie_in_a_workspace_either() {
+    let instance = Instance::new();
+    let workspace = instance.home().join("workspace");
+    fs::create_dir(&workspace).unwrap();
+    let real = instance.put("real.json", "{}");
+    let link = workspace.join("config.json");
+    symlink(&real, &link).unwrap();
+    for (why, config) in
+        [("a link in the workspace", &link), ("a file in the workspace", &workspace.join("own.json"))]
+    {
+        fs::write(workspace.join("own.json"), "{}").unwrap();
+        let surroundings = instance.surroundings(&[]);
+        let error =
+            load(&Request { config: Some(config), surroundings: &surroundings }).map(|_| ()).unwrap_err();
+        assert!(error.to_string().contains("holds `"), "{why}: {error}");
+    }
+}

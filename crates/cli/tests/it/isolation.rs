@@ -159,3 +159,18 @@ fn a_new_instance_has_isolation_on_where_this_host_can() {
     );
     assert_eq!(caged, has_cage(&house, "onboarding"));
 }
+
+#[test]
+fn a_program_is_run_by_whatever_name_it_is_called() {
+    let house = House::with_config("{}");
+    if !has_cage(&house, "names of programs") {
+        return;
+    }
+    let project = house.dir().join("project");
+    std::fs::create_dir(&project).unwrap();
+    for program in ["true", "/bin/true", "/usr/bin/true", "/bin/sh"] {
+        let mut command = house.command(&["run", "--", program]);
+        let ran = crate::house::ran(command.current_dir(&project).output().unwrap());
+        assert_eq!(ran.code, 0, "`{program}`: {ran:?}");
+    }
+}

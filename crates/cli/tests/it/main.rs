@@ -16,5 +16,6 @@ mod exec;
 mod front_door;
 mod house;
 mod isolation;
+mod run;
 mod tools;
 mod walk;

@@ -3,7 +3,7 @@
 //! Invariant: a variable is checked like the key it sets, applies without a file too (W82), and is written nowhere (W83).
 
 use super::check::Checker;
-use super::document::{Node, Origin, Source, Value, read};
+use super::document::{Node, Origin, Source, Value, is_number, read};
 use super::fault::{Fault, Place, Problem};
 use super::nearest::nearest;
 use super::schema::{Shape, Variable, every_variable, variable};
@@ -69,9 +69,11 @@ fn parse(name: &str, value: &str, shape: &Shape, key: &str, checker: &mut Checke
             }
         },
         Shape::Whole(..) | Shape::Number(..) => {
-            if value.parse::<f64>().is_ok_and(f64::is_finite)
-                && value.starts_with(|c: char| c.is_ascii_digit() || c == '-')
-            {
+            // As the original takes them: a plus or a leading zero is nothing to stop at.
+            if let Ok(whole) = value.parse::<i64>() {
+                return plain(Value::Number(whole.to_string()));
+            }
+            if is_number(value) {
                 return plain(Value::Number(value.to_owned()));
             }
             checker.wrong(&origin, key, "a number", &format!("`{value}`"), "write digits alone");

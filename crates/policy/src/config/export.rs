@@ -65,16 +65,16 @@ fn shape(shape: &Shape) -> Value {
         Shape::Variable => json!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" }),
         Shape::Toolchains => json!({ "type": ["string", "array", "null"], "items": { "type": "string" } }),
         Shape::List(inner) => json!({ "type": ["array", "null"], "items": self::shape(inner) }),
-        Shape::Map(inner) => {
-            json!({ "type": ["object", "null"], "additionalProperties": self::shape(inner) })
-        }
-        Shape::Environment => {
-            json!({ "type": ["object", "null"], "additionalProperties": { "type": "string" } })
-        }
+        Shape::Map(inner) => map(self::shape(inner)),
+        Shape::Environment => map(json!({ "type": "string" })),
         Shape::Section(keys) => object(keys),
         Shape::TextOr(keys) => json!({ "anyOf": [{ "type": ["string", "null"] }, object(keys)] }),
         Shape::Any => json!({}),
     }
+}
+
+fn map(value: Value) -> Value {
+    json!({ "type": ["object", "null"], "patternProperties": { "^_comment": {} }, "additionalProperties": value })
 }
 
 fn with_null(words: &[&str]) -> Vec<Value> {

@@ -11,6 +11,9 @@ use super::secret::{NOT_HERE, looks_secret, names_a_secret, password_in};
 /// The shortest value that is worth hiding: filtering two letters would only make answers unreadable.
 const SHORTEST: usize = 4;
 
+/// What people write where a key is asked for and none is needed. Hiding these words everywhere would protect nothing.
+const PLACEHOLDERS: &[&str] = &["none", "null", "dummy", "empty", "test", "local", "ollama", "fake"];
+
 /// Opens what a secret refers to.
 pub trait Vault {
     /// The value behind `file://…` or `enc://…`, or why it cannot be had. The reason must not hold the value.
@@ -136,7 +139,9 @@ impl Revealer<'_, '_> {
     /// Remembers a value for redaction.
     pub(crate) fn keep(&mut self, value: &str) {
         let reference = value.starts_with("file://") || value.starts_with("enc://");
-        if value.len() >= SHORTEST && value != NOT_HERE && !reference {
+        let placeholder =
+            value == NOT_HERE || PLACEHOLDERS.iter().any(|word| value.eq_ignore_ascii_case(word));
+        if value.len() >= SHORTEST && !placeholder && !reference {
             self.found.push(value.to_owned());
         }
     }

@@ -130,7 +130,7 @@ impl<'a> Writer<'a> {
             text.push_str(&token);
         }
         let (before, after) = (self.marker(), self.marker());
-        match self.dice.below(12) {
+        match self.dice.below(16) {
             0 => format!("{before} $({text}); {after}"),
             1 => format!("{before} \"$({text})\"; {after}"),
             2 => format!("{before} `{text}`; {after}"),
@@ -141,6 +141,9 @@ impl<'a> Writer<'a> {
             7 => format!("x=$(y=({text}) {before}); {after}"),
             8 => format!("{before} \"{text}\"; {after}"),
             9 => format!("{before} $(({text})); {after}"),
+            11 => format!("x=({text}) {before} <<'EOF'\n{after}\nEOF\n"),
+            12 => format!("coproc declare x=({text}) <<'EOF'\n{after}\nEOF\n"),
+            13 => format!("shopt -s extglob\n{before} x{text} <<'EOF'\n{after}\nEOF\n"),
             10 => format!("{before} $({after} <<EOF\n{text}\nEOF\n)"),
             _ => format!("{text}\n{after}"),
         }

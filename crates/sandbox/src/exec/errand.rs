@@ -3,9 +3,10 @@
 //! Invariant: always caged, whatever the configuration says about isolation; recorded before it starts and when it ends.
 
 use super::quarters::{cage_environment, operator_home};
+use super::workshop::tell_losses;
 use crate::instance::Instance;
 use crate::isolate::{
-    Author, Cage, InstanceView, IsolateError, LiveHost, PlanError, Request, Rung, StartError,
+    Author, Cage, InstanceView, IsolateError, LiveHost, Plan, PlanError, Request, Rung, StartError,
     UserEnvironment, Workspace, pick, plan,
 };
 use crate::launch::environment::{self, Variables};
@@ -49,9 +50,12 @@ pub enum ErrandError {
     /// The program.
     #[error(transparent)]
     Program(#[from] ProgramError),
+    /// There is no command.
+    #[error("there is no command to run")]
+    Nothing,
     /// No cage can be had on this host.
-    #[error("{}\nhint: {}", .0, .0.hint())]
-    Start(Box<StartError>),
+    #[error(transparent)]
+    Start(#[from] StartError),
     /// The cage cannot be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -74,13 +78,6 @@ pub enum ErrandError {
     },
 }
 
-impl From<StartError> for ErrandError {
-    /// Told whole, with its hint, and so not also as a cause.
-    fn from(why: StartError) -> Self {
-        Self::Start(Box::new(why))
-    }
-}
-
 impl ErrandError {
     /// The exit code: 126 and 127 as shells do, 125 for everything about the cage.
     pub fn exit_code(&self) -> i32 {
@@ -88,6 +85,18 @@ impl ErrandError {
             Self::Program(why) => why.exit_code(),
             Self::Launch(why) => why.exit_code(),
             _ => 125,
+        }
+    }
+
+    /// What would help.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Start(StartError::Lacks { .. }) => Some(
+                "`--net host` shares the host's network; a cage of its own needs user namespaces".to_owned(),
+            ),
+            // The rest of it is about switching isolation off, which nobody can here.
+            Self::Start(why) => why.hint().lines().next().map(str::to_owned),
+            _ => None,
         }
     }
 }
@@ -115,19 +124,26 @@ impl Away<'_> {
 impl Errand<'_> {
     /// Starts the child in its cage: native where this host gives it, whatever else it gives otherwise.
     pub fn start<'l>(&self, ledger: &'l Ledger) -> Result<Away<'l>, ErrandError> {
-        let path = self
-            .host
-            .iter()
-            .find(|(name, _)| name == "PATH")
-            .map(|(_, path)| path.clone())
-            .unwrap_or_default();
-        let name = self.command.first().cloned().unwrap_or_default();
-        let program = launch::find_program(&name, &path, self.workspace)?;
+        let prepared = self.prepare()?;
+        // Trying a native cage first costs nothing where it works; what it cannot hold is not tried.
+        let native = Rung::Native.enforced(self.isolation).lacks(&self.isolation.require).is_none();
+        if native && self.isolation.backend == Backend::Auto {
+            match self.start_on(&Rung::Native, &prepared, ledger) {
+                Err(ErrandError::Launch(LaunchError::Isolate(_) | LaunchError::Step { .. })) => {}
+                started => return started,
+            }
+        }
+        let rung = pick(self.isolation, &prepared.path)?;
+        tell_losses(&rung, self.isolation);
+        self.start_on(&rung, &prepared, ledger)
+    }
+
+    fn prepare(&self) -> Result<Prepared, ErrandError> {
+        let path = self.host.iter().find(|(name, _)| name == "PATH");
+        let path = path.map(|(_, path)| path.clone()).unwrap_or_default();
+        let name = self.command.first().ok_or(ErrandError::Nothing)?;
+        let program = launch::find_program(name, &path, self.workspace)?;
         let user = UserEnvironment::of(self.instance.home(), &Principal::Person);
-        let unusable = |path: &Path, errno: rustix::io::Errno| ErrandError::Directory {
-            path: path.to_owned(),
-            source: errno.into(),
-        };
         user.prepare().map_err(|errno| unusable(user.path(), errno))?;
         let home = operator_home(&self.host);
         let view = InstanceView {
@@ -139,54 +155,45 @@ impl Errand<'_> {
         };
         // Of its arguments nothing is shown: what a command may see beyond its directory is said with flags.
         let author = Author::Operator { program: &program, arguments: &[] };
-        let request = Request {
-            isolation: self.isolation,
-            instance: &view,
-            author,
-            work_dir: self.workspace,
-            home: &home,
-        };
-        let plan = plan(&request, &LiveHost)?;
+        let (isolation, work_dir) = (self.isolation, self.workspace);
+        let plan = plan(&Request { isolation, instance: &view, author, work_dir, home: &home }, &LiveHost)?;
         for rule in plan.lines() {
             tracing::info!(target: "isolation", rule, "linux isolation mount plan");
         }
-        let mut variables =
-            cage_environment(&self.host, &user, self.isolation, &home, &[self.workspace.to_owned()]);
-        environment::set_work_dir(&mut variables, self.workspace);
+        let mut variables = cage_environment(&self.host, &user, isolation, &home, &[work_dir.to_owned()]);
+        environment::set_work_dir(&mut variables, work_dir);
         for (name, value) in self.variables {
             environment::set(&mut variables, name, value.clone());
         }
+        Ok(Prepared { path, program, plan, variables })
+    }
 
-        let first = match self.isolation.backend {
-            Backend::Auto => Rung::Native,
-            Backend::Native | Backend::Bwrap => pick(self.isolation, &path)?,
+    /// Records what is about to happen, and lets it happen.
+    fn start_on<'l>(
+        &self,
+        rung: &Rung,
+        prepared: &Prepared,
+        ledger: &'l Ledger,
+    ) -> Result<Away<'l>, ErrandError> {
+        let spec = LaunchSpec {
+            program: prepared.program.clone(),
+            argv: self.command.to_vec(),
+            work_dir: WorkDir::open(self.workspace).map_err(|errno| unusable(self.workspace, errno))?,
+            environment: prepared.variables.clone(),
+            streams: self.streams.clone(),
+            deadline: Deadline::None,
+            bounds: Bounds::default(),
+            principal: Principal::Person,
+            walls: Walls::Cage(Arc::new(Cage::new(prepared.plan.clone(), rung.clone())?)),
         };
-        let spec = |rung: &Rung| -> Result<LaunchSpec, ErrandError> {
-            let walls = Walls::Cage(Arc::new(Cage::new(plan.clone(), rung.clone())?));
-            let work_dir = WorkDir::open(self.workspace).map_err(|errno| unusable(self.workspace, errno))?;
-            Ok(LaunchSpec {
-                program: program.clone(),
-                argv: self.command.to_vec(),
-                work_dir,
-                environment: variables.clone(),
-                streams: self.streams.clone(),
-                deadline: Deadline::None,
-                bounds: Bounds::default(),
-                principal: Principal::Person,
-                walls,
-            })
-        };
-        let decided = self.record(ledger, &first)?;
-        let began = Instant::now();
-        let running = match launch::start(spec(&first)?) {
-            Err(LaunchError::Isolate(_) | LaunchError::Step { .. })
-                if self.isolation.backend == Backend::Auto =>
-            {
-                launch::start(spec(&pick(self.isolation, &path)?)?)?
+        let (decided, began) = (self.record(ledger, rung)?, Instant::now());
+        match launch::start(spec) {
+            Ok(running) => Ok(Away { running, ledger, decided, began }),
+            Err(why) => {
+                ledger.append(&[decided.finished(&format!("not started: {why}"), began.elapsed())])?;
+                Err(why.into())
             }
-            started => started?,
-        };
-        Ok(Away { running, ledger, decided, began })
+        }
     }
 
     fn record(&self, ledger: &Ledger, rung: &Rung) -> Result<Entry, ErrandError> {
@@ -200,4 +207,16 @@ impl Errand<'_> {
         ledger.append(std::slice::from_ref(&decided))?;
         Ok(decided)
     }
+}
+
+/// What does not depend on the rung.
+struct Prepared {
+    path: OsString,
+    program: PathBuf,
+    plan: Plan,
+    variables: Variables,
+}
+
+fn unusable(path: &Path, errno: rustix::io::Errno) -> ErrandError {
+    ErrandError::Directory { path: path.to_owned(), source: errno.into() }
 }

@@ -7,7 +7,7 @@ use crate::instance::Instance;
 use crate::isolate::{Enforced, Grade, IsolateError, PlanError, Rung, StartError, pick};
 use crate::launch::environment::{self, Variables};
 use picoclaw_policy::AgentId;
-use picoclaw_policy::config::Config;
+use picoclaw_policy::config::{Config, IsolationConfig};
 use picoclaw_policy::shell::guard::Shell;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -141,8 +141,14 @@ fn rung(config: &Config, host: &Variables) -> Result<Rung, StartError> {
     let path =
         host.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone()).unwrap_or_default();
     let rung = pick(&config.isolation, &path)?;
-    for (_, layer, grade) in rung.enforced(&config.isolation).layers() {
-        match (&rung, grade) {
+    tell_losses(&rung, &config.isolation);
+    Ok(rung)
+}
+
+/// Says what a rung does not hold in full: one warning a layer where namespaces are missing.
+pub(super) fn tell_losses(rung: &Rung, isolation: &IsolationConfig) {
+    for (_, layer, grade) in rung.enforced(isolation).layers() {
+        match (rung, grade) {
             (_, Grade::Full) => {}
             (Rung::Landlock, grade) => {
                 tracing::warn!(target: "isolation", layer, held = %grade, "Landlock alone holds less than a cage");
@@ -150,7 +156,6 @@ fn rung(config: &Config, host: &Variables) -> Result<Rung, StartError> {
             (_, grade) => tracing::info!(target: "isolation", layer, held = %grade, "Not held in full"),
         }
     }
-    Ok(rung)
 }
 
 fn changes_meaning(name: &OsStr) -> bool {

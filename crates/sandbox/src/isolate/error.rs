@@ -56,6 +56,14 @@ pub enum PlanError {
         /// How many there may be.
         most: usize,
     },
+    /// A toolchain that nobody knows.
+    #[error("there is no toolchain `{name}`; `auto`, `none` and these are known: {known}")]
+    Toolchain {
+        /// Its name.
+        name: String,
+        /// The names that are known.
+        known: String,
+    },
     /// `PICOCLAW_HOME` fell back to the current directory.
     #[error("instance root resolved to current directory")]
     NoInstance,

@@ -136,12 +136,15 @@ pub fn plan(request: &Request<'_>, host: &dyn HostFiles) -> Result<Plan, PlanErr
     if !instance.root.is_absolute() {
         return Err(PlanError::NoInstance);
     }
+    let (own, exposed) = (own(instance, host)?, exposure::rules(&request.isolation.expose_paths, host)?);
     let mut rules = system(host);
     rules.extend(scratch());
+    rules.retain(|rule| !own.iter().chain(&exposed).any(|shown| replaces(shown, rule)));
     rules.extend(operator(&request.author, instance, host)?);
+    toolchain::check(&request.isolation.toolchains)?;
     rules.extend(toolchain::rules(&request.isolation.toolchains, request.home, host));
-    rules.extend(own(instance, host)?);
-    rules.extend(exposure::rules(&request.isolation.expose_paths, host)?);
+    rules.extend(own);
+    rules.extend(exposed);
     let rules = hide(without_repeats(rules), instance)?;
     let view = ordered(rules);
     let work_dir = request.work_dir.to_owned();
@@ -171,6 +174,12 @@ fn scratch() -> Vec<Rule> {
     rules.push(Rule::Link { target: "/var/tmp".into(), to: "/tmp".into() });
     rules.push(Rule::Link { target: "/var/run".into(), to: "/run".into() });
     rules
+}
+
+/// Whether `shown` lies above a place of the default view. What is shown there then comes from the host; a mount point
+/// or a link beneath it would have to be made on the host.
+fn replaces(shown: &Rule, default: &Rule) -> bool {
+    default.target() != shown.target() && default.target().starts_with(shown.target())
 }
 
 /// The workspace, the principal's environment and the skills: all there is of the instance.
@@ -247,7 +256,9 @@ fn without_repeats(rules: Vec<Rule>) -> Vec<Rule> {
             Rule::Show { source, target: above, .. } => {
                 source == above && target != above && target.starts_with(above)
             }
-            _ => false,
+            // `/bin` leads into `/usr`, where everything is shown.
+            Rule::Link { target: above, .. } => target.starts_with(above),
+            Rule::Scratch { .. } | Rule::Hide { .. } => false,
         })
     };
     rules.iter().filter(|rule| !shown_anyway(rule)).cloned().collect()

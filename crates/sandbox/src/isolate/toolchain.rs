@@ -3,6 +3,7 @@
 //! Invariant: only directories of programs are shown here, never one that holds credentials (`~/.cargo` and `~/.npmrc` do).
 
 use crate::isolate::environment::UserEnvironment;
+use crate::isolate::error::PlanError;
 use crate::isolate::host::{HostFiles, Kind};
 use crate::isolate::view::{Rule, Why};
 use picoclaw_policy::config::ExposeMode;
@@ -11,6 +12,8 @@ use std::path::{Path, PathBuf};
 /// One toolchain: its name in `isolation.toolchains`, where it lies, and the variable that names the place.
 struct Toolchain {
     name: &'static str,
+    /// Names of its parts, which people use for the whole.
+    also: &'static [&'static str],
     places: &'static [&'static str],
     /// A variable that leads to a place which is shown.
     shown_by: &'static [(&'static str, &'static str)],
@@ -21,12 +24,14 @@ struct Toolchain {
 const KNOWN: [Toolchain; 7] = [
     Toolchain {
         name: "rust",
+        also: &["rustup", "cargo"],
         places: &["~/.rustup", "~/.cargo/bin"],
         shown_by: &[("RUSTUP_HOME", "~/.rustup")],
         cached_by: &[("CARGO_HOME", "cargo")],
     },
     Toolchain {
         name: "node",
+        also: &["nvm", "npm", "bun", "deno"],
         places: &[
             "~/.nvm/versions",
             "~/.volta/bin",
@@ -41,30 +46,35 @@ const KNOWN: [Toolchain; 7] = [
     },
     Toolchain {
         name: "python",
+        also: &["pyenv", "uv"],
         places: &["~/.pyenv", "~/.local/share/uv", "~/.local/bin"],
         shown_by: &[("PYENV_ROOT", "~/.pyenv")],
         cached_by: &[("UV_CACHE_DIR", "uv"), ("PIP_CACHE_DIR", "pip")],
     },
     Toolchain {
         name: "conda",
+        also: &[],
         places: &["~/miniconda3", "~/anaconda3", "~/miniforge3", "~/mambaforge", "/opt/conda"],
         shown_by: &[],
         cached_by: &[],
     },
     Toolchain {
         name: "go",
+        also: &["golang"],
         places: &["~/sdk", "~/go/bin", "/opt/go"],
         shown_by: &[],
         cached_by: &[("GOPATH", "go"), ("GOCACHE", "go-build")],
     },
     Toolchain {
         name: "jvm",
+        also: &["java"],
         places: &["~/.sdkman/candidates", "/opt/java", "/opt/jdk"],
         shown_by: &[],
         cached_by: &[],
     },
     Toolchain {
         name: "ruby",
+        also: &[],
         places: &["~/.rbenv", "~/.rvm/rubies", "~/.rvm/bin"],
         shown_by: &[],
         cached_by: &[],
@@ -76,8 +86,27 @@ fn chosen(setting: &str) -> impl Iterator<Item = &'static Toolchain> {
     KNOWN.iter().filter(move |toolchain| match setting {
         "auto" => true,
         "none" => false,
-        list => list.split(',').any(|name| name.trim() == toolchain.name),
+        list => list.split(',').any(|name| toolchain.is_called(name.trim())),
     })
+}
+
+impl Toolchain {
+    fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.also.contains(&name)
+    }
+}
+
+/// Refuses a name that nobody knows: what is misspelt would be missing without a word.
+pub(super) fn check(setting: &str) -> Result<(), PlanError> {
+    let known = |name: &&str| KNOWN.iter().any(|toolchain| toolchain.is_called(name));
+    let unknown = setting.split(',').map(str::trim).find(|name| !name.is_empty() && !known(name));
+    match unknown.filter(|_| !["auto", "none"].contains(&setting)) {
+        None => Ok(()),
+        Some(name) => Err(PlanError::Toolchain {
+            name: name.to_owned(),
+            known: KNOWN.map(|toolchain| toolchain.name).join(", "),
+        }),
+    }
 }
 
 fn resolve(place: &str, home: &Path) -> PathBuf {

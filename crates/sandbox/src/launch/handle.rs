@@ -23,6 +23,7 @@ struct Known {
     first: Option<Report>,
     ended: Option<Status>,
     gone: bool,
+    stopped: bool,
 }
 
 impl Handle {
@@ -34,7 +35,7 @@ impl Handle {
         self.spawned.pid
     }
 
-    fn control(&self) -> BorrowedFd<'_> {
+    pub(super) fn control(&self) -> BorrowedFd<'_> {
         self.spawned.control.as_fd()
     }
 
@@ -74,6 +75,13 @@ impl Handle {
         if known.gone { known.ended } else { None }
     }
 
+    /// Whether the command was stopped since the last time that this was asked.
+    pub(super) fn take_stop(&self) -> bool {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        self.take_reports(&mut known);
+        std::mem::take(&mut known.stopped)
+    }
+
     /// Waits for that, until `until` at most.
     pub(super) fn wait_until(&self, until: Option<Instant>) -> Option<Status> {
         loop {
@@ -104,6 +112,7 @@ impl Handle {
                 // What we did to a command says more than the signal it died of.
                 Some(Report::Ended(status)) => known.ended = known.ended.or(Some(Status::from_wait(status))),
                 Some(Report::OutOfMemory) => known.ended = Some(Status::OutOfMemory),
+                Some(Report::Stopped) => known.stopped = true,
                 _ => {}
             }
         }

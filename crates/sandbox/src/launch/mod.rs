@@ -36,4 +36,5 @@ pub use running::Running;
 pub use spec::{Deadline, LaunchSpec, Walls, WorkDir};
 pub use start::start;
 pub use status::{Finished, Status};
+pub(crate) use streams::is_in_front;
 pub use streams::{Output, Stdin, Streams, WindowSize};

@@ -45,6 +45,16 @@ impl Running {
         self.handle.pidfd()
     }
 
+    /// Becomes readable when there is something new about the child, such as a stop.
+    pub fn news_fd(&self) -> BorrowedFd<'_> {
+        self.handle.control()
+    }
+
+    /// Whether the command was stopped since the last time that this was asked. It stays so until it is sent SIGCONT.
+    pub fn take_stop(&self) -> bool {
+        self.handle.take_stop()
+    }
+
     /// The pipe to its input, non-blocking; `None` when there is none or it was taken.
     pub fn take_stdin(&mut self) -> Option<OwnedFd> {
         self.ours.stdin.take()

@@ -13,7 +13,7 @@ use picoclaw_sys::linux::landlock::Ruleset;
 use picoclaw_sys::linux::{Exec, Report, Script, Step};
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -74,15 +74,24 @@ fn script(spec: &LaunchSpec, theirs: &Theirs, dress: Dress) -> Result<(Script, H
         envp.push(c_string(&text, "the environment")?);
     }
     let exec = Exec { path: program, argv, envp };
-    let mut command = vec![Step::NewSession];
-    command.extend(theirs.terminal.map(Step::ControllingTerminal));
+    let (mut setup, mut command) = session(theirs.terminal);
     command.extend((0..).zip(theirs.numbers).map(|(to, from)| Step::Descriptor(from, to)));
     if dress.entry == Entry::Handle {
         command.push(Step::WorkIn(spec.work_dir.handle.as_raw_fd()));
     }
     command.extend(dress.command);
-    let Dress { namespaces, keeping, setup, memory_watch, .. } = dress;
+    setup.extend(dress.setup);
+    let Dress { namespaces, keeping, memory_watch, .. } = dress;
     Ok((Script { namespaces, keeping, setup, command, exec, memory_watch }, (dress.ruleset, dress.held)))
+}
+
+/// Whose session the command is in: its own; or, where there is a terminal, its keeper's. A group that has nobody of its
+/// session above it is never stopped by a terminal's suspend key, and could not be continued.
+fn session(terminal: Option<RawFd>) -> (Vec<Step>, Vec<Step>) {
+    match terminal {
+        None => (Vec::new(), vec![Step::NewSession]),
+        Some(fd) => (vec![Step::ControllingTerminal(fd)], vec![Step::OwnGroup, Step::InFront(fd)]),
+    }
 }
 
 /// The program to execute and its arguments: the command itself, or what builds its walls and then runs it.

@@ -5,7 +5,10 @@
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::stdio::{stderr, stdin, stdout};
+use rustix::termios::{
+    OptionalActions, Winsize, isatty, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr, tcsetwinsize,
+};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 /// How a child is connected.
@@ -20,6 +23,9 @@ pub enum Streams {
     },
     /// By a pseudo-terminal of its own, which is also its session's.
     Terminal(WindowSize),
+    /// The same, to stand in for this process's own terminal: with its size and settings. A second output that is no
+    /// terminal is passed on as it is.
+    StandIn,
 }
 
 /// Where a child's input comes from.
@@ -84,17 +90,20 @@ pub(super) fn open(streams: Streams) -> rustix::io::Result<(Ours, Theirs)> {
     let mut theirs = Theirs { held: Vec::new(), numbers: [0, 1, 2], terminal: None };
     let mut ours = Ours::default();
     match streams {
-        Streams::Terminal(size) => {
-            let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
-            grantpt(&controller)?;
-            unlockpt(&controller)?;
-            set_size(&controller, size)?;
-            let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-            let terminal = theirs.hold(ioctl_tiocgptpeer(&controller, flags)?);
-            theirs.numbers = [terminal; 3];
-            theirs.terminal = Some(terminal);
-            set_nonblocking(&controller)?;
-            ours.terminal = Some(controller);
+        Streams::Terminal(size) => open_terminal(size, &mut ours, &mut theirs)?,
+        Streams::StandIn => {
+            let size = tcgetwinsize(stdout()).map_or_else(
+                |_| WindowSize::default(),
+                |size| WindowSize { rows: size.ws_row, columns: size.ws_col },
+            );
+            open_terminal(size, &mut ours, &mut theirs)?;
+            if let (true, Ok(settings), Some(terminal)) = (is_in_front(), tcgetattr(stdin()), &ours.terminal)
+            {
+                tcsetattr(terminal, OptionalActions::Now, &settings)?;
+            }
+            if !isatty(stderr()) {
+                theirs.numbers[2] = 2;
+            }
         }
         Streams::Plain { stdin, output } => {
             open_stdin(stdin, &mut ours, &mut theirs)?;
@@ -102,6 +111,26 @@ pub(super) fn open(streams: Streams) -> rustix::io::Result<(Ours, Theirs)> {
         }
     }
     Ok((ours, theirs))
+}
+
+fn open_terminal(size: WindowSize, ours: &mut Ours, theirs: &mut Theirs) -> rustix::io::Result<()> {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let controller = openpt(flags)?;
+    grantpt(&controller)?;
+    unlockpt(&controller)?;
+    set_size(&controller, size)?;
+    let terminal = theirs.hold(ioctl_tiocgptpeer(&controller, flags)?);
+    theirs.numbers = [terminal; 3];
+    theirs.terminal = Some(terminal);
+    set_nonblocking(&controller)?;
+    ours.terminal = Some(controller);
+    Ok(())
+}
+
+/// Whether this process is in front of its terminal, or of one that knows no front: whoever is behind leaves keys and
+/// settings alone.
+pub(crate) fn is_in_front() -> bool {
+    tcgetpgrp(stdin()).map_or(true, |front| front == rustix::process::getpgrp())
 }
 
 pub(super) fn set_size(terminal: impl AsFd, size: WindowSize) -> rustix::io::Result<()> {

@@ -42,9 +42,14 @@ impl Keeper {
         let mut main_ended = false;
         loop {
             while let Some((pid, status)) = reap() {
-                if pid == self.main {
+                if pid != self.main {
+                    continue;
+                }
+                if !libc::WIFSTOPPED(status) {
                     Report::Ended(status).send(self.control);
                     main_ended = true;
+                } else if phase == Phase::Running {
+                    Report::Stopped.send(self.control);
                 }
             }
             if main_ended && phase == Phase::Running {
@@ -180,10 +185,11 @@ fn close_from(first: i32) -> Result<(), i32> {
     Ok(())
 }
 
+/// A child that ended, or was stopped.
 fn reap() -> Option<(i32, i32)> {
     let mut status = 0i32;
     // SAFETY: a live integer for the status; no usage is asked for.
-    match unsafe { call!(libc::SYS_wait4, -1_i32, &raw mut status, libc::WNOHANG, 0) } {
+    match unsafe { call!(libc::SYS_wait4, -1_i32, &raw mut status, libc::WNOHANG | libc::WUNTRACED, 0) } {
         Ok(0) => None,
         Ok(pid) => Some((pid as i32, status)),
         Err(libc::ECHILD) => exit(0),

@@ -22,6 +22,8 @@ pub enum Report {
     Ended(i32),
     /// The tree took more memory than it may, and was ended.
     OutOfMemory,
+    /// The command was stopped, by itself or by a key of its terminal, and waits to be continued.
+    Stopped,
 }
 
 impl Report {
@@ -39,6 +41,7 @@ impl Report {
             4 => Some(Self::ExecFailed(second)),
             5 => Some(Self::Ended(second)),
             6 => Some(Self::OutOfMemory),
+            7 => Some(Self::Stopped),
             _ => None,
         }
     }
@@ -52,6 +55,7 @@ impl Report {
             Self::ExecFailed(errno) => (4, 0, errno),
             Self::Ended(status) => (5, 0, status),
             Self::OutOfMemory => (6, 0, 0),
+            Self::Stopped => (7, 0, 0),
         };
         let mut bytes = [0; LENGTH];
         let words = [kind, first, second];
@@ -92,6 +96,7 @@ mod tests {
             Report::ExecFailed(libc::ENOENT),
             Report::Ended(0x0f00),
             Report::OutOfMemory,
+            Report::Stopped,
         ] {
             assert_eq!(Report::decode(&report.encode()), Some(report));
         }

@@ -47,10 +47,26 @@ impl AsFd for Signals {
     }
 }
 
-/// Stops this process, as a terminal's suspend key would; returns when it is continued.
+/// Stops this process, whoever may continue it; returns when it is continued.
 pub fn stop_self() {
     // SAFETY: `raise` takes a number and touches no memory of ours.
     unsafe {
         libc::raise(libc::SIGSTOP);
+    }
+}
+
+/// Stops this process and the others of its job, as a terminal's suspend key would; returns when it is continued, and at
+/// once where nobody is there to continue a job.
+pub fn suspend_job() {
+    // SAFETY: an all-zero `sigset_t` is a valid value, and is set up by `sigemptyset` before anything reads it; every
+    // pointer is to these locals for the time of its call. `kill` takes numbers.
+    unsafe {
+        let (mut stop, mut before): (libc::sigset_t, libc::sigset_t) =
+            (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigemptyset(&mut stop);
+        libc::sigaddset(&mut stop, libc::SIGTSTP);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &stop, &mut before);
+        libc::kill(0, libc::SIGTSTP);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
     }
 }

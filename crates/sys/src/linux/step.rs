@@ -17,6 +17,10 @@ pub enum Step {
     NewSession,
     /// Takes the terminal behind this descriptor as the session's own.
     ControllingTerminal(i32),
+    /// Leads a process group of its own.
+    OwnGroup,
+    /// Puts its process group in front of the session's terminal, which this descriptor leads to.
+    InFront(i32),
     /// Makes the first descriptor also known as the second.
     Descriptor(i32, i32),
     /// Works in the directory behind this descriptor.
@@ -91,6 +95,7 @@ impl Step {
         let root = progress.root;
         match self {
             Self::WorkAt(path, expected) => work_at(path, *expected),
+            Self::InFront(terminal) => in_front(*terminal),
             Self::Restrict(ruleset) => landlock::restrict(*ruleset),
             Self::Filter(filter) => filter.install(),
             Self::MapIds(uids, gids) => privilege::map_ids(uids.to_bytes(), gids.to_bytes()),
@@ -130,6 +135,7 @@ impl Step {
         unsafe {
             match self {
                 Self::NewSession => call!(libc::SYS_setsid),
+                Self::OwnGroup => call!(libc::SYS_setpgid, 0, 0),
                 Self::ControllingTerminal(fd) => call!(libc::SYS_ioctl, *fd, libc::TIOCSCTTY, 0),
                 // dup3 refuses equal numbers; there the descriptor only has to survive the exec.
                 Self::Descriptor(from, to) if from == to => call!(libc::SYS_fcntl, *from, libc::F_SETFD, 0),
@@ -148,6 +154,19 @@ impl Step {
             }
         }
         .map(drop)
+    }
+}
+
+/// The kernel stops a process behind that wants to be in front, unless it has SIGTTOU blocked.
+fn in_front(terminal: i32) -> Result<(), Errno> {
+    let (asked, mut before) = (1u64 << (libc::SIGTTOU - 1), 0u64);
+    // SAFETY: two live masks of the kernel's size, a live process number, integers.
+    unsafe {
+        let group = call!(libc::SYS_getpid)? as i32;
+        call!(libc::SYS_rt_sigprocmask, libc::SIG_BLOCK, &raw const asked, &raw mut before, 8)?;
+        let done = call!(libc::SYS_ioctl, terminal, libc::TIOCSPGRP, &raw const group);
+        call!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const before, 0, 8)?;
+        done.map(drop)
     }
 }
 
@@ -188,6 +207,8 @@ impl fmt::Display for Step {
         match self {
             Self::NewSession => f.write_str("lead a session"),
             Self::ControllingTerminal(_) => f.write_str("take the terminal"),
+            Self::OwnGroup => f.write_str("lead a process group"),
+            Self::InFront(_) => f.write_str("come to the front of the terminal"),
             Self::Descriptor(_, to) => write!(f, "set descriptor {to}"),
             Self::WorkIn(_) => f.write_str("enter the working directory"),
             Self::WorkAt(path, _) => write!(f, "enter `{}`", path.to_string_lossy()),

@@ -14,3 +14,4 @@ mod text;
 pub use node::{Entry, Node, Origin, Value};
 pub(crate) use position::{Lines, without_bom};
 pub(crate) use reader::{Control, Source, read};
+pub(crate) use scalar::is_number;

@@ -28,7 +28,6 @@ const FOREIGN: &[(&str, &str)] = &[
     ("PICOCLAW_CHANNELS_", "chat channels"),
     ("PICOCLAW_SKILLS_", "skill registries"),
     ("PICOCLAW_MEDIA_CLEANUP_", "media of chat channels"),
-    ("PICOCLAW_LAUNCHER_", "the launcher"),
 ];
 
 /// Names of the original for keys that have a regular one.
@@ -54,7 +53,8 @@ pub(crate) enum Variable {
 
 /// What the variable `name` means.
 pub(crate) fn variable(name: &str) -> Variable {
-    if ELSEWHERE.contains(&name) {
+    // The original's launcher has settings of its own, and none of them concern us.
+    if ELSEWHERE.contains(&name) || name.starts_with("PICOCLAW_LAUNCHER_") {
         return Variable::Elsewhere;
     }
     let name =

@@ -10,7 +10,7 @@ pub(crate) const NEWEST: i64 = 3;
 
 /// Every key.
 pub(crate) const ROOT: &[Key] = &[
-    Key::count("version", NEWEST, i64::MAX, "Schema version of the file, 0 to 3; none is 0."),
+    Key::count("version", NEWEST, NEWEST, "Schema version of the file, 0 to 3; none is 0."),
     Key::new("$schema", Shape::Text, "Address of a JSON Schema, for editors."),
     Key::section("agents", agents::AGENTS, "Agents, and what they share."),
     Key::new("model_list", Shape::List(&Shape::Section(models::MODEL)), "Models that agents can ask for."),

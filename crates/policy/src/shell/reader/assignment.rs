@@ -70,6 +70,7 @@ impl Reader<'_> {
     fn elements(&mut self) -> Read<Vec<Element>> {
         let start = self.settle();
         self.bump();
+        self.state.arrays += 1;
         let mut elements = Vec::new();
         loop {
             self.skip_blanks();
@@ -84,6 +85,7 @@ impl Reader<'_> {
             }
         }
         self.bump();
+        self.state.arrays -= 1;
         // Bash goes on with the same word, and then takes the whole for something else than it began as.
         if !ends_word(self.peek()) || self.peek() == Some(b'(') || self.at_process() {
             return self.refuse("an array with something glued to it", start);

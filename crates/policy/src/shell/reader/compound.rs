@@ -5,7 +5,7 @@
 use super::cursor::{Read, Reader};
 use super::list::Stop;
 use super::reserved::{is_reserved, starts_name};
-use crate::shell::{CommandKind, Coprocess, If};
+use crate::shell::{CommandKind, Coprocess, If, PieceKind};
 
 impl Reader<'_> {
     /// `( … )` or `(( … ))`.
@@ -78,6 +78,16 @@ impl Reader<'_> {
         }
         if matches!(command.kind, CommandKind::Function(_)) {
             return self.refuse("a function definition as a coprocess", start);
+        }
+        // Reserved words count in `coproc declare x=(…)`, and an error there only throws the line away.
+        if let CommandKind::Simple(simple) = &command.kind
+            && simple
+                .words
+                .iter()
+                .flat_map(|word| &word.pieces)
+                .any(|piece| matches!(piece.kind, PieceKind::Array(_)))
+        {
+            return self.refuse("an array in a coprocess", start);
         }
         Ok(CommandKind::Coprocess(Coprocess { name: None, command: Box::new(command) }))
     }

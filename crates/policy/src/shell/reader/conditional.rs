@@ -70,7 +70,7 @@ impl Reader<'_> {
         if self.looking_at("!(") && !compares {
             return self.refuse("`!(` in `[[`; put a space between them", at);
         }
-        let word = self.word(Context::PATTERN)?;
+        let word = self.word(if compares { Context::COMPARED } else { Context::PATTERN })?;
         match word.bare() {
             Some(text) if is_operator(text) => Ok(TestItem::Operator(text.to_owned(), word.span)),
             _ => Ok(TestItem::Operand(word)),

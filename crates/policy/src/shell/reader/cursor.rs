@@ -18,6 +18,10 @@ pub(super) struct State {
     pub(super) substitutions: usize,
     /// How many newlines have ended a command so far: what stands on the first line is read before anything runs.
     pub(super) lines: usize,
+    /// Whether the text names the option that extended patterns need.
+    pub(super) extglob: bool,
+    /// How many array literals are open around the place.
+    pub(super) arrays: usize,
     /// Whether the text never names what `$"…"` is translated with.
     pub(super) untranslated: bool,
     /// Work done, for the tests that hold it linear.

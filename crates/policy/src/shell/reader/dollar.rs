@@ -64,9 +64,9 @@ impl Reader<'_> {
                 self.bump();
                 PieceKind::Parameter(Box::new(plain(char::from(byte).to_string())))
             }
-            // Bash 5.1 drops a letter of a word on the next line.
-            Some(b'\n') if self.parens > 0 && frame == Frame::Bare => {
-                return self.refuse("a `$` at the end of a line inside a substitution", start);
+            // Bash 5.1 forgets the blanks: to it this is `$"…"`, and a letter of the word is lost.
+            Some(b' ' | b'\t' | b'\n') if self.parens > 0 && self.opens_behind_blanks() => {
+                return self.refuse("a `$` before blanks and a quote inside a substitution", start);
             }
             _ => {
                 parts.text(start, "$");
@@ -77,6 +77,13 @@ impl Reader<'_> {
         parts.push(self, start, frame.quoting(), kind);
         parts.open_name = open_name;
         Ok(())
+    }
+
+    fn opens_behind_blanks(&self) -> bool {
+        let mut behind = self.upcoming().skip_while(|byte| matches!(byte, b' ' | b'\t' | b'\n'));
+        // What stands on the next line may have its quote at the end of a word.
+        self.upcoming().find(|byte| !matches!(byte, b' ' | b'\t')) == Some(b'\n')
+            || matches!(behind.next(), Some(b'"' | b'\'' | b'(' | b'{' | b'[' | b'`'))
     }
 
     fn dollar_paren(&mut self, start: usize, frame: Frame) -> Read<PieceKind> {

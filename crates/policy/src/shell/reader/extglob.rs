@@ -1,8 +1,9 @@
 //! Extended patterns: `@(a|b)` and its like.
 //!
 //! Whether bash reads them depends on `shopt -s extglob`, which may have run before. Without it they are syntax
-//! errors, so reading them as patterns loses nothing, except for `!(…)` where a command may begin: that is
-//! a negated subshell then.
+//! errors, which end the text; so reading them as patterns loses nothing, except for `!(…)` where a command may
+//! begin (that is a negated subshell then), and in arrays: there bash only throws the line away and goes on with the
+//! next one, be it the body of a here-document.
 //!
 //! Invariant: what stands in the parentheses is read for what it expands, never for commands.
 
@@ -18,10 +19,19 @@ impl Reader<'_> {
         matches!(self.peek(), Some(b'?' | b'*' | b'+' | b'@' | b'!')) && self.peek_at(1) == Some(b'(')
     }
 
-    /// At the character in front of the parenthesis.
+    /// At the character in front of the parenthesis, where the option may be on.
     pub(super) fn extended_glob(&mut self, parts: &mut Parts, is_name: bool) -> Read<()> {
         let start = self.settle();
         self.bash_only("an extended pattern", start)?;
+        if !self.state.extglob || self.state.arrays > 0 {
+            return self.refuse("an extended pattern without `shopt -s extglob`, or in an array", start);
+        }
+        self.compared_glob(parts, is_name)
+    }
+
+    /// The same, where bash knows it without the option: on the right side of `==` in `[[ ]]`.
+    pub(super) fn compared_glob(&mut self, parts: &mut Parts, is_name: bool) -> Read<()> {
+        let start = self.settle();
         let Some(kind) = self.bump() else { return Ok(()) };
         if is_name {
             return self.refuse("an extended pattern in the name of a command", start);
@@ -59,7 +69,7 @@ impl Reader<'_> {
             return self.balanced(Pair::Parens, at);
         }
         if self.at_extended_glob() {
-            return self.extended_glob(parts, false);
+            return self.compared_glob(parts, false);
         }
         match self.peek() {
             None | Some(b'\n' | b'<' | b'>' | b'(' | b';' | b'&' | b'#') => {

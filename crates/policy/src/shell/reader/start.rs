@@ -20,9 +20,16 @@ pub fn read(text: &str, dialect: Dialect) -> Result<Script, NotUnderstood> {
 
 /// Reads `text`, and says how many steps that took.
 pub(super) fn read_counted(text: &str, dialect: Dialect) -> (Read<Script>, usize) {
-    let untranslated = !text.contains("TEXTDOMAIN");
-    let mut state =
-        State { dialect, depth: 0, substitutions: 0, lines: 0, untranslated, steps: Cell::new(0) };
+    let mut state = State {
+        dialect,
+        depth: 0,
+        substitutions: 0,
+        lines: 0,
+        extglob: text.contains("extglob"),
+        arrays: 0,
+        untranslated: !text.contains("TEXTDOMAIN"),
+        steps: Cell::new(0),
+    };
     if let Err(refusal) = is_readable(text, dialect) {
         return (Err(refusal), 0);
     }

@@ -21,10 +21,13 @@ pub(super) struct Context {
     pub(super) value: bool,
     /// `!(` may be a pattern, or a negated subshell.
     name: bool,
+    /// Extended patterns are read without their option.
+    compared: bool,
 }
 
 impl Context {
-    const PLAIN: Self = Self { braces: false, globs: false, arrays: false, value: false, name: false };
+    const PLAIN: Self =
+        Self { braces: false, globs: false, arrays: false, value: false, name: false, compared: false };
     /// An argument.
     pub(super) const ARGUMENT: Self = Self { braces: true, globs: true, ..Self::PLAIN };
     /// The name of a command.
@@ -39,6 +42,8 @@ impl Context {
     pub(super) const SUBJECT: Self = Self::PLAIN;
     /// A pattern of `case`, an operand of `[[ ]]`.
     pub(super) const PATTERN: Self = Self { globs: true, ..Self::PLAIN };
+    /// The right side of `==` in `[[ ]]`.
+    pub(super) const COMPARED: Self = Self { compared: true, ..Self::PATTERN };
 }
 
 /// How far a word looks like an assignment: a tilde behind its `=` is expanded.
@@ -115,6 +120,9 @@ impl Reader<'_> {
         let Some(next) = self.peek() else { return Ok(false) };
         if self.quoted_or_expanded(parts, Frame::Bare)? {
             return Ok(true);
+        }
+        if self.at_extended_glob() && context.compared {
+            return self.compared_glob(parts, context.name).map(|()| true);
         }
         if self.at_extended_glob() {
             return self.extended_glob(parts, context.name).map(|()| true);

@@ -1,0 +1,229 @@
+//! What a cage costs: a direct start, bubblewrap, and ours, taking turns.
+//!
+//! Everybody runs `/bin/true`. Ratios are taken round by round, so that whatever else the machine does meets all of them.
+//!
+//! Invariant: every child is waited for; what bubblewrap cannot do here is told, not guessed.
+
+use super::Stop;
+use super::instance::House;
+use super::measure::{Figures, time};
+use super::table::Table;
+use picoclaw_policy::config::{Config, ExposeMode, Network};
+use picoclaw_sandbox::isolate::{
+    Author, Cage, InstanceView, LiveHost, Request, Rung, UserEnvironment, Workspace, caged, plan,
+};
+use picoclaw_sandbox::launch::{
+    Bounds, Deadline, LaunchSpec, Output, Principal, Status, Stdin, Streams, Walls, WorkDir, run_to_end,
+};
+use std::path::{Path, PathBuf};
+#[expect(clippy::disallowed_types, reason = "a measurement is no tool: nothing here comes from a model")]
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Instant;
+
+const ROUNDS: usize = 220;
+
+/// The least that bubblewrap can be asked for and still be a cage.
+const MINIMAL: &[&str] = &[
+    "--unshare-all",
+    "--share-net",
+    "--die-with-parent",
+    "--ro-bind",
+    "/usr",
+    "/usr",
+    "--symlink",
+    "usr/bin",
+    "/bin",
+    "--symlink",
+    "usr/lib",
+    "/lib",
+    "--symlink",
+    "usr/lib64",
+    "/lib64",
+    "--proc",
+    "/proc",
+    "--dev",
+    "/dev",
+    "--tmpfs",
+    "/tmp",
+];
+
+/// What the original shows read-only, as far as it is there.
+const ORIGINALS: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/lib",
+    "/lib64",
+    "/etc/resolv.conf",
+    "/etc/hosts",
+    "/etc/nsswitch.conf",
+    "/etc/passwd",
+    "/etc/group",
+    "/etc/ssl",
+    "/etc/pki",
+    "/etc/ca-certificates",
+    "/usr/share/ca-certificates",
+    "/usr/local/share/ca-certificates",
+    "/etc/alternatives",
+    "/usr/share/zoneinfo",
+    "/etc/localtime",
+    "/usr/bin/sh",
+    "/usr/bin",
+    "/usr/bin/dash",
+];
+
+/// Direct, bubblewrap twice, `picoclaw run`, and the cage from inside this process.
+pub(crate) fn costs(picoclaw: &Path, house: &House, table: &mut Table) -> Result<(), Stop> {
+    let bwrap = Path::new("/usr/bin/bwrap");
+    if !bwrap.exists() {
+        table.skipped("what a cage costs", "bubblewrap is not installed");
+        return Ok(());
+    }
+    let spec = in_process(house)?;
+    let project = house.home.join("project");
+    rustix::fs::mkdir(&project, 0o700.into())
+        .or_else(|errno| if errno == rustix::io::Errno::EXIST { Ok(()) } else { Err(errno) })?;
+    let original = original(house);
+    let mut ways: Vec<Box<dyn FnMut() -> Result<f64, Stop> + '_>> = vec![
+        Box::new(|| timed(command(Path::new("/bin/true"), house, &project))),
+        Box::new(|| timed(command(bwrap, house, &project).args(MINIMAL).args(["--", "/bin/true"]))),
+        Box::new(|| timed(command(bwrap, house, &project).args(&original).args(["--", "/bin/true"]))),
+        Box::new(|| {
+            timed(command(picoclaw, house, &project).args(["run", "--net", "host", "--", "/bin/true"]))
+        }),
+        Box::new(|| timed(command(picoclaw, house, &project).args(["run", "--", "/bin/true"]))),
+        Box::new(|| {
+            let began = Instant::now();
+            let done = run_to_end(spec()?)?;
+            let took = began.elapsed().as_nanos() as f64;
+            if done.status == Status::Exited(0) {
+                Ok(took)
+            } else {
+                Err(format!("a caged child ended with {:?}", done.status).into())
+            }
+        }),
+    ];
+    let mut figures = vec![Vec::new(); ways.len()];
+    for round in 0..ROUNDS + 3 {
+        for step in 0..ways.len() {
+            let who = (round + step) % ways.len();
+            let took = ways[who]()?;
+            // The first rounds fetch everything into memory.
+            if round >= 3 {
+                figures[who].push(took);
+            }
+        }
+    }
+    drop(ways);
+    let figures: Vec<Figures> = figures.into_iter().map(Figures::new).collect();
+    let [direct, minimal, originals, run, lonely, inside] = figures.as_slice() else {
+        return Err("six ways".into());
+    };
+    table.told(&format!("a direct start of `/bin/true` ({})", time(direct.median())), &"1×");
+    table.told("bubblewrap, minimal / direct", &minimal.over(direct).times());
+    table.told("bubblewrap, the original's plan / direct", &originals.over(direct).times());
+    table.told("`picoclaw run --net host` / direct", &run.over(direct).times());
+    table.told("`picoclaw run` (no network) / direct", &lonely.over(direct).times());
+    table.told("the native cage, in process / direct", &inside.over(direct).times());
+    let ratio = run.over(minimal);
+    table.goal(
+        "`picoclaw run --net host` / bubblewrap minimal",
+        &ratio.times(),
+        ratio.median(),
+        0.7,
+        "≤ 0.7×",
+    );
+    let ratio = inside.over(minimal);
+    table.goal(
+        "the native cage, in process / bubblewrap minimal",
+        &ratio.times(),
+        ratio.median(),
+        0.55,
+        "≤ 0.55×",
+    );
+    let ratio = run.over(originals);
+    table.goal(
+        "`picoclaw run --net host` / the original's plan",
+        &ratio.times(),
+        ratio.median(),
+        0.6,
+        "≤ 0.6×",
+    );
+    Ok(())
+}
+
+/// A maker of specs for `/bin/true` in the cage that an agent's commands get, sharing the network like the peers.
+fn in_process(house: &House) -> Result<impl Fn() -> Result<LaunchSpec, Stop> + '_, Stop> {
+    let mut config = Config::default();
+    config.isolation.enabled = true;
+    config.isolation.network = Network::Host;
+    let user = UserEnvironment::of(&house.home, &Principal::Person);
+    user.prepare()?;
+    let view = InstanceView {
+        root: house.home.clone(),
+        workspace: Some(Workspace { path: house.workspace.clone(), mode: ExposeMode::ReadWrite }),
+        user_environment: user.path().to_owned(),
+        skills: house.home.join("skills"),
+        protected: Vec::new(),
+    };
+    let request = Request {
+        isolation: &config.isolation,
+        instance: &view,
+        author: Author::Model,
+        work_dir: &house.workspace,
+        home: Path::new("/nonexistent"),
+    };
+    let cage = Arc::new(Cage::new(plan(&request, &LiveHost)?, Rung::Native)?);
+    let environment = caged([("PATH".into(), "/usr/bin:/bin".into())], &user, &[], &[]);
+    Ok(move || {
+        Ok(LaunchSpec {
+            program: "/bin/true".into(),
+            argv: vec!["true".into()],
+            work_dir: WorkDir::open(&house.workspace)?,
+            environment: environment.clone(),
+            streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
+            deadline: Deadline::None,
+            bounds: Bounds::default(),
+            principal: Principal::Person,
+            walls: Walls::Cage(Arc::clone(&cage)),
+        })
+    })
+}
+
+fn original(house: &House) -> Vec<String> {
+    let home = house.home.display().to_string();
+    let workspace = house.workspace.display().to_string();
+    let mut arguments: Vec<String> =
+        ["--die-with-parent", "--unshare-ipc", "--proc", "/proc", "--dev", "/dev", "--bind", &home, &home]
+            .map(str::to_owned)
+            .into();
+    for path in ORIGINALS.iter().filter(|path| PathBuf::from(path).exists()) {
+        arguments.extend(["--ro-bind", path, path].map(str::to_owned));
+    }
+    arguments.extend(["--bind", &workspace, &workspace, "--chdir", &workspace].map(str::to_owned));
+    arguments
+}
+
+#[expect(clippy::disallowed_types, reason = "as above")]
+fn command(program: &Path, house: &House, project: &Path) -> Command {
+    let mut command = Command::new(program);
+    command
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("HOME", "/nonexistent")
+        .env("PICOCLAW_HOME", &house.home)
+        .current_dir(project)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command
+}
+
+#[expect(clippy::disallowed_types, reason = "as above")]
+fn timed(mut command: impl std::borrow::BorrowMut<Command>) -> Result<f64, Stop> {
+    let command = command.borrow_mut();
+    let began = Instant::now();
+    let status = command.status()?;
+    let took = began.elapsed().as_nanos() as f64;
+    if status.success() { Ok(took) } else { Err(format!("{command:?} ended with {status}").into()) }
+}

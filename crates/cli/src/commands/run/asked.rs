@@ -1,0 +1,88 @@
+//! What the flags of `picoclaw run` ask for, read from their text.
+//!
+//! Invariant: nothing here looks at the machine, so what is wrong here is wrong with the command line.
+
+use crate::arguments::RunArguments;
+use crate::quantity;
+use anyhow::{Context, Result, bail, ensure};
+use picoclaw_policy::CleanPath;
+use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, Network};
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+/// The flags, read.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// `--timeout`.
+    pub(super) timeout: Option<Duration>,
+    /// `--env`.
+    pub(super) variables: Vec<(OsString, OsString)>,
+    exposures: Vec<Expose>,
+    memory_mb: Option<u64>,
+    network: Network,
+    toolchains: Option<String>,
+}
+
+impl Asked {
+    /// Reads the flags.
+    pub(super) fn read(arguments: &RunArguments) -> Result<Self> {
+        let mut exposures = Vec::new();
+        for (paths, mode) in [(&arguments.ro, ExposeMode::ReadOnly), (&arguments.rw, ExposeMode::ReadWrite)] {
+            for path in paths {
+                let full = std::path::absolute(path).context("`--ro` and `--rw` want a path")?;
+                let full = CleanPath::absolute(&full).map_or(full, |clean| clean.as_path().to_owned());
+                exposures.push(Expose { source: full.clone(), target: full, mode });
+            }
+        }
+        for text in &arguments.expose {
+            exposures.push(exposure(text)?);
+        }
+        Ok(Self {
+            timeout: arguments.timeout.as_deref().map(quantity::duration).transpose()?,
+            variables: arguments.env.iter().map(|text| variable(text)).collect::<Result<_>>()?,
+            exposures,
+            memory_mb: arguments.memory.as_deref().map(quantity::mebibytes).transpose()?,
+            network: if arguments.net == "host" { Network::Host } else { Network::None },
+            toolchains: arguments.toolchain.clone(),
+        })
+    }
+
+    /// The configuration's cage, with the flags on top.
+    pub(super) fn on_top_of(&self, configured: &IsolationConfig) -> IsolationConfig {
+        let mut isolation = configured.clone();
+        isolation.enabled = true;
+        isolation.network = self.network;
+        isolation.expose_paths.extend(self.exposures.iter().cloned());
+        if let Some(toolchains) = &self.toolchains {
+            isolation.toolchains.clone_from(toolchains);
+        }
+        if let Some(memory) = self.memory_mb {
+            isolation.limits.memory_mb = memory;
+        }
+        isolation
+    }
+}
+
+/// `SRC:DST:MODE`.
+fn exposure(text: &str) -> Result<Expose> {
+    let parts: Vec<&str> = text.split(':').collect();
+    let [source, target, mode] = parts[..] else { bail!("`--expose {text}` is not SRC:DST:MODE") };
+    let mode = match mode {
+        "ro" => ExposeMode::ReadOnly,
+        "rw" => ExposeMode::ReadWrite,
+        other => bail!("`--expose {text}`: the mode is `ro` or `rw`, not `{other}`"),
+    };
+    let target = if target.is_empty() { source } else { target };
+    let absolute = [source, target].iter().all(|path| Path::new(path).is_absolute());
+    ensure!(absolute, "`--expose {text}`: source and target are absolute paths");
+    Ok(Expose { source: source.into(), target: target.into(), mode })
+}
+
+/// `K=V`.
+fn variable(text: &str) -> Result<(OsString, OsString)> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
+        _ => bail!("`--env {text}` is not K=V"),
+    }
+}

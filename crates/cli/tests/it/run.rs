@@ -1,0 +1,101 @@
+//! `picoclaw run` from the outside: the real binary, real cages, a real terminal.
+
+mod crowd;
+mod everyday;
+mod jobs;
+mod pty;
+mod signals;
+mod status;
+mod terminal;
+mod view;
+
+use crate::house::{House, Ran, ran};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// A project beside an instance, both temporary.
+struct Project {
+    house: House,
+}
+
+impl Project {
+    /// Nothing where this host gives no cage, said loudly.
+    fn new(why: &str) -> Option<Self> {
+        Self::with_config(why, "{}")
+    }
+
+    fn with_config(why: &str, config: &str) -> Option<Self> {
+        let house = House::with_config(config);
+        std::fs::create_dir(house.dir().join("project")).unwrap();
+        let doctor = house.run(&["doctor", "--json"]).stdout;
+        let doctor: serde_json::Value = serde_json::from_str(&doctor).unwrap();
+        if doctor["host"]["native"] != "yes" {
+            eprintln!("SKIPPED: {why}: this host gives no native cage: {}", doctor["host"]["native"]);
+            return None;
+        }
+        Some(Self { house })
+    }
+
+    fn dir(&self) -> PathBuf {
+        self.house.dir().join("project")
+    }
+
+    /// `picoclaw run` with these arguments, in the project.
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.house.command(&["run"]);
+        // Programs of the system alone: shims in somebody's home need that home.
+        command.args(arguments).current_dir(self.dir()).env("PATH", SYSTEM_PATH);
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        ran(self.command(arguments).output().unwrap())
+    }
+
+    /// A shell line in the cage.
+    fn sh(&self, line: &str) -> Ran {
+        self.run(&["--", "sh", "-c", line])
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.house.dir().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Whether a program of the system is installed; says so when it is not.
+fn is_here(tool: &str) -> bool {
+    let here = std::env::split_paths(SYSTEM_PATH).any(|dir| dir.join(tool).exists());
+    if !here {
+        eprintln!("SKIPPED: {tool} is not installed");
+    }
+    here
+}
+
+/// Text that is in no other process's command line.
+fn marker() -> String {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("98765.{}{:03}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// How many processes of this host have `text` in their command line.
+fn alive(text: &str) -> usize {
+    let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines.filter(|line| String::from_utf8_lossy(line).contains(text)).count()
+}
+
+/// Waits for something that should come soon; on a busy machine that may take a while.
+fn soon(what: &str, mut is_so: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(20);
+    while !is_so() {
+        assert!(Instant::now() < until, "not in twenty seconds: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,131 @@
+//! A terminal with a person at it, as far as a program can tell.
+
+use super::{Project, is_here};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+pub(super) struct Terminal {
+    controller: OwnedFd,
+    pub(super) child: Child,
+    seen: Vec<u8>,
+}
+
+/// Whether a terminal can be handed to a program here.
+pub(super) fn can_give_a_terminal() -> bool {
+    is_here("setsid")
+}
+
+impl Terminal {
+    /// Starts `command` as the leader of a session on a new terminal.
+    pub(super) fn start(command: &Command) -> Self {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let controller = openpt(flags).unwrap();
+        grantpt(&controller).unwrap();
+        unlockpt(&controller).unwrap();
+        let terminal = ioctl_tiocgptpeer(&controller, flags).unwrap();
+        let end = || terminal.try_clone().unwrap();
+        let mut leader = Command::new("setsid");
+        leader.arg("--ctty").arg(command.get_program()).args(command.get_args()).env_clear();
+        leader.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("TERM", "dumb");
+        leader.current_dir(command.get_current_dir().unwrap()).stdin(end()).stdout(end()).stderr(end());
+        let mut started = Self { controller, child: leader.spawn().unwrap(), seen: Vec::new() };
+        started.resize(33, 101);
+        started
+    }
+
+    /// An interactive shell on a new terminal, in the project, with job control.
+    pub(super) fn shell(project: &Project) -> Self {
+        let mut shell = Command::new("bash");
+        let binary = project.command(&[]).get_program().to_owned();
+        let like = project.command(&[]);
+        shell.args(["--norc", "--noprofile", "-i"]).current_dir(project.dir());
+        shell.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        // One word for what is typed again and again; `$` keeps the prompt apart from its own definition.
+        shell.env("PICO", binary).env("PS1", "outer\\$ ");
+        let mut shell = Self::start(&shell);
+        shell.prompt();
+        shell
+    }
+
+    /// Waits for the shell to be ready.
+    pub(super) fn prompt(&mut self) {
+        let root = rustix::process::geteuid().is_root();
+        self.until(if root { "outer# " } else { "outer$ " });
+    }
+
+    /// Types.
+    pub(super) fn type_in(&mut self, text: &str) {
+        let mut bytes = text.as_bytes();
+        while !bytes.is_empty() {
+            // Four kilobytes are what a terminal takes at once; what comes back is read meanwhile.
+            let count = rustix::io::write(&self.controller, &bytes[..bytes.len().min(1024)]).unwrap();
+            bytes = &bytes[count..];
+            while self.hear(Duration::ZERO) {}
+        }
+    }
+
+    /// Waits for `text` to be shown; what came before it is forgotten.
+    pub(super) fn until(&mut self, text: &str) {
+        let end = Instant::now() + Duration::from_secs(30);
+        loop {
+            if let Some(at) = self.seen.windows(text.len()).position(|window| window == text.as_bytes()) {
+                self.seen.drain(..at + text.len());
+                return;
+            }
+            let heard = self.hear(end.saturating_duration_since(Instant::now()));
+            assert!(heard, "no `{text}` in `{}`", String::from_utf8_lossy(&self.seen));
+        }
+    }
+
+    /// Everything that is shown until nobody is left who could show anything.
+    pub(super) fn rest(&mut self) -> String {
+        while self.hear(Duration::from_secs(30)) {}
+        String::from_utf8_lossy(&self.seen).into_owned()
+    }
+
+    /// Everything that is shown, and how the program ended.
+    pub(super) fn end(mut self) -> (i32, String) {
+        let rest = self.rest();
+        (self.child.wait().unwrap().code().unwrap_or(-1), rest)
+    }
+
+    /// The person closes the window.
+    pub(super) fn close(self) -> Child {
+        self.child
+    }
+
+    pub(super) fn resize(&mut self, rows: u16, columns: u16) {
+        tcsetwinsize(&self.controller, Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 })
+            .unwrap();
+    }
+
+    /// Its settings, all of them.
+    pub(super) fn settings(&self) -> String {
+        format!("{:?}", tcgetattr(&self.controller).unwrap())
+    }
+
+    /// Whether keys are passed on one by one.
+    pub(super) fn is_raw(&self) -> bool {
+        !tcgetattr(&self.controller)
+            .unwrap()
+            .local_modes
+            .intersects(LocalModes::ICANON | LocalModes::ISIG | LocalModes::ECHO)
+    }
+
+    /// Reads a piece; false when there was none in time, or never will be.
+    fn hear(&mut self, time: Duration) -> bool {
+        let time = Timespec::try_from(time).unwrap();
+        let mut ready = [PollFd::from_borrowed_fd(self.controller.as_fd(), PollFlags::IN)];
+        if poll(&mut ready, Some(&time)).unwrap() == 0 {
+            return false;
+        }
+        let mut buffer = [0; 64 << 10];
+        let count = rustix::io::read(&self.controller, &mut buffer).unwrap_or(0);
+        self.seen.extend_from_slice(&buffer[..count]);
+        count > 0
+    }
+}

@@ -1,0 +1,158 @@
+//! Exit codes: the command's own, and what went wrong about the cage.
+
+use super::Project;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+#[test]
+fn the_status_is_the_commands_own_or_says_what_went_wrong() {
+    let Some(project) = Project::new("exit codes") else { return };
+    let script = project.file("project/not-executable", "#!/bin/sh\n");
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let lost = project.file("project/no-interpreter", "#!/no/such/interpreter\n");
+    std::fs::set_permissions(&lost, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for (why, arguments, code, says) in [
+        ("success", &["--", "true"][..], 0, ""),
+        ("failure", &["--", "false"], 1, ""),
+        ("its own number", &["--", "sh", "-c", "exit 7"], 7, ""),
+        ("its own, though we use it too", &["--", "sh", "-c", "exit 125"], 125, ""),
+        ("the highest", &["--", "sh", "-c", "exit 255"], 255, ""),
+        ("killed", &["--", "sh", "-c", "kill -KILL $$"], 137, ""),
+        ("terminated", &["--", "sh", "-c", "kill -TERM $$"], 143, ""),
+        ("aborted", &["--", "sh", "-c", "kill -ABRT $$"], 134, ""),
+        ("out of time", &["--timeout", "0.3", "--", "sleep", "1000"], 124, "timed out after 0.3 s"),
+        (
+            "out of time, whatever it says to SIGTERM",
+            &["--timeout", "0.3s", "--", "sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.05; done"],
+            124,
+            "timed out",
+        ),
+        ("within its time", &["--timeout", "1m", "--", "sh", "-c", "exit 3"], 3, ""),
+        ("not found", &["--", "no-such-program"], 127, "`no-such-program`: command not found"),
+        ("not found by its path", &["--", "./missing"], 127, "command not found"),
+        ("not executable", &["--", "./not-executable"], 126, "cannot be executed"),
+        ("a directory", &["--", "/usr"], 126, "cannot be executed"),
+        ("an interpreter that is not there", &["--", "./no-interpreter"], 127, "no-interpreter"),
+    ] {
+        let ran = project.run(arguments);
+        assert_eq!(ran.code, code, "{why}: {ran:?}");
+        assert!(ran.stderr.contains(says), "{why}: {ran:?}");
+        assert!(!says.is_empty() || ran.stderr.is_empty(), "{why}: nothing to add: {ran:?}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_told_before_anything_starts() {
+    let Some(project) = Project::new("refusals") else { return };
+    project.file("shown/file", "");
+    let shown = project.house.dir().join("shown").display().to_string();
+    let home = project.house.home().display().to_string();
+    let many: Vec<String> = (0..2_000).map(|n| format!("--expose={shown}:/shown/{n}:ro")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let (config, kernel) = (format!("{home}/config.json"), format!("{shown}:/proc/x:ro"));
+    let (devices, everything) = (format!("{shown}:/dev/x:ro"), format!("{shown}:/:rw"));
+    let (three, mode, dots) =
+        (format!("{shown}:/a:/b:ro"), format!("{shown}:/a:rx"), format!("{shown}:/a/../b:ro"));
+    for (why, flags, code, says) in [
+        // The text of the command line: 2.
+        ("two parts", &["--expose", "/usr:/x"][..], 2, "is not SRC:DST:MODE"),
+        ("four parts", &["--expose", &three], 2, "is not SRC:DST:MODE"),
+        ("nothing", &["--expose", ""], 2, "is not SRC:DST:MODE"),
+        ("an unknown mode", &["--expose", &mode], 2, "the mode is `ro` or `rw`, not `rx`"),
+        ("a relative source", &["--expose", "shown:/x:ro"], 2, "absolute paths"),
+        ("a relative target", &["--expose", "/usr:x:ro"], 2, "absolute paths"),
+        ("a network that is none", &["--net", "some"], 2, "invalid value 'some'"),
+        ("a variable without a value", &["--env", "A"], 2, "is not K=V"),
+        ("a variable without a name", &["--env", "=x"], 2, "is not K=V"),
+        ("no size", &["--memory", "lots"], 2, "`lots` is not a size"),
+        ("a size beyond all numbers", &["--memory", "99999999999999999999G"], 2, "is not a size"),
+        ("no time", &["--timeout", "soon"], 2, "`soon` is not a time"),
+        ("no time at all", &["--timeout", "0"], 2, "`0` is not a time"),
+        ("an unknown flag", &["--root"], 2, "unexpected argument '--root'"),
+        // The machine and the cage: 125.
+        ("a source that is not there", &["--ro", "/no/such/place"], 125, "`/no/such/place`"),
+        ("the same, relative", &["--rw", "no-such-place"], 125, "no-such-place"),
+        ("the whole machine", &["--ro", "/"], 125, "belongs to the cage"),
+        ("over everything", &["--expose", &everything], 125, "belongs to the cage"),
+        ("over /proc", &["--expose", &kernel], 125, "`/proc/x` belongs to the cage"),
+        ("over /dev", &["--expose", &devices], 125, "`/dev/x` belongs to the cage"),
+        ("the kernel's own files", &["--expose", "/proc/1:/x:ro"], 125, "belongs to the kernel"),
+        ("dots", &["--expose", &dots], 125, "without `.` and `..`"),
+        ("the configuration", &["--ro", &config], 125, "is protected"),
+        ("the whole instance", &["--rw", &home], 125, "is protected"),
+        ("two thousand exposures", &many, 125, "512 are the most"),
+        ("a toolchain that nobody knows", &["--toolchain", "rsut"], 125, "no toolchain `rsut`"),
+        ("a workspace that is not there", &["--workspace", "/no/such"], 125, "`/no/such`"),
+        ("a workspace that is a file", &["--workspace", "/etc/passwd"], 125, "is not a directory"),
+    ] {
+        let ran = project.run(&[flags, &["--", "touch", "started"]].concat());
+        assert_eq!(ran.code, code, "{why}: {ran:?}");
+        assert!(ran.stderr.contains(says), "{why}: {ran:?}");
+        assert_eq!(ran.stdout, "", "{why}");
+        assert!(!project.dir().join("started").exists(), "{why}: it was started");
+    }
+    for arguments in [&["--net", "none"][..], &["--"], &[], &["true"]] {
+        let ran = project.run(arguments);
+        assert_eq!(ran.code, 2, "there is no command: {arguments:?}: {ran:?}");
+    }
+    assert_eq!(project.run(&["--", "touch", "started"]).code, 0);
+    assert!(project.dir().join("started").exists(), "the control: without faults it is started");
+}
+
+#[test]
+fn a_workspace_holds_no_more_than_a_project() {
+    let Some(project) = Project::new("workspaces") else { return };
+    let top = project.house.dir().to_owned();
+    std::fs::create_dir_all(top.join("person")).unwrap();
+    symlink("/", top.join("project/top")).unwrap();
+    symlink(project.house.home(), top.join("project/instance")).unwrap();
+    assert_eq!(project.sh("true").code, 0, "the instance is furnished");
+    for (why, place, says) in [
+        ("the whole machine", "/", "is `/`"),
+        ("the whole machine, behind a link", "{dir}/project/top", "is `/`"),
+        ("root's home", "/root", "holds the home directory `/root`"),
+        ("the operator's home", "{dir}/person", "holds the home directory"),
+        ("the instance", "{dir}/home", "holds the instance"),
+        ("the instance, behind a link", "{dir}/project/instance", "holds the instance"),
+        ("what lies above the instance", "{dir}", "holds the instance"),
+        ("the ledger", "{dir}/home/ledger", "which the instance keeps for itself"),
+        ("the state", "{dir}/home/state", "which the instance keeps for itself"),
+        ("the user environments", "{dir}/home/runtime-user-env", "which the instance keeps for itself"),
+    ] {
+        let place = place.replace("{dir}", top.to_str().unwrap());
+        if !std::path::Path::new(&place).is_dir() {
+            eprintln!("SKIPPED: `{place}` cannot be looked at here: {why}");
+            continue;
+        }
+        let mut command = project.command(&["--workspace", &place, "--", "true"]);
+        let ran = crate::house::ran(command.env("HOME", top.join("person")).output().unwrap());
+        assert_eq!(ran.code, 125, "{why}: {ran:?}");
+        assert!(ran.stderr.contains(says) && ran.stderr.contains("hint:"), "{why}: {ran:?}");
+        let mut command = project.command(&["--", "true"]);
+        let output = command.env("HOME", top.join("person")).current_dir(&place).output().unwrap();
+        assert_eq!(output.status.code(), Some(125), "{why}, as the current directory");
+    }
+}
+
+#[test]
+fn every_run_is_in_the_ledger_from_its_decision_to_its_end() {
+    let Some(project) = Project::new("the ledger") else { return };
+    for (why, arguments, outcome) in [
+        ("a good end", &["--", "true"][..], "ok"),
+        ("a bad one", &["--", "sh", "-c", "exit 9"], "exit 9"),
+        ("a signal", &["--", "sh", "-c", "kill -9 $$"], "signal 9"),
+        ("out of time", &["--timeout", "0.2", "--", "sleep", "1000"], "timed out"),
+        (
+            "a cage that cannot be built",
+            &["--expose", "/usr/share:/usr/share/a/b:ro", "--", "true"],
+            "not started: could not make the directory `/usr/share/a`",
+        ),
+    ] {
+        project.run(arguments);
+        let records = project.house.records();
+        let [.., decided, finished] = &records[..] else { panic!("{why}: {records:?}") };
+        assert_eq!((&decided["phase"], &decided["tool"]), (&"decided".into(), &"run".into()), "{why}");
+        assert_eq!(finished["phase"], "finished", "{why}");
+        assert_eq!(finished["outcome"], outcome, "{why}");
+        assert!(decided["enforced"].to_string().contains("filesystem full"), "{why}: {decided}");
+    }
+}

@@ -1,0 +1,284 @@
+//! What a command in the cage sees, reaches and has.
+
+use super::{Project, is_here, marker};
+use std::net::TcpListener;
+
+#[test]
+fn a_command_works_in_its_project_and_sees_little_else() {
+    let Some(project) = Project::new("the view") else { return };
+    project.file("project/mine", "mine\n");
+    project.file("secret", "SECRET\n");
+    project.file(".ssh/id_rsa", "SECRET\n");
+    let dir = project.house.dir().display().to_string();
+    let home = project.house.home().display().to_string();
+    for (why, line, code, out) in [
+        ("its working directory", "pwd", 0, format!("{dir}/project\n")),
+        ("what lies there", "cat mine", 0, "mine\n".to_owned()),
+        (
+            "it writes there",
+            "echo new > made && mkdir -p a/b && mv made a/b/made && cat a/b/made",
+            0,
+            "new\n".to_owned(),
+        ),
+        ("its neighbours are not there", "cat ../secret", 1, String::new()),
+        ("nor is the home it was started from", &format!("ls {dir}/.ssh"), 2, String::new()),
+        ("nor is the configuration", &format!("cat {home}/config.json"), 1, String::new()),
+        ("nor is the ledger", &format!("ls {home}/ledger"), 2, String::new()),
+        ("its own home can be written", "echo x > ~/x && cat ~/x && rm ~/x", 0, "x\n".to_owned()),
+        (
+            "so can its temporary directory",
+            "f=$(mktemp) && rm $f && echo x > /tmp/x && cat /tmp/x",
+            0,
+            "x\n".to_owned(),
+        ),
+        ("/tmp is new each time", "test -e /tmp/x || echo gone", 0, "gone\n".to_owned()),
+        ("the system is read-only", "touch /usr/x 2>/dev/null || echo no", 0, "no\n".to_owned()),
+        (
+            "so is everything above",
+            "touch /x 2>/dev/null || mkdir /y 2>/dev/null || echo no",
+            0,
+            "no\n".to_owned(),
+        ),
+        (
+            "it has no capability",
+            "grep CapEff /proc/self/status",
+            0,
+            "CapEff:\t0000000000000000\n".to_owned(),
+        ),
+        ("and gains none", "grep NoNewPrivs /proc/self/status", 0, "NoNewPrivs:\t1\n".to_owned()),
+        (
+            "it is among its own",
+            "test $(ls /proc | grep -c '^[0-9]') -lt 8 && echo few",
+            0,
+            "few\n".to_owned(),
+        ),
+        ("no descriptor is inherited", "ls /proc/self/fd | wc -l", 0, "4\n".to_owned()),
+    ] {
+        let ran = project.sh(line);
+        assert_eq!((ran.code, ran.stdout), (code, out), "{why}: {}", ran.stderr);
+    }
+    assert_eq!(
+        std::fs::read_to_string(project.dir().join("a/b/made")).unwrap(),
+        "new\n",
+        "it is really there"
+    );
+}
+
+#[test]
+fn flags_show_more_and_no_more_than_they_say() {
+    let Some(project) = Project::new("exposures") else { return };
+    project.file("data/file", "data\n");
+    project.file("other/file", "other\n");
+    let dir = project.house.dir().display().to_string();
+    let (data, at, etc) =
+        (format!("{dir}/data"), format!("{dir}/data:/srv/data:rw"), format!("{dir}/data:/etc:rw"));
+    let (here, outer) = (format!("{dir}/data::ro"), format!("{dir}/other:/srv:ro"));
+    for (why, flags, line, out) in [
+        ("the control: not shown", &[][..], "cat ../data/file 2>/dev/null || echo no", "no\n"),
+        (
+            "read-only",
+            &["--ro", &data],
+            "cat ../data/file; touch ../data/x 2>/dev/null || echo no",
+            "data\nno\n",
+        ),
+        ("relative to the current directory", &["--ro", "../data"], "cat ../data/file", "data\n"),
+        ("read-write", &["--rw", &data], "echo x > ../data/x && cat ../data/x && rm ../data/x", "x\n"),
+        ("somewhere else", &["--expose", &at], "cat /srv/data/file; ls /srv", "data\ndata\n"),
+        ("an empty target is the source", &["--expose", &here], "cat ../data/file", "data\n"),
+        (
+            "a nested one wins, whatever the order",
+            &["--expose", &at, "--expose", &outer],
+            "cat /srv/data/file /srv/file",
+            "data\nother\n",
+        ),
+        ("over a place of the cage's own view", &["--expose", &etc], "ls /etc", "file\n"),
+        (
+            "the last one wins",
+            &["--ro", &data, "--rw", &data],
+            "touch ../data/y && rm ../data/y && echo yes",
+            "yes\n",
+        ),
+    ] {
+        if why.starts_with("a nested") {
+            // Its mount point is made in the read-only one beforehand.
+            project.file("other/data/x", "");
+        }
+        let ran = project.run(&[flags, &["--", "sh", "-c", line]].concat());
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, out), "{why}: {}", ran.stderr);
+    }
+    let left: Vec<_> = std::fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["file"], "building a cage leaves nothing in what it shows");
+    let elsewhere = project.run(&["--workspace", &data, "--", "sh", "-c", "pwd; cat file; ls ../project"]);
+    assert_eq!(
+        (elsewhere.code, elsewhere.stdout),
+        (2, format!("{data}\ndata\n")),
+        "another workspace: {}",
+        elsewhere.stderr
+    );
+}
+
+#[test]
+fn the_configuration_applies_and_flags_come_on_top() {
+    let Some(project) = Project::with_config(
+        "the configuration",
+        r#"{"isolation": {"enabled": false, "network": "host", "env": {"pass": ["PASSED_ON"]},
+            "expose_paths": [{"source": "{dir}/data", "target": "/srv/data", "mode": "ro"}],
+            "limits": {"open_files": 77}}}"#,
+    ) else {
+        return;
+    };
+    project.file("data/file", "data\n");
+    let mut command = project.command(&["--", "sh", "-c", "cat /srv/data/file; ulimit -n; echo $PASSED_ON"]);
+    let ran = crate::house::ran(command.env("PASSED_ON", "yes").output().unwrap());
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "data\n77\nyes\n"), "{}", ran.stderr);
+    let own = format!("{}:/srv/data:ro", project.dir().display());
+    let ran = project.run(&["--expose", &own, "--", "ls", "/srv/data"]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (0, ""),
+        "of two rules for one target the flag wins: {}",
+        ran.stderr
+    );
+    let ran = project.sh("tail -n +3 /proc/net/dev | wc -l");
+    assert_eq!(ran.stdout, "1\n", "no network unless a flag says so: {}", ran.stderr);
+}
+
+#[test]
+fn the_network_is_a_private_loopback_unless_it_is_asked_for() {
+    let Some(project) = Project::new("the network") else { return };
+    let outside = TcpListener::bind("127.0.0.1:0").unwrap();
+    let reach =
+        format!("exec 3<>/dev/tcp/127.0.0.1/{} && echo reached", outside.local_addr().unwrap().port());
+    let interfaces = "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' ' | sort";
+    let own = std::process::Command::new("sh").args(["-c", interfaces]).output().unwrap();
+    let own = String::from_utf8(own.stdout).unwrap();
+    for (net, listed, reached) in
+        [(&[][..], "lo\n", 1), (&["--net", "none"], "lo\n", 1), (&["--net", "host"], own.as_str(), 0)]
+    {
+        let ran = project.run(&[net, &["--", "sh", "-c", interfaces]].concat());
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, listed), "{net:?}: {}", ran.stderr);
+        let ran = project.run(&[net, &["--", "bash", "-c", &reach]].concat());
+        assert_eq!(ran.code, reached, "the host's loopback, with {net:?}: {ran:?}");
+    }
+    if !is_here("python3") {
+        return;
+    }
+    let both = "import socket\nserver = socket.create_server(('127.0.0.1', 0))\n\
+                client = socket.create_connection(server.getsockname())\nclient.sendall(b'heard')\n\
+                print(server.accept()[0].recv(9).decode())";
+    let ran = project.run(&["--", "python3", "-c", both]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (0, "heard\n"),
+        "server and client in one cage: {}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn secrets_of_the_environment_stay_outside() {
+    let Some(project) = Project::new("the environment") else { return };
+    let secret = marker();
+    let mut command = project.command(&[
+        "--env",
+        "GIVEN=a=b c",
+        "--env",
+        "EMPTY=",
+        "--",
+        "sh",
+        "-c",
+        "env; cat /proc/*/environ /proc/*/cmdline",
+    ]);
+    for name in [
+        "OPENAI_API_KEY",
+        "GITHUB_TOKEN",
+        "PICOCLAW_GATEWAY_TOKEN",
+        "SSH_AUTH_SOCK",
+        "MY_OWN",
+        "LD_LIBRARY_PATH",
+    ] {
+        command.env(name, &secret);
+    }
+    let output = command.env("LANG", "C.UTF-8").env("TERM", "dumb").output().unwrap();
+    let seen = String::from_utf8_lossy(&output.stdout);
+    assert!(!seen.contains(&secret), "{seen}");
+    for (why, line) in [
+        ("given", "GIVEN=a=b c"),
+        ("given empty", "EMPTY="),
+        ("passed", "LANG=C.UTF-8"),
+        ("passed", "TERM=dumb"),
+    ] {
+        assert!(seen.lines().any(|seen| seen == line), "{why}: `{line}` in {seen}");
+    }
+}
+
+#[test]
+fn memory_is_bounded_for_the_whole_tree() {
+    let Some(project) = Project::new("memory") else { return };
+    if !is_here("python3") {
+        return;
+    }
+    let hold = "import time\nheld = bytearray(90 << 20)\nfor at in range(0, len(held), 4096): held[at] = 1\ntime.sleep(3)";
+    let two = format!("python3 -c '{hold}' & python3 -c '{hold}'; wait; echo unbounded");
+    for (why, memory, line, code) in [
+        ("the control: enough", "2G", two.as_str(), 0),
+        ("two processes together", "128M", two.as_str(), 137),
+    ] {
+        let ran = project.run(&["--memory", memory, "--", "sh", "-c", line]);
+        assert_eq!(ran.code, code, "{why}: {ran:?}");
+        assert_eq!(ran.stderr.contains("out of memory"), code != 0, "{why}: {ran:?}");
+    }
+    let one = project.run(&["--memory", "64M", "--", "python3", "-c", "bytearray(200 << 20)"]);
+    assert_ne!(one.code, 0, "one process alone: {one:?}");
+}
+
+#[test]
+fn a_cage_in_a_cage_says_what_it_lacks() {
+    let Some(project) = Project::new("nesting") else { return };
+    let binary = project.command(&[]).get_program().to_str().unwrap().to_owned();
+    let ran = project.run(&["--", &binary, "run", "--", "true"]);
+    assert_eq!(ran.code, 125, "no namespaces in a cage, so no network of its own: {ran:?}");
+    assert!(ran.stderr.contains("hint: `--net host`"), "{ran:?}");
+    let ran = project.run(&[
+        "--",
+        &binary,
+        "run",
+        "--net",
+        "host",
+        "--",
+        "sh",
+        "-c",
+        "echo in; ls -d /root/* /home/* 2>/dev/null; exit 5",
+    ]);
+    if ran.code == 125 {
+        // Landlock may be missing altogether.
+        assert!(ran.stderr.contains("cannot be had on this host"), "{ran:?}");
+        return;
+    }
+    assert_eq!((ran.code, ran.stdout.as_str()), (5, "in\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("Landlock alone holds less than a cage"), "{ran:?}");
+}
+
+#[test]
+fn nothing_is_left_on_the_host() {
+    let Some(project) = Project::new("what is left") else { return };
+    let mark = marker();
+    let planted = format!("/tmp/picoclaw-{mark}");
+    for line in [
+        format!(
+            "sleep {mark} & (setsid sleep {mark} &) ; sh -c 'sleep {mark} & exec setsid sleep {mark}' & sleep 0.1"
+        ),
+        format!("echo x > {planted}; echo x > /dev/shm/picoclaw-{mark}"),
+    ] {
+        let ran = project.sh(&line);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(super::alive(&mark), 0, "when it has ended, so has everything it started");
+    }
+    assert!(
+        !std::path::Path::new(&planted).exists()
+            && !std::path::Path::new(&format!("/dev/shm/picoclaw-{mark}")).exists()
+    );
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    assert!(!mounts.contains(project.house.dir().to_str().unwrap()), "{mounts}");
+    assert_eq!(std::fs::read_dir(project.dir()).unwrap().count(), 0, "nothing was made in the project");
+}
