@@ -18,6 +18,7 @@ use commands::audit::AuditArgs;
 use commands::config::{self, Format};
 use exit::Exit;
 use logs::Porch;
+use picoclaw_policy::config::reminders;
 use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::exec::WorkshopError;
 use settings::{Loaded, Request, SettingsError, Surroundings};
@@ -94,6 +95,9 @@ fn with_settings(command: &Command, loaded: &Loaded) -> Result<Exit> {
     }
     for warning in loaded.warnings() {
         tracing::warn!(target: "config", "{warning}");
+    }
+    for reminder in reminders(&loaded.config) {
+        tracing::info!(target: "config", "{reminder}");
     }
     match command {
         Command::Tool(arguments) => commands::tool::run(arguments, loaded),

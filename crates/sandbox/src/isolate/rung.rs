@@ -7,6 +7,7 @@ use crate::isolate::error::{IsolateError, StartError};
 use crate::isolate::plan::Plan;
 use crate::isolate::view::Rule;
 use picoclaw_policy::config::{ExposeMode, IsolationConfig, Network};
+use picoclaw_sys::linux::landlock;
 use std::path::PathBuf;
 
 /// How a cage is held.
@@ -61,7 +62,11 @@ impl Rung {
                     "modes, file attributes and path-name sockets outside are not held".into(),
                 ),
                 network,
-                processes: Grade::Partial("processes are visible; signals and tracing are held".into()),
+                processes: Grade::Partial(if landlock::abi().is_some_and(|abi| abi >= 6) {
+                    "processes are visible; signals and tracing are held".into()
+                } else {
+                    "processes are visible; tracing is held, signals are not (needs Linux 6.12)".into()
+                }),
                 syscalls: full(),
                 limits: Grade::Partial("memory is watched; the number of processes is the user's".into()),
             },

@@ -47,7 +47,8 @@ const KNOWN: [Toolchain; 7] = [
     Toolchain {
         name: "python",
         also: &["pyenv", "uv"],
-        places: &["~/.pyenv", "~/.local/share/uv", "~/.local/bin"],
+        // Not all of `share/uv`: it keeps credentials beside them.
+        places: &["~/.pyenv", "~/.local/share/uv/python", "~/.local/share/uv/tools", "~/.local/bin"],
         shown_by: &[("PYENV_ROOT", "~/.pyenv")],
         cached_by: &[("UV_CACHE_DIR", "uv"), ("PIP_CACHE_DIR", "pip")],
     },

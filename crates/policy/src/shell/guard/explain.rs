@@ -93,7 +93,11 @@ impl Finding {
             true => format!("{} (rule `{}`)", self.why, self.rule),
             false => format!("`{}`: {} (rule `{}`)", quoted(&self.words), self.why, self.rule),
         };
-        format!("{about}; {}", self.remedy.sentence())
+        match self.remedy {
+            // The reason says so already.
+            Remedy::None => about,
+            _ => format!("{about}; {}", self.remedy.sentence()),
+        }
     }
 }
 
