@@ -28,6 +28,9 @@ use table::Table;
 /// What stops a run: never slowness, only something that does not work.
 pub(crate) type Stop = Box<dyn Error>;
 
+/// A part of the measurements.
+type Section<'s> = &'s dyn Fn(&mut Table) -> Result<(), Stop>;
+
 fn main() -> Result<(), Stop> {
     let mut arguments = std::env::args_os().skip(1);
     let first = arguments.next().unwrap_or_default();
@@ -50,7 +53,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
     let mut table = Table::default();
     let house = House::furnish(&quiet.join("house"))?;
     let lived_in = House::furnish(&disk.join("house"))?;
-    let sections: [(&str, &dyn Fn(&mut Table) -> Result<(), Stop>); 10] = [
+    let sections: [(&str, Section<'_>); 10] = [
         ("open", &|table| files::opening(&house, table)),
         ("read", &|table| files::reading(&house, &lived_in, table)),
         ("write", &|table| writes::timed(&house, &lived_in, table)),

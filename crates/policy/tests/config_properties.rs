@@ -1,5 +1,7 @@
 //! Properties of the configuration reader: the twin of the fuzz target `config`, and two other readers as a yardstick.
 
+#![expect(clippy::disallowed_methods, reason = "a test may look at the clock; the desk may not")]
+
 use picoclaw_policy::config::{Layers, NoVault, Place, Sources, schema, settle};
 use proptest::prelude::*;
 use std::path::Path;

@@ -1,6 +1,10 @@
 //! `spec/config.toml` as a test.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot read its table has failed")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test that cannot read its table has failed"
+)]
 
 use picoclaw_policy::config::{ConfigError, Fault, Layers, NoVault, Place, Settled, Sources, settle};
 use std::collections::BTreeMap;

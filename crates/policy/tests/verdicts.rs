@@ -1,5 +1,7 @@
 //! Runs `spec/verdicts.toml`: what the desk answers, given where a path leads.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops where it cannot go on")]
+
 use picoclaw_policy::config::{Config, OnBlock};
 use picoclaw_policy::shell::guard::Guard;
 use picoclaw_policy::{

@@ -88,6 +88,7 @@ fn contents(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests arrange files by hand")]
 mod tests {
     use super::super::sealed::tests::seal;
     use super::*;

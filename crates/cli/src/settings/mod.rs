@@ -9,6 +9,7 @@ mod load;
 mod sealed;
 mod surroundings;
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests arrange files by hand")]
 mod tests;
 mod yaml;
 

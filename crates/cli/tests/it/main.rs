@@ -5,7 +5,9 @@
 #![expect(
     clippy::disallowed_types,
     clippy::disallowed_methods,
-    reason = "tests start the program and arrange files by hand"
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "tests start the program, arrange files by hand, and stop where they cannot go on"
 )]
 
 mod architecture;
