@@ -31,6 +31,7 @@ mod parameter;
 mod paths;
 mod patterns;
 mod profile;
+mod profiles;
 mod programs;
 mod redirect;
 mod rules;
