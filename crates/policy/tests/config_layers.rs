@@ -474,4 +474,15 @@ fn a_fault_cannot_move_the_cursor_of_a_terminal() {
     let error = Scene { text, secrets: None, env: &[] }.settle(&NoVault).map(|_| ()).unwrap_err();
     assert!(!error.contains('\u{1b}') && !error.contains('\u{202e}'), "{error:?}");
     assert!(error.contains("u{1b}"), "{error}");
+    for (name, value) in [
+        ("PICOCLAW_ISOLATION_ENABLED", "\u{1b}[2J"),
+        ("PICOCLAW_GATEWAY_PORT", "1\u{0}"),
+        ("PICOCLAW_TOOLS_EXEC_GUARD", "\u{7}"),
+    ] {
+        let error = Scene { text: "", secrets: None, env: &[(name, value)] }
+            .settle(&NoVault)
+            .map(|_| ())
+            .unwrap_err();
+        assert!(error.chars().all(|c| c == '\n' || !c.is_control()), "{name}: {error:?}");
+    }
 }

@@ -58,8 +58,8 @@ impl fmt::Display for Fault {
         write!(f, "{}: ", self.place)?;
         match &self.problem {
             Problem::UnknownKey => write!(f, "unknown key `{}`", printable(&self.key))?,
-            problem if self.key.is_empty() => write!(f, "{problem}")?,
-            problem => write!(f, "`{}`: {problem}", printable(&self.key))?,
+            problem if self.key.is_empty() => f.write_str(&printable(&problem.to_string()))?,
+            problem => write!(f, "`{}`: {}", printable(&self.key), printable(&problem.to_string()))?,
         }
         if self.hint.is_empty() { Ok(()) } else { write!(f, "\nhint: {}", printable(&self.hint)) }
     }
@@ -97,7 +97,7 @@ pub enum Problem {
         most: String,
     },
     /// A word that is none of those the key knows.
-    #[error("`{}` is none of {}", printable(.found), words(.known))]
+    #[error("`{found}` is none of {}", words(.known))]
     NotOneOf {
         /// What stands there.
         found: String,
@@ -164,7 +164,7 @@ pub enum Problem {
     #[error("not a number as JSON spells it")]
     BadNumber,
     /// A character that cannot stand here.
-    #[error("expected {wanted}, found `{}`", printable(&found.to_string()))]
+    #[error("expected {wanted}, found `{found}`")]
     Unexpected {
         /// The character.
         found: char,
