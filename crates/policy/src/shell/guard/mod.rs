@@ -30,6 +30,7 @@ mod options;
 mod parameter;
 mod paths;
 mod patterns;
+mod place;
 mod profile;
 mod programs;
 mod redirect;
