@@ -32,6 +32,8 @@ mod paths;
 mod patterns;
 mod place;
 mod profile;
+mod profile_readers;
+mod profile_tools;
 mod programs;
 mod redirect;
 mod rules;
