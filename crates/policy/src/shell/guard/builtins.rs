@@ -1,16 +1,14 @@
 //! The shell's own commands, as far as they change what it remembers or run something.
 //!
-//! Invariant: after `cd` in any form, every place that the shell can be in is among the places of the state.
+//! Invariant: whatever a builtin runs or evaluates is judged; what it sets is remembered, or can be anything.
 
 use super::field::{ANYTHING, Field, NAME};
 use super::invoke::Given;
-use super::options::{Grammar, Invocation, Order};
-use super::state::{Place, State, Variable};
+use super::options::{Grammar, Invocation};
+use super::state::{State, Variable};
 use super::walk::{Flow, Input, Walker};
-use crate::intent::{Access, FileKind};
-use crate::path::CleanPath;
+use crate::intent::Access;
 use crate::shell::Dialect;
-use std::path::Path;
 use std::rc::Rc;
 
 impl Walker<'_> {
@@ -27,7 +25,7 @@ impl Walker<'_> {
         Some(match call.name {
             "cd" | "chdir" => self.cd(call, state),
             "pushd" => self.pushd(call, state),
-            "popd" => popd(state),
+            "popd" => super::place::popd(state),
             "exit" => Flow { ok: None, fail: None, ended: Some(state.clone()), output: Field::default() },
             "export" | "declare" | "typeset" | "local" | "readonly" => declared(call, state),
             "unset" => unset(call, state),
@@ -87,94 +85,6 @@ impl Walker<'_> {
             }
             _ => return None,
         })
-    }
-
-    fn cd(&mut self, call: &Invocation<'_>, state: &Rc<State>) -> Flow {
-        let operands = call.operands(&Grammar { order: Order::First, ..Grammar::default() });
-        let mut targets = Vec::new();
-        let printed = Flow::either(state.clone()).printing(Field::default());
-        match operands.first().copied() {
-            None => {
-                for home in self.lookup("HOME", state) {
-                    targets.extend(self.entered(home.as_str(), state));
-                }
-            }
-            Some("-") => {
-                let previous = self.lookup("OLDPWD", state);
-                for place in previous {
-                    targets.extend(self.entered(place.as_str(), state));
-                }
-            }
-            Some(target) => {
-                if is_plain(target)
-                    && let Some(Variable::Scalar(paths)) = state.variables.get("CDPATH")
-                {
-                    for path in paths.clone() {
-                        for dir in path.as_str().split(':').filter(|dir| !dir.is_empty()) {
-                            targets.extend(self.entered(&format!("{dir}/{target}"), state));
-                        }
-                    }
-                }
-                targets.extend(self.entered(target, state));
-            }
-        }
-        if targets.is_empty() {
-            return printed;
-        }
-        let sure = targets.iter().all(|place| self.is_sure(place, state));
-        let mut next = (**state).clone();
-        next.go(targets);
-        Flow { fail: (!sure).then(|| state.clone()), ..Flow::ok(Rc::new(next)) }
-    }
-
-    /// Judges a directory that the shell goes to, and says which places that can be.
-    pub(super) fn entered(&mut self, target: &str, state: &Rc<State>) -> Vec<Place> {
-        if target.is_empty() {
-            return state.cwd.clone();
-        }
-        self.path(target, Access::List, state);
-        let field = Field::text(target);
-        if field.is_open() {
-            return vec![Place::Unknown];
-        }
-        if field.known().is_none() {
-            return vec![Place::Within];
-        }
-        let folded = |place: &Place| match place {
-            _ if target.starts_with('/') => {
-                CleanPath::absolute(Path::new(target)).map_or(Place::Unknown, Place::At)
-            }
-            Place::At(cwd) => CleanPath::new(Path::new(target), cwd).map_or(Place::Unknown, Place::At),
-            Place::Within if !target.split('/').any(|part| part == "..") => Place::Within,
-            Place::Within | Place::Unknown => Place::Unknown,
-        };
-        state.cwd.iter().map(folded).collect()
-    }
-
-    /// Whether going there cannot fail: it is there now, or the line has made it.
-    fn is_sure(&self, place: &Place, state: &State) -> bool {
-        let Place::At(path) = place else { return false };
-        if state.shaken {
-            return false;
-        }
-        state.made.contains(path)
-            || self.scene.zones.workspace.contains(path)
-            || self.scene.terrain.kind(path) == FileKind::Directory
-    }
-
-    fn pushd(&mut self, call: &Invocation<'_>, state: &Rc<State>) -> Flow {
-        let mut flow = match call.args.first().map(Field::as_str) {
-            Some(target) if !target.starts_with(['+', '-']) => self.cd(call, state),
-            _ => {
-                let mut next = (**state).clone();
-                next.go(vec![Place::Unknown]);
-                Flow::either(Rc::new(next))
-            }
-        };
-        if let Some(next) = &mut flow.ok {
-            Rc::make_mut(next).stack.push(state.cwd.clone());
-        }
-        flow
     }
 
     /// `alias`: what it stands for is judged at once, and again with the arguments of whoever uses it.
@@ -287,18 +197,6 @@ pub(super) enum Language {
 
 pub(super) fn words(argv: &[Field]) -> String {
     argv.iter().map(Field::as_str).collect::<Vec<_>>().join(" ")
-}
-
-/// Whether `cd` looks a target up in `CDPATH`.
-fn is_plain(target: &str) -> bool {
-    !target.starts_with('/') && !matches!(target.split('/').next(), Some("." | ".."))
-}
-
-fn popd(state: &Rc<State>) -> Flow {
-    let mut next = (**state).clone();
-    let back = next.stack.pop().unwrap_or_else(|| vec![Place::Unknown]);
-    next.go(back);
-    Flow { fail: Some(state.clone()), ..Flow::ok(Rc::new(next)) }
 }
 
 /// The values are assigned already. A name that stands for another variable can be anything.

@@ -4,7 +4,8 @@
 //!
 //! Invariant: a listing only ever says that an argument is *not* a file, or that a file is only read.
 
-use super::profiles::PROFILES;
+use super::profile_readers::READERS;
+use super::profile_tools::TOOLS;
 use crate::intent::Access;
 
 /// Whether the first operand is text.
@@ -65,8 +66,11 @@ pub(super) const INTO: Profile = Profile { operands: Operands::IntoLast, ..READS
 /// Any other program.
 pub(super) const UNKNOWN: Profile = WRITES;
 
+/// Every program that is known.
+const TABLES: &[&[Profile]] = &[READERS, TOOLS];
+
 /// What is known of a program.
 pub(super) fn of(name: &str) -> &'static Profile {
     let name = if name.starts_with("python") { "python" } else { name };
-    PROFILES.iter().find(|profile| profile.names.contains(&name)).unwrap_or(&UNKNOWN)
+    TABLES.iter().copied().flatten().find(|profile| profile.names.contains(&name)).unwrap_or(&UNKNOWN)
 }
