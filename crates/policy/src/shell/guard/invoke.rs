@@ -2,13 +2,13 @@
 //!
 //! Invariant: every command goes through [`Walker::invoke`], whoever runs it: the shell, or a wrapper.
 
-use super::builtins::Language;
+use super::builtins::{Language, words};
 use super::field::Field;
 use super::finding::{Finding, Kind, Remedy};
 use super::judge::Understood;
 use super::options::Invocation;
 use super::state::State;
-use super::walk::{Call, Flow, Input, Walker};
+use super::walk::{Call, DEEPEST, Flow, Input, Walker};
 use crate::shell::span::Span;
 use crate::shell::tree::Command;
 use std::rc::Rc;
@@ -36,7 +36,15 @@ impl Walker<'_> {
         let at = self.commands.len();
         self.commands.push(Understood::new(given.argv, &state));
         let found = self.findings.len();
-        let flow = self.dispatch(given, state);
+        self.depth += 1;
+        let flow = if self.depth > DEEPEST {
+            // A wrapper's command may be a wrapper: a line of nothing else would use up the stack.
+            self.not_understood("commands run each other too deep", &words(given.argv));
+            Flow::either(state)
+        } else {
+            self.dispatch(given, state)
+        };
+        self.depth -= 1;
         let rules = self.findings[found..].iter().map(|finding| finding.rule.clone()).collect();
         if let Some(understood) = self.commands.get_mut(at) {
             understood.rules = rules;

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Lists inside lists, strings inside strings, calls inside calls: deeper than this is refused.
-const DEEPEST: usize = 96;
+pub(super) const DEEPEST: usize = 96;
 /// Commands and paths that one line may come down to.
 const MOST_STEPS: usize = 3_000;
 
