@@ -9,7 +9,7 @@ use super::judge::Understood;
 use super::options::Invocation;
 use super::scene::Hold;
 use super::state::State;
-use super::walk::{Call, Flow, Input, Walker};
+use super::walk::{Call, DEEPEST, Flow, Input, Walker};
 use crate::policy::Reach;
 use crate::shell::Dialect;
 use crate::shell::span::Span;
@@ -39,7 +39,15 @@ impl Walker<'_> {
         let at = self.commands.len();
         self.commands.push(Understood::new(given.argv, &state));
         let found = self.findings.len();
-        let flow = self.dispatch(given, state);
+        self.depth += 1;
+        let flow = if self.depth > DEEPEST {
+            // A wrapper's command may be a wrapper: a line of nothing else would use up the stack.
+            self.not_understood("commands run each other too deep", &words(given.argv));
+            Flow::either(state)
+        } else {
+            self.dispatch(given, state)
+        };
+        self.depth -= 1;
         let rules = self.findings[found..].iter().map(|finding| finding.rule.clone()).collect();
         if let Some(understood) = self.commands.get_mut(at) {
             understood.rules = rules;

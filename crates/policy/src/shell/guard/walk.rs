@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Lists inside lists, strings inside strings, calls inside calls: deeper than this is refused.
-const DEEPEST: usize = 32;
+pub(super) const DEEPEST: usize = 32;
 /// Commands and paths that one line may come down to.
 const MOST_STEPS: usize = 2_000;
 
