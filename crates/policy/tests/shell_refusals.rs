@@ -192,8 +192,8 @@ fn substitutions_that_bash_prints_wrongly_are_refused() {
             ("printed as `coproc COPROC a`", "x=$(coproc a)", "coprocess"),
             ("printed as `case x in esac)`", "x=$(case x in (esac) a;; esac)", "`esac`"),
             ("printed as `{ a \\& }`", "x=$( { a \\&; } )", "`\\&`"),
-            ("bash 5.1 runs `r`", "x=$($\nrm'')", "before blanks"),
-            ("bash 5.1 decodes it", "x=$(a $ '\\x72m')", "before blanks"),
+            ("bash 5.1 runs `r`", "x=$($\nrm'')", "ends in `$`"),
+            ("bash 5.1 decodes it", "x=$(a $ '\\x72m')", "ends in `$`"),
             ("printed as `time a > x`", "x=$(> x time a)", "`time`"),
         ],
     );

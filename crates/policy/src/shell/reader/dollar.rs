@@ -5,7 +5,7 @@
 use super::assemble::Parts;
 use super::cursor::{Read, Reader};
 use super::list::Stop;
-use super::reserved::starts_name;
+use super::reserved::{ends_word, starts_name};
 use crate::shell::{
     Operation, Parameter, PieceKind, Quoting, Reference, Script, Substitution, SubstitutionStyle,
 };
@@ -64,9 +64,9 @@ impl Reader<'_> {
                 self.bump();
                 PieceKind::Parameter(Box::new(plain(char::from(byte).to_string())))
             }
-            // Bash 5.1 forgets the blanks: to it this is `$"…"`, and a letter of the word is lost.
-            Some(b' ' | b'\t' | b'\n') if self.parens > 0 && self.opens_behind_blanks() => {
-                return self.refuse("a `$` before blanks and a quote inside a substitution", start);
+            // Bash 5.1 takes the next quote, on whatever word, for that of `$"…"`, and loses a letter before it.
+            next if self.parens > 0 && frame == Frame::Bare && ends_word(next) => {
+                return self.refuse("a word that ends in `$` inside a substitution", start);
             }
             _ => {
                 parts.text(start, "$");
@@ -77,13 +77,6 @@ impl Reader<'_> {
         parts.push(self, start, frame.quoting(), kind);
         parts.open_name = open_name;
         Ok(())
-    }
-
-    fn opens_behind_blanks(&self) -> bool {
-        let mut behind = self.upcoming().skip_while(|byte| matches!(byte, b' ' | b'\t' | b'\n'));
-        // What stands on the next line may have its quote at the end of a word.
-        self.upcoming().find(|byte| !matches!(byte, b' ' | b'\t')) == Some(b'\n')
-            || matches!(behind.next(), Some(b'"' | b'\'' | b'(' | b'{' | b'[' | b'`'))
     }
 
     fn dollar_paren(&mut self, start: usize, frame: Frame) -> Read<PieceKind> {
