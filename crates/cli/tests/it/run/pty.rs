@@ -90,7 +90,14 @@ impl Terminal {
     /// Everything that is shown, and how the program ended.
     pub(super) fn end(mut self) -> (i32, String) {
         let rest = self.rest();
-        (self.child.wait().unwrap().code().unwrap_or(-1), rest)
+        let until = Instant::now() + Duration::from_secs(30);
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return (status.code().unwrap_or(-1), rest);
+            }
+            assert!(Instant::now() < until, "it does not end: `{rest}`");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// The person closes the window.

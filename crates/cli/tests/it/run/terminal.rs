@@ -51,7 +51,7 @@ fn keys_mean_what_they_mean_without_a_cage() {
     let Some(project) = ready("keys") else { return };
     for (why, line, keys, code) in [
         ("Ctrl-C", "echo ready; exec sleep 1000", "\x03", 130),
-        ("Ctrl-C, to a shell and what it runs", "echo ready; sleep 1000; exit 9", "\x03", 130),
+        ("Ctrl-C, to a shell and what it runs", "exec bash -c 'echo ready; sleep 1000; exit 9'", "\x03", 130),
         ("Ctrl-C, handled", "trap 'exit 7' INT; echo ready; while :; do sleep 0.05; done", "\x03", 7),
         ("Ctrl-\\", "ulimit -c 0; echo ready; exec sleep 1000", "\x1c", 131),
         ("Ctrl-D", "echo ready; cat; exit 8", "\x04", 8),
