@@ -27,6 +27,9 @@ use table::Table;
 /// What stops a run: never slowness, only something that does not work.
 pub(crate) type Stop = Box<dyn Error>;
 
+/// A part of the run, which adds its rows to the table.
+type Section<'s> = &'s dyn Fn(&mut Table) -> Result<(), Stop>;
+
 fn main() -> Result<(), Stop> {
     let mut arguments = std::env::args_os().skip(1);
     let first = arguments.next().unwrap_or_default();
@@ -49,7 +52,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
     let mut table = Table::default();
     let house = House::furnish(&quiet.join("house"))?;
     let lived_in = House::furnish(&disk.join("house"))?;
-    let sections: [(&str, &dyn Fn(&mut Table) -> Result<(), Stop>); 9] = [
+    let sections: [(&str, Section<'_>); 9] = [
         ("open", &|table| files::opening(&house, table)),
         ("read", &|table| files::reading(&house, &lived_in, table)),
         ("write", &|table| writes::timed(&house, &lived_in, table)),
