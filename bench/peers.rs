@@ -5,7 +5,7 @@
 //! Invariant: a peer checks nothing but that the kernel said yes.
 
 use super::Stop;
-use rustix::fs::{CWD, Mode, OFlags, fstat, fsync, openat, renameat};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, fsync, openat, openat2, renameat};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
@@ -17,6 +17,14 @@ pub(crate) fn directory(path: &Path) -> Result<OwnedFd, Stop> {
 /// A plain `open` for reading; dropping the handle closes it.
 pub(crate) fn open(dir: impl AsFd, path: &Path) -> Result<OwnedFd, Stop> {
     Ok(openat(dir, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+/// What the kernel itself takes for an `open` that cannot leave `dir`, and for saying what was opened.
+pub(crate) fn open_beneath(dir: impl AsFd, path: &Path) -> Result<OwnedFd, Stop> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    let file = openat2(dir, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty(), resolve)?;
+    std::hint::black_box(fstat(&file)?);
+    Ok(file)
 }
 
 /// Opens, asks for the size, reads it all at once.

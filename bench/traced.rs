@@ -3,13 +3,14 @@
 //! The program runs itself under strace. Between two markers, which are system calls that nothing else makes, it
 //! writes once; what its own thread did in between is counted.
 //!
-//! Invariant: what is counted is one write in a process that has written before, unless it says "first".
+//! Invariant: what is counted is one write, in a process that has written before.
 
 use super::Stop;
 use super::instance::{FILE, House, content};
 use super::peers;
 use super::say;
 use super::table::Table;
+use picoclaw_agent::call::Call;
 use picoclaw_policy::Access;
 use picoclaw_sandbox::root::{Overwrite, Root, Scribe, Seals};
 use rustix::fs::{AtFlags, CWD, Mode, chmodat};
@@ -130,41 +131,44 @@ pub(crate) fn one_write(arguments: &[OsString]) -> Result<(), Stop> {
     let (_, path, mode) = SITUATIONS.get(number).ok_or("no such situation")?;
     let house = House::furnish(Path::new(home))?;
     let text = content();
-    let root = Root::open(&house.workspace)?;
-    let scribe = Scribe::new(&house.locks, Scribe::WAIT)?;
-    let seals = Seals::of(&house.zones);
     let full = house.workspace.join(path);
+    if writer == "call" {
+        let arguments = json!({"path": path, "content": text});
+        let call = Call { tool: "write_file".to_owned(), arguments, subject: house.subject.clone() };
+        return marked(&full, *mode, &|| house.walk(&call).map(drop));
+    }
+    let House { workspace, zones, locks, warden, .. } = house;
+    // Its ledger's thread would put system calls of its own between ours.
+    drop(warden);
+    if writer == "room" {
+        let root = Root::open(&workspace)?;
+        let (scribe, seals) = (Scribe::new(&locks, Scribe::WAIT)?, Seals::of(&zones));
+        return marked(&full, *mode, &|| {
+            let place = root.locate(Path::new(path), Access::Write, &seals)?;
+            Ok(place.write(text.as_bytes(), Overwrite::Yes, &scribe)?)
+        });
+    }
     let (above, name) = (full.parent().unwrap_or(&full), full.file_name().unwrap_or_default());
     let name = name.to_string_lossy();
-    let arguments = json!({"path": path, "content": text});
-    let call = house_call(&house, arguments);
-    let top = peers::directory(&house.workspace)?;
+    let top = peers::directory(&workspace)?;
+    marked(&full, *mode, &|| match above == workspace {
+        // A program that works at the top of its own directory holds a handle on it, as a Root does.
+        true => peers::replace(&top, &name, text.as_bytes()),
+        false => peers::replace(&peers::directory(above)?, &name, text.as_bytes()),
+    })
+}
 
-    let write = || -> Result<(), Stop> {
-        match writer.to_str() {
-            // A program that works at the top of its own directory holds a handle on it, as a Root does.
-            Some("bare") if !path.contains('/') => peers::replace(&top, &name, text.as_bytes()),
-            Some("bare") => peers::replace(&peers::directory(above)?, &name, text.as_bytes()),
-            Some("room") => {
-                let place = root.locate(Path::new(path), Access::Write, &seals)?;
-                Ok(place.write(text.as_bytes(), Overwrite::Yes, &scribe)?)
-            }
-            _ => house.walk(&call).map(drop),
-        }
-    };
+/// Writes once for practice, gives the file the mode it should be found with, and writes between two markers.
+fn marked(file: &Path, mode: u32, write: &dyn Fn() -> Result<(), Stop>) -> Result<(), Stop> {
     write()?;
     match mode {
-        0 => rustix::fs::unlinkat(CWD, &full, AtFlags::empty())?,
-        mode => chmodat(CWD, &full, Mode::from_raw_mode(*mode), AtFlags::empty())?,
+        0 => rustix::fs::unlinkat(CWD, file, AtFlags::empty())?,
+        mode => chmodat(CWD, file, Mode::from_raw_mode(mode), AtFlags::empty())?,
     }
     mark();
     let written = write();
     mark();
     written
-}
-
-fn house_call(house: &House, arguments: serde_json::Value) -> picoclaw_agent::call::Call {
-    picoclaw_agent::call::Call { tool: "write_file".to_owned(), arguments, subject: house.subject.clone() }
 }
 
 fn mark() {

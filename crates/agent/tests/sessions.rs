@@ -115,6 +115,8 @@ fn what_is_typed_into_another_program_is_its_own_affair() {
 fn keys_steer_a_shell_and_do_not_type_into_it() {
     let hall = Hall::new();
     let shell = hall.start("s", "bash --norc -i", true);
+    // Its prompt: before that, an interrupt would end it like any program.
+    hall.read_until("s", &shell, "bash-");
     for (why, keys, allowed) in [
         ("a signal", "c-c", true),
         ("an empty line", "enter", true),

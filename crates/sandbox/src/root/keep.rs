@@ -90,12 +90,10 @@ fn access_list(old: &Facts, read: impl Fn(&mut [u8]) -> Result<usize>) -> Access
     if old.mode() & 0o070 == 0 {
         return AccessList::Absent;
     }
-    let mut value = vec![0; ACL_BYTES];
+    // On the stack: hardly any file has a list, and an allocation of this size may cost two system calls.
+    let mut value = [0; ACL_BYTES];
     match read(&mut value) {
-        Ok(length) => {
-            value.truncate(length);
-            AccessList::Present(value)
-        }
+        Ok(length) => AccessList::Present(value[..length.min(ACL_BYTES)].to_vec()),
         Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOENT) => AccessList::Absent,
         Err(_) => AccessList::Unknown,
     }
