@@ -12,6 +12,9 @@ fn the_status_is_the_commands_own_or_says_what_went_wrong() {
     std::fs::set_permissions(&lost, std::fs::Permissions::from_mode(0o755)).unwrap();
     for (why, arguments, code, says) in [
         ("success", &["--", "true"][..], 0, ""),
+        ("without the dashes", &["sh", "-c", "exit 8"], 8, ""),
+        ("without them, after a flag", &["--net", "none", "sh", "-c", "exit 8"], 8, ""),
+        ("dashes of its own", &["--", "sh", "-c", "exit $#", "a", "--", "--net"], 2, ""),
         ("failure", &["--", "false"], 1, ""),
         ("its own number", &["--", "sh", "-c", "exit 7"], 7, ""),
         ("its own, though we use it too", &["--", "sh", "-c", "exit 125"], 125, ""),
