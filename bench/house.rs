@@ -28,11 +28,7 @@ use table::Table;
 /// What stops a run: never slowness, only something that does not work.
 pub(crate) type Stop = Box<dyn Error>;
 
-<<<<<<< HEAD
 /// A part of the measurements.
-=======
-/// A part of the run, which adds its rows to the table.
->>>>>>> refs/heads/bench
 type Section<'s> = &'s dyn Fn(&mut Table) -> Result<(), Stop>;
 
 fn main() -> Result<(), Stop> {
@@ -57,11 +53,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
     let mut table = Table::default();
     let house = House::furnish(&quiet.join("house"))?;
     let lived_in = House::furnish(&disk.join("house"))?;
-<<<<<<< HEAD
     let sections: [(&str, Section<'_>); 10] = [
-=======
-    let sections: [(&str, Section<'_>); 9] = [
->>>>>>> refs/heads/bench
         ("open", &|table| files::opening(&house, table)),
         ("read", &|table| files::reading(&house, &lived_in, table)),
         ("write", &|table| writes::timed(&house, &lived_in, table)),
