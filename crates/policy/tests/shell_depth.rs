@@ -2,6 +2,8 @@
 //!
 //! Invariant: a judgement needs no more stack than a thread has, however the line is built.
 
+#![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
+
 use picoclaw_policy::config::Config;
 use picoclaw_policy::shell::guard::{Blank, Guard, Hold, Scene, Shell};
 use picoclaw_policy::{CleanPath, PathRules, Protected, Reach, Zones};
