@@ -29,7 +29,7 @@ fn the_default_view_is_small() {
         ("of the user environments only the own one", "ls -A ../runtime-user-env", "agents\n".into()),
         ("its home is its own", "cd && echo x > y && pwd | grep -c agents/main/home", "1\n".into()),
         ("its temporary directory too", "mktemp | grep -c agents/main/tmp", "1\n".into()),
-        ("a private /tmp", "echo x > /tmp/y && ls -A /tmp | grep -c y", "1\n".into()),
+        ("a private /tmp", "echo x > /tmp/y && ls -A /tmp | grep -cx y", "1\n".into()),
         ("and shared memory", "echo x > /dev/shm/y && cat /dev/shm/y", "x\n".into()),
         ("the top is read-only", "mkdir /new 2>&1 | grep -c Read-only", "1\n".into()),
         ("programs are there", "ls /bin/sh", "/bin/sh\n".into()),
