@@ -62,6 +62,10 @@ impl Zones {
 
 /// `/proc/<pid>`, `/proc/self` and `/proc/thread-self`: other processes' memory, environment and open files.
 fn is_process(path: &Path) -> bool {
+    // Every path is asked, and hardly any lies there: a look at the text saves taking it apart.
+    if !path.as_os_str().as_encoded_bytes().starts_with(b"/proc") {
+        return false;
+    }
     let Ok(rest) = path.strip_prefix("/proc") else { return false };
     let Some(first) = rest.components().next() else { return false };
     let name = first.as_os_str().as_encoded_bytes();

@@ -24,6 +24,12 @@ impl<'a> HostTerrain<'a> {
         Self { files, path }
     }
 
+    /// What is at a path without links; `None` where it takes a walk to find out.
+    fn glance(&self, path: &CleanPath) -> Option<FileKind> {
+        let below = path.as_path().strip_prefix("/").ok()?;
+        self.files.host().ok()?.glance(below)
+    }
+
     fn place(&self, path: &CleanPath, access: Access) -> Option<crate::root::Place> {
         let below = path.as_path().strip_prefix("/").ok()?;
         self.files.host().ok()?.locate(below, access, &Seals::default()).ok()
@@ -33,6 +39,9 @@ impl<'a> HostTerrain<'a> {
 impl Terrain for HostTerrain<'_> {
     fn lands(&self, path: &CleanPath) -> Landed {
         let stays = Landed { path: path.clone(), links: LinkOwner::System };
+        if self.glance(path).is_some() {
+            return stays;
+        }
         let Some(place) = self.place(path, Access::Read) else { return stays };
         let Some(landed) = CleanPath::absolute(&place.resolved()) else { return stays };
         let anyone = place.links().iter().any(|link| link.owner == LinkOwner::Anyone);
@@ -40,7 +49,8 @@ impl Terrain for HostTerrain<'_> {
     }
 
     fn kind(&self, path: &CleanPath) -> FileKind {
-        self.place(path, Access::Read).map_or(FileKind::Missing, |place| place.kind())
+        self.glance(path)
+            .unwrap_or_else(|| self.place(path, Access::Read).map_or(FileKind::Missing, |place| place.kind()))
     }
 
     fn entries(&self, dir: &CleanPath) -> Option<Vec<String>> {

@@ -156,7 +156,7 @@ impl Root {
 }
 
 /// Whether every component is a name. Nothing at all is the root itself.
-fn is_clean(path: &Path) -> bool {
+pub(super) fn is_clean(path: &Path) -> bool {
     let bytes = path.as_os_str().as_bytes();
     bytes.is_empty()
         || bytes

@@ -22,6 +22,7 @@ mod effects;
 mod enter;
 mod error;
 mod facts;
+mod glance;
 mod hard_links;
 mod keep;
 mod list;

@@ -1,9 +1,9 @@
-//! The kernel's own resolver, for plain paths: one call, no links, no mounts, no way up.
+//! The kernel's own resolver, for plain paths: one call, no links, no way up.
 //!
 //! It answers only where its answer needs no explaining. Anything else is an error here, and the walking resolver
 //! finds out what it was.
 //!
-//! Invariant: what is opened lies beneath the handle, on its mount, and no link was crossed.
+//! Invariant: what is opened lies beneath the handle, and no link was crossed on the way.
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::{Errno, Result};
@@ -17,12 +17,21 @@ pub(super) const LOOK: OFlags =
 /// How often a look-up that raced a rename is begun again.
 const TRIES: usize = 8;
 
+/// No link, and no way up.
+const STRAIGHT: ResolveFlags =
+    ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGICLINKS).union(ResolveFlags::NO_SYMLINKS);
+
 /// Opens `path` beneath `dir` without crossing a link or a mount.
 pub(super) fn open_beneath(dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd> {
-    let resolve = ResolveFlags::BENEATH
-        | ResolveFlags::NO_MAGICLINKS
-        | ResolveFlags::NO_SYMLINKS
-        | ResolveFlags::NO_XDEV;
+    settle(dir, path, flags, STRAIGHT | ResolveFlags::NO_XDEV)
+}
+
+/// A handle that only knows what is at `path` beneath `dir`, with mounts on the way but no link.
+pub(super) fn glance_at(dir: BorrowedFd<'_>, path: &Path) -> Result<OwnedFd> {
+    settle(dir, path, OFlags::PATH | OFlags::CLOEXEC, STRAIGHT)
+}
+
+fn settle(dir: BorrowedFd<'_>, path: &Path, flags: OFlags, resolve: ResolveFlags) -> Result<OwnedFd> {
     for _ in 1..TRIES {
         match openat2(dir, path, flags, Mode::empty(), resolve) {
             Err(Errno::AGAIN | Errno::INTR) => {}

@@ -6,6 +6,8 @@ use crate::shell::word::{Piece, PieceKind, Sequence};
 
 /// More words out of one brace expansion than this are not followed.
 const MOST_BRACES: usize = 256;
+/// Parts that all the words of one word with braces have together, at most.
+const MOST_PARTS: usize = 16 * 1024;
 
 /// A piece, or text that stands for one.
 #[derive(Clone, Copy)]
@@ -33,6 +35,14 @@ pub(super) fn spread<'w>(pieces: &'w [Piece], made: &mut Vec<Part<'w>>) -> Optio
                 vec![vec![made.len() - 1]]
             }
         };
+        if let [only] = choices.as_slice() {
+            // In place: copying every word for every piece would take the square of the text's length.
+            if words.len() > 1 && made.len() > MOST_PARTS / words.len() {
+                return None;
+            }
+            words.iter_mut().for_each(|word: &mut Vec<usize>| word.extend_from_slice(only));
+            continue;
+        }
         if words.len() * choices.len() > MOST_BRACES {
             return None;
         }

@@ -75,7 +75,11 @@ impl Walker<'_> {
             return vec![vec![Field(text)]];
         }
         let mut made = Vec::new();
-        let Some(words) = spread(&word.pieces, &mut made) else { return vec![vec![Field::gap(ANYTHING)]] };
+        let Some(words) = spread(&word.pieces, &mut made) else {
+            // What it becomes is given up, but not what it runs.
+            self.text_of(&word.pieces, state);
+            return vec![vec![Field::gap(ANYTHING)]];
+        };
         let mut lists = vec![Vec::new()];
         for parts in words {
             let next = self.lists(&parts, &made, state);
