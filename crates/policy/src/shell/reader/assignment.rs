@@ -98,6 +98,12 @@ impl Reader<'_> {
         Ok(elements)
     }
 
+    /// Up to bash 5.1 the end of a substitution is guessed, and what has a `)` or lines of its own misleads the guess.
+    /// In an array the error only throws the line away, and bash goes on with the next one.
+    pub(super) fn not_in_array(&self, what: &str, start: usize) -> Read<()> {
+        if self.state.arrays == 0 { Ok(()) } else { self.refuse(format!("{what} inside of an array"), start) }
+    }
+
     fn keyed_element(&mut self, start: usize) -> Read<Element> {
         let subscript = self.subscript(Frame::Bare, start)?;
         if self.operator(start)?.is_none() {

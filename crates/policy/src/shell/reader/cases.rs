@@ -11,6 +11,7 @@ impl Reader<'_> {
     /// Behind `case`.
     pub(super) fn case_command(&mut self) -> Read<CommandKind> {
         self.skip_blanks();
+        self.not_in_array("a `case`", self.at)?;
         let subject = self.word(Context::SUBJECT)?;
         self.skip_newlines()?;
         self.expect_reserved("in")?;

@@ -30,6 +30,7 @@ impl Reader<'_> {
     /// Behind `<<` or `<<-` and blanks.
     pub(super) fn here_document(&mut self, tabs: Tabs) -> Read<RedirectionKind> {
         let start = self.settle();
+        self.not_in_array("a here-document", start)?;
         let (delimiter, expansion) = self.delimiter(start)?;
         let delimiter_span = self.span(start);
         // `<<-` compares a line before and after it takes the tabs away.
