@@ -31,7 +31,7 @@ cp target/debug/picoclaw "$stage/picoclaw"
 while read -r name program; do
   cp "$program" "$stage/$name"
   echo "as uid 65534: $name"
-  (cd "$stage/tmp" && env -i PATH="$PATH" HOME="$stage/tmp" TMPDIR="$stage/tmp" PICOCLAW_SOAK="${PICOCLAW_SOAK:-}" \
+  (cd "$stage/tmp" && env -i PATH="$PATH" HOME="$stage/tmp" TMPDIR="$stage/tmp" ${PICOCLAW_SOAK:+PICOCLAW_SOAK="$PICOCLAW_SOAK"} \
     PICOCLAW_TEST_BINARY="$stage/picoclaw" \
     setpriv --reuid=65534 --regid=65534 --clear-groups "$stage/$name" --quiet --skip architecture:: --skip documents::)
 done < "$stage/programs"

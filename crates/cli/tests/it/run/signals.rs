@@ -92,11 +92,7 @@ fn a_stopped_command_stops_picoclaw_and_goes_on_with_it() {
     };
     for (why, line, signal) in [
         ("by itself", "echo ready; kill -STOP $$; echo went on", None),
-        (
-            "from outside",
-            "echo ready; while ! test -e go; do :; done; echo went on",
-            Some(Signal::TSTP),
-        ),
+        ("from outside", "echo ready; while ! test -e go; do :; done; echo went on", Some(Signal::TSTP)),
     ] {
         let (mut child, mut out) = started(&project, &[], line);
         if let Some(signal) = signal {
