@@ -68,7 +68,8 @@ pub(crate) fn measured(
     let full = house.workspace.join(long);
     let own = memory(command(picoclaw, house, &["tool", "read_file", &json!({"path": long}).to_string()]))?;
     let peer = memory(command(Path::new("cat"), house, &[&full.to_string_lossy()]))?;
-    table.told("largest resident memory of `picoclaw tool read_file` / `cat`", &format!("{own} / {peer}"));
+    table.told("largest resident memory of `picoclaw tool read_file`", &own);
+    table.told("  of `cat`", &peer);
     Ok(())
 }
 
