@@ -4,7 +4,7 @@
 
 use super::Stop;
 use super::instance::{FILE, House, file_system};
-use super::measure::{alone, take_turns, time};
+use super::measure::{Clock, alone, take_turns, time};
 use super::peers;
 use super::table::Table;
 use picoclaw_agent::call::Call;
@@ -31,6 +31,7 @@ pub(crate) fn opening(house: &House, table: &mut Table) -> Result<(), Stop> {
         house.call("write_file", json!({"path": file, "content": "x"}))?;
         let (below, full) = (Path::new(file), house.workspace.join(file));
         let figures = take_turns(
+            Clock::Wall,
             ROUNDS,
             &mut [
                 &mut || {
@@ -71,6 +72,7 @@ pub(crate) fn reading(house: &House, lived_in: &House, table: &mut Table) -> Res
         };
         let full = house.workspace.join(FILE);
         let figures = take_turns(
+            Clock::Wall,
             rounds,
             &mut [&mut || house.walk(black_box(&call)).map(|text| drop(black_box(text))), &mut || {
                 peers::read(black_box(&full)).map(|bytes| drop(black_box(bytes)))
@@ -93,7 +95,7 @@ pub(crate) fn reading(house: &House, lived_in: &House, table: &mut Table) -> Res
         &Verdict::Allow(grant),
     );
     let finished = decided.clone().finished("ok", Duration::from_micros(31));
-    let pair = alone(ROUNDS, &mut || {
+    let pair = alone(Clock::Wall, ROUNDS, &mut || {
         ledger.append(std::slice::from_ref(&decided))?;
         Ok(ledger.append(std::slice::from_ref(&finished))?)
     })?;
@@ -112,7 +114,7 @@ pub(crate) fn deciding(house: &House, table: &mut Table) -> Result<(), Stop> {
         ("refused", path("/etc/passwd")?, Landing::Unseen),
     ];
     for (what, asked, landing) in rows {
-        let decided = alone(ROUNDS, &mut || {
+        let decided = alone(Clock::Processor, ROUNDS, &mut || {
             let route = policy.route(Access::Read, black_box(&asked), &house.subject);
             let landing = match &route {
                 Route::Host => Landing::Host { resolved: asked.as_path().to_owned(), links: Vec::new() },

@@ -6,14 +6,36 @@
 //! Invariant: every contestant has the same number of turns, and in no two rounds in a row the same one goes first.
 
 use super::Stop;
+use rustix::time::{ClockId, clock_gettime};
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// One thing to be timed.
 pub(crate) type Contestant<'c> = &'c mut dyn FnMut() -> Result<(), Stop>;
 
 /// How long one turn should take: long beside the clock, short beside a scheduler's slice.
 const TURN: Duration = Duration::from_micros(150);
+
+/// Which time counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// What a person waits for.
+    Wall,
+    /// What this thread worked: for what waits for nothing, so that a busy machine does not count.
+    Processor,
+}
+
+impl Clock {
+    /// Nanoseconds since some moment.
+    pub(crate) fn now(self) -> f64 {
+        let which = match self {
+            Self::Wall => ClockId::Monotonic,
+            Self::Processor => ClockId::ThreadCPUTime,
+        };
+        let now = clock_gettime(which);
+        now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
+    }
+}
 
 /// Figures of one kind, one for each round.
 #[derive(Debug, Clone)]
@@ -89,31 +111,35 @@ pub(crate) fn time(nanoseconds: f64) -> String {
 }
 
 /// Lets every contestant take `rounds` turns; answers nanoseconds for each single run.
-pub(crate) fn take_turns(rounds: usize, contestants: &mut [Contestant<'_>]) -> Result<Vec<Figures>, Stop> {
+pub(crate) fn take_turns(
+    clock: Clock,
+    rounds: usize,
+    contestants: &mut [Contestant<'_>],
+) -> Result<Vec<Figures>, Stop> {
     let mut runs = Vec::new();
     for contestant in contestants.iter_mut() {
-        runs.push(runs_in_a_turn(contestant)?);
+        runs.push(runs_in_a_turn(clock, contestant)?);
     }
     let mut figures = vec![Vec::with_capacity(rounds); contestants.len()];
     for round in 0..rounds {
         for step in 0..contestants.len() {
             let who = (round + step) % contestants.len();
-            figures[who].push(turn(&mut contestants[who], runs[who])?);
+            figures[who].push(turn(clock, &mut contestants[who], runs[who])?);
         }
     }
     Ok(figures.into_iter().map(Figures).collect())
 }
 
 /// One contestant alone.
-pub(crate) fn alone(rounds: usize, contestant: Contestant<'_>) -> Result<Figures, Stop> {
-    take_turns(rounds, &mut [contestant]).map(|mut figures| figures.swap_remove(0))
+pub(crate) fn alone(clock: Clock, rounds: usize, contestant: Contestant<'_>) -> Result<Figures, Stop> {
+    take_turns(clock, rounds, &mut [contestant]).map(|mut figures| figures.swap_remove(0))
 }
 
-fn runs_in_a_turn(contestant: &mut Contestant<'_>) -> Result<u32, Stop> {
+fn runs_in_a_turn(clock: Clock, contestant: &mut Contestant<'_>) -> Result<u32, Stop> {
     let mut runs = 1;
     loop {
         // Twice, since one interrupted try would make all turns too short.
-        let took = turn(contestant, runs)?.min(turn(contestant, runs)?) * f64::from(runs);
+        let took = turn(clock, contestant, runs)?.min(turn(clock, contestant, runs)?) * f64::from(runs);
         if took >= TURN.as_nanos() as f64 / 2.0 {
             return Ok(runs);
         }
@@ -121,10 +147,10 @@ fn runs_in_a_turn(contestant: &mut Contestant<'_>) -> Result<u32, Stop> {
     }
 }
 
-fn turn(contestant: &mut Contestant<'_>, runs: u32) -> Result<f64, Stop> {
-    let start = Instant::now();
+fn turn(clock: Clock, contestant: &mut Contestant<'_>, runs: u32) -> Result<f64, Stop> {
+    let start = clock.now();
     for _ in 0..runs {
         contestant()?;
     }
-    Ok(start.elapsed().as_nanos() as f64 / f64::from(runs))
+    Ok((clock.now() - start) / f64::from(runs))
 }

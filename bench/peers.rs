@@ -5,7 +5,7 @@
 //! Invariant: a peer checks nothing but that the kernel said yes.
 
 use super::Stop;
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, fsync, openat, openat2, renameat};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fdatasync, fstat, fsync, openat, openat2, renameat};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
@@ -58,4 +58,16 @@ pub(crate) fn replace(dir: &OwnedFd, name: &str, content: &[u8]) -> Result<(), S
     drop(file);
     renameat(dir, TEMPORARY, dir, name)?;
     Ok(fsync(dir)?)
+}
+
+/// A new file to append to.
+pub(crate) fn appended(path: &Path) -> Result<OwnedFd, Stop> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::CLOEXEC;
+    Ok(openat(CWD, path, flags, Mode::from_raw_mode(0o600))?)
+}
+
+/// One more line on the disk.
+pub(crate) fn append_synced(file: &OwnedFd, line: &[u8]) -> Result<(), Stop> {
+    rustix::io::write(file, line)?;
+    Ok(fdatasync(file)?)
 }

@@ -6,7 +6,7 @@
 
 use super::Stop;
 use super::instance::{FILE, House, SIZE, file_system};
-use super::measure::{Figures, time};
+use super::measure::{Clock, Figures, alone, time};
 use super::peers;
 use super::table::Table;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -45,6 +45,11 @@ pub(crate) fn measured(
         table.goal(&what, &ratio.times(), ratio.median(), 3.0, "≤ 3×");
         table.told("  processor time alone", &own.processor.over(&peer.processor).times());
     }
+    let line = "a line as long as a record is, or nearly so\n".repeat(10);
+    let file = peers::appended(&lived_in.workspace.join("notes/synced.txt"))?;
+    let synced = alone(Clock::Wall, 50, &mut || peers::append_synced(&file, line.as_bytes()))?;
+    let on = file_system(&lived_in.home);
+    table.told(&format!("  for comparison: appending a line on {on} and syncing it"), &synced.time());
     let mut version = command(picoclaw, house, &["version"]);
     let mut nothing = command(Path::new("/bin/true"), house, &[]);
     let [own, peer] = race([&mut version, &mut nothing])?;
@@ -63,7 +68,8 @@ pub(crate) fn measured(
     let full = house.workspace.join(long);
     let own = memory(command(picoclaw, house, &["tool", "read_file", &json!({"path": long}).to_string()]))?;
     let peer = memory(command(Path::new("cat"), house, &[&full.to_string_lossy()]))?;
-    table.told("largest resident memory of `picoclaw tool read_file` / `cat`", &format!("{own} / {peer}"));
+    table.told("largest resident memory of `picoclaw tool read_file`", &own);
+    table.told("  of `cat`", &peer);
     Ok(())
 }
 

@@ -4,7 +4,7 @@
 
 use super::Stop;
 use super::instance::{FILE, House, content, file_system};
-use super::measure::{take_turns, time};
+use super::measure::{Clock, take_turns, time};
 use super::peers;
 use super::table::Table;
 use picoclaw_agent::call::Call;
@@ -27,6 +27,7 @@ pub(crate) fn timed(house: &House, lived_in: &House, table: &mut Table) -> Resul
         let seals = Seals::of(&house.zones);
         let below = house.workspace.join("notes");
         let figures = take_turns(
+            Clock::Wall,
             rounds,
             &mut [
                 &mut || peers::replace(&peers::directory(&below)?, "bare.md", text.as_bytes()),
