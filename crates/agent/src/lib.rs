@@ -6,4 +6,8 @@
 //! Invariant: nothing in this crate holds power; every effect passes the desk.
 
 pub mod call;
+pub mod hall;
+pub mod message;
+pub mod providers;
+pub mod run;
 pub mod tools;

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops where it cannot go on")]
 
 use picoclaw_agent::call::{Call, Reply};
-use picoclaw_agent::tools::Registry;
+use picoclaw_agent::tools::{Registry, Visit, unwatched};
 use picoclaw_policy::config::Config;
 use picoclaw_policy::shell::guard::Guard;
 use picoclaw_policy::{AgentId, AgentRules, Origin, PathRules, Policy, Reach, Subject};
@@ -11,6 +11,7 @@ use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::exec::Workshop;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::Instance;
+use picoclaw_sandbox::launch::Halt;
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::warden::Warden;
 use serde_json::{Value, json};
@@ -53,7 +54,12 @@ impl Hall {
         let subject =
             Subject { origin: Origin::Cli, agent: AgentId::main(), session: session.to_owned(), depth: 0 };
         let call = Call { tool: "exec".to_owned(), arguments, subject };
-        self.registry.run(&call, &self.warden)
+        {
+            let halt = Halt::new();
+            let visit =
+                Visit { warden: &self.warden, subject: &call.subject, halt: &halt, watcher: &unwatched };
+            self.registry.run_alone(&call, &visit)
+        }
     }
 
     /// Starts a command in the background; its session id.

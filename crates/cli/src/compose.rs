@@ -18,6 +18,7 @@ use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::warden::Warden;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Directories in which anybody on this machine can put something.
 const SHARED: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/run/user"];
@@ -41,9 +42,9 @@ const FIRST_CONFIG: &str = r#"{
 /// Everything that a call walks through.
 pub(crate) struct House {
     /// What judges, records and hands out keys.
-    pub(crate) warden: Warden,
+    pub(crate) warden: Arc<Warden>,
     /// The tools.
-    pub(crate) registry: Registry,
+    pub(crate) registry: Arc<Registry>,
 }
 
 /// Whether nobody has made the instance yet.
@@ -94,7 +95,7 @@ pub(crate) fn house(loaded: &Loaded) -> Result<House> {
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let workshop = Workshop::new(&loaded.config, &instance, std::env::vars_os())?;
     let warden = Warden::new(policy(&loaded.config, zones)?, files, workshop, ledger);
-    Ok(House { warden, registry: registry(&loaded.config) })
+    Ok(House { warden: Arc::new(warden), registry: Arc::new(registry(&loaded.config)) })
 }
 
 /// The tools, with the bounds of the configuration.

@@ -3,14 +3,15 @@
 //! Invariant: appends from several processes at once all arrive, each whole.
 
 use super::arguments::Arguments;
+use super::asked::Outcome;
 use super::failure::failed;
 use super::file;
 use super::registry::Tool;
 use super::schema::{Need, Parameter, Type};
+use super::visit::Visit;
 use crate::call::Reply;
-use picoclaw_policy::{Access, Subject};
+use picoclaw_policy::Access;
 use picoclaw_sandbox::files::{self, Write};
-use picoclaw_sandbox::warden::Warden;
 
 pub(super) struct AppendFile;
 
@@ -42,18 +43,18 @@ impl Tool for AppendFile {
         PARAMETERS
     }
 
-    fn run(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply {
+    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
+        self.attempt(arguments, visit).into()
+    }
+}
+
+impl AppendFile {
+    fn attempt(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
         let path = arguments.text("path");
-        if path.is_empty() {
-            return file::no_path(warden, subject, self.name());
-        }
-        let permit = match file::admit(warden, subject, self.name(), Access::Write, path, Write) {
-            Ok(permit) => permit,
-            Err(reply) => return reply,
-        };
-        match files::append(permit, arguments.text("content").as_bytes(), warden.files()) {
+        let permit = file::admit(visit, self.name(), Access::Write, path, Write)?;
+        Ok(match files::append(permit, arguments.text("content").as_bytes(), visit.warden.files()) {
             Ok(()) => Reply::Done(format!("Appended to {}", file::told(path))),
             Err(why) => failed("append to file", &why),
-        }
+        })
     }
 }

@@ -3,15 +3,16 @@
 //! Invariant: the old text occurs exactly once, or nothing changes.
 
 use super::arguments::Arguments;
+use super::asked::Outcome;
 use super::failure::failed;
 use super::file;
 use super::registry::Tool;
 use super::schema::{Need, Parameter, Type};
+use super::visit::Visit;
 use crate::call::Reply;
-use picoclaw_policy::{Access, Subject};
+use picoclaw_policy::Access;
 use picoclaw_sandbox::files::{self, Write};
 use picoclaw_sandbox::root::RootError;
-use picoclaw_sandbox::warden::Warden;
 
 pub(super) struct EditFile;
 
@@ -44,27 +45,34 @@ impl Tool for EditFile {
         PARAMETERS
     }
 
-    fn run(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply {
+    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
+        self.attempt(arguments, visit).into()
+    }
+}
+
+impl EditFile {
+    fn attempt(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
         let path = arguments.text("path");
-        if path.is_empty() {
-            return file::no_path(warden, subject, self.name());
-        }
-        let permit = match file::admit(warden, subject, self.name(), Access::Write, path, Write) {
-            Ok(permit) => permit,
-            Err(reply) => return reply,
-        };
-        match files::edit(permit, arguments.text("old_text"), arguments.text("new_text"), warden.files()) {
-            Ok(()) => Reply::Done(format!("File edited: {}", file::told(path))),
-            Err(RootError::NoMatch { .. }) => {
-                Reply::Failed("old_text not found in file. Make sure it matches exactly".to_owned())
-            }
-            Err(RootError::ManyMatches { count, .. }) => Reply::Failed(format!(
-                "old_text appears {count} times. Please provide more context to make it unique"
-            )),
-            Err(why @ (RootError::NotFound { .. } | RootError::IsADirectory { .. })) => {
-                failed("read file", &why)
-            }
-            Err(why) => failed("edit file", &why),
-        }
+        let permit = file::admit(visit, self.name(), Access::Write, path, Write)?;
+        Ok(
+            match files::edit(
+                permit,
+                arguments.text("old_text"),
+                arguments.text("new_text"),
+                visit.warden.files(),
+            ) {
+                Ok(()) => Reply::Done(format!("File edited: {}", file::told(path))),
+                Err(RootError::NoMatch { .. }) => {
+                    Reply::Failed("old_text not found in file. Make sure it matches exactly".to_owned())
+                }
+                Err(RootError::ManyMatches { count, .. }) => Reply::Failed(format!(
+                    "old_text appears {count} times. Please provide more context to make it unique"
+                )),
+                Err(why @ (RootError::NotFound { .. } | RootError::IsADirectory { .. })) => {
+                    failed("read file", &why)
+                }
+                Err(why) => failed("edit file", &why),
+            },
+        )
     }
 }

@@ -2,26 +2,30 @@
 //!
 //! Invariant: a permit is had from the warden alone.
 
+use super::visit::Visit;
 use crate::call::Reply;
-use picoclaw_policy::{Access, Code, Layer, Refusal, Subject};
+use picoclaw_policy::{Access, Code, Layer, Refusal};
 use picoclaw_sandbox::files::Sought;
 use picoclaw_sandbox::permit::{Kind, Permit};
 use picoclaw_sandbox::printable;
-use picoclaw_sandbox::warden::{Admission, SeekError, Warden};
+use picoclaw_sandbox::warden::{Admission, SeekError};
 use std::path::Path;
 
 /// Seeks `path` and asks for the key to it.
 pub(super) fn admit<K: Kind>(
-    warden: &Warden,
-    subject: &Subject,
+    visit: &Visit<'_>,
     tool: &str,
     access: Access,
     path: &str,
     kind: impl FnOnce(Sought) -> K,
 ) -> Result<Permit<K>, Reply> {
-    let sought = warden
-        .seek(access, Path::new(path), subject)
-        .map_err(|why| unseekable(warden, subject, tool, &why))?;
+    // Only a listing has a path to fall back on: the workspace.
+    if path.is_empty() && access != Access::List {
+        return Err(misfit(visit, tool, "path is required"));
+    }
+    let Visit { warden, subject, .. } = visit;
+    let sought =
+        warden.seek(access, Path::new(path), subject).map_err(|why| unseekable(visit, tool, &why))?;
     match warden.admit(tool, subject, kind(sought)) {
         Admission::Permit(permit) => Ok(permit),
         Admission::Refusal(refusal) => Err(Reply::Refused(refusal)),
@@ -35,7 +39,7 @@ pub(super) fn told(path: &str) -> String {
 }
 
 /// A path that could not be looked for at all is a refused call too, and is recorded as one.
-fn unseekable(warden: &Warden, subject: &Subject, tool: &str, why: &SeekError) -> Reply {
+fn unseekable(visit: &Visit<'_>, tool: &str, why: &SeekError) -> Reply {
     let refusal = Refusal {
         code: Code::InvalidArguments,
         sentence: format!("invalid path: {why}"),
@@ -43,16 +47,11 @@ fn unseekable(warden: &Warden, subject: &Subject, tool: &str, why: &SeekError) -
         layer: Layer::Root,
         hint: String::new(),
     };
-    Reply::Refused(warden.turn_away(tool, subject, refusal))
-}
-
-/// A call without a path.
-pub(super) fn no_path(warden: &Warden, subject: &Subject, tool: &str) -> Reply {
-    misfit(warden, subject, tool, "path is required")
+    Reply::Refused(visit.warden.turn_away(tool, visit.subject, refusal))
 }
 
 /// Arguments that fit the schema, but not each other.
-pub(super) fn misfit(warden: &Warden, subject: &Subject, tool: &str, why: &str) -> Reply {
+pub(super) fn misfit(visit: &Visit<'_>, tool: &str, why: &str) -> Reply {
     let refusal = Refusal {
         code: Code::InvalidArguments,
         sentence: why.to_owned(),
@@ -60,5 +59,5 @@ pub(super) fn misfit(warden: &Warden, subject: &Subject, tool: &str, why: &str) 
         layer: Layer::Hall,
         hint: String::new(),
     };
-    Reply::Refused(warden.turn_away(tool, subject, refusal))
+    Reply::Refused(visit.warden.turn_away(tool, visit.subject, refusal))
 }

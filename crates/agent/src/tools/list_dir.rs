@@ -3,16 +3,17 @@
 //! Invariant: one entry is one line; a name that could be misread is escaped.
 
 use super::arguments::Arguments;
+use super::asked::Outcome;
 use super::failure::failed;
 use super::file;
 use super::registry::Tool;
 use super::schema::{Need, Parameter, Type};
+use super::visit::Visit;
 use crate::call::Reply;
-use picoclaw_policy::{Access, Subject};
+use picoclaw_policy::Access;
 use picoclaw_sandbox::files::{self, List};
 use picoclaw_sandbox::printable;
 use picoclaw_sandbox::root::{EntryKind, Listing, Page, RootError};
-use picoclaw_sandbox::warden::Warden;
 use std::fmt::Write;
 
 pub(super) struct ListDir;
@@ -54,23 +55,26 @@ impl Tool for ListDir {
         PARAMETERS
     }
 
-    fn run(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply {
+    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
+        self.attempt(arguments, visit).into()
+    }
+}
+
+impl ListDir {
+    fn attempt(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
         let path = arguments.text("path");
         let page = Page {
             offset: size(arguments.count("offset").unwrap_or(0)),
             limit: arguments.count("limit").map_or(PAGE, size).clamp(1, PAGE),
         };
-        let permit = match file::admit(warden, subject, self.name(), Access::List, path, List) {
-            Ok(permit) => permit,
-            Err(reply) => return reply,
-        };
-        match files::list(permit, page) {
+        let permit = file::admit(visit, self.name(), Access::List, path, List)?;
+        Ok(match files::list(permit, page) {
             Ok(listing) => Reply::Done(render(&listing, page)),
             Err(RootError::NotFound { .. }) => {
                 Reply::Failed("failed to read directory: directory not found".to_owned())
             }
             Err(why) => failed("read directory", &why),
-        }
+        })
     }
 }
 

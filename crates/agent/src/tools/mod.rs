@@ -4,16 +4,21 @@
 
 mod append_file;
 mod arguments;
+mod asked;
 mod edit_file;
 mod exec;
 mod failure;
 mod file;
+mod lines;
 mod list_dir;
 mod read_file;
 mod registry;
 mod schema;
+mod visit;
 mod write_file;
 
 pub use arguments::Arguments;
+pub use asked::{Asked, Outcome};
 pub use registry::{Registry, Tool, schema_of};
 pub use schema::{Need, Parameter, Type};
+pub use visit::{Visit, unwatched};

@@ -3,16 +3,17 @@
 //! Invariant: what is returned is text exactly as it stands in the file; what is not UTF-8 is an error, not garbage.
 
 use super::arguments::Arguments;
+use super::asked::Outcome;
 use super::failure::failed;
 use super::file;
 use super::registry::Tool;
 use super::schema::{Need, Parameter, Type};
+use super::visit::Visit;
 use crate::call::Reply;
-use picoclaw_policy::{Access, Subject};
+use picoclaw_policy::Access;
 use picoclaw_sandbox::files::{self, Read, Step};
 use picoclaw_sandbox::permit::Permit;
 use picoclaw_sandbox::root::{Excerpt, More, Span};
-use picoclaw_sandbox::warden::Warden;
 
 pub(super) struct ReadFile {
     /// The most bytes in one answer.
@@ -63,27 +64,25 @@ impl Tool for ReadFile {
         PARAMETERS
     }
 
-    fn run(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply {
-        let path = arguments.text("path");
-        if path.is_empty() {
-            return file::no_path(warden, subject, self.name());
-        }
-        let wanted = match Wanted::of(arguments, self.max) {
-            Ok(wanted) => wanted,
-            Err(why) => return file::misfit(warden, subject, self.name(), why),
-        };
-        let permit = match file::admit(warden, subject, self.name(), Access::Read, path, Read) {
-            Ok(permit) => permit,
-            Err(reply) => return reply,
-        };
-        match wanted {
-            Wanted::Bytes { offset, length, limit } => bytes(permit, offset, length, limit),
-            Wanted::Lines { first, most } => lines(permit, first, most, self.budget()),
-        }
+    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
+        self.attempt(arguments, visit).into()
     }
 }
 
 impl ReadFile {
+    fn attempt(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
+        let path = arguments.text("path");
+        let wanted = match Wanted::of(arguments, self.max) {
+            Ok(wanted) => wanted,
+            Err(why) => return Err(file::misfit(visit, self.name(), why)),
+        };
+        let permit = file::admit(visit, self.name(), Access::Read, path, Read)?;
+        Ok(match wanted {
+            Wanted::Bytes { offset, length, limit } => bytes(permit, offset, length, limit),
+            Wanted::Lines { first, most } => lines(permit, first, most, self.budget()),
+        })
+    }
+
     fn budget(&self) -> usize {
         usize::try_from(self.max).unwrap_or(usize::MAX)
     }

@@ -4,17 +4,19 @@
 
 use super::append_file::AppendFile;
 use super::arguments::Arguments;
+use super::asked::Outcome;
 use super::edit_file::EditFile;
 use super::exec::ExecTool;
+use super::lines::Lines;
 use super::list_dir::ListDir;
 use super::read_file::ReadFile;
 use super::schema::{Parameter, json_schema};
+use super::visit::Visit;
 use super::write_file::WriteFile;
 use crate::call::{Call, Reply};
 use picoclaw_policy::config::ToolsConfig;
-use picoclaw_policy::{Code, Layer, Refusal, Subject};
+use picoclaw_policy::{Code, Layer, Refusal};
 use picoclaw_sandbox::Redactor;
-use picoclaw_sandbox::warden::Warden;
 use serde_json::Value;
 
 /// Something an agent can call.
@@ -26,7 +28,7 @@ pub trait Tool: Send + Sync {
     /// What it takes.
     fn parameters(&self) -> &'static [Parameter];
     /// Does it, with keys from the warden.
-    fn run(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply;
+    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome;
 }
 
 /// Every tool there is.
@@ -59,28 +61,38 @@ impl Registry {
         self.find(name).is_some()
     }
 
-    /// Runs one call to its end, and logs it when it failed.
-    pub fn run(&self, call: &Call, warden: &Warden) -> Reply {
+    /// Runs one call to its end, or to its question; a failure is logged.
+    pub fn run(&self, call: &Call, visit: &Visit<'_>) -> Outcome {
         tracing::debug!(target: "tool", tool = %call.tool, agent = %call.subject.agent, "Tool execution started");
-        let reply = self.dispatch(call, warden).map_text(|text| self.redactor.clean(&text).into_owned());
-        match &reply {
-            Reply::Done(_) => tracing::debug!(target: "tool", tool = %call.tool, "Tool execution completed"),
-            failed => {
-                tracing::error!(target: "tool", tool = %call.tool, error = %failed.sentence(), "Tool execution failed");
+        let lines = Lines::new(&self.redactor, visit.watcher);
+        let outcome = self.dispatch(call, &Visit { watcher: &|output| lines.push(output), ..*visit });
+        lines.finish();
+        let (tool, redactor) = (call.tool.clone(), self.redactor.clone());
+        match outcome {
+            Outcome::Reply(reply) => Outcome::Reply(over(reply, &tool, &redactor)),
+            Outcome::Asks(asked) => {
+                Outcome::Asks(asked.map_reply(move |reply| over(reply, &tool, &redactor)))
             }
         }
-        reply
     }
 
-    fn dispatch(&self, call: &Call, warden: &Warden) -> Reply {
+    /// The same where nobody can be asked.
+    pub fn run_alone(&self, call: &Call, visit: &Visit<'_>) -> Reply {
+        match self.run(call, visit) {
+            Outcome::Reply(reply) => reply,
+            Outcome::Asks(asked) => asked.unanswered(visit),
+        }
+    }
+
+    fn dispatch(&self, call: &Call, visit: &Visit<'_>) -> Outcome {
         let Some(tool) = self.find(&call.tool) else {
-            return away(warden, call, Code::UnknownTool, format!("tool {:?} not found", call.tool));
+            return away(visit, call, Code::UnknownTool, format!("tool {:?} not found", call.tool));
         };
         match Arguments::check(tool.parameters(), &call.arguments) {
-            Ok(arguments) => tool.run(&arguments, warden, &call.subject),
+            Ok(arguments) => tool.run(&arguments, visit),
             Err(why) => {
                 let sentence = format!("invalid arguments for tool {:?}: {why}", call.tool);
-                away(warden, call, Code::InvalidArguments, sentence)
+                away(visit, call, Code::InvalidArguments, sentence)
             }
         }
     }
@@ -95,8 +107,20 @@ pub fn schema_of(tool: &dyn Tool) -> Value {
     json_schema(tool.parameters())
 }
 
-fn away(warden: &Warden, call: &Call, code: Code, sentence: String) -> Reply {
+/// Secrets out of the reply, and a line in the log about how it went.
+fn over(reply: Reply, tool: &str, redactor: &Redactor) -> Reply {
+    let reply = reply.map_text(|text| redactor.clean(&text).into_owned());
+    match &reply {
+        Reply::Done(_) => tracing::debug!(target: "tool", tool = %tool, "Tool execution completed"),
+        failed => {
+            tracing::error!(target: "tool", tool = %tool, error = %failed.sentence(), "Tool execution failed");
+        }
+    }
+    reply
+}
+
+fn away(visit: &Visit<'_>, call: &Call, code: Code, sentence: String) -> Outcome {
     let refusal =
         Refusal { code, sentence, rule: "tools".to_owned(), layer: Layer::Hall, hint: String::new() };
-    Reply::Refused(warden.turn_away(&call.tool, &call.subject, refusal))
+    Reply::Refused(visit.warden.turn_away(&call.tool, &call.subject, refusal)).into()
 }

@@ -3,15 +3,16 @@
 //! Invariant: the confirmation is given only after the new contents are on the disk.
 
 use super::arguments::Arguments;
+use super::asked::Outcome;
 use super::failure::failed;
 use super::file;
 use super::registry::Tool;
 use super::schema::{Need, Parameter, Type};
+use super::visit::Visit;
 use crate::call::Reply;
-use picoclaw_policy::{Access, Subject};
+use picoclaw_policy::Access;
 use picoclaw_sandbox::files::{self, Write};
 use picoclaw_sandbox::root::{Overwrite, RootError};
-use picoclaw_sandbox::warden::Warden;
 
 pub(super) struct WriteFile;
 
@@ -49,26 +50,29 @@ impl Tool for WriteFile {
         PARAMETERS
     }
 
-    fn run(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply {
+    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
+        self.attempt(arguments, visit).into()
+    }
+}
+
+impl WriteFile {
+    fn attempt(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
         let path = arguments.text("path");
-        if path.is_empty() {
-            return file::no_path(warden, subject, self.name());
-        }
-        let permit = match file::admit(warden, subject, self.name(), Access::Write, path, Write) {
-            Ok(permit) => permit,
-            Err(reply) => return reply,
-        };
+        let permit = file::admit(visit, self.name(), Access::Write, path, Write)?;
         let overwrite = match arguments.flag("overwrite") {
             Some(false) => Overwrite::No,
             _ => Overwrite::Yes,
         };
-        match files::write(permit, arguments.text("content").as_bytes(), overwrite, warden.files()) {
-            Ok(()) => Reply::Done(format!("File written: {}", file::told(path))),
-            Err(RootError::Exists { .. }) => Reply::Failed(format!(
-                "file: {} already exists. Set overwrite=true to replace.",
-                file::told(path)
-            )),
-            Err(why) => failed("write file", &why),
-        }
+        Ok(
+            match files::write(permit, arguments.text("content").as_bytes(), overwrite, visit.warden.files())
+            {
+                Ok(()) => Reply::Done(format!("File written: {}", file::told(path))),
+                Err(RootError::Exists { .. }) => Reply::Failed(format!(
+                    "file: {} already exists. Set overwrite=true to replace.",
+                    file::told(path)
+                )),
+                Err(why) => failed("write file", &why),
+            },
+        )
     }
 }

@@ -8,8 +8,9 @@ use crate::settings::Loaded;
 use crate::{compose, print};
 use anyhow::{Context, Result, bail};
 use picoclaw_agent::call::{Call, Reply};
-use picoclaw_agent::tools::{Registry, schema_of};
+use picoclaw_agent::tools::{Registry, Visit, schema_of, unwatched};
 use picoclaw_policy::Origin;
+use picoclaw_sandbox::launch::Halt;
 use std::io::Read;
 
 /// The largest arguments that are read from standard input.
@@ -27,7 +28,9 @@ pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
     let house = compose::house(loaded)?;
-    let reply = house.registry.run(&call, &house.warden);
+    let visit =
+        Visit { warden: &house.warden, subject: &call.subject, halt: &Halt::new(), watcher: &unwatched };
+    let reply = house.registry.run_alone(&call, &visit);
     let text = reply.text();
     // A file's contents are passed on to the byte; everything else is a line.
     if call.tool == "read_file" && matches!(reply, Reply::Done(_)) {

@@ -6,8 +6,8 @@ use super::kind::Exec;
 use super::session::{Program, Session};
 use super::workshop::Workshop;
 use crate::launch::{
-    self, Background, Bounds, Deadline, Finished, LaunchError, LaunchSpec, Output, Principal, Status, Stdin,
-    Streams, WindowSize, WorkDir, environment,
+    self, Background, Bounds, Deadline, Finished, Halt, LaunchError, LaunchSpec, Output, Principal, Status,
+    Stdin, Streams, WindowSize, WorkDir, environment,
 };
 use crate::permit::Permit;
 use crate::root::RootError;
@@ -32,17 +32,19 @@ pub enum ExecError {
 /// Output of one stream that an answer keeps: the beginning and the end.
 const KEPT: Bounds = Bounds { head: 16 << 10, tail: 16 << 10 };
 
-/// Runs a command to its end, or to its deadline.
+/// Runs a command to its end, to its deadline, or until `halt` is raised; `watch` sees its output as it comes.
 pub fn run(
     permit: Permit<Exec>,
     agent: &AgentId,
     shop: &Workshop,
     deadline: Duration,
+    halt: &Halt,
+    watch: &dyn Fn(&[u8]),
 ) -> Result<Finished, ExecError> {
     let (exec, settling) = permit.spend();
     let streams = Streams::Plain { stdin: Stdin::Null, output: Output::Pipes };
     let outcome = spec(&exec, agent, shop, streams, Deadline::After(deadline), KEPT)
-        .and_then(|spec| launch::run_to_end(spec).map_err(ExecError::from));
+        .and_then(|spec| launch::run_watched(spec, halt, watch).map_err(ExecError::from));
     match &outcome {
         Ok(finished) => settling.settle_as(&told(finished.status)),
         Err(why) => settling.settle_as(&why.to_string()),
@@ -111,5 +113,6 @@ pub(super) fn told(status: Status) -> String {
         Status::Signaled(signal) => format!("signal {signal}"),
         Status::TimedOut => "timed out".to_owned(),
         Status::OutOfMemory => "out of memory".to_owned(),
+        Status::Halted => "halted".to_owned(),
     }
 }

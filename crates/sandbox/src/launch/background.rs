@@ -4,6 +4,7 @@
 
 use crate::launch::clip::{Bounds, Clip, Clipped};
 use crate::launch::error::LaunchError;
+use crate::launch::halt::Halt;
 use crate::launch::handle::Handle;
 use crate::launch::keys::{self, CursorWatch, KeyError};
 use crate::launch::running::Running;
@@ -204,7 +205,7 @@ impl Shared {
     }
 
     fn drain(&self, mut running: Running) {
-        let status = running.stay(&mut |_, bytes| self.keep(bytes));
+        let status = running.stay(&Halt::new(), &mut |_, bytes| self.keep(bytes));
         self.lock().state = State::Ended(status);
         self.changed.notify_all();
     }

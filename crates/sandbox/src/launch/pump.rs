@@ -4,7 +4,7 @@
 
 use crate::launch::running::Running;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// Which way a piece of output came.
@@ -41,7 +41,13 @@ impl Pump {
     }
 
     /// Waits for one event, until `until` at most, and serves what is ready.
-    pub(super) fn turn(&mut self, running: &Running, until: Option<Instant>, sink: Sink<'_>) {
+    pub(super) fn turn(
+        &mut self,
+        running: &Running,
+        halt: Option<BorrowedFd<'_>>,
+        until: Option<Instant>,
+        sink: Sink<'_>,
+    ) {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let time = left.and_then(|left| Timespec::try_from(left).ok());
         // Reports wait in the control socket until the keeper is gone: one wake-up less.
@@ -53,6 +59,7 @@ impl Pump {
         ] {
             wanted.extend(fd.map(|fd| PollFd::new(fd, events)));
         }
+        wanted.extend(halt.map(|halt| PollFd::from_borrowed_fd(halt, PollFlags::IN)));
         let ready = poll(&mut wanted, time.as_ref()).is_ok_and(|ready| ready > 0);
         let has_work = wanted.iter().skip(1).any(|fd| !fd.revents().is_empty());
         drop(wanted);

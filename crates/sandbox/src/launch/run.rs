@@ -3,6 +3,7 @@
 //! Invariant: the call ends at most three seconds after the deadline, whatever the child does with its pipes.
 
 use crate::launch::error::LaunchError;
+use crate::launch::halt::Halt;
 use crate::launch::pump::{Pump, Stream};
 use crate::launch::running::{BACKSTOP, Running};
 use crate::launch::spec::LaunchSpec;
@@ -15,47 +16,60 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// Starts a child and stays with it: feeds its input, keeps its output within bounds, ends it at its deadline.
 pub fn run_to_end(spec: LaunchSpec) -> Result<Finished, LaunchError> {
+    run_watched(spec, &Halt::new(), &|_| {})
+}
+
+/// The same, ended at once with all that it started when `halt` is raised; `watch` sees output as it comes.
+pub fn run_watched(spec: LaunchSpec, halt: &Halt, watch: &dyn Fn(&[u8])) -> Result<Finished, LaunchError> {
     let mut begun = begin(spec)?;
-    let finished = begun.running.finish_here();
+    let finished = begun.running.finish_here(halt, watch);
     begun.check().map(|()| finished)
 }
 
 impl Running {
     /// Stays with the child until its end.
     pub fn finish(mut self) -> Finished {
-        self.finish_here()
+        self.finish_here(&Halt::new(), &|_| {})
     }
 
-    fn finish_here(&mut self) -> Finished {
+    fn finish_here(&mut self, halt: &Halt, watch: &dyn Fn(&[u8])) -> Finished {
         let (mut stdout, mut stderr) = (self.clip(), self.clip());
-        let status = self.stay(&mut |stream, bytes| match stream {
-            Stream::Stdout => stdout.push(bytes),
-            Stream::Stderr => stderr.push(bytes),
+        let status = self.stay(halt, &mut |stream, bytes| {
+            watch(bytes);
+            match stream {
+                Stream::Stdout => stdout.push(bytes),
+                Stream::Stderr => stderr.push(bytes),
+            }
         });
         Finished { status, stdout: stdout.take(), stderr: stderr.take(), duration: self.started.elapsed() }
     }
 
     /// Serves the pipes that are left until nobody of the child is.
-    pub(super) fn stay(&mut self, sink: &mut dyn FnMut(Stream, &[u8])) -> Status {
+    pub(super) fn stay(&mut self, halt: &Halt, sink: &mut dyn FnMut(Stream, &[u8])) -> Status {
         let mut pump = Pump::new(self);
-        let mut timed_out = false;
+        let mut cut: Option<Status> = None;
         let mut until = self.deadline;
         let status = loop {
             if let Some(status) = self.handle.ended() {
                 break status;
             }
-            pump.turn(self, until, sink);
+            pump.turn(self, halt.event().filter(|_| cut.is_none()), until, sink);
+            if halt.is_raised() && cut.is_none() {
+                self.kill();
+                cut = Some(Status::Halted);
+                until = Some(Instant::now() + BACKSTOP);
+            }
             if until.is_some_and(|until| Instant::now() >= until) {
-                if timed_out {
+                if cut.is_some() {
                     self.handle.kill_keeper();
                 } else {
                     self.end();
-                    timed_out = true;
+                    cut = Some(Status::TimedOut);
                 }
                 until = Some(Instant::now() + BACKSTOP);
             }
         };
         pump.drain(LAST_WORDS, sink);
-        if timed_out { Status::TimedOut } else { status }
+        cut.unwrap_or(status)
     }
 }

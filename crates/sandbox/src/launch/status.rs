@@ -18,6 +18,8 @@ pub enum Status {
     TimedOut,
     /// Its tree took more memory than it may, and was ended.
     OutOfMemory,
+    /// Somebody asked for its end, and it was ended at once with all that it had started.
+    Halted,
 }
 
 impl Status {
@@ -27,7 +29,7 @@ impl Status {
             Self::Exited(code) => code,
             Self::Signaled(signal) => 128 + signal,
             Self::TimedOut => 124,
-            Self::OutOfMemory => 137,
+            Self::OutOfMemory | Self::Halted => 137,
         }
     }
 

@@ -3,152 +3,105 @@
 //! Invariant: a line for a shell is judged as a command; printable keys for a shell are refused (W36).
 
 use super::super::arguments::Arguments;
+use super::super::asked::{Outcome, with_permit};
 use super::super::file;
 use super::super::registry::Tool;
+use super::super::visit::Visit;
 use super::render;
 use super::tool::ExecTool;
 use crate::call::Reply;
+use picoclaw_policy::AttendIntent;
 use picoclaw_policy::shell::guard::{Finding, Judgement, Kind, Remedy};
-use picoclaw_policy::{AttendIntent, Subject};
 use picoclaw_sandbox::exec::{Attend, Program, Session, attend};
 use picoclaw_sandbox::launch::{BackgroundError, keys};
 use picoclaw_sandbox::permit::Permit;
-use picoclaw_sandbox::warden::{Admission, Warden};
+use picoclaw_sandbox::warden::Admission;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 
 impl ExecTool {
-    pub(super) fn list(&self, warden: &Warden, subject: &Subject) -> Reply {
-        match attended(warden, subject, intent("list", "", "")) {
-            Err(reply) => reply,
-            Ok(permit) => {
-                attend::list(permit);
-                let rows = self.sessions.of(subject).into_iter().map(|(id, held)| {
-                    let (status, _) = render::standing(&held.session.state());
-                    json!({"id": id, "command": held.session.command(), "status": status, "pid": held.session.pid(), "startedAt": held.started_at})
-                });
-                Reply::Done(json!({"sessions": rows.collect::<Vec<_>>()}).to_string())
-            }
-        }
+    pub(super) fn list(&self, visit: &Visit<'_>) -> Result<Reply, Reply> {
+        attend::list(attended(visit, intent("list", "", ""))?);
+        let rows = self.sessions.of(visit.subject).into_iter().map(|(id, held)| {
+            let (status, _) = render::standing(&held.session.state());
+            json!({"id": id, "command": held.session.command(), "status": status, "pid": held.session.pid(), "startedAt": held.started_at})
+        });
+        Ok(Reply::Done(json!({"sessions": rows.collect::<Vec<_>>()}).to_string()))
     }
 
-    pub(super) fn poll(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply {
-        let (id, session) = match self.own(arguments, warden, subject) {
-            Ok(own) => own,
-            Err(reply) => return reply,
-        };
-        let permit = match attended(warden, subject, intent("poll", &id, "")) {
-            Ok(permit) => permit,
-            Err(reply) => return reply,
-        };
+    pub(super) fn poll(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
+        let (id, session) = self.own(arguments, visit)?;
+        let permit = attended(visit, intent("poll", &id, ""))?;
         let (status, code) = render::standing(&attend::poll(permit, &session));
         let mut answer = json!({"sessionId": id, "status": status});
         if !code.is_null() {
             answer["exitCode"] = code;
         }
-        Reply::Done(answer.to_string())
+        Ok(Reply::Done(answer.to_string()))
     }
 
-    pub(super) fn read(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply {
-        let (id, session) = match self.own(arguments, warden, subject) {
-            Ok(own) => own,
-            Err(reply) => return reply,
-        };
-        let permit = match attended(warden, subject, intent("read", &id, "")) {
-            Ok(permit) => permit,
-            Err(reply) => return reply,
-        };
+    pub(super) fn read(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
+        let (id, session) = self.own(arguments, visit)?;
+        let permit = attended(visit, intent("read", &id, ""))?;
         let (output, state) = attend::read(permit, &session);
         let (status, _) = render::standing(&state);
-        Reply::Done(json!({"sessionId": id, "output": output.to_text(), "status": status}).to_string())
+        Ok(Reply::Done(json!({"sessionId": id, "output": output.to_text(), "status": status}).to_string()))
     }
 
-    pub(super) fn write(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply {
-        let (id, session) = match self.own(arguments, warden, subject) {
-            Ok(own) => own,
-            Err(reply) => return reply,
-        };
+    pub(super) fn write(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Outcome, Reply> {
+        let (id, session) = self.own(arguments, visit)?;
         let data = arguments.text("data");
         if data.is_empty() {
-            return file::misfit(warden, subject, self.name(), "data is required");
+            return Err(file::misfit(visit, self.name(), "data is required"));
         }
         let judgement = match session.program() {
             Program::Other => None,
-            Program::Shell => match judge_lines(warden, subject, data) {
-                Ok(judgement) => Some(judgement),
-                Err(reply) => return reply,
-            },
+            Program::Shell => Some(judge_lines(visit, data)?),
         };
-        let permit = match attended(warden, subject, AttendIntent { judgement, ..intent("write", &id, data) })
-        {
-            Ok(permit) => permit,
-            Err(reply) => return reply,
-        };
-        answered(attend::write(permit, &session), || {
-            json!({"sessionId": id, "status": "running"}).to_string()
-        })
+        let typed = AttendIntent { judgement, ..intent("write", &id, data) };
+        let admission = visit.warden.admit(self.name(), visit.subject, Attend(typed));
+        Ok(with_permit(self.name(), admission, visit, move |permit, _| {
+            answered(attend::write(permit, &session), || {
+                json!({"sessionId": id, "status": "running"}).to_string()
+            })
+        }))
     }
 
-    pub(super) fn send_keys(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply {
-        let (id, session) = match self.own(arguments, warden, subject) {
-            Ok(own) => own,
-            Err(reply) => return reply,
-        };
-        let pressed = arguments.text("keys");
+    pub(super) fn send_keys(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Outcome, Reply> {
+        let (id, session) = self.own(arguments, visit)?;
+        let pressed = arguments.text("keys").to_owned();
         if pressed.trim().is_empty() {
-            return file::misfit(warden, subject, self.name(), "keys cannot be empty");
+            return Err(file::misfit(visit, self.name(), "keys cannot be empty"));
         }
-        let typed = session.program() == Program::Shell && !keys::only_steer(pressed);
-        let judgement = typed.then(|| typed_keys(pressed));
-        let permit = match attended(
-            warden,
-            subject,
-            AttendIntent { judgement, ..intent("send-keys", &id, pressed) },
-        ) {
-            Ok(permit) => permit,
-            Err(reply) => return reply,
-        };
-        let told = || {
-            json!({"sessionId": id, "status": "running", "output": format!("Sent keys: [{pressed}]")})
-                .to_string()
-        };
-        answered(attend::send_keys(permit, &session), told)
+        let typed = session.program() == Program::Shell && !keys::only_steer(&pressed);
+        let judgement = typed.then(|| typed_keys(&pressed));
+        let typed = AttendIntent { judgement, ..intent("send-keys", &id, &pressed) };
+        let admission = visit.warden.admit(self.name(), visit.subject, Attend(typed));
+        Ok(with_permit(self.name(), admission, visit, move |permit, _| {
+            answered(attend::send_keys(permit, &session), || {
+                json!({"sessionId": id, "status": "running", "output": format!("Sent keys: [{pressed}]")})
+                    .to_string()
+            })
+        }))
     }
 
-    pub(super) fn kill(&self, arguments: &Arguments<'_>, warden: &Warden, subject: &Subject) -> Reply {
-        let (id, session) = match self.own(arguments, warden, subject) {
-            Ok(own) => own,
-            Err(reply) => return reply,
-        };
-        let permit = match attended(warden, subject, intent("kill", &id, "")) {
-            Ok(permit) => permit,
-            Err(reply) => return reply,
-        };
-        attend::kill(permit, &session);
+    pub(super) fn kill(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
+        let (id, session) = self.own(arguments, visit)?;
+        attend::kill(attended(visit, intent("kill", &id, ""))?, &session);
         self.sessions.forget(&id);
-        Reply::Done(json!({"sessionId": id, "status": "done"}).to_string())
+        Ok(Reply::Done(json!({"sessionId": id, "status": "done"}).to_string()))
     }
 
     /// The session that is named, if it is the subject's own.
-    fn own(
-        &self,
-        arguments: &Arguments<'_>,
-        warden: &Warden,
-        subject: &Subject,
-    ) -> Result<(String, Arc<Session>), Reply> {
+    fn own(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<(String, Arc<Session>), Reply> {
         let id = arguments.text("sessionId");
         if id.is_empty() {
-            return Err(file::misfit(warden, subject, self.name(), "sessionId is required"));
+            return Err(file::misfit(visit, self.name(), "sessionId is required"));
         }
-        match self.sessions.find(id, subject) {
+        match self.sessions.find(id, visit.subject) {
             Some(session) => Ok((id.to_owned(), session)),
-            None => Err(file::misfit(
-                warden,
-                subject,
-                self.name(),
-                &format!("session not found: {}", file::told(id)),
-            )),
+            None => Err(file::misfit(visit, self.name(), &format!("session not found: {}", file::told(id)))),
         }
     }
 }
@@ -157,22 +110,23 @@ fn intent(action: &'static str, id: &str, input: &str) -> AttendIntent {
     AttendIntent { action, session: id.to_owned(), input: input.to_owned(), judgement: None }
 }
 
-fn attended(warden: &Warden, subject: &Subject, intent: AttendIntent) -> Result<Permit<Attend>, Reply> {
-    match warden.admit("exec", subject, Attend(intent)) {
+fn attended(visit: &Visit<'_>, intent: AttendIntent) -> Result<Permit<Attend>, Reply> {
+    match visit.warden.admit("exec", visit.subject, Attend(intent)) {
         Admission::Permit(permit) => Ok(permit),
         Admission::Refusal(refusal) => Err(Reply::Refused(refusal)),
-        Admission::Pending(pending) => Err(Reply::Unasked(warden.unanswered(*pending))),
+        Admission::Pending(pending) => Err(Reply::Unasked(visit.warden.unanswered(*pending))),
     }
 }
 
 /// What the guard finds in text for a shell. Half a line could be completed into anything, so lines must be whole.
 ///
 /// Where the shell stands by now is not known; from the workspace itself, every `..` leads out and is refused.
-fn judge_lines(warden: &Warden, subject: &Subject, data: &str) -> Result<Judgement, Reply> {
-    let unknown =
-        |why: picoclaw_sandbox::warden::SeekError| file::misfit(warden, subject, "exec", &why.to_string());
-    let mut judgement =
-        warden.look_into(data.trim_end_matches('\n'), Path::new(""), subject).map_err(unknown)?;
+fn judge_lines(visit: &Visit<'_>, data: &str) -> Result<Judgement, Reply> {
+    let lines = data.trim_end_matches('\n');
+    let mut judgement = visit
+        .warden
+        .look_into(lines, Path::new(""), visit.subject)
+        .map_err(|why| file::misfit(visit, "exec", &why.to_string()))?;
     if judgement.is_allowed() && !data.ends_with('\n') {
         judgement.finding = Some(Finding {
             kind: Kind::NotUnderstood,

@@ -17,6 +17,7 @@ pub(super) fn finished(done: &Finished, deadline: Duration) -> Reply {
         Status::Signaled(signal) => {
             ended(&output, format!("Command killed by signal {signal}{}", named(signal)))
         }
+        Status::Halted => ended(&output, "Command stopped".to_owned()),
         Status::OutOfMemory => ended(&output, "Command ended: out of memory".to_owned()),
         Status::TimedOut => {
             let how = format!("Command timed out after {}", go_duration(deadline));

@@ -1,0 +1,131 @@
+//! The hall: the one bridge from waiting code to the rooms, which do not wait for each other.
+//!
+//! Invariant: a call that nobody waits for any more is halted; an answer for a session holds for the same content alone.
+
+use crate::call::{Call, Reply};
+use crate::tools::{Asked, Outcome, Registry, Visit};
+use picoclaw_policy::Subject;
+use picoclaw_sandbox::approver::Answer;
+use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::warden::Warden;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Hears the output of a long call, in lines.
+pub type Watcher = Arc<dyn Fn(&[u8]) + Send + Sync>;
+
+/// Everything that a call walks through.
+#[derive(Clone)]
+pub struct Hall {
+    warden: Arc<Warden>,
+    registry: Arc<Registry>,
+    /// What a person allowed for the rest of a session.
+    allowed: Arc<Mutex<BTreeSet<Allowed>>>,
+}
+
+/// One yes for a session: whose, and to what.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Allowed {
+    agent: String,
+    session: String,
+    fingerprint: String,
+}
+
+impl Hall {
+    /// A hall between these tools and this warden.
+    pub fn new(warden: Arc<Warden>, registry: Arc<Registry>) -> Self {
+        Self { warden, registry, allowed: Arc::default() }
+    }
+
+    /// Who hands out keys.
+    pub fn warden(&self) -> &Arc<Warden> {
+        &self.warden
+    }
+
+    /// The tools.
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// Runs a call; a question that was answered for this session before is not asked again.
+    pub async fn call(&self, call: Call, halt: &Halt, watcher: Watcher) -> Outcome {
+        let hall = self.clone();
+        self.cross(halt, move |halt| {
+            let visit = Visit { warden: &hall.warden, subject: &call.subject, halt, watcher: &*watcher };
+            match hall.registry.run(&call, &visit) {
+                Outcome::Asks(asked) if hall.is_allowed(&asked, &call.subject) => {
+                    asked.answer(Answer::Session, "an earlier answer in this session", &visit).into()
+                }
+                outcome => outcome,
+            }
+        })
+        .await
+        .unwrap_or_else(Outcome::Reply)
+    }
+
+    /// Goes on with a call that asked; `None` when nobody could be.
+    pub async fn answer(
+        &self,
+        asked: Asked,
+        subject: Subject,
+        said: Option<(Answer, String)>,
+        halt: &Halt,
+        watcher: Watcher,
+    ) -> Reply {
+        if let Some((Answer::Session, _)) = &said {
+            let allowed = Allowed::of(&asked, &subject);
+            self.allowed.lock().unwrap_or_else(PoisonError::into_inner).insert(allowed);
+        }
+        let hall = self.clone();
+        self.cross(halt, move |halt| {
+            let visit = Visit { warden: &hall.warden, subject: &subject, halt, watcher: &*watcher };
+            match said {
+                Some((answer, by)) => asked.answer(answer, &by, &visit),
+                None => asked.unanswered(&visit),
+            }
+        })
+        .await
+        .unwrap_or_else(|why| why)
+    }
+
+    fn is_allowed(&self, asked: &Asked, subject: &Subject) -> bool {
+        self.allowed.lock().unwrap_or_else(PoisonError::into_inner).contains(&Allowed::of(asked, subject))
+    }
+
+    /// The bridge: `work` on a thread that may block, halted when nobody waits for it any more.
+    async fn cross<T: Send + 'static>(
+        &self,
+        halt: &Halt,
+        work: impl FnOnce(&Halt) -> T + Send + 'static,
+    ) -> Result<T, Reply> {
+        let mut waiting = Waiting { halt: halt.clone(), is_over: false };
+        let theirs = halt.clone();
+        let done = tokio::task::spawn_blocking(move || work(&theirs)).await;
+        waiting.is_over = true;
+        done.map_err(|_| Reply::Failed("the tool crashed".to_owned()))
+    }
+}
+
+impl Allowed {
+    fn of(asked: &Asked, subject: &Subject) -> Self {
+        Self {
+            agent: subject.agent.to_string(),
+            session: subject.session.clone(),
+            fingerprint: asked.fingerprint(),
+        }
+    }
+}
+
+/// Raises the halt when the wait is given up.
+struct Waiting {
+    halt: Halt,
+    is_over: bool,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.halt.raise();
+        }
+    }
+}
