@@ -60,7 +60,7 @@ impl Walker<'_> {
             "eval" => {
                 self.deny("eval", "`eval` runs text as a command", &words(given.argv));
                 let code = call.args.iter().map(Field::as_str).collect::<Vec<_>>().join(" ");
-                self.reread(&Field(code), state, given.input)
+                self.reread(&Field::text(code), state, given.input)
             }
             "source" | "." => self.source(call, given, state),
             "trap" => {
@@ -93,7 +93,7 @@ impl Walker<'_> {
         for definition in call.args {
             if let Some((name, code)) = definition.as_str().split_once('=') {
                 self.reread(&Field::text(code), state, &Input::Inherited);
-                Rc::make_mut(&mut next.aliases).insert(name.to_owned(), code.to_owned());
+                next.aliases.change().insert(name.to_owned(), code.to_owned());
             }
         }
         Flow::either(Rc::new(next))
@@ -214,7 +214,7 @@ fn unset(call: &Invocation<'_>, state: &Rc<State>) -> Flow {
     let mut next = (**state).clone();
     for name in call.args.iter().filter_map(Field::known).filter(|name| !name.starts_with('-')) {
         next.assign(name, Variable::Unset);
-        Rc::make_mut(&mut next.functions).remove(name);
+        next.functions.change().remove(name);
     }
     Flow::either(Rc::new(next)).printing(Field::default())
 }

@@ -181,7 +181,8 @@ impl Walker<'_> {
                 let value = args.next().map(Field::as_str).unwrap_or_default();
                 if letter == 'm' && call.name.starts_with("py") {
                     let module = value.to_owned();
-                    let rest: Vec<Field> = std::iter::once(Field(module)).chain(args.cloned()).collect();
+                    let rest: Vec<Field> =
+                        std::iter::once(Field::text(module)).chain(args.cloned()).collect();
                     if matches!(rest[0].as_str(), "pip" | "pip3") {
                         self.invoke(&Given { argv: &rest, input: given.input, span: None }, state.clone());
                     }

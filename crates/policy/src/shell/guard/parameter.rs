@@ -67,7 +67,7 @@ impl Walker<'_> {
             }
         };
         if joined && quoting != Quoting::Bare {
-            return Some(Values::One(vec![Field(
+            return Some(Values::One(vec![Field::text(
                 all.iter().map(Field::as_str).collect::<Vec<_>>().join(" "),
             )]));
         }
@@ -185,7 +185,7 @@ impl Walker<'_> {
         });
         if unsure {
             let active: Vec<Field> =
-                patterns.iter().map(|pattern| Field(activated(pattern.as_str()))).collect();
+                patterns.iter().map(|pattern| Field::text(activated(pattern.as_str()))).collect();
             patterns.extend(active);
         }
         patterns
@@ -299,7 +299,7 @@ fn replaced(value: &Field, pattern: &Field, with: &Field, place: Place) -> Field
             }
         }
     }
-    Field(result)
+    Field::text(result)
 }
 
 fn sliced(value: &Field, from: Option<i64>, length: Option<Option<i64>>) -> Field {
@@ -314,7 +314,7 @@ fn sliced(value: &Field, from: Option<i64>, length: Option<Option<i64>>) -> Fiel
         _ => count,
     };
     let range = from.clamp(0, count) as usize..to.clamp(0, count) as usize;
-    Field(chars.get(range).unwrap_or_default().iter().collect())
+    Field::text(chars.get(range).unwrap_or_default().iter().collect::<String>())
 }
 
 fn cased(value: &Field, operator: &str) -> Field {
@@ -323,7 +323,7 @@ fn cased(value: &Field, operator: &str) -> Field {
         let end = text.chars().next().map_or(0, char::len_utf8);
         format!("{}{}", change(&text[..end]), &text[end..])
     };
-    Field(match operator {
+    Field::text(match operator {
         "^^" => text.to_uppercase(),
         ",," => text.to_lowercase(),
         "^" => first(str::to_uppercase),

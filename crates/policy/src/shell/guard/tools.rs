@@ -185,7 +185,7 @@ impl Walker<'_> {
             && !first.as_str().starts_with('-')
             && !first.as_str().contains(['/', '.'])
         {
-            *first = Field(format!("-{}", first.as_str()));
+            *first = Field::text(format!("-{}", first.as_str()));
         }
         let args = args
             .into_iter()

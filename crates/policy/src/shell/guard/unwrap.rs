@@ -219,7 +219,7 @@ impl Walker<'_> {
     }
 
     fn string(&mut self, args: &[Field], own: usize, state: &Rc<State>, input: &Input) -> Unwrapped {
-        let code = Field(words(args));
+        let code = Field::text(words(args));
         let flow = self.reread_by_sh(&code, state, input);
         Unwrapped { own, flow: self.outside_of(state, flow) }
     }
@@ -247,7 +247,7 @@ impl Walker<'_> {
         let code = call.values(&grammar, "S", &["split-string"]).first().map(|code| (*code).to_owned())?;
         let own = parse(call.args, &grammar).1;
         let rest = words(&call.args[own..]);
-        let flow = self.reread(&Field(format!("{code} {rest}")), state, given.input);
+        let flow = self.reread(&Field::text(format!("{code} {rest}")), state, given.input);
         Some(Unwrapped { own: call.args.len(), flow: self.outside_of(state, flow) })
     }
 

@@ -9,7 +9,6 @@ use super::field::{ANYTHING, Field};
 use super::finding::{Finding, Kind, Remedy};
 use super::judge::{Guard, Understood};
 use super::scene::{Scene, Shell};
-use super::size::too_large;
 use super::state::{State, join};
 use crate::path::CleanPath;
 use crate::shell::span::Span;
@@ -205,10 +204,6 @@ impl<'a> Walker<'a> {
                 return flow;
             }
         };
-        if let Some(what) = too_large(&script) {
-            self.not_understood(what, "");
-            return flow;
-        }
         let outer = std::mem::replace(&mut self.text, code.to_owned());
         let lifted = std::mem::take(&mut self.lifted);
         self.nested += 1;
@@ -268,10 +263,9 @@ impl<'a> Walker<'a> {
             {
                 let outer = Rc::make_mut(outer);
                 let files = state.files.iter().map(|(path, content)| (path.clone(), content.clone()));
-                Rc::make_mut(&mut outer.files).extend(files);
-                Rc::make_mut(&mut outer.links)
-                    .extend(state.links.iter().map(|(at, to)| (at.clone(), to.clone())));
-                Rc::make_mut(&mut outer.made).extend(state.made.iter().cloned());
+                outer.files.change().extend(files);
+                outer.links.change().extend(state.links.iter().map(|(at, to)| (at.clone(), to.clone())));
+                outer.made.change().extend(state.made.iter().cloned());
                 outer.shaken |= state.shaken;
             }
         }
@@ -354,8 +348,7 @@ impl<'a> Walker<'a> {
         if let CommandKind::Function(function) = &command.kind {
             let mut body = (*function.body).clone();
             body.redirections.extend(command.redirections.iter().cloned());
-            Rc::make_mut(&mut Rc::make_mut(&mut state).functions)
-                .insert(function.name.clone(), Rc::new(body));
+            Rc::make_mut(&mut state).functions.change().insert(function.name.clone(), Rc::new(body));
             return Flow::ok(state);
         }
         let redirected = self.redirections(&command.redirections, &mut state);
