@@ -91,8 +91,15 @@ impl Walker<'_> {
         if let Some(code) = state.aliases.get(name).cloned() {
             let mut inner = (*state).clone();
             inner.aliases.change().remove(name);
-            let argv: Vec<Field> =
+            let mut argv: Vec<Field> =
                 code.split_whitespace().map(Field::text).chain(args.iter().cloned()).collect();
+            // Behind an alias that ends in a blank the next word may be one, too.
+            let next = argv.len() - args.len();
+            if code.ends_with([' ', '\t'])
+                && let Some(more) = argv.get(next).and_then(|word| inner.aliases.get(word.as_str())).cloned()
+            {
+                argv.splice(next..=next, more.split_whitespace().map(Field::text));
+            }
             self.invoke(&Given { argv: &argv, input: given.input, span: None }, Rc::new(inner));
         }
         let base = match name.rsplit_once('/') {

@@ -102,6 +102,7 @@ impl Walker<'_> {
 
     fn indirect(&mut self, parameter: &Parameter, state: &mut Rc<State>) -> Vec<Field> {
         let names = self.single(parameter, state);
+        names.iter().for_each(|name| self.named(name));
         let meant = |name: &Field| match name.known() {
             Some(name)
                 if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') =>

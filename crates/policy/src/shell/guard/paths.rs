@@ -96,7 +96,7 @@ impl Walker<'_> {
         self.unknown_path(text);
     }
 
-    fn unknown_path(&mut self, text: &str) {
+    pub(super) fn unknown_path(&mut self, text: &str) {
         if self.scene.reach != Reach::Workspace || self.scene.hold == Hold::Cage {
             return;
         }

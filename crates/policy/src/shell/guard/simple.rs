@@ -122,7 +122,9 @@ impl Walker<'_> {
         if let Some(PieceKind::Array(elements)) = word.pieces.last().map(|piece| &piece.kind) {
             let elements = self.elements(elements, state);
             let name = word.literal_prefix().trim_end_matches('=').to_owned();
-            Rc::make_mut(state).assign(&name, Variable::Array(elements));
+            let value = Variable::Array(elements);
+            self.environment(&name, &value, state, Scope::Command);
+            Rc::make_mut(state).assign(&name, value);
             return Field::text(name);
         }
         let values = self.scalar(word, state);
@@ -147,6 +149,9 @@ impl Walker<'_> {
                 Value::Scalar(word) => Variable::Scalar(self.scalar(word, state)),
                 Value::Array(elements) => Variable::Array(self.elements(elements, state)),
             };
+            if state.integers {
+                self.as_integer(&value, state);
+            }
             let old = state.variables.get(&assignment.name);
             if assignment.subscript.is_some() {
                 value = match (old, value) {

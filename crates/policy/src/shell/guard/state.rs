@@ -65,6 +65,8 @@ pub(super) struct State {
     pub(super) links: Shared<BTreeMap<CleanPath, CleanPath>>,
     pub(super) made: Shared<BTreeSet<CleanPath>>,
     pub(super) exits_on_error: bool,
+    /// Whether the line has given some variable the integer attribute.
+    pub(super) integers: bool,
     /// Whether the line has moved or removed something: directories that were there may be gone.
     pub(super) shaken: bool,
 }
@@ -84,6 +86,7 @@ impl State {
             links: Shared::default(),
             made: Shared::default(),
             exits_on_error: false,
+            integers: false,
             shaken: false,
         }
     }
@@ -143,6 +146,7 @@ pub(super) fn join(a: Rc<State>, b: Rc<State>) -> Rc<State> {
         both.made.change().retain(|dir| b.made.contains(dir));
     }
     both.exits_on_error &= b.exits_on_error;
+    both.integers |= b.integers;
     both.shaken |= b.shaken;
     Rc::new(both)
 }

@@ -192,6 +192,16 @@ impl Walker<'_> {
             .map(|arg| if arg.as_str() == "-" { Field::text("./-") } else { arg })
             .collect::<Vec<_>>();
         self.by_profile(&args, &profile, state);
+        let given = |letter: char, long: &str| {
+            args.iter().map(Field::as_str).any(|arg| match arg.strip_prefix("--") {
+                Some(name) => name == long,
+                None => arg.starts_with('-') && arg.contains(letter),
+            })
+        };
+        // Only the archive knows where its absolute names lead.
+        if given('x', "extract") && given('P', "absolute-names") {
+            self.unknown_path("-P");
+        }
     }
 
     pub(super) fn sqlite_operands(&mut self, call: &Invocation<'_>, state: &Rc<State>) {

@@ -348,7 +348,13 @@ impl<'a> Walker<'a> {
         if let CommandKind::Function(function) = &command.kind {
             let mut body = (*function.body).clone();
             body.redirections.extend(command.redirections.iter().cloned());
-            Rc::make_mut(&mut state).functions.change().insert(function.name.clone(), Rc::new(body));
+            Rc::make_mut(&mut state).functions.change().insert(function.name.clone(), Rc::new(body.clone()));
+            // The shell itself calls this one, whenever a command is not there.
+            if function.name == "command_not_found_handle" {
+                let mut inner = (*state).clone();
+                inner.arguments = vec![Field::gap(ANYTHING)];
+                self.command(&body, Rc::new(inner), input);
+            }
             return Flow::ok(state);
         }
         let redirected = self.redirections(&command.redirections, &mut state);
