@@ -85,12 +85,13 @@ impl Walker<'_> {
         let (Variable::Scalar(values) | Variable::Array(values)) = value else { return };
         for value in values {
             let words = format!("{name}={}", value.as_str());
+            if value.as_str().is_empty() {
+                continue;
+            }
             if LOADED.contains(&name) || (name == "ENV" && value.as_str().contains('/')) {
                 self.deny("preload", "puts code into a program before its own", &words);
             } else if COMMANDS.contains(&name) {
-                if !value.as_str().is_empty() {
-                    self.reread_by_sh(value, state, &Input::Inherited);
-                }
+                self.reread_by_sh(value, state, &Input::Inherited);
             } else if EXPANDED.contains(&name) && value.as_str().contains(['$', '`']) {
                 let code = format!(": <<PICOCLAW_PROMPT\n{}\nPICOCLAW_PROMPT\n", value.as_str());
                 self.reread(&Field::text(code), state, &Input::Inherited);

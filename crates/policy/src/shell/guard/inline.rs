@@ -190,7 +190,13 @@ impl Walker<'_> {
             self.not_understood("code that hands too many strings to a shell", "");
         }
         match language {
-            Language::Awk => strings.iter().for_each(|string| self.written_paths(string, state)),
+            // A string is a file only where something is read or written by name.
+            Language::Awk
+                if ["getline", ">", "ARG", "@", "close("].iter().any(|sign| text.contains(sign)) =>
+            {
+                strings.iter().for_each(|string| self.written_paths(string, state));
+            }
+            Language::Awk => {}
             _ => self.written_paths(text, state),
         }
         let lists_dirs = ["listdir", "scandir", "walk(", "chdir", "readdir", "glob(", "opendir"]

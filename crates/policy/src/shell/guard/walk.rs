@@ -5,7 +5,7 @@
 //!
 //! Invariant: every command that the script can run is judged at least once, under every state it can run in.
 
-use super::field::{ANYTHING, Field};
+use super::field::{ANYTHING, CLASS, DOWNLOADED, Field, ONE, STAR};
 use super::finding::{Finding, Kind, Remedy};
 use super::judge::{Guard, Understood};
 use super::scene::{Scene, Shell};
@@ -193,7 +193,9 @@ impl<'a> Walker<'a> {
     /// Reads a text that the shell at hand would run as a script of its own, in the state it is started with.
     pub(super) fn reread(&mut self, code: &Field, state: &Rc<State>, input: &Input) -> Flow {
         let flow = Flow::either(state.clone());
-        let Some(code) = code.known() else {
+        // A plain name in a gap is a word of the script, and never the name of a command.
+        let readable = !code.as_str().contains([ANYTHING, DOWNLOADED, STAR, ONE, CLASS]);
+        let Some(code) = Some(code.as_str()).filter(|_| readable) else {
             self.computed("unknown-code", "a string that is run as a command", code.as_str());
             return flow;
         };
