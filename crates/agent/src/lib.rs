@@ -11,4 +11,5 @@ pub mod hooks;
 pub mod message;
 pub mod providers;
 pub mod run;
+pub mod sessions;
 pub mod tools;
