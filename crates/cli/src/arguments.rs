@@ -3,6 +3,7 @@
 //! Invariant: parsing decides nothing; it only names what was asked.
 
 use crate::commands::audit::AuditArgs;
+use crate::commands::mcp::McpCommand;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -44,6 +45,9 @@ pub(crate) enum Command {
     Config(ConfigCommand),
     /// Read and verify the ledger
     Audit(AuditArgs),
+    /// Serve the tools to other agents
+    #[command(subcommand)]
+    Mcp(McpCommand),
     /// Print the version
     Version(Listing),
     /// Print a completion script for a shell

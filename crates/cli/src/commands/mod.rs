@@ -7,6 +7,7 @@ pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod manual;
+pub(crate) mod mcp;
 pub(crate) mod onboard;
 pub(crate) mod run;
 pub(crate) mod status;
