@@ -9,9 +9,10 @@ use crate::settings::{Loaded, Surroundings, fault_of};
 use crate::{compose, exit, print};
 use anyhow::{Context, Result, bail};
 use asked::Asked;
+use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{AgentId, Origin};
-use picoclaw_sandbox::exec::{Errand, ErrandError};
-use picoclaw_sandbox::launch::{Output, Status, Stdin, Streams};
+use picoclaw_sandbox::exec::{Errand, ErrandError, Stay};
+use picoclaw_sandbox::launch::{Output, Principal, Status, Stdin, Streams};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::{Redactor, relay};
 use std::io::IsTerminal;
@@ -64,12 +65,15 @@ fn caged(
     let errand = Errand {
         isolation: &asked.on_top_of(&loaded.config.isolation),
         instance: &instance,
-        workspace: &workspace,
+        principal: Principal::Person,
+        stay: Stay::At { path: &workspace, mode: ExposeMode::ReadWrite },
+        from: &workspace,
         command: &arguments.command,
         variables: &asked.variables,
         host: std::env::vars_os().collect(),
         streams,
         subject: compose::subject(loaded, None, Origin::Cli)?,
+        tool: "run",
     };
     let mut away = errand.start(&ledger)?;
     let status = if terminal {

@@ -3,35 +3,24 @@
 //! Invariant: a pin is made at first use and changed by a person's consent, by nothing else; what cannot be read counts as
 //! changed.
 
-use super::list::ToolList;
+use super::list::{MOST_BYTES, ToolList};
 use super::pin::{Pin, PinKey};
-use std::io;
+use picoclaw_sandbox::shelf::{Book, Shelf, ShelfError};
+use std::path::Path;
+use std::time::Duration;
 
-/// Files of the instance, by name: what [`Pins`] are kept in.
-pub trait Drawer {
-    /// What is in a file; nothing when there is none.
-    fn read(&self, name: &str) -> io::Result<Option<String>>;
-    /// Puts a whole file in its place; a kill leaves the old one or the new one.
-    fn write(&self, name: &str, text: &str) -> io::Result<()>;
-    /// Takes a file away; one that is not there is no error.
-    fn remove(&self, name: &str) -> io::Result<()>;
-    /// The names of all files.
-    fn names(&self) -> io::Result<Vec<String>>;
-}
+/// How large the file of a pin may be: what a list may take, spelled with escapes.
+const MOST_FILE: u64 = 8 * MOST_BYTES as u64;
+
+/// How long another process is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Why a pin cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum PinError {
     /// The file cannot be read or written.
-    #[error("could not {verb} the pin `{id}`")]
-    Io {
-        /// What was tried.
-        verb: &'static str,
-        /// Which.
-        id: String,
-        /// Why not.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Shelf(#[from] ShelfError),
     /// It is there and is no pin.
     #[error("the pin `{id}` is damaged")]
     Damaged {
@@ -44,10 +33,10 @@ impl PinError {
     /// What would help.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Io { .. } => None,
-            Self::Damaged { .. } => {
-                Some("look at it in `state/pins` of the instance; without it the next list that is seen is pinned")
-            }
+            Self::Shelf(why) => why.hint(),
+            Self::Damaged { .. } => Some(
+                "look at it in `state/pins` of the instance; without it the next list that is seen is pinned",
+            ),
         }
     }
 }
@@ -66,16 +55,17 @@ pub enum Standing {
 
 /// All pins of an instance.
 #[derive(Debug)]
-pub struct Pins<D>(D);
+pub struct Pins(Shelf);
 
-impl<D: Drawer> Pins<D> {
-    /// Kept in this drawer.
-    pub fn new(drawer: D) -> Self {
-        Self(drawer)
+impl Pins {
+    /// The pins of the instance at `home`.
+    pub fn open(home: &Path) -> Result<Self, PinError> {
+        Ok(Self(Shelf::open(home, "pins")?))
     }
 
     /// Judges a list. The first of a server is pinned; one that differs from the pin is kept for a person to look at.
     pub fn judge(&self, key: &PinKey, list: &ToolList) -> Result<Standing, PinError> {
+        let _held = self.hold()?;
         match self.load(key.id())? {
             None => {
                 self.store(key.id(), &key.pin(list))?;
@@ -83,7 +73,7 @@ impl<D: Drawer> Pins<D> {
             }
             Some(pin) if pin.hash == list.hash() => {
                 // Whatever was waiting for consent is not what the server shows any more.
-                self.forget(&waiting(key.id()))?;
+                self.0.remove(&file(&waiting(key.id())))?;
                 Ok(Standing::Same)
             }
             Some(_) => {
@@ -100,10 +90,9 @@ impl<D: Drawer> Pins<D> {
 
     /// The pin of this name of a file, if there is one.
     pub fn load(&self, id: &str) -> Result<Option<Pin>, PinError> {
-        let text = self.0.read(&file(id)).map_err(|source| failed("read", id, source))?;
-        let Some(text) = text else { return Ok(None) };
+        let Some(text) = self.0.read(&file(id), MOST_FILE)? else { return Ok(None) };
         let damaged = || PinError::Damaged { id: id.to_owned() };
-        let pin: Pin = serde_json::from_str(&text).map_err(|_| damaged())?;
+        let pin: Pin = serde_json::from_slice(&text).map_err(|_| damaged())?;
         // A pin whose hash is not that of its tools was written by somebody else.
         let list = pin.list().map_err(|_| damaged())?;
         if list.hash() == pin.hash { Ok(Some(pin)) } else { Err(damaged()) }
@@ -138,25 +127,25 @@ impl<D: Drawer> Pins<D> {
 
     /// A person consents to exactly this list.
     pub fn consent(&self, id: &str, shown: &Pin) -> Result<(), PinError> {
+        let _held = self.hold()?;
         self.store(id, shown)?;
-        self.forget(&waiting(id))
+        Ok(self.0.remove(&file(&waiting(id)))?)
+    }
+
+    /// Two processes that see a server for the first time do not both pin it.
+    fn hold(&self) -> Result<Book, PinError> {
+        Ok(self.0.hold("lock", PATIENCE)?)
     }
 
     fn ids(&self) -> Result<Vec<String>, PinError> {
-        let names = self.0.names().map_err(|source| failed("list", "*", source))?;
-        let mut ids: Vec<String> =
-            names.iter().filter_map(|name| name.strip_suffix(".json")).filter(|id| !id.ends_with(WAITING)).map(str::to_owned).collect();
-        ids.sort_unstable();
-        Ok(ids)
+        let names = self.0.list()?;
+        let ids = names.iter().filter_map(|item| item.name.strip_suffix(".json"));
+        Ok(ids.filter(|id| !id.ends_with(WAITING)).map(str::to_owned).collect())
     }
 
     fn store(&self, id: &str, pin: &Pin) -> Result<(), PinError> {
-        let text = serde_json::to_string(pin).map_err(|_| PinError::Damaged { id: id.to_owned() })?;
-        self.0.write(&file(id), &text).map_err(|source| failed("write", id, source))
-    }
-
-    fn forget(&self, id: &str) -> Result<(), PinError> {
-        self.0.remove(&file(id)).map_err(|source| failed("remove", id, source))
+        let text = serde_json::to_vec(pin).map_err(|_| PinError::Damaged { id: id.to_owned() })?;
+        Ok(self.0.replace(&file(id), &text)?)
     }
 }
 
@@ -170,36 +159,10 @@ fn file(id: &str) -> String {
     format!("{id}.json")
 }
 
-fn failed(verb: &'static str, id: &str, source: io::Error) -> PinError {
-    PinError::Io { verb, id: id.to_owned(), source }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
-    use std::cell::RefCell;
-    use std::collections::BTreeMap;
-
-    #[derive(Default)]
-    struct Desk(RefCell<BTreeMap<String, String>>);
-
-    impl Drawer for Desk {
-        fn read(&self, name: &str) -> io::Result<Option<String>> {
-            Ok(self.0.borrow().get(name).cloned())
-        }
-        fn write(&self, name: &str, text: &str) -> io::Result<()> {
-            self.0.borrow_mut().insert(name.to_owned(), text.to_owned());
-            Ok(())
-        }
-        fn remove(&self, name: &str) -> io::Result<()> {
-            self.0.borrow_mut().remove(name);
-            Ok(())
-        }
-        fn names(&self) -> io::Result<Vec<String>> {
-            Ok(self.0.borrow().keys().cloned().collect())
-        }
-    }
 
     fn list(description: &str) -> ToolList {
         ToolList::new(vec![json!({"name": "a", "description": description})]).unwrap()
@@ -207,7 +170,8 @@ mod tests {
 
     #[test]
     fn the_first_list_is_pinned_and_only_consent_changes_it() {
-        let pins = Pins::new(Desk::default());
+        let home = tempfile::tempdir().unwrap();
+        let pins = Pins::open(home.path()).unwrap();
         let key = PinKey::wrapped(Some("files"), &["srv".to_owned()]);
         assert_eq!(pins.judge(&key, &list("one")).unwrap(), Standing::First);
         assert_eq!(pins.judge(&key, &list("one")).unwrap(), Standing::Same);
@@ -216,7 +180,11 @@ mod tests {
         let [(id, pinned)] = &pins.find("files").unwrap()[..] else { panic!("one pin") };
         assert_eq!(*pinned, key.pin(&list("one")));
         let shown = pins.load_waiting(id).unwrap().unwrap();
-        assert_eq!(pins.judge(&key, &list("three")).unwrap(), Standing::Changed, "it changes again meanwhile");
+        assert_eq!(
+            pins.judge(&key, &list("three")).unwrap(),
+            Standing::Changed,
+            "it changes again meanwhile"
+        );
         pins.consent(id, &shown).unwrap();
         assert!(pins.holds(&key, &list("two")).unwrap(), "what was shown is what is pinned");
         assert_eq!(pins.judge(&key, &list("three")).unwrap(), Standing::Changed, "and nothing else");
@@ -239,9 +207,10 @@ mod tests {
             ("tools that are not what the hash says", good.replace("one", "two")),
             ("no pin at all", "{}".to_owned()),
         ] {
-            let desk = Desk::default();
-            desk.write(&file(key.id()), &text).unwrap();
-            let judged = Pins::new(desk).judge(&key, &list("one"));
+            let home = tempfile::tempdir().unwrap();
+            let pins = Pins::open(home.path()).unwrap();
+            pins.0.replace(&file(key.id()), text.as_bytes()).unwrap();
+            let judged = pins.judge(&key, &list("one"));
             assert!(matches!(judged, Err(PinError::Damaged { .. })), "{why}: {judged:?}");
         }
     }

@@ -48,7 +48,12 @@ mod tests {
     #[test]
     fn one_value_has_one_spelling() {
         for (why, one, other, same) in [
-            ("the order of members means nothing", r#"{"b":1,"a":{"d":2,"c":3}}"#, r#"{"a":{"c":3,"d":2},"b":1}"#, true),
+            (
+                "the order of members means nothing",
+                r#"{"b":1,"a":{"d":2,"c":3}}"#,
+                r#"{"a":{"c":3,"d":2},"b":1}"#,
+                true,
+            ),
             ("space means nothing", "{ \"a\" : [ 1, 2 ] }", r#"{"a":[1,2]}"#, true),
             ("an escape is its character", r#"{"a":"\u0041"}"#, r#"{"a":"A"}"#, true),
             ("the order of items does", "[1,2]", "[2,1]", false),

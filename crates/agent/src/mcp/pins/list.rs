@@ -133,7 +133,11 @@ mod tests {
         let long = "x".repeat(MOST_BYTES);
         let crowd: Vec<Value> = (0..=MOST_TOOLS).map(|n| json!({"name": n.to_string()})).collect();
         for (why, tools, want) in [
-            ("two of one name", json!([{"name": "a"}, {"name": "a", "description": "other"}]), ListError::Twice { name: "a".into() }),
+            (
+                "two of one name",
+                json!([{"name": "a"}, {"name": "a", "description": "other"}]),
+                ListError::Twice { name: "a".into() },
+            ),
             ("no name", json!([{"name": "a"}, {"title": "x"}]), ListError::Nameless { at: 2 }),
             ("an empty name", json!([{"name": ""}]), ListError::Nameless { at: 1 }),
             ("a name that is no text", json!([{"name": 5}]), ListError::Nameless { at: 1 }),

@@ -12,7 +12,7 @@ mod difference;
 mod list;
 mod pin;
 
-pub use board::{Drawer, PinError, Pins, Standing};
+pub use board::{PinError, Pins, Standing};
 pub use canonical::canonical;
 pub use difference::difference;
 pub use list::{ListError, MOST_BYTES, MOST_TOOLS, ToolList};

@@ -54,14 +54,15 @@ impl PinKey {
 /// interpreter that runs it.
 fn telling(words: &[&str]) -> String {
     const RUNNERS: [&str; 14] = [
-        "npx", "node", "uvx", "uv", "python", "python3", "run", "bun", "bunx", "deno", "sh", "bash", "env", "pnpm",
+        "npx", "node", "uvx", "uv", "python", "python3", "run", "bun", "bunx", "deno", "sh", "bash", "env",
+        "pnpm",
     ];
     let last = |word: &str| {
         let word = word.trim_end_matches('/').rsplit('/').next().unwrap_or_default().trim_start_matches('@');
         word.split('@').next().unwrap_or_default().to_owned()
     };
-    let parts = words.iter().filter(|word| !word.starts_with('-')).map(|word| last(word));
-    let found = parts.filter(|part| !part.is_empty() && !RUNNERS.contains(&part.as_str())).next();
+    let mut parts = words.iter().filter(|word| !word.starts_with('-')).map(|word| last(word));
+    let found = parts.find(|part| !part.is_empty() && !RUNNERS.contains(&part.as_str()));
     let found = found.unwrap_or_else(|| "server".to_owned());
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '.' { c } else { '-' };
     found.chars().map(plain).take(40).collect()

@@ -194,15 +194,51 @@ mod tests {
     #[test]
     fn a_frame_comes_out_as_it_was_meant() {
         for (why, line, want) in [
-            ("a request", r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#),
-            ("members in another order", r#"{"result":{"b":1,"a":1.50},"jsonrpc":"2.0","id":"x"}"#, r#"{"jsonrpc":"2.0","id":"x","result":{"b":1,"a":1.50}}"#),
-            ("numbers keep their spelling", r#"{"jsonrpc":"2.0","id":12345678901234567890123,"result":1e400}"#, r#"{"jsonrpc":"2.0","id":12345678901234567890123,"result":1e400}"#),
-            ("an unknown member is left behind", r#"{"jsonrpc":"2.0","id":1,"result":{},"Result":{"tools":[]}}"#, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#),
-            ("an escaped name is the name", r#"{"jsonrpc":"2.0","id":1,"method":"tools\/list"}"#, r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#),
-            ("a carriage return ends no line", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\r1}}\r", r#"{"jsonrpc":"2.0","id":1,"result":{"a": 1}}"#),
-            ("a notification", r#"{"jsonrpc":"2.0","method":"n","params":{"x":null}}"#, r#"{"jsonrpc":"2.0","method":"n","params":{"x":null}}"#),
-            ("an error", r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}"#, r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}"#),
-            ("no result is one too", r#"{"jsonrpc":"2.0","id":1,"result":null}"#, r#"{"jsonrpc":"2.0","id":1,"result":null}"#),
+            (
+                "a request",
+                r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+                r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+            ),
+            (
+                "members in another order",
+                r#"{"result":{"b":1,"a":1.50},"jsonrpc":"2.0","id":"x"}"#,
+                r#"{"jsonrpc":"2.0","id":"x","result":{"b":1,"a":1.50}}"#,
+            ),
+            (
+                "numbers keep their spelling",
+                r#"{"jsonrpc":"2.0","id":12345678901234567890123,"result":1e400}"#,
+                r#"{"jsonrpc":"2.0","id":12345678901234567890123,"result":1e400}"#,
+            ),
+            (
+                "an unknown member is left behind",
+                r#"{"jsonrpc":"2.0","id":1,"result":{},"Result":{"tools":[]}}"#,
+                r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+            ),
+            (
+                "an escaped name is the name",
+                r#"{"jsonrpc":"2.0","id":1,"method":"tools\/list"}"#,
+                r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
+            ),
+            (
+                "a carriage return ends no line",
+                "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\r1}}\r",
+                r#"{"jsonrpc":"2.0","id":1,"result":{"a": 1}}"#,
+            ),
+            (
+                "a notification",
+                r#"{"jsonrpc":"2.0","method":"n","params":{"x":null}}"#,
+                r#"{"jsonrpc":"2.0","method":"n","params":{"x":null}}"#,
+            ),
+            (
+                "an error",
+                r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}"#,
+                r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}"#,
+            ),
+            (
+                "no result is one too",
+                r#"{"jsonrpc":"2.0","id":1,"result":null}"#,
+                r#"{"jsonrpc":"2.0","id":1,"result":null}"#,
+            ),
         ] {
             let got = Frame::read(line.as_bytes()).unwrap_or_else(|error| panic!("{why}: {error}")).line();
             assert_eq!(String::from_utf8(got).unwrap(), format!("{want}\n"), "{why}");
@@ -212,22 +248,42 @@ mod tests {
     #[test]
     fn what_two_readers_could_read_differently_is_no_frame() {
         for (why, line, want) in [
-            ("a member that is there twice", r#"{"jsonrpc":"2.0","id":1,"result":{},"result":{"tools":[]}}"#, FrameError::NotAMessage),
+            (
+                "a member that is there twice",
+                r#"{"jsonrpc":"2.0","id":1,"result":{},"result":{"tools":[]}}"#,
+                FrameError::NotAMessage,
+            ),
             ("two ids", r#"{"jsonrpc":"2.0","id":1,"id":2,"result":{}}"#, FrameError::NotAMessage),
-            ("an answer that asks", r#"{"jsonrpc":"2.0","id":1,"method":"x","result":{}}"#, FrameError::NotAMessage),
+            (
+                "an answer that asks",
+                r#"{"jsonrpc":"2.0","id":1,"method":"x","result":{}}"#,
+                FrameError::NotAMessage,
+            ),
             ("both answers", r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#, FrameError::NotAMessage),
             ("an answer to nobody", r#"{"jsonrpc":"2.0","id":null,"error":{}}"#, FrameError::NotAMessage),
-            ("an id that is neither text nor number", r#"{"jsonrpc":"2.0","id":[1],"result":{}}"#, FrameError::NotAMessage),
+            (
+                "an id that is neither text nor number",
+                r#"{"jsonrpc":"2.0","id":[1],"result":{}}"#,
+                FrameError::NotAMessage,
+            ),
             ("another version", r#"{"jsonrpc":"1.0","id":1,"result":{}}"#, FrameError::NotAMessage),
             ("no version", r#"{"id":1,"result":{}}"#, FrameError::NotAMessage),
             ("a batch", r#"[{"jsonrpc":"2.0","id":1,"result":{}}]"#, FrameError::Batch),
-            ("two messages", r#"{"jsonrpc":"2.0","id":1,"result":{}}{"jsonrpc":"2.0","id":2,"result":{}}"#, FrameError::NotJson),
+            (
+                "two messages",
+                r#"{"jsonrpc":"2.0","id":1,"result":{}}{"jsonrpc":"2.0","id":2,"result":{}}"#,
+                FrameError::NotJson,
+            ),
             ("half a message", r#"{"jsonrpc":"2.0","id":1,"#, FrameError::NotJson),
             ("a banner", "Server running on stdio", FrameError::NotJson),
             ("nothing", "", FrameError::NotJson),
         ] {
             assert_eq!(Frame::read(line.as_bytes()), Err(want), "{why}: {line}");
         }
-        assert_eq!(Frame::read(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xff\"}"), Err(FrameError::NotJson), "no text");
+        assert_eq!(
+            Frame::read(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xff\"}"),
+            Err(FrameError::NotJson),
+            "no text"
+        );
     }
 }

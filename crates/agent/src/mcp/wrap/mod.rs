@@ -11,4 +11,4 @@ mod listing;
 mod reply;
 
 pub use frame::{Frame, FrameError, Id};
-pub use gate::{Gate, MOST_IN_FLIGHT, Posts};
+pub use gate::{Gate, MOST_IN_FLIGHT};
