@@ -72,10 +72,11 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
 /// Loads the settings; a command that needs an instance makes it first, so that it runs under what it wrote.
 fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, SettingsError>> {
     let loaded = settings::load(request);
-    let needs_instance = matches!(
-        command,
-        Command::Tool(_) | Command::Check(_) | Command::Run(_) | Command::Doctor(_) | Command::Mcp(_)
-    );
+    let needs_instance = match command {
+        Command::Tool(_) | Command::Check(_) | Command::Run(_) | Command::Doctor(_) => true,
+        Command::Mcp(command) => command.needs_instance(),
+        _ => false,
+    };
     match loaded {
         Ok(loaded) if needs_instance && compose::is_new(&loaded) => {
             compose::make(&loaded)?;

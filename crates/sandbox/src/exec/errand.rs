@@ -4,6 +4,7 @@
 
 use super::quarters::{cage_environment, operator_home};
 use super::workshop::tell_losses;
+use crate::guest::Stay;
 use crate::instance::Instance;
 use crate::isolate::{
     Author, Cage, InstanceView, IsolateError, LiveHost, Plan, PlanError, Request, Rung, StartError,
@@ -15,7 +16,7 @@ use crate::launch::{
     Walls, WorkDir,
 };
 use crate::ledger::{Entry, Ledger, LedgerError};
-use picoclaw_policy::config::{Backend, ExposeMode, IsolationConfig};
+use picoclaw_policy::config::{Backend, IsolationConfig};
 use picoclaw_policy::{Grant, Subject, Verdict, Zone};
 use std::ffi::OsString;
 use std::io;
@@ -48,20 +49,6 @@ pub struct Errand<'e> {
     pub subject: Subject,
     /// What the record calls it.
     pub tool: &'e str,
-}
-
-/// Where a command works.
-#[derive(Debug, Clone, Copy)]
-pub enum Stay<'e> {
-    /// In its own home, where no agent can write.
-    Own,
-    /// Where the operator says, shown to it in this mode.
-    At {
-        /// The directory.
-        path: &'e Path,
-        /// Whether it may write there.
-        mode: ExposeMode,
-    },
 }
 
 /// Why an errand was not run.

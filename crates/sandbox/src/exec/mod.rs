@@ -12,7 +12,7 @@ mod terrain;
 mod trial;
 mod workshop;
 
-pub use errand::{Away, Errand, ErrandError, Stay};
+pub use errand::{Away, Errand, ErrandError};
 pub use kind::{Attend, Exec};
 pub(crate) use quarters::{Quarters, cage_environment, operator_home};
 pub(crate) use run::told;
