@@ -9,6 +9,8 @@ mod frame;
 mod gate;
 mod listing;
 mod reply;
+#[cfg(test)]
+mod tests;
 
 pub use frame::{Frame, FrameError, Id};
 pub use gate::{Gate, MOST_IN_FLIGHT};
