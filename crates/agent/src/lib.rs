@@ -7,6 +7,8 @@
 
 pub mod call;
 pub mod hall;
+pub mod inquiry;
+pub mod mcp;
 pub mod message;
 pub mod providers;
 pub mod run;

@@ -39,6 +39,19 @@ const FIRST_CONFIG: &str = r#"{
 }
 "#;
 
+/// Tools that change something.
+const CHANGING: &[&str] =
+    &["append_file", "cron", "delegate", "edit_file", "exec", "spawn", "subagent", "write_file"];
+
+/// Which tools a house has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Offer {
+    /// All that the configuration leaves on.
+    Everything,
+    /// Of those, the ones that change nothing.
+    ReadOnly,
+}
+
 /// Everything that a call walks through.
 pub(crate) struct House {
     /// What judges, records and hands out keys.
@@ -89,12 +102,17 @@ pub(crate) fn furnish(instance: &Instance, loaded: &Loaded) -> Result<Planted> {
 
 /// Opens the ledger and every workspace, and puts the warden before them.
 pub(crate) fn house(loaded: &Loaded) -> Result<House> {
+    house_for(loaded, Offer::Everything)
+}
+
+/// The same, with only some of the tools.
+pub(crate) fn house_for(loaded: &Loaded, offer: Offer) -> Result<House> {
     let instance = instance(loaded)?;
     let zones = instance.zones();
     let files = Files::open(zones.clone(), &instance.locks()).context("could not open the workspaces")?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let workshop = Workshop::new(&loaded.config, &instance, std::env::vars_os())?;
-    let warden = Warden::new(policy(&loaded.config, zones)?, files, workshop, ledger);
+    let warden = Warden::new(policy(&loaded.config, zones, offer)?, files, workshop, ledger);
     Ok(House { warden: Arc::new(warden), registry: Arc::new(registry(&loaded.config)) })
 }
 
@@ -119,7 +137,7 @@ fn unknown_agent(name: &str, config: &Config) -> String {
     format!("there is no agent `{name}`\nhint: the configuration names {}", known.join(", "))
 }
 
-fn policy(config: &Config, zones: BTreeMap<AgentId, Zones>) -> Result<Policy> {
+fn policy(config: &Config, zones: BTreeMap<AgentId, Zones>, offer: Offer) -> Result<Policy> {
     const UNRESTRICTED: Reach = Reach::Anywhere("agents.defaults.restrict_to_workspace");
     let writes = if config.restrict_to_workspace { Reach::Workspace } else { UNRESTRICTED };
     let reads = match writes {
@@ -133,6 +151,13 @@ fn policy(config: &Config, zones: BTreeMap<AgentId, Zones>) -> Result<Policy> {
         let disabled = own.map(|agent| agent.disabled_tools.iter().cloned().collect()).unwrap_or_default();
         (id, AgentRules { zones, disabled })
     });
+    let switched_off =
+        config.tools.disabled.iter().map(|tool| (tool.clone(), format!("tools.{tool}.enabled")));
+    let withheld = match offer {
+        Offer::Everything => &[],
+        Offer::ReadOnly => CHANGING,
+    };
+    let withheld = withheld.iter().map(|tool| ((*tool).to_owned(), "--read-only".to_owned()));
     let temp = std::env::temp_dir();
     let shared = SHARED.iter().map(Path::new).chain([temp.as_path()]).filter_map(CleanPath::absolute);
     Ok(Policy {
@@ -142,7 +167,7 @@ fn policy(config: &Config, zones: BTreeMap<AgentId, Zones>) -> Result<Policy> {
         reads,
         writes,
         shared: shared.collect(),
-        disabled: config.tools.disabled.iter().cloned().collect(),
+        disabled: switched_off.into_iter().chain(withheld).collect(),
         guard: Guard::compile(&config.tools.exec)?,
         on_block: config.tools.exec.on_block,
     })
