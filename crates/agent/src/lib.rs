@@ -8,6 +8,7 @@
 pub mod call;
 pub mod hall;
 pub mod hooks;
+pub mod inquiry;
 pub mod mcp;
 pub mod message;
 pub mod providers;

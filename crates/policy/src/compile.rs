@@ -32,6 +32,8 @@ impl Policy {
                 own.map(|agent| agent.disabled_tools.iter().cloned().collect()).unwrap_or_default();
             (id, AgentRules { zones, disabled })
         });
+        let disabled =
+            config.tools.disabled.iter().map(|tool| (tool.clone(), format!("tools.{tool}.enabled")));
         Ok(Self {
             agents: agents.collect(),
             read_rules: PathRules::compile(&config.tools.allow_read_paths)?,
@@ -39,7 +41,7 @@ impl Policy {
             reads,
             writes,
             shared,
-            disabled: config.tools.disabled.iter().cloned().collect(),
+            disabled: disabled.collect(),
             guard: Guard::compile(&config.tools.exec)?,
             on_block: config.tools.exec.on_block,
         })

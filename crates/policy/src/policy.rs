@@ -48,8 +48,8 @@ pub struct Policy {
     pub writes: Reach,
     /// Directories that anybody on this machine may write in.
     pub shared: Vec<CleanPath>,
-    /// Tools that are switched off for everybody.
-    pub disabled: BTreeSet<String>,
+    /// Tools that are switched off for everybody, each with the setting that does it.
+    pub disabled: BTreeMap<String, String>,
     /// What judges commands.
     pub guard: Guard,
     /// What happens to a blocked command.
@@ -133,15 +133,14 @@ impl Policy {
     /// Whether this subject may use a tool at all.
     pub fn offers(&self, tool: &str, subject: &Subject) -> Result<(), Refusal> {
         let own = self.agents.get(&subject.agent);
-        let off = |set: &BTreeSet<String>| set.iter().any(|name| names(name, tool));
-        if own.is_some_and(|agent| off(&agent.disabled)) {
+        if own.is_some_and(|agent| agent.disabled.iter().any(|name| names(name, tool))) {
             return Err(refusals::tool_disabled(
                 tool,
                 &format!("agents.agents[{}].tools.disabled", subject.agent),
             ));
         }
-        if off(&self.disabled) {
-            return Err(refusals::tool_disabled(tool, &format!("tools.{tool}.enabled")));
+        if let Some((_, setting)) = self.disabled.iter().find(|(name, _)| names(name, tool)) {
+            return Err(refusals::tool_disabled(tool, setting));
         }
         Ok(())
     }

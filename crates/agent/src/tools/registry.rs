@@ -15,7 +15,7 @@ use super::visit::Visit;
 use super::write_file::WriteFile;
 use crate::call::{Call, Reply};
 use picoclaw_policy::config::ToolsConfig;
-use picoclaw_policy::{Code, Layer, Refusal};
+use picoclaw_policy::{Code, Layer, Refusal, Subject};
 use picoclaw_sandbox::Redactor;
 use serde_json::Value;
 
@@ -29,6 +29,8 @@ pub trait Tool: Send + Sync {
     fn parameters(&self) -> &'static [Parameter];
     /// Does it, with keys from the warden.
     fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome;
+    /// Ends what it still keeps going for a subject who will not come back.
+    fn part(&self, _subject: &Subject) {}
 }
 
 /// Every tool there is.
@@ -59,6 +61,11 @@ impl Registry {
     /// Whether there is a tool of that name.
     pub fn knows(&self, name: &str) -> bool {
         self.find(name).is_some()
+    }
+
+    /// Ends what the tools keep going for a subject who will not come back.
+    pub fn part(&self, subject: &Subject) {
+        self.tools().for_each(|tool| tool.part(subject));
     }
 
     /// Runs one call to its end, or to its question; a failure is logged.
@@ -105,6 +112,11 @@ impl Registry {
 /// The schema that a model is shown for a tool.
 pub fn schema_of(tool: &dyn Tool) -> Value {
     json_schema(tool.parameters())
+}
+
+/// The schema of a parameter list.
+pub fn schema_of_parameters(parameters: &[Parameter]) -> Value {
+    json_schema(parameters)
 }
 
 /// Secrets out of the reply, and a line in the log about how it went.

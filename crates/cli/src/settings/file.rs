@@ -56,6 +56,13 @@ pub(crate) enum FileError {
     },
 }
 
+/// The first line of a small text file, which must be there.
+pub(crate) fn first_line(path: &Path) -> Result<String, FileError> {
+    let missing = || FileError::Io { path: path.to_owned(), source: io::ErrorKind::NotFound.into() };
+    let file = read_text(path)?.ok_or_else(missing)?;
+    Ok(file.text.lines().next().unwrap_or_default().to_owned())
+}
+
 /// Reads a text file; `None` when there is none of that name.
 pub(super) fn read_text(path: &Path) -> Result<Option<TextFile>, FileError> {
     let Some((bytes, metadata)) = read_bytes(path)? else { return Ok(None) };

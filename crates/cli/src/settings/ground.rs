@@ -45,6 +45,16 @@ pub(crate) fn fault_of(
     check_workspaces(&[(agent.clone(), workspace.to_owned())], &grounds).into_iter().next()
 }
 
+/// What is wrong with the workspaces of `config`, which is in force instead of what was loaded.
+pub(crate) fn fault_in(
+    config: &Config,
+    loaded: &Loaded,
+    surroundings: &Surroundings,
+) -> Option<WorkspaceFault> {
+    let files = [loaded.config_path.as_path(), loaded.secrets_path.as_path()];
+    check(config, &loaded.home, files, surroundings).into_iter().next()
+}
+
 /// `path` with its links resolved, as far as it exists.
 fn settled(path: &Path) -> PathBuf {
     let mut rest = Vec::new();

@@ -31,7 +31,7 @@ pub(crate) enum Presence {
 }
 
 /// What was loaded.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Loaded {
     /// What is in force.
     pub(crate) config: Config,
