@@ -45,6 +45,7 @@ impl Hall {
             disabled: Default::default(),
             guard: Guard::compile(&config.tools.exec).unwrap(),
             on_block: config.tools.exec.on_block,
+            hosts: Default::default(),
         };
         let warden = Warden::new(policy, files, workshop, ledger);
         Self { registry: Registry::new(&config.tools, Redactor::default()), warden, _dir: dir }

@@ -7,6 +7,7 @@ use crate::settings::{Loaded, Presence};
 use anyhow::{Context, Result};
 use picoclaw_agent::tools::Registry;
 use picoclaw_policy::config::{Config, IsolationConfig};
+use picoclaw_policy::network::HostRules;
 use picoclaw_policy::shell::guard::Guard;
 use picoclaw_policy::{AgentId, AgentRules, CleanPath, Origin, PathRules, Policy, Reach, Subject, Zones};
 use picoclaw_sandbox::Redactor;
@@ -145,5 +146,6 @@ fn policy(config: &Config, zones: BTreeMap<AgentId, Zones>) -> Result<Policy> {
         disabled: config.tools.disabled.iter().cloned().collect(),
         guard: Guard::compile(&config.tools.exec)?,
         on_block: config.tools.exec.on_block,
+        hosts: HostRules::compile(&config.tools.web.private_host_whitelist)?,
     })
 }

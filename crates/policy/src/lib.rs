@@ -7,6 +7,7 @@
 
 pub mod config;
 mod intent;
+pub mod network;
 mod path;
 mod policy;
 mod refusal;
