@@ -12,6 +12,7 @@ pub mod instance;
 pub mod isolate;
 pub mod launch;
 pub mod ledger;
+pub mod outbound;
 pub mod permit;
 mod printable;
 mod redact;

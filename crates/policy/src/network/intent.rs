@@ -3,6 +3,7 @@
 //! Invariant: it names every address that would be tried, or nobody looked.
 
 use super::address::{UrlFault, WebAddress, without_password};
+use super::ports;
 use std::fmt;
 use std::net::IpAddr;
 
@@ -36,6 +37,11 @@ impl ConnectIntent {
     /// The same for an address that is one.
     pub fn to(address: WebAddress) -> Self {
         Self { asked: Ok(address), resolution: Resolution::Unseen }
+    }
+
+    /// The address to look for, unless the text alone is refused.
+    pub fn worth_a_look(&self) -> Option<&WebAddress> {
+        self.asked.as_ref().ok().filter(|address| !ports::is_refused(address.port()))
     }
 }
 

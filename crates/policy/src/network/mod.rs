@@ -7,10 +7,12 @@ mod blocks;
 mod intent;
 mod judge;
 mod ports;
+mod proxy;
 mod rules;
 
 pub use address::{LONGEST_URL, Scheme, UrlFault, WebAddress};
 pub use blocks::unreachable_because;
 pub use intent::{ConnectIntent, Resolution};
 pub(crate) use judge::judge;
+pub use proxy::ProxyAddress;
 pub use rules::{HostRules, Network, NetworkFault};
