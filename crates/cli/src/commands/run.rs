@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use asked::Asked;
 use picoclaw_policy::{AgentId, Origin};
 use picoclaw_sandbox::exec::{Errand, ErrandError};
+use picoclaw_sandbox::isolate::{HostFiles, Kind};
 use picoclaw_sandbox::launch::{Output, Status, Stdin, Streams};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::{Redactor, relay};
@@ -87,12 +88,20 @@ fn workspace(arguments: &RunArguments, loaded: &Loaded, surroundings: &Surroundi
         Some(path) => std::path::absolute(path)?,
         None => std::env::current_dir().context("there is no current directory")?,
     };
-    let real = named
-        .canonicalize()
-        .with_context(|| format!("could not use `{}` as the workspace", named.display()))?;
-    if !real.is_dir() {
+    let found = surroundings.survey.find(&named);
+    let found = match found {
+        Some(found) => found,
+        // The kernel knows why.
+        None => bail!(
+            "could not use `{}` as the workspace: {}",
+            named.display(),
+            named.canonicalize().err().unwrap_or_else(|| std::io::ErrorKind::NotFound.into())
+        ),
+    };
+    if found.kind != Kind::Directory {
         bail!("`{}` is not a directory", named.display());
     }
+    let real = found.resolved;
     let name = AgentId::parse("run").unwrap_or_else(AgentId::main);
     match fault_of(&real, &name, loaded, surroundings) {
         Some(fault) => bail!("{fault}\nhint: run it in a project's directory, or name one with --workspace"),

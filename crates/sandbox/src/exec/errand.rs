@@ -6,8 +6,8 @@ use super::quarters::{cage_environment, operator_home};
 use super::workshop::tell_losses;
 use crate::instance::Instance;
 use crate::isolate::{
-    Author, Cage, InstanceView, IsolateError, LiveHost, Plan, PlanError, Request, Rung, StartError,
-    UserEnvironment, Workspace, pick, plan,
+    Author, Cage, InstanceView, IsolateError, Plan, PlanError, Request, Rung, StartError, UserEnvironment,
+    Workspace, pick, plan,
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
@@ -112,12 +112,13 @@ pub struct Away<'l> {
 }
 
 impl Away<'_> {
-    /// Records how it ended.
+    /// Records how it ended, for a program that ends with it.
     pub fn back(self, status: Status) {
         let finished = self.decided.finished(&super::run::told(status), self.began.elapsed());
-        if let Err(why) = self.ledger.append(&[finished]) {
+        if let Err(why) = self.ledger.append_and_sync_soon(&[finished]) {
             tracing::error!(target: "ledger", error = %why, "Outcome not recorded");
         }
+        self.running.leave();
     }
 }
 
@@ -156,11 +157,15 @@ impl Errand<'_> {
         // Of its arguments nothing is shown: what a command may see beyond its directory is said with flags.
         let author = Author::Operator { program: &program, arguments: &[] };
         let (isolation, work_dir) = (self.isolation, self.workspace);
-        let plan = plan(&Request { isolation, instance: &view, author, work_dir, home: &home }, &LiveHost)?;
-        for rule in plan.lines() {
-            tracing::info!(target: "isolation", rule, "linux isolation mount plan");
+        let survey = self.instance.survey().found();
+        let plan = plan(&Request { isolation, instance: &view, author, work_dir, home: &home }, &survey)?;
+        if tracing::enabled!(target: "isolation", tracing::Level::INFO) {
+            for rule in plan.lines() {
+                tracing::info!(target: "isolation", rule, "linux isolation mount plan");
+            }
         }
-        let mut variables = cage_environment(&self.host, &user, isolation, &home, &[work_dir.to_owned()]);
+        let mut variables =
+            cage_environment(&self.host, &user, isolation, (&home, &survey), &[work_dir.to_owned()]);
         environment::set_work_dir(&mut variables, work_dir);
         for (name, value) in self.variables {
             environment::set(&mut variables, name, value.clone());
@@ -187,7 +192,9 @@ impl Errand<'_> {
             walls: Walls::Cage(Arc::new(Cage::new(prepared.plan.clone(), rung.clone())?)),
         };
         let (decided, began) = (self.record(ledger, rung)?, Instant::now());
-        match launch::start(spec) {
+        // The record is there; that it reaches the disk is waited for while the cage is built. A disk that fails is told by
+        // the next record.
+        match launch::start_while(spec, || drop(ledger.sync())) {
             Ok(running) => Ok(Away { running, ledger, decided, began }),
             Err(why) => {
                 ledger.append(&[decided.finished(&format!("not started: {why}"), began.elapsed())])?;
@@ -204,7 +211,7 @@ impl Errand<'_> {
         let enforced = rung.enforced(self.isolation);
         let layers = enforced.layers().map(|(_, name, grade)| format!("{name} {grade}"));
         let decided = Entry::decided(&self.subject, "run", &intent, &verdict).enforcing(layers);
-        ledger.append(std::slice::from_ref(&decided))?;
+        ledger.append_and_sync_soon(std::slice::from_ref(&decided))?;
         Ok(decided)
     }
 }

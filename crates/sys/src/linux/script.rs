@@ -14,6 +14,15 @@ pub enum Keeping {
     Namespace,
 }
 
+/// Which facts about a child its parent waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum News {
+    /// That its program runs, and its end.
+    StartAndEnd,
+    /// Its end, or that it never ran: one wake-up less.
+    End,
+}
+
 /// Everything about one child, prepared before it exists.
 #[derive(Debug)]
 pub struct Script {
@@ -27,6 +36,8 @@ pub struct Script {
     pub command: Vec<Step>,
     /// The program.
     pub exec: Exec,
+    /// Whether anybody waits for the start.
+    pub news: News,
     /// Private memory of the whole tree, in bytes, that the keeper watches over; zero is no watch.
     pub memory_watch: u64,
 }

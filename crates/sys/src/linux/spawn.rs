@@ -8,7 +8,7 @@
 use crate::linux::keeper::Keeper;
 use crate::linux::raw::{call, close, exit};
 use crate::linux::report::Report;
-use crate::linux::script::{Keeping, Script};
+use crate::linux::script::{Keeping, News, Script};
 use crate::linux::step::Progress;
 use std::ffi::{c_char, c_int, c_void};
 use std::io;
@@ -136,7 +136,9 @@ impl Child<'_> {
             (-1, _) => Report::SetupFailed(self.script.setup.len(), libc::EAGAIN).send(self.control),
             (_, Some(report)) => report.send(self.control),
             (_, None) => {
-                Report::Started.send(self.control);
+                if self.script.news == News::StartAndEnd {
+                    Report::Started.send(self.control);
+                }
                 let (keeping, memory_watch) = (self.script.keeping, self.script.memory_watch);
                 Keeper { control: self.control, main, keeping, memory_watch, next_look: 0 }.keep()
             }
