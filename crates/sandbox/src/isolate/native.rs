@@ -117,7 +117,10 @@ struct Tree<'p> {
 impl Tree<'_> {
     /// Whose directories lie on the way to `target`.
     fn ground(&self, target: &Path) -> Ground {
-        let beneath = |shown: &&Path| target != *shown && target.starts_with(shown);
+        let beneath = |shown: &&Path| {
+            let rest = target.as_os_str().as_bytes().strip_prefix(shown.as_os_str().as_bytes());
+            rest.is_some_and(|rest| rest.first() == Some(&b'/'))
+        };
         if self.shown.iter().any(beneath) { Ground::Shown } else { Ground::Own }
     }
 

@@ -8,12 +8,13 @@
 use crate::isolate::host::{Found, HostFiles, Kind, LiveHost};
 use rustix::fs::{AtFlags, CWD, FileType};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What one start has seen; copies share it.
 #[derive(Debug, Clone, Default)]
-pub struct Survey(Arc<Mutex<BTreeMap<PathBuf, Option<Found>>>>);
+pub struct Survey(Arc<Mutex<BTreeMap<OsString, Option<Found>>>>);
 
 impl Survey {
     /// `path` with its links resolved; `None` when it leads nowhere.
@@ -34,7 +35,7 @@ impl Survey {
     }
 
     fn seen(&self, path: &Path) -> Option<Option<Found>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(path.as_os_str()).cloned()
     }
 
     fn look(&self, path: &Path) -> Option<Found> {
@@ -54,16 +55,16 @@ impl Survey {
 
 impl HostFiles for Survey {
     fn find(&self, path: &Path) -> Option<Found> {
+        if let Some(seen) = self.seen(path) {
+            return seen;
+        }
         // A path with dots means what the kernel makes of it.
         let plain = |component| matches!(component, Component::RootDir | Component::Normal(_));
         if !path.is_absolute() || !path.components().all(plain) {
             return LiveHost.find(path);
         }
-        if let Some(seen) = self.seen(path) {
-            return seen;
-        }
         let found = self.look(path);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), found.clone());
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(path.into(), found.clone());
         found
     }
 }
@@ -77,7 +78,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
         std::fs::create_dir_all(top.join("a/b")).unwrap();
-        std::fs::write(top.join("a/file"), "x").unwrap();
+        std::fs::File::create(top.join("a/file")).unwrap();
         std::os::unix::fs::symlink("a", top.join("link")).unwrap();
         std::os::unix::fs::symlink("nowhere", top.join("broken")).unwrap();
         std::os::unix::fs::symlink("loop", top.join("loop")).unwrap();

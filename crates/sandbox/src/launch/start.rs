@@ -105,11 +105,13 @@ fn script(
     ))
 }
 
-/// Whose session the command is in: its own; or, where there is a terminal, its keeper's. A group that has nobody of its
-/// session above it is never stopped by a terminal's suspend key, and could not be continued.
+/// The command leads a group of its own, in the session that its keeper leads. A group that has nobody of its session
+/// above it is never stopped by a terminal's suspend key, and could not be continued; and whoever does not lead the session
+/// cannot take a terminal for its own by opening it. A second new session would also be a second group for the scheduler,
+/// and on a busy machine a second wait.
 fn session(terminal: Option<RawFd>) -> (Vec<Step>, Vec<Step>) {
     match terminal {
-        None => (Vec::new(), vec![Step::NewSession]),
+        None => (Vec::new(), vec![Step::OwnGroup]),
         Some(fd) => (vec![Step::ControllingTerminal(fd)], vec![Step::OwnGroup, Step::InFront(fd)]),
     }
 }

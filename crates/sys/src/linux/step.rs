@@ -13,8 +13,6 @@ use std::sync::Arc;
 /// One prepared action of a new process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Leads a session of its own.
-    NewSession,
     /// Takes the terminal behind this descriptor as the session's own.
     ControllingTerminal(i32),
     /// Leads a process group of its own.
@@ -147,7 +145,6 @@ impl Step {
         // integers. The calls change the process they run in, which is a fresh child of ours.
         unsafe {
             match self {
-                Self::NewSession => call!(libc::SYS_setsid),
                 Self::OwnGroup => call!(libc::SYS_setpgid, 0, 0),
                 Self::ControllingTerminal(fd) => call!(libc::SYS_ioctl, *fd, libc::TIOCSCTTY, 0),
                 // dup3 refuses equal numbers; there the descriptor only has to survive the exec.
@@ -218,7 +215,6 @@ fn terminals(root: i32) -> Result<(), Errno> {
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NewSession => f.write_str("lead a session"),
             Self::ControllingTerminal(_) => f.write_str("take the terminal"),
             Self::OwnGroup => f.write_str("lead a process group"),
             Self::InFront(_) => f.write_str("come to the front of the terminal"),
