@@ -89,10 +89,21 @@ pub(crate) fn furnish(instance: &Instance, loaded: &Loaded) -> Result<Planted> {
 /// Opens the ledger and every workspace, and puts the warden before them.
 pub(crate) fn house(loaded: &Loaded) -> Result<House> {
     let instance = instance(loaded)?;
+    let workshop = Workshop::new(&loaded.config, &instance, std::env::vars_os())?;
+    furnished(loaded, &instance, workshop)
+}
+
+/// The house for a program that lives for one call: what one that stays finds out by trying may be remembered.
+pub(crate) fn house_for_one_call(loaded: &Loaded) -> Result<House> {
+    let instance = instance(loaded)?;
+    let workshop = Workshop::for_one_call(&loaded.config, &instance, std::env::vars_os())?;
+    furnished(loaded, &instance, workshop)
+}
+
+fn furnished(loaded: &Loaded, instance: &Instance, workshop: Workshop) -> Result<House> {
     let zones = instance.zones();
     let files = Files::open(zones.clone(), &instance.locks()).context("could not open the workspaces")?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
-    let workshop = Workshop::new(&loaded.config, &instance, std::env::vars_os())?;
     let warden = Warden::new(policy(&loaded.config, zones)?, files, workshop, ledger);
     Ok(House { warden: Arc::new(warden), registry: Arc::new(registry(&loaded.config)) })
 }
