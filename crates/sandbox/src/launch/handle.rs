@@ -12,11 +12,16 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+/// Exit code: the cage itself could not be built.
+const NO_WALLS: i32 = 125;
+
 #[derive(Debug)]
 pub(super) struct Handle {
     pid: i32,
     pidfd: Arc<OwnedFd>,
     control: OwnedFd,
+    /// Where somebody else's builder has said that its walls stand.
+    stage: Option<OwnedFd>,
     known: Mutex<Known>,
 }
 
@@ -34,9 +39,9 @@ struct Known {
 }
 
 impl Handle {
-    pub(super) fn new(spawned: Spawned) -> Self {
+    pub(super) fn new(spawned: Spawned, stage: Option<OwnedFd>) -> Self {
         let Spawned { pid, pidfd, control } = spawned;
-        Self { pid, pidfd: Arc::new(pidfd), control, known: Mutex::new(Known::default()) }
+        Self { pid, pidfd: Arc::new(pidfd), control, stage, known: Mutex::new(Known::default()) }
     }
 
     pub(super) fn pid(&self) -> i32 {
@@ -85,7 +90,16 @@ impl Handle {
             self.take_reports(&mut known);
             self.reap(&mut known);
         }
-        if known.left || known.gone { known.ended } else { None }
+        if known.left || known.gone { known.ended.map(|status| self.of_command(status)) } else { None }
+    }
+
+    /// The status of a builder that never came to its command is about the walls, not about the command.
+    fn of_command(&self, status: Status) -> Status {
+        let unbuilt = |stage: &OwnedFd| rustix::fs::fstat(stage).is_ok_and(|stat| stat.st_size == 0);
+        match status {
+            Status::Exited(_) if self.stage.as_ref().is_some_and(unbuilt) => Status::Exited(NO_WALLS),
+            other => other,
+        }
     }
 
     /// Whether the command was stopped since the last time that this was asked.

@@ -41,14 +41,15 @@ pub(super) struct Begun {
 pub(super) fn begin(spec: LaunchSpec, news: News) -> Result<Begun, LaunchError> {
     let (ours, theirs) =
         streams::open(spec.streams.clone()).map_err(|errno| LaunchError::step("open its streams", errno))?;
-    let dress = match &spec.walls {
+    let mut dress = match &spec.walls {
         Walls::Open => Dress::open(),
         Walls::Fence(fence) => fence.dress()?,
         Walls::Cage(cage) => cage.dress(&spec.work_dir)?,
     };
+    let stage = dress.stage.take();
     let (script, _held) = script(&spec, &theirs, dress, news)?;
     let spawned = live::launch(&script).map_err(|error| LaunchError::step("start a process", error))?;
-    let running = Running::new(Handle::new(spawned), ours, &spec);
+    let running = Running::new(Handle::new(spawned, stage), ours, &spec);
     Ok(Begun { running, script, program: spec.program })
 }
 

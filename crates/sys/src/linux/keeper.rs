@@ -87,7 +87,7 @@ impl Keeper {
                 Some(Order::End) if phase == Phase::Running => phase = self.end(&mut tree, GENTLE_MS),
                 Some(Order::Orphaned) => phase = self.end(&mut tree, LEFTOVER_MS),
                 Some(Order::Kill) => phase = Phase::Ending(now_ms()),
-                Some(Order::Forward(signal)) => forward(self.main, signal),
+                Some(Order::Forward(signal)) => self.forward(&mut tree, signal),
                 Some(Order::End) | None => {}
             }
         }
@@ -140,11 +140,30 @@ impl Keeper {
     fn signal(&self, tree: &mut Option<Tree>, signal: i32) {
         let everyone = match self.keeping {
             Keeping::Namespace => -1,
-            Keeping::Descendants if tree.as_mut().is_some_and(|tree| tree.signal(signal)) => return,
-            Keeping::Descendants => -self.main,
+            Keeping::Descendants | Keeping::Builder
+                if tree.as_mut().is_some_and(|tree| tree.signal(signal, self.spared(signal))) =>
+            {
+                return;
+            }
+            Keeping::Descendants | Keeping::Builder => -self.main,
         };
         // SAFETY: integers only. In a pid namespace -1 means everybody but its first process.
         let _ = unsafe { call!(libc::SYS_kill, everyone, signal) };
+    }
+
+    /// Who is not sent this signal.
+    fn spared(&self, signal: i32) -> i32 {
+        let final_or_job = [libc::SIGKILL, libc::SIGSTOP, libc::SIGCONT].contains(&signal);
+        if self.keeping == Keeping::Builder && !final_or_job { self.main } else { 0 }
+    }
+
+    /// Hands a signal to the command's group; what is built around a command has its group, and must not hear it.
+    fn forward(&self, tree: &mut Option<Tree>, signal: i32) {
+        if self.spared(signal) != 0 {
+            return self.signal(tree, signal);
+        }
+        // SAFETY: integers only. The command leads its own group, so this reaches what it runs in the foreground.
+        let _ = unsafe { call!(libc::SYS_kill, -self.main, signal) };
     }
 
     /// Not before a command has had time to take anything: most have ended by then, and looking costs them.
@@ -224,9 +243,4 @@ fn received(signals: i32) -> Option<Order> {
     unsafe { call!(libc::SYS_read, signals, info.as_mut_ptr(), info.len()) }.ok()?;
     let signal = i32::from_ne_bytes([info[0], info[1], info[2], info[3]]);
     matches!(signal, libc::SIGTERM | libc::SIGHUP | libc::SIGINT | libc::SIGQUIT).then_some(Order::End)
-}
-
-fn forward(main: i32, signal: i32) {
-    // SAFETY: integers only. The command leads its own group, so this reaches what it runs in the foreground.
-    let _ = unsafe { call!(libc::SYS_kill, -main, signal) };
 }

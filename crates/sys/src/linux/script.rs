@@ -10,6 +10,9 @@ use std::ffi::CString;
 pub enum Keeping {
     /// It adopts orphans and looks through `/proc`, for children without a pid namespace.
     Descendants,
+    /// The same, where the command's own process is a program that builds walls and dies of the first signal, taking
+    /// everybody in them along: whoever asks politely spares it.
+    Builder,
     /// It is the first process of a pid namespace; the kernel ends the rest with it.
     Namespace,
 }

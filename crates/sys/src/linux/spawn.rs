@@ -161,7 +161,7 @@ impl Child<'_> {
         let _ = unsafe { call!(libc::SYS_setsid) };
         let death = match self.script.keeping {
             Keeping::Namespace => libc::SIGKILL,
-            Keeping::Descendants => libc::SIGTERM,
+            Keeping::Descendants | Keeping::Builder => libc::SIGTERM,
         };
         let mut progress = Progress::new();
         for (at, step) in self.script.setup.iter().enumerate() {
@@ -173,7 +173,7 @@ impl Child<'_> {
         unsafe {
             // Whatever the program itself is: this copy of its memory stays next to the command.
             call!(libc::SYS_prctl, libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(failed)?;
-            if self.script.keeping == Keeping::Descendants {
+            if self.script.keeping != Keeping::Namespace {
                 call!(libc::SYS_prctl, libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0).map_err(failed)?;
             }
             // Last of all: a change of credentials would clear it again. A parent that died earlier is noticed
