@@ -83,7 +83,7 @@ pub(crate) fn instance(loaded: &Loaded) -> Result<Instance> {
 /// Makes the instance's directories.
 pub(crate) fn prepare(loaded: &Loaded) -> Result<Instance> {
     let pinned = [loaded.config_path.clone(), loaded.secrets_path.clone()];
-    Ok(Instance::prepare(&loaded.home, &loaded.config, &pinned)?)
+    Ok(Instance::prepare_seen(&loaded.home, &loaded.config, &pinned, &loaded.survey)?)
 }
 
 /// Writes the first configuration, where the configuration is the instance's own.
@@ -107,10 +107,21 @@ pub(crate) fn house(loaded: &Loaded) -> Result<House> {
 /// The same, with only some of the tools.
 pub(crate) fn house_for(loaded: &Loaded, offer: Offer) -> Result<House> {
     let instance = instance(loaded)?;
+    let workshop = Workshop::new(&loaded.config, &instance, std::env::vars_os())?;
+    furnished(loaded, &instance, workshop, offer)
+}
+
+/// The house for a program that lives for one call: what one that stays finds out by trying may be remembered.
+pub(crate) fn house_for_one_call(loaded: &Loaded) -> Result<House> {
+    let instance = instance(loaded)?;
+    let workshop = Workshop::for_one_call(&loaded.config, &instance, std::env::vars_os())?;
+    furnished(loaded, &instance, workshop, Offer::Everything)
+}
+
+fn furnished(loaded: &Loaded, instance: &Instance, workshop: Workshop, offer: Offer) -> Result<House> {
     let zones = instance.zones();
     let files = Files::open(zones.clone(), &instance.locks()).context("could not open the workspaces")?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
-    let workshop = Workshop::new(&loaded.config, &instance, std::env::vars_os())?;
     let warden = Warden::new(policy(&loaded.config, zones, offer)?, files, workshop, ledger);
     Ok(House { warden: Arc::new(warden), registry: Arc::new(registry(&loaded.config)) })
 }
