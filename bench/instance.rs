@@ -68,6 +68,7 @@ impl House {
             disabled: BTreeMap::new(),
             guard: Guard::compile(&config.tools.exec)?,
             on_block: config.tools.exec.on_block,
+            hosts: Default::default(),
         };
         let real = own.workspace.last().ok_or("the agent has no workspace")?.as_path().to_owned();
         let house = Self {

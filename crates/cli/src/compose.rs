@@ -7,8 +7,7 @@ use crate::settings::{Loaded, Presence};
 use anyhow::{Context, Result};
 use picoclaw_agent::tools::Registry;
 use picoclaw_policy::config::{Config, IsolationConfig};
-use picoclaw_policy::shell::guard::Guard;
-use picoclaw_policy::{AgentId, AgentRules, CleanPath, Origin, PathRules, Policy, Reach, Subject, Zones};
+use picoclaw_policy::{AgentId, CleanPath, Origin, Policy, Subject, Zones};
 use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::exec::Workshop;
 use picoclaw_sandbox::files::Files;
@@ -84,7 +83,7 @@ pub(crate) fn instance(loaded: &Loaded) -> Result<Instance> {
 /// Makes the instance's directories.
 pub(crate) fn prepare(loaded: &Loaded) -> Result<Instance> {
     let pinned = [loaded.config_path.clone(), loaded.secrets_path.clone()];
-    Ok(Instance::prepare(&loaded.home, &loaded.config, &pinned)?)
+    Ok(Instance::prepare_seen(&loaded.home, &loaded.config, &pinned, &loaded.survey)?)
 }
 
 /// Writes the first configuration, where the configuration is the instance's own.
@@ -108,10 +107,21 @@ pub(crate) fn house(loaded: &Loaded) -> Result<House> {
 /// The same, with only some of the tools.
 pub(crate) fn house_for(loaded: &Loaded, offer: Offer) -> Result<House> {
     let instance = instance(loaded)?;
+    let workshop = Workshop::new(&loaded.config, &instance, std::env::vars_os())?;
+    furnished(loaded, &instance, workshop, offer)
+}
+
+/// The house for a program that lives for one call: what one that stays finds out by trying may be remembered.
+pub(crate) fn house_for_one_call(loaded: &Loaded) -> Result<House> {
+    let instance = instance(loaded)?;
+    let workshop = Workshop::for_one_call(&loaded.config, &instance, std::env::vars_os())?;
+    furnished(loaded, &instance, workshop, Offer::Everything)
+}
+
+fn furnished(loaded: &Loaded, instance: &Instance, workshop: Workshop, offer: Offer) -> Result<House> {
     let zones = instance.zones();
     let files = Files::open(zones.clone(), &instance.locks()).context("could not open the workspaces")?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
-    let workshop = Workshop::new(&loaded.config, &instance, std::env::vars_os())?;
     let warden = Warden::new(policy(&loaded.config, zones, offer)?, files, workshop, ledger);
     Ok(House { warden: Arc::new(warden), registry: Arc::new(registry(&loaded.config)) })
 }
@@ -138,37 +148,11 @@ fn unknown_agent(name: &str, config: &Config) -> String {
 }
 
 fn policy(config: &Config, zones: BTreeMap<AgentId, Zones>, offer: Offer) -> Result<Policy> {
-    const UNRESTRICTED: Reach = Reach::Anywhere("agents.defaults.restrict_to_workspace");
-    let writes = if config.restrict_to_workspace { Reach::Workspace } else { UNRESTRICTED };
-    let reads = match writes {
-        Reach::Workspace if config.allow_read_outside_workspace => {
-            Reach::Anywhere("agents.defaults.allow_read_outside_workspace")
-        }
-        other => other,
-    };
-    let agents = zones.into_iter().map(|(id, zones)| {
-        let own = config.agents.iter().find(|agent| agent.id == id);
-        let disabled = own.map(|agent| agent.disabled_tools.iter().cloned().collect()).unwrap_or_default();
-        (id, AgentRules { zones, disabled })
-    });
-    let switched_off =
-        config.tools.disabled.iter().map(|tool| (tool.clone(), format!("tools.{tool}.enabled")));
-    let withheld = match offer {
-        Offer::Everything => &[],
-        Offer::ReadOnly => CHANGING,
-    };
-    let withheld = withheld.iter().map(|tool| ((*tool).to_owned(), "--read-only".to_owned()));
     let temp = std::env::temp_dir();
     let shared = SHARED.iter().map(Path::new).chain([temp.as_path()]).filter_map(CleanPath::absolute);
-    Ok(Policy {
-        agents: agents.collect(),
-        read_rules: PathRules::compile(&config.tools.allow_read_paths)?,
-        write_rules: PathRules::compile(&config.tools.allow_write_paths)?,
-        reads,
-        writes,
-        shared: shared.collect(),
-        disabled: switched_off.into_iter().chain(withheld).collect(),
-        guard: Guard::compile(&config.tools.exec)?,
-        on_block: config.tools.exec.on_block,
-    })
+    let mut policy = Policy::compile(config, zones, shared.collect())?;
+    if offer == Offer::ReadOnly {
+        policy.disabled.extend(CHANGING.iter().map(|tool| ((*tool).to_owned(), "--read-only".to_owned())));
+    }
+    Ok(policy)
 }

@@ -24,6 +24,10 @@ use picoclaw_sandbox::exec::WorkshopError;
 use settings::{Loaded, Request, SettingsError, Surroundings};
 use std::process::ExitCode;
 
+/// musl's own allocator asks the kernel too often (`docs/adr/0010`).
+#[global_allocator]
+static MEMORY: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
 fn main() -> ExitCode {
     // Before anything is read: what this process holds is not for its children or neighbours to look at.
     if let Err(why) = picoclaw_sandbox::launch::harden_self() {
@@ -72,13 +76,15 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
 /// Loads the settings; a command that needs an instance makes it first, so that it runs under what it wrote.
 fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, SettingsError>> {
     let loaded = settings::load(request);
-    let needs_instance = matches!(
-        command,
-        Command::Tool(_) | Command::Check(_) | Command::Run(_) | Command::Doctor(_) | Command::Mcp(_)
-    );
+    let needs_instance = match command {
+        Command::Tool(_) | Command::Check(_) | Command::Run(_) | Command::Doctor(_) => true,
+        Command::Mcp(command) => command.needs_instance(),
+        _ => false,
+    };
     match loaded {
         Ok(loaded) if needs_instance && compose::is_new(&loaded) => {
             compose::make(&loaded)?;
+            request.surroundings.survey.forget();
             Ok(settings::load(request))
         }
         other => Ok(other),

@@ -4,6 +4,7 @@
 
 use crate::config::OnBlock;
 use crate::intent::{Access, AttendIntent, ExecIntent, FileKind, Intent, Landing, Link, LinkOwner, Target};
+use crate::network::{self, HostRules};
 use crate::path::CleanPath;
 use crate::refusal::Refusal;
 use crate::refusals;
@@ -54,6 +55,8 @@ pub struct Policy {
     pub guard: Guard,
     /// What happens to a blocked command.
     pub on_block: OnBlock,
+    /// Hosts that may be reached although they are not public.
+    pub hosts: HostRules,
 }
 
 /// Where a command would run: what the guard needs besides the rules.
@@ -110,6 +113,7 @@ impl Policy {
             Intent::Write(target) => self.judge_file(Access::Write, target, &agent.zones),
             Intent::Exec(exec) => self.judge_exec(exec, &agent.zones),
             Intent::Attend(attend) => self.judge_input(attend),
+            Intent::Connect(connect) => network::judge(connect, &self.hosts),
         }
     }
 

@@ -118,6 +118,7 @@ fn policy(row: &toml::Table) -> Policy {
         disabled: BTreeMap::new(),
         guard: Guard::compile(&Config::default().tools.exec).unwrap(),
         on_block: OnBlock::Deny,
+        hosts: Default::default(),
     }
 }
 

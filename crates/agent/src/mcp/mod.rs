@@ -1,5 +1,7 @@
-//! The Model Context Protocol: our tools for other people's agents.
+//! The Model Context Protocol, both ways: our tools for other people's agents, their servers held to what they showed first.
 //!
-//! Invariant: a peer is one more porch; whatever it sends is untrusted text.
+//! Invariant: whatever a peer says is text to be judged; it widens nothing.
 
+pub mod pins;
 pub mod server;
+pub mod wrap;

@@ -12,6 +12,7 @@ use super::list_dir::ListDir;
 use super::read_file::ReadFile;
 use super::schema::{Parameter, json_schema};
 use super::visit::Visit;
+use super::web_fetch::WebFetch;
 use super::write_file::WriteFile;
 use crate::call::{Call, Reply};
 use picoclaw_policy::config::ToolsConfig;
@@ -48,6 +49,7 @@ impl Registry {
             Box::new(ExecTool::new(tools.exec.timeout_seconds)),
             Box::new(ListDir),
             Box::new(ReadFile { max: tools.max_read_file_size }),
+            Box::new(WebFetch::new(&tools.web)),
             Box::new(WriteFile),
         ];
         Self { tools, redactor }

@@ -91,7 +91,9 @@ pub(super) fn read_bytes(path: &Path) -> Result<Option<(Vec<u8>, Metadata)>, Fil
         let what = if metadata.is_dir() { "a directory" } else { "a pipe, socket or device" };
         return Err(FileError::NotAFile { path: path.to_owned(), what });
     }
-    let mut bytes = Vec::new();
+    let expected = usize::try_from(metadata.len().min(MOST_BYTES)).unwrap_or_default();
+    // One more than expected, so that the end is found without another look.
+    let mut bytes = Vec::with_capacity(expected + 1);
     // The size that was asked for may be wrong by now, or zero in a pseudo file system: the bound is on what arrives.
     file.by_ref().take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MOST_BYTES {

@@ -4,7 +4,11 @@
 
 mod arguments;
 mod dispatch;
+mod hosts;
+mod install;
 mod serve;
+mod trust;
+mod wrap;
 
 pub(crate) use arguments::McpCommand;
 pub(crate) use dispatch::run;
