@@ -157,7 +157,7 @@ impl Porch {
         let Some(mut result) = approval::input_required(&asked, String::new()) else {
             return Err(Box::new(asked));
         };
-        let ticket = self.premises.waiting.enter(asked, call).map_err(Box::new)?;
+        let ticket = self.premises.waiting.enter(asked, call)?;
         result.request_state = Some(ticket.clone());
         let (premises, subject) = (Arc::clone(&self.premises), call.subject.clone());
         tokio::spawn(async move {

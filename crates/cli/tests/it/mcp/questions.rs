@@ -30,7 +30,7 @@ fn answered(ticket: &Value, word: &str) -> Value {
 fn a_retry_answers_the_question_that_was_asked_and_no_other() {
     let house = House::with_config(ASKING);
     let mut wire = Wire::open(&house, &[]);
-    let mut ticket_for = |wire: &mut Wire, command: &str| {
+    let ticket_for = |wire: &mut Wire, command: &str| {
         let asked = wire.ask("tools/call", modern_call(command, json!({})))["result"].take();
         assert_eq!(asked["resultType"], "input_required", "{asked}");
         let message = asked["inputRequests"]["approval"]["params"]["message"].as_str().unwrap();

@@ -66,7 +66,7 @@ impl Wire {
 
     /// The next line, which must be a message.
     pub(crate) fn hear(&self) -> Value {
-        let line = self.lines.recv_timeout(LONG).expect("the server says nothing");
+        let line = self.lines.recv_timeout(LONG).unwrap_or_else(|_| panic!("the server says nothing"));
         serde_json::from_str(&line).unwrap_or_else(|why| panic!("no message: {why}: {line}"))
     }
 
