@@ -85,11 +85,12 @@ fn output(extra: Value, found: &str) -> Value {
     if let (Some(properties), Value::Object(extra)) = (properties.as_object_mut(), extra) {
         properties.extend(extra);
     }
-    json!({
-        "type": "object",
-        "properties": properties,
-        "anyOf": [{"required": [found]}, {"required": ["text"]}, {"required": ["code", "rule", "layer", "hint"]}],
-    })
+    let mut shapes =
+        vec![json!({"required": [found]}), json!({"required": ["code", "rule", "layer", "hint"]})];
+    if found != "text" {
+        shapes.push(json!({"required": ["text"]}));
+    }
+    json!({"type": "object", "properties": properties, "anyOf": shapes})
 }
 
 fn findings() -> Value {
