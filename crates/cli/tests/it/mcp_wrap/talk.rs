@@ -76,8 +76,8 @@ fn a_line_that_is_too_long_is_refused_and_the_rest_goes_on() {
     );
     let told = server.message();
     assert_eq!((&told["id"], &told["error"]["code"]), (&json!(null), &json!(-32700)), "from the host");
-    // Twice as long on the way back as on the way there.
-    let answer = server.ask("echo", json!({"text": "\u{7f}".repeat(1), "more": vec!["ü"; 2 << 20]}));
+    // Python spells `ü` as an escape, so this is twice as long on the way back as on the way there.
+    let answer = server.ask("echo", json!({"text": vec!["ü"; 2 << 20]}));
     assert_eq!(answer["error"]["data"]["code"], "answer_too_long", "from the server");
     assert_eq!(server.ask("ping", json!({}))["result"], json!({}), "and it goes on");
     let memory = std::fs::read_to_string(format!("/proc/{}/status", server.child.id()));
