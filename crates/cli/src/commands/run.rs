@@ -11,6 +11,7 @@ use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{AgentId, Origin};
 use picoclaw_sandbox::exec::{Errand, ErrandError};
 use picoclaw_sandbox::guest::Stay;
+use picoclaw_sandbox::isolate::{HostFiles, Kind};
 use picoclaw_sandbox::launch::{Output, Principal, Status, Stdin, Streams};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::{Redactor, relay};
@@ -92,12 +93,15 @@ fn caged(
 
 /// The directory that the child may write: never one that holds more than a project.
 pub(crate) fn workspace(named: &Path, loaded: &Loaded, surroundings: &Surroundings) -> Result<PathBuf> {
-    let real = named
-        .canonicalize()
-        .with_context(|| format!("could not use `{}` as the workspace", named.display()))?;
-    if !real.is_dir() {
+    let Some(found) = surroundings.survey.find(named) else {
+        // The kernel knows why.
+        let why = named.canonicalize().err().unwrap_or_else(|| std::io::ErrorKind::NotFound.into());
+        bail!("could not use `{}` as the workspace: {why}", named.display());
+    };
+    if found.kind != Kind::Directory {
         bail!("`{}` is not a directory", named.display());
     }
+    let real = found.resolved;
     let name = AgentId::parse("run").unwrap_or_else(AgentId::main);
     match fault_of(&real, &name, loaded, surroundings) {
         Some(fault) => bail!("{fault}\nhint: run it in a project's directory, or name one with --workspace"),

@@ -7,8 +7,8 @@ use super::workshop::tell_losses;
 use crate::guest::Stay;
 use crate::instance::Instance;
 use crate::isolate::{
-    Author, Cage, InstanceView, IsolateError, LiveHost, Plan, PlanError, Request, Rung, StartError,
-    UserEnvironment, Workspace, pick, plan,
+    Author, Cage, InstanceView, IsolateError, Plan, PlanError, Request, Rung, StartError, UserEnvironment,
+    Workspace, pick, plan,
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
@@ -119,12 +119,13 @@ pub struct Away<'l> {
 }
 
 impl Away<'_> {
-    /// Records how it ended.
+    /// Records how it ended, for a program that ends with it.
     pub fn back(self, status: Status) {
         let finished = self.decided.finished(&super::run::told(status), self.began.elapsed());
-        if let Err(why) = self.ledger.append(&[finished]) {
+        if let Err(why) = self.ledger.append_and_sync_soon(&[finished]) {
             tracing::error!(target: "ledger", error = %why, "Outcome not recorded");
         }
+        self.running.leave();
     }
 }
 
@@ -166,13 +167,16 @@ impl Errand<'_> {
         };
         let author = Author::Operator { program: &program, arguments: self.shown_arguments() };
         let isolation = self.isolation;
+        let survey = self.instance.survey().found();
         let request = Request { isolation, instance: &view, author, work_dir: &work_dir, home: &home };
-        let plan = plan(&request, &LiveHost)?;
-        for rule in plan.lines() {
-            tracing::info!(target: "isolation", rule, "linux isolation mount plan");
+        let plan = plan(&request, &survey)?;
+        if tracing::enabled!(target: "isolation", tracing::Level::INFO) {
+            for rule in plan.lines() {
+                tracing::info!(target: "isolation", rule, "linux isolation mount plan");
+            }
         }
         let mut variables =
-            cage_environment(&self.host, &user, isolation, &home, std::slice::from_ref(&work_dir));
+            cage_environment(&self.host, &user, isolation, (&home, &survey), std::slice::from_ref(&work_dir));
         environment::set_work_dir(&mut variables, &work_dir);
         for (name, value) in self.variables {
             environment::set(&mut variables, name, value.clone());
@@ -209,7 +213,9 @@ impl Errand<'_> {
             walls: Walls::Cage(Arc::new(Cage::new(prepared.plan.clone(), rung.clone())?)),
         };
         let (decided, began) = (self.record(ledger, rung, &prepared.work_dir)?, Instant::now());
-        match launch::start(spec) {
+        // The record is there; that it reaches the disk is waited for while the cage is built. A disk that fails is told by
+        // the next record.
+        match launch::start_while(spec, || drop(ledger.sync())) {
             Ok(running) => Ok(Away { running, ledger, decided, began }),
             Err(why) => {
                 ledger.append(&[decided.finished(&format!("not started: {why}"), began.elapsed())])?;
@@ -226,7 +232,7 @@ impl Errand<'_> {
         let enforced = rung.enforced(self.isolation);
         let layers = enforced.layers().map(|(_, name, grade)| format!("{name} {grade}"));
         let decided = Entry::decided(&self.subject, self.tool, &intent, &verdict).enforcing(layers);
-        ledger.append(std::slice::from_ref(&decided))?;
+        ledger.append_and_sync_soon(std::slice::from_ref(&decided))?;
         Ok(decided)
     }
 }
