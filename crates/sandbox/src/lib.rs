@@ -11,12 +11,14 @@ pub mod files;
 pub mod instance;
 pub mod isolate;
 pub mod launch;
+pub mod lectern;
 pub mod ledger;
 pub mod permit;
 mod printable;
 mod redact;
 pub mod relay;
 pub mod root;
+pub mod shelf;
 pub mod warden;
 
 pub use printable::{printable, printable_json, printable_lines};
