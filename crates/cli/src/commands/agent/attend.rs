@@ -109,7 +109,12 @@ impl Attendance<'_> {
                     self.answer(Answer::No, hands);
                     self.stop(hands);
                 }
-                Effect::Done(line) if hands.open.is_some() => self.reply(&line, hands),
+                Effect::Done(line) if hands.open.is_some() => {
+                    if self.screen.liveness() == Liveness::Still {
+                        self.screen.entered();
+                    }
+                    self.reply(&line, hands);
+                }
                 Effect::Done(line) => self.say(line.trim(), hands),
             }
         }

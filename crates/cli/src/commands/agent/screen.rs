@@ -98,6 +98,11 @@ impl Screen {
         inner.flush();
     }
 
+    /// The terminal itself ended the line that [`Screen::ask`] began.
+    pub(super) fn entered(&self) {
+        self.lock().is_open = false;
+    }
+
     /// Draws the line below, one column short of the width so that it never wraps.
     pub(super) fn status(&self, text: &str) {
         let mut inner = self.lock();
