@@ -1,7 +1,20 @@
 //! Providers: where answers come from.
 //!
+//! [`Models`] knows every model of the configuration; a [`Chain`] is the one that is asked for with everything that
+//! may stand in for it. [`Chain::ask`] retries, falls back and keeps limits; a [`Provider`] makes one try.
+//!
 //! Invariant: a provider gets text and gives text; it holds no key to any room.
 
+mod candidate;
+mod chain;
+mod cooldown;
+mod direct;
+mod models;
+mod protocol;
 mod provider;
+mod rate;
+mod scripted;
 
+pub use chain::{Chain, Retry};
+pub use models::{ModelError, Models};
 pub use provider::{Answer, Class, Finish, Provider, ProviderError, Reading, Request, Sink, ToolSpec, Usage};

@@ -1,0 +1,135 @@
+//! The embedded provider: no model at all. What a person writes is the call.
+//!
+//! A line that names a tool, followed by a JSON object or by nothing, runs that tool; any other line goes to `exec`.
+//! The answer is the tool's reply, unchanged.
+//!
+//! Invariant: only what a person wrote becomes a call, never what a tool or a subagent answered.
+
+use super::provider::{Answer, Finish, Provider, Reading, Request, Sink, ToolSpec};
+use crate::message::{Message, Role, ToolCall};
+use serde_json::json;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The name under which it is asked for.
+pub(super) const NAME: &str = "direct";
+
+/// How the result of spawned work begins when it is given to its parent.
+const SUBTURN: &str = "[SubTurn Result]";
+
+/// Tools that exist in some houses: switched off, they are still not commands.
+const TOOLS: &[&str] = &[
+    "append_file",
+    "cron",
+    "edit_file",
+    "exec",
+    "list_dir",
+    "message",
+    "read_file",
+    "spawn",
+    "subagent",
+    "delegate",
+    "spawn_status",
+    "web_fetch",
+    "write_file",
+];
+
+/// Answers without a model.
+#[derive(Debug, Default)]
+pub(super) struct Direct {
+    calls: AtomicU64,
+}
+
+impl Provider for Direct {
+    fn model(&self) -> &str {
+        NAME
+    }
+
+    fn ask<'a>(&'a self, request: &'a Request, _sink: &'a mut dyn Sink) -> Reading<'a> {
+        let answer = self.answer(request);
+        Box::pin(async move { Ok(answer) })
+    }
+}
+
+impl Direct {
+    fn answer(&self, request: &Request) -> Answer {
+        let Some(last) = request.messages.last() else { return Answer::default() };
+        match read(last, &request.tools) {
+            Read::Answer(content) => Answer { content, ..Answer::default() },
+            Read::Call { name, arguments } => {
+                let id = format!("direct_{}", self.calls.fetch_add(1, Ordering::Relaxed) + 1);
+                let call = ToolCall { id, name, arguments };
+                Answer { tool_calls: vec![call], finish: Finish::ToolCalls, ..Answer::default() }
+            }
+        }
+    }
+}
+
+#[derive(Debug, PartialEq)]
+enum Read {
+    Answer(String),
+    Call { name: String, arguments: String },
+}
+
+fn read(last: &Message, tools: &[ToolSpec]) -> Read {
+    let text = last.content.trim();
+    if last.role != Role::User || text.is_empty() || text.starts_with(SUBTURN) || tools.is_empty() {
+        return Read::Answer(last.content.clone());
+    }
+    let (word, rest) = text.split_at(text.find(char::is_whitespace).unwrap_or(text.len()));
+    let rest = rest.trim_start();
+    let is_offered = tools.iter().any(|tool| tool.name == word);
+    if (is_offered && rest.is_empty()) || (rest.starts_with('{') && (is_offered || TOOLS.contains(&word))) {
+        let arguments = if rest.is_empty() { "{}" } else { rest };
+        return Read::Call { name: word.to_owned(), arguments: arguments.to_owned() };
+    }
+    Read::Call { name: "exec".to_owned(), arguments: json!({ "command": text }).to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_person_writes_is_the_call() {
+        let tool =
+            |name: &str| ToolSpec { name: name.into(), description: String::new(), parameters: json!({}) };
+        let tools = [tool("exec"), tool("list_dir"), tool("mcp_files_read")];
+        let exec = |command: &str| ("exec".to_owned(), json!({ "command": command }).to_string());
+        let call = |name: &str, arguments: &str| (name.to_owned(), arguments.to_owned());
+        for (why, text, want) in [
+            ("a command", "ls -l", exec("ls -l")),
+            ("several lines are one command", "cd src\nls", exec("cd src\nls")),
+            ("a tool with JSON", r#"list_dir {"path": "."}"#, call("list_dir", r#"{"path": "."}"#)),
+            (
+                "JSON over several lines",
+                "list_dir\n{\"path\":\n\".\"}",
+                call("list_dir", "{\"path\":\n\".\"}"),
+            ),
+            ("a tool alone", " list_dir ", call("list_dir", "{}")),
+            ("a tool of a server", "mcp_files_read {}", call("mcp_files_read", "{}")),
+            ("broken JSON is told by the tool, not run", r#"list_dir {"path"#, call("list_dir", r#"{"path"#)),
+            ("a tool that is switched off is no command", "read_file {}", call("read_file", "{}")),
+            ("a program that has a tool's name, with words", "exec ls", exec("exec ls")),
+            ("a program fed with braces", r#"echo {"a":1}"#, exec(r#"echo {"a":1}"#)),
+            ("a tool nobody offers, alone", "cron", exec("cron")),
+        ] {
+            let (name, arguments) = want;
+            let got = read(&Message::text(Role::User, text), &tools);
+            assert_eq!(got, Read::Call { name, arguments }, "{why}: `{text}`");
+        }
+    }
+
+    #[test]
+    fn what_others_wrote_is_never_a_call() {
+        let tools = [ToolSpec { name: "exec".into(), description: String::new(), parameters: json!({}) }];
+        for (why, message, tools) in [
+            ("a tool's reply is the answer", Message::result("direct_1", "ls\n"), &tools[..]),
+            ("a subagent's result", Message::text(Role::User, "[SubTurn Result] ls"), &tools),
+            ("nothing at all", Message::text(Role::User, "  "), &tools),
+            ("nothing may be called", Message::text(Role::User, "ls"), &[]),
+        ] {
+            let content = message.content.clone();
+            assert_eq!(read(&message, tools), Read::Answer(content), "{why}");
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Every model of the configuration, and the way from a name to a chain.
+//!
+//! Invariant: a name means what `model_list` says or `direct`; no text of a model's makes an entry.
+
+use super::candidate::Candidate;
+use super::chain::{Chain, Group, Patience};
+use super::direct::{self, Direct};
+use super::protocol::{self, Key, Meaning, Unclear, Wire};
+use super::provider::Provider;
+use super::rate::Rate;
+use super::scripted::{Pace, Scripted};
+use picoclaw_policy::AgentId;
+use picoclaw_policy::config::{AgentConfig, Config, ModelConfig, Secret, TurnConfig};
+use picoclaw_sandbox::Redactor;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Why a model cannot be asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    /// No entry has that name.
+    #[error("there is no model `{name}`")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: Vec<String>,
+    },
+    /// The entry's protocol is not spoken here.
+    #[error("model `{name}`: nobody here speaks the protocol `{protocol}`")]
+    Protocol {
+        /// The entry.
+        name: String,
+        /// The protocol.
+        protocol: String,
+    },
+    /// A hosted model without a key.
+    #[error("model `{name}` has no key")]
+    NoKey {
+        /// The entry.
+        name: String,
+    },
+    /// A value of the entry cannot be used.
+    #[error("model `{name}`: {why}")]
+    Unusable {
+        /// The entry.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl ModelError {
+    /// The remedy.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Unknown { known, .. } if known.is_empty() => {
+                "`model_list` is empty; without a model, `direct` is there".to_owned()
+            }
+            Self::Unknown { known, .. } => format!("`model_list` names {}", known.join(", ")),
+            Self::Protocol { .. } => "set `provider`, or `api_base` for an OpenAI-compatible one".to_owned(),
+            Self::NoKey { name } => format!("give `{name}` an `api_keys` list, best in `.security.yml`"),
+            Self::Unusable { .. } => "see its entry in `model_list`".to_owned(),
+        }
+    }
+}
+
+/// Every model there is. A copy shares what is remembered about failures and limits.
+#[derive(Clone)]
+pub struct Models(Arc<Inner>);
+
+struct Inner {
+    entries: Vec<Entry>,
+    agents: Vec<AgentConfig>,
+    turns: TurnConfig,
+    redactor: Redactor,
+    direct: Arc<Candidate>,
+    /// What was asked before, by entry and key.
+    made: Mutex<BTreeMap<(usize, usize), Arc<Candidate>>>,
+}
+
+struct Entry {
+    config: ModelConfig,
+    rate: Arc<Rate>,
+    turn: Arc<AtomicUsize>,
+}
+
+impl Models {
+    /// The models of a configuration. Nothing is connected to before it is asked.
+    pub fn new(config: &Config) -> Self {
+        let entry = |config: &ModelConfig| Entry {
+            rate: Arc::new(Rate::new(config.rpm)),
+            config: config.clone(),
+            turn: Arc::default(),
+        };
+        let direct = Candidate::new(Box::new(Direct::default()), String::new(), Arc::new(Rate::new(0)));
+        Self(Arc::new(Inner {
+            entries: config.models.iter().map(entry).collect(),
+            agents: config.agents.clone(),
+            turns: config.turns.clone(),
+            redactor: Redactor::new(&config.secrets),
+            direct: Arc::new(direct),
+            made: Mutex::default(),
+        }))
+    }
+
+    /// The chain for an agent's turn: the model that was asked for, else the agent's, else everybody's.
+    pub fn chain(&self, agent: &AgentId, asked: Option<&str>) -> Result<Chain, ModelError> {
+        let inner = &*self.0;
+        let own = inner.agents.iter().find(|known| known.id == *agent);
+        let agents_model = own.and_then(|own| own.model.as_deref());
+        let first = inner.entries.first().map(|entry| entry.config.name.as_str());
+        let name = asked.or(agents_model).or(inner.turns.model.as_deref()).or(first).unwrap_or(direct::NAME);
+        let mut names = vec![name.to_owned()];
+        // Stand-ins belong to the model they were written for; one that a person names for a turn has its own alone.
+        let stand_ins = match (agents_model, own) {
+            (Some(model), Some(own)) if model == name && !own.model_fallbacks.is_empty() => {
+                &own.model_fallbacks[..]
+            }
+            _ if asked.is_none() || asked == inner.turns.model.as_deref() => &inner.turns.model_fallbacks,
+            _ => &[],
+        };
+        for entry in inner.find(name) {
+            names.extend(inner.entries[entry].config.fallbacks.iter().cloned());
+        }
+        names.extend(stand_ins.iter().cloned());
+        let mut seen = Vec::new();
+        let mut groups = Vec::new();
+        for name in names {
+            if !seen.contains(&name) {
+                groups.push(inner.group(&name)?);
+                seen.push(name);
+            }
+        }
+        let patience = Patience {
+            retries: inner.turns.max_llm_retries,
+            backoff: Duration::from_secs(inner.turns.llm_retry_backoff_secs),
+        };
+        Ok(Chain { groups, patience, redactor: inner.redactor.clone() })
+    }
+
+    /// The names that can be asked for, in the order of the file, each once.
+    pub fn names(&self) -> Vec<String> {
+        self.0.names()
+    }
+}
+
+impl Inner {
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for entry in &self.entries {
+            if !names.contains(&entry.config.name) {
+                names.push(entry.config.name.clone());
+            }
+        }
+        names
+    }
+
+    /// The entries that a name means: by alias, else by the model's id.
+    fn find(&self, name: &str) -> Vec<usize> {
+        let all = |fits: &dyn Fn(&ModelConfig) -> bool| -> Vec<usize> {
+            let hits = self.entries.iter().enumerate().filter(|(_, entry)| fits(&entry.config));
+            hits.map(|(index, _)| index).collect()
+        };
+        let named = all(&|entry| entry.name == name);
+        if !named.is_empty() {
+            return named;
+        }
+        all(&|entry| {
+            let full = entry.provider.as_ref().map(|provider| format!("{provider}/{}", entry.model));
+            entry.model == name || full.as_deref() == Some(name)
+        })
+    }
+
+    fn group(&self, name: &str) -> Result<Group, ModelError> {
+        let found = self.find(name);
+        let Some(first) = found.first() else {
+            if name == direct::NAME {
+                return Ok(Group { entries: vec![vec![Arc::clone(&self.direct)]], turn: Arc::default() });
+            }
+            return Err(ModelError::Unknown { name: name.to_owned(), known: self.names() });
+        };
+        let turn = Arc::clone(&self.entries[*first].turn);
+        let entries = found.iter().map(|index| self.keys(*index)).collect::<Result<_, _>>()?;
+        Ok(Group { entries, turn })
+    }
+
+    /// The candidates of one entry: one for each key.
+    fn keys(&self, index: usize) -> Result<Vec<Arc<Candidate>>, ModelError> {
+        let entry = &self.entries[index];
+        let count = entry.config.api_keys.len().max(1);
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        (0..count)
+            .map(|key| {
+                if let Some(known) = made.get(&(index, key)) {
+                    return Ok(Arc::clone(known));
+                }
+                let provider = self.provider(&entry.config, entry.config.api_keys.get(key))?;
+                let mark = if count > 1 { format!(" (key {})", key + 1) } else { String::new() };
+                let candidate = Arc::new(Candidate::new(provider, mark, Arc::clone(&entry.rate)));
+                made.insert((index, key), Arc::clone(&candidate));
+                Ok(candidate)
+            })
+            .collect()
+    }
+
+    fn provider(&self, entry: &ModelConfig, key: Option<&Secret>) -> Result<Box<dyn Provider>, ModelError> {
+        let meaning = protocol::read(entry, self.turns.provider.as_deref()).map_err(
+            |Unclear::Protocol(protocol)| ModelError::Protocol { name: entry.name.clone(), protocol },
+        )?;
+        if key.is_none() && meaning.key == Key::Wanted {
+            return Err(ModelError::NoKey { name: entry.name.clone() });
+        }
+        self.speaker(entry, &meaning)
+    }
+
+    fn speaker(&self, entry: &ModelConfig, meaning: &Meaning) -> Result<Box<dyn Provider>, ModelError> {
+        match meaning.wire {
+            Wire::Direct => Ok(Box::new(Direct::default())),
+            Wire::Scripted => scripted(entry),
+            _ => Err(ModelError::Protocol { name: entry.name.clone(), protocol: meaning.id.clone() }),
+        }
+    }
+}
+
+fn scripted(entry: &ModelConfig) -> Result<Box<dyn Provider>, ModelError> {
+    let path = entry.api_base.as_deref().and_then(|base| base.strip_prefix("file://"));
+    match path.map(Path::new).filter(|path| path.is_absolute()) {
+        Some(path) => {
+            let pace = if entry.streaming { Pace::Words } else { Pace::Whole };
+            Ok(Box::new(Scripted::new(&entry.name, path, pace)))
+        }
+        None => Err(ModelError::Unusable {
+            name: entry.name.clone(),
+            why: "a scripted model has an `api_base` such as `file:///home/me/replies.jsonl`".to_owned(),
+        }),
+    }
+}
+
+/// An entry with a name and an id alone.
+#[cfg(test)]
+pub(super) fn bare(name: &str, model: &str) -> ModelConfig {
+    ModelConfig {
+        name: name.to_owned(),
+        model: model.to_owned(),
+        provider: None,
+        api_base: None,
+        api_keys: Vec::new(),
+        proxy: None,
+        fallbacks: Vec::new(),
+        auth_method: None,
+        workspace: None,
+        rpm: 0,
+        max_tokens_field: None,
+        request_timeout: 120,
+        thinking_level: None,
+        streaming: false,
+        extra_body: serde_json::Map::new(),
+        custom_headers: Vec::new(),
+        user_agent: None,
+    }
+}

@@ -1,0 +1,43 @@
+//! Files that the operator's configuration names outright.
+//!
+//! Invariant: the path comes from the configuration, never from a call; nothing is waited for and nothing is unbounded.
+
+use rustix::fs::{Mode, OFlags, fstat, open};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Reads a file that the configuration names, whole.
+pub fn read_operator_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    // Without blocking: opening a FIFO would otherwise wait for a writer.
+    let file =
+        open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY, Mode::empty())?;
+    if rustix::fs::FileType::from_raw_mode(fstat(&file)?.st_mode) != rustix::fs::FileType::RegularFile {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    File::from(file).take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {most} bytes")));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_plain_file_within_bounds_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let plain = dir.path().join("plain");
+        std::fs::write(&plain, "12345").unwrap();
+        assert_eq!(read_operator_file(&plain, 5).unwrap(), b"12345", "the bound itself fits");
+        assert!(read_operator_file(&plain, 4).is_err(), "one byte too many");
+        assert!(read_operator_file(dir.path(), 5).is_err(), "a directory is no file");
+        assert!(read_operator_file(&dir.path().join("none"), 5).is_err(), "nothing is there");
+        let fifo = dir.path().join("fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RUSR, 0).unwrap();
+        assert!(read_operator_file(&fifo, 5).is_err(), "a FIFO is not waited for");
+    }
+}
