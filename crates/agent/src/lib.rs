@@ -10,4 +10,5 @@ pub mod hall;
 pub mod message;
 pub mod providers;
 pub mod run;
+pub mod sessions;
 pub mod tools;

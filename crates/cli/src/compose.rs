@@ -2,6 +2,8 @@
 //!
 //! Invariant: a house stands complete, with its ledger open, before the first call.
 
+mod company;
+
 use crate::print;
 use crate::settings::{Loaded, Presence};
 use anyhow::{Context, Result};
@@ -19,6 +21,8 @@ use picoclaw_sandbox::warden::Warden;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+
+pub(crate) use company::{Company, DIRECT, company, runner, runtime};
 
 /// Directories in which anybody on this machine can put something.
 const SHARED: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/run/user"];

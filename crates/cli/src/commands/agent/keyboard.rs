@@ -20,6 +20,11 @@ impl Found {
         Self(tcgetattr(stdin()).ok())
     }
 
+    /// Whether there is one.
+    pub(super) fn is_terminal(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Gives the terminal back as it was.
     pub(super) fn restore(&self) {
         if let Some(settings) = &self.0 {
