@@ -45,7 +45,7 @@ impl Keyboard {
     pub(super) fn take(liveness: Liveness) -> io::Result<Self> {
         let found = Found::now();
         // A copy, so that what the runtime watches is closed with this value.
-        let input = AsyncFd::new(rustix::io::dup(stdin())?)?;
+        let input = AsyncFd::register(rustix::io::dup(stdin())?)?;
         let keyboard = Self { input, found, liveness };
         keyboard.make_raw();
         Ok(keyboard)
