@@ -27,7 +27,6 @@ const GRACE: Duration = Duration::from_secs(5);
 /// What a person has to do with a turn.
 pub(super) struct Attendance<'a> {
     pub(super) screen: &'a Screen,
-    pub(super) keyboard: &'a Keyboard,
     pub(super) heard: &'a Heard,
     pub(super) steering: &'a Steering,
     pub(super) halt: &'a Halt,
@@ -59,6 +58,7 @@ impl Attendance<'_> {
     pub(super) async fn stay(
         &self,
         turn: impl Future<Output = Result<Ending, TurnError>>,
+        mut keyboard: Keyboard,
     ) -> (Result<Ending, TurnError>, String) {
         let mut turn = pin!(turn);
         let mut hands = Hands::default();
@@ -72,23 +72,27 @@ impl Attendance<'_> {
                 biased;
                 ended = &mut turn => break ended,
                 () = patience, if given_up.is_some() => break Err(TurnError::Halted),
-                bytes = self.keyboard.read(), if !is_deaf => match bytes {
-                    Ok(bytes) if !bytes.is_empty() => self.press(&bytes, &mut hands),
+                bytes = keyboard.read(), if !is_deaf => match bytes {
+                    Some(bytes) => self.press(&bytes, &keyboard, &mut hands),
                     // The terminal is gone: nobody is there for whom the turn could go on.
-                    _ => {
+                    None => {
                         is_deaf = true;
                         self.stop(&mut hands);
                     }
                 },
-                ask = self.heard.asked(), if hands.open.is_none() => self.put(ask, &mut hands),
+                ask = self.heard.asked(), if hands.open.is_none() => self.put(ask, &keyboard, &mut hands),
                 _ = frames.tick() => self.draw(&mut hands),
             }
         };
+        hands.open = None;
+        for key in hands.keys.read(&keyboard.rest()) {
+            let _line = hands.typed.press(key);
+        }
         self.screen.clear_status();
         (ended, hands.typed.text().to_owned())
     }
 
-    fn press(&self, bytes: &[u8], hands: &mut Hands) {
+    fn press(&self, bytes: &[u8], keyboard: &Keyboard, hands: &mut Hands) {
         for key in hands.keys.read(bytes) {
             let effect = match &mut hands.open {
                 Some(open) => {
@@ -103,7 +107,7 @@ impl Attendance<'_> {
                 Effect::Changed => {}
                 Effect::Suspend => {
                     self.screen.clear_status();
-                    self.keyboard.suspend();
+                    keyboard.suspend();
                 }
                 Effect::Interrupt => {
                     self.answer(Answer::No, hands);
@@ -122,8 +126,8 @@ impl Attendance<'_> {
     }
 
     /// Puts a question; what was typed before it could be read is forgotten.
-    fn put(&self, ask: Ask, hands: &mut Hands) {
-        self.keyboard.forget();
+    fn put(&self, ask: Ask, keyboard: &Keyboard, hands: &mut Hands) {
+        keyboard.forget();
         hands.keys = Keys::default();
         let mut rest = question::lines(&ask, &self.screen.style());
         rest.reverse();

@@ -151,12 +151,11 @@ impl Session<'_> {
             Ok(keyboard) => {
                 let attendance = Attendance {
                     screen: &self.screen,
-                    keyboard: &keyboard,
                     heard: &heard,
                     steering: &steering,
                     halt,
                 };
-                attendance.stay(turn).await
+                attendance.stay(turn, keyboard).await
             }
             // Without keys there is nobody to ask: questions are dropped with the turn's events.
             Err(why) => {

@@ -3,12 +3,15 @@
 //! Invariant: the settings that were found are the settings that are left, whichever way the session ends.
 
 use super::style::Liveness;
+use picoclaw_sandbox::launch::Halt;
 use picoclaw_sandbox::relay::suspend_program;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use rustix::stdio::stdin;
 use rustix::termios::{LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
 use std::io;
-use std::os::fd::OwnedFd;
-use tokio::io::unix::AsyncFd;
+use std::thread::{self, JoinHandle};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// The terminal's settings as they were before the session.
 #[derive(Debug, Clone)]
@@ -35,7 +38,9 @@ impl Found {
 
 /// Keys while a turn runs. Dropping it gives the terminal back.
 pub(super) struct Keyboard {
-    input: AsyncFd<OwnedFd>,
+    heard: Receiver<Vec<u8>>,
+    reader: Option<JoinHandle<()>>,
+    closing: Halt,
     found: Found,
     liveness: Liveness,
 }
@@ -43,24 +48,38 @@ pub(super) struct Keyboard {
 impl Keyboard {
     /// Takes the keyboard: keys come one by one on a live terminal, and line by line, echoed, on another.
     pub(super) fn take(liveness: Liveness) -> io::Result<Self> {
-        let found = Found::now();
-        // A copy, so that what the runtime watches is closed with this value.
-        let input = AsyncFd::register(rustix::io::dup(stdin())?)?;
-        let keyboard = Self { input, found, liveness };
+        let (found, closing) = (Found::now(), Halt::new());
+        let (told, heard) = channel(16);
+        let until = closing.clone();
+        let reader = thread::Builder::new().name("keyboard".to_owned()).stack_size(256 << 10);
+        let reader = reader.spawn(move || listen(&told, &until))?;
+        let keyboard = Self { heard, reader: Some(reader), closing, found, liveness };
         keyboard.make_raw();
         Ok(keyboard)
     }
 
     /// The next bytes; none when the terminal is gone.
-    pub(super) async fn read(&self) -> io::Result<Vec<u8>> {
-        let mut ready = self.input.readable().await?;
-        let mut buffer = [0; 1024];
-        let count = rustix::io::read(self.input.get_ref(), &mut buffer)?;
-        // The descriptor is shared with the shell and must keep blocking: after a short read nothing is left to read.
-        if count < buffer.len() {
-            ready.clear_ready();
+    pub(super) async fn read(&mut self) -> Option<Vec<u8>> {
+        self.heard.recv().await
+    }
+
+    /// Bytes that came and nobody waited for; nothing more comes afterwards.
+    pub(super) fn rest(&mut self) -> Vec<u8> {
+        self.close();
+        let mut rest = Vec::new();
+        while let Ok(bytes) = self.heard.try_recv() {
+            rest.extend(bytes);
         }
-        Ok(buffer.get(..count).unwrap_or_default().to_vec())
+        rest
+    }
+
+    fn close(&mut self) {
+        self.closing.raise();
+        if let Some(reader) = self.reader.take() {
+            // A full channel would keep the reader from seeing that it is to end.
+            self.heard.close();
+            let _crashed = reader.join();
+        }
     }
 
     /// Forgets what was typed ahead: it was not meant for a question that nobody had seen.
@@ -83,8 +102,36 @@ impl Keyboard {
     }
 }
 
+/// Passes on what is typed until the keyboard is let go. The descriptor is shared with the shell and keeps blocking, so
+/// it is read only when something is there.
+fn listen(told: &Sender<Vec<u8>>, closing: &Halt) {
+    loop {
+        let mut ready = vec![PollFd::from_borrowed_fd(stdin(), PollFlags::IN)];
+        ready.extend(closing.event().map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN)));
+        let waited = poll(&mut ready, None);
+        if closing.is_raised() {
+            return;
+        }
+        if waited.is_err() || ready.first().is_none_or(|stdin| stdin.revents().is_empty()) {
+            continue;
+        }
+        let mut buffer = [0; 1024];
+        match rustix::io::read(stdin(), &mut buffer) {
+            Ok(count) if count > 0 => {
+                let bytes = buffer.get(..count).unwrap_or_default().to_vec();
+                if told.blocking_send(bytes).is_err() {
+                    return;
+                }
+            }
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            _ => return,
+        }
+    }
+}
+
 impl Drop for Keyboard {
     fn drop(&mut self) {
+        self.close();
         self.found.restore();
     }
 }
