@@ -38,7 +38,12 @@ pub(crate) fn run(arguments: &AgentArguments, stage: &Stage, loaded: &Loaded) ->
     let prepared = subject(arguments, loaded).and_then(|subject| Ok((subject, stage.message(arguments)?)));
     let (subject, message) = match prepared {
         Ok(prepared) => prepared,
-        Err(why) => return Ok(exit::bad_usage(&why).into()),
+        Err(why) => {
+            if arguments.json {
+                json::print(&json::of_error(&why.to_string()))?;
+            }
+            return Ok(exit::bad_usage(&why).into());
+        }
     };
     match message {
         Some(message) => one_shot::run(arguments, stage, loaded, subject, message),

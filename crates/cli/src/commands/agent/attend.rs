@@ -204,7 +204,6 @@ impl Attendance<'_> {
         }
         self.halt.raise();
         hands.given_up = Some(Instant::now() + GRACE);
-        self.screen.lines("stopping");
     }
 
     fn draw(&self, hands: &mut Hands) {
@@ -220,7 +219,11 @@ impl Attendance<'_> {
             let tail = hands.typed.tail(width.saturating_sub(5), &style);
             return self.screen.status(&format!("{spin} {said} {tail}"));
         }
-        match self.heard.progress() {
+        let progress = match hands.given_up {
+            Some(_) => Some("stopping; Ctrl-C again leaves it behind".to_owned()),
+            None => self.heard.progress(),
+        };
+        match progress {
             Some(line) => {
                 let line = style.fit(&format!("{spin} {line}"), width);
                 self.screen.status(&style.paint(Tone::Quiet, &line));

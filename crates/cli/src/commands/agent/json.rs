@@ -2,11 +2,19 @@
 //!
 //! Invariant: every line is one object with a `type`; the last one is `answer` or `error`.
 
+use crate::print;
 use picoclaw_agent::call::Reply;
 use picoclaw_agent::run::{Ending, Event};
 use picoclaw_policy::Refusal;
+use picoclaw_sandbox::printable_json;
 use serde_json::{Value, json};
+use std::io;
 use std::time::Duration;
+
+/// Prints a line that a terminal does not act on either.
+pub(super) fn print(line: &Value) -> io::Result<()> {
+    print::line(&printable_json(line)?)
+}
 
 /// The line for an event, if it has one.
 pub(super) fn of_event(event: &Event) -> Option<Value> {

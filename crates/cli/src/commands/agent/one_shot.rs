@@ -4,9 +4,10 @@
 
 use super::flow::show;
 use super::question;
+use super::screen::Screen;
 use super::stage::Stage;
 use super::stop::Stop;
-use super::style::{Style, Tone, size};
+use super::style::{Liveness, Style, Tone, size};
 use super::trace::{Quote, Underway, seconds};
 use super::{exit_of, json};
 use crate::arguments::AgentArguments;
@@ -22,7 +23,7 @@ use picoclaw_sandbox::printable;
 use rustix::stdio::{stderr, stdin};
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// As shells report a program that was interrupted.
 const INTERRUPTED: u8 = 130;
@@ -39,7 +40,7 @@ pub(super) fn run(
     let halt = Halt::new();
     stop.runs(&halt);
     let runtime = compose::runtime()?;
-    let watch = Watch { stage, lines: arguments.json, underway: Arc::default() };
+    let watch = Watch::new(stage, arguments.json);
     let ended = runtime.block_on(async {
         let runner = compose::runner(loaded)?;
         let turn = Turn {
@@ -56,31 +57,30 @@ pub(super) fn run(
     // Whatever still blocks a thread must not hold the answer back.
     runtime.shutdown_background();
     match ended {
-        Ok(ending) => answered(arguments, stage, &ending).map(ExitCode::from),
-        Err(why) => failed(arguments, &why),
+        Ok(ending) => {
+            watch.end(&ending)?;
+            Ok(exit(&ending).into())
+        }
+        Err(why) => {
+            watch.break_off();
+            failed(arguments, &why)
+        }
     }
 }
 
-fn answered(arguments: &AgentArguments, stage: &Stage, ending: &Ending) -> Result<Exit> {
-    if arguments.json {
-        print::line(&json::of_ending(ending).to_string())?;
-    } else if stage.has_reader() {
-        print::line(&show(&ending.answer))?;
-    } else {
-        print::line(&ending.answer)?;
-    }
-    Ok(match ending {
+fn exit(ending: &Ending) -> Exit {
+    match ending {
         ending if ending.unasked => Exit::Unasked,
         // With nobody between the person and the tool, the tool's end is the turn's.
         ending if ending.failed && ending.model == compose::DIRECT => Exit::Refused,
         _ => Exit::Done,
-    })
+    }
 }
 
 fn failed(arguments: &AgentArguments, why: &TurnError) -> Result<ExitCode> {
     let message = why.to_string();
     if arguments.json {
-        print::line(&json::of_error(&message).to_string())?;
+        json::print(&json::of_error(&message))?;
     }
     print::note(&format!("error: {}", show(&message)));
     Ok(match why {
@@ -92,23 +92,82 @@ fn failed(arguments: &AgentArguments, why: &TurnError) -> Result<ExitCode> {
 /// Listens to the turn.
 struct Watch<'s> {
     stage: &'s Stage,
-    lines: bool,
+    out: Out,
     underway: Arc<Mutex<Option<Underway>>>,
 }
 
-impl Watch<'_> {
+/// Who reads standard output.
+enum Out {
+    /// A program that wants to know everything.
+    Lines,
+    /// A program that wants the answer.
+    Answer,
+    /// A person, who sees the answer while it comes: the text of this round so far.
+    Screen(Screen, Mutex<String>),
+}
+
+impl<'s> Watch<'s> {
+    fn new(stage: &'s Stage, json: bool) -> Self {
+        let out = match stage.has_reader() {
+            _ if json => Out::Lines,
+            false => Out::Answer,
+            true => {
+                let screen = Screen::new(Box::new(std::io::stdout()), stage.style(), Liveness::Still);
+                Out::Screen(screen, Mutex::default())
+            }
+        };
+        Self { stage, out, underway: Arc::default() }
+    }
+
     fn hear(&self, event: Event) {
-        if self.lines
-            && let Some(line) = json::of_event(&event)
-        {
-            // A reader that went away is found out at the end.
-            let _gone = print::line(&line.to_string());
+        match (&self.out, &event) {
+            (Out::Lines, event) => {
+                // A reader that went away is found out at the end.
+                let _gone = json::of_event(event).map(|line| json::print(&line));
+            }
+            (Out::Screen(screen, pieces), Event::Text(piece)) => {
+                lock(pieces).push_str(piece);
+                screen.piece(piece);
+            }
+            (Out::Screen(..), Event::ToolCall { .. } | Event::Ask(_) | Event::Retry { .. }) => {
+                self.break_off();
+            }
+            _ => {}
         }
         match event {
             // Nobody is there: dropped, the question is a no that says so.
             Event::Ask(ask) if self.stage.has_person() => self.ask(ask),
             event if self.stage.has_trace() => self.trace(event),
             _ => {}
+        }
+    }
+
+    /// The answer, once: what of it came in pieces is not said again.
+    fn end(&self, ending: &Ending) -> std::io::Result<()> {
+        match &self.out {
+            Out::Lines => json::print(&json::of_ending(ending)),
+            Out::Answer => print::line(&ending.answer),
+            Out::Screen(screen, pieces) => {
+                let shown = std::mem::take(&mut *lock(pieces));
+                match ending.answer.strip_prefix(shown.as_str()).filter(|_| !shown.is_empty()) {
+                    Some(rest) => screen.piece(rest),
+                    None => {
+                        screen.end_pieces();
+                        screen.piece(&ending.answer);
+                    }
+                }
+                screen.end_pieces();
+                Ok(())
+            }
+        }
+    }
+
+    /// A round is over; its text was not the answer.
+    fn break_off(&self) {
+        if let Out::Screen(screen, pieces) = &self.out
+            && !std::mem::take(&mut *lock(pieces)).is_empty()
+        {
+            screen.end_pieces();
         }
     }
 
@@ -140,16 +199,20 @@ impl Watch<'_> {
         let (style, underway) = (self.stage.style(), Arc::clone(&self.underway));
         std::thread::spawn(move || {
             let answer = put(&ask, &style);
-            if let Some(call) = underway.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            if let Some(call) = lock(&underway).as_mut() {
                 call.answered(answer);
             }
             question::give(ask, answer);
         });
     }
 
-    fn underway(&self) -> std::sync::MutexGuard<'_, Option<Underway>> {
-        self.underway.lock().unwrap_or_else(PoisonError::into_inner)
+    fn underway(&self) -> MutexGuard<'_, Option<Underway>> {
+        lock(&self.underway)
     }
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Shows a question in full and waits for a line; an end of the input is a no.
