@@ -105,15 +105,20 @@ impl Session<'_> {
             printable(&self.subject.session)
         ));
         let how = if model == DIRECT {
-            "No model is configured: a line runs as a command, `TOOL {json}` runs a tool. `/help` explains, Ctrl-D leaves."
+            "No model: a line is a command, `TOOL {json}` is a tool call. `/help` tells more."
         } else {
-            "`/help` lists what else can be typed, Ctrl-C stops a turn, Ctrl-D leaves."
+            "`/help` lists what can be typed; Ctrl-C stops a turn, Ctrl-D leaves."
         };
         self.screen.lines(&style.paint(Tone::Quiet, how));
     }
 
     fn prompt(&self) -> String {
         format!("{}{} ", self.subject.agent, self.screen.style().mark(Mark::Said))
+    }
+
+    /// What a typed line says. The mark that more follows is not meant for a model; a shell reads it by itself.
+    fn words(&self, line: &str) -> String {
+        if self.model_name() == DIRECT { line.to_owned() } else { line.replace("\\\n", "\n") }
     }
 
     /// Runs a turn; gives back what was typed meanwhile and not sent.
@@ -141,7 +146,7 @@ impl Session<'_> {
         let events = |event| heard.hear(event);
         let turn = self.company.runner.turn(Turn {
             subject: self.subject.clone(),
-            input: line.to_owned(),
+            input: self.words(line),
             model: self.model.clone(),
             events: &events,
             steering: &steering,

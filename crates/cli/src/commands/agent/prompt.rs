@@ -61,17 +61,12 @@ impl Prompt {
     /// Waits for a line that begins with `started`.
     pub(super) fn read(&mut self, started: &str) -> rustyline::Result<Input> {
         match self.editor.readline_with_initial(self.text.as_str(), (started, "")) {
-            Ok(line) => Ok(Input::Line(joined(&line))),
+            Ok(line) => Ok(Input::Line(line)),
             Err(ReadlineError::Interrupted) => Ok(Input::Interrupt),
             Err(ReadlineError::Eof) => Ok(Input::End),
             Err(why) => Err(why),
         }
     }
-}
-
-/// A line that ends in `\` goes on in the next one; the mark itself is not meant.
-fn joined(line: &str) -> String {
-    line.replace("\\\n", "\n")
 }
 
 /// Whether more must follow: a backslash at the end, or a fence that is still open.
@@ -136,6 +131,5 @@ mod tests {
         ] {
             assert_eq!(is_unfinished(input), unfinished, "{why}");
         }
-        assert_eq!(joined("one \\\ntwo"), "one \ntwo");
     }
 }

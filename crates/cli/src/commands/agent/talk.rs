@@ -50,9 +50,9 @@ fn unknown(word: &str, nearest: Option<&str>) -> String {
 fn help(session: &Session<'_>) -> String {
     let how = if session.model_name() == DIRECT {
         "No model is configured, so nothing is guessed: what you type is what runs.\n  \
-         ls -la                        a line runs as a command, through the guard and in the workspace\n  \
-         read_file {\"path\": \"a.txt\"}   a tool's name and its arguments run that tool (`/tools` lists them)\n\
-         To talk to a model, add one to `model_list` in the configuration (`picoclaw config show` names the file)."
+         ls -la                       runs as a command: guarded, and in the workspace\n  \
+         read_file {\"path\": \"a.txt\"}  runs that tool with those arguments (see `/tools`)\n\
+         To talk to a model, add one to `model_list` in the configuration: docs/guide/07-agent.md."
     } else {
         "What you type goes to the agent; its tool calls are judged one by one, and shown as they happen.\n\
          While it works, what you type is heard after the current step, and Ctrl-C stops it."
@@ -72,7 +72,8 @@ fn tools(session: &Session<'_>) -> String {
             Ok(_) => "",
             Err(_) => " (switched off for this agent)",
         };
-        lines.push(format!("  {:<12} {about}{off}", tool.name()));
+        let line = format!("  {:<12} {about}{off}", tool.name());
+        lines.push(session.screen.style().fit(&line, session.screen.size().0));
     }
     lines.join("\n")
 }
