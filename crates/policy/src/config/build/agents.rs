@@ -94,6 +94,7 @@ fn agent(id: AgentId, item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> 
         model,
         model_fallbacks,
         subagent_model,
+        token_budget: item.count("token_budget"),
     }
 }
 
