@@ -108,25 +108,26 @@ impl Underway {
 
     /// Allowed, refused or asked, and by what.
     fn verdict(&self, reply: &Reply) -> String {
-        let asked = match self.answered {
-            Some(Answer::Once) => "asked, yes once, ",
-            Some(Answer::Session) => "asked, yes for this session, ",
-            Some(Answer::No) => "asked, no, ",
-            None => "",
+        let allowed = match self.answered {
+            Some(Answer::Once) => "asked, allowed once",
+            Some(Answer::Session) => "asked, allowed for this session",
+            Some(Answer::No) | None => "allowed",
         };
-        let verdict = match reply {
-            Reply::Done(_) => "allowed".to_owned(),
+        match reply {
+            Reply::Done(_) => allowed.to_owned(),
             Reply::Failed(why) => {
                 let sentence = why.lines().next().unwrap_or_default();
-                format!("allowed, failed: {}", printable(sentence))
+                format!("{allowed}, failed: {}", printable(sentence))
             }
-            Reply::Ended { how, .. } => format!("allowed, {}", printable(how)),
+            Reply::Ended { how, .. } => {
+                format!("{allowed}, {}", printable(how.strip_prefix("Command ").unwrap_or(how)))
+            }
+            Reply::Refused(no) if self.answered.is_some() => {
+                format!("asked, refused by you ({})", printable(&no.rule))
+            }
             Reply::Refused(no) => format!("refused by {} ({})", printable(&no.rule), no.layer.as_str()),
-            Reply::Unasked(no) => {
-                format!("refused, nobody to ask, by {} ({})", printable(&no.rule), no.layer.as_str())
-            }
-        };
-        format!("{asked}{verdict}")
+            Reply::Unasked(no) => format!("refused by {}, nobody to ask", printable(&no.rule)),
+        }
     }
 }
 
@@ -136,7 +137,7 @@ fn quoted(reply: &Reply, quote: Quote) -> Vec<String> {
         return Vec::new();
     }
     let text = show(&reply.text()).replace('\t', "    ");
-    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let mut shown: Vec<String> = lines.iter().take(QUOTED).map(|line| (*line).to_owned()).collect();
     match lines.len().saturating_sub(QUOTED) {
         0 => {}
@@ -238,7 +239,7 @@ mod tests {
                 json!({"command": "git push"}),
                 Reply::Done(String::new()),
                 Some(Answer::Once),
-                "✓ exec git push · asked, yes once, allowed · 12 ms",
+                "✓ exec git push · asked, allowed once · 12 ms",
             ),
             (
                 "what others wrote moves nothing",
