@@ -2,6 +2,8 @@
 //!
 //! Invariant: a house stands complete, with its ledger open, before the first call.
 
+mod company;
+
 use crate::print;
 use crate::settings::{Loaded, Presence};
 use anyhow::{Context, Result};
@@ -18,6 +20,8 @@ use picoclaw_sandbox::warden::Warden;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+
+pub(crate) use company::{Company, DIRECT, company, runner, runtime};
 
 /// Directories in which anybody on this machine can put something.
 const SHARED: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/run/user"];
@@ -44,6 +48,8 @@ pub(crate) struct House {
     pub(crate) warden: Arc<Warden>,
     /// The tools.
     pub(crate) registry: Arc<Registry>,
+    /// The instance they are in.
+    pub(crate) instance: Instance,
 }
 
 /// Whether nobody has made the instance yet.
@@ -94,7 +100,7 @@ pub(crate) fn house(loaded: &Loaded) -> Result<House> {
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let workshop = Workshop::new(&loaded.config, &instance, std::env::vars_os())?;
     let warden = Warden::new(policy(&loaded.config, zones)?, files, workshop, ledger);
-    Ok(House { warden: Arc::new(warden), registry: Arc::new(registry(&loaded.config)) })
+    Ok(House { warden: Arc::new(warden), registry: Arc::new(registry(&loaded.config)), instance })
 }
 
 /// The tools, with the bounds of the configuration.

@@ -2,11 +2,13 @@
 //!
 //! Invariant: the person's terminal is given back as it was found, however this ends.
 
+mod leave;
 mod limit;
 mod seat;
 mod talk;
 
 use crate::launch::{Running, Status, WindowSize};
+pub use leave::{Then, Told, on_signals, suspend_program};
 use limit::Limit;
 use picoclaw_sys::linux::{Signals, stop_self, suspend_job};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -13,6 +13,7 @@ use crate::message::{Message, Role};
 use crate::providers::{Request, Sink};
 use crate::sessions::Said;
 use picoclaw_policy::Subject;
+use picoclaw_sandbox::launch::Halt;
 use std::time::Duration;
 
 /// How long all of it may take.
@@ -51,7 +52,21 @@ pub enum Tidied {
 
 impl Runner {
     /// Summarises what was said long ago in a session, if it is time to. For after a turn, when its answer has been given.
-    pub async fn tidy(&self, subject: &Subject, model: Option<&str>) -> Result<Tidied, TurnError> {
+    /// A raised halt ends it, and nothing is lost.
+    pub async fn tidy(
+        &self,
+        subject: &Subject,
+        model: Option<&str>,
+        halt: &Halt,
+    ) -> Result<Tidied, TurnError> {
+        tokio::select! {
+            biased;
+            () = halt.raised() => Ok(Tidied::Nothing),
+            tidied = self.tidy_up(subject, model) => tidied,
+        }
+    }
+
+    async fn tidy_up(&self, subject: &Subject, model: Option<&str>) -> Result<Tidied, TurnError> {
         let mind = self.minds.mind(&subject.agent, model)?;
         if mind.nature() == Nature::Literal {
             return Ok(Tidied::Nothing);

@@ -8,9 +8,10 @@ use crate::settings::Loaded;
 use crate::{compose, print};
 use anyhow::Result;
 use picoclaw_policy::shell::guard::Judgement;
-use picoclaw_policy::{Access, Origin, Refusal, Verdict};
+use picoclaw_policy::{Access, Origin, Refusal, Subject, Verdict};
 use picoclaw_sandbox::files::{Read, Write};
 use picoclaw_sandbox::printable_lines;
+use picoclaw_sandbox::warden::Warden;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -55,6 +56,13 @@ pub(crate) fn run(arguments: &CheckArguments, loaded: &Loaded) -> Result<Exit> {
         Verdict::Deny(_) => Exit::Refused,
         Verdict::Ask(_) => Exit::Unasked,
     })
+}
+
+/// The desk's answer to a command, in words, for somebody who is talking already.
+pub(crate) fn of_command(warden: &Warden, subject: &Subject, command: &str) -> Result<String> {
+    let sought = warden.seek_command(command, Path::new(""), subject)?;
+    let verdict = warden.consider("exec", subject, &sought);
+    Ok(words(&verdict, Some(sought.judgement())))
 }
 
 fn answer(verdict: &Verdict, judgement: Option<&Judgement>) -> Result<Value> {

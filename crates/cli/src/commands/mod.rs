@@ -2,6 +2,7 @@
 //!
 //! Invariant: a command composes and renders; it decides nothing that the desk should decide.
 
+pub(crate) mod agent;
 pub(crate) mod audit;
 pub(crate) mod check;
 pub(crate) mod config;

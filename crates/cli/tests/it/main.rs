@@ -10,6 +10,7 @@
     reason = "tests start the program, arrange files by hand, and stop where they cannot go on"
 )]
 
+mod agent;
 mod architecture;
 mod audit;
 mod config;
