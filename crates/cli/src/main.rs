@@ -81,7 +81,12 @@ fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, Setti
     let loaded = settings::load(request);
     let needs_instance = matches!(
         command,
-        Command::Agent(_) | Command::Tool(_) | Command::Check(_) | Command::Run(_) | Command::Doctor(_)
+        Command::Agent(_)
+            | Command::Session(_)
+            | Command::Tool(_)
+            | Command::Check(_)
+            | Command::Run(_)
+            | Command::Doctor(_)
     );
     match loaded {
         Ok(loaded) if needs_instance && compose::is_new(&loaded) => {
@@ -114,6 +119,7 @@ fn with_settings(command: &Command, loaded: &Loaded) -> Result<Exit> {
     announce(loaded);
     match command {
         Command::Tool(arguments) => commands::tool::run(arguments, loaded),
+        Command::Session(arguments) => commands::session::run(arguments, loaded),
         Command::Check(arguments) => commands::check::run(arguments, loaded),
         _ => Ok(Exit::Usage),
     }
