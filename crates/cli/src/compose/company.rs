@@ -1,0 +1,49 @@
+//! Everybody that a turn needs: tools behind the desk, models, sessions, and the loop between them.
+//!
+//! Invariant: composed in one place, so that every porch has the same company.
+
+use super::house;
+use crate::settings::Loaded;
+use anyhow::{Context, Result};
+use picoclaw_agent::hall::Hall;
+use picoclaw_agent::providers::Models;
+use picoclaw_agent::run::Runner;
+use picoclaw_agent::sessions::Sessions;
+use std::sync::Arc;
+
+/// The name of the embedded provider, which asks no model.
+pub(crate) const DIRECT: &str = "direct";
+
+/// Everybody.
+pub(crate) struct Company {
+    /// The tools, behind the desk.
+    pub(crate) hall: Hall,
+    /// The models.
+    pub(crate) models: Models,
+    /// What was said.
+    pub(crate) sessions: Sessions,
+    /// The loop.
+    pub(crate) runner: Runner,
+}
+
+/// Composes everybody.
+pub(crate) fn company(loaded: &Loaded) -> Result<Company> {
+    let house = house(loaded)?;
+    let hall = Hall::new(house.warden, house.registry);
+    let models = Models::new(&loaded.config);
+    let config = Arc::new(loaded.config.clone());
+    let runner = Runner::open(hall.clone(), config, Arc::new(models.clone()), &house.instance)?;
+    let sessions = runner.sessions().clone();
+    Ok(Company { hall, models, sessions, runner })
+}
+
+/// The loop alone, for a porch that needs nobody else.
+pub(crate) fn runner(loaded: &Loaded) -> Result<Runner> {
+    Ok(company(loaded)?.runner)
+}
+
+/// What turns wait in: one thread that waits, and others that work when a room is asked for something.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().build().context("could not start the runtime")
+}
