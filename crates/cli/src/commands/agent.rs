@@ -24,9 +24,9 @@ mod trace;
 mod typed;
 
 use crate::arguments::AgentArguments;
+use crate::compose;
 use crate::exit::{self, Exit};
 use crate::settings::Loaded;
-use crate::compose;
 use anyhow::Result;
 use picoclaw_policy::{Origin, Subject};
 use std::process::ExitCode;

@@ -184,7 +184,8 @@ impl Attendance<'_> {
             }
             command if command.starts_with('/') => {
                 self.screen.lines(&said);
-                self.screen.lines("while the agent works, only `/stop` is obeyed; other words go to the agent");
+                self.screen
+                    .lines("while the agent works, only `/stop` is obeyed; other words go to the agent");
             }
             words => {
                 let note = match self.steering.say(words) {

@@ -61,8 +61,7 @@ impl Heard {
             Event::ToolResult { id, tool, reply, took } => {
                 self.end_round(&mut state);
                 let call = state.underway.take().filter(|call| call.is(&id));
-                let call =
-                    call.unwrap_or_else(|| Underway::new(&id, &tool, &serde_json::json!({})));
+                let call = call.unwrap_or_else(|| Underway::new(&id, &tool, &serde_json::json!({})));
                 let style = self.screen.style();
                 let (width, _) = self.screen.size();
                 self.screen.lines(&call.result(&reply, took, &style, width, self.quote));

@@ -17,8 +17,26 @@ const LARGEST: u64 = 8 << 20;
 
 /// Beginnings of words that are keys, whoever made them out.
 const KEY_LIKE: &[&str] = &[
-    "sk-", "sk_", "pk_", "rk_", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "ASIA",
-    "AIza", "ya29.", "eyJ", "hf_", "npm_", "dop_v1_", "-----BEGIN",
+    "sk-",
+    "sk_",
+    "pk_",
+    "rk_",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "ya29.",
+    "eyJ",
+    "hf_",
+    "npm_",
+    "dop_v1_",
+    "-----BEGIN",
 ];
 
 /// The history of an instance.

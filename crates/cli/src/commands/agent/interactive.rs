@@ -154,12 +154,8 @@ impl Session<'_> {
         });
         let (ended, unsent) = match Keyboard::take(self.screen.liveness()) {
             Ok(keyboard) => {
-                let attendance = Attendance {
-                    screen: &self.screen,
-                    heard: &heard,
-                    steering: &steering,
-                    halt,
-                };
+                let attendance =
+                    Attendance { screen: &self.screen, heard: &heard, steering: &steering, halt };
                 attendance.stay(turn, keyboard).await
             }
             // Without keys there is nobody to ask: questions are dropped with the turn's events.
@@ -171,6 +167,10 @@ impl Session<'_> {
         let ended = match ended {
             Ok(ending) => {
                 heard.end(&ending.answer);
+                let runner = &self.company.runner;
+                if let Err(why) = runner.tidy(&self.subject, self.model.as_deref(), halt).await {
+                    tracing::warn!(target: "session", "The session was not summarised: {why}");
+                }
                 Ok(())
             }
             Err(why) => {

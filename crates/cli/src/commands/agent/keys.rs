@@ -145,9 +145,17 @@ mod tests {
             ("an arrow types nothing", &[b"\x1b[A", b"x"], text("x")),
             ("nor one that comes in pieces", &[b"\x1b", b"[1;5", b"Cx"], text("x")),
             ("nor a function key", &[b"\x1bOPx"], text("x")),
-            ("a paste keeps its lines", &[b"\x1b[200~a\rb\x1b[201~\r"], [text("a\nb"), vec![Key::Enter]].concat()),
+            (
+                "a paste keeps its lines",
+                &[b"\x1b[200~a\rb\x1b[201~\r"],
+                [text("a\nb"), vec![Key::Enter]].concat(),
+            ),
             ("stop and suspend", &[b"\x03\x1a"], vec![Key::Interrupt, Key::Suspend]),
-            ("corrections", &[b"\x7f\x08\x15\x17"], vec![Key::Backspace, Key::Backspace, Key::Clear, Key::Word]),
+            (
+                "corrections",
+                &[b"\x7f\x08\x15\x17"],
+                vec![Key::Backspace, Key::Backspace, Key::Clear, Key::Word],
+            ),
             ("other control characters are nothing", &[b"\x00\x01\x07\x0c"], vec![]),
         ] {
             assert_eq!(typed(pieces), want, "{why}");

@@ -41,31 +41,39 @@ pub(super) fn run(
     stop.runs(&halt);
     let runtime = compose::runtime()?;
     let watch = Watch::new(stage, arguments.json);
+    let runner = {
+        let _inside = runtime.enter();
+        compose::runner(loaded)?
+    };
     let ended = runtime.block_on(async {
-        let runner = compose::runner(loaded)?;
         let turn = Turn {
-            subject,
+            subject: subject.clone(),
             input: message,
             model: arguments.model.clone(),
             events: &|event| watch.hear(event),
             steering: &Steering::new(),
             halt: &halt,
         };
-        anyhow::Ok(runner.turn(turn).await)
-    })?;
-    stop.rests();
-    // Whatever still blocks a thread must not hold the answer back.
-    runtime.shutdown_background();
-    match ended {
+        runner.turn(turn).await
+    });
+    let exit = match ended {
         Ok(ending) => {
             watch.end(&ending)?;
-            Ok(exit(&ending).into())
+            let tidied = runtime.block_on(runner.tidy(&subject, arguments.model.as_deref(), &halt));
+            if let Err(why) = tidied {
+                tracing::warn!(target: "session", "The session was not summarised: {why}");
+            }
+            exit(&ending).into()
         }
         Err(why) => {
             watch.break_off();
-            failed(arguments, &why)
+            failed(arguments, &why)?
         }
-    }
+    };
+    stop.rests();
+    // Whatever still blocks a thread must not hold the end back.
+    runtime.shutdown_background();
+    Ok(exit)
 }
 
 fn exit(ending: &Ending) -> Exit {

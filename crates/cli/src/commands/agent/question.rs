@@ -17,10 +17,8 @@ pub(super) const CHOICES: &str = "[o]nce, for this [s]ession, or [N]o? ";
 pub(super) fn lines(ask: &Ask, style: &Style) -> Vec<String> {
     let no = &ask.question.refusal;
     let mark = style.mark(Mark::Ask);
-    let mut lines = vec![style.paint(
-        Tone::Alert,
-        &format!("{mark} {} asks for your permission", printable(&ask.tool)),
-    )];
+    let mut lines =
+        vec![style.paint(Tone::Alert, &format!("{mark} {} asks for your permission", printable(&ask.tool)))];
     // A carriage return or an escape in the content is shown, never obeyed: a line is what it seems to be.
     for line in printable_lines(&ask.question.text).replace('\t', "\\t").split('\n') {
         lines.push(format!("  {} {line}", style.paint(Tone::Alert, style.mark(Mark::Edge))));
@@ -72,7 +70,11 @@ mod tests {
             layer: Layer::Guard,
             hint: "allow it".to_owned(),
         };
-        let question = Question { text: text.to_owned(), refusal, grant: Grant { zone: Zone::Workspace, rule: "asked".to_owned() } };
+        let question = Question {
+            text: text.to_owned(),
+            refusal,
+            grant: Grant { zone: Zone::Workspace, rule: "asked".to_owned() },
+        };
         let (answer, _) = tokio::sync::oneshot::channel();
         Ask { tool: "exec".to_owned(), question, fingerprint: "0123456789abcdef".to_owned(), answer }
     }

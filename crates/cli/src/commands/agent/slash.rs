@@ -84,7 +84,13 @@ impl Slash {
 fn nearest(word: &str) -> Option<&'static str> {
     let names = || NAMES.iter().map(|(name, _)| *name);
     let begun = names().find(|name| word.len() > 2 && name.starts_with(word));
-    begun.or_else(|| names().map(|name| (distance(word, name), name)).min().filter(|(far, _)| *far <= 2).map(|(_, name)| name))
+    begun.or_else(|| {
+        names()
+            .map(|name| (distance(word, name), name))
+            .min()
+            .filter(|(far, _)| *far <= 2)
+            .map(|(_, name)| name)
+    })
 }
 
 /// How many letters must change.
@@ -104,8 +110,7 @@ fn distance(one: &str, other: &str) -> usize {
 
 /// The list of commands.
 pub(super) fn help() -> String {
-    let lines: Vec<String> =
-        NAMES.iter().map(|(name, does)| format!("  {name:<11} {does}")).collect();
+    let lines: Vec<String> = NAMES.iter().map(|(name, does)| format!("  {name:<11} {does}")).collect();
     lines.join("\n")
 }
 

@@ -28,7 +28,8 @@ impl Stage {
         let variable =
             |name: &str| surroundings.variable(name).map(|value| value.to_string_lossy().into_owned());
         let term = variable("TERM");
-        let is_session = arguments.message.is_none() && !arguments.json && isatty(stdin()) && isatty(stdout());
+        let is_session =
+            arguments.message.is_none() && !arguments.json && isatty(stdin()) && isatty(stdout());
         let liveness = if is_session {
             Liveness::of(stdout(), term.as_deref())
         } else {

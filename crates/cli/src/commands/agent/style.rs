@@ -155,9 +155,8 @@ mod tests {
     use super::*;
 
     fn style(pairs: &[(&str, &str)], terminal: Liveness) -> Style {
-        let find = |name: &str| {
-            pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
-        };
+        let find =
+            |name: &str| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
         Style::of_environment(find, terminal)
     }
 

@@ -7,7 +7,8 @@ use crate::run::pty::{Terminal, can_give_a_terminal};
 const ASK: &str = r#", "tools": {"exec": {"on_block": "ask", "guard": "smart"}}"#;
 
 /// A command that the guard would block, and that leaves a trace when it runs all the same.
-const MARKS: &str = r#"{"tool_calls": [{"name": "exec", "arguments": {"command": "chmod 700 .; touch done"}}]}"#;
+const MARKS: &str =
+    r#"{"tool_calls": [{"name": "exec", "arguments": {"command": "chmod 700 .; touch done"}}]}"#;
 
 fn house(replies: &str) -> Option<House> {
     can_give_a_terminal().then(|| scripted(replies, ASK))
@@ -86,8 +87,11 @@ fn what_was_typed_before_the_question_answers_nothing() {
 
 #[test]
 fn an_answer_for_the_session_holds_for_that_content_alone() {
-    let call = |command: &str| format!(r#"{{"tool_calls": [{{"name": "exec", "arguments": {{"command": "{command}"}}}}]}}"#);
-    let replies = [call("chmod 700 ."), call("chmod 700 ."), call("chmod 700  ."), r#"{"content": "over"}"#.to_owned()];
+    let call = |command: &str| {
+        format!(r#"{{"tool_calls": [{{"name": "exec", "arguments": {{"command": "{command}"}}}}]}}"#)
+    };
+    let replies =
+        [call("chmod 700 ."), call("chmod 700 ."), call("chmod 700  ."), r#"{"content": "over"}"#.to_owned()];
     let Some(house) = house(&replies.join("\n")) else { return };
     let mut terminal = open(&house, &["-m", "go"]);
     terminal.until("[N]o? ");
@@ -101,7 +105,11 @@ fn an_answer_for_the_session_holds_for_that_content_alone() {
     let outcomes = outcomes(&house);
     assert_eq!(
         outcomes,
-        ["answered session by terminal", "answered session by an earlier answer in this session", "answered no by terminal"]
+        [
+            "answered session by terminal",
+            "answered session by an earlier answer in this session",
+            "answered no by terminal"
+        ]
     );
 }
 

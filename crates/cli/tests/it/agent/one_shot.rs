@@ -128,7 +128,8 @@ fn a_session_is_the_one_that_was_named_and_an_agent_has_its_own() {
     let mut files = Vec::new();
     for agent in ["main", "other"] {
         let dir = house.home().join("state/sessions").join(agent);
-        let names = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let names =
+            std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         files.push(names.filter(|name| name.ends_with(".jsonl")).count());
     }
     assert_eq!(files, [2, 1]);

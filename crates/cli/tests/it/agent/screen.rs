@@ -92,7 +92,9 @@ fn a_session_looks_as_it_should() {
     tmux.keys(&["go on", "Enter"]);
     soon("the moving line", || tmux.screen().contains("exec echo begun; sleep 30 · 1 s · begun"));
     tmux.keys(&["and then"]);
-    soon("what is typed meanwhile", || tmux.screen().lines().last().is_some_and(|line| line.ends_with(" › and then")));
+    soon("what is typed meanwhile", || {
+        tmux.screen().lines().last().is_some_and(|line| line.ends_with(" › and then"))
+    });
     tmux.keys(&["Enter"]);
     soon("it is taken", || tmux.screen().contains("› and then  (the agent hears it after this step)\n"));
     tmux.keys(&["C-c"]);

@@ -111,7 +111,10 @@ fn nothing_that_others_wrote_moves_the_cursor_or_colours_a_line() {
             assert!(shown.contains(word), "{why}: {word} in {shown:?}");
         }
         assert_eq!(shown.contains('\u{1b}'), escapes, "{why}: {shown:?}");
-        assert!(!shown.contains("\u{1b}[3") && !shown.contains("\u{1b}[1;3"), "{why}: no colours in {shown:?}");
+        assert!(
+            !shown.contains("\u{1b}[3") && !shown.contains("\u{1b}[1;3"),
+            "{why}: no colours in {shown:?}"
+        );
     }
 }
 

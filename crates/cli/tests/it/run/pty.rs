@@ -34,7 +34,8 @@ impl Terminal {
         leader.arg("--ctty").arg(command.get_program()).args(command.get_args()).env_clear();
         leader.env("TERM", "dumb").envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         leader.current_dir(command.get_current_dir().unwrap()).stdin(end()).stdout(end()).stderr(end());
-        let mut started = Self { controller, child: leader.spawn().unwrap(), seen: Vec::new(), all: Vec::new() };
+        let mut started =
+            Self { controller, child: leader.spawn().unwrap(), seen: Vec::new(), all: Vec::new() };
         started.resize(33, 101);
         started
     }
