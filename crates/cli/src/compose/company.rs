@@ -2,7 +2,7 @@
 //!
 //! Invariant: composed in one place, so that every porch has the same company.
 
-use super::house;
+use super::{House, house, house_for_one_call};
 use crate::settings::Loaded;
 use anyhow::{Context, Result};
 use picoclaw_agent::hall::Hall;
@@ -28,7 +28,10 @@ pub(crate) struct Company {
 
 /// Composes everybody.
 pub(crate) fn company(loaded: &Loaded) -> Result<Company> {
-    let house = house(loaded)?;
+    around(loaded, house(loaded)?)
+}
+
+fn around(loaded: &Loaded, house: House) -> Result<Company> {
     let hall = Hall::new(house.warden, house.registry);
     let models = Models::new(&loaded.config);
     let config = Arc::new(loaded.config.clone());
@@ -37,9 +40,9 @@ pub(crate) fn company(loaded: &Loaded) -> Result<Company> {
     Ok(Company { hall, models, sessions, runner })
 }
 
-/// The loop alone, for a porch that needs nobody else.
-pub(crate) fn runner(loaded: &Loaded) -> Result<Runner> {
-    Ok(company(loaded)?.runner)
+/// The loop alone, for a program that lives for one turn.
+pub(crate) fn runner_for_one_turn(loaded: &Loaded) -> Result<Runner> {
+    Ok(around(loaded, house_for_one_call(loaded)?)?.runner)
 }
 
 /// What turns wait in: one thread that waits, and others that work when a room is asked for something.

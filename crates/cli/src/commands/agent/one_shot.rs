@@ -43,7 +43,7 @@ pub(super) fn run(
     let watch = Watch::new(stage, arguments.json);
     let runner = {
         let _inside = runtime.enter();
-        compose::runner(loaded)?
+        compose::runner_for_one_turn(loaded)?
     };
     let ended = runtime.block_on(async {
         let turn = Turn {
