@@ -8,6 +8,7 @@
 
 use super::candidate::Candidate;
 use super::provider::{Answer, Class, ProviderError, Request, Sink};
+use super::watched::{Seen, Watched};
 use picoclaw_sandbox::{Redactor, printable_lines};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -142,7 +143,7 @@ impl Ask<'_> {
             if !self.keeps_its_limit(candidate).await {
                 continue;
             }
-            let mut watched = Watched { sink, seen: Seen::Nothing };
+            let mut watched = Watched::new(sink);
             let why = match candidate.provider.ask(self.request, &mut watched).await {
                 Ok(answer) => {
                     candidate.answered();
@@ -150,7 +151,7 @@ impl Ask<'_> {
                 }
                 Err(why) => why,
             };
-            if watched.seen == Seen::Something || stops(why.class) {
+            if watched.seen() == Seen::Something || stops(why.class) {
                 return Err(self.last_word(&why));
             }
             if !self.failures.iter().any(|(other, _)| Arc::ptr_eq(other, candidate)) {
@@ -240,25 +241,4 @@ fn stops(class: Class) -> bool {
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// A sink that remembers whether anything went through it.
-struct Watched<'a> {
-    sink: &'a mut dyn Sink,
-    seen: Seen,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Seen {
-    Nothing,
-    Something,
-}
-
-impl Sink for Watched<'_> {
-    fn text(&mut self, piece: &str) {
-        if !piece.is_empty() {
-            self.seen = Seen::Something;
-            self.sink.text(piece);
-        }
-    }
 }

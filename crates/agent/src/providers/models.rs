@@ -2,9 +2,12 @@
 //!
 //! Invariant: a name means what `model_list` says or `direct`; no text of a model's makes an entry.
 
+use super::anthropic::Anthropic;
 use super::candidate::Candidate;
 use super::chain::{Chain, Group, Patience};
 use super::direct::{self, Direct};
+use super::http::{Mode, Peer, Spoken};
+use super::openai::OpenAi;
 use super::protocol::{self, Key, Meaning, Unclear, Wire};
 use super::provider::Provider;
 use super::rate::Rate;
@@ -214,16 +217,59 @@ impl Inner {
         if key.is_none() && meaning.key == Key::Wanted {
             return Err(ModelError::NoKey { name: entry.name.clone() });
         }
-        self.speaker(entry, &meaning)
-    }
-
-    fn speaker(&self, entry: &ModelConfig, meaning: &Meaning) -> Result<Box<dyn Provider>, ModelError> {
         match meaning.wire {
             Wire::Direct => Ok(Box::new(Direct::default())),
             Wire::Scripted => scripted(entry),
-            _ => Err(ModelError::Protocol { name: entry.name.clone(), protocol: meaning.id.clone() }),
+            Wire::OpenAi => openai(entry, &meaning, key),
+            Wire::Anthropic => anthropic(entry, &meaning, key),
+            Wire::ClaudeCli | Wire::CodexCli => {
+                Err(ModelError::Protocol { name: entry.name.clone(), protocol: meaning.id.clone() })
+            }
         }
     }
+}
+
+fn openai(
+    entry: &ModelConfig,
+    meaning: &Meaning,
+    key: Option<&Secret>,
+) -> Result<Box<dyn Provider>, ModelError> {
+    let own: Vec<_> =
+        key.map(|key| ("authorization", format!("Bearer {}", key.reveal()))).into_iter().collect();
+    Ok(Box::new(Spoken {
+        name: entry.name.clone(),
+        peer: Peer::new(entry, &meaning.base, "/chat/completions", &own)?,
+        dialect: OpenAi::new(entry, &meaning.id),
+        mode: mode(entry),
+    }))
+}
+
+fn anthropic(
+    entry: &ModelConfig,
+    meaning: &Meaning,
+    key: Option<&Secret>,
+) -> Result<Box<dyn Provider>, ModelError> {
+    let mut own = vec![("anthropic-version", "2023-06-01".to_owned())];
+    match (key, entry.auth_method.as_deref()) {
+        (Some(key), Some("oauth" | "token")) => {
+            own.push(("authorization", format!("Bearer {}", key.reveal())));
+            own.push(("anthropic-beta", "oauth-2025-04-20".to_owned()));
+        }
+        (Some(key), _) => own.push(("x-api-key", key.reveal().to_owned())),
+        (None, _) => {}
+    }
+    // People write the address with and without its version.
+    let base = meaning.base.strip_suffix("/v1").unwrap_or(&meaning.base);
+    Ok(Box::new(Spoken {
+        name: entry.name.clone(),
+        peer: Peer::new(entry, base, "/v1/messages", &own)?,
+        dialect: Anthropic::new(entry, &meaning.id),
+        mode: mode(entry),
+    }))
+}
+
+fn mode(entry: &ModelConfig) -> Mode {
+    if entry.streaming { Mode::Stream } else { Mode::Whole }
 }
 
 fn scripted(entry: &ModelConfig) -> Result<Box<dyn Provider>, ModelError> {
