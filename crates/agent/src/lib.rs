@@ -7,6 +7,7 @@
 
 pub mod call;
 pub mod hall;
+pub mod hooks;
 pub mod message;
 pub mod providers;
 pub mod run;

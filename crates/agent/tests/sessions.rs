@@ -5,8 +5,7 @@
 use picoclaw_agent::call::{Call, Reply};
 use picoclaw_agent::tools::{Registry, Visit, unwatched};
 use picoclaw_policy::config::Config;
-use picoclaw_policy::shell::guard::Guard;
-use picoclaw_policy::{AgentId, AgentRules, Origin, PathRules, Policy, Reach, Subject};
+use picoclaw_policy::{AgentId, Origin, Policy, Subject};
 use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::exec::Workshop;
 use picoclaw_sandbox::files::Files;
@@ -33,19 +32,7 @@ impl Hall {
         let files = Files::open(zones.clone(), &instance.locks()).unwrap();
         let ledger = Ledger::open(&instance.ledger()).unwrap();
         let workshop = Workshop::new(&config, &instance, std::env::vars_os()).unwrap();
-        let agents =
-            zones.into_iter().map(|(id, zones)| (id, AgentRules { zones, disabled: Default::default() }));
-        let policy = Policy {
-            agents: agents.collect(),
-            read_rules: PathRules::default(),
-            write_rules: PathRules::default(),
-            reads: Reach::Workspace,
-            writes: Reach::Workspace,
-            shared: Vec::new(),
-            disabled: Default::default(),
-            guard: Guard::compile(&config.tools.exec).unwrap(),
-            on_block: config.tools.exec.on_block,
-        };
+        let policy = Policy::compile(&config, zones, Vec::new()).unwrap();
         let warden = Warden::new(policy, files, workshop, ledger);
         Self { registry: Registry::new(&config.tools, Redactor::default()), warden, _dir: dir }
     }
@@ -54,12 +41,9 @@ impl Hall {
         let subject =
             Subject { origin: Origin::Cli, agent: AgentId::main(), session: session.to_owned(), depth: 0 };
         let call = Call { tool: "exec".to_owned(), arguments, subject };
-        {
-            let halt = Halt::new();
-            let visit =
-                Visit { warden: &self.warden, subject: &call.subject, halt: &halt, watcher: &unwatched };
-            self.registry.run_alone(&call, &visit)
-        }
+        let halt = Halt::new();
+        let visit = Visit { warden: &self.warden, subject: &call.subject, halt: &halt, watcher: &unwatched };
+        self.registry.run_alone(&call, &visit)
     }
 
     /// Starts a command in the background; its session id.

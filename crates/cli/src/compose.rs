@@ -7,8 +7,7 @@ use crate::settings::{Loaded, Presence};
 use anyhow::{Context, Result};
 use picoclaw_agent::tools::Registry;
 use picoclaw_policy::config::{Config, IsolationConfig};
-use picoclaw_policy::shell::guard::Guard;
-use picoclaw_policy::{AgentId, AgentRules, CleanPath, Origin, PathRules, Policy, Reach, Subject, Zones};
+use picoclaw_policy::{AgentId, CleanPath, Origin, Policy, Subject, Zones};
 use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::exec::Workshop;
 use picoclaw_sandbox::files::Files;
@@ -120,30 +119,7 @@ fn unknown_agent(name: &str, config: &Config) -> String {
 }
 
 fn policy(config: &Config, zones: BTreeMap<AgentId, Zones>) -> Result<Policy> {
-    const UNRESTRICTED: Reach = Reach::Anywhere("agents.defaults.restrict_to_workspace");
-    let writes = if config.restrict_to_workspace { Reach::Workspace } else { UNRESTRICTED };
-    let reads = match writes {
-        Reach::Workspace if config.allow_read_outside_workspace => {
-            Reach::Anywhere("agents.defaults.allow_read_outside_workspace")
-        }
-        other => other,
-    };
-    let agents = zones.into_iter().map(|(id, zones)| {
-        let own = config.agents.iter().find(|agent| agent.id == id);
-        let disabled = own.map(|agent| agent.disabled_tools.iter().cloned().collect()).unwrap_or_default();
-        (id, AgentRules { zones, disabled })
-    });
     let temp = std::env::temp_dir();
     let shared = SHARED.iter().map(Path::new).chain([temp.as_path()]).filter_map(CleanPath::absolute);
-    Ok(Policy {
-        agents: agents.collect(),
-        read_rules: PathRules::compile(&config.tools.allow_read_paths)?,
-        write_rules: PathRules::compile(&config.tools.allow_write_paths)?,
-        reads,
-        writes,
-        shared: shared.collect(),
-        disabled: config.tools.disabled.iter().cloned().collect(),
-        guard: Guard::compile(&config.tools.exec)?,
-        on_block: config.tools.exec.on_block,
-    })
+    Ok(Policy::compile(config, zones, shared.collect())?)
 }

@@ -24,6 +24,10 @@ use picoclaw_sandbox::exec::WorkshopError;
 use settings::{Loaded, Request, SettingsError, Surroundings};
 use std::process::ExitCode;
 
+/// musl's own allocator asks the kernel too often (`docs/adr/0010`).
+#[global_allocator]
+static MEMORY: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
 fn main() -> ExitCode {
     // Before anything is read: what this process holds is not for its children or neighbours to look at.
     if let Err(why) = picoclaw_sandbox::launch::harden_self() {

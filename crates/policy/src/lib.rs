@@ -5,6 +5,7 @@
 //!
 //! Invariant: pure. The same [`Intent`] under the same [`Policy`] earns the same [`Verdict`].
 
+mod compile;
 pub mod config;
 mod intent;
 mod path;

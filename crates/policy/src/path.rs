@@ -5,14 +5,16 @@
 //!
 //! Invariant: a [`CleanPath`] is absolute and holds no `.`, no `..`, no empty component and no NUL.
 
+use std::cmp::Ordering;
 use std::ffi::OsStr;
+use std::hash::{Hash, Hasher};
 use std::path::{Component, Path, PathBuf};
 
 /// The longest path text that is looked at; the kernel's own limit (`PATH_MAX`, its NUL included).
 const LONGEST: usize = 4095;
 
 /// An absolute path without dots, folded as text.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone)]
 pub struct CleanPath(PathBuf);
 
 /// Why a text names no path at all.
@@ -30,7 +32,13 @@ impl CleanPath {
     /// Folds `path` as text; a relative one starts at `base`. `..` at the top stays at the top.
     pub fn new(path: &Path, base: &CleanPath) -> Result<Self, PathFault> {
         check(path.as_os_str())?;
-        let mut folded = if path.is_absolute() { PathBuf::from("/") } else { base.0.clone() };
+        if path.is_absolute() {
+            return Self::bounded(folded(path));
+        }
+        if is_folded(path.as_os_str().as_encoded_bytes()) {
+            return Self::bounded(base.0.join(path));
+        }
+        let mut folded = base.0.clone();
         fold(&mut folded, path);
         Self::bounded(folded)
     }
@@ -40,9 +48,7 @@ impl CleanPath {
         if !path.is_absolute() || check(path.as_os_str()).is_err() {
             return None;
         }
-        let mut folded = PathBuf::from("/");
-        fold(&mut folded, path);
-        Self::bounded(folded).ok()
+        Self::bounded(folded(path)).ok()
     }
 
     /// The path itself.
@@ -53,11 +59,21 @@ impl CleanPath {
     /// What is left of this path below `base`; `None` when it is not below.
     pub fn below(&self, base: &CleanPath) -> Option<&Path> {
         // Both are folded, so one that is below begins with the other's text; taking a path apart costs far more.
-        let [own, above] = [self, base].map(|path| path.0.as_os_str().as_encoded_bytes());
+        let [own, above] = [self, base].map(CleanPath::bytes);
         if !own.starts_with(above) {
             return None;
         }
-        self.0.strip_prefix(&base.0).ok()
+        match self.0.to_str() {
+            Some(own) if own.len() == above.len() => Some(Path::new("")),
+            Some(own) if own.as_bytes().get(above.len()) == Some(&b'/') && above != b"/" => {
+                Some(Path::new(&own[above.len() + 1..]))
+            }
+            _ => self.0.strip_prefix(&base.0).ok(),
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.0.as_os_str().as_encoded_bytes()
     }
 
     fn bounded(folded: PathBuf) -> Result<Self, PathFault> {
@@ -65,6 +81,33 @@ impl CleanPath {
             return Err(PathFault::TooLong);
         }
         Ok(Self(folded))
+    }
+}
+
+// Two folded paths are the same where their texts are: no need to take them apart, as paths in general must be.
+impl PartialEq for CleanPath {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes() == other.bytes()
+    }
+}
+
+impl Eq for CleanPath {}
+
+impl Hash for CleanPath {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.bytes().hash(state);
+    }
+}
+
+impl Ord for CleanPath {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.bytes().cmp(other.bytes())
+    }
+}
+
+impl PartialOrd for CleanPath {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -84,6 +127,22 @@ fn check(text: &OsStr) -> Result<(), PathFault> {
         return Err(PathFault::TooLong);
     }
     Ok(())
+}
+
+/// An absolute path, folded; most are so already.
+fn folded(path: &Path) -> PathBuf {
+    let rest = path.as_os_str().as_encoded_bytes().strip_prefix(b"/");
+    if cfg!(unix) && rest.is_some_and(|rest| rest.is_empty() || is_folded(rest)) {
+        return path.to_owned();
+    }
+    let mut folded = PathBuf::from("/");
+    fold(&mut folded, path);
+    folded
+}
+
+/// Whether a relative path is nothing but names between single slashes.
+fn is_folded(relative: &[u8]) -> bool {
+    cfg!(unix) && relative.split(|byte| *byte == b'/').all(|name| !matches!(name, b"" | b"." | b".."))
 }
 
 fn fold(folded: &mut PathBuf, path: &Path) {

@@ -16,6 +16,7 @@ mod shell;
 use grammar::{Dice, Writer};
 use picoclaw_policy::shell::{Command, CommandKind, Dialect, Script, Visitor, Word, read};
 use shell::{MARKERS, Shell};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Texts that one bubblewrap runs.
@@ -58,8 +59,9 @@ impl Visitor for Collector<'_> {
         let Some((name, arguments)) = simple.words.split_first() else { return };
         match name.literal() {
             Some(name) => {
-                let known = arguments.iter().map(Word::literal).collect();
-                self.seen.names.entry(name).or_default().push(known);
+                let literal = |word: &Word| word.literal().map(Cow::into_owned);
+                let known = arguments.iter().map(literal).collect();
+                self.seen.names.entry(name.into_owned()).or_default().push(known);
             }
             None => {
                 // A guard refuses what it cannot know; any marker spelled in the command counts as seen.

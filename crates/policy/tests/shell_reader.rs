@@ -1,6 +1,7 @@
 //! What the reader makes of shell text, as tables: the commands it finds, the strings it knows, the texts it refuses.
 
 use picoclaw_policy::shell::*;
+use std::borrow::Cow;
 
 /// The names of all commands in order, `?` where a name must be computed; compound commands by their kind.
 fn names(text: &str, dialect: Dialect) -> Result<Vec<String>, NotUnderstood> {
@@ -10,7 +11,7 @@ fn names(text: &str, dialect: Dialect) -> Result<Vec<String>, NotUnderstood> {
         fn command(&mut self, command: &Command) {
             let name = match &command.kind {
                 CommandKind::Simple(simple) => match simple.words.first() {
-                    Some(word) => word.literal().unwrap_or_else(|| "?".to_owned()),
+                    Some(word) => word.literal().map_or_else(|| "?".to_owned(), Cow::into_owned),
                     None => "-".to_owned(),
                 },
                 CommandKind::Subshell(_) => "()".to_owned(),
@@ -217,7 +218,7 @@ fn quote_removal_gives_the_exact_string() {
     ] {
         let found: Vec<String> = words(text, Dialect::Bash)
             .iter()
-            .map(|word| word.literal().unwrap_or_else(|| "?".to_owned()))
+            .map(|word| word.literal().map_or_else(|| "?".to_owned(), Cow::into_owned))
             .collect();
         assert_eq!(found.join("|"), want, "{why}: `{text}`");
     }

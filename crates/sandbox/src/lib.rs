@@ -8,6 +8,7 @@
 pub mod approver;
 pub mod exec;
 pub mod files;
+pub mod guest;
 pub mod instance;
 pub mod isolate;
 pub mod launch;

@@ -5,13 +5,14 @@
 use crate::approver::Answer;
 use crate::exec::{Exec, HostTerrain, Quarters, Workshop};
 use crate::files::{Files, Sought};
+use crate::guest::{Guest, GuestError, Visitor};
 use crate::ledger::{Entry, Ledger};
 use crate::permit::{Kind, Permit, Settling};
 use crate::root::RootError;
 use picoclaw_policy::shell::guard::Judgement;
 use picoclaw_policy::{
     Access, AgentId, CleanPath, Code, ExecIntent, Grant, Ground, Intent, Layer, PathFault, Policy, Question,
-    Refusal, Subject, Verdict,
+    Refusal, Subject, Verdict, Zone,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -147,6 +148,27 @@ impl Warden {
                     Admission::Pending(Box::new(Pending { kind, question, tool: tool.to_owned(), settling }))
                 }
             },
+        }
+    }
+
+    /// Lets one of the operator's own programs in: recorded first, then started behind its walls.
+    pub fn welcome(&self, guest: &Guest<'_>, subject: &Subject) -> Result<Visitor, GuestError> {
+        let ready = self.workshop.lodge().ready(guest)?;
+        let words: Vec<_> = guest.command.iter().map(|word| word.to_string_lossy()).collect();
+        let who = guest.principal.directory();
+        let intent =
+            format!("start {} in {}: {}", who.display(), ready.spec.work_dir.path.display(), words.join(" "));
+        let grant = Grant { zone: Zone::Workspace, rule: "the operator's own command".to_owned() };
+        let decided =
+            Entry::decided(subject, "guest", &intent, &Verdict::Allow(grant)).enforcing(ready.layers);
+        self.ledger.append(std::slice::from_ref(&decided))?;
+        let settling = Settling::new(Arc::clone(&self.ledger), decided);
+        match crate::launch::start(ready.spec) {
+            Ok(running) => Ok(Visitor::new(running, settling)),
+            Err(why) => {
+                settling.settle_as(&format!("not started: {why}"));
+                Err(why.into())
+            }
         }
     }
 

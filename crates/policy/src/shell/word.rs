@@ -8,6 +8,7 @@
 
 use super::span::Span;
 use super::tree::Script;
+use std::borrow::Cow;
 
 /// One word of the text; it may become several arguments, or none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -21,13 +22,16 @@ pub struct Word {
 
 impl Word {
     /// The exact string, when nothing in the word has to be computed.
-    pub fn literal(&self) -> Option<String> {
+    pub fn literal(&self) -> Option<Cow<'_, str>> {
+        if let [Piece { kind: PieceKind::Literal(text), .. }] = self.pieces.as_slice() {
+            return Some(Cow::Borrowed(text));
+        }
         let mut text = String::new();
         for piece in &self.pieces {
             let PieceKind::Literal(part) = &piece.kind else { return None };
             text.push_str(part);
         }
-        Some(text)
+        Some(Cow::Owned(text))
     }
 
     /// The string that the word is sure to begin with.

@@ -96,7 +96,7 @@ impl Quarters {
     }
 
     /// With nothing around them but the user's own rights.
-    pub(super) fn open(environment: Variables) -> Self {
+    pub(crate) fn open(environment: Variables) -> Self {
         let off = || Grade::None("isolation is off".to_owned());
         let enforced =
             Enforced { filesystem: off(), network: off(), processes: off(), syscalls: off(), limits: off() };

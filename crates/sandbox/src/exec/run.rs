@@ -106,7 +106,7 @@ fn spec(
 }
 
 /// How a command ended, as the ledger tells it.
-pub(super) fn told(status: Status) -> String {
+pub(crate) fn told(status: Status) -> String {
     match status {
         Status::Exited(0) => "ok".to_owned(),
         Status::Exited(code) => format!("exit {code}"),

@@ -1,27 +1,71 @@
 //! The file system as the guard asks about it, looked up now.
 //!
+//! A judgement asks about the same few paths again and again: each is looked up once.
+//!
 //! Invariant: looks and never opens; an answer that cannot be had is the one that allows least.
 
 use crate::files::Files;
 use crate::root::{EntryKind, Page, Seals};
 use picoclaw_policy::shell::guard::{Landed, Terrain};
 use picoclaw_policy::{Access, CleanPath, FileKind, LinkOwner};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Names in a directory that a pattern is compared with.
 const MOST_NAMES: usize = 4096;
 
-/// This host.
+/// This host, as it is during one judgement.
 pub struct HostTerrain<'a> {
     files: &'a Files,
     path: &'a [CleanPath],
+    looks: RefCell<BTreeMap<CleanPath, Look>>,
+    names: RefCell<BTreeMap<CleanPath, Option<Vec<String>>>>,
+}
+
+/// What a look at a path found.
+#[derive(Clone)]
+struct Look {
+    landed: Landed,
+    kind: FileKind,
 }
 
 impl<'a> HostTerrain<'a> {
     /// Looks through these files; programs are found in `path`.
     pub fn new(files: &'a Files, path: &'a [CleanPath]) -> Self {
-        Self { files, path }
+        Self { files, path, looks: RefCell::default(), names: RefCell::default() }
+    }
+
+    fn look(&self, path: &CleanPath) -> Look {
+        if let Some(known) = self.looks.borrow().get(path) {
+            return known.clone();
+        }
+        let look = self.first_look(path);
+        self.looks.borrow_mut().insert(path.clone(), look.clone());
+        look
+    }
+
+    fn first_look(&self, path: &CleanPath) -> Look {
+        let stays = |kind| Look { landed: Landed { path: path.clone(), links: LinkOwner::System }, kind };
+        if let Some(kind) = self.glance(path) {
+            return stays(kind);
+        }
+        let Some(place) = self.place(path, Access::Read) else { return stays(FileKind::Missing) };
+        let kind = place.kind();
+        let Some(landed) = CleanPath::absolute(&place.resolved()) else { return stays(kind) };
+        let anyone = place.links().iter().any(|link| link.owner == LinkOwner::Anyone);
+        let links = if anyone { LinkOwner::Anyone } else { LinkOwner::System };
+        Look { landed: Landed { path: landed, links }, kind }
+    }
+
+    fn first_listing(&self, dir: &CleanPath) -> Option<Vec<String>> {
+        let listing = self.place(dir, Access::List)?.list(Page { offset: 0, limit: MOST_NAMES }).ok()?;
+        if listing.total > listing.entries.len() {
+            return None;
+        }
+        let names = listing.entries.into_iter().filter(|entry| entry.kind != EntryKind::Special);
+        names.map(|entry| entry.name.into_string().ok()).collect()
     }
 
     /// What is at a path without links; `None` where it takes a walk to find out.
@@ -38,28 +82,15 @@ impl<'a> HostTerrain<'a> {
 
 impl Terrain for HostTerrain<'_> {
     fn lands(&self, path: &CleanPath) -> Landed {
-        let stays = Landed { path: path.clone(), links: LinkOwner::System };
-        if self.glance(path).is_some() {
-            return stays;
-        }
-        let Some(place) = self.place(path, Access::Read) else { return stays };
-        let Some(landed) = CleanPath::absolute(&place.resolved()) else { return stays };
-        let anyone = place.links().iter().any(|link| link.owner == LinkOwner::Anyone);
-        Landed { path: landed, links: if anyone { LinkOwner::Anyone } else { LinkOwner::System } }
+        self.look(path).landed
     }
 
     fn kind(&self, path: &CleanPath) -> FileKind {
-        self.glance(path)
-            .unwrap_or_else(|| self.place(path, Access::Read).map_or(FileKind::Missing, |place| place.kind()))
+        self.look(path).kind
     }
 
     fn entries(&self, dir: &CleanPath) -> Option<Vec<String>> {
-        let listing = self.place(dir, Access::List)?.list(Page { offset: 0, limit: MOST_NAMES }).ok()?;
-        if listing.total > listing.entries.len() {
-            return None;
-        }
-        let names = listing.entries.into_iter().filter(|entry| entry.kind != EntryKind::Special);
-        names.map(|entry| entry.name.into_string().ok()).collect()
+        self.names.borrow_mut().entry(dir.clone()).or_insert_with(|| self.first_listing(dir)).clone()
     }
 
     fn on_path(&self, path: &CleanPath) -> bool {

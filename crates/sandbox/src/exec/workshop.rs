@@ -3,6 +3,7 @@
 //! Invariant: decided once, at the start; no command's text changes any of it.
 
 use super::quarters::Quarters;
+use crate::guest::Lodge;
 use crate::instance::Instance;
 use crate::isolate::{Enforced, Grade, IsolateError, PlanError, Rung, StartError, pick};
 use crate::launch::environment::{self, Variables};
@@ -79,6 +80,7 @@ pub struct Workshop {
     shell: Shell,
     rung: Option<Rung>,
     quarters: BTreeMap<AgentId, Quarters>,
+    lodge: Lodge,
 }
 
 impl Workshop {
@@ -105,7 +107,8 @@ impl Workshop {
             built.environment.retain(|(name, _)| !changes_meaning(name));
             quarters.insert(own.agent.clone(), built);
         }
-        Ok(Self { program: program.into(), arguments, shell: *shell, rung, quarters })
+        let lodge = Lodge::new(config, instance, host, rung.clone());
+        Ok(Self { program: program.into(), arguments, shell: *shell, rung, quarters, lodge })
     }
 
     /// The shell that reads commands.
@@ -121,6 +124,11 @@ impl Workshop {
     /// What the kernel holds of an agent's commands.
     pub fn enforced(&self, agent: &AgentId) -> Option<&Enforced> {
         self.quarters.get(agent).map(|quarters| &quarters.enforced)
+    }
+
+    /// Where the operator's own programs are put up.
+    pub fn lodge(&self) -> &Lodge {
+        &self.lodge
     }
 
     /// Where an agent's commands live.

@@ -32,6 +32,11 @@ impl Running {
         self.finish_here(&Halt::new(), &|_| {})
     }
 
+    /// The same, ended at once when `halt` is raised; `watch` sees output as it comes.
+    pub fn finish_watched(mut self, halt: &Halt, watch: &dyn Fn(&[u8])) -> Finished {
+        self.finish_here(halt, watch)
+    }
+
     fn finish_here(&mut self, halt: &Halt, watch: &dyn Fn(&[u8])) -> Finished {
         let (mut stdout, mut stderr) = (self.clip(), self.clip());
         let status = self.stay(halt, &mut |stream, bytes| {

@@ -21,9 +21,7 @@ impl Walker<'_> {
     pub(super) fn evaluated(&mut self, expression: &str, state: &mut Rc<State>) {
         for (name, rest) in names(expression) {
             let hidden = match state.variables.get(name) {
-                Some(Variable::Scalar(values) | Variable::Array(values)) => {
-                    values.iter().any(|value| value.as_str().contains(['$', '`', '[']))
-                }
+                Some(Variable::Scalar(values) | Variable::Array(values)) => values.iter().any(hides),
                 _ => false,
             };
             if hidden {
@@ -36,6 +34,39 @@ impl Walker<'_> {
             }
         }
     }
+}
+
+impl Walker<'_> {
+    /// Judges values that a variable with the integer attribute takes: they are expressions.
+    pub(super) fn as_integer(&mut self, value: &Variable, state: &mut Rc<State>) {
+        let (Variable::Scalar(values) | Variable::Array(values)) = value else { return };
+        for value in values {
+            if hides(value) {
+                self.not_understood("a value that would be evaluated as arithmetic", value.as_str());
+            }
+            self.evaluated(value.as_str(), state);
+        }
+    }
+
+    /// Judges the name of a variable that is only known as a value: its subscript is evaluated.
+    pub(super) fn named(&mut self, name: &Field) {
+        if is_evaluated(name.as_str()) {
+            self.not_understood("a subscript that would be expanded again", name.as_str());
+        }
+    }
+}
+
+/// `a[$(cmd)]` as the name of a variable.
+pub(super) fn is_evaluated(arg: &str) -> bool {
+    arg.split_once('[').is_some_and(|(name, rest)| {
+        let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        is_name && (rest.contains("$(") || rest.contains('`'))
+    })
+}
+
+/// Whether a value that is evaluated would run something, or lead to another value that does.
+fn hides(value: &Field) -> bool {
+    value.as_str().contains(['$', '`', '['])
 }
 
 /// Every name in an expression, with what follows it.

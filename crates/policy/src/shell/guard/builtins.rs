@@ -2,6 +2,7 @@
 //!
 //! Invariant: whatever a builtin runs or evaluates is judged; what it sets is remembered, or can be anything.
 
+use super::arithmetic::is_evaluated;
 use super::field::{ANYTHING, Field, NAME};
 use super::invoke::Given;
 use super::options::{Grammar, Invocation};
@@ -27,7 +28,16 @@ impl Walker<'_> {
             "pushd" => self.pushd(call, state),
             "popd" => super::place::popd(state),
             "exit" => Flow { ok: None, fail: None, ended: Some(state.clone()), output: Field::default() },
-            "export" | "declare" | "typeset" | "local" | "readonly" => declared(call, state),
+            "export" | "declare" | "typeset" | "local" | "readonly" => {
+                let mut state = state.clone();
+                if has_attribute(call, 'i') {
+                    for name in call.args {
+                        self.evaluated(name.as_str(), &mut state);
+                    }
+                    Rc::make_mut(&mut state).integers = true;
+                }
+                declared(call, &state)
+            }
             "unset" => unset(call, state),
             "read" | "mapfile" | "readarray" => {
                 if call.name != "read" {
@@ -48,7 +58,18 @@ impl Walker<'_> {
                 Rc::make_mut(&mut state).set("OPTARG", vec![Field::gap(ANYTHING)]);
                 Flow::either(state)
             }
-            "set" => set(call, state),
+            "fc" if !call.has(&Grammar { short: "e", ..Grammar::default() }, "l", &[]) => {
+                self.not_understood("a command of the history that is run again", &words(given.argv));
+                Flow::either(state.clone())
+            }
+            "set" => {
+                // A later line may then stand for an earlier one.
+                let mut flags = call.args.iter().map(Field::as_str).take_while(|arg| *arg != "--");
+                if flags.any(|arg| arg.starts_with('-') && arg.contains('H') || arg == "histexpand") {
+                    self.not_understood("history expansion", &words(given.argv));
+                }
+                set(call, state)
+            }
             "shift" => shift(call, state),
             "let" => {
                 let mut state = state.clone();
@@ -60,11 +81,15 @@ impl Walker<'_> {
             "eval" => {
                 self.deny("eval", "`eval` runs text as a command", &words(given.argv));
                 let code = call.args.iter().map(Field::as_str).collect::<Vec<_>>().join(" ");
-                self.reread(&Field(code), state, given.input)
+                self.reread(&Field::text(code), state, given.input)
             }
             "source" | "." => self.source(call, given, state),
             "trap" => {
-                if let [code, _, ..] = call.args
+                let args = match call.args {
+                    [end, rest @ ..] if end.as_str() == "--" => rest,
+                    args => args,
+                };
+                if let [code, _, ..] = args
                     && !matches!(code.as_str(), "" | "-" | "-l" | "-p")
                 {
                     self.reread(code, state, &Input::Inherited);
@@ -93,7 +118,7 @@ impl Walker<'_> {
         for definition in call.args {
             if let Some((name, code)) = definition.as_str().split_once('=') {
                 self.reread(&Field::text(code), state, &Input::Inherited);
-                Rc::make_mut(&mut next.aliases).insert(name.to_owned(), code.to_owned());
+                next.aliases.change().insert(name.to_owned(), code.to_owned());
             }
         }
         Flow::either(Rc::new(next))
@@ -130,6 +155,11 @@ impl Walker<'_> {
             if unary && let Some(operand) = words.get(at + 1) {
                 self.path(operand.as_str(), Access::Read, state);
             }
+            if matches!(text, "-v" | "-R")
+                && let Some(operand) = words.get(at + 1)
+            {
+                self.named(operand);
+            }
             if matches!(text, "-nt" | "-ot" | "-ef") {
                 for operand in [at.checked_sub(1), at.checked_add(1)]
                     .into_iter()
@@ -145,6 +175,7 @@ impl Walker<'_> {
                     .flatten()
                     .filter_map(|at| words.get(at))
                 {
+                    self.evaluated(operand.as_str(), state);
                     if operand.known().is_some_and(|text| text.contains(['$', '`'])) {
                         self.not_understood(
                             "a value that would be evaluated as arithmetic",
@@ -176,14 +207,6 @@ const EVALUATING: &[&str] = &[
     "wait",
 ];
 
-/// `a[$(cmd)]` as the name of a variable.
-fn is_evaluated(arg: &str) -> bool {
-    arg.split_once('[').is_some_and(|(name, rest)| {
-        let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-        is_name && (rest.contains("$(") || rest.contains('`'))
-    })
-}
-
 /// Which language a file or string is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Language {
@@ -197,6 +220,12 @@ pub(super) enum Language {
 
 pub(super) fn words(argv: &[Field]) -> String {
     argv.iter().map(Field::as_str).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether an attribute or a flag is switched on, alone or in a cluster.
+fn has_attribute(call: &Invocation<'_>, letter: char) -> bool {
+    let flags = call.args.iter().map(Field::as_str).take_while(|arg| arg.starts_with(['-', '+']));
+    flags.filter(|arg| arg.starts_with('-') && !arg.starts_with("--")).any(|arg| arg.contains(letter))
 }
 
 /// The values are assigned already. A name that stands for another variable can be anything.
@@ -214,7 +243,7 @@ fn unset(call: &Invocation<'_>, state: &Rc<State>) -> Flow {
     let mut next = (**state).clone();
     for name in call.args.iter().filter_map(Field::known).filter(|name| !name.starts_with('-')) {
         next.assign(name, Variable::Unset);
-        Rc::make_mut(&mut next.functions).remove(name);
+        next.functions.change().remove(name);
     }
     Flow::either(Rc::new(next)).printing(Field::default())
 }

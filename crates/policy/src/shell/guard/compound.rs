@@ -138,13 +138,13 @@ impl Walker<'_> {
             return Flow::either(second);
         }
         let mut wide = Rc::unwrap_or_clone(second);
-        for (name, value) in Rc::make_mut(&mut wide.variables) {
+        for (name, value) in wide.variables.change() {
             if first.variables.get(name) != Some(value) {
                 *value = Variable::Scalar(vec![Field::gap(ANYTHING)]);
             }
         }
         if wide.cwd != first.cwd {
-            wide.cwd = vec![Place::Unknown];
+            wide.cwd = Rc::new(vec![Place::Unknown]);
         }
         let wide = Rc::new(wide);
         match turn(self, wide.clone()).after() {
@@ -240,7 +240,7 @@ fn waits(script: &Script) -> bool {
                     .words
                     .first()
                     .and_then(Word::literal)
-                    .is_some_and(|name| matches!(name.as_str(), "sleep" | "wait" | "read")),
+                    .is_some_and(|name| matches!(&*name, "sleep" | "wait" | "read")),
                 _ => false,
             })
     })

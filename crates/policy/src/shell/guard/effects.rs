@@ -186,7 +186,7 @@ impl Walker<'_> {
 
     fn remember(&self, file: &str, content: Content, state: &mut Rc<State>) {
         if let Some(place) = self.at(file, state) {
-            Rc::make_mut(&mut Rc::make_mut(state).files).insert(place, content);
+            Rc::make_mut(state).files.change().insert(place, content);
         }
     }
 
@@ -216,7 +216,7 @@ impl Walker<'_> {
                     break;
                 }
                 let parent = dir.as_path().parent().and_then(CleanPath::absolute);
-                Rc::make_mut(&mut Rc::make_mut(state).made).insert(dir);
+                Rc::make_mut(state).made.change().insert(dir);
                 place = parent;
             }
         }
@@ -229,7 +229,7 @@ impl Walker<'_> {
         let name = last.trim_end_matches('/').trim_end_matches(".git");
         let name = name.rsplit(['/', ':']).next().unwrap_or(name);
         if let Some(place) = self.at(name, state) {
-            Rc::make_mut(&mut Rc::make_mut(state).made).insert(place);
+            Rc::make_mut(state).made.change().insert(place);
         }
     }
 
@@ -239,7 +239,7 @@ impl Walker<'_> {
             let dir = at.as_path().parent().and_then(CleanPath::absolute);
             let to = dir.and_then(|dir| CleanPath::new(Path::new(target), &dir).ok());
             if let Some(to) = to {
-                Rc::make_mut(&mut Rc::make_mut(state).links).insert(at, to);
+                Rc::make_mut(state).links.change().insert(at, to);
             }
         }
     }
@@ -256,7 +256,7 @@ impl Walker<'_> {
                     self.remember(&to, content, state);
                 }
                 if let (Some(target), Some(to)) = (state.links.get(&from).cloned(), self.at(&to, state)) {
-                    Rc::make_mut(&mut Rc::make_mut(state).links).insert(to, target);
+                    Rc::make_mut(state).links.change().insert(to, target);
                 }
             }
         }
@@ -322,7 +322,7 @@ fn known_content<'f>(contents: impl Iterator<Item = Option<&'f Content>>) -> Fie
             Some(Content::Computed) | None => return Field::gap(ANYTHING),
         }
     }
-    Field(text)
+    Field::text(text)
 }
 
 fn echoed(call: &Invocation<'_>) -> Field {
@@ -335,21 +335,23 @@ fn echoed(call: &Invocation<'_>) -> Field {
     let words: Vec<&str> = call.args.iter().skip_while(|arg| is_flag(arg)).map(Field::as_str).collect();
     let text = words.join(" ");
     if flags.contains('e') && text.contains('\\') {
-        return unescaped(&text).map_or(Field::gap(ANYTHING), Field);
+        return unescaped(&text).map_or(Field::gap(ANYTHING), Field::text);
     }
     let end = if flags.contains('n') { "" } else { "\n" };
-    Field(format!("{text}{end}"))
+    Field::text(format!("{text}{end}"))
 }
 
 fn formatted(call: &Invocation<'_>) -> Field {
     let [format, rest @ ..] = call.args else { return Field::default() };
     let Some(format) = unescaped(format.as_str()) else { return Field::gap(ANYTHING) };
     match (format.as_str(), rest) {
-        (text, []) if !text.contains('%') => Field(text.to_owned()),
-        ("%s", words) => Field(words.iter().map(Field::as_str).collect()),
-        ("%s\n", words) => Field(words.iter().map(|word| format!("{}\n", word.as_str())).collect()),
+        (text, []) if !text.contains('%') => Field::text(text.to_owned()),
+        ("%s", words) => Field::text(words.iter().map(Field::as_str).collect::<String>()),
+        ("%s\n", words) => {
+            Field::text(words.iter().map(|word| format!("{}\n", word.as_str())).collect::<String>())
+        }
         (text, [word]) if text.matches('%').count() == 1 && text.contains("%s") => {
-            Field(text.replace("%s", word.as_str()))
+            Field::text(text.replace("%s", word.as_str()))
         }
         _ => Field::gap(ANYTHING),
     }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a value that a program would run as a command is judged as one.
 
+use super::builtins::Language;
 use super::field::Field;
 use super::simple::Scope;
 use super::state::{State, Variable};
@@ -35,8 +36,45 @@ const COMMANDS: &[&str] = &[
     "BROWSER",
     "LESSOPEN",
     "LESSCLOSE",
-    "PS0",
-    "PS4",
+    "FCEDIT",
+    "GIT_PROXY_COMMAND",
+    "FZF_DEFAULT_COMMAND",
+    "FZF_CTRL_T_COMMAND",
+    "CC",
+    "CXX",
+    "CPP",
+    "FC",
+    "LD",
+    "AR",
+    "AS",
+    "NVCC",
+    "RUSTC",
+    "RUSTC_WRAPPER",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "CARGO_BUILD_RUSTC_WRAPPER",
+];
+/// Texts that a shell expands before it shows them.
+const EXPANDED: &[&str] = &["PS0", "PS1", "PS2", "PS4", "MAIL", "MAILPATH"];
+/// Options of interpreters, which may be code.
+const OPTIONS: &[&str] = &[
+    "PERL5OPT",
+    "PERL5DB",
+    "RUBYOPT",
+    "NODE_OPTIONS",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "_JAVA_OPTIONS",
+];
+/// Tables of the shell that say what a name runs.
+const TABLES: &[&str] = &["BASH_ALIASES", "BASH_CMDS"];
+/// Options of tar and make that are commands, as they stand in a variable.
+const HIDDEN: &[(&str, &[&str])] = &[
+    (
+        "TAR_OPTIONS",
+        &["checkpoint-action", "to-command", "-I", "compress-program", "-script", "-F", "-command"],
+    ),
+    ("MAKEFLAGS", &["--eval", "SHELL", "-f", "--file", "--makefile", "-E"]),
+    ("GNUMAKEFLAGS", &["--eval", "SHELL", "-f", "--file", "--makefile", "-E"]),
 ];
 /// Lists of directories to look programs, modules or pages up in.
 const LISTS: &[&str] = &["PATH", "MANPATH", "INFOPATH", "XDG_DATA_DIRS", "IFS", "PS1", "PS2", "LS_COLORS"];
@@ -47,12 +85,36 @@ impl Walker<'_> {
         let (Variable::Scalar(values) | Variable::Array(values)) = value else { return };
         for value in values {
             let words = format!("{name}={}", value.as_str());
+            if value.as_str().is_empty() {
+                continue;
+            }
             if LOADED.contains(&name) || (name == "ENV" && value.as_str().contains('/')) {
                 self.deny("preload", "puts code into a program before its own", &words);
             } else if COMMANDS.contains(&name) {
-                if !value.as_str().is_empty() {
-                    self.reread_by_sh(value, state, &Input::Inherited);
+                self.reread_by_sh(value, state, &Input::Inherited);
+            } else if EXPANDED.contains(&name) && value.as_str().contains(['$', '`']) {
+                let code = format!(": <<PICOCLAW_PROMPT\n{}\nPICOCLAW_PROMPT\n", value.as_str());
+                self.reread(&Field::text(code), state, &Input::Inherited);
+            } else if OPTIONS.contains(&name) && value.known().is_some() {
+                self.inline(value, Language::Other, state);
+                for mark in ["OnError=", "OnOutOfMemoryError="] {
+                    if let Some((_, code)) = value.as_str().split_once(mark) {
+                        self.probe(code.trim_matches(['"', '\'']), state);
+                    }
                 }
+            } else if TABLES.contains(&name) || name == "GIT_CONFIG_PARAMETERS" {
+                self.not_understood("a table that says what a name runs", &words);
+            } else if name.starts_with("TEXTDOMAIN") {
+                // Whoever chooses the translation chooses what `$"…"` expands.
+                if self.text.contains("$\"") {
+                    self.not_understood("a translation that is chosen on the line", &words);
+                }
+            } else if name.starts_with("GIT_CONFIG_VALUE_") {
+                self.probe(value.as_str().trim_start_matches('!'), state);
+            } else if HIDDEN.iter().any(|(variable, marks)| {
+                *variable == name && marks.iter().any(|mark| value.as_str().contains(mark))
+            }) {
+                self.deny("preload", "gives a program options that are commands", &words);
             } else if matches!(name, "GIT_SSH_COMMAND" | "GIT_SSH" | "RSYNC_RSH") {
                 if value
                     .as_str()

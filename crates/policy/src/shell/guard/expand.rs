@@ -63,7 +63,7 @@ impl Builder {
 
     fn close(&mut self) {
         if std::mem::take(&mut self.open) {
-            self.done.push(Field(std::mem::take(&mut self.current)));
+            self.done.push(Field::text(std::mem::take(&mut self.current)));
         }
     }
 }
@@ -72,7 +72,7 @@ impl Walker<'_> {
     /// The possible lists of arguments that a word becomes.
     pub(super) fn fields(&mut self, word: &Word, state: &mut Rc<State>) -> Vec<Vec<Field>> {
         if let Some(text) = word.literal() {
-            return vec![vec![Field(text)]];
+            return vec![vec![Field::text(text)]];
         }
         let mut made = Vec::new();
         let Some(words) = spread(&word.pieces, &mut made) else {
@@ -91,7 +91,7 @@ impl Walker<'_> {
     /// The possible texts of a word that is neither split nor globbed.
     pub(super) fn scalar(&mut self, word: &Word, state: &mut Rc<State>) -> Vec<Field> {
         if let Some(text) = word.literal() {
-            return vec![Field(text)];
+            return vec![Field::text(text)];
         }
         self.text_of(&word.pieces, state)
     }
@@ -100,10 +100,14 @@ impl Walker<'_> {
     pub(super) fn text_of(&mut self, pieces: &[Piece], state: &mut Rc<State>) -> Vec<Field> {
         let mut texts = vec![String::new()];
         for piece in pieces {
+            if let PieceKind::Literal(literal) = &piece.kind {
+                texts.iter_mut().for_each(|text| glue(text, literal));
+                continue;
+            }
             let values = match self.piece(piece, state) {
                 Values::One(values) => values,
                 Values::List(list) => {
-                    vec![Field(list.iter().map(Field::as_str).collect::<Vec<_>>().join(" "))]
+                    vec![Field::text(list.iter().map(Field::as_str).collect::<Vec<_>>().join(" "))]
                 }
             };
             if let [only] = values.as_slice() {
@@ -118,7 +122,7 @@ impl Walker<'_> {
                 texts = vec![ANYTHING.to_string()];
             }
         }
-        texts.into_iter().map(Field).collect()
+        texts.into_iter().map(Field::text).collect()
     }
 
     fn lists(&mut self, parts: &[usize], made: &[Part<'_>], state: &mut Rc<State>) -> Vec<Vec<Field>> {
@@ -244,7 +248,7 @@ impl Walker<'_> {
     /// What a command substitution puts there: its output without the last newlines.
     fn substituted(&mut self, script: &Script, state: &mut Rc<State>) -> Field {
         let output = self.subshell(script, state, &Input::Inherited);
-        Field(output.as_str().trim_end_matches('\n').to_owned())
+        Field::text(output.as_str().trim_end_matches('\n').to_owned())
     }
 
     fn tilde(&mut self, user: &str, state: &State) -> Vec<Field> {
@@ -253,7 +257,7 @@ impl Walker<'_> {
             "+" => self.lookup("PWD", state),
             "-" => self.lookup("OLDPWD", state),
             // Nobody else's home lies in a workspace, and asking where it is would be a look at the system.
-            other => vec![Field(format!("/~{other}"))],
+            other => vec![Field::text(format!("/~{other}"))],
         }
     }
 
@@ -266,7 +270,11 @@ impl Walker<'_> {
             None => {}
         }
         match name {
-            "HOME" => vec![self.scene.home.map_or(Field::gap(ANYTHING), |home| Field(home.to_string()))],
+            "HOME" => vec![
+                self.scene
+                    .home
+                    .map_or(Field::gap(ANYTHING), |home| Field::text(home.as_path().to_string_lossy())),
+            ],
             "PWD" => state.cwd.iter().map(place).collect(),
             "OLDPWD" => state.previous.iter().map(place).collect(),
             "IFS" => vec![Field::text(" \t\n")],
@@ -310,7 +318,7 @@ const PLAIN: &[&str] = &[
 
 fn place(place: &Place) -> Field {
     match place {
-        Place::At(path) => Field(path.to_string()),
+        Place::At(path) => Field::text(path.as_path().to_string_lossy()),
         Place::Within => Field::gap(super::field::INSIDE),
         Place::Unknown => Field::gap(ANYTHING),
     }

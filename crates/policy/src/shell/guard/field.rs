@@ -5,6 +5,7 @@
 //!
 //! Invariant: a field without marks is exactly the argument that the program gets.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// A gap that can be any text, also none, also several arguments.
@@ -26,17 +27,30 @@ pub(super) const MARK_BYTE: u8 = 0xF4;
 
 /// One argument, value or output.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(super) struct Field(pub(super) String);
+pub(super) struct Field(Cow<'static, str>);
 
 impl Field {
     /// Known text.
     pub(super) fn text(text: impl Into<String>) -> Self {
-        Self(text.into())
+        Self(Cow::Owned(text.into()))
+    }
+
+    /// Text that every line may meet, and that costs no memory.
+    pub(super) const fn fixed(text: &'static str) -> Self {
+        Self(Cow::Borrowed(text))
     }
 
     /// One gap.
-    pub(super) fn gap(mark: char) -> Self {
-        Self(mark.to_string())
+    pub(super) const fn gap(mark: char) -> Self {
+        Self::fixed(match mark {
+            NAME => "\u{10FF01}",
+            INSIDE => "\u{10FF02}",
+            STAR => "\u{10FF03}",
+            ONE => "\u{10FF04}",
+            CLASS => "\u{10FF05}",
+            DOWNLOADED => "\u{10FF06}",
+            _ => "\u{10FF00}",
+        })
     }
 
     /// The whole text, marks included.
@@ -46,7 +60,7 @@ impl Field {
 
     /// The exact text, when all of it is known.
     pub(super) fn known(&self) -> Option<&str> {
-        (!is_marked(&self.0)).then_some(self.0.as_str())
+        (!is_marked(&self.0)).then_some(&*self.0)
     }
 
     /// Whether any text could stand here.

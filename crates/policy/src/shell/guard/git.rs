@@ -117,6 +117,7 @@ impl Walker<'_> {
                 | "cmd"
                 | "askpass"
                 | "driver"
+                | "packobjectshook"
         ) || key.starts_with("pager.")
             || (key == "core.fsmonitor" && !matches!(value, "true" | "false"))
         {
@@ -144,6 +145,7 @@ impl Walker<'_> {
             ],
             order: Order::Free,
         };
+        let foreach;
         let code: Vec<&str> = match verb {
             "rebase" => call.values(&grammar, "x", &["exec"]),
             "difftool" => call.values(&grammar, "x", &["extcmd"]),
@@ -152,14 +154,12 @@ impl Walker<'_> {
                 grammar.long[4..11].iter().flat_map(|name| call.values(&grammar, "", &[name])).collect()
             }
             "submodule" => {
-                let operands = call.operands(&Grammar::default());
-                operands
-                    .iter()
-                    .position(|word| *word == "foreach")
-                    .and_then(|at| operands.get(at + 1))
-                    .copied()
-                    .into_iter()
-                    .collect()
+                // One string for a shell, or the words of one command.
+                let behind = call.args.iter().skip_while(|arg| arg.as_str() != "foreach").skip(1);
+                foreach = words(
+                    &behind.skip_while(|arg| arg.as_str().starts_with('-')).cloned().collect::<Vec<_>>(),
+                );
+                if foreach.is_empty() { Vec::new() } else { vec![foreach.as_str()] }
             }
             _ => Vec::new(),
         };

@@ -52,6 +52,19 @@ const SHELLS_OUT: &[&str] = &[
     "Deno.Command",
     "Bun.spawn",
     "Process.",
+    ".execute(",
+];
+/// Quotes of perl and ruby.
+const QUOTES: &[(&str, &str)] = &[
+    ("qx(", ")"),
+    ("qx{", "}"),
+    ("q(", ")"),
+    ("q{", "}"),
+    ("q[", "]"),
+    ("qq(", ")"),
+    ("qq{", "}"),
+    ("%x{", "}"),
+    ("%q(", ")"),
 ];
 /// Calls that delete whole trees.
 const DELETES: &[&str] = &[
@@ -92,7 +105,9 @@ impl Walker<'_> {
         }
         if DELETES.iter().any(|call| text.contains(call))
             || (text.contains("recursive")
-                && ["rmSync", "rmdirSync", "rmdir(", "rm("].iter().any(|call| text.contains(call)))
+                && ["rmSync", "rmdirSync", "rmdir(", "rm(", "Deno.remove"]
+                    .iter()
+                    .any(|call| text.contains(call)))
         {
             self.deny("inline-deletion", "this code deletes a whole tree", text);
         }
@@ -150,6 +165,14 @@ impl Walker<'_> {
                 self.probe(inner.trim_matches('|'), state);
             }
         }
+        // Code in a string of code: `exec("…")`, `eval("…")`.
+        if language == Language::Other
+            && ["exec(", "eval(", "eval ", "compile("].iter().any(|call| text.contains(call))
+        {
+            for literal in literals.iter().filter(|literal| literal.text.contains(['"', '\''])) {
+                self.inline(&Field::text(literal.text.as_str()), language, state);
+            }
+        }
         let calls = if language == Language::Awk { &["system("][..] } else { SHELLS_OUT };
         if calls.iter().any(|call| text.contains(call)) {
             for string in strings.iter().chain(&rows(&literals)) {
@@ -157,7 +180,8 @@ impl Walker<'_> {
             }
             for quoted in between(text, '`')
                 .chain(between_words(text, "%x(", ")"))
-                .chain(between_words(text, "qx(", ")"))
+                .chain(QUOTES.iter().flat_map(|(open, close)| between_words(text, open, close)))
+                .chain(unquoted(text))
             {
                 self.probe(quoted, state);
             }
@@ -166,7 +190,13 @@ impl Walker<'_> {
             self.not_understood("code that hands too many strings to a shell", "");
         }
         match language {
-            Language::Awk => strings.iter().for_each(|string| self.written_paths(string, state)),
+            // A string is a file only where something is read or written by name.
+            Language::Awk
+                if ["getline", ">", "ARG", "@", "close("].iter().any(|sign| text.contains(sign)) =>
+            {
+                strings.iter().for_each(|string| self.written_paths(string, state));
+            }
+            Language::Awk => {}
             _ => self.written_paths(text, state),
         }
         let lists_dirs = ["listdir", "scandir", "walk(", "chdir", "readdir", "glob(", "opendir"]
@@ -181,7 +211,7 @@ impl Walker<'_> {
     }
 
     /// Judges a string as if it were a command, and keeps only what the rules name dangerous.
-    fn probe(&mut self, string: &str, state: &Rc<State>) {
+    pub(super) fn probe(&mut self, string: &str, state: &Rc<State>) {
         if string.trim().is_empty() || is_marked(string) || string.len() > LONGEST_PROBE {
             return;
         }
@@ -292,6 +322,12 @@ fn rows(literals: &[Literal]) -> Vec<String> {
         }
     }
     rows
+}
+
+/// `exec rm x`, `spawn rm x`: how Tcl runs a command, without quotes.
+fn unquoted(text: &str) -> impl Iterator<Item = &str> {
+    let commands = text.split(['\n', ';', '[', '{']).map(str::trim_start);
+    commands.filter_map(|command| command.strip_prefix("exec ").or_else(|| command.strip_prefix("spawn ")))
 }
 
 fn between(text: &str, quote: char) -> impl Iterator<Item = &str> {

@@ -45,7 +45,7 @@ const INTERPRETERS: &[Interpreter] = &[
     Interpreter { names: &["deno"], code: "", code_long: &[], valued: "" },
     Interpreter { names: &["php"], code: "rBRE", code_long: &["run"], valued: "cdzfFS" },
     Interpreter {
-        names: &["lua", "luajit", "tclsh", "wish", "guile", "racket", "sbcl", "gforth"],
+        names: &["jshell", "lua", "luajit", "tclsh", "wish", "guile", "racket", "sbcl", "gforth"],
         code: "e",
         code_long: &["eval"],
         valued: "lc",
@@ -90,11 +90,22 @@ impl Walker<'_> {
             long: &["rcfile", "init-file", "init-command", "command"],
             order: Order::First,
         };
-        let (items, start) = parse(call.args, &grammar);
+        // `+x` switches an option off, and is an option all the same.
+        let switched: Vec<Field> = call.args.iter().map(minus).collect();
+        let (items, start) = parse(&switched, &grammar);
         let has = |wanted: char| {
             items.iter().any(|item| matches!(item, Item::Short(letter, _) if *letter == wanted))
         };
         let operands = &call.args[start.min(call.args.len())..];
+        for file in call.values(&grammar, "", &["rcfile", "init-file"]) {
+            let file = Field::text(file);
+            if is_stream(&file) {
+                self.code_from_input(Language::Shell(Dialect::Bash), true, given, state);
+            }
+            for place in self.path(file.as_str(), Access::Read, state) {
+                self.run_file(&place, Language::Shell(Dialect::Bash), state, given);
+            }
+        }
         let plain = matches!(call.name, "sh" | "dash" | "ash" | "hush" | "yash");
         let dialect = if plain { Dialect::Posix } else { Dialect::Bash };
         let mut inner = (**state).clone();
@@ -181,7 +192,11 @@ impl Walker<'_> {
                 let value = args.next().map(Field::as_str).unwrap_or_default();
                 if letter == 'm' && call.name.starts_with("py") {
                     let module = value.to_owned();
-                    let rest: Vec<Field> = std::iter::once(Field(module)).chain(args.cloned()).collect();
+                    let rest: Vec<Field> =
+                        std::iter::once(Field::text(module)).chain(args.cloned()).collect();
+                    if matches!(rest[0].as_str(), "timeit" | "pdb" | "code" | "doctest") {
+                        rest[1..].iter().for_each(|code| self.inline(code, Language::Other, state));
+                    }
                     if matches!(rest[0].as_str(), "pip" | "pip3") {
                         self.invoke(&Given { argv: &rest, input: given.input, span: None }, state.clone());
                     }
@@ -286,6 +301,13 @@ impl Walker<'_> {
                 }
             }
         }
+    }
+}
+
+fn minus(arg: &Field) -> Field {
+    match arg.as_str().strip_prefix('+') {
+        Some(letters) if !letters.is_empty() => Field::text(format!("-{letters}")),
+        _ => arg.clone(),
     }
 }
 

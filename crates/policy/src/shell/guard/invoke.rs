@@ -3,7 +3,7 @@
 //! Invariant: every command goes through [`Walker::invoke`], whoever runs it: the shell, or a wrapper.
 
 use super::builtins::{Language, words};
-use super::field::Field;
+use super::field::{Field, is_marked, shown};
 use super::finding::{Finding, Kind, Remedy};
 use super::judge::Understood;
 use super::options::Invocation;
@@ -58,7 +58,8 @@ impl Walker<'_> {
 
     /// Asks the configuration's own patterns about the command as it is written and as it is understood.
     fn patterns_on(&mut self, given: &Given<'_>) {
-        let normal = given.argv.iter().map(Field::to_string).collect::<Vec<_>>().join(" ");
+        let normal = words(given.argv);
+        let normal = if is_marked(&normal) { shown(&normal) } else { normal };
         let source = given.span.map_or("", |span| span.of(&self.text));
         if self.guard.allows(&normal) || (!source.is_empty() && self.guard.allows(source.trim())) {
             self.lifted = true;
@@ -89,9 +90,16 @@ impl Walker<'_> {
         }
         if let Some(code) = state.aliases.get(name).cloned() {
             let mut inner = (*state).clone();
-            Rc::make_mut(&mut inner.aliases).remove(name);
-            let argv: Vec<Field> =
+            inner.aliases.change().remove(name);
+            let mut argv: Vec<Field> =
                 code.split_whitespace().map(Field::text).chain(args.iter().cloned()).collect();
+            // Behind an alias that ends in a blank the next word may be one, too.
+            let next = argv.len() - args.len();
+            if code.ends_with([' ', '\t'])
+                && let Some(more) = argv.get(next).and_then(|word| inner.aliases.get(word.as_str())).cloned()
+            {
+                argv.splice(next..=next, more.split_whitespace().map(Field::text));
+            }
             self.invoke(&Given { argv: &argv, input: given.input, span: None }, Rc::new(inner));
         }
         let base = match name.rsplit_once('/') {

@@ -2,20 +2,24 @@
 //!
 //! Invariant: a judgement follows from the guard, the text and the scene alone; a longer deny list never allows more.
 
-use super::field::{Field, MARK_BYTE};
+use super::field::{Field, MARK_BYTE, shown};
 use super::finding::{Finding, Kind, Remedy};
 use super::scene::{Scene, Shell};
-use super::size::too_large;
 use super::state::{Place, State};
 use super::walk::{Input, Walker};
 use super::{examples, patterns, windows};
 use crate::config::{ExecConfig, Guard as Mode};
+use crate::path::CleanPath;
 use crate::policy::Reach;
 use crate::rules::{self, RuleFault};
 use crate::shell::{Dialect, NotUnderstood, Span, read};
 use regex::Regex;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::rc::Rc;
+
+/// Nobody reads more words of one command than this.
+const MOST_SHOWN: usize = 250;
 
 /// The compiled guard.
 #[derive(Debug, Clone)]
@@ -70,15 +74,15 @@ impl Judgement {
 impl Understood {
     pub(super) fn new(argv: &[Field], state: &State) -> Self {
         let place = |place: &Place| match place {
-            Place::At(path) => path.to_string(),
+            Place::At(path) => shown_path(path),
             Place::Within => "a directory of the workspace".to_owned(),
             Place::Unknown => "nobody knows".to_owned(),
         };
-        Self {
-            argv: argv.iter().map(Field::to_string).collect(),
-            cwd: state.cwd.iter().map(place).collect(),
-            rules: Vec::new(),
+        let mut words: Vec<String> = argv.iter().take(MOST_SHOWN).map(|arg| shown(arg.as_str())).collect();
+        if argv.len() > MOST_SHOWN {
+            words.push(format!("(and {} more)", argv.len() - MOST_SHOWN));
         }
+        Self { argv: words, cwd: state.cwd.iter().map(place).collect(), rules: Vec::new() }
     }
 }
 
@@ -148,9 +152,6 @@ impl Guard {
             }
         };
         let script = read(text, dialect)?;
-        if let Some(what) = too_large(&script) {
-            return Err(NotUnderstood { what: what.to_owned(), span: script.span });
-        }
         walker.script(&script, Rc::new(State::new(scene.cwd)), &Input::Inherited);
         Ok(())
     }
@@ -176,8 +177,15 @@ impl Guard {
     }
 }
 
+fn shown_path(path: &CleanPath) -> String {
+    path.as_path().to_str().map_or_else(|| path.to_string(), str::to_owned)
+}
+
 /// The text without the simple commands that an allow pattern covers.
-fn without(text: &str, allowed: &[Span]) -> String {
+fn without<'t>(text: &'t str, allowed: &[Span]) -> Cow<'t, str> {
+    if allowed.is_empty() {
+        return Cow::Borrowed(text);
+    }
     let mut rest = text.to_owned();
     let mut spans: Vec<Span> = allowed.to_vec();
     spans.sort_by_key(|span| std::cmp::Reverse(span.start));
@@ -186,7 +194,7 @@ fn without(text: &str, allowed: &[Span]) -> String {
             rest.replace_range(span.start..span.end, &"_".repeat(span.end - span.start));
         }
     }
-    rest
+    Cow::Owned(rest)
 }
 
 fn unread(fault: &NotUnderstood, text: &str) -> Finding {

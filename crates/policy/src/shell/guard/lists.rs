@@ -37,7 +37,10 @@ impl Walker<'_> {
         let argv: Vec<Field> = match marker {
             Some(marker) => {
                 let value = if values.len() == 1 { values[0].clone() } else { Field::gap(NAME) };
-                template.iter().map(|word| Field(word.as_str().replace(marker, value.as_str()))).collect()
+                template
+                    .iter()
+                    .map(|word| Field::text(word.as_str().replace(marker, value.as_str())))
+                    .collect()
             }
             None => template.iter().cloned().chain(values).collect(),
         };
@@ -65,7 +68,7 @@ impl Walker<'_> {
             // Inside a string for a shell the mark stays what it is: a name, which must not be a command's.
             let filled = |word: &Field| match word.as_str().contains(char::is_whitespace) {
                 true => word.clone(),
-                false => Field(word.as_str().replace("{}", &found)),
+                false => Field::text(word.as_str().replace("{}", &found)),
             };
             let argv: Vec<Field> = command.map(filled).collect();
             self.bulk(&argv);
@@ -87,8 +90,10 @@ impl Walker<'_> {
         let is_exec = |arg: &Field| matches!(arg.as_str(), "-x" | "-X" | "--exec" | "--exec-batch");
         let own = call.args.iter().position(is_exec)?;
         let found = INSIDE.to_string();
-        let mut argv: Vec<Field> =
-            call.args[own + 1..].iter().map(|word| Field(word.as_str().replace("{}", &found))).collect();
+        let mut argv: Vec<Field> = call.args[own + 1..]
+            .iter()
+            .map(|word| Field::text(word.as_str().replace("{}", &found)))
+            .collect();
         argv.push(Field::gap(INSIDE));
         self.bulk(&argv);
         let inner = Given { argv: &argv, input: given.input, span: None };

@@ -52,6 +52,24 @@ impl Walker<'_> {
                 };
                 self.by_profile(&args, &text, state);
             }
+            // Behind the file stand patterns.
+            "csplit" => {
+                let grammar = super::options::Grammar { short: "bfn", ..Default::default() };
+                let patterns = call.operands(&grammar).into_iter().skip(1).collect::<Vec<_>>();
+                let args: Vec<Field> =
+                    call.args.iter().filter(|arg| !patterns.contains(&arg.as_str())).cloned().collect();
+                self.by_profile(&args, &Profile { short: "bfn", text: "bn", ..profile::UNKNOWN }, state);
+            }
+            // `//dir:target` is a place in the project.
+            "bazel" | "bazelisk" | "buck" | "buck2" | "pants" | "plz" => {
+                let args: Vec<Field> = call
+                    .args
+                    .iter()
+                    .filter(|arg| !arg.as_str().trim_start_matches('-').starts_with("//"))
+                    .cloned()
+                    .collect();
+                self.by_profile(&args, &profile::UNKNOWN, state);
+            }
             "openssl" => {
                 let named = |at: &usize| {
                     *at > 0

@@ -67,7 +67,7 @@ impl Walker<'_> {
             }
         };
         if joined && quoting != Quoting::Bare {
-            return Some(Values::One(vec![Field(
+            return Some(Values::One(vec![Field::text(
                 all.iter().map(Field::as_str).collect::<Vec<_>>().join(" "),
             )]));
         }
@@ -102,6 +102,7 @@ impl Walker<'_> {
 
     fn indirect(&mut self, parameter: &Parameter, state: &mut Rc<State>) -> Vec<Field> {
         let names = self.single(parameter, state);
+        names.iter().for_each(|name| self.named(name));
         let meant = |name: &Field| match name.known() {
             Some(name)
                 if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') =>
@@ -185,7 +186,7 @@ impl Walker<'_> {
         });
         if unsure {
             let active: Vec<Field> =
-                patterns.iter().map(|pattern| Field(activated(pattern.as_str()))).collect();
+                patterns.iter().map(|pattern| Field::text(activated(pattern.as_str()))).collect();
             patterns.extend(active);
         }
         patterns
@@ -299,7 +300,7 @@ fn replaced(value: &Field, pattern: &Field, with: &Field, place: Place) -> Field
             }
         }
     }
-    Field(result)
+    Field::text(result)
 }
 
 fn sliced(value: &Field, from: Option<i64>, length: Option<Option<i64>>) -> Field {
@@ -314,7 +315,7 @@ fn sliced(value: &Field, from: Option<i64>, length: Option<Option<i64>>) -> Fiel
         _ => count,
     };
     let range = from.clamp(0, count) as usize..to.clamp(0, count) as usize;
-    Field(chars.get(range).unwrap_or_default().iter().collect())
+    Field::text(chars.get(range).unwrap_or_default().iter().collect::<String>())
 }
 
 fn cased(value: &Field, operator: &str) -> Field {
@@ -323,7 +324,7 @@ fn cased(value: &Field, operator: &str) -> Field {
         let end = text.chars().next().map_or(0, char::len_utf8);
         format!("{}{}", change(&text[..end]), &text[end..])
     };
-    Field(match operator {
+    Field::text(match operator {
         "^^" => text.to_uppercase(),
         ",," => text.to_lowercase(),
         "^" => first(str::to_uppercase),

@@ -45,7 +45,7 @@ impl Walker<'_> {
             return Vec::new();
         }
         let mut all = Vec::new();
-        for place in &state.cwd {
+        for place in state.cwd.iter() {
             let base = match place {
                 _ if text.starts_with('/') => CleanPath::absolute(Path::new("/")),
                 Place::At(cwd) => Some(cwd.clone()),
@@ -96,7 +96,7 @@ impl Walker<'_> {
         self.unknown_path(text);
     }
 
-    fn unknown_path(&mut self, text: &str) {
+    pub(super) fn unknown_path(&mut self, text: &str) {
         if self.scene.reach != Reach::Workspace || self.scene.hold == Hold::Cage {
             return;
         }
@@ -111,6 +111,9 @@ impl Walker<'_> {
 
     /// Every place that a text can name, links on the way to a `..` followed.
     fn places(&self, text: &str, base: &CleanPath, state: &State) -> Vec<PathBuf> {
+        if !is_marked(text) && !text.split('/').any(|part| part == "..") {
+            return vec![base.as_path().join(text.trim_start_matches('/'))];
+        }
         let mut places = vec![base.as_path().to_owned()];
         for part in text.split('/').filter(|part| !part.is_empty() && *part != ".") {
             if part == ".." {
@@ -165,6 +168,9 @@ impl Walker<'_> {
 
     /// Where a path leads, through links that exist and links that the line makes.
     pub(super) fn landed(&self, path: &CleanPath, state: &State) -> Landed {
+        if state.links.is_empty() {
+            return self.scene.terrain.lands(path);
+        }
         let mut path = path.clone();
         for _ in 0..8 {
             let link =

@@ -5,6 +5,7 @@
 //! Invariant: one set, compiled once, and only when a command is judged in `strict`.
 
 use regex::bytes::{RegexSet, RegexSetBuilder};
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 /// Every pattern, in the order of the documentation.
@@ -44,8 +45,12 @@ pub(super) const PATTERNS: &[&str] = &[
 
 /// The first documented pattern that matches a text.
 pub(super) fn matching(text: &str) -> Option<&'static str> {
-    let lower = text.trim().to_lowercase();
+    let text = text.trim();
+    let small = text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+    let lower = if small { Cow::Borrowed(text) } else { Cow::Owned(text.to_lowercase()) };
     match set() {
+        // Whether one matches is far cheaper to say than which, and nearly always no.
+        Some(set) if !set.is_match(lower.as_bytes()) => None,
         Some(set) => {
             set.matches(lower.as_bytes()).iter().next().and_then(|first| PATTERNS.get(first).copied())
         }

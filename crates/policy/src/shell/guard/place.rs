@@ -53,7 +53,7 @@ impl Walker<'_> {
     /// Judges a directory that the shell goes to, and says which places that can be.
     pub(super) fn entered(&mut self, target: &str, state: &Rc<State>) -> Vec<Place> {
         if target.is_empty() {
-            return state.cwd.clone();
+            return state.cwd.to_vec();
         }
         self.path(target, Access::List, state);
         let field = Field::text(target);
@@ -108,7 +108,7 @@ fn is_plain(target: &str) -> bool {
 
 pub(super) fn popd(state: &Rc<State>) -> Flow {
     let mut next = (**state).clone();
-    let back = next.stack.pop().unwrap_or_else(|| vec![Place::Unknown]);
+    let back = next.stack.pop().unwrap_or_else(|| Rc::new(vec![Place::Unknown]));
     next.go(back);
     Flow { fail: Some(state.clone()), ..Flow::ok(Rc::new(next)) }
 }

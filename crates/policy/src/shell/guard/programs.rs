@@ -6,7 +6,8 @@ use super::builtins::Language;
 use super::field::Field;
 use super::invoke::Given;
 use super::options::{Grammar, Invocation, is_cut_of};
-use super::state::State;
+use super::simple::Scope;
+use super::state::{State, Variable};
 use super::walk::{Input, Walker};
 use crate::intent::Access;
 use std::rc::Rc;
@@ -21,7 +22,7 @@ struct Code {
 const CODE: &[Code] = &[
     Code {
         names: &["tar", "bsdtar", "gtar"],
-        short: "I",
+        short: "IF",
         long: &[
             "to-command",
             "use-compress-program",
@@ -33,7 +34,7 @@ const CODE: &[Code] = &[
     },
     Code { names: &["split"], short: "", long: &["filter"] },
     Code { names: &["sort"], short: "", long: &["compress-program"] },
-    Code { names: &["man"], short: "P", long: &["pager"] },
+    Code { names: &["man"], short: "PH", long: &["pager", "html"] },
     Code { names: &["tcpdump"], short: "z", long: &["postrotate-command"] },
     Code { names: &["zip"], short: "", long: &["unzip-command"] },
     Code { names: &["wget"], short: "", long: &["use-askpass"] },
@@ -61,6 +62,23 @@ impl Walker<'_> {
         }
         match call.name {
             "tar" | "bsdtar" | "gtar" => self.tar_actions(call, state),
+            "make" | "gmake" => {
+                for arg in call.args.iter().map(Field::as_str) {
+                    if let Some((name @ ("CC" | "CXX" | "CPP" | "FC" | "LD" | "AR" | "AS"), code)) =
+                        arg.split_once('=')
+                    {
+                        let value = Variable::Scalar(vec![Field::text(code)]);
+                        self.environment(name, &value, state, Scope::Command);
+                    }
+                }
+            }
+            "gcc" | "g++" | "cc" | "c++" => {
+                let at = call.args.iter().position(|arg| arg.as_str() == "-wrapper");
+                if let Some(code) = at.and_then(|at| call.args.get(at + 1)) {
+                    let argv: Vec<Field> = code.as_str().split(',').map(Field::text).collect();
+                    self.invoke(&Given { argv: &argv, input: given.input, span: None }, state.clone());
+                }
+            }
             "vim" | "vi" | "nvim" | "ex" | "view" | "gvim" | "less" | "more" | "ed" => {
                 self.editor(call, state)
             }
@@ -129,8 +147,13 @@ impl Walker<'_> {
             if let Some((_, code)) = command.split_once('!') {
                 self.reread_by_sh(&Field::text(code), state, &Input::Inherited);
             }
-            if command.contains("system(") {
+            let foreign = ["system(", "lua", "py", "perl", "ruby", "tcl"];
+            if foreign.iter().any(|mark| command.contains(mark)) {
                 self.inline(&Field::text(command), Language::Other, state);
+            }
+            // `:w file`, `:r file`, `:e file`: a first word with a slash is a search.
+            for file in command.split_whitespace().skip(1).filter(|word| word.starts_with(['/', '~', '.'])) {
+                self.path(&self.home_in(file, state), Access::Write, state);
             }
         }
         self.escapes(call, state);
@@ -147,6 +170,9 @@ impl Walker<'_> {
             let code = ["\\!", "!", "shell ", "system ", ".shell ", ".system "]
                 .iter()
                 .find_map(|mark| trimmed.strip_prefix(mark));
+            if let Some(code) = ["python ", "py "].iter().find_map(|mark| trimmed.strip_prefix(mark)) {
+                self.inline(&Field::text(code), Language::Other, state);
+            }
             if let Some(code) = code.or_else(|| arg.split_once("\\!").map(|(_, code)| code)) {
                 self.reread_by_sh(&Field::text(code), state, &Input::Inherited);
             }

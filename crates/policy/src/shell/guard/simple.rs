@@ -98,6 +98,10 @@ impl Walker<'_> {
                 lists.iter_mut().for_each(|list| list.push(value.clone()));
                 continue;
             }
+            if let Some(text) = word.literal() {
+                lists.iter_mut().for_each(|list| list.push(Field::text(&*text)));
+                continue;
+            }
             let next = self.fields(word, state);
             if let [only] = next.as_slice() {
                 lists.iter_mut().for_each(|list| list.extend_from_slice(only));
@@ -118,8 +122,10 @@ impl Walker<'_> {
         if let Some(PieceKind::Array(elements)) = word.pieces.last().map(|piece| &piece.kind) {
             let elements = self.elements(elements, state);
             let name = word.literal_prefix().trim_end_matches('=').to_owned();
-            Rc::make_mut(state).assign(&name, Variable::Array(elements));
-            return Field(name);
+            let value = Variable::Array(elements);
+            self.environment(&name, &value, state, Scope::Command);
+            Rc::make_mut(state).assign(&name, value);
+            return Field::text(name);
         }
         let values = self.scalar(word, state);
         let Some((name, _)) = values.first().and_then(|value| value.as_str().split_once('=')) else {
@@ -130,7 +136,7 @@ impl Walker<'_> {
         let value = Variable::Scalar(values.iter().map(cut).collect());
         self.environment(&name, &value, state, Scope::Command);
         Rc::make_mut(state).assign(&name, value);
-        Field(name)
+        Field::text(name)
     }
 
     fn assigned(&mut self, assignments: &[Assignment], state: &mut Rc<State>) -> Vec<(String, Variable)> {
@@ -143,6 +149,9 @@ impl Walker<'_> {
                 Value::Scalar(word) => Variable::Scalar(self.scalar(word, state)),
                 Value::Array(elements) => Variable::Array(self.elements(elements, state)),
             };
+            if state.integers {
+                self.as_integer(&value, state);
+            }
             let old = state.variables.get(&assignment.name);
             if assignment.subscript.is_some() {
                 value = match (old, value) {
@@ -187,7 +196,7 @@ fn is_declaration(name: &str) -> bool {
 /// Assignments before a command last as long as the command.
 fn restore(assignments: &[Assignment], before: &Rc<State>, flow: &mut Flow) {
     for state in [&mut flow.ok, &mut flow.fail].into_iter().flatten() {
-        let variables = Rc::make_mut(&mut Rc::make_mut(state).variables);
+        let variables = Rc::make_mut(state).variables.change();
         for assignment in assignments {
             match before.variables.get(&assignment.name) {
                 Some(value) => variables.insert(assignment.name.clone(), value.clone()),
@@ -201,5 +210,5 @@ fn joined(old: &Field, new: &Field) -> Field {
     if old.as_str().len() + new.as_str().len() > 16 * 1024 {
         return Field::gap(ANYTHING);
     }
-    Field(format!("{}{}", old.as_str(), new.as_str()))
+    Field::text(format!("{}{}", old.as_str(), new.as_str()))
 }

@@ -6,6 +6,7 @@
 //! Invariant: joining two states never forgets a possibility; what would be too many becomes "anything".
 
 use super::field::{ANYTHING, Field};
+use super::shared::Shared;
 use crate::path::CleanPath;
 use crate::shell::tree;
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,18 +53,20 @@ pub(super) enum Content {
 /// Everything a shell would remember.
 #[derive(Debug, Clone)]
 pub(super) struct State {
-    pub(super) variables: Rc<BTreeMap<String, Variable>>,
+    pub(super) variables: Shared<BTreeMap<String, Variable>>,
     pub(super) arguments: Vec<Field>,
     pub(super) name: Field,
-    pub(super) cwd: Vec<Place>,
-    pub(super) previous: Vec<Place>,
-    pub(super) stack: Vec<Vec<Place>>,
-    pub(super) functions: Rc<BTreeMap<String, Rc<tree::Command>>>,
-    pub(super) aliases: Rc<BTreeMap<String, String>>,
-    pub(super) files: Rc<BTreeMap<CleanPath, Content>>,
-    pub(super) links: Rc<BTreeMap<CleanPath, CleanPath>>,
-    pub(super) made: Rc<BTreeSet<CleanPath>>,
+    pub(super) cwd: Rc<Vec<Place>>,
+    pub(super) previous: Rc<Vec<Place>>,
+    pub(super) stack: Vec<Rc<Vec<Place>>>,
+    pub(super) functions: Shared<BTreeMap<String, Rc<tree::Command>>>,
+    pub(super) aliases: Shared<BTreeMap<String, String>>,
+    pub(super) files: Shared<BTreeMap<CleanPath, Content>>,
+    pub(super) links: Shared<BTreeMap<CleanPath, CleanPath>>,
+    pub(super) made: Shared<BTreeSet<CleanPath>>,
     pub(super) exits_on_error: bool,
+    /// Whether the line has given some variable the integer attribute.
+    pub(super) integers: bool,
     /// Whether the line has moved or removed something: directories that were there may be gone.
     pub(super) shaken: bool,
 }
@@ -71,18 +74,19 @@ pub(super) struct State {
 impl State {
     pub(super) fn new(cwd: &CleanPath) -> Self {
         Self {
-            variables: Rc::default(),
+            variables: Shared::default(),
             arguments: Vec::new(),
-            name: Field::text("bash"),
-            cwd: vec![Place::At(cwd.clone())],
-            previous: vec![Place::Unknown],
+            name: Field::fixed("bash"),
+            cwd: Rc::new(vec![Place::At(cwd.clone())]),
+            previous: Rc::new(vec![Place::Unknown]),
             stack: Vec::new(),
-            functions: Rc::default(),
-            aliases: Rc::default(),
-            files: Rc::default(),
-            links: Rc::default(),
-            made: Rc::default(),
+            functions: Shared::default(),
+            aliases: Shared::default(),
+            files: Shared::default(),
+            links: Shared::default(),
+            made: Shared::default(),
             exits_on_error: false,
+            integers: false,
             shaken: false,
         }
     }
@@ -94,12 +98,12 @@ impl State {
 
     /// Gives a variable this value.
     pub(super) fn assign(&mut self, name: &str, value: Variable) {
-        Rc::make_mut(&mut self.variables).insert(name.to_owned(), value);
+        self.variables.change().insert(name.to_owned(), value);
     }
 
     /// Goes to one of these places.
-    pub(super) fn go(&mut self, to: Vec<Place>) {
-        self.previous = std::mem::replace(&mut self.cwd, to);
+    pub(super) fn go(&mut self, to: impl Into<Rc<Vec<Place>>>) {
+        self.previous = std::mem::replace(&mut self.cwd, to.into());
     }
 }
 
@@ -109,39 +113,40 @@ pub(super) fn join(a: Rc<State>, b: Rc<State>) -> Rc<State> {
         return a;
     }
     let mut both = Rc::unwrap_or_clone(a);
-    if !Rc::ptr_eq(&both.variables, &b.variables) && both.variables != b.variables {
-        both.variables = Rc::new(joined(&both.variables, &b.variables));
+    if !both.variables.is(&b.variables) && both.variables != b.variables {
+        both.variables = joined(&both.variables, &b.variables).into();
     }
     if both.arguments != b.arguments {
         both.arguments = vec![Field::gap(ANYTHING)];
     }
-    both.cwd = places(both.cwd, &b.cwd);
-    both.previous = places(both.previous, &b.previous);
+    places(&mut both.cwd, &b.cwd);
+    places(&mut both.previous, &b.previous);
     if both.stack != b.stack {
-        both.stack = vec![vec![Place::Unknown]];
+        both.stack = vec![Rc::new(vec![Place::Unknown])];
     }
-    if !Rc::ptr_eq(&both.functions, &b.functions) {
+    if !both.functions.is(&b.functions) {
         for (name, body) in b.functions.iter() {
-            Rc::make_mut(&mut both.functions).entry(name.clone()).or_insert_with(|| body.clone());
+            both.functions.change().entry(name.clone()).or_insert_with(|| body.clone());
         }
     }
-    if !Rc::ptr_eq(&both.aliases, &b.aliases) {
+    if !both.aliases.is(&b.aliases) {
         for (name, text) in b.aliases.iter() {
-            Rc::make_mut(&mut both.aliases).entry(name.clone()).or_insert_with(|| text.clone());
+            both.aliases.change().entry(name.clone()).or_insert_with(|| text.clone());
         }
     }
-    if !Rc::ptr_eq(&both.files, &b.files) {
-        join_files(Rc::make_mut(&mut both.files), &b.files);
+    if !both.files.is(&b.files) {
+        join_files(both.files.change(), &b.files);
     }
-    if !Rc::ptr_eq(&both.links, &b.links) {
+    if !both.links.is(&b.links) {
         for (at, to) in b.links.iter() {
-            Rc::make_mut(&mut both.links).entry(at.clone()).or_insert_with(|| to.clone());
+            both.links.change().entry(at.clone()).or_insert_with(|| to.clone());
         }
     }
-    if !Rc::ptr_eq(&both.made, &b.made) {
-        Rc::make_mut(&mut both.made).retain(|dir| b.made.contains(dir));
+    if !both.made.is(&b.made) {
+        both.made.change().retain(|dir| b.made.contains(dir));
     }
     both.exits_on_error &= b.exits_on_error;
+    both.integers |= b.integers;
     both.shaken |= b.shaken;
     Rc::new(both)
 }
@@ -209,11 +214,16 @@ pub(super) fn capped(mut values: Vec<Field>) -> Vec<Field> {
     values
 }
 
-fn places(mut a: Vec<Place>, b: &[Place]) -> Vec<Place> {
-    for place in b {
+fn places(a: &mut Rc<Vec<Place>>, b: &Rc<Vec<Place>>) {
+    if Rc::ptr_eq(a, b) {
+        return;
+    }
+    for place in b.iter() {
         if !a.contains(place) {
-            a.push(place.clone());
+            Rc::make_mut(a).push(place.clone());
         }
     }
-    if a.len() > MOST_PLACES { vec![Place::Unknown] } else { a }
+    if a.len() > MOST_PLACES {
+        *a = Rc::new(vec![Place::Unknown]);
+    }
 }

@@ -185,13 +185,23 @@ impl Walker<'_> {
             && !first.as_str().starts_with('-')
             && !first.as_str().contains(['/', '.'])
         {
-            *first = Field(format!("-{}", first.as_str()));
+            *first = Field::text(format!("-{}", first.as_str()));
         }
         let args = args
             .into_iter()
             .map(|arg| if arg.as_str() == "-" { Field::text("./-") } else { arg })
             .collect::<Vec<_>>();
         self.by_profile(&args, &profile, state);
+        let given = |letter: char, long: &str| {
+            args.iter().map(Field::as_str).any(|arg| match arg.strip_prefix("--") {
+                Some(name) => name == long,
+                None => arg.starts_with('-') && arg.contains(letter),
+            })
+        };
+        // Only the archive knows where its absolute names lead.
+        if given('x', "extract") && given('P', "absolute-names") {
+            self.unknown_path("-P");
+        }
     }
 
     pub(super) fn sqlite_operands(&mut self, call: &Invocation<'_>, state: &Rc<State>) {

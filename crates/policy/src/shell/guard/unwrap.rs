@@ -51,6 +51,7 @@ const WRAPPERS: &[Wrapper] = &[
             "doppler",
             "aws-vault",
             "gdbserver",
+            "proot",
             "spawn",
             "shx",
             "coproc",
@@ -129,6 +130,12 @@ impl Walker<'_> {
         state: &Rc<State>,
     ) -> Option<Unwrapped> {
         match call.name {
+            "gdb" | "lldb" | "rr" | "cgdb" => {
+                let own =
+                    call.args.iter().position(|arg| matches!(arg.as_str(), "--args" | "--" | "record"))? + 1;
+                let rest = call.args.get(own..).filter(|rest| !rest.is_empty())?;
+                return Some(self.inner(rest, own, call, given, state));
+            }
             "xargs" => return Some(self.xargs(call, given, state)),
             "find" => return self.find(call, given, state),
             "fd" | "fdfind" => return self.fd(call, given, state),
@@ -165,8 +172,11 @@ impl Walker<'_> {
             None => return self.verb_command(call, given, state),
         };
         let start = parse(call.args, &Grammar { short, long, order: Order::First }).1 + skip;
-        let assignments =
-            call.args.iter().skip(start).take_while(|arg| takes_assignments(call.name) && is_assignment(arg));
+        let assignments = call
+            .args
+            .iter()
+            .skip(start)
+            .take_while(|arg| takes_assignments(call.name) && is_assignment(call.name, arg));
         let own = start + assignments.count();
         for arg in call.args.iter().take(own).skip(start) {
             if let Some((name, value)) = arg.as_str().split_once('=') {
@@ -219,7 +229,7 @@ impl Walker<'_> {
     }
 
     fn string(&mut self, args: &[Field], own: usize, state: &Rc<State>, input: &Input) -> Unwrapped {
-        let code = Field(words(args));
+        let code = Field::text(words(args));
         let flow = self.reread_by_sh(&code, state, input);
         Unwrapped { own, flow: self.outside_of(state, flow) }
     }
@@ -247,7 +257,7 @@ impl Walker<'_> {
         let code = call.values(&grammar, "S", &["split-string"]).first().map(|code| (*code).to_owned())?;
         let own = parse(call.args, &grammar).1;
         let rest = words(&call.args[own..]);
-        let flow = self.reread(&Field(format!("{code} {rest}")), state, given.input);
+        let flow = self.reread(&Field::text(format!("{code} {rest}")), state, given.input);
         Some(Unwrapped { own: call.args.len(), flow: self.outside_of(state, flow) })
     }
 
@@ -281,10 +291,12 @@ fn takes_assignments(name: &str) -> bool {
     matches!(name, "env" | "sudo" | "doas" | "dotenv")
 }
 
-fn is_assignment(arg: &Field) -> bool {
+fn is_assignment(wrapper: &str, arg: &Field) -> bool {
     arg.as_str().split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty()
-            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-            && !name.as_bytes()[0].is_ascii_digit()
+        // `env` takes any name, also one that no shell would.
+        !name.is_empty() && wrapper == "env"
+            || !name.is_empty()
+                && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+                && !name.as_bytes()[0].is_ascii_digit()
     })
 }

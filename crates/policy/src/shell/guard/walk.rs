@@ -5,11 +5,10 @@
 //!
 //! Invariant: every command that the script can run is judged at least once, under every state it can run in.
 
-use super::field::{ANYTHING, Field};
+use super::field::{ANYTHING, CLASS, DOWNLOADED, Field, ONE, STAR};
 use super::finding::{Finding, Kind, Remedy};
 use super::judge::{Guard, Understood};
 use super::scene::{Scene, Shell};
-use super::size::too_large;
 use super::state::{State, join};
 use crate::path::CleanPath;
 use crate::shell::span::Span;
@@ -194,7 +193,9 @@ impl<'a> Walker<'a> {
     /// Reads a text that the shell at hand would run as a script of its own, in the state it is started with.
     pub(super) fn reread(&mut self, code: &Field, state: &Rc<State>, input: &Input) -> Flow {
         let flow = Flow::either(state.clone());
-        let Some(code) = code.known() else {
+        // A plain name in a gap is a word of the script, and never the name of a command.
+        let readable = !code.as_str().contains([ANYTHING, DOWNLOADED, STAR, ONE, CLASS]);
+        let Some(code) = Some(code.as_str()).filter(|_| readable) else {
             self.computed("unknown-code", "a string that is run as a command", code.as_str());
             return flow;
         };
@@ -205,10 +206,6 @@ impl<'a> Walker<'a> {
                 return flow;
             }
         };
-        if let Some(what) = too_large(&script) {
-            self.not_understood(what, "");
-            return flow;
-        }
         let outer = std::mem::replace(&mut self.text, code.to_owned());
         let lifted = std::mem::take(&mut self.lifted);
         self.nested += 1;
@@ -268,10 +265,9 @@ impl<'a> Walker<'a> {
             {
                 let outer = Rc::make_mut(outer);
                 let files = state.files.iter().map(|(path, content)| (path.clone(), content.clone()));
-                Rc::make_mut(&mut outer.files).extend(files);
-                Rc::make_mut(&mut outer.links)
-                    .extend(state.links.iter().map(|(at, to)| (at.clone(), to.clone())));
-                Rc::make_mut(&mut outer.made).extend(state.made.iter().cloned());
+                outer.files.change().extend(files);
+                outer.links.change().extend(state.links.iter().map(|(at, to)| (at.clone(), to.clone())));
+                outer.made.change().extend(state.made.iter().cloned());
                 outer.shaken |= state.shaken;
             }
         }
@@ -354,8 +350,13 @@ impl<'a> Walker<'a> {
         if let CommandKind::Function(function) = &command.kind {
             let mut body = (*function.body).clone();
             body.redirections.extend(command.redirections.iter().cloned());
-            Rc::make_mut(&mut Rc::make_mut(&mut state).functions)
-                .insert(function.name.clone(), Rc::new(body));
+            Rc::make_mut(&mut state).functions.change().insert(function.name.clone(), Rc::new(body.clone()));
+            // The shell itself calls this one, whenever a command is not there.
+            if function.name == "command_not_found_handle" {
+                let mut inner = (*state).clone();
+                inner.arguments = vec![Field::gap(ANYTHING)];
+                self.command(&body, Rc::new(inner), input);
+            }
             return Flow::ok(state);
         }
         let redirected = self.redirections(&command.redirections, &mut state);

@@ -104,14 +104,14 @@ fn split(command: &str) -> Option<Vec<Field>> {
             (None, '"' | '\'') => quote = Some(c),
             (None, c) if c.is_whitespace() => {
                 if !word.is_empty() {
-                    words.push(Field(std::mem::take(&mut word)));
+                    words.push(Field::text(std::mem::take(&mut word)));
                 }
             }
             (None, c) => word.push(c),
         }
     }
     if !word.is_empty() {
-        words.push(Field(word));
+        words.push(Field::text(word));
     }
     quote.is_none().then_some(words)
 }

@@ -11,6 +11,7 @@ use crate::shell::{PieceKind, Script, Substitution, SubstitutionStyle};
 impl Reader<'_> {
     /// At the opening backtick.
     pub(super) fn backticks(&mut self, parts: &mut Parts, frame: Frame) -> Read<()> {
+        self.one_more_piece()?;
         let start = self.settle();
         self.bump();
         let (text, places) = self.unescaped(start, frame)?;

@@ -8,6 +8,7 @@
 use super::assemble::{Atom, Mark, Parts, join};
 use super::cursor::{Read, Reader};
 use super::reserved::continues_name;
+use super::start::MOST_WORDS;
 use crate::shell::{Piece, PieceKind, Quoting, Sequence, Span, Word};
 
 /// An open brace.
@@ -19,10 +20,12 @@ struct Open {
 }
 
 impl Open {
-    fn end_alternative(&mut self, reader: &Reader<'_>, at: usize) {
+    fn end_alternative(&mut self, reader: &Reader<'_>, at: usize) -> Read<()> {
+        reader.one_more(&reader.state.size.words, MOST_WORDS, "words")?;
         let span = reader.span_between(self.from, at);
         self.alternatives.push(Word { span, pieces: std::mem::take(&mut self.current) });
         self.from = at + 1;
+        Ok(())
     }
 }
 
@@ -42,7 +45,7 @@ pub(super) fn resolve(parts: Parts, reader: &Reader<'_>) -> Read<Vec<Piece>> {
             }
             Atom::Mark(mark, at) => (mark, at),
         };
-        let literal = Piece {
+        let literal = || Piece {
             span: reader.span_between(at, at + 1),
             quoting: Quoting::Bare,
             kind: PieceKind::Literal(mark.text().to_owned()),
@@ -53,7 +56,7 @@ pub(super) fn resolve(parts: Parts, reader: &Reader<'_>) -> Read<Vec<Piece>> {
             }
             Mark::Comma if expands && !open.is_empty() => {
                 if let Some(open) = open.last_mut() {
-                    open.end_alternative(reader, at);
+                    open.end_alternative(reader, at)?;
                 }
             }
             Mark::Close if expands && !open.is_empty() => {
@@ -62,7 +65,7 @@ pub(super) fn resolve(parts: Parts, reader: &Reader<'_>) -> Read<Vec<Piece>> {
                     close(outer, closed, at, reader)?;
                 }
             }
-            _ => join(open.last_mut().map_or(&mut pieces, |open| &mut open.current), literal),
+            _ => join(open.last_mut().map_or(&mut pieces, |open| &mut open.current), literal()),
         }
     }
     Ok(pieces)
@@ -136,7 +139,7 @@ fn close(outer: &mut Vec<Piece>, mut open: Open, at: usize, reader: &Reader<'_>)
     let span = reader.span_between(open.at, at + 1);
     if !open.alternatives.is_empty() {
         reader.bash_only("brace expansion", open.at)?;
-        open.end_alternative(reader, at);
+        open.end_alternative(reader, at)?;
         outer.push(Piece { span, quoting: Quoting::Bare, kind: PieceKind::Braces(open.alternatives) });
         return Ok(());
     }

@@ -4,12 +4,14 @@
 
 use super::cursor::{Read, Reader};
 use super::reserved::{is_bash_only, is_closing};
+use super::start::MOST_COMMANDS;
 use crate::shell::{Command, CommandKind};
 
 impl Reader<'_> {
     pub(super) fn command(&mut self) -> Read<Command> {
         self.skip_blanks();
         let start = self.settle();
+        self.one_more(&self.state.size.commands, MOST_COMMANDS, "commands")?;
         match self.compound()? {
             Some(kind) => self.with_redirections(kind, start),
             None => self.simple_command(),

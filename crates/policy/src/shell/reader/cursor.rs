@@ -5,8 +5,17 @@
 //!
 //! Invariant: the place only moves forward, and never past the end.
 
+use super::start::MOST_PIECES;
 use crate::shell::{Dialect, NotUnderstood, Span};
 use std::cell::Cell;
+
+/// What a text has been found to hold.
+#[derive(Debug, Default)]
+pub(super) struct Size {
+    pub(super) commands: Cell<usize>,
+    pub(super) words: Cell<usize>,
+    pub(super) pieces: Cell<usize>,
+}
 
 /// What all readers of one text share: the whole, and the unescaped copies inside backticks and here-documents.
 #[derive(Debug)]
@@ -24,6 +33,8 @@ pub(super) struct State {
     pub(super) arrays: usize,
     /// Whether the text never names what `$"…"` is translated with.
     pub(super) untranslated: bool,
+    /// How much of each was read so far.
+    pub(super) size: Size,
     /// Work done, for the tests that hold it linear.
     pub(super) steps: Cell<usize>,
 }
@@ -231,6 +242,20 @@ impl<'a> Reader<'a> {
     /// Refuses `what` unless bash will run the text.
     pub(super) fn bash_only(&self, what: &str, start: usize) -> Read<()> {
         if self.is_bash() { Ok(()) } else { self.refuse(format!("{what}, which not every `sh` has"), start) }
+    }
+
+    /// One more of what a text may have so many of.
+    pub(super) fn one_more(&self, of: &Cell<usize>, most: usize, what: &str) -> Read<()> {
+        of.set(of.get() + 1);
+        if of.get() > most {
+            return self.refuse(format!("more {what} than one line should have"), self.at);
+        }
+        Ok(())
+    }
+
+    /// One more part of a word, where it is not plain text.
+    pub(super) fn one_more_piece(&self) -> Read<()> {
+        self.one_more(&self.state.size.pieces, MOST_PIECES, "quotes and expansions")
     }
 
     /// Reads something one level deeper, or refuses when that is too deep.

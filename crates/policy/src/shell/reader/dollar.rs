@@ -37,6 +37,7 @@ impl Frame {
 impl Reader<'_> {
     /// At `$`.
     pub(super) fn dollar(&mut self, parts: &mut Parts, frame: Frame) -> Read<()> {
+        self.one_more_piece()?;
         let start = self.settle();
         self.bump();
         let mut open_name = false;

@@ -111,6 +111,9 @@ impl Reader<'_> {
                 parts.push(self, start, Quoting::Backslash, PieceKind::Literal(kept));
                 Ok(())
             }
+            Some(b'$') if self.peek_at(1) == Some(b'\'') && operand.pattern && self.is_bash() => {
+                self.ansi_in_quotes(parts, operand)
+            }
             Some(b'$') if matches!(self.peek_at(1), Some(b'\'' | b'"')) => {
                 self.refuse("a `$` before a quote in `${…}` in quotes", operand.start)
             }
@@ -121,6 +124,22 @@ impl Reader<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// `$'\n'` in a pattern or a replacement inside of `"${…}"`, as long as it hides nothing.
+    fn ansi_in_quotes(&mut self, parts: &mut Parts, operand: Operand) -> Read<()> {
+        let start = self.settle();
+        self.bump();
+        let text = self.ansi_quoted(start)?;
+        let raw = self.source.text().get(start + 2..self.at).unwrap_or_default();
+        if operand.frame != Frame::Double
+            || raw.contains(['"', '`', '$', '{', '}', '/'])
+            || raw.contains("\\'")
+        {
+            return self.refuse("a `$` before a quote in `${…}` in quotes", operand.start);
+        }
+        parts.push(self, start, Quoting::Ansi, PieceKind::Literal(text));
+        Ok(())
     }
 
     /// A pair of single quotes inside of `"${…}"`: quoting for a pattern, plain text for a value. Only a pair that

@@ -1,8 +1,8 @@
 //! Where reading starts: the limits, and what is no text for a shell at all.
 //!
-//! Invariant: nothing beyond [`LONGEST`] bytes or [`DEEPEST`] levels is looked into.
+//! Invariant: nothing beyond [`LONGEST`] bytes, [`DEEPEST`] levels or so many commands is looked into.
 
-use super::cursor::{Read, Reader, Source, State};
+use super::cursor::{Read, Reader, Size, Source, State};
 use super::list::Stop;
 use crate::shell::{Dialect, NotUnderstood, Script, Span};
 use std::cell::Cell;
@@ -12,6 +12,11 @@ pub const LONGEST: usize = 64 * 1024;
 
 /// The deepest nesting that is read. Every level is a few stack frames, so this bounds the stack, too.
 pub const DEEPEST: usize = 64;
+
+/// The most commands, words and pieces of words that one text may have. What is larger belongs into a file.
+pub(super) const MOST_COMMANDS: usize = 500;
+pub(super) const MOST_WORDS: usize = 5_000;
+pub(super) const MOST_PIECES: usize = 20_000;
 
 /// Reads `text` as the shell of that dialect would.
 pub fn read(text: &str, dialect: Dialect) -> Result<Script, NotUnderstood> {
@@ -28,6 +33,7 @@ pub(super) fn read_counted(text: &str, dialect: Dialect) -> (Read<Script>, usize
         extglob: text.contains("extglob"),
         arrays: 0,
         untranslated: !text.contains("TEXTDOMAIN"),
+        size: Size::default(),
         steps: Cell::new(0),
     };
     if let Err(refusal) = is_readable(text, dialect) {

@@ -6,6 +6,7 @@ use super::assemble::{Mark, Parts};
 use super::cursor::{Read, Reader};
 use super::dollar::Frame;
 use super::reserved::{continues_name, ends_word, starts_name};
+use super::start::MOST_WORDS;
 use crate::shell::{Direction, Glob, Piece, PieceKind, ProcessSubstitution, Quoting, Word};
 
 /// What the shell does with a word, which depends on where it stands.
@@ -79,6 +80,7 @@ impl Reader<'_> {
 
     /// Reads a word that may be empty, as behind `x=`.
     pub(super) fn word_or_nothing(&mut self, context: Context, start: usize) -> Read<Word> {
+        self.one_more(&self.state.size.words, MOST_WORDS, "words")?;
         let depth = self.state.depth;
         let mut parts = Parts::new(Quoting::Bare);
         let mut shape = if context.value { Shape::Assigned } else { Shape::Start };
@@ -118,6 +120,9 @@ impl Reader<'_> {
     fn word_part(&mut self, parts: &mut Parts, context: Context) -> Read<bool> {
         let start = self.settle();
         let Some(next) = self.peek() else { return Ok(false) };
+        if matches!(next, b'\'' | b'"' | b'\\' | b'*' | b'?' | b'[' | b'{' | b',' | b'}' | b'<' | b'>') {
+            self.one_more_piece()?;
+        }
         if self.quoted_or_expanded(parts, Frame::Bare)? {
             return Ok(true);
         }

@@ -68,12 +68,14 @@ pub(super) const RULES: &[Rule] = &[
         why: "`rsync --delete` removes whatever the source does not have",
         programs: &["rsync"],
         when: |call| {
-            call.args
+            let dry = call.has(&Grammar { short: "efBTM", ..Grammar::default() }, "n", &["dry-run"]);
+            !dry && call
+                .args
                 .iter()
                 .any(|arg| arg.as_str().starts_with("--del") || arg.as_str() == "--remove-source-files")
         },
         stops: &["rsync -a --delete a/ b/"],
-        spares: &["rsync -a a/ b/"],
+        spares: &["rsync -a a/ b/", "rsync -an --delete a/ b/"],
     },
     Rule {
         name: "forced-deletion",

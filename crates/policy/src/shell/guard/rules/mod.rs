@@ -21,6 +21,7 @@ use super::builtins::words;
 use super::field::Field;
 use super::options::Invocation;
 use super::walk::Walker;
+use std::borrow::Cow;
 
 /// One rule.
 #[derive(Clone, Copy)]
@@ -99,7 +100,10 @@ impl Walker<'_> {
     /// Asks every rule of every family.
     pub(super) fn families(&mut self, call: &Invocation<'_>) {
         // The Windows spellings come in any case.
-        let lower = call.name.to_ascii_lowercase();
+        let lower = match call.name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            true => Cow::Owned(call.name.to_ascii_lowercase()),
+            false => Cow::Borrowed(call.name),
+        };
         let name = lower.strip_suffix(".exe").unwrap_or(&lower);
         let call = &Invocation { name, ..*call };
         let verb = call.args.iter().find(|arg| !arg.as_str().starts_with('-'));

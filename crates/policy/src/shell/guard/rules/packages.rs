@@ -173,6 +173,14 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "packages",
+        why: "makes the system over",
+        programs: &["nixos-rebuild", "darwin-rebuild", "home-manager"],
+        when: |call| call.says(&["switch", "boot", "test"]),
+        stops: &["nixos-rebuild switch"],
+        spares: &["nixos-rebuild dry-build"],
+    },
+    Rule {
+        name: "packages",
         why: "installs for everybody, not for the project",
         programs: &["npm", "pnpm", "yarn", "bun", "cnpm"],
         when: |call| {

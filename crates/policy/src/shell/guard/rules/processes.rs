@@ -3,7 +3,7 @@
 //! Invariant: nothing is ended by force, by name, or all at once; asking one process to end is fine.
 
 use super::{Rule, always};
-use crate::shell::guard::options::Invocation;
+use crate::shell::guard::options::{Grammar, Invocation};
 
 fn is_kill(signal: &str) -> bool {
     let name = signal.to_ascii_uppercase();
@@ -58,6 +58,19 @@ pub(super) const RULES: &[Rule] = &[
         when: everybody,
         stops: &["kill -TERM -1", "kill -- -1"],
         spares: &["kill 12", "kill -1 1234"],
+    },
+    Rule {
+        name: "kill-by-name",
+        why: "ends every process of a service, a session or a user",
+        programs: &["systemctl", "loginctl"],
+        when: |call| {
+            let verb = call.verb(&Grammar { short: "HMtnops", ..Grammar::default() });
+            verb.is_some_and(|verb| {
+                verb == "kill" || verb.starts_with("kill-") || verb.starts_with("terminate-")
+            })
+        },
+        stops: &["systemctl kill nginx", "loginctl terminate-user 1000", "loginctl kill-session 3"],
+        spares: &["systemctl status nginx", "loginctl list-sessions"],
     },
     Rule {
         name: "kill-by-name",

@@ -41,6 +41,18 @@ pub(super) const RULES: &[Rule] = &[
         spares: &["git lfs ls-files", "git subtree pull --prefix=d origin x"],
     },
     Rule {
+        name: "git-credentials",
+        why: "prints or changes passwords that git keeps for the user",
+        programs: &["git"],
+        when: |call| {
+            ["credential", "credential-store", "credential-cache"]
+                .iter()
+                .any(|verb| behind_verb(call, verb).is_some())
+        },
+        stops: &["git credential fill", "git credential-store get"],
+        spares: &["git log --grep credential", "git config credential.helper store"],
+    },
+    Rule {
         name: "git-push",
         why: "publishes to another place",
         programs: &["hg", "bzr", "fossil", "jj", "darcs"],
