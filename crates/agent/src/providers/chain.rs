@@ -7,7 +7,7 @@
 //! Invariant: once a person has seen a piece of an answer, no second answer begins.
 
 use super::candidate::Candidate;
-use super::provider::{Answer, Class, ProviderError, Request, Sink};
+use super::provider::{Again, Answer, Class, ProviderError, Request, Sink};
 use super::watched::{Seen, Watched};
 use picoclaw_sandbox::{Redactor, printable_lines};
 use std::sync::Arc;
@@ -186,7 +186,8 @@ impl Ask<'_> {
         let latest = self.failures.iter().find(|(other, _)| Arc::ptr_eq(other, candidate));
         latest.is_some_and(|(_, why)| {
             let passes = matches!(why.class, Class::RateLimit | Class::Timeout | Class::Network);
-            passes && why.retry_after.is_none_or(|after| after <= PATIENCE)
+            let is_soon = why.retry_after.is_none_or(|after| after <= PATIENCE);
+            passes && is_soon && candidate.provider.again() == Again::Freely
         })
     }
 

@@ -8,6 +8,7 @@
 mod anthropic;
 mod candidate;
 mod chain;
+mod cli;
 mod cooldown;
 mod direct;
 mod http;
@@ -22,4 +23,6 @@ mod watched;
 
 pub use chain::{Chain, Retry};
 pub use models::{ModelError, Models};
-pub use provider::{Answer, Class, Finish, Provider, ProviderError, Reading, Request, Sink, ToolSpec, Usage};
+pub use provider::{
+    Again, Answer, Class, Finish, Provider, ProviderError, Reading, Request, Sink, ToolSpec, Usage,
+};

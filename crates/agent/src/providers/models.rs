@@ -5,6 +5,7 @@
 use super::anthropic::Anthropic;
 use super::candidate::Candidate;
 use super::chain::{Chain, Group, Patience};
+use super::cli::{Claude, Codex, Program, Tongue};
 use super::direct::{self, Direct};
 use super::http::{Mode, Peer, Spoken};
 use super::openai::OpenAi;
@@ -15,6 +16,7 @@ use super::scripted::{Pace, Scripted};
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{AgentConfig, Config, ModelConfig, Secret, TurnConfig};
 use picoclaw_sandbox::Redactor;
+use picoclaw_sandbox::warden::Warden;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
@@ -80,6 +82,7 @@ struct Inner {
     agents: Vec<AgentConfig>,
     turns: TurnConfig,
     redactor: Redactor,
+    warden: Option<Arc<Warden>>,
     direct: Arc<Candidate>,
     /// What was asked before, by entry and key.
     made: Mutex<BTreeMap<(usize, usize), Arc<Candidate>>>,
@@ -92,8 +95,17 @@ struct Entry {
 }
 
 impl Models {
-    /// The models of a configuration. Nothing is connected to before it is asked.
+    /// The models of a configuration, but for command-line ones. Nothing is connected to before it is asked.
     pub fn new(config: &Config) -> Self {
+        Self::build(config, None)
+    }
+
+    /// The same, with a warden who lets in the programs of command-line models.
+    pub fn with_guests(config: &Config, warden: Arc<Warden>) -> Self {
+        Self::build(config, Some(warden))
+    }
+
+    fn build(config: &Config, warden: Option<Arc<Warden>>) -> Self {
         let entry = |config: &ModelConfig| Entry {
             rate: Arc::new(Rate::new(config.rpm)),
             config: config.clone(),
@@ -105,6 +117,7 @@ impl Models {
             agents: config.agents.clone(),
             turns: config.turns.clone(),
             redactor: Redactor::new(&config.secrets),
+            warden,
             direct: Arc::new(direct),
             made: Mutex::default(),
         }))
@@ -222,10 +235,21 @@ impl Inner {
             Wire::Scripted => scripted(entry),
             Wire::OpenAi => openai(entry, &meaning, key),
             Wire::Anthropic => anthropic(entry, &meaning, key),
-            Wire::ClaudeCli | Wire::CodexCli => {
-                Err(ModelError::Protocol { name: entry.name.clone(), protocol: meaning.id.clone() })
-            }
+            Wire::ClaudeCli => self.command_line(entry, Claude::new(&meaning.id)),
+            Wire::CodexCli => self.command_line(entry, Codex::new(&meaning.id)),
         }
+    }
+
+    fn command_line<T: Tongue + 'static>(
+        &self,
+        entry: &ModelConfig,
+        tongue: T,
+    ) -> Result<Box<dyn Provider>, ModelError> {
+        let warden = self.warden.clone().ok_or_else(|| ModelError::Unusable {
+            name: entry.name.clone(),
+            why: "nothing can be started here, and it is a program".to_owned(),
+        })?;
+        Ok(Box::new(Program::new(entry, tongue, warden)))
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod anthropic;
 mod chain;
+mod cli;
 mod faults;
 mod openai;
 mod peer;
