@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(crate) use company::{Company, DIRECT, company, runner_for_one_turn, runtime};
+pub(crate) use company::{Company, DIRECT, company, company_for_one_turn, runtime};
 
 /// Directories in which anybody on this machine can put something.
 const SHARED: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/run/user"];
