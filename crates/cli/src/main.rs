@@ -84,7 +84,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
 fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, SettingsError>> {
     let loaded = settings::load(request);
     let needs_instance = match command {
-        Command::Agent(_) | Command::Tool(_) | Command::Check(_) | Command::Run(_) | Command::Doctor(_) => true,
+        Command::Agent(_) | Command::Tool(_) | Command::Check(_) | Command::Run(_) | Command::Doctor(_) => {
+            true
+        }
         Command::Mcp(command) => command.needs_instance(),
         _ => false,
     };

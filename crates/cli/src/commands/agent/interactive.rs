@@ -4,9 +4,9 @@
 
 use super::attend::Attendance;
 use super::heard::Heard;
-use super::no_model;
 use super::history::History;
 use super::keyboard::Keyboard;
+use super::no_model;
 use super::prompt::{Input, Prompt};
 use super::screen::Screen;
 use super::slash::Slash;
