@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(crate) use company::{Company, DIRECT, company, runner, runtime};
+pub(crate) use company::{Company, DIRECT, company, company_for_one_turn, runtime};
 
 /// Directories in which anybody on this machine can put something.
 const SHARED: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/run/user"];
@@ -114,17 +114,17 @@ pub(crate) fn house(loaded: &Loaded) -> Result<House> {
 pub(crate) fn house_for(loaded: &Loaded, offer: Offer) -> Result<House> {
     let instance = instance(loaded)?;
     let workshop = Workshop::new(&loaded.config, &instance, std::env::vars_os())?;
-    furnished(loaded, &instance, workshop, offer)
+    furnished(loaded, instance, workshop, offer)
 }
 
 /// The house for a program that lives for one call: what one that stays finds out by trying may be remembered.
 pub(crate) fn house_for_one_call(loaded: &Loaded) -> Result<House> {
     let instance = instance(loaded)?;
     let workshop = Workshop::for_one_call(&loaded.config, &instance, std::env::vars_os())?;
-    furnished(loaded, &instance, workshop, Offer::Everything)
+    furnished(loaded, instance, workshop, Offer::Everything)
 }
 
-fn furnished(loaded: &Loaded, instance: &Instance, workshop: Workshop, offer: Offer) -> Result<House> {
+fn furnished(loaded: &Loaded, instance: Instance, workshop: Workshop, offer: Offer) -> Result<House> {
     let zones = instance.zones();
     let files = Files::open(zones.clone(), &instance.locks()).context("could not open the workspaces")?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));

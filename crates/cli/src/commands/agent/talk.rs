@@ -111,7 +111,7 @@ fn model(session: &mut Session<'_>, name: String) -> String {
             session.model = Some(name);
             format!("from now on the model is {}", chain.model())
         }
-        Err(why) => why.to_string(),
+        Err(why) => format!("{why}\nhint: {}", why.hint()),
     }
 }
 
