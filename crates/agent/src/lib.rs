@@ -8,7 +8,10 @@
 pub mod call;
 pub mod hall;
 pub mod hooks;
+pub mod inquiry;
+pub mod mcp;
 pub mod message;
 pub mod providers;
 pub mod run;
+pub mod sessions;
 pub mod tools;

@@ -57,6 +57,23 @@ impl Message {
         }
     }
 
+    /// The same message with every text in it gone over.
+    #[must_use]
+    pub fn map_text(self, over: impl Fn(String) -> String) -> Self {
+        let call = |call: ToolCall| ToolCall {
+            id: over(call.id),
+            name: over(call.name),
+            arguments: over(call.arguments),
+        };
+        Self {
+            content: over(self.content),
+            tool_calls: self.tool_calls.into_iter().map(call).collect(),
+            tool_call_id: self.tool_call_id.map(&over),
+            reasoning_content: self.reasoning_content.map(&over),
+            ..self
+        }
+    }
+
     /// A tool's answer to the call `id`.
     pub fn result(id: impl Into<String>, content: impl Into<String>) -> Self {
         Self { tool_call_id: Some(id.into()), ..Self::text(Role::Tool, content) }

@@ -65,6 +65,10 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     start_logs(&loaded, &surroundings)?;
     match &arguments.command {
         Command::Run(arguments) => commands::run::run(arguments, &loaded, &surroundings),
+        Command::Mcp(command) => {
+            remind(&loaded);
+            commands::mcp::run(command, &loaded, &surroundings)
+        }
         command => with_settings(command, &loaded).map(ExitCode::from),
     }
 }
@@ -72,11 +76,15 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
 /// Loads the settings; a command that needs an instance makes it first, so that it runs under what it wrote.
 fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, SettingsError>> {
     let loaded = settings::load(request);
-    let needs_instance =
-        matches!(command, Command::Tool(_) | Command::Check(_) | Command::Run(_) | Command::Doctor(_));
+    let needs_instance = match command {
+        Command::Tool(_) | Command::Check(_) | Command::Run(_) | Command::Doctor(_) => true,
+        Command::Mcp(command) => command.needs_instance(),
+        _ => false,
+    };
     match loaded {
         Ok(loaded) if needs_instance && compose::is_new(&loaded) => {
             compose::make(&loaded)?;
+            request.surroundings.survey.forget();
             Ok(settings::load(request))
         }
         other => Ok(other),
@@ -97,16 +105,21 @@ fn with_settings(command: &Command, loaded: &Loaded) -> Result<Exit> {
         Command::Audit(arguments) => return audit(arguments, loaded),
         _ => {}
     }
+    remind(loaded);
+    match command {
+        Command::Tool(arguments) => commands::tool::run(arguments, loaded),
+        Command::Check(arguments) => commands::check::run(arguments, loaded),
+        _ => Ok(Exit::Usage),
+    }
+}
+
+/// What the configuration makes worth saying before anything runs.
+fn remind(loaded: &Loaded) {
     for warning in loaded.warnings() {
         tracing::warn!(target: "config", "{warning}");
     }
     for reminder in reminders(&loaded.config) {
         tracing::info!(target: "config", "{reminder}");
-    }
-    match command {
-        Command::Tool(arguments) => commands::tool::run(arguments, loaded),
-        Command::Check(arguments) => commands::check::run(arguments, loaded),
-        _ => Ok(Exit::Usage),
     }
 }
 

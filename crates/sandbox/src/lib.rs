@@ -12,12 +12,15 @@ pub mod guest;
 pub mod instance;
 pub mod isolate;
 pub mod launch;
+pub mod lectern;
 pub mod ledger;
+pub mod outbound;
 pub mod permit;
 mod printable;
 mod redact;
 pub mod relay;
 pub mod root;
+pub mod shelf;
 pub mod warden;
 
 pub use printable::{printable, printable_json, printable_lines};

@@ -12,6 +12,7 @@
 use aho_corasick::AhoCorasick;
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 /// What stands where a secret was.
 const FILTERED: &str = "[FILTERED]";
@@ -23,12 +24,15 @@ const SHORTEST: usize = 4;
 #[derive(Clone, Default)]
 pub struct Redactor(Known);
 
+/// Every spelling of every secret, for what comes in pieces.
+type Spellings = Arc<[String]>;
+
 /// What a redactor looks for.
 #[derive(Clone, Default)]
 enum Known {
     #[default]
     Nothing,
-    Secrets(AhoCorasick),
+    Secrets(AhoCorasick, Spellings),
     /// More secrets than an automaton holds (2^31 states): every text goes, rather than a secret staying.
     TooMuch,
 }
@@ -43,14 +47,35 @@ impl Redactor {
         if patterns.is_empty() {
             return Self(Known::Nothing);
         }
-        Self(AhoCorasick::new(&patterns).map_or(Known::TooMuch, Known::Secrets))
+        let automaton = AhoCorasick::new(&patterns);
+        Self(automaton.map_or(Known::TooMuch, |automaton| Known::Secrets(automaton, patterns.into())))
+    }
+
+    /// Takes from a text that is still growing what can be told already, clean; what may be the beginning of a secret stays.
+    pub fn ready(&self, growing: &mut String) -> String {
+        let (automaton, spellings) = match &self.0 {
+            Known::Nothing => return std::mem::take(growing),
+            Known::Secrets(automaton, spellings) => (automaton, spellings),
+            Known::TooMuch => return String::new(),
+        };
+        let held = spellings.iter().map(|spelling| begun(growing, spelling)).max().unwrap_or_default();
+        let mut cut = growing.len() - held;
+        // A secret that reaches into what is held back is held back whole, or its beginning would be shown.
+        for (start, end) in occurrences(automaton, growing).into_iter().rev() {
+            if start < cut && cut < end {
+                cut = start;
+            }
+        }
+        let rest = growing.split_off(cut);
+        let ready = std::mem::replace(growing, rest);
+        self.clean(&ready).into_owned()
     }
 
     /// `text` without secrets; borrowed when there was none in it.
     pub fn clean<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let automaton = match &self.0 {
             Known::Nothing => return Cow::Borrowed(text),
-            Known::Secrets(automaton) => automaton,
+            Known::Secrets(automaton, _) => automaton,
             Known::TooMuch => return Cow::Borrowed(FILTERED),
         };
         if !automaton.is_match(text) {
@@ -67,6 +92,13 @@ impl Redactor {
         out.push_str(text.get(kept..).unwrap_or_default());
         Cow::Owned(out)
     }
+}
+
+/// How many bytes at the end of `text` are the beginning of `spelling`, and not all of it.
+fn begun(text: &str, spelling: &str) -> usize {
+    let longest = spelling.len().saturating_sub(1).min(text.len());
+    let ends = |length: &usize| text.as_bytes().ends_with(&spelling.as_bytes()[..*length]);
+    (1..=longest).rev().find(ends).unwrap_or_default()
 }
 
 /// Where secrets are: overlapping ones as one stretch, touching ones apart, in order.
@@ -110,7 +142,7 @@ impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Known::Nothing => f.write_str("Redactor(nothing)"),
-            Known::Secrets(automaton) => write!(f, "Redactor({} spellings)", automaton.patterns_len()),
+            Known::Secrets(automaton, _) => write!(f, "Redactor({} spellings)", automaton.patterns_len()),
             Known::TooMuch => f.write_str("Redactor(everything)"),
         }
     }
@@ -156,6 +188,33 @@ mod tests {
             ("an empty secret is none", &["", "   "], "a b", "a b"),
         ] {
             assert_eq!(redactor(secrets).clean(text), want, "{why}");
+        }
+    }
+
+    #[test]
+    fn a_secret_that_comes_in_pieces_is_found() {
+        let secrets = ["sk-abc", "sk-abcdef-tail", "abcd", "cdef", "clé-secret"];
+        for (why, text) in [
+            ("plain", "hello there, nothing here"),
+            ("one", "key sk-abc end"),
+            ("the longer one", "key sk-abcdef-tail end"),
+            ("almost the longer one", "key sk-abcdef-tai end"),
+            ("overlapping", "xabcdefy"),
+            ("the first of two that overlap", "xabcdzz"),
+            ("not ASCII", "xclé-secrety clé-secre"),
+            ("at the very end", "x sk-abc"),
+        ] {
+            let whole = redactor(&secrets).clean(text).into_owned();
+            for size in 1..=text.len() {
+                let (mut growing, mut seen) = (String::new(), String::new());
+                let characters: Vec<char> = text.chars().collect();
+                for piece in characters.chunks(size) {
+                    growing.extend(piece);
+                    seen.push_str(&redactor(&secrets).ready(&mut growing));
+                }
+                seen.push_str(&redactor(&secrets).clean(&growing));
+                assert_eq!(seen, whole, "{why}, {size} at a time");
+            }
         }
     }
 

@@ -22,6 +22,8 @@ pub struct AgentConfig {
     pub model_fallbacks: Vec<String>,
     /// The model of the subagents it starts, if it says.
     pub subagent_model: Option<String>,
+    /// How many tokens it may use in a day; zero is no limit.
+    pub token_budget: u64,
     /// What people call it; its id when nobody said.
     pub name: String,
 }
@@ -38,6 +40,7 @@ impl AgentConfig {
             model: None,
             model_fallbacks: Vec::new(),
             subagent_model: None,
+            token_budget: 0,
         }
     }
 }

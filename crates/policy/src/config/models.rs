@@ -61,6 +61,8 @@ pub struct TurnConfig {
     pub temperature: Option<f64>,
     /// `max_tool_iterations`.
     pub max_tool_iterations: u64,
+    /// `turn_token_budget`; zero is no limit.
+    pub turn_token_budget: u64,
     /// `max_parallel_turns`.
     pub max_parallel_turns: u64,
     /// `summarize_message_threshold`.

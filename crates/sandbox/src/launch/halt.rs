@@ -3,9 +3,11 @@
 //! Invariant: a raised halt stays raised.
 
 use rustix::event::{EventfdFlags, eventfd};
+use std::future::poll_fn;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Poll, Waker};
 
 /// Raised by one side, heard by the other; copies are the same wish.
 #[derive(Debug, Clone, Default)]
@@ -16,12 +18,14 @@ struct Wish {
     is_raised: AtomicBool,
     /// Readable once raised. Without one, a raised halt is still seen before and after each wait.
     event: Option<OwnedFd>,
+    /// Tasks that wait for it.
+    wakers: Mutex<Vec<Waker>>,
 }
 
 impl Default for Wish {
     fn default() -> Self {
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok();
-        Self { is_raised: AtomicBool::new(false), event }
+        Self { is_raised: AtomicBool::new(false), event, wakers: Mutex::default() }
     }
 }
 
@@ -38,11 +42,29 @@ impl Halt {
             // A counter that is full is readable as well.
             let _ = rustix::io::write(event, &1_u64.to_ne_bytes());
         }
+        let waiting = std::mem::take(&mut *self.0.wakers.lock().unwrap_or_else(PoisonError::into_inner));
+        waiting.into_iter().for_each(Waker::wake);
     }
 
     /// Whether somebody asked to stop.
     pub fn is_raised(&self) -> bool {
         self.0.is_raised.load(Ordering::Acquire)
+    }
+
+    /// Waits until it is raised, on whatever runtime the caller has.
+    pub async fn raised(&self) {
+        poll_fn(|context| {
+            let mut wakers = self.0.wakers.lock().unwrap_or_else(PoisonError::into_inner);
+            // Looked at under the lock: raising sets it before it takes the wakers.
+            if self.is_raised() {
+                return Poll::Ready(());
+            }
+            if !wakers.iter().any(|waker| waker.will_wake(context.waker())) {
+                wakers.push(context.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await;
     }
 
     /// Becomes readable when it is raised.
@@ -69,5 +91,27 @@ mod tests {
         halt.raise();
         assert!(copy.is_raised() && is_readable(&copy), "heard");
         assert!(is_readable(&copy), "and again");
+    }
+
+    #[test]
+    fn a_waiting_task_is_woken_when_it_is_raised() {
+        struct Woken(AtomicBool);
+        impl std::task::Wake for Woken {
+            fn wake(self: Arc<Self>) {
+                self.0.store(true, Ordering::Release);
+            }
+        }
+        let (halt, woken) = (Halt::new(), Arc::new(Woken(AtomicBool::new(false))));
+        let waker = Waker::from(Arc::clone(&woken));
+        let mut context = std::task::Context::from_waker(&waker);
+        let mut waiting = Box::pin(halt.raised());
+        for _ in 0..3 {
+            assert!(waiting.as_mut().poll(&mut context).is_pending(), "not yet");
+        }
+        assert_eq!(halt.0.wakers.lock().unwrap().len(), 1, "asking again does not pile up");
+        halt.raise();
+        assert!(woken.0.load(Ordering::Acquire));
+        assert!(waiting.as_mut().poll(&mut context).is_ready());
+        assert!(Box::pin(halt.raised()).as_mut().poll(&mut context).is_ready(), "and stays raised");
     }
 }

@@ -14,7 +14,12 @@ pub struct Timestamp(u64);
 impl Timestamp {
     /// Now, as the machine's clock has it; a clock before 1970 reads as 1970.
     pub fn now() -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self::at(SystemTime::now())
+    }
+
+    /// The moment that a file system or a clock gives; before 1970 it reads as 1970.
+    pub fn at(time: SystemTime) -> Self {
+        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
         Self(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
     }
 

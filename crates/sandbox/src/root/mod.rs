@@ -54,3 +54,4 @@ pub use read::{Excerpt, More, Span};
 pub use replace::{APPEND_LIMIT, EDIT_LIMIT, Overwrite};
 pub use scribe::Scribe;
 pub use seals::Seals;
+pub(crate) use temp::{Taking, Temp, is_temporary};

@@ -196,7 +196,7 @@ impl<'a> Pen<'a> {
     }
 
     fn temp(&self) -> Result<Temp<'_>, RootError> {
-        Temp::create(&self.spot.dir, self.scribe).map_err(self.fault("write"))
+        Temp::create(&self.spot.dir, self.scribe.pid).map_err(self.fault("write"))
     }
 
     /// Syncs the new file, hands on what the old one had, and gives it the name.

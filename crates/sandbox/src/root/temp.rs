@@ -3,7 +3,6 @@
 //! Invariant: a temporary file either takes its place or is removed; only a killed process leaves one behind, and it
 //! is 0600 until the moment before it takes its place.
 
-use super::scribe::Scribe;
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, linkat, openat, renameat, renameat_with, unlinkat};
 use rustix::io::{Errno, Result, write};
 use std::ffi::OsStr;
@@ -15,7 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const TRIES: usize = 16;
 
 /// A file that is being written.
-pub(super) struct Temp<'a> {
+pub(crate) struct Temp<'a> {
     dir: &'a OwnedFd,
     name: String,
     file: OwnedFd,
@@ -24,7 +23,7 @@ pub(super) struct Temp<'a> {
 
 /// What may be at the name that a new file takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Taking {
+pub(crate) enum Taking {
     /// Anything but a directory: it is replaced.
     Whatever,
     /// Nothing: the kernel checks and renames in one step.
@@ -33,12 +32,12 @@ pub(super) enum Taking {
 
 impl<'a> Temp<'a> {
     /// Makes an empty file in `dir`, 0600, under a name of its own.
-    pub(super) fn create(dir: &'a OwnedFd, scribe: &Scribe) -> Result<Self> {
+    pub(crate) fn create(dir: &'a OwnedFd, pid: u32) -> Result<Self> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut tries = TRIES;
         loop {
             let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            let name = format!(".tmp-{}-{}", scribe.pid, since.as_nanos());
+            let name = format!(".tmp-{}-{}", pid, since.as_nanos());
             match openat(dir, &name, flags, Mode::from_raw_mode(0o600)) {
                 Ok(file) => return Ok(Self { dir, name, file, settled: false }),
                 Err(Errno::EXIST) if tries > 0 => tries -= 1,
@@ -47,12 +46,12 @@ impl<'a> Temp<'a> {
         }
     }
 
-    pub(super) fn file(&self) -> &OwnedFd {
+    pub(crate) fn file(&self) -> &OwnedFd {
         &self.file
     }
 
     /// Adds `bytes` to the end.
-    pub(super) fn add(&self, mut bytes: &[u8]) -> Result<()> {
+    pub(crate) fn add(&self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             match write(&self.file, bytes) {
                 Ok(0) => return Err(Errno::IO),
@@ -65,7 +64,7 @@ impl<'a> Temp<'a> {
     }
 
     /// Takes the name `name`, in one step.
-    pub(super) fn take(mut self, name: &OsStr, taking: Taking) -> Result<()> {
+    pub(crate) fn take(mut self, name: &OsStr, taking: Taking) -> Result<()> {
         match taking {
             Taking::Whatever => renameat(self.dir, &self.name, self.dir, name)?,
             Taking::Free => match renameat_with(self.dir, &self.name, self.dir, name, RenameFlags::NOREPLACE)
@@ -93,7 +92,7 @@ impl Drop for Temp<'_> {
 }
 
 /// Whether `name` is one that [`Temp::create`] would give.
-pub(super) fn is_temporary(name: &OsStr) -> bool {
+pub(crate) fn is_temporary(name: &OsStr) -> bool {
     let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     let Some(rest) = name.as_bytes().strip_prefix(b".tmp-") else { return false };
     let mut parts = rest.splitn(2, |byte| *byte == b'-');

@@ -137,6 +137,7 @@ pub(super) fn turns(defaults: &View<'_>, models: &[ModelConfig]) -> TurnConfig {
         context_window: defaults.count_or("context_window", 4 * max_tokens),
         temperature: defaults.number("temperature"),
         max_tool_iterations: defaults.count_or("max_tool_iterations", 20),
+        turn_token_budget: defaults.count("turn_token_budget"),
         max_parallel_turns: defaults.count_or("max_parallel_turns", 1),
         summarize_message_threshold: defaults.count_or("summarize_message_threshold", 20),
         summarize_token_percent: defaults.count_or("summarize_token_percent", 75),

@@ -37,6 +37,7 @@ const DEFAULTS: &[Key] = &[
         "Sampling temperature; the provider's own when not set.",
     ),
     Key::count("max_tool_iterations", 50, 100_000, "Rounds of tool calls in one turn; 0 is 20."),
+    Key::count("turn_token_budget", 0, 1 << 40, "Tokens one turn may use, in and out; 0 is no limit."),
     Key::count("max_parallel_turns", 1, 1_000, "Turns at once, over all sessions; 0 is 1."),
     Key::count("summarize_message_threshold", 20, 1 << 30, "Messages after which a session is summarised."),
     Key::count(
@@ -81,6 +82,11 @@ const AGENT: &[Key] = &[
     Key::new("name", Shape::Text, "What people call it."),
     Key::new("workspace", Shape::Path, "Its own workspace."),
     Key::new("model", Shape::TextOr(MODEL_CHOICE), "The model it asks for."),
+    Key::new(
+        "token_budget",
+        Shape::Whole(0, 1 << 40),
+        "Tokens it may use in a day (UTC), over all its sessions; 0 is no limit.",
+    ),
     Key::section("tools", AGENT_TOOLS, "What it has less than others."),
     Key::section("subagents", SUBAGENTS, "What it may start."),
     Key::foreign("skills", "skills of an agent"),

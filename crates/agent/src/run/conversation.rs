@@ -1,0 +1,211 @@
+//! What is sent to the model, and how it is kept within the model's bounds.
+//!
+//! Invariant: instructions first, then whole turns, then the active one, which is never dropped; no configured secret in any of it.
+
+use super::estimate;
+use crate::message::{Message, Role};
+use crate::providers::Request;
+use crate::sessions::Said;
+use picoclaw_sandbox::Redactor;
+
+/// A conversation as it stands.
+pub(super) struct Conversation {
+    pub(super) request: Request,
+    /// The lines of the history's messages, which follow the instructions.
+    lines: Vec<u64>,
+    /// The line behind the history.
+    end: u64,
+    instructions: String,
+    summary: String,
+    /// Estimated tokens of the messages.
+    tokens: u64,
+    tools: u64,
+    window: u64,
+    redactor: Redactor,
+}
+
+/// What was dropped to make room.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Dropped {
+    /// How many messages.
+    pub(super) messages: usize,
+    /// The line of the first that stayed.
+    pub(super) first: u64,
+}
+
+impl Conversation {
+    /// From what was kept of a session; `request` has everything but messages.
+    pub(super) fn new(
+        request: Request,
+        window: u64,
+        instructions: &str,
+        summary: &str,
+        history: Vec<Said>,
+        end: u64,
+        redactor: Redactor,
+    ) -> Self {
+        let tools = estimate::of_tools(&request.tools);
+        let (lines, history): (Vec<u64>, Vec<Message>) =
+            history.into_iter().map(|said| (said.line, said.message)).unzip();
+        let instructions = redactor.clean(instructions).into_owned();
+        let summary = redactor.clean(summary).into_owned();
+        let mut conversation =
+            Self { request, lines, end, instructions, summary, tokens: 0, tools, window, redactor };
+        conversation.request.messages = vec![conversation.system()];
+        for message in history {
+            let clean = conversation.clean(message);
+            conversation.request.messages.push(clean);
+        }
+        conversation.count();
+        conversation
+    }
+
+    /// Adds a message of the active turn, and gives it back as it is sent.
+    pub(super) fn push(&mut self, message: Message) -> &Message {
+        let message = self.clean(message);
+        self.tokens += estimate::of_message(&message);
+        self.request.messages.push(message);
+        &self.request.messages[self.request.messages.len() - 1]
+    }
+
+    /// The messages of the active turn from the `from`th on.
+    pub(super) fn active(&self, from: usize) -> &[Message] {
+        self.request.messages.get(1 + self.lines.len() + from..).unwrap_or_default()
+    }
+
+    /// How many messages the active turn has.
+    pub(super) fn active_len(&self) -> usize {
+        self.request.messages.len() - 1 - self.lines.len()
+    }
+
+    /// The summary of what is not sent any more.
+    pub(super) fn summary(&self) -> &str {
+        &self.summary
+    }
+
+    /// The estimated tokens of a request as it stands.
+    pub(super) fn estimate(&self) -> u64 {
+        self.tokens + self.tools
+    }
+
+    /// Whether there is no room for an answer.
+    pub(super) fn is_over(&self) -> bool {
+        // A window that the longest answer fills alone would leave no room for any question.
+        let answer = self.request.max_tokens.min(self.window / 2);
+        self.estimate() + answer > self.window
+    }
+
+    /// Drops the older half of the turns before the active one, and more as long as there is no room; `None` when there is nothing to drop.
+    pub(super) fn compress(&mut self) -> Option<Dropped> {
+        let mut dropped = self.drop_turns(|turns| turns.div_ceil(2))?;
+        while self.is_over() {
+            match self.drop_turns(|_| 1) {
+                Some(more) => dropped = Dropped { messages: dropped.messages + more.messages, first: more.first },
+                None => break,
+            }
+        }
+        let note =
+            format!("[Emergency compression dropped {} oldest messages due to context limit]", dropped.messages);
+        self.summary = if self.summary.is_empty() { note } else { format!("{}\n{note}", self.summary) };
+        self.request.messages[0] = self.system();
+        self.count();
+        Some(dropped)
+    }
+
+    /// Drops as many of the oldest turns as `how_many` says of all.
+    fn drop_turns(&mut self, how_many: impl Fn(usize) -> usize) -> Option<Dropped> {
+        let starts = turn_starts(&self.request.messages[1..=self.lines.len()]);
+        if self.lines.is_empty() {
+            return None;
+        }
+        let count = how_many(starts.len()).max(1);
+        let until = starts.get(count).copied().unwrap_or(self.lines.len());
+        self.request.messages.drain(1..=until);
+        self.lines.drain(..until);
+        self.count();
+        Some(Dropped { messages: until, first: self.lines.first().copied().unwrap_or(self.end) })
+    }
+
+    fn system(&self) -> Message {
+        let text = if self.summary.is_empty() {
+            self.instructions.clone()
+        } else {
+            format!("{}\n\n---\n\nCONTEXT_SUMMARY: {}", self.instructions, self.summary)
+        };
+        Message::text(Role::System, text)
+    }
+
+    fn clean(&self, message: Message) -> Message {
+        message.map_text(|text| match self.redactor.clean(&text) {
+            std::borrow::Cow::Borrowed(_) => text,
+            std::borrow::Cow::Owned(clean) => clean,
+        })
+    }
+
+    fn count(&mut self) {
+        self.tokens = self.request.messages.iter().map(estimate::of_message).sum();
+    }
+}
+
+/// Where turns begin: at the first message, and at each of a person's.
+pub(super) fn turn_starts(messages: &[Message]) -> Vec<usize> {
+    let begins = |(at, message): (usize, &Message)| (at == 0 || message.role == Role::User).then_some(at);
+    messages.iter().enumerate().filter_map(begins).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use picoclaw_policy::AgentId;
+
+    fn conversation(turns: u64, window: u64) -> Conversation {
+        let request = Request {
+            messages: Vec::new(),
+            tools: Vec::new(),
+            max_tokens: 10,
+            temperature: None,
+            agent: AgentId::main(),
+        };
+        let said = |line: u64| {
+            let role = if line % 2 == 0 { Role::User } else { Role::Assistant };
+            Said { line: line + 100, message: Message::text(role, "x".repeat(88)) }
+        };
+        let history = (0..2 * turns).map(said).collect();
+        let redactor = Redactor::new(&["hunter2hunter2".to_owned()]);
+        Conversation::new(request, window, "be good", "", history, 2 * turns + 100, redactor)
+    }
+
+    #[test]
+    fn the_older_half_of_whole_turns_goes_and_the_active_one_stays() {
+        for (why, turns, window, dropped, first, left) in [
+            ("half of four", 4, 10_000, 4, 104, 4),
+            ("the larger half of three", 3, 10_000, 4, 104, 2),
+            ("the only one", 1, 10_000, 2, 102, 0),
+            ("more than half, until there is room", 8, 200, 14, 114, 2),
+            ("everything but the active one", 4, 30, 8, 108, 0),
+        ] {
+            let mut conversation = conversation(turns, window);
+            conversation.push(Message::text(Role::User, "now"));
+            let seen = conversation.compress().unwrap();
+            assert_eq!(seen, Dropped { messages: dropped, first }, "{why}");
+            assert_eq!(conversation.request.messages.len(), left + 2, "{why}");
+            assert_eq!(conversation.request.messages[0].role, Role::System, "{why}");
+            assert_eq!(conversation.active(0)[0].content, "now", "{why}");
+            let note = format!("CONTEXT_SUMMARY: [Emergency compression dropped {dropped} oldest messages");
+            assert!(conversation.request.messages[0].content.contains(&note), "{why}");
+            let counted: u64 = conversation.request.messages.iter().map(estimate::of_message).sum();
+            assert_eq!(conversation.tokens, counted, "{why}: the running estimate is right");
+        }
+        let mut alone = conversation(0, 10);
+        alone.push(Message::text(Role::User, "now"));
+        assert!(alone.is_over());
+        assert_eq!(alone.compress(), None, "the active turn is never dropped");
+    }
+
+    #[test]
+    fn no_secret_is_sent() {
+        let mut conversation = conversation(0, 1000);
+        conversation.push(Message::text(Role::User, "key hunter2hunter2 here"));
+        assert_eq!(conversation.active(0)[0].content, "key [FILTERED] here");
+    }
+}

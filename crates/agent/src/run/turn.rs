@@ -1,0 +1,60 @@
+//! One turn: what it is given, how it ends, and why it might not.
+//!
+//! Invariant: a turn ends in an answer or in one error that names its cause.
+
+use super::event::Event;
+use super::mind::NoMind;
+use super::steering::Steering;
+use crate::providers::{ProviderError, Usage};
+use picoclaw_policy::{AgentId, Subject};
+use picoclaw_sandbox::launch::Halt;
+
+/// What a turn is given.
+pub struct Turn<'t> {
+    /// On whose behalf: agent and session.
+    pub subject: Subject,
+    /// What the person said.
+    pub input: String,
+    /// The model that was asked for by name; the agent's own otherwise.
+    pub model: Option<String>,
+    /// Hears what happens.
+    pub events: &'t (dyn Fn(Event) + Send + Sync),
+    /// Words that come while it runs.
+    pub steering: &'t Steering,
+    /// Raised: the turn stops at once, and its session is as before.
+    pub halt: &'t Halt,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    /// The answer, secrets filtered.
+    pub answer: String,
+    /// The model that gave it.
+    pub model: String,
+    /// What the turn cost, as far as providers say.
+    pub usage: Usage,
+    /// How often the model was asked.
+    pub rounds: u64,
+    /// Whether something had to be asked and nobody could be.
+    pub unasked: bool,
+    /// Whether the last tool call was refused or failed.
+    pub failed: bool,
+}
+
+/// Why a turn has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum TurnError {
+    /// The configuration knows no such agent.
+    #[error("there is no agent `{0}`")]
+    NoAgent(AgentId),
+    /// There is no such model, or it cannot be used.
+    #[error(transparent)]
+    NoMind(#[from] NoMind),
+    /// The model failed for good.
+    #[error("LLM call failed after retries: {0}")]
+    Provider(#[from] ProviderError),
+    /// It was stopped.
+    #[error("the turn was stopped")]
+    Halted,
+}

@@ -1,0 +1,143 @@
+//! One session, held by one turn.
+//!
+//! Invariant: what is kept holds no configured secret; a turn that is taken back leaves no trace.
+
+use super::error::SessionError;
+use super::meta::Meta;
+use super::reading;
+use crate::message::Message;
+use picoclaw_sandbox::Redactor;
+use picoclaw_sandbox::ledger::Timestamp;
+use picoclaw_sandbox::shelf::{Book, Durability, Shelf};
+
+/// A session that one turn holds. Dropping it lets others in.
+#[derive(Debug)]
+pub struct Session {
+    /// Nothing for a session that is not kept.
+    kept: Option<Kept>,
+    meta: Meta,
+    history: Vec<Said>,
+    /// How many lines the file had when it was opened.
+    lines: u64,
+    redactor: Redactor,
+}
+
+/// A message of the history, and the number of its line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// The number of its line, from nought.
+    pub line: u64,
+    /// What was said.
+    pub message: Message,
+}
+
+#[derive(Debug)]
+struct Kept {
+    shelf: Shelf,
+    /// The file name without its ending.
+    file: String,
+    book: Book,
+}
+
+/// A point to come back to.
+#[derive(Debug, Clone)]
+pub struct Mark {
+    length: u64,
+    meta: Meta,
+}
+
+impl Session {
+    /// A session that nobody keeps.
+    pub fn fleeting(redactor: Redactor) -> Self {
+        Self { kept: None, meta: Meta::default(), history: Vec::new(), lines: 0, redactor }
+    }
+
+    pub(super) fn open(
+        shelf: Shelf,
+        file: String,
+        book: Book,
+        meta: Meta,
+        redactor: Redactor,
+    ) -> Result<Self, SessionError> {
+        let lines = reading::read(&book, meta.skip)?;
+        if lines.corrupt > 0 {
+            let (lines, session) = (lines.corrupt, picoclaw_sandbox::printable(&meta.key));
+            tracing::warn!(target: "session", %session, lines, "Lines that could not be read were left out");
+        }
+        let history = lines.messages.into_iter().map(|(line, message)| Said { line, message }).collect();
+        // A file that lost lines by hand has fewer than are left out; what is new must not be left out for that.
+        let meta = Meta { skip: meta.skip.min(lines.total), ..meta };
+        let kept = Some(Kept { shelf, file, book });
+        Ok(Self { kept, meta, history, lines: lines.total, redactor })
+    }
+
+    /// The messages that were said and are not part of the summary, taken out.
+    pub fn take_history(&mut self) -> Vec<Said> {
+        std::mem::take(&mut self.history)
+    }
+
+    /// The number of the line behind the history.
+    pub fn end(&self) -> u64 {
+        self.lines
+    }
+
+    /// What was said before them.
+    pub fn summary(&self) -> &str {
+        &self.meta.summary
+    }
+
+    /// Adds messages, secrets filtered. They survive the end of this process.
+    pub fn append(&mut self, messages: &[Message]) -> Result<(), SessionError> {
+        let Some(kept) = &mut self.kept else { return Ok(()) };
+        let mut lines = Vec::new();
+        for message in messages {
+            let mut message = message.clone().map_text(|text| self.redactor.clean(&text).into_owned());
+            message.created_at.get_or_insert_with(|| Timestamp::now().to_string());
+            // A message is text and lists of text: it has a JSON form.
+            if serde_json::to_writer(&mut lines, &message).is_ok() {
+                lines.push(b'\n');
+            }
+        }
+        if lines.is_empty() {
+            return Ok(());
+        }
+        Ok(kept.book.append(&lines)?)
+    }
+
+    /// What brings everything that was added onto the disk; nothing for a session that is not kept.
+    pub fn durability(&self) -> Option<Durability> {
+        self.kept.as_ref().map(|kept| kept.book.durability())
+    }
+
+    /// From now on `summary` stands for everything before the line `first`.
+    pub fn summarise(&mut self, summary: &str, first: u64) -> Result<(), SessionError> {
+        let summary = self.redactor.clean(summary).into_owned();
+        self.set_meta(Meta { summary, skip: first, ..self.meta.clone() })
+    }
+
+    /// Where the session is now.
+    pub fn mark(&self) -> Mark {
+        let length = self.kept.as_ref().map_or(0, |kept| kept.book.length());
+        Mark { length, meta: self.meta.clone() }
+    }
+
+    /// Takes back everything since `mark`; a session that began then is gone.
+    pub fn roll_back(&mut self, mark: &Mark) -> Result<(), SessionError> {
+        let Some(kept) = &mut self.kept else { return Ok(()) };
+        kept.book.cut(mark.length)?;
+        if mark.length == 0 {
+            kept.shelf.remove(&format!("{}.meta.json", kept.file))?;
+            return Ok(kept.shelf.remove(&format!("{}.jsonl", kept.file))?);
+        }
+        if mark.meta == self.meta { Ok(()) } else { self.set_meta(mark.meta.clone()) }
+    }
+
+    fn set_meta(&mut self, meta: Meta) -> Result<(), SessionError> {
+        if let Some(kept) = &self.kept {
+            let text = serde_json::to_vec(&meta).unwrap_or_default();
+            kept.shelf.replace(&format!("{}.meta.json", kept.file), &text)?;
+        }
+        self.meta = meta;
+        Ok(())
+    }
+}
