@@ -72,7 +72,8 @@ async fn a_question_goes_over_tls() {
     match ask(&models(&base), &hello()).await.result {
         Ok((answer, _)) => eprintln!("answered: {}", answer.content),
         Err(why) => {
-            assert_eq!(why.class, Class::Network, "{why}");
+            // On a host that trusts nobody at all, there is nothing to compare with.
+            assert!(matches!(why.class, Class::Network | Class::Malformed), "{why}");
             eprintln!("refused: {why}");
         }
     }
