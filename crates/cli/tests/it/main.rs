@@ -18,6 +18,8 @@ mod exec;
 mod front_door;
 mod house;
 mod isolation;
+mod mcp;
+mod mcp_wrap;
 mod run;
 mod tools;
 mod walk;
