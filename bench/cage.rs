@@ -172,6 +172,7 @@ fn in_process(house: &House) -> Result<impl Fn() -> Result<LaunchSpec, Stop> + '
         author: Author::Model,
         work_dir: &house.workspace,
         home: Path::new("/nonexistent"),
+        variables: &[],
     };
     let cage = Arc::new(Cage::new(plan(&request, &LiveHost)?, Rung::Native)?);
     let environment = caged([("PATH".into(), "/usr/bin:/bin".into())], &user, &[], &[]);
