@@ -4,6 +4,7 @@
 
 use crate::launch::{Finished, LaunchError, Status};
 use picoclaw_policy::config::{Limits, Network};
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::path::Path;
 
 /// One question, and what a child in the cage made of it.
@@ -139,7 +140,7 @@ fn writes(writable: &Path, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) 
 /// Whether this very process is found in `/proc`: by its number and its name, since a cage has numbers of its own.
 fn sight(baits: &Baits<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) -> Finding {
     let own_pid = std::process::id();
-    let name = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
+    let name = process_name();
     let name = quoted(Path::new(name.trim_end()));
     let line = format!("grep -qxF -e {name} /proc/{own_pid}/comm 2>/dev/null && echo yes; echo no");
     let mut finding = yes_or_no(run, ("can it see your processes?", "processes"), &line);
@@ -148,6 +149,15 @@ fn sight(baits: &Baits<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchError>)
         finding.outcome = Outcome::NotPromised;
     }
     finding
+}
+
+fn process_name() -> String {
+    let mut name = [0; 32];
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let read = openat(CWD, "/proc/self/comm", flags, Mode::empty())
+        .and_then(|file| rustix::io::read(&file, &mut name))
+        .unwrap_or_default();
+    String::from_utf8_lossy(name.get(..read).unwrap_or_default()).into_owned()
 }
 
 fn network(baits: &Baits<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) -> Finding {
