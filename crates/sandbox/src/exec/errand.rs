@@ -169,7 +169,8 @@ impl Errand<'_> {
         let isolation = self.isolation;
         let survey = self.instance.survey().found();
         let variables = &self.host;
-        let request = Request { isolation, instance: &view, author, work_dir: &work_dir, home: &home, variables };
+        let request =
+            Request { isolation, instance: &view, author, work_dir: &work_dir, home: &home, variables };
         let plan = plan(&request, &survey)?;
         if tracing::enabled!(target: "isolation", tracing::Level::INFO) {
             for rule in plan.lines() {
