@@ -208,7 +208,7 @@ pub(crate) struct DoctorArguments {
     #[arg(long)]
     pub(crate) json: bool,
     /// Take a layer away before asking, to see the examination fail: a layer's name, or `all`
-    #[arg(long, hide = true, value_name = "LAYER")]
+    #[arg(long, hide = true, value_name = "LAYER", value_parser = ["filesystem", "network", "processes", "syscalls", "environment", "limits", "all"])]
     pub(crate) fault: Option<String>,
 }
 
