@@ -33,6 +33,7 @@ const DOCUMENTS: &[(&str, &str)] = documents![
     "docs/guide/04-ledger.md",
     "docs/guide/05-run.md",
     "docs/guide/06-isolation.md",
+    "docs/guide/07-web.md",
     "docs/kernel-features.md",
 ];
 

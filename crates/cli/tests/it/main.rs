@@ -23,3 +23,4 @@ mod mcp_wrap;
 mod run;
 mod tools;
 mod walk;
+mod web;
