@@ -25,3 +25,4 @@ mod mcp_wrap;
 mod run;
 mod tools;
 mod walk;
+mod web;
