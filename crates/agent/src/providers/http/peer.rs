@@ -113,6 +113,14 @@ impl Peer {
         ProviderError::new(Class::Timeout, text)
     }
 
+    /// What people stumble over first: an address without its version.
+    pub(super) fn hint(&self, status: u16) -> &'static str {
+        match status {
+            404 if !self.url.path().contains("/v1") => "\nhint: most servers want `api_base` to end in `/v1`",
+            _ => "",
+        }
+    }
+
     fn client(&self) -> Result<Client, ProviderError> {
         let mut made = self.client.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(client) = &*made {
