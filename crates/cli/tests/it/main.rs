@@ -21,5 +21,6 @@ mod hostile;
 mod house;
 mod isolation;
 mod run;
+mod sessions;
 mod tools;
 mod walk;
