@@ -16,7 +16,7 @@ use picoclaw_sandbox::launch::Halt;
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::warden::Warden;
 use serde_json::json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -65,9 +65,10 @@ impl House {
                 .iter()
                 .filter_map(|dir| CleanPath::absolute(Path::new(dir)))
                 .collect(),
-            disabled: BTreeSet::new(),
+            disabled: BTreeMap::new(),
             guard: Guard::compile(&config.tools.exec)?,
             on_block: config.tools.exec.on_block,
+            hosts: Default::default(),
         };
         let real = own.workspace.last().ok_or("the agent has no workspace")?.as_path().to_owned();
         let house = Self {

@@ -8,6 +8,8 @@
 pub mod call;
 pub mod hall;
 pub mod hooks;
+pub mod inquiry;
+pub mod mcp;
 pub mod message;
 pub mod providers;
 pub mod run;

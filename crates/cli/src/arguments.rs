@@ -3,6 +3,7 @@
 //! Invariant: parsing decides nothing; it only names what was asked.
 
 use crate::commands::audit::AuditArgs;
+use crate::commands::mcp::McpCommand;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -48,6 +49,9 @@ pub(crate) enum Command {
     Config(ConfigCommand),
     /// Read and verify the ledger
     Audit(AuditArgs),
+    /// Serve the tools to other agents
+    #[command(subcommand)]
+    Mcp(McpCommand),
     /// Print the version
     Version(Listing),
     /// Print a completion script for a shell
@@ -160,6 +164,20 @@ pub(crate) struct RunArguments {
     /// The directory that the command may write and works in, instead of the current one
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
+    /// What it sees and has beside.
+    #[command(flatten)]
+    pub(crate) cage: CageArguments,
+    /// End the command after this time, such as 30s or 5m
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout: Option<String>,
+    /// The command and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What a caged command sees and has, beside its directory.
+#[derive(Debug, Args)]
+pub(crate) struct CageArguments {
     /// Show a path read-only
     #[arg(long, value_name = "PATH")]
     pub(crate) ro: Vec<PathBuf>,
@@ -181,12 +199,6 @@ pub(crate) struct RunArguments {
     /// Memory for the whole tree, such as 512M or 2G
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
-    /// End the command after this time, such as 30s or 5m
-    #[arg(long, value_name = "TIME")]
-    pub(crate) timeout: Option<String>,
-    /// The command and its arguments
-    #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
-    pub(crate) command: Vec<OsString>,
 }
 
 /// `picoclaw doctor`.

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(crate) use company::{Company, DIRECT, company, runner, runtime};
+pub(crate) use company::{Company, DIRECT, company, company_for_one_turn, runtime};
 
 /// Directories in which anybody on this machine can put something.
 const SHARED: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/run/user"];
@@ -41,6 +41,19 @@ const FIRST_CONFIG: &str = r#"{
   }
 }
 "#;
+
+/// Tools that change something.
+const CHANGING: &[&str] =
+    &["append_file", "cron", "delegate", "edit_file", "exec", "spawn", "subagent", "write_file"];
+
+/// Which tools a house has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Offer {
+    /// All that the configuration leaves on.
+    Everything,
+    /// Of those, the ones that change nothing.
+    ReadOnly,
+}
 
 /// Everything that a call walks through.
 pub(crate) struct House {
@@ -76,7 +89,7 @@ pub(crate) fn instance(loaded: &Loaded) -> Result<Instance> {
 /// Makes the instance's directories.
 pub(crate) fn prepare(loaded: &Loaded) -> Result<Instance> {
     let pinned = [loaded.config_path.clone(), loaded.secrets_path.clone()];
-    Ok(Instance::prepare(&loaded.home, &loaded.config, &pinned)?)
+    Ok(Instance::prepare_seen(&loaded.home, &loaded.config, &pinned, &loaded.survey)?)
 }
 
 /// Writes the first configuration, where the configuration is the instance's own.
@@ -94,12 +107,28 @@ pub(crate) fn furnish(instance: &Instance, loaded: &Loaded) -> Result<Planted> {
 
 /// Opens the ledger and every workspace, and puts the warden before them.
 pub(crate) fn house(loaded: &Loaded) -> Result<House> {
+    house_for(loaded, Offer::Everything)
+}
+
+/// The same, with only some of the tools.
+pub(crate) fn house_for(loaded: &Loaded, offer: Offer) -> Result<House> {
     let instance = instance(loaded)?;
+    let workshop = Workshop::new(&loaded.config, &instance, std::env::vars_os())?;
+    furnished(loaded, instance, workshop, offer)
+}
+
+/// The house for a program that lives for one call: what one that stays finds out by trying may be remembered.
+pub(crate) fn house_for_one_call(loaded: &Loaded) -> Result<House> {
+    let instance = instance(loaded)?;
+    let workshop = Workshop::for_one_call(&loaded.config, &instance, std::env::vars_os())?;
+    furnished(loaded, instance, workshop, Offer::Everything)
+}
+
+fn furnished(loaded: &Loaded, instance: Instance, workshop: Workshop, offer: Offer) -> Result<House> {
     let zones = instance.zones();
     let files = Files::open(zones.clone(), &instance.locks()).context("could not open the workspaces")?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
-    let workshop = Workshop::new(&loaded.config, &instance, std::env::vars_os())?;
-    let warden = Warden::new(policy(&loaded.config, zones)?, files, workshop, ledger);
+    let warden = Warden::new(policy(&loaded.config, zones, offer)?, files, workshop, ledger);
     Ok(House { warden: Arc::new(warden), registry: Arc::new(registry(&loaded.config)), instance })
 }
 
@@ -124,8 +153,12 @@ fn unknown_agent(name: &str, config: &Config) -> String {
     format!("there is no agent `{name}`\nhint: the configuration names {}", known.join(", "))
 }
 
-fn policy(config: &Config, zones: BTreeMap<AgentId, Zones>) -> Result<Policy> {
+fn policy(config: &Config, zones: BTreeMap<AgentId, Zones>, offer: Offer) -> Result<Policy> {
     let temp = std::env::temp_dir();
     let shared = SHARED.iter().map(Path::new).chain([temp.as_path()]).filter_map(CleanPath::absolute);
-    Ok(Policy::compile(config, zones, shared.collect())?)
+    let mut policy = Policy::compile(config, zones, shared.collect())?;
+    if offer == Offer::ReadOnly {
+        policy.disabled.extend(CHANGING.iter().map(|tool| ((*tool).to_owned(), "--read-only".to_owned())));
+    }
+    Ok(policy)
 }

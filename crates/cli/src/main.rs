@@ -66,12 +66,16 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         let stage = commands::agent::Stage::set(arguments, &surroundings);
         let level = arguments.debug.then_some(LogLevel::Debug).or(loaded.config.log_level);
         start_logs(&loaded, &surroundings, stage.porch(), level)?;
-        announce(&loaded);
+        remind(&loaded);
         return commands::agent::run(arguments, &stage, &loaded);
     }
     start_logs(&loaded, &surroundings, Porch::OneShot, loaded.config.log_level)?;
     match &arguments.command {
         Command::Run(arguments) => commands::run::run(arguments, &loaded, &surroundings),
+        Command::Mcp(command) => {
+            remind(&loaded);
+            commands::mcp::run(command, &loaded, &surroundings)
+        }
         command => with_settings(command, &loaded).map(ExitCode::from),
     }
 }
@@ -79,18 +83,20 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
 /// Loads the settings; a command that needs an instance makes it first, so that it runs under what it wrote.
 fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, SettingsError>> {
     let loaded = settings::load(request);
-    let needs_instance = matches!(
-        command,
+    let needs_instance = match command {
         Command::Agent(_)
-            | Command::Session(_)
-            | Command::Tool(_)
-            | Command::Check(_)
-            | Command::Run(_)
-            | Command::Doctor(_)
-    );
+        | Command::Session(_)
+        | Command::Tool(_)
+        | Command::Check(_)
+        | Command::Run(_)
+        | Command::Doctor(_) => true,
+        Command::Mcp(command) => command.needs_instance(),
+        _ => false,
+    };
     match loaded {
         Ok(loaded) if needs_instance && compose::is_new(&loaded) => {
             compose::make(&loaded)?;
+            request.surroundings.survey.forget();
             Ok(settings::load(request))
         }
         other => Ok(other),
@@ -116,7 +122,7 @@ fn with_settings(command: &Command, loaded: &Loaded) -> Result<Exit> {
         Command::Audit(arguments) => return audit(arguments, loaded),
         _ => {}
     }
-    announce(loaded);
+    remind(loaded);
     match command {
         Command::Tool(arguments) => commands::tool::run(arguments, loaded),
         Command::Session(arguments) => commands::session::run(arguments, loaded),
@@ -125,8 +131,8 @@ fn with_settings(command: &Command, loaded: &Loaded) -> Result<Exit> {
     }
 }
 
-/// Says what is switched off, and what is not served.
-fn announce(loaded: &Loaded) {
+/// What the configuration makes worth saying before anything runs.
+fn remind(loaded: &Loaded) {
     for warning in loaded.warnings() {
         tracing::warn!(target: "config", "{warning}");
     }

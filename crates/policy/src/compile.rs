@@ -3,6 +3,7 @@
 //! Invariant: every setting that widens or narrows a verdict is read here, once.
 
 use crate::config::Config;
+use crate::network::{HostRules, NetworkFault};
 use crate::path::CleanPath;
 use crate::policy::{AgentRules, Policy, Reach};
 use crate::rules::{PathRules, RuleFault};
@@ -11,13 +12,24 @@ use crate::subject::AgentId;
 use crate::zone::Zones;
 use std::collections::BTreeMap;
 
+/// Why a configuration is no policy.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyFault {
+    /// A pattern.
+    #[error(transparent)]
+    Rule(#[from] RuleFault),
+    /// An address or a network.
+    #[error(transparent)]
+    Network(#[from] NetworkFault),
+}
+
 impl Policy {
     /// The rules of `config` over these zones; in `shared` directories anybody can put something.
     pub fn compile(
         config: &Config,
         zones: BTreeMap<AgentId, Zones>,
         shared: Vec<CleanPath>,
-    ) -> Result<Self, RuleFault> {
+    ) -> Result<Self, PolicyFault> {
         const UNRESTRICTED: Reach = Reach::Anywhere("agents.defaults.restrict_to_workspace");
         let writes = if config.restrict_to_workspace { Reach::Workspace } else { UNRESTRICTED };
         let reads = match writes {
@@ -32,6 +44,8 @@ impl Policy {
                 own.map(|agent| agent.disabled_tools.iter().cloned().collect()).unwrap_or_default();
             (id, AgentRules { zones, disabled })
         });
+        let disabled =
+            config.tools.disabled.iter().map(|tool| (tool.clone(), format!("tools.{tool}.enabled")));
         Ok(Self {
             agents: agents.collect(),
             read_rules: PathRules::compile(&config.tools.allow_read_paths)?,
@@ -39,9 +53,10 @@ impl Policy {
             reads,
             writes,
             shared,
-            disabled: config.tools.disabled.iter().cloned().collect(),
+            disabled: disabled.collect(),
             guard: Guard::compile(&config.tools.exec)?,
             on_block: config.tools.exec.on_block,
+            hosts: HostRules::compile(&config.tools.web.private_host_whitelist)?,
         })
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: an intent describes; it holds no handle and can do nothing.
 
+use crate::network::ConnectIntent;
 use crate::path::CleanPath;
 use crate::shell::guard::Judgement;
 use std::fmt;
@@ -20,6 +21,8 @@ pub enum Intent {
     Exec(ExecIntent),
     /// Do something with a command that runs in the background.
     Attend(AttendIntent),
+    /// Connect to a host on the web.
+    Connect(ConnectIntent),
 }
 
 /// A command to be run, and what the guard found in it.
@@ -54,6 +57,7 @@ impl fmt::Display for Intent {
             Self::List(target) => write!(f, "list {}", target.asked),
             Self::Write(target) => write!(f, "write {}", target.asked),
             Self::Exec(exec) => write!(f, "exec in {}: {}", exec.cwd.asked, exec.command),
+            Self::Connect(connect) => connect.fmt(f),
             Self::Attend(attend) if attend.input.is_empty() => {
                 write!(f, "{} {}", attend.action, attend.session)
             }

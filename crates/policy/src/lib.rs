@@ -8,6 +8,7 @@
 mod compile;
 pub mod config;
 mod intent;
+pub mod network;
 mod path;
 mod policy;
 mod refusal;
@@ -18,6 +19,7 @@ mod subject;
 mod verdict;
 mod zone;
 
+pub use compile::PolicyFault;
 pub use intent::{Access, AttendIntent, ExecIntent, FileKind, Intent, Landing, Link, LinkOwner, Target};
 pub use path::{CleanPath, PathFault};
 pub use policy::{AgentRules, Ground, Policy, Reach, Route};

@@ -4,6 +4,7 @@
 
 use crate::config::OnBlock;
 use crate::intent::{Access, AttendIntent, ExecIntent, FileKind, Intent, Landing, Link, LinkOwner, Target};
+use crate::network::{self, HostRules};
 use crate::path::CleanPath;
 use crate::refusal::Refusal;
 use crate::refusals;
@@ -48,12 +49,14 @@ pub struct Policy {
     pub writes: Reach,
     /// Directories that anybody on this machine may write in.
     pub shared: Vec<CleanPath>,
-    /// Tools that are switched off for everybody.
-    pub disabled: BTreeSet<String>,
+    /// Tools that are switched off for everybody, each with the setting that does it.
+    pub disabled: BTreeMap<String, String>,
     /// What judges commands.
     pub guard: Guard,
     /// What happens to a blocked command.
     pub on_block: OnBlock,
+    /// Hosts that may be reached although they are not public.
+    pub hosts: HostRules,
 }
 
 /// Where a command would run: what the guard needs besides the rules.
@@ -110,6 +113,7 @@ impl Policy {
             Intent::Write(target) => self.judge_file(Access::Write, target, &agent.zones),
             Intent::Exec(exec) => self.judge_exec(exec, &agent.zones),
             Intent::Attend(attend) => self.judge_input(attend),
+            Intent::Connect(connect) => network::judge(connect, &self.hosts),
         }
     }
 
@@ -133,15 +137,14 @@ impl Policy {
     /// Whether this subject may use a tool at all.
     pub fn offers(&self, tool: &str, subject: &Subject) -> Result<(), Refusal> {
         let own = self.agents.get(&subject.agent);
-        let off = |set: &BTreeSet<String>| set.iter().any(|name| names(name, tool));
-        if own.is_some_and(|agent| off(&agent.disabled)) {
+        if own.is_some_and(|agent| agent.disabled.iter().any(|name| names(name, tool))) {
             return Err(refusals::tool_disabled(
                 tool,
                 &format!("agents.agents[{}].tools.disabled", subject.agent),
             ));
         }
-        if off(&self.disabled) {
-            return Err(refusals::tool_disabled(tool, &format!("tools.{tool}.enabled")));
+        if let Some((_, setting)) = self.disabled.iter().find(|(name, _)| names(name, tool)) {
+            return Err(refusals::tool_disabled(tool, setting));
         }
         Ok(())
     }

@@ -28,6 +28,12 @@ pub enum Code {
     CommandPathOutside,
     /// A command that the reader does not understand.
     CommandNotUnderstood,
+    /// The address is none of the web, holds a password, or names a port of other services.
+    UrlNotAllowed,
+    /// The host is not on the public internet, and no rule names it.
+    HostNotAllowed,
+    /// The host has no address.
+    HostUnknown,
     /// The ledger cannot be written, so nothing is permitted.
     LedgerUnavailable,
     /// A person was asked and did not say yes.
@@ -48,6 +54,9 @@ impl Code {
             Self::DangerousCommand => "dangerous_command",
             Self::CommandPathOutside => "command_path_outside",
             Self::CommandNotUnderstood => "command_not_understood",
+            Self::UrlNotAllowed => "url_not_allowed",
+            Self::HostNotAllowed => "host_not_allowed",
+            Self::HostUnknown => "host_unknown",
             Self::LedgerUnavailable => "ledger_unavailable",
             Self::NotApproved => "not_approved",
         }

@@ -115,9 +115,10 @@ fn policy(row: &toml::Table) -> Policy {
         reads: if has("unrestricted") || has("read_outside") { open } else { Reach::Workspace },
         writes: if has("unrestricted") { open } else { Reach::Workspace },
         shared: vec![clean("/tmp")],
-        disabled: BTreeSet::new(),
+        disabled: BTreeMap::new(),
         guard: Guard::compile(&Config::default().tools.exec).unwrap(),
         on_block: OnBlock::Deny,
+        hosts: Default::default(),
     }
 }
 

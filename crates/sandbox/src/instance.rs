@@ -2,11 +2,11 @@
 //!
 //! Invariant: everything of an instance but an agent's own workspace is closed to that agent.
 
-use crate::isolate::{Covered, Kind};
+use crate::isolate::{Covered, HostFiles, Kind, Survey};
 use crate::root::{Overwrite, Root, RootError, Scribe, Seals};
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{Access, AgentId, CleanPath, Protected, Zones};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -68,27 +68,44 @@ pub struct Instance {
     /// Files that are Protected wherever they lie: configuration and secrets.
     pinned: Vec<CleanPath>,
     workspaces: Vec<Workspace>,
+    survey: Survey,
 }
 
 impl Instance {
     /// Makes what is missing of the instance at `home`, and finds out where everything really is.
     pub fn prepare(home: &Path, config: &Config, pinned: &[PathBuf]) -> Result<Self, InstanceError> {
+        Self::prepare_seen(home, config, pinned, &Survey::default())
+    }
+
+    /// The same, for a caller that has looked around already.
+    pub fn prepare_seen(
+        home: &Path,
+        config: &Config,
+        pinned: &[PathBuf],
+        survey: &Survey,
+    ) -> Result<Self, InstanceError> {
         let named = clean(home)?;
-        make_private(named.as_path())?;
+        make_private(named.as_path(), survey)?;
         for room in ROOMS {
-            make_private(&named.as_path().join(room))?;
+            make_private(&named.as_path().join(room), survey)?;
         }
         let workspaces = config
             .agents
             .iter()
-            .map(|agent| prepare_workspace(&named, &agent.id, config))
+            .map(|agent| prepare_workspace(&named, &agent.id, config, survey))
             .collect::<Result<_, _>>()?;
         let mut closed = Vec::new();
         for file in pinned {
             closed.push(clean(file)?);
-            closed.extend(real(file).ok());
+            closed.extend(real(file, survey).ok());
         }
-        Ok(Self { real_home: real(named.as_path())?, home: named, pinned: closed, workspaces })
+        let real_home = real(named.as_path(), survey)?;
+        Ok(Self { real_home, home: named, pinned: closed, workspaces, survey: survey.clone() })
+    }
+
+    /// What the start saw of this machine.
+    pub(crate) fn survey(&self) -> &Survey {
+        &self.survey
     }
 
     /// Whether an instance was made at `home` before.
@@ -141,12 +158,21 @@ impl Instance {
     /// What no child may see, whoever it runs for: the instance, its configuration, every agent's workspace.
     pub(crate) fn covered(&self) -> Vec<Covered> {
         let trees = self.workspaces.iter().flat_map(|own| [own.named.clone(), own.real.clone()]);
-        covered(trees.chain([self.home.clone(), self.real_home.clone()]).chain(self.pinned.iter().cloned()))
+        let trees =
+            trees.chain([self.home.clone(), self.real_home.clone()]).chain(self.pinned.iter().cloned());
+        self.hidden(trees)
     }
 
     /// What no child of this agent's may see.
     pub(crate) fn covered_from(&self, own: &Workspace) -> Vec<Covered> {
-        covered(self.zones_of(own).protected.trees.into_iter())
+        self.hidden(self.zones_of(own).protected.trees.into_iter())
+    }
+
+    /// With links resolved, each once; what is not there hides nothing.
+    fn hidden(&self, trees: impl Iterator<Item = CleanPath>) -> Vec<Covered> {
+        let found = trees.filter_map(|tree| self.survey.find(tree.as_path()));
+        let found: BTreeMap<PathBuf, Kind> = found.map(|found| (found.resolved, found.kind)).collect();
+        found.into_iter().map(|(path, kind)| Covered { path, kind }).collect()
     }
 
     /// Whether others can enter the instance's directory: worth a warning, since it holds secrets.
@@ -173,24 +199,22 @@ impl Instance {
     }
 }
 
-fn prepare_workspace(home: &CleanPath, agent: &AgentId, config: &Config) -> Result<Workspace, InstanceError> {
+fn prepare_workspace(
+    home: &CleanPath,
+    agent: &AgentId,
+    config: &Config,
+    survey: &Survey,
+) -> Result<Workspace, InstanceError> {
     let named = clean(&config.workspace_of(agent, home.as_path()))?;
-    make_private(named.as_path())?;
-    Ok(Workspace { agent: agent.clone(), real: real(named.as_path())?, named })
+    make_private(named.as_path(), survey)?;
+    Ok(Workspace { agent: agent.clone(), real: real(named.as_path(), survey)?, named })
 }
 
-/// With links resolved, each once; what is not there hides nothing.
-fn covered(trees: impl Iterator<Item = CleanPath>) -> Vec<Covered> {
-    let resolved = trees.filter_map(|tree| fs::canonicalize(tree.as_path()).ok());
-    let paths: BTreeSet<PathBuf> = resolved.collect();
-    let kind = |path: &Path| if path.is_dir() { Kind::Directory } else { Kind::File };
-    paths.into_iter().map(|path| Covered { kind: kind(&path), path }).collect()
-}
-
-fn make_private(path: &Path) -> Result<(), InstanceError> {
-    if path.is_dir() {
+fn make_private(path: &Path, survey: &Survey) -> Result<(), InstanceError> {
+    if survey.find(path).is_some_and(|found| found.kind == Kind::Directory) {
         return Ok(());
     }
+    survey.forget();
     DirBuilder::new().recursive(true).mode(PRIVATE).create(path).map_err(|source| InstanceError::Io {
         verb: "make the directory",
         path: path.to_owned(),
@@ -202,7 +226,11 @@ fn clean(path: &Path) -> Result<CleanPath, InstanceError> {
     CleanPath::absolute(path).ok_or_else(|| InstanceError::Relative { path: path.to_owned() })
 }
 
-fn real(path: &Path) -> Result<CleanPath, InstanceError> {
+fn real(path: &Path, survey: &Survey) -> Result<CleanPath, InstanceError> {
+    if let Some(resolved) = survey.resolve(path) {
+        return clean(&resolved);
+    }
+    // Not there, or not to be reached: the kernel knows which.
     let resolved = fs::canonicalize(path).map_err(|source| InstanceError::Io {
         verb: "resolve",
         path: path.to_owned(),

@@ -14,6 +14,7 @@ pub mod isolate;
 pub mod launch;
 pub mod lectern;
 pub mod ledger;
+pub mod outbound;
 pub mod permit;
 mod printable;
 mod redact;

@@ -2,14 +2,21 @@
 //!
 //! Invariant: the person's terminal is given back as it was found, however this ends.
 
+mod between;
+mod converse;
 mod leave;
 mod limit;
+mod lines;
+mod outlet;
 mod seat;
 mod talk;
 
 use crate::launch::{Running, Status, WindowSize};
+pub use between::{Between, Said};
+pub use converse::{LONGEST_LINE, Voices, converse};
 pub use leave::{Then, Told, on_signals, suspend_program};
 use limit::Limit;
+pub use lines::Line;
 use picoclaw_sys::linux::{Signals, stop_self, suspend_job};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer};

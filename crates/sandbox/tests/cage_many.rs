@@ -7,7 +7,7 @@
 mod cage_support;
 
 use cage_support::instance;
-use picoclaw_sandbox::launch::{Walls, run_to_end};
+use picoclaw_sandbox::launch::{Walls, run_to_end, wait_for_keepers};
 
 #[test]
 fn many_children_at_once_leave_nothing() {
@@ -15,6 +15,7 @@ fn many_children_at_once_leave_nothing() {
     let descriptors = || std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
     for (why, walls) in [("without walls", Walls::Open), ("in cages", place.cage())] {
         run_to_end(place.spec("true", walls.clone())).expect(why);
+        wait_for_keepers();
         let before = descriptors();
         std::thread::scope(|scope| {
             for _ in 0..8 {
@@ -30,6 +31,7 @@ fn many_children_at_once_leave_nothing() {
                 });
             }
         });
+        wait_for_keepers();
         assert_eq!(descriptors(), before, "{why}");
     }
 }

@@ -2,9 +2,13 @@
 //!
 //! Invariant: a name means what `model_list` says or `direct`; no text of a model's makes an entry.
 
+use super::anthropic::Anthropic;
 use super::candidate::Candidate;
 use super::chain::{Chain, Group, Patience};
+use super::cli::{Claude, Codex, Program, Tongue};
 use super::direct::{self, Direct};
+use super::http::{Mode, Peer, Spoken};
+use super::openai::OpenAi;
 use super::protocol::{self, Key, Meaning, Unclear, Wire};
 use super::provider::Provider;
 use super::rate::Rate;
@@ -12,6 +16,7 @@ use super::scripted::{Pace, Scripted};
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{AgentConfig, Config, ModelConfig, Secret, TurnConfig};
 use picoclaw_sandbox::Redactor;
+use picoclaw_sandbox::warden::Warden;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
@@ -77,6 +82,7 @@ struct Inner {
     agents: Vec<AgentConfig>,
     turns: TurnConfig,
     redactor: Redactor,
+    warden: Option<Arc<Warden>>,
     direct: Arc<Candidate>,
     /// What was asked before, by entry and key.
     made: Mutex<BTreeMap<(usize, usize), Arc<Candidate>>>,
@@ -89,8 +95,17 @@ struct Entry {
 }
 
 impl Models {
-    /// The models of a configuration. Nothing is connected to before it is asked.
+    /// The models of a configuration, but for command-line ones. Nothing is connected to before it is asked.
     pub fn new(config: &Config) -> Self {
+        Self::build(config, None)
+    }
+
+    /// The same, with a warden who lets in the programs of command-line models.
+    pub fn with_guests(config: &Config, warden: Arc<Warden>) -> Self {
+        Self::build(config, Some(warden))
+    }
+
+    fn build(config: &Config, warden: Option<Arc<Warden>>) -> Self {
         let entry = |config: &ModelConfig| Entry {
             rate: Arc::new(Rate::new(config.rpm)),
             config: config.clone(),
@@ -102,6 +117,7 @@ impl Models {
             agents: config.agents.clone(),
             turns: config.turns.clone(),
             redactor: Redactor::new(&config.secrets),
+            warden,
             direct: Arc::new(direct),
             made: Mutex::default(),
         }))
@@ -214,16 +230,70 @@ impl Inner {
         if key.is_none() && meaning.key == Key::Wanted {
             return Err(ModelError::NoKey { name: entry.name.clone() });
         }
-        self.speaker(entry, &meaning)
-    }
-
-    fn speaker(&self, entry: &ModelConfig, meaning: &Meaning) -> Result<Box<dyn Provider>, ModelError> {
         match meaning.wire {
             Wire::Direct => Ok(Box::new(Direct::default())),
             Wire::Scripted => scripted(entry),
-            _ => Err(ModelError::Protocol { name: entry.name.clone(), protocol: meaning.id.clone() }),
+            Wire::OpenAi => openai(entry, &meaning, key),
+            Wire::Anthropic => anthropic(entry, &meaning, key),
+            Wire::ClaudeCli => self.command_line(entry, Claude::new(&meaning.id)),
+            Wire::CodexCli => self.command_line(entry, Codex::new(&meaning.id)),
         }
     }
+
+    fn command_line<T: Tongue + 'static>(
+        &self,
+        entry: &ModelConfig,
+        tongue: T,
+    ) -> Result<Box<dyn Provider>, ModelError> {
+        let warden = self.warden.clone().ok_or_else(|| ModelError::Unusable {
+            name: entry.name.clone(),
+            why: "nothing can be started here, and it is a program".to_owned(),
+        })?;
+        Ok(Box::new(Program::new(entry, tongue, warden)))
+    }
+}
+
+fn openai(
+    entry: &ModelConfig,
+    meaning: &Meaning,
+    key: Option<&Secret>,
+) -> Result<Box<dyn Provider>, ModelError> {
+    let own: Vec<_> =
+        key.map(|key| ("authorization", format!("Bearer {}", key.reveal()))).into_iter().collect();
+    Ok(Box::new(Spoken {
+        name: entry.name.clone(),
+        peer: Peer::new(entry, &meaning.base, "/chat/completions", &own)?,
+        dialect: OpenAi::new(entry, &meaning.id),
+        mode: mode(entry),
+    }))
+}
+
+fn anthropic(
+    entry: &ModelConfig,
+    meaning: &Meaning,
+    key: Option<&Secret>,
+) -> Result<Box<dyn Provider>, ModelError> {
+    let mut own = vec![("anthropic-version", "2023-06-01".to_owned())];
+    match (key, entry.auth_method.as_deref()) {
+        (Some(key), Some("oauth" | "token")) => {
+            own.push(("authorization", format!("Bearer {}", key.reveal())));
+            own.push(("anthropic-beta", "oauth-2025-04-20".to_owned()));
+        }
+        (Some(key), _) => own.push(("x-api-key", key.reveal().to_owned())),
+        (None, _) => {}
+    }
+    // People write the address with and without its version.
+    let base = meaning.base.strip_suffix("/v1").unwrap_or(&meaning.base);
+    Ok(Box::new(Spoken {
+        name: entry.name.clone(),
+        peer: Peer::new(entry, base, "/v1/messages", &own)?,
+        dialect: Anthropic::new(entry, &meaning.id),
+        mode: mode(entry),
+    }))
+}
+
+fn mode(entry: &ModelConfig) -> Mode {
+    if entry.streaming { Mode::Stream } else { Mode::Whole }
 }
 
 fn scripted(entry: &ModelConfig) -> Result<Box<dyn Provider>, ModelError> {

@@ -15,10 +15,12 @@ mod read_file;
 mod registry;
 mod schema;
 mod visit;
+mod web_fetch;
 mod write_file;
 
 pub use arguments::Arguments;
 pub use asked::{Asked, Outcome};
-pub use registry::{Registry, Tool, schema_of};
+pub use registry::{Registry, Tool, schema_of, schema_of_parameters};
 pub use schema::{Need, Parameter, Type};
 pub use visit::{Visit, unwatched};
+pub use web_fetch::WebFetch;

@@ -12,10 +12,11 @@ use super::list_dir::ListDir;
 use super::read_file::ReadFile;
 use super::schema::{Parameter, json_schema};
 use super::visit::Visit;
+use super::web_fetch::WebFetch;
 use super::write_file::WriteFile;
 use crate::call::{Call, Reply};
 use picoclaw_policy::config::ToolsConfig;
-use picoclaw_policy::{Code, Layer, Refusal};
+use picoclaw_policy::{Code, Layer, Refusal, Subject};
 use picoclaw_sandbox::Redactor;
 use serde_json::Value;
 
@@ -29,6 +30,8 @@ pub trait Tool: Send + Sync {
     fn parameters(&self) -> &'static [Parameter];
     /// Does it, with keys from the warden.
     fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome;
+    /// Ends what it still keeps going for a subject who will not come back.
+    fn part(&self, _subject: &Subject) {}
 }
 
 /// Every tool there is.
@@ -46,6 +49,7 @@ impl Registry {
             Box::new(ExecTool::new(tools.exec.timeout_seconds)),
             Box::new(ListDir),
             Box::new(ReadFile { max: tools.max_read_file_size }),
+            Box::new(WebFetch::new(&tools.web)),
             Box::new(WriteFile),
         ];
         Self { tools, redactor }
@@ -59,6 +63,11 @@ impl Registry {
     /// Whether there is a tool of that name.
     pub fn knows(&self, name: &str) -> bool {
         self.find(name).is_some()
+    }
+
+    /// Ends what the tools keep going for a subject who will not come back.
+    pub fn part(&self, subject: &Subject) {
+        self.tools().for_each(|tool| tool.part(subject));
     }
 
     /// Runs one call to its end, or to its question; a failure is logged.
@@ -120,6 +129,11 @@ impl Registry {
 /// The schema that a model is shown for a tool.
 pub fn schema_of(tool: &dyn Tool) -> Value {
     json_schema(tool.parameters())
+}
+
+/// The schema of a parameter list.
+pub fn schema_of_parameters(parameters: &[Parameter]) -> Value {
+    json_schema(parameters)
 }
 
 /// Secrets out of the reply, and a line in the log about how it went.

@@ -28,6 +28,8 @@ use crate::compose;
 use crate::exit::{self, Exit};
 use crate::settings::Loaded;
 use anyhow::Result;
+use picoclaw_agent::providers::ModelError;
+use picoclaw_agent::run::TurnError;
 use picoclaw_policy::{Origin, Subject};
 use std::process::ExitCode;
 
@@ -38,12 +40,7 @@ pub(crate) fn run(arguments: &AgentArguments, stage: &Stage, loaded: &Loaded) ->
     let prepared = subject(arguments, loaded).and_then(|subject| Ok((subject, stage.message(arguments)?)));
     let (subject, message) = match prepared {
         Ok(prepared) => prepared,
-        Err(why) => {
-            if arguments.json {
-                json::print(&json::of_error(&why.to_string()))?;
-            }
-            return Ok(exit::bad_usage(&why).into());
-        }
+        Err(why) => return misused(arguments, &why),
     };
     match message {
         Some(message) => one_shot::run(arguments, stage, loaded, subject, message),
@@ -60,9 +57,21 @@ fn subject(arguments: &AgentArguments, loaded: &Loaded) -> Result<Subject> {
     Ok(subject)
 }
 
+/// Says what is wrong with the command line or the configuration, in the form that was asked for.
+fn misused(arguments: &AgentArguments, why: &anyhow::Error) -> Result<ExitCode> {
+    if arguments.json {
+        json::print(&json::of_error(&why.to_string()))?;
+    }
+    Ok(exit::bad_usage(why).into())
+}
+
+/// Why there is no model to ask, and what would help.
+fn no_model(why: &ModelError) -> anyhow::Error {
+    anyhow::anyhow!("{why}\nhint: {}", why.hint())
+}
+
 /// How a turn's failure ends the program.
-fn exit_of(error: &picoclaw_agent::run::TurnError) -> Exit {
-    use picoclaw_agent::run::TurnError;
+fn exit_of(error: &TurnError) -> Exit {
     match error {
         TurnError::NoAgent(_) | TurnError::NoMind(_) => Exit::Usage,
         _ => Exit::Refused,

@@ -3,11 +3,13 @@
 //! Invariant: a command composes and renders; it decides nothing that the desk should decide.
 
 pub(crate) mod agent;
+pub(crate) mod asked;
 pub(crate) mod audit;
 pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod manual;
+pub(crate) mod mcp;
 pub(crate) mod onboard;
 pub(crate) mod run;
 pub(crate) mod session;

@@ -2,25 +2,26 @@
 //!
 //! Invariant: the command's own status is ours; what goes wrong about the cage is 125, before anything runs.
 
-mod asked;
-
 use crate::arguments::RunArguments;
+use crate::commands::asked::Asked;
 use crate::settings::{Loaded, Surroundings, fault_of};
-use crate::{compose, exit, print};
+use crate::{compose, exit, print, quantity};
 use anyhow::{Context, Result, bail};
-use asked::Asked;
+use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{AgentId, Origin};
 use picoclaw_sandbox::exec::{Errand, ErrandError};
-use picoclaw_sandbox::launch::{Output, Status, Stdin, Streams};
+use picoclaw_sandbox::guest::Stay;
+use picoclaw_sandbox::isolate::{HostFiles, Kind};
+use picoclaw_sandbox::launch::{Output, Principal, Status, Stdin, Streams};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::{Redactor, relay};
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 /// Exit status: the cage itself could not be built.
-const NO_CAGE: u8 = 125;
+pub(crate) const NO_CAGE: u8 = 125;
 
 /// Runs the command and answers its status.
 pub(crate) fn run(
@@ -28,13 +29,14 @@ pub(crate) fn run(
     loaded: &Loaded,
     surroundings: &Surroundings,
 ) -> Result<ExitCode> {
-    let asked = match Asked::read(arguments) {
-        Ok(asked) => asked,
-        Err(why) => return Ok(exit::bad_usage(&why).into()),
+    let timeout = arguments.timeout.as_deref().map(quantity::duration).transpose();
+    let (asked, timeout) = match (Asked::read(&arguments.cage), timeout) {
+        (Ok(asked), Ok(timeout)) => (asked, timeout),
+        (Err(why), _) | (_, Err(why)) => return Ok(exit::bad_usage(&why).into()),
     };
-    match caged(arguments, &asked, loaded, surroundings) {
+    match caged(arguments, &asked, timeout, loaded, surroundings) {
         Ok(status) => {
-            tell(status, asked.timeout);
+            tell(status, timeout);
             Ok(code(status.exit_code()))
         }
         Err(why) => {
@@ -48,10 +50,15 @@ pub(crate) fn run(
 fn caged(
     arguments: &RunArguments,
     asked: &Asked,
+    timeout: Option<Duration>,
     loaded: &Loaded,
     surroundings: &Surroundings,
 ) -> Result<Status> {
-    let workspace = workspace(arguments, loaded, surroundings)?;
+    let named = match &arguments.workspace {
+        Some(path) => std::path::absolute(path)?,
+        None => std::env::current_dir().context("there is no current directory")?,
+    };
+    let workspace = workspace(&named, loaded, surroundings)?;
     let instance = compose::instance(loaded)?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
@@ -64,35 +71,37 @@ fn caged(
     let errand = Errand {
         isolation: &asked.on_top_of(&loaded.config.isolation),
         instance: &instance,
-        workspace: &workspace,
+        principal: Principal::Person,
+        stay: Stay::At { path: &workspace, mode: ExposeMode::ReadWrite },
+        from: &workspace,
         command: &arguments.command,
         variables: &asked.variables,
         host: std::env::vars_os().collect(),
         streams,
         subject: compose::subject(loaded, None, Origin::Cli)?,
+        tool: "run",
     };
     let mut away = errand.start(&ledger)?;
     let status = if terminal {
-        relay::relay(&mut away.running, &signals, asked.timeout)
+        relay::relay(&mut away.running, &signals, timeout)
     } else {
-        relay::attend(&mut away.running, &signals, asked.timeout)
+        relay::attend(&mut away.running, &signals, timeout)
     };
     away.back(status);
     Ok(status)
 }
 
 /// The directory that the child may write: never one that holds more than a project.
-fn workspace(arguments: &RunArguments, loaded: &Loaded, surroundings: &Surroundings) -> Result<PathBuf> {
-    let named = match &arguments.workspace {
-        Some(path) => std::path::absolute(path)?,
-        None => std::env::current_dir().context("there is no current directory")?,
+pub(crate) fn workspace(named: &Path, loaded: &Loaded, surroundings: &Surroundings) -> Result<PathBuf> {
+    let Some(found) = surroundings.survey.find(named) else {
+        // The kernel knows why.
+        let why = named.canonicalize().err().unwrap_or_else(|| std::io::ErrorKind::NotFound.into());
+        bail!("could not use `{}` as the workspace: {why}", named.display());
     };
-    let real = named
-        .canonicalize()
-        .with_context(|| format!("could not use `{}` as the workspace", named.display()))?;
-    if !real.is_dir() {
+    if found.kind != Kind::Directory {
         bail!("`{}` is not a directory", named.display());
     }
+    let real = found.resolved;
     let name = AgentId::parse("run").unwrap_or_else(AgentId::main);
     match fault_of(&real, &name, loaded, surroundings) {
         Some(fault) => bail!("{fault}\nhint: run it in a project's directory, or name one with --workspace"),
@@ -100,7 +109,7 @@ fn workspace(arguments: &RunArguments, loaded: &Loaded, surroundings: &Surroundi
     }
 }
 
-fn code(status: i32) -> ExitCode {
+pub(crate) fn code(status: i32) -> ExitCode {
     ExitCode::from(u8::try_from(status).unwrap_or(NO_CAGE))
 }
 

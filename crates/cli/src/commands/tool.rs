@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
         Ok(call) => call,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
-    let house = compose::house(loaded)?;
+    let house = compose::house_for_one_call(loaded)?;
     let visit =
         Visit { warden: &house.warden, subject: &call.subject, halt: &Halt::new(), watcher: &unwatched };
     let reply = house.registry.run_alone(&call, &visit);

@@ -25,11 +25,11 @@ impl Porch {
         }
     }
 
-    /// The component whose events the trace tells already.
-    pub(super) fn told_elsewhere(&self) -> Option<&'static str> {
+    /// The components whose events the trace tells already.
+    pub(super) fn told_elsewhere(&self) -> &'static [&'static str] {
         match self {
-            Self::OneShot => None,
-            Self::Traced | Self::Screen(_) => Some("tool"),
+            Self::OneShot => &[],
+            Self::Traced | Self::Screen(_) => &["tool", "provider"],
         }
     }
 }

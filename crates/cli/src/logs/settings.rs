@@ -23,8 +23,8 @@ pub(crate) struct Settings {
     pub(super) level: LogLevel,
     pub(super) shape: Shape,
     pub(super) file: Option<PathBuf>,
-    /// A component that is not heard, because a trace beside the log tells the same.
-    pub(super) muted: Option<&'static str>,
+    /// Components that are not heard, because a trace beside the log tells the same.
+    pub(super) muted: &'static [&'static str],
     /// Who writes in place of stderr.
     pub(super) hand: Option<Arc<dyn Fn(&str) + Send + Sync>>,
 }
@@ -72,7 +72,7 @@ impl Settings {
         };
         let file = environment("PICOCLAW_LOG_FILE").map(PathBuf::from);
         // Whoever asked for a level, or for a file, gets everything of it.
-        let muted = porch.told_elsewhere().filter(|_| configured.is_none() && file.is_none());
+        let muted = if configured.is_none() && file.is_none() { porch.told_elsewhere() } else { &[] };
         let hand = match porch {
             Porch::Screen(hand) => Some(hand),
             Porch::OneShot | Porch::Traced => None,

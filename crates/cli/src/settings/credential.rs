@@ -184,7 +184,11 @@ mod tests {
         ] {
             let variables =
                 variables.into_iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
-            let surroundings = Surroundings { variables: variables.collect(), account_home: None };
+            let surroundings = Surroundings {
+                variables: variables.collect(),
+                account_home: None,
+                ..Surroundings::default()
+            };
             let vault = Credentials { directory: dir.path(), surroundings: &surroundings };
             match (vault.open(&sealed), want) {
                 (Ok(got), Ok(want)) => assert_eq!(got, want, "{why}"),

@@ -56,6 +56,13 @@ pub(crate) enum FileError {
     },
 }
 
+/// The first line of a small text file, which must be there.
+pub(crate) fn first_line(path: &Path) -> Result<String, FileError> {
+    let missing = || FileError::Io { path: path.to_owned(), source: io::ErrorKind::NotFound.into() };
+    let file = read_text(path)?.ok_or_else(missing)?;
+    Ok(file.text.lines().next().unwrap_or_default().to_owned())
+}
+
 /// Reads a text file; `None` when there is none of that name.
 pub(super) fn read_text(path: &Path) -> Result<Option<TextFile>, FileError> {
     let Some((bytes, metadata)) = read_bytes(path)? else { return Ok(None) };
@@ -84,7 +91,9 @@ pub(super) fn read_bytes(path: &Path) -> Result<Option<(Vec<u8>, Metadata)>, Fil
         let what = if metadata.is_dir() { "a directory" } else { "a pipe, socket or device" };
         return Err(FileError::NotAFile { path: path.to_owned(), what });
     }
-    let mut bytes = Vec::new();
+    let expected = usize::try_from(metadata.len().min(MOST_BYTES)).unwrap_or_default();
+    // One more than expected, so that the end is found without another look.
+    let mut bytes = Vec::with_capacity(expected + 1);
     // The size that was asked for may be wrong by now, or zero in a pseudo file system: the bound is on what arrives.
     file.by_ref().take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MOST_BYTES {

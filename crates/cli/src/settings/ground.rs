@@ -7,6 +7,7 @@ use super::load::Loaded;
 use super::surroundings::Surroundings;
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Config, Grounds, WorkspaceFault, check_workspaces};
+use picoclaw_sandbox::isolate::Survey;
 use std::path::{Path, PathBuf};
 
 /// What is wrong with where the workspaces are.
@@ -16,19 +17,20 @@ pub(super) fn check(
     files: [&Path; 2],
     surroundings: &Surroundings,
 ) -> Vec<WorkspaceFault> {
-    let place = |agent: &AgentId| (agent.clone(), settled(&config.workspace_of(agent, home)));
+    let survey = &surroundings.survey;
+    let place = |agent: &AgentId| (agent.clone(), settled(&config.workspace_of(agent, home), survey));
     let workspaces: Vec<_> = config.agents.iter().map(|agent| place(&agent.id)).collect();
-    let homes: Vec<_> = homes(surroundings).iter().map(|home| settled(home)).collect();
     // A link to a file can be replaced where it lies, and the file where it leads: neither place may be an agent's.
-    let files: Vec<_> = files.iter().flat_map(|file| [settled(file), lies(file)]).collect();
-    check_workspaces(&workspaces, &Grounds { instance: &settled(home), homes: &homes, files: &files })
+    let files: Vec<_> = files.iter().flat_map(|file| [settled(file, survey), lies(file, survey)]).collect();
+    let instance = settled(home, survey);
+    check_workspaces(&workspaces, &Grounds { instance: &instance, homes: homes(surroundings), files: &files })
 }
 
 /// Where a file's own name is, whatever it leads to.
-fn lies(file: &Path) -> PathBuf {
+fn lies(file: &Path, survey: &Survey) -> PathBuf {
     match (file.parent(), file.file_name()) {
-        (Some(directory), Some(name)) => settled(directory).join(name),
-        _ => settled(file),
+        (Some(directory), Some(name)) => settled(directory, survey).join(name),
+        _ => settled(file, survey),
     }
 }
 
@@ -39,18 +41,29 @@ pub(crate) fn fault_of(
     loaded: &Loaded,
     surroundings: &Surroundings,
 ) -> Option<WorkspaceFault> {
-    let homes: Vec<_> = homes(surroundings).iter().map(|home| settled(home)).collect();
-    let files = [settled(&loaded.config_path), settled(&loaded.secrets_path)];
-    let grounds = Grounds { instance: &settled(&loaded.home), homes: &homes, files: &files };
+    let survey = &surroundings.survey;
+    let files = [settled(&loaded.config_path, survey), settled(&loaded.secrets_path, survey)];
+    let instance = settled(&loaded.home, survey);
+    let grounds = Grounds { instance: &instance, homes: homes(surroundings), files: &files };
     check_workspaces(&[(agent.clone(), workspace.to_owned())], &grounds).into_iter().next()
 }
 
+/// What is wrong with the workspaces of `config`, which is in force instead of what was loaded.
+pub(crate) fn fault_in(
+    config: &Config,
+    loaded: &Loaded,
+    surroundings: &Surroundings,
+) -> Option<WorkspaceFault> {
+    let files = [loaded.config_path.as_path(), loaded.secrets_path.as_path()];
+    check(config, &loaded.home, files, surroundings).into_iter().next()
+}
+
 /// `path` with its links resolved, as far as it exists.
-fn settled(path: &Path) -> PathBuf {
+fn settled(path: &Path, survey: &Survey) -> PathBuf {
     let mut rest = Vec::new();
     let mut known = path;
     loop {
-        if let Ok(canonical) = known.canonicalize() {
+        if let Some(canonical) = survey.resolve(known) {
             return rest.iter().rev().fold(canonical, |path, name| path.join(name));
         }
         match (known.parent(), known.file_name()) {
@@ -63,16 +76,18 @@ fn settled(path: &Path) -> PathBuf {
     }
 }
 
-/// Home directories of people: this user's, and those of accounts that are no system accounts.
-fn homes(surroundings: &Surroundings) -> Vec<PathBuf> {
-    let mut homes: Vec<PathBuf> = surroundings.user_home().into_iter().collect();
-    homes.extend(surroundings.account_home.clone());
-    // Without an account list, what is known of this user has to do.
-    let accounts = read_text(Path::new("/etc/passwd")).ok().flatten();
-    homes.extend(accounts.iter().flat_map(|accounts| accounts.text.lines()).filter_map(home_of_person));
-    homes.sort();
-    homes.dedup();
-    homes
+/// Home directories of people, resolved: this user's, and those of accounts that are no system accounts.
+fn homes(surroundings: &Surroundings) -> &[PathBuf] {
+    surroundings.homes.get_or_init(|| {
+        let mut homes: Vec<PathBuf> = surroundings.user_home().into_iter().collect();
+        homes.extend(surroundings.account_home.clone());
+        // Without an account list, what is known of this user has to do.
+        let accounts = read_text(Path::new("/etc/passwd")).ok().flatten();
+        homes.extend(accounts.iter().flat_map(|accounts| accounts.text.lines()).filter_map(home_of_person));
+        homes.sort();
+        homes.dedup();
+        homes.iter().map(|home| settled(home, &surroundings.survey)).collect()
+    })
 }
 
 fn home_of_person(line: &str) -> Option<PathBuf> {
@@ -105,6 +120,6 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
         std::os::unix::fs::symlink(&top, top.join("link")).unwrap();
-        assert_eq!(settled(&top.join("link/not/yet")), top.join("not/yet"));
+        assert_eq!(settled(&top.join("link/not/yet"), &Survey::default()), top.join("not/yet"));
     }
 }

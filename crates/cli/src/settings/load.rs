@@ -9,6 +9,7 @@ use super::{ground, yaml};
 use picoclaw_policy::config::{
     Config, ConfigError, Layers, Settled, Shown, Sources, WorkspaceFault, settle, warnings,
 };
+use picoclaw_sandbox::isolate::Survey;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +32,7 @@ pub(crate) enum Presence {
 }
 
 /// What was loaded.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Loaded {
     /// What is in force.
     pub(crate) config: Config,
@@ -45,6 +46,8 @@ pub(crate) struct Loaded {
     pub(crate) home: PathBuf,
     /// What a person should hear about the files and variables, one line each.
     pub(crate) notices: Vec<String>,
+    /// What was seen of the machine.
+    pub(crate) survey: Survey,
     settled: Settled,
     text: Option<String>,
 }
@@ -146,6 +149,7 @@ pub(crate) fn load(request: &Request<'_>) -> Result<Loaded, SettingsError> {
         presence,
         home: home.path().to_owned(),
         notices,
+        survey: surroundings.survey.clone(),
         settled,
         text: file.map(|file| file.text),
         config_path,

@@ -13,6 +13,7 @@ mod surroundings;
 mod tests;
 mod yaml;
 
-pub(crate) use ground::fault_of;
+pub(crate) use file::first_line;
+pub(crate) use ground::{fault_in, fault_of};
 pub(crate) use load::{Loaded, Presence, Request, SettingsError, load};
 pub(crate) use surroundings::Surroundings;

@@ -2,9 +2,11 @@
 //!
 //! Invariant: read once, at the door; everything deeper inside takes a [`Surroundings`] and can be tested with another.
 
+use picoclaw_sandbox::isolate::Survey;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The environment and the user, as they are at the start.
 #[derive(Debug, Clone, Default)]
@@ -13,6 +15,10 @@ pub(crate) struct Surroundings {
     pub(crate) variables: BTreeMap<OsString, OsString>,
     /// The account's home directory, whatever `HOME` says.
     pub(crate) account_home: Option<PathBuf>,
+    /// What was seen of the machine.
+    pub(crate) survey: Survey,
+    /// Home directories of people, once they were asked for.
+    pub(super) homes: OnceLock<Vec<PathBuf>>,
 }
 
 /// The instance directory, and who decided on it.
@@ -36,7 +42,11 @@ impl Home {
 impl Surroundings {
     /// Those of this process.
     pub(crate) fn of_process() -> Self {
-        Self { variables: std::env::vars_os().collect(), account_home: std::env::home_dir() }
+        Self {
+            variables: std::env::vars_os().collect(),
+            account_home: std::env::home_dir(),
+            ..Self::default()
+        }
     }
 
     /// A variable; an empty one counts as not set.
@@ -118,9 +128,12 @@ mod tests {
         ] {
             let variables =
                 variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
-            let found =
-                Surroundings { variables: variables.collect(), account_home: account.map(PathBuf::from) }
-                    .home();
+            let found = Surroundings {
+                variables: variables.collect(),
+                account_home: account.map(PathBuf::from),
+                ..Surroundings::default()
+            }
+            .home();
             assert_eq!(found, want, "{why}");
         }
         let nowhere = Surroundings::default().home();

@@ -40,7 +40,7 @@ impl Instance {
         let given = variables.iter().map(|(name, value)| (*name, (*value).to_owned()));
         let all =
             home.into_iter().chain(given).map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        Surroundings { variables: all.collect(), account_home: None }
+        Surroundings { variables: all.collect(), account_home: None, ..Surroundings::default() }
     }
 
     fn load(&self, variables: &[(&str, &str)]) -> Result<super::load::Loaded, SettingsError> {

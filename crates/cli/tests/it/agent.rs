@@ -12,7 +12,7 @@ use std::process::Stdio;
 /// An instance whose model reads its answers from a file, one a line; `more` goes on in the configuration.
 fn scripted(replies: &str, more: &str) -> House {
     let house = House::with_config(&format!(
-        r#"{{"version": 3, "agents": {{"defaults": {{"model_name": "s"}}}},
+        r#"{{"version": 3, "agents": {{"list": [{{"id": "main"}}, {{"id": "other"}}], "defaults": {{"model_name": "s", "max_llm_retries": 0}}}},
             "model_list": [{{"model_name": "s", "model": "scripted/s", "api_base": "file://{{dir}}/replies.jsonl"}}]{more}}}"#
     ));
     std::fs::write(house.dir().join("replies.jsonl"), replies).unwrap();

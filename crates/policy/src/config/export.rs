@@ -60,6 +60,7 @@ fn shape(shape: &Shape) -> Value {
         Shape::Text | Shape::Path | Shape::Program | Shape::Address => json!({ "type": ["string", "null"] }),
         Shape::Choice(words) => json!({ "enum": with_null(words) }),
         Shape::Word(words) => json!({ "type": ["string", "null"], "examples": words }),
+        Shape::Network => json!({ "type": "string", "minLength": 1 }),
         Shape::Pattern => json!({ "type": "string", "format": "regex", "minLength": 1 }),
         Shape::Secret => json!({ "type": ["string", "null"], "writeOnly": true }),
         Shape::Variable => json!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" }),

@@ -7,6 +7,7 @@ use super::document::{Node, Origin, Value};
 use super::fault::Problem;
 use super::nearest::nearest;
 use super::schema::Shape;
+use crate::network::Network;
 use std::path::{Component, Path};
 
 /// The longest path that the kernel takes.
@@ -82,8 +83,16 @@ impl Checker<'_> {
                 let problem = Problem::Refused("this is no name of a variable".to_owned());
                 self.fault(&node.origin, path, problem, "letters, digits and `_`, as in `JAVA_HOME`");
             }
+            Shape::Network => self.network(&node.origin, text, path),
             Shape::Address => self.no_control(&node.origin, text, "an address", path),
             _ => {}
+        }
+    }
+
+    fn network(&mut self, origin: &Origin, text: &str, path: &str) {
+        if let Err(why) = text.parse::<Network>() {
+            let problem = Problem::Refused(why.to_string());
+            self.fault(origin, path, problem, "names are not taken, since what they stand for changes");
         }
     }
 

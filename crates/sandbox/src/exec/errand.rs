@@ -4,10 +4,11 @@
 
 use super::quarters::{cage_environment, operator_home};
 use super::workshop::tell_losses;
+use crate::guest::Stay;
 use crate::instance::Instance;
 use crate::isolate::{
-    Author, Cage, InstanceView, IsolateError, LiveHost, Plan, PlanError, Request, Rung, StartError,
-    UserEnvironment, Workspace, pick, plan,
+    Author, Cage, InstanceView, IsolateError, Plan, PlanError, Request, Rung, StartError, UserEnvironment,
+    Workspace, pick, plan,
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
@@ -15,7 +16,7 @@ use crate::launch::{
     Walls, WorkDir,
 };
 use crate::ledger::{Entry, Ledger, LedgerError};
-use picoclaw_policy::config::{Backend, ExposeMode, IsolationConfig};
+use picoclaw_policy::config::{Backend, IsolationConfig};
 use picoclaw_policy::{Grant, Subject, Verdict, Zone};
 use std::ffi::OsString;
 use std::io;
@@ -30,8 +31,12 @@ pub struct Errand<'e> {
     pub isolation: &'e IsolationConfig,
     /// The instance, of which the child sees its own environment alone.
     pub instance: &'e Instance,
-    /// The directory that is shown read-write, and that the child works in.
-    pub workspace: &'e Path,
+    /// On whose behalf it runs: whose user environment it gets.
+    pub principal: Principal,
+    /// Where it works.
+    pub stay: Stay<'e>,
+    /// Where a program that is named by a relative path is looked for.
+    pub from: &'e Path,
     /// The program and its arguments.
     pub command: &'e [OsString],
     /// What the operator gave this command, on top of what passes.
@@ -42,6 +47,8 @@ pub struct Errand<'e> {
     pub streams: Streams,
     /// Who asks.
     pub subject: Subject,
+    /// What the record calls it.
+    pub tool: &'e str,
 }
 
 /// Why an errand was not run.
@@ -112,12 +119,13 @@ pub struct Away<'l> {
 }
 
 impl Away<'_> {
-    /// Records how it ended.
+    /// Records how it ended, for a program that ends with it.
     pub fn back(self, status: Status) {
         let finished = self.decided.finished(&super::run::told(status), self.began.elapsed());
-        if let Err(why) = self.ledger.append(&[finished]) {
+        if let Err(why) = self.ledger.append_and_sync_soon(&[finished]) {
             tracing::error!(target: "ledger", error = %why, "Outcome not recorded");
         }
+        self.running.leave();
     }
 }
 
@@ -142,30 +150,47 @@ impl Errand<'_> {
         let path = self.host.iter().find(|(name, _)| name == "PATH");
         let path = path.map(|(_, path)| path.clone()).unwrap_or_default();
         let name = self.command.first().ok_or(ErrandError::Nothing)?;
-        let program = launch::find_program(name, &path, self.workspace)?;
-        let user = UserEnvironment::of(self.instance.home(), &Principal::Person);
+        let program = launch::find_program(name, &path, self.from)?;
+        let user = UserEnvironment::of(self.instance.home(), &self.principal);
         user.prepare().map_err(|errno| unusable(user.path(), errno))?;
         let home = operator_home(&self.host);
+        let (work_dir, workspace) = match self.stay {
+            Stay::Own => (user.path().join("home"), None),
+            Stay::At { path, mode } => (path.to_owned(), Some(Workspace { path: path.to_owned(), mode })),
+        };
         let view = InstanceView {
             root: self.instance.home().to_owned(),
-            workspace: Some(Workspace { path: self.workspace.to_owned(), mode: ExposeMode::ReadWrite }),
+            workspace,
             user_environment: user.path().to_owned(),
             skills: self.instance.join("skills"),
             protected: self.instance.covered(),
         };
-        // Of its arguments nothing is shown: what a command may see beyond its directory is said with flags.
-        let author = Author::Operator { program: &program, arguments: &[] };
-        let (isolation, work_dir) = (self.isolation, self.workspace);
-        let plan = plan(&Request { isolation, instance: &view, author, work_dir, home: &home }, &LiveHost)?;
-        for rule in plan.lines() {
-            tracing::info!(target: "isolation", rule, "linux isolation mount plan");
+        let author = Author::Operator { program: &program, arguments: self.shown_arguments() };
+        let isolation = self.isolation;
+        let survey = self.instance.survey().found();
+        let request = Request { isolation, instance: &view, author, work_dir: &work_dir, home: &home };
+        let plan = plan(&request, &survey)?;
+        if tracing::enabled!(target: "isolation", tracing::Level::INFO) {
+            for rule in plan.lines() {
+                tracing::info!(target: "isolation", rule, "linux isolation mount plan");
+            }
         }
-        let mut variables = cage_environment(&self.host, &user, isolation, &home, &[work_dir.to_owned()]);
-        environment::set_work_dir(&mut variables, work_dir);
+        let mut variables =
+            cage_environment(&self.host, &user, isolation, (&home, &survey), std::slice::from_ref(&work_dir));
+        environment::set_work_dir(&mut variables, &work_dir);
         for (name, value) in self.variables {
             environment::set(&mut variables, name, value.clone());
         }
-        Ok(Prepared { path, program, plan, variables })
+        Ok(Prepared { path, program, plan, variables, work_dir })
+    }
+
+    /// Of a person's command nothing follows: what it may see beyond its directory is said with flags. A server's command
+    /// line is written once, for good, and names what the server is for.
+    fn shown_arguments(&self) -> &[OsString] {
+        match self.principal {
+            Principal::Person => &[],
+            _ => self.command.get(1..).unwrap_or_default(),
+        }
     }
 
     /// Records what is about to happen, and lets it happen.
@@ -178,16 +203,19 @@ impl Errand<'_> {
         let spec = LaunchSpec {
             program: prepared.program.clone(),
             argv: self.command.to_vec(),
-            work_dir: WorkDir::open(self.workspace).map_err(|errno| unusable(self.workspace, errno))?,
+            work_dir: WorkDir::open(&prepared.work_dir)
+                .map_err(|errno| unusable(&prepared.work_dir, errno))?,
             environment: prepared.variables.clone(),
             streams: self.streams.clone(),
             deadline: Deadline::None,
             bounds: Bounds::default(),
-            principal: Principal::Person,
+            principal: self.principal.clone(),
             walls: Walls::Cage(Arc::new(Cage::new(prepared.plan.clone(), rung.clone())?)),
         };
-        let (decided, began) = (self.record(ledger, rung)?, Instant::now());
-        match launch::start(spec) {
+        let (decided, began) = (self.record(ledger, rung, &prepared.work_dir)?, Instant::now());
+        // The record is there; that it reaches the disk is waited for while the cage is built. A disk that fails is told by
+        // the next record.
+        match launch::start_while(spec, || drop(ledger.sync())) {
             Ok(running) => Ok(Away { running, ledger, decided, began }),
             Err(why) => {
                 ledger.append(&[decided.finished(&format!("not started: {why}"), began.elapsed())])?;
@@ -196,15 +224,15 @@ impl Errand<'_> {
         }
     }
 
-    fn record(&self, ledger: &Ledger, rung: &Rung) -> Result<Entry, ErrandError> {
+    fn record(&self, ledger: &Ledger, rung: &Rung, work_dir: &Path) -> Result<Entry, ErrandError> {
         let words: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
-        let intent = format!("run in {}: {}", self.workspace.display(), words.join(" "));
+        let intent = format!("run in {}: {}", work_dir.display(), words.join(" "));
         let verdict =
             Verdict::Allow(Grant { zone: Zone::Workspace, rule: "the operator's own command".to_owned() });
         let enforced = rung.enforced(self.isolation);
         let layers = enforced.layers().map(|(_, name, grade)| format!("{name} {grade}"));
-        let decided = Entry::decided(&self.subject, "run", &intent, &verdict).enforcing(layers);
-        ledger.append(std::slice::from_ref(&decided))?;
+        let decided = Entry::decided(&self.subject, self.tool, &intent, &verdict).enforcing(layers);
+        ledger.append_and_sync_soon(std::slice::from_ref(&decided))?;
         Ok(decided)
     }
 }
@@ -215,6 +243,7 @@ struct Prepared {
     program: PathBuf,
     plan: Plan,
     variables: Variables,
+    work_dir: PathBuf,
 }
 
 fn unusable(path: &Path, errno: rustix::io::Errno) -> ErrandError {

@@ -5,7 +5,7 @@
 use super::workshop::WorkshopError;
 use crate::instance::{Instance, Workspace};
 use crate::isolate::{
-    Author, Cage, Enforced, Fence, Grade, InstanceView, LiveHost, Request, Rung, UserEnvironment, caged,
+    Author, Cage, Enforced, Fence, Grade, HostFiles, InstanceView, Request, Rung, UserEnvironment, caged,
     git_identity, plan, toolchain_variables,
 };
 use crate::launch::environment::{self, Variables};
@@ -56,11 +56,12 @@ impl Quarters {
             work_dir: &workspace,
             home: &home,
         };
-        let plan = plan(&request, &LiveHost)?;
+        let survey = instance.survey().found();
+        let plan = plan(&request, &survey)?;
         for rule in plan.lines() {
             tracing::info!(target: "isolation", agent = %own.agent, rule, "linux isolation mount plan");
         }
-        let environment = cage_environment(host, &user, &config.isolation, &home, &[workspace]);
+        let environment = cage_environment(host, &user, &config.isolation, (&home, &survey), &[workspace]);
         let enforced = rung.enforced(&config.isolation);
         let walls = Walls::Cage(Arc::new(Cage::new(plan, rung.clone())?));
         Ok(Self::new(walls, environment, Hold::Cage, enforced))
@@ -123,11 +124,11 @@ pub(crate) fn cage_environment(
     host: &Variables,
     user: &UserEnvironment,
     isolation: &IsolationConfig,
-    home: &Path,
+    (home, files): (&Path, &dyn HostFiles),
     writable: &[PathBuf],
 ) -> Variables {
     let mut environment = caged(host.iter().cloned(), user, &isolation.env_pass, writable);
-    for (name, place) in toolchain_variables(&isolation.toolchains, home, &LiveHost, user) {
+    for (name, place) in toolchain_variables(&isolation.toolchains, home, files, user) {
         environment::set(&mut environment, name, place);
     }
     for (name, value) in git_identity(home) {

@@ -5,7 +5,7 @@
 use super::quarters::Quarters;
 use crate::guest::Lodge;
 use crate::instance::Instance;
-use crate::isolate::{Enforced, Grade, IsolateError, PlanError, Rung, StartError, pick};
+use crate::isolate::{Enforced, Grade, IsolateError, PlanError, Rung, StartError, pick, pick_remembered};
 use crate::launch::environment::{self, Variables};
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Config, IsolationConfig};
@@ -72,6 +72,9 @@ impl From<StartError> for WorkshopError {
     }
 }
 
+/// How a rung is picked.
+type Pick<'p> = &'p dyn Fn(&IsolationConfig, &OsStr) -> Result<Rung, StartError>;
+
 /// Shell, walls and environment for the commands of agents.
 #[derive(Debug, Clone)]
 pub struct Workshop {
@@ -84,17 +87,38 @@ pub struct Workshop {
 }
 
 impl Workshop {
-    /// Finds the shell, and builds for each agent what the configuration asks for, or says why it cannot be had.
+    /// Finds the shell, and builds for each agent what the configuration asks for, or says why it cannot be had. A cage is
+    /// tried before anybody needs it.
     pub fn new(
         config: &Config,
         instance: &Instance,
         host: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<Self, WorkshopError> {
+        Self::build(config, instance, host.into_iter().collect(), &pick)
+    }
+
+    /// The same for a program that lives for one call, which relies on a trial that passed before under the same
+    /// circumstances.
+    pub fn for_one_call(
+        config: &Config,
+        instance: &Instance,
+        host: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Result<Self, WorkshopError> {
+        let state = instance.join("state");
+        let remembered = |isolation: &IsolationConfig, path: &OsStr| pick_remembered(isolation, path, &state);
+        Self::build(config, instance, host.into_iter().collect(), &remembered)
+    }
+
+    fn build(
+        config: &Config,
+        instance: &Instance,
+        host: Variables,
+        pick: Pick<'_>,
+    ) -> Result<Self, WorkshopError> {
         let (program, shell, arguments) =
             SHELLS.iter().find(|(path, ..)| is_program(Path::new(path))).ok_or(WorkshopError::NoShell)?;
-        let host: Variables = host.into_iter().collect();
         let plain = for_commands(host.iter().cloned(), &config.secrets);
-        let rung = if config.isolation.enabled { Some(rung(config, &host)?) } else { None };
+        let rung = if config.isolation.enabled { Some(rung(config, &host, pick)?) } else { None };
         let mut quarters = BTreeMap::new();
         for own in instance.workspaces() {
             let mut built = match &rung {
@@ -145,7 +169,7 @@ fn for_commands(host: impl IntoIterator<Item = (OsString, OsString)>, secrets: &
 }
 
 /// The rung that this host gives; each layer that it does not hold in full is one warning.
-fn rung(config: &Config, host: &Variables) -> Result<Rung, StartError> {
+fn rung(config: &Config, host: &Variables, pick: Pick<'_>) -> Result<Rung, StartError> {
     let path =
         host.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone()).unwrap_or_default();
     let rung = pick(&config.isolation, &path)?;

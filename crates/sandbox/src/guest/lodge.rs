@@ -116,7 +116,7 @@ impl Lodge {
             Stay::At { path, mode: ExposeMode::ReadWrite } => vec![path.to_owned()],
             _ => Vec::new(),
         };
-        let variables = cage_environment(&self.host, user, &self.isolation, &home, &writable);
+        let variables = cage_environment(&self.host, user, &self.isolation, (&home, &LiveHost), &writable);
         let enforced = rung.enforced(&self.isolation);
         let layers = enforced.layers().map(|(_, name, grade)| format!("{name} {grade}")).to_vec();
         Ok((Walls::Cage(Arc::new(Cage::new(plan, rung.clone())?)), variables, layers))

@@ -16,6 +16,21 @@ pub const INSTALL_HINTS: &str = "apt install bubblewrap; dnf install bubblewrap;
 /// The descriptor that carries the system call filter to bubblewrap.
 pub(super) const FILTER_FD: i32 = 9;
 
+/// The descriptor on which the second stage says that the walls stand.
+pub(super) const STAGE_FD: i32 = 8;
+
+/// The second stage, inside the finished walls: what bubblewrap does not do. It limits the number of processes (counted in
+/// the new user namespace; shells spell it in two ways), says that the walls stand, and becomes the command; a command
+/// that cannot be executed then ends as in any shell, with 126 or 127.
+pub(super) fn second_stage(processes: u64) -> Vec<OsString> {
+    let limit = match processes {
+        0 => String::new(),
+        most => format!("ulimit -u {most} 2>/dev/null || ulimit -p {most} 2>/dev/null; "),
+    };
+    let line = format!("{limit}echo >&{STAGE_FD}; exec {STAGE_FD}>&-; exec \"$@\"");
+    ["/bin/sh", "-c", &line, "sh"].map(OsString::from).into()
+}
+
 /// Finds bubblewrap along `path`: the first one that only root can have put there (W69).
 pub fn find_bwrap(path: &OsStr) -> Option<PathBuf> {
     let standard = ["/usr/bin", "/bin", "/usr/local/bin"].map(PathBuf::from);

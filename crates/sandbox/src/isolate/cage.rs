@@ -51,8 +51,9 @@ impl Cage {
             Rung::Native => self.native(work_dir)?,
             Rung::Bwrap(program) => {
                 let plan = Plan { work_dir: work_dir.path.clone(), ..self.plan.clone() };
-                let arguments = bwrap::bwrap_arguments(&plan);
-                Dress { builder: Some((program.clone(), arguments)), ..self.with_filter_fd()? }
+                let mut arguments = bwrap::bwrap_arguments(&plan);
+                arguments.extend(bwrap::second_stage(plan.limits.processes));
+                Dress { builder: Some((program.clone(), arguments)), ..self.for_bubblewrap()? }
             }
             Rung::Landlock => self.without_namespaces()?,
             Rung::Unsupported(why) => return Err(IsolateError::Unsupported { why }),
@@ -83,15 +84,19 @@ impl Cage {
         Ok(Dress { namespaces, keeping, setup, command, ruleset, entry: Entry::Step, ..Dress::open() })
     }
 
-    /// Bubblewrap installs the filter itself, after it has built the rest.
-    fn with_filter_fd(&self) -> Result<Dress, IsolateError> {
+    /// Bubblewrap installs the filter itself, after it has built the rest; the second stage then says that it stands.
+    fn for_bubblewrap(&self) -> Result<Dress, IsolateError> {
         let kernel = |errno: rustix::io::Errno| hold("hand the filter to bubblewrap")(errno.into());
         let file = rustix::fs::memfd_create("filter", MemfdFlags::CLOEXEC).map_err(kernel)?;
         rustix::io::write(&file, &self.filter.bytes()).map_err(kernel)?;
         rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0)).map_err(kernel)?;
+        let stage = rustix::fs::memfd_create("stage", MemfdFlags::CLOEXEC).map_err(kernel)?;
         let mut command = self.limits(false);
-        command.push(Step::Descriptor(file.as_raw_fd(), bwrap::FILTER_FD));
-        Ok(Dress { command, held: Some(file), ..Dress::open() })
+        for (fd, number) in [(&stage, bwrap::STAGE_FD), (&file, bwrap::FILTER_FD)] {
+            command.push(Step::Descriptor(fd.as_raw_fd(), number));
+        }
+        let keeping = Keeping::Builder;
+        Ok(Dress { command, keeping, held: Some(file), stage: Some(stage), ..Dress::open() })
     }
 
     fn without_namespaces(&self) -> Result<Dress, IsolateError> {

@@ -43,7 +43,8 @@ fn rule(exposure: &Expose, host: &dyn HostFiles) -> Result<Rule, PlanError> {
     }
     Ok(Rule::Show {
         source: found.resolved,
-        target: target.clone(),
+        // Without the repeated slashes that somebody may have written: one place, one spelling.
+        target: target.components().collect(),
         mode: exposure.mode,
         kind: found.kind,
         why: Why::Configured,

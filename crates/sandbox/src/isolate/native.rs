@@ -7,7 +7,7 @@ use crate::isolate::host::Kind;
 use crate::isolate::plan::Plan;
 use crate::isolate::view::{Rule, Why};
 use picoclaw_policy::config::{ExposeMode, Network};
-use picoclaw_sys::linux::mount::{Identity, NO_DEVICES, NO_EXEC, NO_SUID, READ_ONLY};
+use picoclaw_sys::linux::mount::{Ground, Identity, NO_DEVICES, NO_EXEC, NO_SUID, READ_ONLY};
 use picoclaw_sys::linux::{Bind, Step};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use std::collections::BTreeSet;
@@ -34,7 +34,10 @@ pub(super) fn namespaces(network: Network) -> u32 {
 
 /// What the cage's first process does before the command starts.
 pub(super) fn setup(plan: &Plan) -> Result<Vec<Step>, IsolateError> {
-    let mut tree = Tree { steps: vec![own_ids()?, Step::NewRoot(root_options(plan))], made: BTreeSet::new() };
+    let foreign = |rule: &&Rule| matches!(rule, Rule::Show { .. } | Rule::Link { .. });
+    let shown = plan.view.iter().filter(foreign).map(Rule::target).collect();
+    let steps = vec![own_ids()?, Step::NewRoot(root_options(plan))];
+    let mut tree = Tree { steps, made: BTreeSet::new(), shown };
     for directory in ["/proc", "/run", "/dev/pts"] {
         tree.directory(Path::new(directory), 0o755)?;
     }
@@ -104,18 +107,30 @@ fn small_text(source: &Path) -> Option<Vec<u8>> {
     (read == content.len()).then_some(content)
 }
 
-struct Tree {
+struct Tree<'p> {
     steps: Vec<Step>,
     made: BTreeSet<PathBuf>,
+    /// What the host shows or the tree links: beneath these lies somebody else's ground.
+    shown: Vec<&'p Path>,
 }
 
-impl Tree {
+impl Tree<'_> {
+    /// Whose directories lie on the way to `target`.
+    fn ground(&self, target: &Path) -> Ground {
+        let beneath = |shown: &&Path| {
+            let rest = target.as_os_str().as_bytes().strip_prefix(shown.as_os_str().as_bytes());
+            rest.is_some_and(|rest| rest.first() == Some(&b'/'))
+        };
+        if self.shown.iter().any(beneath) { Ground::Shown } else { Ground::Own }
+    }
+
     fn rule(&mut self, rule: &Rule) -> Result<(), IsolateError> {
         let target = rule.target();
         match rule {
             Rule::Show { source, mode, kind, why, .. } => {
                 if *why == Why::Etc
                     && *kind == Kind::File
+                    && self.ground(target) == Ground::Own
                     && let Some(content) = small_text(source)
                 {
                     self.parents(target)?;
@@ -127,6 +142,7 @@ impl Tree {
                 self.steps.push(Step::Bind(Bind {
                     source: c_string(source)?,
                     target: relative(target)?,
+                    ground: self.ground(target),
                     attributes: NO_SUID | NO_DEVICES | read_only,
                     identity: Some(identity(source)?),
                 }));
@@ -137,7 +153,8 @@ impl Tree {
             }
             Rule::Scratch { .. } => {
                 self.directory(target, 0o1777)?;
-                self.steps.push(Step::Own(relative(target)?, relative(target)?, NO_SUID | NO_DEVICES));
+                let (own, ground) = (relative(target)?, self.ground(target));
+                self.steps.push(Step::Own(own.clone(), own, NO_SUID | NO_DEVICES, ground));
             }
             Rule::Hide { kind: Kind::Directory, .. } => {
                 let empty = PathBuf::from(format!("/run/hidden-{}", self.steps.len()));
@@ -147,6 +164,7 @@ impl Tree {
                     relative(&empty)?,
                     relative(target)?,
                     NO_SUID | NO_DEVICES | NO_EXEC,
+                    self.ground(target),
                 ));
             }
             Rule::Hide { kind: Kind::File, .. } => {
@@ -154,6 +172,7 @@ impl Tree {
                 self.steps.push(Step::Bind(Bind {
                     source: c"/dev/null".into(),
                     target: relative(target)?,
+                    ground: self.ground(target),
                     attributes: NO_SUID | NO_DEVICES | NO_EXEC | READ_ONLY,
                     identity: None,
                 }));
@@ -184,6 +203,7 @@ impl Tree {
             self.steps.push(Step::Bind(Bind {
                 source,
                 target,
+                ground: self.ground(&device),
                 attributes: NO_SUID | NO_EXEC,
                 identity: None,
             }));
@@ -206,7 +226,7 @@ impl Tree {
             return self.directory(target, 0o755);
         }
         self.parents(target)?;
-        self.steps.push(Step::Content(relative(target)?, Vec::new()));
+        self.steps.push(Step::MountPoint(relative(target)?, self.ground(target)));
         Ok(())
     }
 
@@ -222,9 +242,7 @@ impl Tree {
             return Ok(());
         }
         self.parents(path)?;
-        let parent = relative(path.parent().unwrap_or(Path::new("/")))?;
-        let name = c_string(Path::new(path.file_name().unwrap_or_default()))?;
-        self.steps.push(Step::Directory(parent, name, mode));
+        self.steps.push(Step::Directory(relative(path)?, mode, self.ground(path)));
         self.made.insert(path.to_owned());
         Ok(())
     }

@@ -275,8 +275,8 @@ fn hide(mut rules: Vec<Rule>, instance: &InstanceView) -> Result<Vec<Rule>, Plan
         let Rule::Show { source, target, why, .. } = rule else { continue };
         let own = matches!(why, Why::Workspace | Why::UserEnvironment | Why::Skills);
         for covered in &instance.protected {
-            let within_own = rules.iter().any(|other| is_own(other, source));
-            if source.starts_with(&covered.path) && !own && !within_own {
+            let within_own = || rules.iter().any(|other| is_own(other, source));
+            if source.starts_with(&covered.path) && !own && !within_own() {
                 return Err(PlanError::Protected { path: source.clone() });
             }
             if let Ok(rest) = covered.path.strip_prefix(source)

@@ -39,6 +39,10 @@ impl Rung {
         let network = match (self, isolation.network) {
             (Self::Native | Self::Bwrap(_), Network::None) => Grade::Full,
             (Self::Landlock, Network::None) => Grade::None("no network namespace; UDP is open".into()),
+            (Self::Bwrap(_), Network::Host) => Grade::None(
+                "`isolation.network` is `host`, and abstract sockets are not held (no Landlock inside bubblewrap)"
+                    .into(),
+            ),
             (_, Network::Host) => Grade::None("`isolation.network` is `host`".into()),
             (Self::Unsupported(why), _) => Grade::None((*why).into()),
         };
@@ -54,7 +58,9 @@ impl Rung {
                 limits: watched(),
             },
             Self::Bwrap(_) => {
-                let limits = Grade::Partial("memory is watched; the number of processes is not held".into());
+                let limits = Grade::Partial(
+                    "memory is watched; the number of processes is held, but not root's".into(),
+                );
                 Enforced { filesystem: full(), network, processes: full(), syscalls: full(), limits }
             }
             Self::Landlock => Enforced {

@@ -4,6 +4,7 @@
 
 use crate::isolate::host::Kind;
 use picoclaw_policy::config::ExposeMode;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// One thing in the child's file tree.
@@ -81,14 +82,15 @@ impl Rule {
 pub(super) fn ordered(rules: Vec<Rule>) -> Vec<Rule> {
     let mut kept: Vec<Rule> = Vec::with_capacity(rules.len());
     for rule in rules {
-        match kept.iter_mut().find(|known| known.target() == rule.target()) {
+        match kept.iter_mut().find(|known| known.target().as_os_str() == rule.target().as_os_str()) {
             Some(Rule::Hide { .. }) => {}
             Some(known) => *known = rule,
             None => kept.push(rule),
         }
     }
     kept.sort_by(|a, b| {
-        let depth = |rule: &Rule| rule.target().components().count();
+        let depth =
+            |rule: &Rule| rule.target().as_os_str().as_bytes().iter().filter(|byte| **byte == b'/').count();
         depth(a).cmp(&depth(b)).then_with(|| a.target().cmp(b.target()))
     });
     kept

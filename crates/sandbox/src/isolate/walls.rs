@@ -18,6 +18,8 @@ pub(crate) struct Dress {
     pub(crate) memory_watch: u64,
     pub(crate) ruleset: Option<Ruleset>,
     pub(crate) held: Option<OwnedFd>,
+    /// Where a builder's second stage writes once the walls stand.
+    pub(crate) stage: Option<OwnedFd>,
     /// Where the child enters its working directory.
     pub(crate) entry: Entry,
     /// A program that builds the walls around the command, with its arguments before the command's own.
@@ -44,6 +46,7 @@ impl Dress {
             memory_watch: 0,
             ruleset: None,
             held: None,
+            stage: None,
             entry: Entry::Handle,
             builder: None,
         }

@@ -2,19 +2,26 @@
 //!
 //! Invariant: a keeper is reaped exactly once, and nobody else's process is ever signalled through its number.
 
-use crate::launch::live;
 use crate::launch::status::Status;
+use crate::launch::{burial, live};
 use picoclaw_sys::linux::{Order, Report, Spawned};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
-use rustix::process::{Signal, WaitId, WaitIdOptions, pidfd_send_signal, waitid};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::{Mutex, PoisonError};
+use rustix::process::{Signal, pidfd_send_signal};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+/// Exit code: the cage itself could not be built.
+const NO_WALLS: i32 = 125;
 
 #[derive(Debug)]
 pub(super) struct Handle {
-    spawned: Spawned,
+    pid: i32,
+    pidfd: Arc<OwnedFd>,
+    control: OwnedFd,
+    /// Where somebody else's builder has said that its walls stand.
+    stage: Option<OwnedFd>,
     known: Mutex<Known>,
 }
 
@@ -22,42 +29,53 @@ pub(super) struct Handle {
 struct Known {
     first: Option<Report>,
     ended: Option<Status>,
+    /// Nobody is left below the keeper, which is on its way out.
+    left: bool,
+    /// The keeper itself was waited for.
     gone: bool,
+    /// The keeper has closed its end: there will be no news.
+    silent: bool,
     stopped: bool,
 }
 
 impl Handle {
-    pub(super) fn new(spawned: Spawned) -> Self {
-        Self { spawned, known: Mutex::new(Known::default()) }
+    pub(super) fn new(spawned: Spawned, stage: Option<OwnedFd>) -> Self {
+        let Spawned { pid, pidfd, control } = spawned;
+        Self { pid, pidfd: Arc::new(pidfd), control, stage, known: Mutex::new(Known::default()) }
     }
 
     pub(super) fn pid(&self) -> i32 {
-        self.spawned.pid
-    }
-
-    pub(super) fn control(&self) -> BorrowedFd<'_> {
-        self.spawned.control.as_fd()
+        self.pid
     }
 
     pub(super) fn pidfd(&self) -> BorrowedFd<'_> {
-        self.spawned.pidfd.as_fd()
+        self.pidfd.as_fd()
+    }
+
+    /// Where news comes from: the keeper's reports, and when there will be no more of them, its end.
+    pub(super) fn news(&self) -> BorrowedFd<'_> {
+        if self.known().silent { self.pidfd() } else { self.control.as_fd() }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn order(&self, order: Order) {
         // A keeper that is gone needs no orders.
-        let _ = send(&self.spawned.control, &order.encode(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+        let _ = send(&self.control, &order.encode(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
     }
 
     /// Waits for the first report, which says whether the command runs; `None` when its keeper is gone without one.
     pub(super) fn first_report(&self) -> Option<Report> {
         loop {
-            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut known = self.known();
             self.take_reports(&mut known);
             if known.first.is_some() || known.gone {
                 return known.first;
             }
             drop(known);
-            is_readable(self.control(), Duration::from_secs(60));
+            is_readable(self.news(), Duration::from_secs(60));
             if is_readable(self.pidfd(), Duration::ZERO) {
                 self.ended();
             }
@@ -66,18 +84,27 @@ impl Handle {
 
     /// How the command ended, once that is known and nobody is left of its tree.
     pub(super) fn ended(&self) -> Option<Status> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known();
         self.take_reports(&mut known);
-        if !known.gone && is_readable(self.pidfd(), Duration::ZERO) {
+        if !known.left && !known.gone && is_readable(self.pidfd(), Duration::ZERO) {
             self.take_reports(&mut known);
             self.reap(&mut known);
         }
-        if known.gone { known.ended } else { None }
+        if known.left || known.gone { known.ended.map(|status| self.of_command(status)) } else { None }
+    }
+
+    /// The status of a builder that never came to its command is about the walls, not about the command.
+    fn of_command(&self, status: Status) -> Status {
+        let unbuilt = |stage: &OwnedFd| rustix::fs::fstat(stage).is_ok_and(|stat| stat.st_size == 0);
+        match status {
+            Status::Exited(_) if self.stage.as_ref().is_some_and(unbuilt) => Status::Exited(NO_WALLS),
+            other => other,
+        }
     }
 
     /// Whether the command was stopped since the last time that this was asked.
     pub(super) fn take_stop(&self) -> bool {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known();
         self.take_reports(&mut known);
         std::mem::take(&mut known.stopped)
     }
@@ -88,29 +115,38 @@ impl Handle {
             if let Some(status) = self.ended() {
                 return Some(status);
             }
-            let left = until
-                .map_or(Duration::from_secs(60), |until| until.saturating_duration_since(Instant::now()));
-            if left.is_zero() {
+            if until.is_some_and(|until| Instant::now() >= until) {
                 return None;
             }
-            is_readable(self.pidfd(), left);
+            wait_for(&[self.pidfd(), self.news()], PollFlags::IN, until);
         }
     }
 
     /// For a keeper that does not answer: kills it, and sweeps up what it can no longer keep.
     pub(super) fn kill_keeper(&self) {
-        let _ = pidfd_send_signal(&self.spawned.pidfd, Signal::KILL);
+        let _ = pidfd_send_signal(&*self.pidfd, Signal::KILL);
         self.wait_until(Some(Instant::now() + Duration::from_secs(1)));
     }
 
     fn take_reports(&self, known: &mut Known) {
         let mut bytes = [0u8; 16];
-        while let Ok((length @ 1.., _)) = recv(&self.spawned.control, &mut bytes, RecvFlags::DONTWAIT) {
-            let report = bytes.get(..length).and_then(Report::decode);
+        while !known.silent {
+            let report = match recv(&self.control, &mut bytes, RecvFlags::DONTWAIT) {
+                Ok((0, _)) => {
+                    known.silent = true;
+                    return;
+                }
+                Ok((length, _)) => bytes.get(..length).and_then(Report::decode),
+                Err(_) => return,
+            };
             known.first = known.first.or(report);
             match report {
                 // What we did to a command says more than the signal it died of.
                 Some(Report::Ended(status)) => known.ended = known.ended.or(Some(Status::from_wait(status))),
+                Some(Report::Left(status)) => {
+                    known.ended = known.ended.or(Some(Status::from_wait(status)));
+                    known.left = true;
+                }
                 Some(Report::OutOfMemory) => known.ended = Some(Status::OutOfMemory),
                 Some(Report::Stopped) => known.stopped = true,
                 _ => {}
@@ -119,8 +155,8 @@ impl Handle {
     }
 
     fn reap(&self, known: &mut Known) {
-        let _ = waitid(WaitId::PidFd(self.pidfd()), WaitIdOptions::EXITED);
-        live::forget(self.pid());
+        live::forget(self.pid);
+        burial::bury(&self.pidfd);
         known.gone = true;
         if known.ended.is_none() {
             // Somebody killed the keeper itself. Its tree has come to us, if anybody adopts it.
@@ -132,6 +168,17 @@ impl Handle {
             if !never_ran {
                 live::sweep();
             }
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        let known = self.known.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if !known.gone {
+            // On its way out, while the kernel takes its namespaces apart: nobody has to wait for that.
+            live::forget(self.pid);
+            burial::bury_later(&self.pidfd);
         }
     }
 }

@@ -25,7 +25,8 @@ pub(super) fn launch(script: &Script) -> io::Result<Spawned> {
     Ok(spawned)
 }
 
-/// Takes a keeper that was waited for off the list.
+/// Takes a keeper off the list, when nobody is left below it. To be called before it is waited for: after that its number
+/// may be a new keeper's.
 pub(super) fn forget(pid: i32) {
     live().remove(&pid);
 }

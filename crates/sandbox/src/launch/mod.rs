@@ -8,6 +8,7 @@
 //! Invariant: no child starts anywhere else, and none outlives its [`Running`].
 
 mod background;
+mod burial;
 mod clip;
 pub mod environment;
 mod error;
@@ -27,6 +28,7 @@ mod status;
 mod streams;
 
 pub use background::{Background, BackgroundError, State};
+pub use burial::wait_for_keepers;
 pub use clip::{Bounds, Clip, Clipped};
 pub use error::{LaunchError, ProgramError};
 pub use halt::Halt;
@@ -37,6 +39,7 @@ pub use run::{run_to_end, run_watched};
 pub use running::Running;
 pub use spec::{Deadline, LaunchSpec, Walls, WorkDir};
 pub use start::start;
+pub(crate) use start::start_while;
 pub use status::{Finished, Status};
 pub(crate) use streams::is_in_front;
 pub use streams::{Output, Stdin, Streams, WindowSize};

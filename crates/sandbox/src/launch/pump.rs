@@ -50,8 +50,8 @@ impl Pump {
     ) {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let time = left.and_then(|left| Timespec::try_from(left).ok());
-        // Reports wait in the control socket until the keeper is gone: one wake-up less.
-        let mut wanted = vec![PollFd::from_borrowed_fd(running.handle.pidfd(), PollFlags::IN)];
+        let own = [running.handle.pidfd(), running.handle.news()];
+        let mut wanted: Vec<_> = own.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).into();
         for (fd, events) in [
             (self.stdout.as_ref(), PollFlags::IN),
             (self.stderr.as_ref(), PollFlags::IN),
@@ -61,7 +61,7 @@ impl Pump {
         }
         wanted.extend(halt.map(|halt| PollFd::from_borrowed_fd(halt, PollFlags::IN)));
         let ready = poll(&mut wanted, time.as_ref()).is_ok_and(|ready| ready > 0);
-        let has_work = wanted.iter().skip(1).any(|fd| !fd.revents().is_empty());
+        let has_work = wanted.iter().skip(own.len()).any(|fd| !fd.revents().is_empty());
         drop(wanted);
         if ready && has_work {
             self.serve(sink);

@@ -40,14 +40,16 @@ impl Running {
         self.handle.pid()
     }
 
-    /// Becomes readable when nobody is left of the child; for a caller with an event loop.
+    /// Becomes readable when the child's keeper is gone; for a caller with an event loop. Its end may be known earlier,
+    /// from its news.
     pub fn ended_fd(&self) -> BorrowedFd<'_> {
         self.handle.pidfd()
     }
 
-    /// Becomes readable when there is something new about the child, such as a stop.
+    /// Becomes readable when there is something new about the child, such as its end or a stop. To be asked for anew each
+    /// time: when there will be no more news, it is another.
     pub fn news_fd(&self) -> BorrowedFd<'_> {
-        self.handle.control()
+        self.handle.news()
     }
 
     /// Whether the command was stopped since the last time that this was asked. It stays so until it is sent SIGCONT.
@@ -98,6 +100,14 @@ impl Running {
     /// How it ended, if it has.
     pub fn poll(&mut self) -> Option<Status> {
         self.handle.ended()
+    }
+
+    /// Lets go of a child that has ended, for a program that ends now too: its keeper, which may still be on its way out,
+    /// is then waited for by the system.
+    pub fn leave(self) {
+        if self.handle.ended().is_some() {
+            std::mem::forget(self);
+        }
     }
 
     /// Waits for its end, within its deadline; reads no pipe, so only for a caller that has taken them.

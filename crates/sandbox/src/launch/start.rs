@@ -10,7 +10,7 @@ use crate::launch::running::Running;
 use crate::launch::spec::{LaunchSpec, Walls};
 use crate::launch::streams::{self, Theirs};
 use picoclaw_sys::linux::landlock::Ruleset;
-use picoclaw_sys::linux::{Exec, Report, Script, Step};
+use picoclaw_sys::linux::{Exec, News, Report, Script, Step};
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -19,9 +19,15 @@ use std::path::{Path, PathBuf};
 
 /// Starts the child that `spec` describes, and returns when its program runs.
 pub fn start(spec: LaunchSpec) -> Result<Running, LaunchError> {
-    let begun = begin(spec)?;
-    begun.check()?;
-    Ok(begun.running)
+    start_while(spec, || {})
+}
+
+/// The same, with something to do while the child's walls are built.
+pub(crate) fn start_while(spec: LaunchSpec, meanwhile: impl FnOnce()) -> Result<Running, LaunchError> {
+    let begun = begin(spec, News::StartAndEnd)?;
+    meanwhile();
+    let report = begun.running.handle.first_report();
+    if report == Some(Report::Started) { Ok(begun.running) } else { Err(begun.failure(report)) }
 }
 
 /// A child on its way: its program may not run yet.
@@ -32,29 +38,36 @@ pub(super) struct Begun {
 }
 
 /// Starts the child without waiting for its program: a caller that stays to the end learns of a failure there.
-pub(super) fn begin(spec: LaunchSpec) -> Result<Begun, LaunchError> {
+pub(super) fn begin(spec: LaunchSpec, news: News) -> Result<Begun, LaunchError> {
     let (ours, theirs) =
         streams::open(spec.streams.clone()).map_err(|errno| LaunchError::step("open its streams", errno))?;
-    let dress = match &spec.walls {
+    let mut dress = match &spec.walls {
         Walls::Open => Dress::open(),
         Walls::Fence(fence) => fence.dress()?,
         Walls::Cage(cage) => cage.dress(&spec.work_dir)?,
     };
-    let (script, _held) = script(&spec, &theirs, dress)?;
+    let stage = dress.stage.take();
+    let (script, _held) = script(&spec, &theirs, dress, news)?;
     let spawned = live::launch(&script).map_err(|error| LaunchError::step("start a process", error))?;
-    let running = Running::new(Handle::new(spawned), ours, &spec);
+    let running = Running::new(Handle::new(spawned, stage), ours, &spec);
     Ok(Begun { running, script, program: spec.program })
 }
 
 impl Begun {
-    /// Whether the program runs, or ran; waits for the answer if need be.
+    /// Whether the program ran, of a child that has ended.
     pub(super) fn check(&self) -> Result<(), LaunchError> {
-        let report = self.running.handle.first_report();
-        if report == Some(Report::Started) {
-            return Ok(());
+        match self.running.handle.first_report() {
+            report @ Some(Report::SetupFailed(..) | Report::CommandFailed(..) | Report::ExecFailed(_)) => {
+                Err(self.failure(report))
+            }
+            // Without a report somebody has killed its keeper, and the status says so.
+            _ => Ok(()),
         }
+    }
+
+    fn failure(&self, report: Option<Report>) -> LaunchError {
         self.running.handle.wait_until(None);
-        Err(failure(report, &self.script, &self.program))
+        failure(report, &self.script, &self.program)
     }
 }
 
@@ -62,7 +75,12 @@ impl Begun {
 type Held = (Option<Ruleset>, Option<OwnedFd>);
 
 /// The whole child as steps, and what they name by number.
-fn script(spec: &LaunchSpec, theirs: &Theirs, dress: Dress) -> Result<(Script, Held), LaunchError> {
+fn script(
+    spec: &LaunchSpec,
+    theirs: &Theirs,
+    dress: Dress,
+    news: News,
+) -> Result<(Script, Held), LaunchError> {
     let (program, argv) = command_line(spec, &dress);
     let program = c_string(program.as_os_str(), "the program's name")?;
     let argv = argv.iter().map(|text| c_string(text, "an argument")).collect::<Result<_, _>>()?;
@@ -82,14 +100,19 @@ fn script(spec: &LaunchSpec, theirs: &Theirs, dress: Dress) -> Result<(Script, H
     command.extend(dress.command);
     setup.extend(dress.setup);
     let Dress { namespaces, keeping, memory_watch, .. } = dress;
-    Ok((Script { namespaces, keeping, setup, command, exec, memory_watch }, (dress.ruleset, dress.held)))
+    Ok((
+        Script { namespaces, keeping, setup, command, exec, news, memory_watch },
+        (dress.ruleset, dress.held),
+    ))
 }
 
-/// Whose session the command is in: its own; or, where there is a terminal, its keeper's. A group that has nobody of its
-/// session above it is never stopped by a terminal's suspend key, and could not be continued.
+/// The command leads a group of its own, in the session that its keeper leads. A group that has nobody of its session
+/// above it is never stopped by a terminal's suspend key, and could not be continued; and whoever does not lead the session
+/// cannot take a terminal for its own by opening it. A second new session would also be a second group for the scheduler,
+/// and on a busy machine a second wait.
 fn session(terminal: Option<RawFd>) -> (Vec<Step>, Vec<Step>) {
     match terminal {
-        None => (Vec::new(), vec![Step::NewSession]),
+        None => (Vec::new(), vec![Step::OwnGroup]),
         Some(fd) => (vec![Step::ControllingTerminal(fd)], vec![Step::OwnGroup, Step::InFront(fd)]),
     }
 }

@@ -49,6 +49,14 @@ impl Ledger {
         self.syncing.wrote(seq, segment)
     }
 
+    /// Adds `entries` for a caller that calls [`Ledger::sync`] or drops the ledger at once, and so needs no thread for it.
+    pub(crate) fn append_and_sync_soon(&self, entries: &[Entry]) -> Result<(), LedgerError> {
+        self.syncing.check()?;
+        let (seq, segment) = self.syncing.writer().append(entries, &self.redactor)?;
+        self.syncing.note(seq, segment);
+        Ok(())
+    }
+
     /// Brings everything that was appended onto the disk.
     pub fn sync(&self) -> Result<(), LedgerError> {
         self.syncing.sync()

@@ -33,6 +33,8 @@ struct Pace {
     ///
     /// Kept here and not looked up in the writer: a busy writer's lock may be long in coming.
     written: Option<(u64, Arc<File>)>,
+    /// Whether the thread was told of it.
+    announced: bool,
     closing: bool,
     thread: Option<JoinHandle<()>>,
     failure: Option<String>,
@@ -41,6 +43,24 @@ struct Pace {
 /// A panic elsewhere does not make the ledger's own state wrong: it is checked against the files each time.
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Pace {
+    /// Keeps what there is to sync; whether there was something before.
+    fn note(&mut self, seq: u64, segment: Arc<File>) -> bool {
+        match &mut self.written {
+            // Threads may come here in another order than they wrote in.
+            Some(written) if written.0 >= seq => true,
+            Some(written) => {
+                *written = (seq, segment);
+                true
+            }
+            None => {
+                self.written = Some((seq, segment));
+                false
+            }
+        }
+    }
 }
 
 impl Syncing {
@@ -67,19 +87,22 @@ impl Syncing {
         }
     }
 
+    /// Says that there is something to sync, which the caller will see to.
+    pub(super) fn note(&self, seq: u64, segment: Arc<File>) {
+        let mut pace = held(&self.shared.pace);
+        pace.note(seq, segment);
+        pace.announced = false;
+    }
+
     /// Says that there is something to sync; starts the thread at the first time.
     pub(super) fn wrote(&self, seq: u64, segment: Arc<File>) -> Result<(), LedgerError> {
         let mut pace = held(&self.shared.pace);
-        if let Some(written) = &mut pace.written {
-            // Threads may come here in another order than they wrote in.
-            if written.0 < seq {
-                *written = (seq, segment);
-            }
-            return Ok(());
-        }
-        pace.written = Some((seq, segment));
+        let before = pace.note(seq, segment) && pace.announced;
+        pace.announced = true;
         if pace.thread.is_some() {
-            self.shared.wake.notify_one();
+            if !before {
+                self.shared.wake.notify_one();
+            }
             return Ok(());
         }
         let shared = Arc::clone(&self.shared);

@@ -32,6 +32,16 @@ enum Phase {
     Ending(i64),
 }
 
+/// What one look at the children told.
+enum Reaped {
+    /// The command ended, with this wait status, and somebody is left.
+    Main(i32),
+    /// The command still runs, or its end was told before.
+    Others,
+    /// Nobody is left; the command's wait status, if it ended just now.
+    Nobody(Option<i32>),
+}
+
 impl Keeper {
     /// Stays until nobody is left below.
     pub(crate) fn keep(mut self) -> ! {
@@ -39,20 +49,22 @@ impl Keeper {
         let mut tree = Tree::new();
         self.next_look = now_ms() + WATCH_MS;
         let mut phase = Phase::Running;
-        let mut main_ended = false;
+        let mut ended = None;
         loop {
-            while let Some((pid, status)) = reap() {
-                if pid != self.main {
-                    continue;
+            match self.reap(phase) {
+                Reaped::Nobody(own) => {
+                    // One packet for both facts: whoever waits is woken once, and need not wait until the kernel has
+                    // taken this process's namespaces apart.
+                    Report::Left(own.or(ended).unwrap_or(libc::SIGKILL)).send(self.control);
+                    exit(0);
                 }
-                if !libc::WIFSTOPPED(status) {
+                Reaped::Main(status) => {
                     Report::Ended(status).send(self.control);
-                    main_ended = true;
-                } else if phase == Phase::Running {
-                    Report::Stopped.send(self.control);
+                    ended = Some(status);
                 }
+                Reaped::Others => {}
             }
-            if main_ended && phase == Phase::Running {
+            if ended.is_some() && phase == Phase::Running {
                 phase = self.end(&mut tree, LEFTOVER_MS);
             }
             if let Phase::Ending(at) = phase
@@ -75,8 +87,28 @@ impl Keeper {
                 Some(Order::End) if phase == Phase::Running => phase = self.end(&mut tree, GENTLE_MS),
                 Some(Order::Orphaned) => phase = self.end(&mut tree, LEFTOVER_MS),
                 Some(Order::Kill) => phase = Phase::Ending(now_ms()),
-                Some(Order::Forward(signal)) => forward(self.main, signal),
+                Some(Order::Forward(signal)) => self.forward(&mut tree, signal),
                 Some(Order::End) | None => {}
+            }
+        }
+    }
+
+    /// Takes in everybody who has ended; whether that was the command, and whether anybody is left.
+    fn reap(&self, phase: Phase) -> Reaped {
+        let mut own = None;
+        loop {
+            let mut status = 0i32;
+            // SAFETY: a live integer for the status; no usage is asked for.
+            let waited = unsafe {
+                call!(libc::SYS_wait4, -1_i32, &raw mut status, libc::WNOHANG | libc::WUNTRACED, 0)
+            };
+            match waited {
+                Err(libc::ECHILD) => return Reaped::Nobody(own),
+                Ok(0) | Err(_) => return own.map_or(Reaped::Others, Reaped::Main),
+                Ok(pid) if pid as i32 != self.main => {}
+                Ok(_) if !libc::WIFSTOPPED(status) => own = Some(status),
+                Ok(_) if phase == Phase::Running => Report::Stopped.send(self.control),
+                Ok(_) => {}
             }
         }
     }
@@ -108,11 +140,30 @@ impl Keeper {
     fn signal(&self, tree: &mut Option<Tree>, signal: i32) {
         let everyone = match self.keeping {
             Keeping::Namespace => -1,
-            Keeping::Descendants if tree.as_mut().is_some_and(|tree| tree.signal(signal)) => return,
-            Keeping::Descendants => -self.main,
+            Keeping::Descendants | Keeping::Builder
+                if tree.as_mut().is_some_and(|tree| tree.signal(signal, self.spared(signal))) =>
+            {
+                return;
+            }
+            Keeping::Descendants | Keeping::Builder => -self.main,
         };
         // SAFETY: integers only. In a pid namespace -1 means everybody but its first process.
         let _ = unsafe { call!(libc::SYS_kill, everyone, signal) };
+    }
+
+    /// Who is not sent this signal.
+    fn spared(&self, signal: i32) -> i32 {
+        let final_or_job = [libc::SIGKILL, libc::SIGSTOP, libc::SIGCONT].contains(&signal);
+        if self.keeping == Keeping::Builder && !final_or_job { self.main } else { 0 }
+    }
+
+    /// Hands a signal to the command's group; what is built around a command has its group, and must not hear it.
+    fn forward(&self, tree: &mut Option<Tree>, signal: i32) {
+        if self.spared(signal) != 0 {
+            return self.signal(tree, signal);
+        }
+        // SAFETY: integers only. The command leads its own group, so this reaches what it runs in the foreground.
+        let _ = unsafe { call!(libc::SYS_kill, -self.main, signal) };
     }
 
     /// Not before a command has had time to take anything: most have ended by then, and looking costs them.
@@ -185,18 +236,6 @@ fn close_from(first: i32) -> Result<(), i32> {
     Ok(())
 }
 
-/// A child that ended, or was stopped.
-fn reap() -> Option<(i32, i32)> {
-    let mut status = 0i32;
-    // SAFETY: a live integer for the status; no usage is asked for.
-    match unsafe { call!(libc::SYS_wait4, -1_i32, &raw mut status, libc::WNOHANG | libc::WUNTRACED, 0) } {
-        Ok(0) => None,
-        Ok(pid) => Some((pid as i32, status)),
-        Err(libc::ECHILD) => exit(0),
-        Err(_) => None,
-    }
-}
-
 /// Reads one signal; those that ask a program to end, end the tree.
 fn received(signals: i32) -> Option<Order> {
     let mut info = [0u8; 128];
@@ -204,9 +243,4 @@ fn received(signals: i32) -> Option<Order> {
     unsafe { call!(libc::SYS_read, signals, info.as_mut_ptr(), info.len()) }.ok()?;
     let signal = i32::from_ne_bytes([info[0], info[1], info[2], info[3]]);
     matches!(signal, libc::SIGTERM | libc::SIGHUP | libc::SIGINT | libc::SIGQUIT).then_some(Order::End)
-}
-
-fn forward(main: i32, signal: i32) {
-    // SAFETY: integers only. The command leads its own group, so this reaches what it runs in the foreground.
-    let _ = unsafe { call!(libc::SYS_kill, -main, signal) };
 }

@@ -6,7 +6,7 @@
 //! Invariant: nothing is attached before its attributes are set, and no symbolic link is followed beneath the new root.
 
 use crate::linux::raw::{Errno, call, close, close_later};
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_char, c_long};
 
 /// What is fixed about a file whatever its name: device and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,15 @@ pub struct Identity {
     pub device: u64,
     /// The inode.
     pub inode: u64,
+}
+
+/// Whose directories lie on the way to a place beneath the root to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ground {
+    /// This script's own, on the file system it made: no link can be among them.
+    Own,
+    /// The host's: a link there is refused and not followed.
+    Shown,
 }
 
 /// A mount is read-only.
@@ -105,7 +114,13 @@ pub(crate) fn set_attributes(fd: i32, attributes: u64, flags: u32) -> Result<(),
 }
 
 /// Attaches a detached mount at `target` beneath `root`.
-pub(crate) fn attach(mount: i32, root: i32, target: &CStr) -> Result<(), Errno> {
+pub(crate) fn attach(mount: i32, root: i32, target: &CStr, ground: Ground) -> Result<(), Errno> {
+    if ground == Ground::Own {
+        // SAFETY: descriptors, an empty path and a live one.
+        unsafe { call!(libc::SYS_move_mount, mount, c"".as_ptr(), root, target.as_ptr(), MOVE_FROM_EMPTY)? };
+        close_later(mount);
+        return Ok(());
+    }
     let place = beneath(root, target, libc::O_PATH)?;
     // SAFETY: descriptors and empty paths.
     let moved = unsafe {
@@ -129,7 +144,7 @@ pub(crate) fn attach_at_host(mount: i32, target: &CStr) -> Result<(), Errno> {
 pub(crate) fn beneath(root: i32, path: &CStr, flags: i32) -> Result<i32, Errno> {
     let how = OpenHow {
         flags: (flags | libc::O_CLOEXEC) as u64,
-        mode: if flags & libc::O_CREAT != 0 { 0o644 } else { 0 },
+        mode: 0,
         resolve: RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
     };
     // SAFETY: a live path and a live structure of the size that is passed with it.
@@ -137,39 +152,59 @@ pub(crate) fn beneath(root: i32, path: &CStr, flags: i32) -> Result<i32, Errno> 
 }
 
 /// Makes a directory beneath `root`, in a parent that is reached without links; one that is there already will do.
-pub(crate) fn directory(root: i32, parent: &CStr, name: &CStr, mode: u32) -> Result<(), Errno> {
-    let parent =
-        if parent.is_empty() { root } else { beneath(root, parent, libc::O_PATH | libc::O_DIRECTORY)? };
-    // SAFETY: a live name and integers.
-    let mut made = unsafe { call!(libc::SYS_mkdirat, parent, name.as_ptr(), mode) };
-    if made.is_ok() && mode & 0o022 != 0 {
-        // What everybody may write must not depend on the umask of whoever started us.
-        // SAFETY: as above.
-        made = unsafe { call!(libc::SYS_fchmodat, parent, name.as_ptr(), mode) };
-    }
-    if parent != root {
-        close_later(parent);
-    }
+pub(crate) fn directory(root: i32, path: &CStr, mode: u32, ground: Ground) -> Result<(), Errno> {
+    in_parent(root, path, ground, |parent, name| {
+        // SAFETY: a live name and integers.
+        unsafe { call!(libc::SYS_mkdirat, parent, name, mode) }
+    })
+}
+
+/// Makes an empty file to mount on; one that is there already keeps its content.
+pub(crate) fn mount_point(root: i32, path: &CStr, ground: Ground) -> Result<(), Errno> {
+    in_parent(root, path, ground, |parent, name| {
+        // SAFETY: a live name and integers.
+        unsafe { call!(libc::SYS_mknodat, parent, name, libc::S_IFREG | 0o644, 0) }
+    })
+}
+
+/// Makes something of this name in its parent directory; what is there already will do.
+fn in_parent(
+    root: i32,
+    path: &CStr,
+    ground: Ground,
+    make: impl Fn(i32, *const c_char) -> Result<c_long, Errno>,
+) -> Result<(), Errno> {
+    let last = path.to_bytes().iter().rposition(|byte| *byte == b'/');
+    let made = match last {
+        Some(slash) if ground == Ground::Shown => {
+            let mut parent = [0u8; libc::PATH_MAX as usize];
+            let (before, after) = path.to_bytes_with_nul().split_at(slash);
+            parent.get_mut(..slash).ok_or(libc::ENAMETOOLONG)?.copy_from_slice(before);
+            let above = CStr::from_bytes_until_nul(&parent).map_err(|_| libc::ENAMETOOLONG)?;
+            let directory = beneath(root, above, libc::O_PATH | libc::O_DIRECTORY)?;
+            let made = make(directory, after.get(1..).unwrap_or(&[0]).as_ptr().cast());
+            close_later(directory);
+            made
+        }
+        _ => make(root, path.as_ptr()),
+    };
     match made {
         Err(libc::EEXIST) => Ok(()),
         other => other.map(drop),
     }
 }
 
-/// Makes a file with this content beneath `root`; one that is there already keeps its own.
+/// Makes a file with this content on our own ground.
 pub(crate) fn file(root: i32, path: &CStr, content: &[u8]) -> Result<(), Errno> {
-    let created = beneath(root, path, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL);
-    let fd = match created {
-        Err(libc::EEXIST) => return Ok(()),
-        other => other?,
-    };
-    // SAFETY: the content is alive and its length is passed with it; then integers only.
-    let written = unsafe {
-        call!(libc::SYS_write, fd, content.as_ptr(), content.len())
-            .and_then(|_| call!(libc::SYS_fchmod, fd, 0o644))
-    };
-    close(fd);
-    written.map(drop)
+    let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    // SAFETY: a live path and integers; the content is alive and its length is passed with it.
+    unsafe {
+        let fd = call!(libc::SYS_openat, root, path.as_ptr(), flags, 0o644)? as i32;
+        let written = call!(libc::SYS_write, fd, content.as_ptr(), content.len());
+        // Now: what is open for writing keeps the root from becoming read-only.
+        close(fd);
+        written.map(drop)
+    }
 }
 
 /// Makes a symbolic link beneath `root`, whose parent is ours.

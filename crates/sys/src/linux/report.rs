@@ -24,6 +24,8 @@ pub enum Report {
     OutOfMemory,
     /// The command was stopped, by itself or by a key of its terminal, and waits to be continued.
     Stopped,
+    /// Nobody is left of the tree, whose command ended with this wait status; only the keeper's own end is to come.
+    Left(i32),
 }
 
 impl Report {
@@ -42,6 +44,7 @@ impl Report {
             5 => Some(Self::Ended(second)),
             6 => Some(Self::OutOfMemory),
             7 => Some(Self::Stopped),
+            8 => Some(Self::Left(second)),
             _ => None,
         }
     }
@@ -56,6 +59,7 @@ impl Report {
             Self::Ended(status) => (5, 0, status),
             Self::OutOfMemory => (6, 0, 0),
             Self::Stopped => (7, 0, 0),
+            Self::Left(status) => (8, 0, status),
         };
         let mut bytes = [0; LENGTH];
         let words = [kind, first, second];
@@ -97,6 +101,7 @@ mod tests {
             Report::Ended(0x0f00),
             Report::OutOfMemory,
             Report::Stopped,
+            Report::Left(0x0100),
         ] {
             assert_eq!(Report::decode(&report.encode()), Some(report));
         }

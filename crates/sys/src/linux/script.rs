@@ -10,8 +10,20 @@ use std::ffi::CString;
 pub enum Keeping {
     /// It adopts orphans and looks through `/proc`, for children without a pid namespace.
     Descendants,
+    /// The same, where the command's own process is a program that builds walls and dies of the first signal, taking
+    /// everybody in them along: whoever asks politely spares it.
+    Builder,
     /// It is the first process of a pid namespace; the kernel ends the rest with it.
     Namespace,
+}
+
+/// Which facts about a child its parent waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum News {
+    /// That its program runs, and its end.
+    StartAndEnd,
+    /// Its end, or that it never ran: one wake-up less.
+    End,
 }
 
 /// Everything about one child, prepared before it exists.
@@ -27,6 +39,8 @@ pub struct Script {
     pub command: Vec<Step>,
     /// The program.
     pub exec: Exec,
+    /// Whether anybody waits for the start.
+    pub news: News,
     /// Private memory of the whole tree, in bytes, that the keeper watches over; zero is no watch.
     pub memory_watch: u64,
 }

@@ -8,7 +8,7 @@
 use crate::linux::keeper::Keeper;
 use crate::linux::raw::{call, close, exit};
 use crate::linux::report::Report;
-use crate::linux::script::{Keeping, Script};
+use crate::linux::script::{Keeping, News, Script};
 use crate::linux::step::Progress;
 use std::ffi::{c_char, c_int, c_void};
 use std::io;
@@ -136,7 +136,9 @@ impl Child<'_> {
             (-1, _) => Report::SetupFailed(self.script.setup.len(), libc::EAGAIN).send(self.control),
             (_, Some(report)) => report.send(self.control),
             (_, None) => {
-                Report::Started.send(self.control);
+                if self.script.news == News::StartAndEnd {
+                    Report::Started.send(self.control);
+                }
                 let (keeping, memory_watch) = (self.script.keeping, self.script.memory_watch);
                 Keeper { control: self.control, main, keeping, memory_watch, next_look: 0 }.keep()
             }
@@ -159,7 +161,7 @@ impl Child<'_> {
         let _ = unsafe { call!(libc::SYS_setsid) };
         let death = match self.script.keeping {
             Keeping::Namespace => libc::SIGKILL,
-            Keeping::Descendants => libc::SIGTERM,
+            Keeping::Descendants | Keeping::Builder => libc::SIGTERM,
         };
         let mut progress = Progress::new();
         for (at, step) in self.script.setup.iter().enumerate() {
@@ -171,7 +173,7 @@ impl Child<'_> {
         unsafe {
             // Whatever the program itself is: this copy of its memory stays next to the command.
             call!(libc::SYS_prctl, libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(failed)?;
-            if self.script.keeping == Keeping::Descendants {
+            if self.script.keeping != Keeping::Namespace {
                 call!(libc::SYS_prctl, libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0).map_err(failed)?;
             }
             // Last of all: a change of credentials would clear it again. A parent that died earlier is noticed

@@ -3,7 +3,7 @@
 //! Invariant: running a step allocates nothing and touches only the step's own memory and the descriptors of its process.
 
 use crate::linux::filter::Filter;
-use crate::linux::mount::{self, Identity};
+use crate::linux::mount::{self, Ground, Identity};
 use crate::linux::raw::{Errno, call};
 use crate::linux::{landlock, privilege};
 use std::ffi::CString;
@@ -13,8 +13,6 @@ use std::sync::Arc;
 /// One prepared action of a new process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Leads a session of its own.
-    NewSession,
     /// Takes the terminal behind this descriptor as the session's own.
     ControllingTerminal(i32),
     /// Leads a process group of its own.
@@ -39,16 +37,18 @@ pub enum Step {
     MapIds(CString, CString),
     /// Makes an empty file system with these options the root to be.
     NewRoot(Vec<(CString, CString)>),
-    /// Makes a directory of this name in this parent, with this mode, beneath the root to be.
-    Directory(CString, CString, u32),
-    /// Makes a file with this content beneath the root to be.
+    /// Makes a directory with this mode beneath the root to be.
+    Directory(CString, u32, Ground),
+    /// Makes an empty file to mount on beneath the root to be.
+    MountPoint(CString, Ground),
+    /// Makes a file with this content beneath the root to be, on our own ground.
     Content(CString, Vec<u8>),
     /// Makes a symbolic link to the first beneath the root to be, at the second.
     Link(CString, CString),
     /// Shows a path of the host, with these attributes.
     Bind(Bind),
     /// Mounts a directory of the root to be, the first, also at the second, with these attributes.
-    Own(CString, CString, u64),
+    Own(CString, CString, u64, Ground),
     /// A fresh procfs, read-only, after the most process numbers were set.
     Proc(Option<CString>),
     /// Terminals of its own.
@@ -72,6 +72,8 @@ pub struct Bind {
     pub source: CString,
     /// The path beneath the root to be.
     pub target: CString,
+    /// Whose directories lie on the way to it.
+    pub ground: Ground,
     /// Mount attributes.
     pub attributes: u64,
     /// Who the source was when it was judged.
@@ -81,11 +83,12 @@ pub struct Bind {
 /// What steps leave for later ones.
 pub(crate) struct Progress {
     root: i32,
+    umask: u32,
 }
 
 impl Progress {
     pub(crate) fn new() -> Self {
-        Self { root: -1 }
+        Self { root: -1, umask: 0o077 }
     }
 }
 
@@ -100,20 +103,24 @@ impl Step {
             Self::Filter(filter) => filter.install(),
             Self::MapIds(uids, gids) => privilege::map_ids(uids.to_bytes(), gids.to_bytes()),
             Self::NewRoot(options) => {
+                // The tree's modes are the plan's, not those of whoever started us.
+                // SAFETY: an integer.
+                progress.umask = unsafe { call!(libc::SYS_umask, 0)? } as u32;
                 progress.root = mount::filesystem(c"tmpfs", options, mount::NO_SUID | mount::NO_DEVICES)?;
                 // Anywhere in this namespace will do until the pivot; nothing is ever shown from beneath `/proc`.
                 mount::attach_at_host(progress.root, c"/proc")
             }
-            Self::Directory(parent, name, mode) => mount::directory(root, parent, name, *mode),
+            Self::Directory(path, mode, ground) => mount::directory(root, path, *mode, *ground),
+            Self::MountPoint(path, ground) => mount::mount_point(root, path, *ground),
             Self::Content(path, content) => mount::file(root, path, content),
             Self::Link(to, path) => mount::link(root, to, path),
             Self::Bind(bind) => {
                 let tree = mount::copy(libc::AT_FDCWD, &bind.source, bind.attributes, bind.identity)?;
-                mount::attach(tree, root, &bind.target)
+                mount::attach(tree, root, &bind.target, bind.ground)
             }
-            Self::Own(from, at, attributes) => {
+            Self::Own(from, at, attributes, ground) => {
                 let tree = mount::copy(root, from, *attributes, None)?;
-                mount::attach(tree, root, at)
+                mount::attach(tree, root, at, *ground)
             }
             Self::Proc(most) => proc(root, most.as_deref()),
             Self::Terminals => terminals(root),
@@ -121,7 +128,11 @@ impl Step {
             Self::Seal(path, attributes) => {
                 mount::set_attributes(mount::beneath(root, path, libc::O_PATH)?, *attributes, 0)
             }
-            Self::Pivot => mount::pivot(root),
+            Self::Pivot => {
+                // SAFETY: an integer.
+                unsafe { call!(libc::SYS_umask, progress.umask)? };
+                mount::pivot(root)
+            }
             Self::Loopback => privilege::loopback_up(),
             Self::AllowAt(ruleset, path, rights) => landlock::allow_at(*ruleset, path, *rights),
             Self::DropCapabilities => privilege::drop_capabilities(),
@@ -134,7 +145,6 @@ impl Step {
         // integers. The calls change the process they run in, which is a fresh child of ours.
         unsafe {
             match self {
-                Self::NewSession => call!(libc::SYS_setsid),
                 Self::OwnGroup => call!(libc::SYS_setpgid, 0, 0),
                 Self::ControllingTerminal(fd) => call!(libc::SYS_ioctl, *fd, libc::TIOCSCTTY, 0),
                 // dup3 refuses equal numbers; there the descriptor only has to survive the exec.
@@ -191,7 +201,7 @@ fn proc(root: i32, most: Option<&std::ffi::CStr>) -> Result<(), Errno> {
         let _ = mount::write(proc, c"sys/kernel/pid_max", most.to_bytes());
     }
     mount::set_attributes(proc, attributes | mount::READ_ONLY, 0)?;
-    mount::attach(proc, root, c"proc")
+    mount::attach(proc, root, c"proc", Ground::Own)
 }
 
 fn terminals(root: i32) -> Result<(), Errno> {
@@ -199,13 +209,12 @@ fn terminals(root: i32) -> Result<(), Errno> {
     let terminals = mount::filesystem(c"devpts", &[], attributes)?;
     // SAFETY: a static path and integers. The kernel makes the multiplexer unusable unless told otherwise.
     unsafe { call!(libc::SYS_fchmodat, terminals, c"ptmx".as_ptr(), 0o666)? };
-    mount::attach(terminals, root, c"dev/pts")
+    mount::attach(terminals, root, c"dev/pts", Ground::Own)
 }
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NewSession => f.write_str("lead a session"),
             Self::ControllingTerminal(_) => f.write_str("take the terminal"),
             Self::OwnGroup => f.write_str("lead a process group"),
             Self::InFront(_) => f.write_str("come to the front of the terminal"),
@@ -218,15 +227,14 @@ impl fmt::Display for Step {
             Self::Filter(_) => f.write_str("install the system call filter"),
             Self::MapIds(..) => f.write_str("map user and group"),
             Self::NewRoot(_) => f.write_str("make a new root"),
-            Self::Directory(parent, name, _) => {
-                write!(f, "make the directory `/{}/{}`", parent.to_string_lossy(), name.to_string_lossy())
-            }
+            Self::Directory(path, ..) => write!(f, "make the directory `/{}`", path.to_string_lossy()),
+            Self::MountPoint(path, _) => write!(f, "make the file `/{}`", path.to_string_lossy()),
             Self::Content(path, _) => write!(f, "write `/{}`", path.to_string_lossy()),
             Self::Link(_, path) => write!(f, "link `/{}`", path.to_string_lossy()),
             Self::Bind(bind) => {
                 write!(f, "show `{}` at `/{}`", bind.source.to_string_lossy(), bind.target.to_string_lossy())
             }
-            Self::Own(_, at, _) => write!(f, "make `/{}` the cage's own", at.to_string_lossy()),
+            Self::Own(_, at, ..) => write!(f, "make `/{}` the cage's own", at.to_string_lossy()),
             Self::Proc(_) => f.write_str("mount `/proc`"),
             Self::Terminals => f.write_str("mount `/dev/pts`"),
             Self::Seal(path, _) => write!(f, "seal `/{}`", path.to_string_lossy()),

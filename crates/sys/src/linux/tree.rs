@@ -54,14 +54,14 @@ impl Tree {
         Some(Self { seen: address as *mut Seen, count: 0 })
     }
 
-    /// Sends `signal` to every process below this one; `false` when `/proc` could not be read.
-    pub(crate) fn signal(&mut self, signal: i32) -> bool {
+    /// Sends `signal` to every process below this one but `spared`; `false` when `/proc` could not be read.
+    pub(crate) fn signal(&mut self, signal: i32, spared: i32) -> bool {
         if !self.look() {
             return false;
         }
         self.mark();
         for seen in self.rows() {
-            if seen.below {
+            if seen.below && seen.pid != spared {
                 signal_one(*seen, signal);
             }
         }

@@ -81,6 +81,19 @@ impl Sessions {
         self.held().remove(id);
     }
 
+    /// Ends every session of `subject`'s.
+    pub(super) fn drop_of(&self, subject: &Subject) {
+        let owner = Owner::of(subject);
+        // They are ended outside the lock: each takes as long as its tree takes to die.
+        let ended: Vec<Held> = {
+            let mut held = self.held();
+            let ids: Vec<_> =
+                held.iter().filter(|(_, held)| held.owner == owner).map(|(id, _)| id.clone()).collect();
+            ids.iter().filter_map(|id| held.remove(id)).collect()
+        };
+        drop(ended);
+    }
+
     /// The table, with what ended long ago swept out.
     fn held(&self) -> MutexGuard<'_, BTreeMap<String, Held>> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);

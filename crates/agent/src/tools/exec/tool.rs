@@ -12,6 +12,7 @@ use super::parameters::PARAMETERS;
 use super::render;
 use super::sessions::{LIFE, MOST, Sessions};
 use crate::call::Reply;
+use picoclaw_policy::Subject;
 use picoclaw_sandbox::exec::{self, Exec, ExecError};
 use picoclaw_sandbox::launch::WindowSize;
 use picoclaw_sandbox::permit::Permit;
@@ -119,6 +120,10 @@ impl Tool for ExecTool {
             other => Err(file::misfit(visit, self.name(), &format!("unknown action: {other}"))),
         };
         outcome.unwrap_or_else(Outcome::from)
+    }
+
+    fn part(&self, subject: &Subject) {
+        self.sessions.drop_of(subject);
     }
 }
 

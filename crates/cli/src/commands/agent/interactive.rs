@@ -6,6 +6,7 @@ use super::attend::Attendance;
 use super::heard::Heard;
 use super::history::History;
 use super::keyboard::Keyboard;
+use super::no_model;
 use super::prompt::{Input, Prompt};
 use super::screen::Screen;
 use super::slash::Slash;
@@ -50,7 +51,7 @@ pub(super) fn run(
         compose::company(loaded)?
     };
     if let Err(why) = company.models.chain(&subject.agent, arguments.model.as_deref()) {
-        return Ok(exit::bad_usage(&why.into()));
+        return Ok(exit::bad_usage(&no_model(&why)));
     }
     let (mut history, entries) = History::open(&loaded.home, Redactor::new(&loaded.config.secrets));
     let mut prompt = Prompt::new(entries, screen.style(), stage.liveness())?;
@@ -168,7 +169,10 @@ impl Session<'_> {
             Ok(ending) => {
                 heard.end(&ending.answer);
                 let runner = &self.company.runner;
-                if let Err(why) = runner.tidy(&self.subject, self.model.as_deref(), halt).await {
+                self.screen.status("keeping what was said; Ctrl-C skips it");
+                let tidied = runner.tidy(&self.subject, self.model.as_deref(), halt).await;
+                self.screen.clear_status();
+                if let Err(why) = tidied {
                     tracing::warn!(target: "session", "The session was not summarised: {why}");
                 }
                 Ok(())

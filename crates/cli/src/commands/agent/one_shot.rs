@@ -9,7 +9,7 @@ use super::stage::Stage;
 use super::stop::Stop;
 use super::style::{Liveness, Style, Tone, size};
 use super::trace::{Quote, Underway, seconds};
-use super::{exit_of, json};
+use super::{exit_of, json, misused, no_model};
 use crate::arguments::AgentArguments;
 use crate::exit::Exit;
 use crate::settings::Loaded;
@@ -41,10 +41,14 @@ pub(super) fn run(
     stop.runs(&halt);
     let runtime = compose::runtime()?;
     let watch = Watch::new(stage, arguments.json);
-    let runner = {
+    let company = {
         let _inside = runtime.enter();
-        compose::runner(loaded)?
+        compose::company_for_one_turn(loaded)?
     };
+    if let Err(why) = company.models.chain(&subject.agent, arguments.model.as_deref()) {
+        return misused(arguments, &no_model(&why));
+    }
+    let runner = company.runner;
     let ended = runtime.block_on(async {
         let turn = Turn {
             subject: subject.clone(),

@@ -4,11 +4,12 @@
 
 use super::interactive::Session;
 use super::slash::{self, Slash};
-use crate::commands::check;
 use crate::compose::DIRECT;
+use picoclaw_agent::inquiry::{Action, inquire};
 use picoclaw_agent::message::{Message, Role};
 use picoclaw_policy::config::OnBlock;
 use picoclaw_sandbox::{printable, printable_lines};
+use std::path::Path;
 
 /// Whether the session goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,8 +83,11 @@ fn would(session: &Session<'_>, command: &str) -> String {
     if command.is_empty() {
         return "say which command: `/check rm -rf build`".to_owned();
     }
-    check::of_command(session.company.hall.warden(), &session.subject, command)
-        .unwrap_or_else(|why| format!("{why:#}"))
+    let warden = session.company.hall.warden();
+    match inquire(warden, &session.subject, Action::Exec, command, Path::new("")) {
+        Ok(findings) => findings.to_words(),
+        Err(why) => why.to_string(),
+    }
 }
 
 fn agents(session: &Session<'_>) -> String {
@@ -109,7 +113,7 @@ fn model(session: &mut Session<'_>, name: String) -> String {
             session.model = Some(name);
             format!("from now on the model is {}", chain.model())
         }
-        Err(why) => why.to_string(),
+        Err(why) => format!("{why}\nhint: {}", why.hint()),
     }
 }
 

@@ -70,7 +70,7 @@ fn a_session_looks_as_it_should() {
     let replies = r#"{"tool_calls": [{"name": "exec", "id": "1", "arguments": {"command": "seq 1 9"}}, {"name": "read_file", "id": "2", "arguments": {"path": "/etc/passwd"}}]}
         {"content": "There are nine."}
         {"tool_calls": [{"name": "exec", "id": "3", "arguments": {"command": "echo begun; sleep 30"}}]}"#;
-    let house = scripted(replies, r#", "agents": {"defaults": {"model_name": "s", "max_llm_retries": 0}}"#);
+    let house = scripted(replies, "");
     let Some(tmux) = Tmux::open(&house, "80") else { return };
     tmux.shows(
         "the greeting",
@@ -114,10 +114,10 @@ fn lines_can_be_several_and_are_edited() {
     tmux.shows("ready", "main›");
     tmux.keys(&["echo one \\", "Enter", "two", "Enter"]);
     tmux.shows("a backslash goes on, as in a shell", "one two\nmain›");
-    tmux.keys(&["echo wrong", "C-w", "right", "Enter"]);
-    tmux.shows("corrected", "right\nmain›");
+    tmux.keys(&["echo wrong", "C-w", "correct", "Enter"]);
+    tmux.shows("corrected", "correct\nmain›");
     tmux.keys(&["Up", "Up", "Up", "Down", "Down", "Enter"]);
-    tmux.shows("from the history", "right\nmain›");
+    tmux.shows("from the history", "correct\nmain›");
     tmux.keys(&["/he", "Tab", "Enter"]);
     tmux.shows("completed", "/exit       leave (so do `exit`, `quit` and Ctrl-D)\nmain›");
     tmux.keys(&["C-d"]);

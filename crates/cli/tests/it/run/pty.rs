@@ -12,6 +12,8 @@ pub(crate) struct Terminal {
     controller: OwnedFd,
     pub(crate) child: Child,
     seen: Vec<u8>,
+    /// Everything that was shown, also what was waited for.
+    all: Vec<u8>,
 }
 
 /// Whether a terminal can be handed to a program here.
@@ -32,7 +34,8 @@ impl Terminal {
         leader.arg("--ctty").arg(command.get_program()).args(command.get_args()).env_clear();
         leader.env("TERM", "dumb").envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         leader.current_dir(command.get_current_dir().unwrap()).stdin(end()).stdout(end()).stderr(end());
-        let mut started = Self { controller, child: leader.spawn().unwrap(), seen: Vec::new() };
+        let mut started =
+            Self { controller, child: leader.spawn().unwrap(), seen: Vec::new(), all: Vec::new() };
         started.resize(33, 101);
         started
     }
@@ -100,6 +103,13 @@ impl Terminal {
         }
     }
 
+    /// Everything that was shown from the beginning, and how the program ended.
+    pub(crate) fn end_with_all(mut self) -> (i32, String) {
+        self.rest();
+        let all = String::from_utf8_lossy(&self.all).into_owned();
+        (self.end().0, all)
+    }
+
     /// The person closes the window.
     pub(crate) fn close(self) -> Child {
         self.child
@@ -133,6 +143,7 @@ impl Terminal {
         let mut buffer = [0; 64 << 10];
         let count = rustix::io::read(&self.controller, &mut buffer).unwrap_or(0);
         self.seen.extend_from_slice(&buffer[..count]);
+        self.all.extend_from_slice(&buffer[..count]);
         count > 0
     }
 }

@@ -7,7 +7,7 @@ use crate::config::agents::AgentConfig;
 use crate::config::check::Checker;
 use crate::config::fault::Problem;
 use crate::config::nearest::nearest;
-use crate::config::schema::{FOREIGN_TOOLS, TOOLS};
+use crate::config::schema::{FOREIGN_TOOLS, SERVED_TOOLS, TOOLS};
 use crate::subject::AgentId;
 
 /// Every agent, and the one that is meant when nobody names one.
@@ -107,7 +107,7 @@ fn model_choice(view: &View<'_>) -> (Option<String>, Vec<String>) {
 
 /// What is wrong with the name of a tool that is to be switched off.
 fn tool_fault(name: &str) -> Option<(Problem, String)> {
-    let known = || TOOLS.iter().chain(FOREIGN_TOOLS).copied();
+    let known = || TOOLS.iter().chain(SERVED_TOOLS).chain(FOREIGN_TOOLS).copied();
     let fine = match name.strip_suffix('*') {
         Some(beginning) if beginning.contains('*') => false,
         Some(beginning) => beginning.starts_with("mcp_") || known().any(|tool| tool.starts_with(beginning)),

@@ -74,6 +74,8 @@ pub(crate) enum Shape {
     Secret,
     /// A web address, in which a password is never shown.
     Address,
+    /// An IP address, or a network of them.
+    Network,
     /// The name of an environment variable.
     Variable,
     /// `auto`, `none`, or names with commas between them.

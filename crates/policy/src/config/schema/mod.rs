@@ -19,4 +19,4 @@ mod web;
 pub(crate) use find::{Variable, every_variable, variable};
 pub(crate) use key::{Aliases, Key, Preset, Serving, Shape};
 pub(crate) use root::{NEWEST, ROOT};
-pub(crate) use tools::{FOREIGN_TOOLS, TOOLS};
+pub(crate) use tools::{FOREIGN_TOOLS, SERVED_TOOLS, TOOLS};

@@ -39,6 +39,9 @@ pub(crate) const FOREIGN_TOOLS: &[&str] = &[
     "tool_search_tool_regex",
 ];
 
+/// Tools that only clients of the MCP server are offered; they have no switch of their own.
+pub(crate) const SERVED_TOOLS: &[&str] = &["check", "policy"];
+
 /// `tools`.
 pub(super) const TOOLS_SECTION: &[Key] = &[
     Key::new(

@@ -9,7 +9,7 @@ pub(super) const WEB: &[Key] = &[
     Key::count("fetch_limit_bytes", 10_485_760, 1 << 32, "Most bytes of one page."),
     Key::new(
         "private_host_whitelist",
-        Shape::List(&Shape::Text),
+        Shape::List(&Shape::Network),
         "Private addresses and networks that may be fetched from.",
     ),
     Key::new("proxy", Shape::Address, "HTTP proxy."),

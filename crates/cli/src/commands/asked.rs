@@ -1,23 +1,20 @@
-//! What the flags of `picoclaw run` ask for, read from their text.
+//! What the flags of `picoclaw run` and `picoclaw mcp wrap` ask for, read from their text.
 //!
 //! Invariant: nothing here looks at the machine, so what is wrong here is wrong with the command line.
 
-use crate::arguments::RunArguments;
+use crate::arguments::CageArguments;
 use crate::quantity;
 use anyhow::{Context, Result, bail, ensure};
 use picoclaw_policy::CleanPath;
 use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, Network};
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::Duration;
 
 /// The flags, read.
 #[derive(Debug)]
-pub(super) struct Asked {
-    /// `--timeout`.
-    pub(super) timeout: Option<Duration>,
+pub(crate) struct Asked {
     /// `--env`.
-    pub(super) variables: Vec<(OsString, OsString)>,
+    pub(crate) variables: Vec<(OsString, OsString)>,
     exposures: Vec<Expose>,
     memory_mb: Option<u64>,
     network: Network,
@@ -26,7 +23,7 @@ pub(super) struct Asked {
 
 impl Asked {
     /// Reads the flags.
-    pub(super) fn read(arguments: &RunArguments) -> Result<Self> {
+    pub(crate) fn read(arguments: &CageArguments) -> Result<Self> {
         let mut exposures = Vec::new();
         for (paths, mode) in [(&arguments.ro, ExposeMode::ReadOnly), (&arguments.rw, ExposeMode::ReadWrite)] {
             for path in paths {
@@ -39,7 +36,6 @@ impl Asked {
             exposures.push(exposure(text)?);
         }
         Ok(Self {
-            timeout: arguments.timeout.as_deref().map(quantity::duration).transpose()?,
             variables: arguments.env.iter().map(|text| variable(text)).collect::<Result<_>>()?,
             exposures,
             memory_mb: arguments.memory.as_deref().map(quantity::mebibytes).transpose()?,
@@ -49,7 +45,7 @@ impl Asked {
     }
 
     /// The configuration's cage, with the flags on top.
-    pub(super) fn on_top_of(&self, configured: &IsolationConfig) -> IsolationConfig {
+    pub(crate) fn on_top_of(&self, configured: &IsolationConfig) -> IsolationConfig {
         let mut isolation = configured.clone();
         isolation.enabled = true;
         isolation.network = self.network;

@@ -1,0 +1,13 @@
+//! Streamable HTTP, for clients that are no parent process of ours.
+//!
+//! Invariant: before a request is read beyond its head, it has shown the token, from a page of nobody else's.
+
+mod door;
+mod listen;
+mod patience;
+mod token;
+mod watch;
+
+pub use listen::serve;
+pub use token::Token;
+pub(super) use watch::halt_of;

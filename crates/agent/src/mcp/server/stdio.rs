@@ -1,0 +1,328 @@
+//! One client on a pair of streams, a message a line.
+//!
+//! A thread reads and a thread writes, so that neither a client that sends nothing nor one that reads nothing
+//! holds anything else up.
+//!
+//! Invariant: when the client is gone, its calls are halted and `serve` returns.
+
+use super::frame::{self, Frame};
+use super::porch::{Porch, Tenure};
+use super::premises::Premises;
+use super::running::Running;
+use super::traffic::{Arrival, Traffic};
+use rmcp::RoleServer;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ErrorCode, ErrorData, JsonRpcMessage, RequestId,
+    ServerJsonRpcMessage,
+};
+use rmcp::service::{ServerInitializeError, serve_server};
+use rmcp::transport::Transport;
+use std::collections::VecDeque;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::Instant;
+
+/// How long calls may go on when the client has nothing more to say but still listens.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// How often somebody looks whether it still listens.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How long the last answers may take to be written.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Messages between the threads and the server.
+const QUEUE: usize = 16;
+
+/// Where a client is.
+pub struct Streams {
+    /// What it says.
+    pub input: Box<dyn Read + Send>,
+    /// What it hears.
+    pub output: Box<dyn Write + Send>,
+    /// Whether nobody will ever hear it.
+    pub is_deaf: Box<dyn Fn() -> bool + Send + Sync>,
+}
+
+/// Why a client could not be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// There are too many clients.
+    #[error("too many clients at once")]
+    Full,
+    /// A thread could not be started.
+    #[error("could not start a thread")]
+    Thread(#[from] io::Error),
+    /// The client did not get through the handshake.
+    #[error("the client could not be greeted: {0}")]
+    Greeting(String),
+}
+
+/// Serves one client until it is gone.
+pub async fn serve(premises: &Arc<Premises>, streams: Streams) -> Result<(), ServeError> {
+    let running = Running::default();
+    let porch = Porch::new(premises, running.clone(), Tenure::Process).ok_or(ServeError::Full)?;
+    let (wire, told) = Wire::open(streams, running.clone())?;
+    let served = match serve_server(porch, wire).await {
+        Ok(service) => {
+            let _ = service.waiting().await;
+            Ok(())
+        }
+        // A client that leaves before it said anything is no failure.
+        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+        Err(why) => Err(ServeError::Greeting(why.to_string())),
+    };
+    running.halt_all();
+    // What was said last is heard, if the client listens at all.
+    let _ = tokio::time::timeout(LAST_WORDS, told).await;
+    served
+}
+
+enum Heard {
+    Line(Vec<u8>),
+    TooLong,
+}
+
+/// The two streams, as the protocol's transport.
+struct Wire {
+    heard: mpsc::Receiver<Heard>,
+    said: mpsc::Sender<Vec<u8>>,
+    traffic: Arc<Mutex<Traffic>>,
+    moved: Arc<Notify>,
+    /// Raised when nothing can be written any more.
+    broken: Arc<Notify>,
+    running: Running,
+    is_deaf: Box<dyn Fn() -> bool + Send + Sync>,
+    /// Answers of the wire's own that found no room yet.
+    owed: VecDeque<Vec<u8>>,
+    /// Whether the first request was passed on: before it, anything else would end the handshake.
+    has_begun: bool,
+    /// When the client stopped talking: until when it may still be answered.
+    until: Option<Instant>,
+}
+
+impl Wire {
+    /// The wire, and what ends when everything was written.
+    fn open(streams: Streams, running: Running) -> io::Result<(Self, oneshot::Receiver<()>)> {
+        let (hear, heard) = mpsc::channel(QUEUE);
+        let (said, say) = mpsc::channel(QUEUE);
+        let (done, told) = oneshot::channel();
+        let broken = Arc::new(Notify::new());
+        let breaking = Arc::clone(&broken);
+        let Streams { input, output, is_deaf } = streams;
+        thread::Builder::new().name("mcp-reader".to_owned()).spawn(move || listen(input, &hear))?;
+        thread::Builder::new().name("mcp-writer".to_owned()).spawn(move || {
+            if speak(output, say).is_err() {
+                breaking.notify_one();
+            }
+            drop(done);
+        })?;
+        let wire = Self {
+            heard,
+            said,
+            traffic: Arc::default(),
+            moved: Arc::new(Notify::new()),
+            broken,
+            running,
+            is_deaf,
+            owed: VecDeque::new(),
+            has_begun: false,
+            until: None,
+        };
+        Ok((wire, told))
+    }
+
+    fn traffic(&self) -> std::sync::MutexGuard<'_, Traffic> {
+        self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn refuse(&mut self, error: ErrorData, id: Option<RequestId>) {
+        self.owed.extend(written(&ServerJsonRpcMessage::error(error, id)));
+    }
+
+    /// Passes on what is owed. It can be given up and begun again at any point.
+    async fn pay(&mut self) {
+        while !self.owed.is_empty() {
+            let Ok(room) = self.said.reserve().await else { return self.owed.clear() };
+            if let Some(bytes) = self.owed.pop_front() {
+                room.send(bytes);
+            }
+        }
+    }
+
+    /// What to do with a line; a message that is to be worked on comes back.
+    fn take(&mut self, line: &[u8]) -> Option<ClientJsonRpcMessage> {
+        match frame::read(line) {
+            Frame::Nothing => None,
+            Frame::Fault(error, id) => {
+                self.refuse(error, id);
+                None
+            }
+            Frame::Message(message) => self.admit(*message, line.len()),
+        }
+    }
+
+    fn admit(&mut self, message: ClientJsonRpcMessage, bytes: usize) -> Option<ClientJsonRpcMessage> {
+        let id = match &message {
+            JsonRpcMessage::Request(request) => request.id.clone(),
+            JsonRpcMessage::Notification(told) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &told.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.traffic().cancelled(id);
+                }
+                return self.has_begun.then_some(message);
+            }
+            _ => return self.has_begun.then_some(message),
+        };
+        let arrival = self.traffic().arrive(&id, bytes, message);
+        match arrival {
+            Arrival::Go(message) => {
+                self.has_begun = true;
+                return Some(*message);
+            }
+            Arrival::Waits => {}
+            Arrival::Full => {
+                let error =
+                    ErrorData::new(ErrorCode(-32000), "too many requests at once; wait for answers", None);
+                self.refuse(error, Some(id));
+            }
+            Arrival::Twice => {
+                let error =
+                    ErrorData::new(ErrorCode::INVALID_REQUEST, "a request of this id is on the way", None);
+                self.refuse(error, Some(id));
+            }
+        }
+        None
+    }
+
+    /// The client says nothing more: what is on the way may end, for a while and while it listens.
+    async fn leave(&self, until: Instant) {
+        while !self.traffic().is_quiet() && Instant::now() < until && !(self.is_deaf)() {
+            tokio::select! {
+                () = self.moved.notified() => {}
+                () = tokio::time::sleep(LOOK) => {}
+            }
+        }
+    }
+}
+
+impl Transport<RoleServer> for Wire {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let (said, traffic, moved) = (self.said.clone(), Arc::clone(&self.traffic), Arc::clone(&self.moved));
+        async move {
+            let id = match &message {
+                JsonRpcMessage::Response(response) => Some(response.id.clone()),
+                JsonRpcMessage::Error(error) => error.id.clone(),
+                _ => None,
+            };
+            let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
+            let bytes = written(&message).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
+            drop(message);
+            let sent = said.send(bytes).await.map_err(|_| gone());
+            if let Some(id) = id {
+                traffic.lock().unwrap_or_else(PoisonError::into_inner).answered(&id);
+                moved.notify_one();
+            }
+            sent
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            self.pay().await;
+            if let Some(message) = self.traffic().next() {
+                return Some(message);
+            }
+            if let Some(until) = self.until {
+                self.leave(until).await;
+                if let Some(message) = self.traffic().next() {
+                    return Some(message);
+                }
+                self.running.halt_all();
+                return None;
+            }
+            let heard = tokio::select! {
+                heard = self.heard.recv() => heard,
+                () = self.moved.notified() => continue,
+                () = self.broken.notified() => {
+                    self.running.halt_all();
+                    return None;
+                }
+            };
+            match heard {
+                Some(Heard::Line(line)) => {
+                    if let Some(message) = self.take(&line) {
+                        return Some(message);
+                    }
+                }
+                Some(Heard::TooLong) => self.refuse(frame::too_long(), None),
+                None => self.until = Some(Instant::now() + GRACE),
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+fn written(message: &ServerJsonRpcMessage) -> Option<Vec<u8>> {
+    let mut bytes = serde_json::to_vec(message).ok()?;
+    bytes.push(b'\n');
+    Some(bytes)
+}
+
+/// Cuts the input into lines, none longer than is read.
+fn listen(input: Box<dyn Read + Send>, heard: &mpsc::Sender<Heard>) {
+    let mut input = BufReader::with_capacity(64 << 10, input);
+    let mut line = Vec::new();
+    let mut is_too_long = false;
+    loop {
+        let Ok(chunk) = input.fill_buf() else { return };
+        if chunk.is_empty() {
+            // A last line without a line end is a line all the same.
+            if !line.is_empty() {
+                let _ = heard.blocking_send(Heard::Line(line));
+            }
+            return;
+        }
+        let end = chunk.iter().position(|byte| *byte == b'\n');
+        let taken = end.map_or(chunk.len(), |end| end + 1);
+        if !is_too_long && line.len() + taken > frame::MOST {
+            is_too_long = true;
+            line = Vec::new();
+        }
+        if !is_too_long {
+            line.extend_from_slice(&chunk[..taken]);
+        }
+        input.consume(taken);
+        if end.is_none() {
+            continue;
+        }
+        let whole = if std::mem::take(&mut is_too_long) {
+            Heard::TooLong
+        } else {
+            Heard::Line(std::mem::take(&mut line))
+        };
+        if heard.blocking_send(whole).is_err() {
+            return;
+        }
+    }
+}
+
+fn speak(mut output: Box<dyn Write + Send>, mut say: mpsc::Receiver<Vec<u8>>) -> io::Result<()> {
+    while let Some(bytes) = say.blocking_recv() {
+        output.write_all(&bytes)?;
+        output.flush()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! Requests on the way: which are being worked on, and which wait their turn.
+//!
+//! Invariant: an identifier is on the way once; what waits is bounded in number and bytes.
+
+use rmcp::model::{ClientJsonRpcMessage, RequestId};
+use std::collections::{HashSet, VecDeque};
+
+/// How many requests are worked on at once; beyond this they wait, so that a cancellation is still heard.
+const MOST_WORKED_ON: usize = 64;
+
+/// How many requests may wait.
+const MOST_WAITING: usize = 1024;
+
+/// How much they may be, as they were written.
+const MOST_BYTES: usize = 16 << 20;
+
+/// The requests of one connection.
+#[derive(Debug, Default)]
+pub(super) struct Traffic {
+    worked_on: HashSet<RequestId>,
+    waiting: VecDeque<(RequestId, usize, ClientJsonRpcMessage)>,
+    bytes: usize,
+}
+
+/// What becomes of a request that arrives.
+#[derive(Debug)]
+pub(super) enum Arrival {
+    /// It is worked on now.
+    Go(Box<ClientJsonRpcMessage>),
+    /// It waits.
+    Waits,
+    /// There is no room.
+    Full,
+    /// Another one of that name is on the way.
+    Twice,
+}
+
+impl Traffic {
+    /// Takes a request in, `bytes` long.
+    pub(super) fn arrive(&mut self, id: &RequestId, bytes: usize, message: ClientJsonRpcMessage) -> Arrival {
+        if self.worked_on.contains(id) || self.waiting.iter().any(|(waiting, ..)| waiting == id) {
+            return Arrival::Twice;
+        }
+        if self.worked_on.len() < MOST_WORKED_ON && self.waiting.is_empty() {
+            self.worked_on.insert(id.clone());
+            return Arrival::Go(Box::new(message));
+        }
+        if self.waiting.len() >= MOST_WAITING || self.bytes + bytes > MOST_BYTES {
+            return Arrival::Full;
+        }
+        self.bytes += bytes;
+        self.waiting.push_back((id.clone(), bytes, message));
+        Arrival::Waits
+    }
+
+    /// The next one whose turn it is.
+    pub(super) fn next(&mut self) -> Option<ClientJsonRpcMessage> {
+        if self.worked_on.len() >= MOST_WORKED_ON {
+            return None;
+        }
+        let (id, bytes, message) = self.waiting.pop_front()?;
+        self.bytes -= bytes;
+        self.worked_on.insert(id);
+        Some(message)
+    }
+
+    /// It was answered.
+    pub(super) fn answered(&mut self, id: &RequestId) {
+        self.worked_on.remove(id);
+    }
+
+    /// The client wants it no more; whether it never began.
+    pub(super) fn cancelled(&mut self, id: &RequestId) {
+        self.worked_on.remove(id);
+        if let Some(at) = self.waiting.iter().position(|(waiting, ..)| waiting == id) {
+            if let Some((_, bytes, _)) = self.waiting.remove(at) {
+                self.bytes -= bytes;
+            }
+        }
+    }
+
+    /// Whether nothing is on the way.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.worked_on.is_empty() && self.waiting.is_empty()
+    }
+}

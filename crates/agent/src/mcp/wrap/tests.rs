@@ -1,0 +1,380 @@
+//! The gate between a host and a server that are both played here.
+
+use super::super::pins::{PinKey, Pins};
+use super::gate::{Gate, MOST_IN_FLIGHT};
+use picoclaw_sandbox::relay::{Between, Line, Said};
+use serde_json::{Value, json};
+
+struct Stage {
+    gate: Gate,
+    home: tempfile::TempDir,
+    said: Said,
+}
+
+fn key() -> PinKey {
+    PinKey::wrapped(Some("srv"), &["srv".to_owned()])
+}
+
+impl Stage {
+    fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let gate = Gate::new(Pins::open(home.path()).unwrap(), key());
+        Self { gate, home, said: Said::default() }
+    }
+
+    /// The server is started anew, in the same instance.
+    fn restart(&mut self) {
+        self.gate = Gate::new(Pins::open(self.home.path()).unwrap(), key());
+    }
+
+    fn host(&mut self, message: Value) -> &mut Self {
+        self.gate.host_said(Line::Whole(message.to_string().as_bytes()), &mut self.said);
+        self
+    }
+
+    fn server(&mut self, message: Value) -> &mut Self {
+        self.gate.child_said(Line::Whole(message.to_string().as_bytes()), &mut self.said);
+        self
+    }
+
+    fn host_heard(&mut self) -> Vec<Value> {
+        read(&std::mem::take(&mut self.said.to_host))
+    }
+
+    fn server_heard(&mut self) -> Vec<Value> {
+        read(&std::mem::take(&mut self.said.to_child))
+    }
+
+    fn noted(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.said.notes)
+    }
+
+    /// The host asks for the list, the server answers with these tools; what the host gets.
+    fn list(&mut self, tools: Value) -> Value {
+        self.host(json!({"jsonrpc": "2.0", "id": "list", "method": "tools/list"}));
+        let asked = self.server_heard();
+        assert_eq!(asked[0]["method"], "tools/list", "{asked:?}");
+        self.server(json!({"jsonrpc": "2.0", "id": asked[0]["id"], "result": {"tools": tools}}));
+        let mut heard = self.host_heard();
+        assert_eq!((heard.len(), &heard[0]["id"]), (1, &json!("list")), "{heard:?}");
+        heard.remove(0)
+    }
+
+    fn call(&mut self, id: Value, name: &str) -> &mut Self {
+        self.host(json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name}}))
+    }
+}
+
+fn read(bytes: &[u8]) -> Vec<Value> {
+    assert!(bytes.is_empty() || bytes.ends_with(b"\n"), "whole lines");
+    String::from_utf8(bytes.to_vec())
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+fn tools(description: &str) -> Value {
+    json!([{"name": "read", "description": description, "inputSchema": {"type": "object"}}])
+}
+
+#[test]
+fn whatever_is_not_about_tools_passes_as_it_is() {
+    for (why, message) in [
+        (
+            "a request",
+            json!({"jsonrpc": "2.0", "id": 7, "method": "resources/list", "params": {"cursor": "x"}}),
+        ),
+        (
+            "the handshake",
+            json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}}),
+        ),
+        (
+            "the later one",
+            json!({"jsonrpc": "2.0", "id": "a", "method": "server/discover", "params": {"_meta": {"x": 1}}}),
+        ),
+        ("a notification", json!({"jsonrpc": "2.0", "method": "notifications/initialized"})),
+        ("an answer to the server", json!({"jsonrpc": "2.0", "id": 1, "result": {"roots": []}})),
+        (
+            "a cancellation",
+            json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}}),
+        ),
+    ] {
+        let mut stage = Stage::new();
+        stage.host(message.clone());
+        assert_eq!(stage.server_heard(), [message], "{why}, from the host");
+        assert!(stage.host_heard().is_empty() && stage.noted().is_empty(), "{why}");
+    }
+    for (why, message) in [
+        (
+            "progress",
+            json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1, "progress": 0.5}}),
+        ),
+        (
+            "a request of the server's",
+            json!({"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage", "params": {}}),
+        ),
+        (
+            "a changed list is announced",
+            json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}),
+        ),
+    ] {
+        let mut stage = Stage::new();
+        stage.server(message.clone());
+        assert_eq!(stage.host_heard(), [message], "{why}, from the server");
+    }
+}
+
+#[test]
+fn the_first_list_is_pinned_and_said_once() {
+    let mut stage = Stage::new();
+    assert_eq!(stage.list(tools("one"))["result"]["tools"], tools("one"));
+    let notes = stage.noted();
+    assert!(notes.len() == 1 && notes[0].contains("pinned the 1 tools of `srv`"), "{notes:?}");
+    stage.restart();
+    assert_eq!(stage.list(tools("one"))["result"]["tools"], tools("one"));
+    assert!(stage.noted().is_empty(), "said once");
+}
+
+#[test]
+fn a_changed_list_is_withheld_until_somebody_consents() {
+    let mut stage = Stage::new();
+    stage.list(tools("one"));
+    stage.restart();
+    stage.noted();
+    for again in [1, 2] {
+        let answer = stage.list(tools("two"));
+        assert_eq!(answer["result"]["tools"], json!([]), "time {again}");
+        assert!(answer["result"]["_meta"]["picoclaw/withheld"].as_str().unwrap().contains("srv"));
+    }
+    let notes = stage.noted();
+    assert!(
+        notes.len() == 1 && notes[0].contains("picoclaw mcp trust srv"),
+        "once for one change: {notes:?}"
+    );
+    stage.call(json!(1), "read");
+    assert!(stage.server_heard().is_empty(), "the server never sees the call");
+    let refused = stage.host_heard().remove(0);
+    assert_eq!((&refused["id"], &refused["error"]["data"]["code"]), (&json!(1), &json!("tools_withheld")));
+    assert!(refused["error"]["message"].as_str().unwrap().contains("picoclaw mcp trust srv"));
+
+    let pins = Pins::open(stage.home.path()).unwrap();
+    let (id, _) = pins.find("srv").unwrap().remove(0);
+    pins.consent(&id, &pins.load_waiting(&id).unwrap().unwrap()).unwrap();
+    stage.call(json!(2), "read");
+    assert_eq!(stage.server_heard()[0]["method"], "tools/call", "the consent is heard without a restart");
+    stage.server(json!({"jsonrpc": "2.0", "id": 2, "result": {"content": []}}));
+    assert_eq!(stage.host_heard()[0]["id"], 2);
+    assert_eq!(stage.list(tools("two"))["result"]["tools"], tools("two"));
+    assert_eq!(stage.list(tools("one"))["result"]["tools"], json!([]), "the old one is a change now");
+}
+
+#[test]
+fn every_page_is_there_before_anything_is_judged() {
+    let page = |name: &str| json!([{"name": name, "description": "d"}]);
+    let mut stage = Stage::new();
+    stage.host(
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": {"who": "host"}}}),
+    );
+    let first = stage.server_heard().remove(0);
+    assert_eq!(first["params"], json!({"_meta": {"who": "host"}}), "who asks is passed on");
+    stage.server(
+        json!({"jsonrpc": "2.0", "id": first["id"], "result": {"tools": page("a"), "nextCursor": "c1"}}),
+    );
+    assert!(stage.host_heard().is_empty(), "nothing of the first page is told");
+    let second = stage.server_heard().remove(0);
+    assert_eq!(second["params"], json!({"_meta": {"who": "host"}, "cursor": "c1"}));
+    assert_ne!(second["id"], first["id"]);
+    stage.server(json!({"jsonrpc": "2.0", "id": first["id"], "result": {"tools": page("evil")}}));
+    assert!(stage.host_heard().is_empty(), "an answer to the page before is nobody's");
+    stage.server(json!({"jsonrpc": "2.0", "id": second["id"], "result": {"tools": page("b"), "ttlMs": 5, "Tools": page("evil")}}));
+    let heard = stage.host_heard().remove(0);
+    assert_eq!(
+        heard["result"],
+        json!({"ttlMs": 5, "tools": [{"name": "a", "description": "d"}, {"name": "b", "description": "d"}]})
+    );
+    stage.host(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"cursor": "c1"}}));
+    assert_eq!(stage.host_heard()[0]["error"]["data"]["code"], "unknown_cursor", "there is one page");
+}
+
+#[test]
+fn a_list_that_lies_is_no_list() {
+    let listed = |result: Value| {
+        let mut stage = Stage::new();
+        stage.host(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).call(json!(2), "read");
+        for round in 0..300 {
+            let asked = stage.server_heard();
+            let Some(first) = asked.first() else { break };
+            assert!(round < 299, "it ends");
+            assert!(
+                asked.iter().all(|frame| frame["method"] == "tools/list"),
+                "nothing is called: {asked:?}"
+            );
+            stage.server(json!({"jsonrpc": "2.0", "id": first["id"], "result": result}));
+        }
+        (stage.host_heard(), stage.noted())
+    };
+    for (why, result) in [
+        ("two of one name", json!({"tools": [{"name": "read"}, {"name": "read"}]})),
+        ("no tools", json!({})),
+        ("tools that are no list", json!({"tools": {"read": {}}})),
+        ("no object", json!([])),
+        ("nothing", json!(null)),
+        ("a cursor that is no text", json!({"tools": [], "nextCursor": 5})),
+        ("pages without an end", json!({"tools": [], "nextCursor": "again"})),
+        ("far too long", json!({"tools": [{"name": "read", "description": "x".repeat(5 << 20)}]})),
+    ] {
+        let (host, notes) = listed(result);
+        assert_eq!((&host[0]["id"], &host[0]["result"]["tools"]), (&json!(1), &json!([])), "{why}");
+        assert_eq!(
+            (&host[1]["id"], &host[1]["error"]["data"]["code"]),
+            (&json!(2), &json!("tools_withheld")),
+            "{why}"
+        );
+        assert!(notes.iter().any(|note| note.contains("withheld")), "{why}: {notes:?}");
+    }
+}
+
+#[test]
+fn a_call_waits_for_the_first_list_and_passes_for_a_listed_tool_alone() {
+    let mut stage = Stage::new();
+    stage.call(json!("a"), "read").call(json!("b"), "hidden").call(json!("c"), "read");
+    let asked = stage.server_heard();
+    assert_eq!((asked.len(), &asked[0]["method"]), (1, &json!("tools/list")), "one list for all of them");
+    stage.host(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "c"}}));
+    assert!(stage.server_heard().is_empty(), "a call that never left is not the server's affair");
+    stage.server(json!({"jsonrpc": "2.0", "id": asked[0]["id"], "result": {"tools": tools("one")}}));
+    let called = stage.server_heard();
+    assert_eq!((called.len(), &called[0]["id"]), (1, &json!("a")));
+    let told = stage.host_heard();
+    assert_eq!(
+        (told.len(), &told[0]["id"], &told[0]["error"]["data"]["code"]),
+        (1, &json!("b"), &json!("tool_not_listed"))
+    );
+}
+
+#[test]
+fn a_server_that_says_its_list_changed_is_asked_again() {
+    let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
+    let mut stage = Stage::new();
+    stage.list(tools("one"));
+    stage.server(changed.clone());
+    stage.host_heard();
+    stage.call(json!(1), "read");
+    let asked = stage.server_heard().remove(0);
+    assert_eq!(asked["method"], "tools/list", "before anything is called");
+    stage.server(json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"tools": tools("two")}}));
+    assert!(stage.server_heard().is_empty());
+    assert_eq!(stage.host_heard()[0]["error"]["data"]["code"], "tools_withheld");
+
+    let mut stage = Stage::new();
+    stage.call(json!(1), "read");
+    for round in 1.. {
+        let Some(asked) = stage.server_heard().pop() else { break };
+        assert!(
+            round < 10 && asked["method"] == "tools/list",
+            "it is not asked for ever, and nothing is called: {asked}"
+        );
+        stage.server(changed.clone());
+        stage.server(json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"tools": tools("one")}}));
+    }
+    let told = stage.host_heard();
+    assert_eq!(told.last().unwrap()["error"]["data"]["code"], "tools_withheld", "{told:?}");
+}
+
+#[test]
+fn answers_reach_whoever_asked_and_nobody_else() {
+    let mut stage = Stage::new();
+    stage.host(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
+    for (why, answer) in [
+        ("a text is no number", json!({"jsonrpc": "2.0", "id": "1", "result": {}})),
+        ("never asked", json!({"jsonrpc": "2.0", "id": 2, "result": {"tools": tools("evil")}})),
+        ("a batch", json!([{"jsonrpc": "2.0", "id": 1, "result": {}}])),
+        ("no message", json!({"id": 1, "result": {}})),
+    ] {
+        stage.server(answer);
+        assert!(stage.host_heard().is_empty(), "{why}");
+        assert_eq!(stage.noted().len(), 1, "{why} is said");
+    }
+    let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {}});
+    stage.server(answer.clone()).server(answer.clone());
+    assert_eq!(stage.host_heard(), [answer], "once");
+    for n in 0..100 {
+        stage.server(json!({"jsonrpc": "2.0", "id": format!("x{n}"), "result": {}}));
+    }
+    assert!(stage.noted().len() < 50, "complaints have an end");
+}
+
+#[test]
+fn a_host_that_errs_is_told() {
+    let mut stage = Stage::new();
+    stage.host(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
+    for (why, line, id, code) in [
+        ("an id that is in use", r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, json!(1), -32600),
+        ("a batch", r#"[{"jsonrpc":"2.0","id":5,"method":"ping"}]"#, json!(5), -32600),
+        ("no JSON", "hello", json!(null), -32700),
+        ("no message", "{}", json!(null), -32700),
+        (
+            "a call without a name",
+            r#"{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{}}"#,
+            json!(6),
+            -32602,
+        ),
+        (
+            "a call with two",
+            r#"{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"a","name":"b"}}"#,
+            json!(6),
+            -32602,
+        ),
+    ] {
+        stage.server_heard();
+        stage.gate.host_said(Line::Whole(line.as_bytes()), &mut stage.said);
+        assert!(stage.server_heard().is_empty(), "{why} does not pass");
+        let told = stage.host_heard().remove(0);
+        assert_eq!((&told["id"], &told["error"]["code"]), (&id, &json!(code)), "{why}: {told}");
+    }
+    stage.gate.host_said(Line::Whole(b"  "), &mut stage.said);
+    assert!(stage.host_heard().is_empty() && stage.server_heard().is_empty(), "an empty line is nothing");
+}
+
+#[test]
+fn a_line_that_is_too_long_leaves_nobody_waiting() {
+    let mut stage = Stage::new();
+    stage
+        .host(json!({"jsonrpc": "2.0", "id": 1, "method": "x"}))
+        .host(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}));
+    stage.gate.child_said(Line::TooLong, &mut stage.said);
+    let told = stage.host_heard();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!((&told[0]["id"], &told[0]["error"]["data"]["code"]), (&json!(1), &json!("answer_too_long")));
+    assert_eq!((&told[1]["id"], &told[1]["result"]["tools"]), (&json!(2), &json!([])));
+    stage.gate.host_said(Line::TooLong, &mut stage.said);
+    assert_eq!(stage.host_heard()[0]["error"]["code"], -32700);
+}
+
+#[test]
+fn requests_under_way_are_bounded() {
+    let mut stage = Stage::new();
+    for id in 0..MOST_IN_FLIGHT {
+        stage.host(json!({"jsonrpc": "2.0", "id": id, "method": "ping"}));
+    }
+    assert!(stage.host_heard().is_empty());
+    stage.host(json!({"jsonrpc": "2.0", "id": "more", "method": "ping"}));
+    assert_eq!(stage.host_heard()[0]["error"]["data"]["code"], "too_many_requests");
+    stage.host(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 3}}));
+    stage.host(json!({"jsonrpc": "2.0", "id": "more", "method": "ping"}));
+    assert!(stage.host_heard().is_empty(), "whoever cancels makes room");
+}
+
+#[test]
+fn a_pin_that_cannot_be_read_lets_nothing_through() {
+    let mut stage = Stage::new();
+    stage.list(tools("one"));
+    let file =
+        std::fs::read_dir(stage.home.path().join("state/pins")).unwrap().map(|entry| entry.unwrap().path());
+    let file = file.into_iter().find(|path| path.extension().is_some_and(|ext| ext == "json")).unwrap();
+    std::fs::OpenOptions::new().write(true).truncate(true).open(&file).unwrap();
+    stage.restart();
+    assert_eq!(stage.list(tools("one"))["result"]["tools"], json!([]), "a damaged pin is no first use");
+    assert!(stage.noted().iter().any(|note| note.contains("damaged")));
+}

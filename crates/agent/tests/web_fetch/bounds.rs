@@ -1,0 +1,181 @@
+//! Servers that do not end, do not begin, or do not keep to the rules.
+
+use crate::support::{Fickle, HERE, House, Server, done, failed, plain, say};
+use picoclaw_sandbox::launch::Halt;
+use serde_json::json;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+const SOON: Duration = Duration::from_millis(400);
+
+#[test]
+fn a_server_that_takes_its_time_is_not_waited_for() {
+    let silent = Server::new(|_, stream| {
+        // Ends when the other side does.
+        let _ = std::io::copy(stream, &mut std::io::sink());
+    });
+    let dripping = Server::new(|_, stream| {
+        say(stream, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n");
+        while stream.write_all(b"x").is_ok() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    });
+    let slow_head = Server::new(|_, stream| {
+        say(stream, "HTTP/1.1 200 OK\r\n");
+        while stream.write_all(b"X: y\r\n").is_ok() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    });
+    for (why, server) in
+        [("silent", silent), ("a byte at a time", dripping), ("headers at a time", slow_head)]
+    {
+        let house = House::new(HERE);
+        let began = Instant::now();
+        let reply = house.fetch_with(&house.tool().within(SOON), &server.url("/"));
+        assert!(failed(&reply).ends_with("timed out after 0 seconds"), "{why}: {reply:?}");
+        assert!(began.elapsed() < SOON * 10, "{why}: {:?}", began.elapsed());
+        let finished = house.records().pop().unwrap();
+        assert_eq!(
+            (finished.phase.as_str(), finished.outcome.as_deref()),
+            ("finished", Some("timed out")),
+            "{why}"
+        );
+    }
+}
+
+#[test]
+fn a_body_without_end_is_cut_at_the_limit() {
+    let endless = |head: &'static str, unit: &'static str| {
+        Server::new(move |_, stream| {
+            say(stream, head);
+            let block = unit.repeat(1000);
+            while stream.write_all(block.as_bytes()).is_ok() {}
+        })
+    };
+    for (why, server) in [
+        ("no length", endless("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n", "x")),
+        (
+            "chunks",
+            endless(
+                "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n",
+                "2\r\nxx\r\n",
+            ),
+        ),
+        (
+            "a huge length",
+            endless(
+                "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 99999999999\r\n\r\n",
+                "x",
+            ),
+        ),
+    ] {
+        let mut house = House::new(HERE);
+        house.web.fetch_limit_bytes = 100_000;
+        let reply = house.fetch(&server.url("/"));
+        assert!(
+            failed(&reply).ends_with("failed to read response: size exceeded 100000 bytes limit"),
+            "{why}: {reply:?}"
+        );
+    }
+    let headers = endless("HTTP/1.1 200 OK\r\n", "X: y\r\n");
+    let reply = House::new(HERE).fetch(&headers.url("/"));
+    assert!(failed(&reply).ends_with("the answer is not HTTP: its head is too long"), "{reply:?}");
+}
+
+#[test]
+fn what_is_not_a_whole_answer_is_named() {
+    for (answer, want) in [
+        ("", "the answer was cut off"),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nhalf",
+            "the answer was cut off",
+        ),
+        ("SSH-2.0-OpenSSH_9.9\r\n\r\n", "the answer is not HTTP: its head is malformed"),
+        ("HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n\x01", "the content is not text (`image/png`)"),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: br\r\n\r\nx",
+            "the answer is compressed (`br`), which was not asked for and is not read",
+        ),
+    ] {
+        let server = Server::saying(answer);
+        let house = House::new(HERE);
+        let reply = house.fetch(&server.url("/"));
+        assert_eq!(failed(&reply), format!("failed to fetch `{}`: {want}", server.url("/")));
+        assert_eq!(house.records().pop().unwrap().outcome.as_deref(), Some(want), "on the record");
+    }
+}
+
+#[test]
+fn a_picture_that_says_it_is_text_is_found_out() {
+    let server = Server::saying("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n\u{89}PNG\r\n\0");
+    let house = House::new(HERE);
+    let reply = house.fetch(&server.url("/"));
+    assert!(failed(&reply).ends_with("the content is not text (`binary`)"), "{reply:?}");
+    let finished = house.records().pop().unwrap();
+    assert_eq!(finished.outcome.as_deref(), Some("status 200, 8 bytes"), "the connection itself went well");
+}
+
+#[test]
+fn nobody_home_is_a_failure_on_the_record() {
+    let house = House::new(HERE);
+    // The port was free a moment ago; a refused connection is what is left of its server.
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let reply = house.fetch(&format!("http://{closed}/"));
+    assert!(failed(&reply).contains(&format!("could not connect to `{closed}`: ")), "{reply:?}");
+    assert!(house.records().pop().unwrap().outcome.unwrap().starts_with("could not connect to "));
+}
+
+#[test]
+fn a_halt_ends_a_fetch_at_once() {
+    let (tell, hear) = mpsc::channel();
+    let silent = Server::new(move |_, stream| {
+        tell.send(()).unwrap();
+        let _ = std::io::copy(stream, &mut std::io::sink());
+    });
+    let halt = Halt::new();
+    let theirs = halt.clone();
+    let stopper = std::thread::spawn(move || {
+        hear.recv().unwrap();
+        theirs.raise();
+    });
+    let house = House::new(HERE);
+    let began = Instant::now();
+    let reply = house.run(&house.tool(), &json!({"url": silent.url("/")}), &halt);
+    stopper.join().unwrap();
+    assert!(failed(&reply).ends_with(": stopped"), "{reply:?}");
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert_eq!(house.records().pop().unwrap().outcome.as_deref(), Some("stopped"));
+}
+
+#[test]
+fn the_time_is_for_everything_together() {
+    let server = Server::new(|_, stream| {
+        std::thread::sleep(Duration::from_millis(150));
+        say(stream, "HTTP/1.1 302 Found\r\nLocation: /next\r\n\r\n");
+    });
+    let house = House::new(HERE);
+    let reply = house.fetch_with(&house.tool().within(SOON), &server.url("/"));
+    assert!(failed(&reply).contains("timed out"), "redirects buy no time: {reply:?}");
+}
+
+#[test]
+fn many_fetches_at_once_do_not_mix() {
+    let server = Server::new(|head, stream| {
+        let path = head.split(' ').nth(1).unwrap().to_owned();
+        say(stream, &plain(&path));
+    });
+    let house = House::new(HERE);
+    let tool = Arc::new(house.tool().resolving(Fickle::new(&[&["127.0.0.1"]])));
+    let port = server.address.port();
+    std::thread::scope(|scope| {
+        for n in 0..12 {
+            let (house, tool) = (&house, &tool);
+            scope.spawn(move || {
+                let url = format!("http://host{n}.example:{port}/{n}");
+                assert_eq!(done(&house.fetch_with(tool, &url))["text"], format!("/{n}"));
+            });
+        }
+    });
+}

@@ -1,0 +1,18 @@
+//! Which `picoclaw mcp` command runs.
+//!
+//! Invariant: every command ends in one exit status.
+
+use super::{McpCommand, install, serve, trust, wrap};
+use crate::settings::{Loaded, Surroundings};
+use anyhow::Result;
+use std::process::ExitCode;
+
+/// Runs one of them.
+pub(crate) fn run(command: &McpCommand, loaded: &Loaded, surroundings: &Surroundings) -> Result<ExitCode> {
+    match command {
+        McpCommand::Serve(arguments) => serve::run(arguments, loaded, surroundings).map(ExitCode::from),
+        McpCommand::Wrap(arguments) => wrap::run(arguments, loaded, surroundings),
+        McpCommand::Trust(arguments) => trust::run(arguments, loaded).map(ExitCode::from),
+        McpCommand::Install(arguments) => install::run(arguments, loaded, surroundings).map(ExitCode::from),
+    }
+}

@@ -1,0 +1,62 @@
+//! `picoclaw mcp install`: what to write into another program's configuration, printed and never written.
+//!
+//! Other programs' files are theirs: a merge that goes wrong there breaks somebody's editor, and a file that this program
+//! rewrites is one more thing to trust it with.
+//!
+//! Invariant: standard output is the snippet and nothing else; where it goes is said on standard error.
+
+use super::arguments::InstallArguments;
+use super::hosts::{self, Start};
+use crate::exit::{self, Exit};
+use crate::print;
+use crate::settings::{Loaded, Surroundings};
+use anyhow::{Context, Result, ensure};
+use std::path::Path;
+
+/// Prints the configuration for one host.
+pub(crate) fn run(
+    arguments: &InstallArguments,
+    loaded: &Loaded,
+    surroundings: &Surroundings,
+) -> Result<Exit> {
+    let start = match start(arguments, loaded, surroundings) {
+        Ok(start) => start,
+        Err(why) => return Ok(exit::bad_usage(&why)),
+    };
+    let advice = hosts::advice(arguments.host, &start);
+    print::exactly(&advice.snippet)?;
+    print::note(&format!("This goes into {}. picoclaw writes no other program's files.", advice.place));
+    if arguments.workspace.is_none() {
+        print::note(&format!(
+            "The tools work in `{}`; `--workspace DIR` names another directory, such as a project.",
+            loaded.config.workspace_of(&loaded.config.default_agent, &loaded.home).display()
+        ));
+    }
+    print::note(&format!("\nTo switch the host's own shell and file tools off, {}", advice.own_tools));
+    Ok(Exit::Done)
+}
+
+fn start(arguments: &InstallArguments, loaded: &Loaded, surroundings: &Surroundings) -> Result<Start> {
+    let text = |path: &Path| {
+        let text = path.to_str().map(str::to_owned);
+        text.with_context(|| format!("`{}` cannot be written into a configuration", path.display()))
+    };
+    // Programs with a window of their own often have another search path than a shell.
+    let command = text(&std::env::current_exe().context("this program has no path")?)?;
+    let mut words = vec!["mcp".to_owned(), "serve".to_owned()];
+    if let Some(workspace) = &arguments.workspace {
+        let full = std::path::absolute(workspace).context("`--workspace` wants a path")?;
+        let real = full.canonicalize().with_context(|| format!("`{}` is not there", full.display()))?;
+        ensure!(real.is_dir(), "`{}` is not a directory", full.display());
+        words.extend(["--workspace".to_owned(), text(&real)?]);
+    }
+    let mut variables = Vec::new();
+    if surroundings.variable("PICOCLAW_HOME").is_some() {
+        variables.push(("PICOCLAW_HOME".to_owned(), text(&std::path::absolute(&loaded.home)?)?));
+    }
+    let own = loaded.home.join("config.json");
+    if loaded.config_path != own {
+        variables.push(("PICOCLAW_CONFIG".to_owned(), text(&std::path::absolute(&loaded.config_path)?)?));
+    }
+    Ok(Start { command, arguments: words, variables })
+}

@@ -1,0 +1,109 @@
+//! `picoclaw mcp trust`: a person looks at what changed in a server's tools, and consents.
+//!
+//! Invariant: what is pinned is what was shown, and the consent is in the ledger before it has an effect.
+
+use super::arguments::TrustArguments;
+use crate::exit::Exit;
+use crate::settings::Loaded;
+use crate::{compose, print};
+use anyhow::{Context, Result};
+use picoclaw_agent::mcp::pins::{Pin, PinError, Pins, difference};
+use picoclaw_policy::{Grant, Origin, Verdict, Zone};
+use picoclaw_sandbox::ledger::{Entry, Ledger};
+use picoclaw_sandbox::{Redactor, printable};
+use std::time::Instant;
+
+/// Shows the difference; without `--show`, consents to it.
+pub(crate) fn run(arguments: &TrustArguments, loaded: &Loaded) -> Result<Exit> {
+    let instance = compose::instance(loaded)?;
+    let pins = Pins::open(instance.home())?;
+    let name = printable(&arguments.name).into_owned();
+    let found = match pins.find(&arguments.name) {
+        Ok(found) => found,
+        Err(why) => return Ok(complain(&why)),
+    };
+    if found.is_empty() {
+        let known = pins.known()?;
+        print::note(&format!("error: no server called `{name}` is pinned"));
+        print::note(&format!(
+            "hint: {}",
+            if known.is_empty() {
+                "none is pinned yet".to_owned()
+            } else {
+                format!("pinned are {}", printable(&known.join(", ")))
+            }
+        ));
+        return Ok(Exit::Refused);
+    }
+    let mut waiting = Vec::new();
+    for (id, pinned) in found {
+        match pins.load_waiting(&id) {
+            Ok(shown) => waiting.extend(shown.map(|shown| (id, pinned, shown))),
+            Err(why) => return Ok(complain(&why)),
+        }
+    }
+    match &waiting[..] {
+        [] => {
+            print::line(&format!(
+                "`{name}` shows the tools that are pinned; there is nothing to consent to"
+            ))?;
+            Ok(Exit::Done)
+        }
+        [(id, pinned, shown)] => {
+            show(&name, pinned, shown)?;
+            if !arguments.show {
+                consent(loaded, &pins, id, shown)?;
+                print::line(&format!(
+                    "trusted: {} tools of `{name}` (sha256 {})",
+                    shown.tools.len(),
+                    shown.hash
+                ))?;
+            }
+            Ok(Exit::Done)
+        }
+        several => {
+            print::note(&format!(
+                "error: {} servers called `{name}` have changed; name one by its id",
+                several.len()
+            ));
+            for (id, _, shown) in several {
+                print::note(&format!("  {id}: {}", printable(&shown.command.join(" "))));
+            }
+            Ok(Exit::Usage)
+        }
+    }
+}
+
+fn show(name: &str, pinned: &Pin, shown: &Pin) -> Result<()> {
+    let text = difference(&pinned.list()?, &shown.list()?);
+    let command = match &shown.command[..] {
+        [] => String::new(),
+        words => format!(" ({})", printable(&words.join(" "))),
+    };
+    print::line(&format!("the tools of `{name}`{command} have changed since they were pinned:\n{text}"))?;
+    Ok(())
+}
+
+fn consent(loaded: &Loaded, pins: &Pins, id: &str, shown: &Pin) -> Result<()> {
+    let instance = compose::instance(loaded)?;
+    let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
+    let rule = "the operator's own command".to_owned();
+    let verdict = Verdict::Allow(Grant { zone: Zone::Workspace, rule });
+    let intent = format!("trust the tools of {} ({id}) with hash {}", shown.name, shown.hash);
+    let subject = compose::subject(loaded, None, Origin::Cli)?;
+    let decided = Entry::decided(&subject, "mcp trust", &intent, &verdict);
+    ledger.append(std::slice::from_ref(&decided))?;
+    let began = Instant::now();
+    let done = pins.consent(id, shown);
+    let outcome = if done.is_ok() { "ok" } else { "error" };
+    ledger.append(&[decided.finished(outcome, began.elapsed())])?;
+    done.with_context(|| format!("could not pin the tools of `{}`", shown.name))
+}
+
+fn complain(why: &PinError) -> Exit {
+    print::note(&format!("error: {why}"));
+    if let Some(hint) = why.hint() {
+        print::note(&format!("hint: {hint}"));
+    }
+    Exit::Refused
+}

@@ -1,0 +1,90 @@
+//! What our second stage does inside bubblewrap, and what the keeper does outside.
+
+#![expect(
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a test stops where it cannot go on, and looks at the host from outside the rooms"
+)]
+
+#[expect(dead_code, reason = "each test file uses a part of it")]
+mod cage_support;
+
+use cage_support::{Instance, instance};
+use picoclaw_policy::config::ExposeMode;
+use picoclaw_sandbox::isolate::{Cage, Rung, find_bwrap};
+use picoclaw_sandbox::launch::{Deadline, Status, Walls, run_to_end};
+use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+fn walls(place: &Instance) -> Option<Walls> {
+    let Some(bwrap) = find_bwrap(OsStr::new("/usr/bin:/bin")) else {
+        eprintln!("SKIPPED: bubblewrap is not installed");
+        return None;
+    };
+    let cage = Cage::new(place.plan().expect("a plan"), Rung::Bwrap(bwrap)).expect("a cage");
+    Some(Walls::Cage(Arc::new(cage)))
+}
+
+#[test]
+fn a_command_that_cannot_be_executed_ends_as_in_any_shell() {
+    let place = instance();
+    let Some(walls) = walls(&place) else { return };
+    let text = place.workspace.join("text");
+    std::fs::write(&text, "no program").expect("a file");
+    let outside = place.outside.join("program");
+    std::fs::copy("/bin/true", &outside).expect("a copy");
+    std::fs::set_permissions(&outside, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    for (why, program, want) in [
+        ("it runs", PathBuf::from("/bin/true"), 0),
+        ("its own code is its own", PathBuf::from("/bin/false"), 1),
+        ("not a program", text, 126),
+        ("on the host, and not in the cage", outside, 127),
+    ] {
+        let mut spec = place.spec(":", walls.clone());
+        spec.argv = vec![program.clone().into_os_string()];
+        spec.program = program;
+        assert_eq!(run_to_end(spec).expect("bubblewrap starts").status, Status::Exited(want), "{why}");
+    }
+}
+
+#[test]
+fn walls_that_bubblewrap_cannot_build_are_125() {
+    let mut place = instance();
+    let shown = place.outside.join("vanishing");
+    std::fs::create_dir(&shown).expect("a directory");
+    place.expose(&shown, &PathBuf::from("/vanishing"), ExposeMode::ReadOnly);
+    let Some(walls) = walls(&place) else { return };
+    let run = || run_to_end(place.spec("exit 7", walls.clone())).expect("bubblewrap starts");
+    assert_eq!(run().status, Status::Exited(7), "the control: while it is there");
+    std::fs::remove_dir(&shown).expect("it goes");
+    let finished = run();
+    assert_eq!(finished.status, Status::Exited(125), "{}", finished.stderr.to_text());
+}
+
+#[test]
+fn everybody_in_the_walls_may_say_goodbye() {
+    let place = instance();
+    let Some(walls) = walls(&place) else { return };
+    // Bubblewrap ends everybody else as soon as the command has ended, so the command waits for the other.
+    let line = "(trap 'echo second; exit 0' TERM; sleep 100 & wait) & other=$!; \
+                trap 'echo first; wait $other; exit 0' TERM; sleep 100 & wait";
+    let mut spec = place.spec(line, walls);
+    spec.deadline = Deadline::After(Duration::from_millis(700));
+    let finished = run_to_end(spec).expect("bubblewrap starts");
+    assert_eq!(finished.status, Status::TimedOut);
+    let said = finished.stdout.to_text();
+    assert!(said.contains("first") && said.contains("second"), "{said}");
+}
+
+#[test]
+fn the_number_of_processes_is_limited_inside() {
+    let mut place = instance();
+    place.isolation.limits.processes = 20;
+    let Some(walls) = walls(&place) else { return };
+    let line = "ulimit -u 2>/dev/null || ulimit -p";
+    let finished = run_to_end(place.spec(line, walls)).expect("bubblewrap starts");
+    assert_eq!(finished.stdout.to_text().trim(), "20", "{}", finished.stderr.to_text());
+}
