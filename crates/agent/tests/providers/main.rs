@@ -12,5 +12,6 @@ mod chain;
 mod cli;
 mod faults;
 mod openai;
+mod outside;
 mod peer;
 mod support;

@@ -34,6 +34,7 @@ const DOCUMENTS: &[(&str, &str)] = documents![
     "docs/guide/05-run.md",
     "docs/guide/06-isolation.md",
     "docs/guide/07-agent.md",
+    "docs/guide/10-web.md",
     "docs/kernel-features.md",
 ];
 

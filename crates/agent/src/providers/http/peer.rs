@@ -2,7 +2,7 @@
 //!
 //! Invariant: a key goes to the configured origin alone, by the configured proxy alone; nothing here prints one.
 
-use crate::providers::models::ModelError;
+use crate::providers::model_error::ModelError;
 use crate::providers::provider::{Class, ProviderError};
 use picoclaw_policy::config::ModelConfig;
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -133,7 +133,7 @@ impl Peer {
         }
         let client = builder.build().map_err(|why| {
             let text = format!("no connection can be made: {}", causes(why.without_url()));
-            ProviderError::new(Class::Format, text)
+            ProviderError::new(Class::Malformed, text)
         })?;
         *made = Some(client.clone());
         Ok(client)
