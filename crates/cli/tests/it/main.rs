@@ -19,6 +19,7 @@ mod front_door;
 mod house;
 mod isolation;
 mod mcp;
+mod mcp_wrap;
 mod run;
 mod tools;
 mod walk;

@@ -60,14 +60,14 @@ fn built(built: &dyn Built) -> Tool {
     tool(built.name(), built.about(), schema_of(built), output)
 }
 
-fn tool(name: &'static str, about: &'static str, input: Value, output: Value) -> Tool {
+fn tool(name: &str, about: &str, input: Value, output: Value) -> Tool {
     let manner = manner(name);
     let annotations = ToolAnnotations::with_title(manner.title)
         .read_only(manner.read_only)
         .destructive(manner.destructive)
         .idempotent(manner.idempotent)
         .open_world(manner.open_world);
-    Tool::new(name, about, object(input))
+    Tool::new(name.to_owned(), about.to_owned(), object(input))
         .with_title(manner.title)
         .with_raw_output_schema(Arc::new(object(output)))
         .with_annotations(annotations)

@@ -339,7 +339,7 @@ impl Drop for Porch {
     fn drop(&mut self) {
         let subject = self.subject();
         if subject.session != self.premises.subject.session {
-            let registry = Arc::clone(self.premises.hall.registry());
+            let registry = self.premises.hall.registry();
             std::thread::spawn(move || registry.part(&subject));
         }
     }
