@@ -32,6 +32,8 @@ pub(crate) enum Command {
     Agent(AgentArguments),
     /// Run one tool exactly as an agent would: same desk, same ledger
     Tool(ToolArguments),
+    /// List, show or clear what was said to agents
+    Session(SessionArguments),
     /// Run any command in the cage
     Run(RunArguments),
     /// Ask what would happen, without doing it
@@ -97,6 +99,46 @@ pub(crate) struct AgentArguments {
     /// Log everything
     #[arg(short, long)]
     pub(crate) debug: bool,
+}
+
+/// `picoclaw session`.
+#[derive(Debug, Args)]
+pub(crate) struct SessionArguments {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) command: SessionCommand,
+    /// The agent whose sessions are meant: for `list` every agent's otherwise, else the default agent's
+    #[arg(long, global = true, value_name = "ID")]
+    pub(crate) agent: Option<String>,
+}
+
+/// What `picoclaw session` can do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionCommand {
+    /// Name sessions with their messages and when they were written last
+    List {
+        /// The session, if only one is meant
+        #[arg(allow_hyphen_values = true)]
+        name: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print what was said in a session
+    Show {
+        /// The session; `cli:default` otherwise
+        #[arg(allow_hyphen_values = true)]
+        name: Option<String>,
+        /// Print one JSON object a message
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a session
+    Clear {
+        /// The session; `cli:default` otherwise
+        #[arg(allow_hyphen_values = true)]
+        name: Option<String>,
+    },
 }
 
 /// `picoclaw tool`.

@@ -84,9 +84,12 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
 fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, SettingsError>> {
     let loaded = settings::load(request);
     let needs_instance = match command {
-        Command::Agent(_) | Command::Tool(_) | Command::Check(_) | Command::Run(_) | Command::Doctor(_) => {
-            true
-        }
+        Command::Agent(_)
+        | Command::Session(_)
+        | Command::Tool(_)
+        | Command::Check(_)
+        | Command::Run(_)
+        | Command::Doctor(_) => true,
         Command::Mcp(command) => command.needs_instance(),
         _ => false,
     };
@@ -122,6 +125,7 @@ fn with_settings(command: &Command, loaded: &Loaded) -> Result<Exit> {
     remind(loaded);
     match command {
         Command::Tool(arguments) => commands::tool::run(arguments, loaded),
+        Command::Session(arguments) => commands::session::run(arguments, loaded),
         Command::Check(arguments) => commands::check::run(arguments, loaded),
         _ => Ok(Exit::Usage),
     }

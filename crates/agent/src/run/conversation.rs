@@ -166,7 +166,7 @@ mod tests {
             agent: AgentId::main(),
         };
         let said = |line: u64| {
-            let role = if line % 2 == 0 { Role::User } else { Role::Assistant };
+            let role = if line.is_multiple_of(2) { Role::User } else { Role::Assistant };
             Said { line: line + 100, message: Message::text(role, "x".repeat(88)) }
         };
         let history = (0..2 * turns).map(said).collect();

@@ -12,6 +12,7 @@ pub(crate) mod manual;
 pub(crate) mod mcp;
 pub(crate) mod onboard;
 pub(crate) mod run;
+pub(crate) mod session;
 pub(crate) mod status;
 pub(crate) mod tool;
 pub(crate) mod version;
