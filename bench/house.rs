@@ -12,6 +12,7 @@ mod files;
 mod guard;
 mod instance;
 mod lengths;
+mod mcp;
 mod measure;
 mod peers;
 mod process;
@@ -44,6 +45,7 @@ fn main() -> Result<(), Stop> {
         // The program runs itself for what needs a process of its own.
         Some(traced::SELF) => traced::one_write(&rest),
         Some(guard::SELF) => guard::load_once(),
+        Some(mcp::SELF) => mcp::answer_with(&rest),
         _ => run(Path::new(&first), &rest),
     }
 }
@@ -67,6 +69,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
         ("process", &|table| process::measured(picoclaw, &house, &lived_in, table)),
         ("agent", &|table| agent::measured(picoclaw, &house, table)),
         ("cage", &|table| cage::costs(picoclaw, &house, table)),
+        ("mcp", &|table| mcp::measured(picoclaw, &house, table)),
         ("judge", &|table| guard::typical(&house, table)),
         ("load", &|table| guard::loading(table)),
         ("lengths", &|table| lengths::growing(&house, table)),

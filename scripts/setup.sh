@@ -18,3 +18,4 @@ need() {
 
 need bwrap bubblewrap "which the tests run real commands in"
 need tmux tmux "on whose screen the tests look at a session"
+bash "$(dirname "$0")/peers.sh"

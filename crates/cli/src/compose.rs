@@ -129,7 +129,8 @@ fn furnished(loaded: &Loaded, instance: Instance, workshop: Workshop, offer: Off
     let files = Files::open(zones.clone(), &instance.locks()).context("could not open the workspaces")?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let warden = Warden::new(policy(&loaded.config, zones, offer)?, files, workshop, ledger);
-    Ok(House { warden: Arc::new(warden), registry: Arc::new(registry(&loaded.config)), instance })
+    let registry = Arc::new(registry(&loaded.config));
+    Ok(House { warden: Arc::new(warden), registry, instance })
 }
 
 /// The tools, with the bounds of the configuration.

@@ -66,14 +66,14 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         let stage = commands::agent::Stage::set(arguments, &surroundings);
         let level = arguments.debug.then_some(LogLevel::Debug).or(loaded.config.log_level);
         start_logs(&loaded, &surroundings, stage.porch(), level)?;
-        remind(&loaded);
+        announce(&loaded);
         return commands::agent::run(arguments, &stage, &loaded);
     }
     start_logs(&loaded, &surroundings, Porch::OneShot, loaded.config.log_level)?;
     match &arguments.command {
         Command::Run(arguments) => commands::run::run(arguments, &loaded, &surroundings),
         Command::Mcp(command) => {
-            remind(&loaded);
+            announce(&loaded);
             commands::mcp::run(command, &loaded, &surroundings)
         }
         command => with_settings(command, &loaded).map(ExitCode::from),
@@ -122,7 +122,7 @@ fn with_settings(command: &Command, loaded: &Loaded) -> Result<Exit> {
         Command::Audit(arguments) => return audit(arguments, loaded),
         _ => {}
     }
-    remind(loaded);
+    announce(loaded);
     match command {
         Command::Tool(arguments) => commands::tool::run(arguments, loaded),
         Command::Session(arguments) => commands::session::run(arguments, loaded),
@@ -131,8 +131,8 @@ fn with_settings(command: &Command, loaded: &Loaded) -> Result<Exit> {
     }
 }
 
-/// What the configuration makes worth saying before anything runs.
-fn remind(loaded: &Loaded) {
+/// Says what is switched off, and what is not served.
+fn announce(loaded: &Loaded) {
     for warning in loaded.warnings() {
         tracing::warn!(target: "config", "{warning}");
     }

@@ -169,7 +169,8 @@ impl Runner {
     /// The tools that the policy lets this subject use.
     fn offered(&self, subject: &Subject) -> Vec<ToolSpec> {
         let policy = self.hall.warden().policy();
-        let tools = self.hall.registry().tools().filter(|tool| policy.offers(tool.name(), subject).is_ok());
+        let registry = self.hall.registry();
+        let tools = registry.seen_by(subject).filter(|tool| policy.offers(tool.name(), subject).is_ok());
         let spec = |tool: &dyn crate::tools::Tool| ToolSpec {
             name: tool.name().to_owned(),
             description: tool.about().to_owned(),

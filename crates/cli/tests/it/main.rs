@@ -20,6 +20,8 @@ mod front_door;
 mod hostile;
 mod house;
 mod isolation;
+mod mcp;
+mod mcp_wrap;
 mod run;
 mod sessions;
 mod tools;

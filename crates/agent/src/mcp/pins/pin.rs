@@ -62,7 +62,10 @@ fn telling(words: &[&str]) -> String {
         word.split('@').next().unwrap_or_default().to_owned()
     };
     let mut parts = words.iter().filter(|word| !word.starts_with('-')).map(|word| last(word));
-    let found = parts.find(|part| !part.is_empty() && !RUNNERS.contains(&part.as_str()));
+    let tells = |part: &String| {
+        !part.is_empty() && !part.contains(char::is_whitespace) && !RUNNERS.contains(&part.as_str())
+    };
+    let found = parts.find(tells);
     let found = found.unwrap_or_else(|| "server".to_owned());
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '.' { c } else { '-' };
     found.chars().map(plain).take(40).collect()
@@ -116,6 +119,7 @@ mod tests {
             ("python3 /opt/my server.py", "my-"),
             ("node dist/index.js", "index.js-"),
             ("python3 -", "server-"),
+            ("sh -c read\tline;\ttrue", "server-"),
             ("/usr/bin/env FOO", "FOO-"),
         ] {
             let key = PinKey::wrapped(None, &words(line));

@@ -3,6 +3,7 @@
 use super::super::pins::{PinKey, Pins};
 use super::gate::{Gate, MOST_IN_FLIGHT};
 use picoclaw_sandbox::relay::{Between, Line, Said};
+use picoclaw_sandbox::shelf::Shelf;
 use serde_json::{Value, json};
 
 struct Stage {
@@ -370,10 +371,8 @@ fn requests_under_way_are_bounded() {
 fn a_pin_that_cannot_be_read_lets_nothing_through() {
     let mut stage = Stage::new();
     stage.list(tools("one"));
-    let file =
-        std::fs::read_dir(stage.home.path().join("state/pins")).unwrap().map(|entry| entry.unwrap().path());
-    let file = file.into_iter().find(|path| path.extension().is_some_and(|ext| ext == "json")).unwrap();
-    std::fs::OpenOptions::new().write(true).truncate(true).open(&file).unwrap();
+    let shelf = Shelf::open(stage.home.path(), "pins").unwrap();
+    shelf.replace(&format!("{}.json", key().id()), b"{}").unwrap();
     stage.restart();
     assert_eq!(stage.list(tools("one"))["result"]["tools"], json!([]), "a damaged pin is no first use");
     assert!(stage.noted().iter().any(|note| note.contains("damaged")));

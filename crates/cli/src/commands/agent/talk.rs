@@ -84,10 +84,8 @@ fn would(session: &Session<'_>, command: &str) -> String {
         return "say which command: `/check rm -rf build`".to_owned();
     }
     let warden = session.company.hall.warden();
-    match inquire(warden, &session.subject, Action::Exec, command, Path::new("")) {
-        Ok(findings) => findings.to_words(),
-        Err(why) => why.to_string(),
-    }
+    inquire(warden, &session.subject, Action::Exec, command, Path::new(""))
+        .map_or_else(|why| why.to_string(), |findings| findings.to_words())
 }
 
 fn agents(session: &Session<'_>) -> String {
