@@ -25,7 +25,8 @@ pub(crate) fn measured(picoclaw: &Path, house: &House, table: &mut Table) -> Res
     let mut peer = command(Path::new("sh"), house, &["-c", "echo hello"]);
     let [own, peer] = race([&mut own, &mut peer])?;
     let (own_time, peer_time) = (time(own.wall.median()), time(peer.wall.median()));
-    let what = format!("`picoclaw agent -m` on `direct` / `sh -c`, start to answer ({own_time} / {peer_time})");
+    let what =
+        format!("`picoclaw agent -m` on `direct` / `sh -c`, start to answer ({own_time} / {peer_time})");
     table.told(&what, &own.wall.over(&peer.wall).times());
     table.told("  processor time alone", &own.processor.over(&peer.processor).times());
 
