@@ -11,6 +11,7 @@ mod files;
 mod guard;
 mod instance;
 mod lengths;
+mod mcp;
 mod measure;
 mod peers;
 mod process;
@@ -43,6 +44,7 @@ fn main() -> Result<(), Stop> {
         // The program runs itself for what needs a process of its own.
         Some(traced::SELF) => traced::one_write(&rest),
         Some(guard::SELF) => guard::load_once(),
+        Some(mcp::SELF) => mcp::answer_with(&rest),
         _ => run(Path::new(&first), &rest),
     }
 }
@@ -57,7 +59,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
     let mut table = Table::default();
     let house = House::furnish(&quiet.join("house"))?;
     let lived_in = House::furnish(&disk.join("house"))?;
-    let sections: [(&str, Section<'_>); 10] = [
+    let sections: [(&str, Section<'_>); 11] = [
         ("open", &|table| files::opening(&house, table)),
         ("read", &|table| files::reading(&house, &lived_in, table)),
         ("write", &|table| writes::timed(&house, &lived_in, table)),
@@ -65,6 +67,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
         ("decide", &|table| files::deciding(&house, table)),
         ("process", &|table| process::measured(picoclaw, &house, &lived_in, table)),
         ("cage", &|table| cage::costs(picoclaw, &house, table)),
+        ("mcp", &|table| mcp::measured(picoclaw, &house, table)),
         ("judge", &|table| guard::typical(&house, table)),
         ("load", &|table| guard::loading(table)),
         ("lengths", &|table| lengths::growing(&house, table)),

@@ -17,6 +17,10 @@ if [ -z "$house" ]; then
     sed -n 's/.*"executable":"\([^"]*house-[^"]*\)".*/\1/p' | tail -n 1)
 fi
 
+# The servers of others, in fixed versions; without them the rows say SKIPPED.
+bash scripts/peers.sh
+export PICOCLAW_BENCH_PEERS=$PWD/target/peers
+
 # In memory, where the disk's moods do not count; and on a disk, where they do.
 disk=$(mktemp -d "${TMPDIR:-/tmp}/picoclaw-bench-XXXXXX")
 memory=$disk/quiet

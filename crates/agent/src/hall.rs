@@ -9,7 +9,10 @@ use picoclaw_sandbox::approver::Answer;
 use picoclaw_sandbox::launch::Halt;
 use picoclaw_sandbox::warden::Warden;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 /// Hears the output of a long call, in lines.
 pub type Watcher = Arc<dyn Fn(&[u8]) + Send + Sync>;
@@ -18,7 +21,8 @@ pub type Watcher = Arc<dyn Fn(&[u8]) + Send + Sync>;
 #[derive(Clone)]
 pub struct Hall {
     warden: Arc<Warden>,
-    registry: Arc<Registry>,
+    /// Replaced whole when servers bring more tools.
+    registry: Arc<RwLock<Arc<Registry>>>,
     /// What a person allowed for the rest of a session.
     allowed: Arc<Mutex<BTreeSet<Allowed>>>,
 }
@@ -34,7 +38,7 @@ struct Allowed {
 impl Hall {
     /// A hall between these tools and this warden.
     pub fn new(warden: Arc<Warden>, registry: Arc<Registry>) -> Self {
-        Self { warden, registry, allowed: Arc::default() }
+        Self { warden, registry: Arc::new(RwLock::new(registry)), allowed: Arc::default() }
     }
 
     /// Who hands out keys.
@@ -43,8 +47,13 @@ impl Hall {
     }
 
     /// The tools.
-    pub fn registry(&self) -> &Arc<Registry> {
-        &self.registry
+    pub fn registry(&self) -> Arc<Registry> {
+        Arc::clone(&self.registry.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts other tools in their place; calls that run keep the ones they have.
+    pub fn refit(&self, registry: Registry) {
+        *self.registry.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(registry);
     }
 
     /// Runs a call; a question that was answered for this session before is not asked again.
@@ -52,7 +61,7 @@ impl Hall {
         let hall = self.clone();
         self.cross(halt, move |halt| {
             let visit = Visit { warden: &hall.warden, subject: &call.subject, halt, watcher: &*watcher };
-            match hall.registry.run(&call, &visit) {
+            match hall.registry().run(&call, &visit) {
                 Outcome::Asks(asked) if hall.is_allowed(&asked, &call.subject) => {
                     asked.answer(Answer::Session, "an earlier answer in this session", &visit).into()
                 }
@@ -103,6 +112,22 @@ impl Hall {
         let done = tokio::task::spawn_blocking(move || work(&theirs)).await;
         waiting.is_over = true;
         done.map_err(|_| Reply::Failed("the tool crashed".to_owned()))
+    }
+}
+
+/// Waits until `halt` is raised.
+pub async fn halted(halt: &Halt) {
+    let event = halt.event().and_then(|event| event.try_clone_to_owned().ok());
+    match event.and_then(|event| AsyncFd::register_with_interest(event, Interest::READABLE).ok()) {
+        Some(event) => {
+            // The counter is never read, so it stays readable for everybody.
+            let _ = event.readable().await;
+        }
+        None => {
+            while !halt.is_raised() {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
     }
 }
 

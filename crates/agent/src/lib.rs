@@ -11,6 +11,7 @@ pub mod hooks;
 pub mod inquiry;
 pub mod mcp;
 pub mod message;
+mod pipes;
 pub mod providers;
 pub mod run;
 pub mod sessions;

@@ -23,6 +23,8 @@ pub enum Intent {
     Attend(AttendIntent),
     /// Connect to a host on the web.
     Connect(ConnectIntent),
+    /// Ask a program of the operator's, an MCP server, to do something.
+    Consult(ConsultIntent),
 }
 
 /// A command to be run, and what the guard found in it.
@@ -34,6 +36,17 @@ pub struct ExecIntent {
     pub cwd: Target,
     /// What the guard found.
     pub judgement: Judgement,
+}
+
+/// Something that a server is asked to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsultIntent {
+    /// The server, as the configuration names it.
+    pub server: String,
+    /// Its tool, as it names it.
+    pub tool: String,
+    /// What it would be given, as JSON.
+    pub arguments: String,
 }
 
 /// Something done with a background session.
@@ -58,6 +71,7 @@ impl fmt::Display for Intent {
             Self::Write(target) => write!(f, "write {}", target.asked),
             Self::Exec(exec) => write!(f, "exec in {}: {}", exec.cwd.asked, exec.command),
             Self::Connect(connect) => connect.fmt(f),
+            Self::Consult(ask) => write!(f, "consult mcp/{}: {} {}", ask.server, ask.tool, ask.arguments),
             Self::Attend(attend) if attend.input.is_empty() => {
                 write!(f, "{} {}", attend.action, attend.session)
             }

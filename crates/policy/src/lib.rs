@@ -20,7 +20,9 @@ mod verdict;
 mod zone;
 
 pub use compile::PolicyFault;
-pub use intent::{Access, AttendIntent, ExecIntent, FileKind, Intent, Landing, Link, LinkOwner, Target};
+pub use intent::{
+    Access, AttendIntent, ConsultIntent, ExecIntent, FileKind, Intent, Landing, Link, LinkOwner, Target,
+};
 pub use path::{CleanPath, PathFault};
 pub use policy::{AgentRules, Ground, Policy, Reach, Route};
 pub use refusal::{Code, Layer, Refusal};

@@ -114,6 +114,10 @@ impl Policy {
             Intent::Exec(exec) => self.judge_exec(exec, &agent.zones),
             Intent::Attend(attend) => self.judge_input(attend),
             Intent::Connect(connect) => network::judge(connect, &self.hosts),
+            // Whether a server's tools are offered was asked before; what the server then does, its cage holds.
+            Intent::Consult(_) => {
+                Verdict::Allow(Grant { zone: Zone::Workspace, rule: "tools.mcp".to_owned() })
+            }
         }
     }
 

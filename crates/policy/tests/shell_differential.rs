@@ -10,6 +10,8 @@
 
 #[path = "shell_differential/grammar.rs"]
 mod grammar;
+#[path = "shell_differential/second.rs"]
+mod second;
 #[path = "shell_differential/shell.rs"]
 mod shell;
 

@@ -172,6 +172,27 @@ impl Warden {
         }
     }
 
+    /// Records a call that only looks at what we know already: decided and finished at once.
+    pub fn looked(&self, tool: &str, subject: &Subject, asked: &str) {
+        let grant = Grant { zone: Zone::Workspace, rule: "looking".to_owned() };
+        let decided = Entry::decided(subject, tool, &format!("look {asked}"), &Verdict::Allow(grant));
+        let finished = decided.clone().finished("ok", Duration::ZERO);
+        if let Err(why) = self.ledger.append(&[decided, finished]) {
+            tracing::error!(target: "ledger", error = %why, "A look was not recorded");
+        }
+    }
+
+    /// Whether a path lies where an agent can write.
+    pub fn is_agents(&self, path: &Path) -> bool {
+        let real = std::fs::canonicalize(path).ok();
+        let places = [Some(path.to_owned()), real].into_iter().flatten();
+        let mut places = places.filter_map(|place| CleanPath::absolute(&place));
+        places.any(|place| {
+            self.policy.agents.values().any(|agent| agent.zones.in_workspace(&place).is_some())
+                || self.policy.shared.iter().any(|shared| place.as_path().starts_with(shared.as_path()))
+        })
+    }
+
     /// Refuses a call that never became an intent: an unknown tool, arguments that do not fit.
     pub fn turn_away(&self, tool: &str, subject: &Subject, refusal: Refusal) -> Refusal {
         let decided = Entry::decided(subject, tool, "", &Verdict::Deny(refusal.clone()));

@@ -2,7 +2,6 @@
 
 #![expect(
     clippy::unwrap_used,
-    clippy::panic,
     clippy::disallowed_methods,
     clippy::disallowed_types,
     reason = "tests arrange files by hand and stop where they cannot go on"

@@ -3,23 +3,20 @@
 //! Invariant: an answer reaches the one request it is for, once; when the pipe ends, every request that waits hears of it.
 
 use super::frames::{self, Frame, MOST};
+use crate::pipes;
 use picoclaw_sandbox::guest::Visitor;
 use picoclaw_sandbox::launch::Status;
-use picoclaw_sandbox::printable;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
 use tokio::sync::{Mutex as Turn, oneshot};
 
 /// How long a hook has to leave after its input was closed.
 const LEAVE: Duration = Duration::from_secs(2);
-
-/// How much of a hook's stderr is logged a line.
-const SAID: usize = 500;
 
 type Waiting = BTreeMap<u64, oneshot::Sender<Result<Value, String>>>;
 
@@ -64,7 +61,7 @@ impl Link {
             is_gone: AtomicBool::new(false),
         });
         tokio::spawn(hear(stdout, Arc::clone(&shared)));
-        tokio::spawn(log(stderr, name.to_owned()));
+        tokio::spawn(pipes::log(stderr, "hook", name.to_owned()));
         let (stdin, visitor) = (Turn::new(Some(stdin)), Mutex::new(Some(visitor)));
         Some(Self { stdin, shared, next: AtomicU64::new(1), visitor })
     }
@@ -151,8 +148,8 @@ impl Drop for Forget<'_> {
 async fn hear(stdout: pipe::Receiver, shared: Arc<Shared>) {
     let mut lines = BufReader::new(stdout);
     let mut line = Vec::new();
-    while let Some(kept) = read_line(&mut lines, &mut line, MOST).await {
-        if !kept {
+    while let Some(line_is) = pipes::read_line(&mut lines, &mut line, MOST).await {
+        if line_is == pipes::Line::TooLong {
             tracing::warn!(target: "hook", hook = %shared.name, "A line longer than 1 MiB was thrown away");
             continue;
         }
@@ -170,37 +167,4 @@ async fn hear(stdout: pipe::Receiver, shared: Arc<Shared>) {
     }
     shared.is_gone.store(true, Ordering::Release);
     shared.waiting().clear();
-}
-
-async fn log(stderr: pipe::Receiver, name: String) {
-    let mut lines = BufReader::new(stderr);
-    let mut line = Vec::new();
-    while read_line(&mut lines, &mut line, SAID).await.is_some() {
-        let text = String::from_utf8_lossy(&line);
-        tracing::warn!(target: "hook", hook = %name, said = %printable(text.trim_end()), "stderr");
-    }
-}
-
-/// The next line, of at most `most` bytes; `Some(false)` for one that was longer, `None` at the end.
-async fn read_line<R: AsyncRead + Unpin>(
-    lines: &mut BufReader<R>,
-    line: &mut Vec<u8>,
-    most: usize,
-) -> Option<bool> {
-    line.clear();
-    let mut kept = true;
-    loop {
-        let room = (most + 1).saturating_sub(line.len()) as u64;
-        let read = (&mut *lines).take(room.max(1)).read_until(b'\n', line).await.ok()?;
-        if read == 0 {
-            return (!line.is_empty()).then_some(kept);
-        }
-        if line.ends_with(b"\n") {
-            return Some(kept);
-        }
-        if line.len() > most {
-            kept = false;
-            line.clear();
-        }
-    }
 }

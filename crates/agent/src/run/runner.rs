@@ -69,7 +69,8 @@ impl Runner {
 
     fn offered(&self, subject: &Subject) -> Vec<ToolSpec> {
         let policy = self.hall.warden().policy();
-        let tools = self.hall.registry().tools().filter(|tool| policy.offers(tool.name(), subject).is_ok());
+        let registry = self.hall.registry();
+        let tools = registry.seen_by(subject).filter(|tool| policy.offers(tool.name(), subject).is_ok());
         tools
             .map(|tool| ToolSpec {
                 name: tool.name().to_owned(),

@@ -16,6 +16,16 @@ impl<'a> Arguments<'a> {
         arguments.as_object().map(Self).ok_or_else(|| "expected an object".to_owned())
     }
 
+    /// Takes any object; whoever asks checks it.
+    pub fn any(arguments: &'a Value) -> Result<Self, String> {
+        arguments.as_object().map(Self).ok_or_else(|| "expected an object".to_owned())
+    }
+
+    /// Everything that was given.
+    pub fn all(&self) -> &'a Map<String, Value> {
+        self.0
+    }
+
     /// A text; empty when it was left out.
     pub fn text(&self, name: &str) -> &'a str {
         self.0.get(name).and_then(Value::as_str).unwrap_or_default()

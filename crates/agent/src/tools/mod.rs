@@ -20,7 +20,7 @@ mod write_file;
 
 pub use arguments::Arguments;
 pub use asked::{Asked, Outcome};
-pub use registry::{Registry, Tool, schema_of, schema_of_parameters};
+pub use registry::{Hiding, Registry, Tool, schema_of, schema_of_parameters};
 pub use schema::{Need, Parameter, Type};
 pub use visit::{Visit, unwatched};
 pub use web_fetch::WebFetch;

@@ -19,40 +19,100 @@ use picoclaw_policy::config::ToolsConfig;
 use picoclaw_policy::{Code, Layer, Refusal, Subject};
 use picoclaw_sandbox::Redactor;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Something an agent can call.
 pub trait Tool: Send + Sync {
     /// Its name.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
     /// What it does, for the model.
-    fn about(&self) -> &'static str;
+    fn about(&self) -> &str;
     /// What it takes.
-    fn parameters(&self) -> &'static [Parameter];
+    fn parameters(&self) -> &'static [Parameter] {
+        &[]
+    }
+    /// The schema that a model is shown.
+    fn schema(&self) -> Value {
+        json_schema(self.parameters())
+    }
+    /// Checks arguments against that schema; the text names what does not fit.
+    fn check<'a>(&self, arguments: &'a Value) -> Result<Arguments<'a>, String> {
+        Arguments::check(self.parameters(), arguments)
+    }
     /// Does it, with keys from the warden.
     fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome;
+    /// Whether a model sees it only after it searched for it.
+    fn is_deferred(&self) -> bool {
+        false
+    }
     /// Ends what it still keeps going for a subject who will not come back.
     fn part(&self, _subject: &Subject) {}
 }
 
+/// Knows which deferred tools a subject has found.
+pub trait Hiding: Send + Sync {
+    /// Whether `subject` has found this one.
+    fn is_found(&self, tool: &str, subject: &Subject) -> bool;
+    /// One round of tool calls is over.
+    fn round_over(&self, subject: &Subject);
+}
+
 /// Every tool there is.
 pub struct Registry {
-    tools: Vec<Box<dyn Tool>>,
+    tools: Vec<Arc<dyn Tool>>,
     redactor: Redactor,
+    hiding: Option<Arc<dyn Hiding>>,
 }
 
 impl Registry {
     /// The built-in tools, with the bounds of the configuration; `redactor` goes over everything that they say.
     pub fn new(tools: &ToolsConfig, redactor: Redactor) -> Self {
-        let tools: Vec<Box<dyn Tool>> = vec![
-            Box::new(AppendFile),
-            Box::new(EditFile),
-            Box::new(ExecTool::new(tools.exec.timeout_seconds)),
-            Box::new(ListDir),
-            Box::new(ReadFile { max: tools.max_read_file_size }),
-            Box::new(WebFetch::new(&tools.web)),
-            Box::new(WriteFile),
+        let tools: Vec<Arc<dyn Tool>> = vec![
+            Arc::new(AppendFile),
+            Arc::new(EditFile),
+            Arc::new(ExecTool::new(tools.exec.timeout_seconds)),
+            Arc::new(ListDir),
+            Arc::new(ReadFile { max: tools.max_read_file_size }),
+            Arc::new(WebFetch::new(&tools.web)),
+            Arc::new(WriteFile),
         ];
-        Self { tools, redactor }
+        Self { tools, redactor, hiding: None }
+    }
+
+    /// The same tools and more; a name that is taken already is not taken again.
+    #[must_use]
+    pub fn with(&self, more: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        let mut tools = self.tools.clone();
+        for tool in more {
+            if !tools.iter().any(|known| known.name() == tool.name()) {
+                tools.push(tool);
+            }
+        }
+        tools.sort_by(|a, b| a.name().cmp(b.name()));
+        Self { tools, redactor: self.redactor.clone(), hiding: self.hiding.clone() }
+    }
+
+    /// The same, with deferred tools hidden until `hiding` says that they were found.
+    #[must_use]
+    pub fn hiding(self, hiding: Arc<dyn Hiding>) -> Self {
+        Self { hiding: Some(hiding), ..self }
+    }
+
+    /// The tools that `subject` can see now.
+    pub fn seen_by(&self, subject: &Subject) -> impl Iterator<Item = &dyn Tool> {
+        self.tools().filter(|tool| self.sees(*tool, subject))
+    }
+
+    fn sees(&self, tool: &dyn Tool, subject: &Subject) -> bool {
+        let is_found = |hiding: &Arc<dyn Hiding>| hiding.is_found(tool.name(), subject);
+        !tool.is_deferred() || self.hiding.as_ref().is_some_and(is_found)
+    }
+
+    /// One round of a subject's tool calls is over: what it found gets older.
+    pub fn round_over(&self, subject: &Subject) {
+        if let Some(hiding) = &self.hiding {
+            hiding.round_over(subject);
+        }
     }
 
     /// The tools in the order of their names.
@@ -94,10 +154,10 @@ impl Registry {
     }
 
     fn dispatch(&self, call: &Call, visit: &Visit<'_>) -> Outcome {
-        let Some(tool) = self.find(&call.tool) else {
+        let Some(tool) = self.find(&call.tool).filter(|tool| self.sees(*tool, &call.subject)) else {
             return away(visit, call, Code::UnknownTool, format!("tool {:?} not found", call.tool));
         };
-        match Arguments::check(tool.parameters(), &call.arguments) {
+        match tool.check(&call.arguments) {
             Ok(arguments) => tool.run(&arguments, visit),
             Err(why) => {
                 let sentence = format!("invalid arguments for tool {:?}: {why}", call.tool);
@@ -113,7 +173,7 @@ impl Registry {
 
 /// The schema that a model is shown for a tool.
 pub fn schema_of(tool: &dyn Tool) -> Value {
-    json_schema(tool.parameters())
+    tool.schema()
 }
 
 /// The schema of a parameter list.

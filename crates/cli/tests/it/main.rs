@@ -18,6 +18,7 @@ mod exec;
 mod front_door;
 mod house;
 mod isolation;
+mod mcp;
 mod mcp_wrap;
 mod run;
 mod tools;

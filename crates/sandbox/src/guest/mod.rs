@@ -5,11 +5,13 @@
 //!
 //! Invariant: a guest is caged whenever isolation is on, and never has more than its own part of the instance.
 
+mod consult;
 mod error;
 mod lodge;
 mod stay;
 mod visitor;
 
+pub use consult::Consult;
 pub use error::GuestError;
 pub use lodge::Lodge;
 pub use stay::{Guest, Stay};

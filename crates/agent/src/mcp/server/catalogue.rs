@@ -60,14 +60,14 @@ fn built(built: &dyn Built) -> Tool {
     tool(built.name(), built.about(), schema_of(built), output)
 }
 
-fn tool(name: &'static str, about: &'static str, input: Value, output: Value) -> Tool {
+fn tool(name: &str, about: &str, input: Value, output: Value) -> Tool {
     let manner = manner(name);
     let annotations = ToolAnnotations::with_title(manner.title)
         .read_only(manner.read_only)
         .destructive(manner.destructive)
         .idempotent(manner.idempotent)
         .open_world(manner.open_world);
-    Tool::new(name, about, object(input))
+    Tool::new(name.to_owned(), about.to_owned(), object(input))
         .with_title(manner.title)
         .with_raw_output_schema(Arc::new(object(output)))
         .with_annotations(annotations)
@@ -85,11 +85,12 @@ fn output(extra: Value, found: &str) -> Value {
     if let (Some(properties), Value::Object(extra)) = (properties.as_object_mut(), extra) {
         properties.extend(extra);
     }
-    json!({
-        "type": "object",
-        "properties": properties,
-        "anyOf": [{"required": [found]}, {"required": ["text"]}, {"required": ["code", "rule", "layer", "hint"]}],
-    })
+    let mut shapes =
+        vec![json!({"required": [found]}), json!({"required": ["code", "rule", "layer", "hint"]})];
+    if found != "text" {
+        shapes.push(json!({"required": ["text"]}));
+    }
+    json!({"type": "object", "properties": properties, "anyOf": shapes})
 }
 
 fn findings() -> Value {

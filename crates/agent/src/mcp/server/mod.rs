@@ -15,6 +15,7 @@ mod progress;
 mod roots;
 mod running;
 mod served;
+mod skim;
 mod stdio;
 mod traffic;
 mod waiting_room;

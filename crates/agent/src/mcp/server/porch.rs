@@ -14,9 +14,9 @@ use crate::tools::{Asked, Outcome};
 use picoclaw_policy::{Code, Layer, Origin, Refusal, Subject};
 use picoclaw_sandbox::launch::Halt;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation,
-    InitializeRequestParams, InitializeResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
-    ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult, ErrorCode,
+    ErrorData, Implementation, InitializeRequestParams, InitializeResult, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -24,6 +24,10 @@ use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::Mutex;
+
+/// Methods that are known: under these names, parameters that do not fit are the fault.
+const KNOWN: &[&str] =
+    &["initialize", "ping", "server/discover", "tools/list", "completion/complete", "logging/setLevel"];
 
 /// How long a client has to name its roots.
 const ROOTS: Duration = Duration::from_secs(5);
@@ -106,6 +110,24 @@ impl Porch {
         }
     }
 
+    /// A call whose arguments are no object is refused like any other misfit, and recorded.
+    async fn turn_away(&self, params: Option<Value>) -> Result<CallToolResult, ErrorData> {
+        let misfit = || ErrorData::invalid_params("the parameters of `tools/call` do not fit", None);
+        let mut params = params.ok_or_else(misfit)?;
+        let arguments = params.get_mut("arguments").map(Value::take).filter(|given| !given.is_object());
+        let (Some(tool), Some(arguments)) = (params.get("name").and_then(Value::as_str), arguments) else {
+            return Err(misfit());
+        };
+        let call = Call { tool: tool.to_owned(), arguments, subject: self.subject() };
+        if [served::CHECK, served::POLICY].contains(&tool) {
+            return Ok(self.look(call, Roots::default()).await);
+        }
+        match self.premises.hall.call(call, &Halt::new(), progress::unwatched()).await {
+            Outcome::Reply(reply) => Ok(answer::of_reply(tool, reply)),
+            Outcome::Asks(_) => Err(misfit()),
+        }
+    }
+
     /// Puts a question to the client, in the way that it offers.
     async fn ask(
         &self,
@@ -135,7 +157,7 @@ impl Porch {
         let Some(mut result) = approval::input_required(&asked, String::new()) else {
             return Err(Box::new(asked));
         };
-        let ticket = self.premises.waiting.enter(asked, call).map_err(Box::new)?;
+        let ticket = self.premises.waiting.enter(asked, call)?;
         result.request_state = Some(ticket.clone());
         let (premises, subject) = (Arc::clone(&self.premises), call.subject.clone());
         tokio::spawn(async move {
@@ -283,6 +305,30 @@ impl ServerHandler for Porch {
         }
     }
 
+    /// A request that nobody knows, or one that everybody knows with parameters that do not fit.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method.as_str();
+        if method == "tools/call" {
+            let mut result = self.turn_away(request.params).await?;
+            // Only the revision without a handshake names the kind of a result.
+            if context.peer.peer_info().is_some() {
+                result.result_type = None;
+            }
+            let value = serde_json::to_value(result);
+            return value
+                .map(CustomResult::new)
+                .map_err(|why| ErrorData::internal_error(why.to_string(), None));
+        }
+        if KNOWN.contains(&method) {
+            return Err(ErrorData::invalid_params(format!("the parameters of `{method}` do not fit"), None));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "there is no such method", None))
+    }
+
     async fn on_roots_list_changed(&self, _context: NotificationContext<RoleServer>) {
         *self.roots.lock().await = None;
     }
@@ -293,7 +339,7 @@ impl Drop for Porch {
     fn drop(&mut self) {
         let subject = self.subject();
         if subject.session != self.premises.subject.session {
-            let registry = Arc::clone(self.premises.hall.registry());
+            let registry = self.premises.hall.registry();
             std::thread::spawn(move || registry.part(&subject));
         }
     }

@@ -37,7 +37,7 @@ pub struct Premises {
 impl Premises {
     /// A server of `subject`'s, over this hall.
     pub fn new(hall: Hall, config: Arc<Config>, subject: Subject) -> Arc<Self> {
-        let tools = catalogue::all(hall.registry());
+        let tools = catalogue::all(&hall.registry());
         let names = tools.iter().map(|tool| tool.name.to_string()).collect();
         let redactor = Redactor::new(&config.secrets);
         Arc::new(Self {

@@ -9,6 +9,7 @@ use super::frame::{self, Frame};
 use super::porch::{Porch, Tenure};
 use super::premises::Premises;
 use super::running::Running;
+use super::skim::Skim;
 use super::traffic::{Arrival, Traffic};
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -83,7 +84,7 @@ pub async fn serve(premises: &Arc<Premises>, streams: Streams) -> Result<(), Ser
 
 enum Heard {
     Line(Vec<u8>),
-    TooLong,
+    TooLong(Option<RequestId>),
 }
 
 /// The two streams, as the protocol's transport.
@@ -264,7 +265,7 @@ impl Transport<RoleServer> for Wire {
                         return Some(message);
                     }
                 }
-                Some(Heard::TooLong) => self.refuse(frame::too_long(), None),
+                Some(Heard::TooLong(id)) => self.refuse(frame::too_long(), id),
                 None => self.until = Some(Instant::now() + GRACE),
             }
         }
@@ -285,7 +286,7 @@ fn written(message: &ServerJsonRpcMessage) -> Option<Vec<u8>> {
 fn listen(input: Box<dyn Read + Send>, heard: &mpsc::Sender<Heard>) {
     let mut input = BufReader::with_capacity(64 << 10, input);
     let mut line = Vec::new();
-    let mut is_too_long = false;
+    let mut skim: Option<Skim> = None;
     loop {
         let Ok(chunk) = input.fill_buf() else { return };
         if chunk.is_empty() {
@@ -297,21 +298,20 @@ fn listen(input: Box<dyn Read + Send>, heard: &mpsc::Sender<Heard>) {
         }
         let end = chunk.iter().position(|byte| *byte == b'\n');
         let taken = end.map_or(chunk.len(), |end| end + 1);
-        if !is_too_long && line.len() + taken > frame::MOST {
-            is_too_long = true;
-            line = Vec::new();
+        if skim.is_none() && line.len() + taken > frame::MOST {
+            skim.insert(Skim::default()).over(&std::mem::take(&mut line));
         }
-        if !is_too_long {
-            line.extend_from_slice(&chunk[..taken]);
+        match &mut skim {
+            Some(skim) => skim.over(&chunk[..taken]),
+            None => line.extend_from_slice(&chunk[..taken]),
         }
         input.consume(taken);
         if end.is_none() {
             continue;
         }
-        let whole = if std::mem::take(&mut is_too_long) {
-            Heard::TooLong
-        } else {
-            Heard::Line(std::mem::take(&mut line))
+        let whole = match skim.take() {
+            Some(skim) => Heard::TooLong(skim.id()),
+            None => Heard::Line(std::mem::take(&mut line)),
         };
         if heard.blocking_send(whole).is_err() {
             return;

@@ -69,13 +69,12 @@ impl Traffic {
         self.worked_on.remove(id);
     }
 
-    /// The client wants it no more; whether it never began.
+    /// The client wants it no more.
     pub(super) fn cancelled(&mut self, id: &RequestId) {
         self.worked_on.remove(id);
-        if let Some(at) = self.waiting.iter().position(|(waiting, ..)| waiting == id) {
-            if let Some((_, bytes, _)) = self.waiting.remove(at) {
-                self.bytes -= bytes;
-            }
+        let at = self.waiting.iter().position(|(waiting, ..)| waiting == id);
+        if let Some((_, bytes, _)) = at.and_then(|at| self.waiting.remove(at)) {
+            self.bytes -= bytes;
         }
     }
 

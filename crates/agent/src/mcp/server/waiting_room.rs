@@ -32,10 +32,10 @@ impl Waiting {
 
 impl WaitingRoom {
     /// Lets a question wait, and hands out its ticket; the question comes back when there is no room.
-    pub(super) fn enter(&self, asked: Asked, call: &Call) -> Result<String, Asked> {
+    pub(super) fn enter(&self, asked: Asked, call: &Call) -> Result<String, Box<Asked>> {
         let mut room = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if room.len() >= MOST {
-            return Err(asked);
+            return Err(Box::new(asked));
         }
         let ticket = ticket();
         room.insert(ticket.clone(), Waiting { asked, print: print(call) });

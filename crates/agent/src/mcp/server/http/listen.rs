@@ -97,9 +97,15 @@ async fn answer(
     let answer = match door::refusal(request.uri(), request.headers(), token) {
         Some(status) => turned_away(status),
         None => {
+            let is_farewell = request.method() == http::Method::DELETE;
             let mut request = request.map(Timely::new);
             request.extensions_mut().insert(halt);
-            service.handle(request).await
+            let mut answer = service.handle(request).await;
+            // A session that is over is over: there is nothing left to accept.
+            if is_farewell && answer.status() == StatusCode::ACCEPTED {
+                *answer.status_mut() = StatusCode::NO_CONTENT;
+            }
+            answer
         }
     };
     answer.map(|body| Watched::new(body, guard))

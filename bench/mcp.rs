@@ -1,0 +1,224 @@
+//! `picoclaw mcp serve` beside the reference server for files, with one lean client for both.
+//!
+//! The client writes a line that was prepared and reads one line, without taking it apart. What that alone takes is
+//! shown as the floor: the same client against a program that reads the same file and writes it back, nothing else.
+//!
+//! Invariant: every server is ended and waited for.
+
+use super::Stop;
+use super::instance::House;
+use super::measure::{Clock, Figures, take_turns, time};
+use super::peers;
+use super::table::Table;
+use serde_json::{Value, json};
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+#[expect(clippy::disallowed_types, reason = "a measurement is no tool: nothing here comes from a model")]
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Instant;
+
+/// The name under which this program is the floor.
+pub(crate) const SELF: &str = "answer-with";
+
+/// Where `scripts/peers.sh` puts the reference server.
+const REFERENCE: &str = "node/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js";
+
+const ENTRIES: usize = 10_000;
+const STARTS: usize = 15;
+
+/// A server and the client's end of it.
+#[expect(clippy::disallowed_types, reason = "as above")]
+struct Server {
+    child: Child,
+    say: ChildStdin,
+    hear: BufReader<ChildStdout>,
+    line: Vec<u8>,
+}
+
+impl Server {
+    #[expect(clippy::disallowed_types, reason = "as above")]
+    fn start(mut command: Command) -> Result<Self, Stop> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let (say, hear) = (child.stdin.take(), child.stdout.take());
+        let (Some(say), Some(hear)) = (say, hear) else { return Err("no pipes".into()) };
+        Ok(Self { child, say, hear: BufReader::with_capacity(1 << 20, hear), line: Vec::new() })
+    }
+
+    /// One line there, one line back.
+    fn turn(&mut self, request: &[u8]) -> Result<&[u8], Stop> {
+        self.say.write_all(request)?;
+        self.line.clear();
+        self.hear.read_until(b'\n', &mut self.line)?;
+        Ok(&self.line)
+    }
+
+    fn greet(&mut self) -> Result<(), Stop> {
+        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}});
+        self.turn(&line(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})))?;
+        self.say.write_all(&line(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})))?;
+        Ok(())
+    }
+
+    /// That the answer is one, before it is timed.
+    fn try_out(&mut self, request: &[u8], least: usize) -> Result<(), Stop> {
+        let answer = self.turn(request)?;
+        let told: Value = serde_json::from_slice(answer)?;
+        if answer.len() < least || told["result"]["isError"] == true || told["result"].is_null() {
+            return Err(format!(
+                "a server failed: {}",
+                String::from_utf8_lossy(&answer[..answer.len().min(300)])
+            )
+            .into());
+        }
+        Ok(())
+    }
+
+    /// Resident memory now, in bytes.
+    fn memory(&self) -> Result<f64, Stop> {
+        let status = peers::text(Path::new(&format!("/proc/{}/status", self.child.id())))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
+        Ok(line.trim_matches(|c: char| !c.is_ascii_digit()).parse::<f64>()? * 1024.0)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Both servers, call by call, start by start.
+pub(crate) fn measured(picoclaw: &Path, house: &House, table: &mut Table) -> Result<(), Stop> {
+    let reference = reference();
+    let Some(reference) = reference.filter(|path| path.exists()) else {
+        table.skipped("`picoclaw mcp serve` / the reference server", "`scripts/peers.sh` could not fetch it");
+        return Ok(());
+    };
+    let own = || served(picoclaw, &["mcp", "serve"], house);
+    let other = || {
+        served(Path::new("node"), &[&reference.to_string_lossy(), &house.workspace.to_string_lossy()], house)
+    };
+    let (mut ours, mut theirs) = (Server::start(own())?, Server::start(other())?);
+    ours.greet()?;
+    theirs.greet()?;
+    let text = super::instance::content();
+    for (name, size, rounds, most, goal) in
+        [("4 KiB", 4 << 10, 400, 1.0 / 6.0, "≤ 1/6"), ("1 MiB", 1 << 20, 60, 0.25, "≤ 1/4")]
+    {
+        let content: String = text.chars().cycle().take(size).collect();
+        let path = house.workspace.join(format!("mcp-{size}.txt"));
+        house.call("write_file", json!({"path": path, "content": content}))?;
+        let mut floor = Server::start(floor(&path)?)?;
+        let asks = [call("read_file", &path), call("read_text_file", &path)];
+        ours.try_out(&asks[0], size)?;
+        theirs.try_out(&asks[1], size)?;
+        let figures = take_turns(
+            Clock::Wall,
+            rounds,
+            &mut [
+                &mut || ours.turn(&asks[0]).map(drop),
+                &mut || theirs.turn(&asks[1]).map(drop),
+                &mut || floor.turn(&asks[0]).map(drop),
+            ],
+        )?;
+        compared(table, &format!("`read_file` of {name}"), &figures, most, goal);
+        table.told("  the client's floor: a bare read and one pipe each way", &figures[2].time());
+    }
+    let crowd = house.workspace.join("mcp-crowd");
+    for entry in 0..ENTRIES {
+        house
+            .call("write_file", json!({"path": crowd.join(format!("file-{entry:05}.txt")), "content": ""}))?;
+    }
+    let asks = [call("list_dir", &crowd), call("list_directory", &crowd)];
+    ours.try_out(&asks[0], ENTRIES * 10)?;
+    theirs.try_out(&asks[1], ENTRIES * 10)?;
+    let figures = take_turns(
+        Clock::Wall,
+        20,
+        &mut [&mut || ours.turn(&asks[0]).map(drop), &mut || theirs.turn(&asks[1]).map(drop)],
+    )?;
+    compared(table, "`list_dir` of 10,000 entries", &figures, 0.25, "≤ 1/4");
+    let (mine, peers) = (ours.memory()?, theirs.memory()?);
+    let memory = format!("{:.3}× ({:.1} / {:.1} MB)", mine / peers, mine / 1e6, peers / 1e6);
+    table.goal("  resident memory after all that", &memory, mine / peers, 1.0 / 12.0, "≤ 1/12");
+    drop((ours, theirs));
+
+    let mut starts = [Vec::new(), Vec::new()];
+    for _ in 0..STARTS {
+        starts[0].push(first_answer(own())?);
+        starts[1].push(first_answer(other())?);
+    }
+    let figures = starts.map(Figures::new);
+    compared(table, "  cold start to the first answer", &figures, 0.05, "≤ 1/20");
+    Ok(())
+}
+
+/// The floor: answers each line with the contents of a file.
+pub(crate) fn answer_with(arguments: &[OsString]) -> Result<(), Stop> {
+    let path = PathBuf::from(arguments.first().ok_or("no file")?);
+    let mut input = std::io::stdin().lock();
+    let mut output = std::io::stdout().lock();
+    let mut line = Vec::new();
+    while input.read_until(b'\n', &mut line)? > 0 {
+        let mut text = peers::read(&path)?;
+        text.retain(|byte| *byte != b'\n');
+        text.push(b'\n');
+        output.write_all(&text)?;
+        output.flush()?;
+        line.clear();
+    }
+    Ok(())
+}
+
+fn compared(table: &mut Table, what: &str, figures: &[Figures], most: f64, goal: &str) {
+    let ratio = figures[0].over(&figures[1]);
+    let (own, peer) = (time(figures[0].median()), time(figures[1].median()));
+    let what = format!("{what}: `picoclaw mcp serve` / the reference server ({own} / {peer})");
+    table.goal(&what, &ratio.times(), ratio.median(), most, goal);
+}
+
+fn reference() -> Option<PathBuf> {
+    #[expect(clippy::disallowed_methods, reason = "as above: the run script says where its peers are")]
+    std::env::var("PICOCLAW_BENCH_PEERS").ok().map(|peers| Path::new(&peers).join(REFERENCE))
+}
+
+#[expect(clippy::disallowed_types, reason = "as above")]
+fn first_answer(command: Command) -> Result<f64, Stop> {
+    let start = Instant::now();
+    let mut server = Server::start(command)?;
+    server.greet()?;
+    Ok(start.elapsed().as_nanos() as f64)
+}
+
+#[expect(clippy::disallowed_types, reason = "as above")]
+fn served(program: &Path, arguments: &[&str], house: &House) -> Command {
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("HOME", &house.home)
+        .env("PICOCLAW_HOME", &house.home);
+    command
+}
+
+#[expect(clippy::disallowed_types, reason = "as above")]
+fn floor(path: &Path) -> Result<Command, Stop> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg(SELF).arg(path);
+    Ok(command)
+}
+
+fn call(tool: &str, path: &Path) -> Vec<u8> {
+    line(
+        &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": {"path": path}}}),
+    )
+}
+
+fn line(message: &Value) -> Vec<u8> {
+    let mut bytes = message.to_string().into_bytes();
+    bytes.push(b'\n');
+    bytes
+}

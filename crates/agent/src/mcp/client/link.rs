@@ -1,0 +1,165 @@
+//! A connection to one server.
+//!
+//! Invariant: closing it ends the server's whole tree; a server is shown nothing of ours but a name and a version.
+
+use super::error::McpError;
+use crate::pipes;
+use picoclaw_sandbox::guest::Visitor;
+use picoclaw_sandbox::launch::Status;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation, ProtocolVersion,
+};
+use rmcp::service::{NotificationContext, RunningService, ServiceError};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
+};
+use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, RoleClient};
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::net::unix::pipe;
+
+/// The longest message of a server.
+const LONGEST: usize = 4 << 20;
+
+/// What we hear of a server besides answers.
+#[derive(Clone)]
+pub(super) struct Ear {
+    changed: Arc<AtomicBool>,
+}
+
+impl ClientHandler for Ear {
+    fn get_info(&self) -> ClientConfig {
+        let us = Implementation::new("picoclaw", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(ClientCapabilities::default(), us)
+    }
+
+    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changed.store(true, Ordering::Release);
+    }
+}
+
+/// A server that is connected.
+pub(super) struct Link {
+    service: RunningService<RoleClient, Ear>,
+    changed: Arc<AtomicBool>,
+    visitor: Mutex<Option<Visitor>>,
+}
+
+impl Link {
+    /// Speaks to a child on its standard streams.
+    pub(super) async fn to_child(name: &str, mut visitor: Visitor) -> Result<Self, McpError> {
+        let gone = || McpError::Gone { name: name.to_owned() };
+        let stdin = visitor.running.take_stdin().ok_or_else(gone)?;
+        let stdout = visitor.running.take_stdout().ok_or_else(gone)?;
+        let stderr = visitor.running.take_stderr().ok_or_else(gone)?;
+        let stdin = pipe::Sender::from_owned_fd(stdin).map_err(|_| gone())?;
+        let stdout = pipe::Receiver::from_owned_fd(stdout).map_err(|_| gone())?;
+        let stderr = pipe::Receiver::from_owned_fd(stderr).map_err(|_| gone())?;
+        tokio::spawn(pipes::log(stderr, "mcp", name.to_owned()));
+        let (ear, changed) = ear();
+        let transport = AsyncRwTransport::new(stdout, stdin).with_max_line_length(LONGEST);
+        // Dropped on failure, and with it the child.
+        let visitor = Mutex::new(Some(visitor));
+        let service = ear.serve_with_lifecycle(transport, lifecycle()).await;
+        let service = service.map_err(|why| handshake(name, &why))?;
+        Ok(Self { service, changed, visitor })
+    }
+
+    /// Speaks to an address over streamable HTTP.
+    pub(super) async fn to_address(
+        name: &str,
+        url: &str,
+        headers: &[(String, String)],
+    ) -> Result<Self, McpError> {
+        let settings = |why: String| McpError::Settings { name: name.to_owned(), why };
+        let mut custom = HashMap::new();
+        for (key, value) in headers {
+            let key = key.parse().map_err(|_| settings(format!("`{key}` is no header name")))?;
+            // The value may be a secret, and is not told.
+            let value =
+                value.parse().map_err(|_| settings(format!("the value of `{key}` is no header value")))?;
+            custom.insert(key, value);
+        }
+        let client = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .map_err(|why| settings(why.to_string()))?;
+        let mut config = StreamableHttpClientTransportConfig::with_uri(url);
+        config.custom_headers = custom;
+        config.max_sse_event_size = LONGEST;
+        let (ear, changed) = ear();
+        let transport = StreamableHttpClientTransport::with_client(client, config);
+        let service = ear.serve_with_lifecycle(transport, lifecycle()).await;
+        let service = service.map_err(|why| handshake(name, &why))?;
+        Ok(Self { service, changed, visitor: Mutex::new(None) })
+    }
+
+    /// Whether nothing can be said to it any more.
+    pub(super) fn is_gone(&self) -> bool {
+        self.service.is_closed() || self.service.peer().is_transport_closed()
+    }
+
+    /// Whether it said, since the last time that this was asked, that its tools have changed.
+    pub(super) fn take_changed(&self) -> bool {
+        self.changed.swap(false, Ordering::AcqRel)
+    }
+
+    /// All of its tools, as it spells them.
+    pub(super) async fn tools(&self, most: usize) -> Result<Vec<Value>, ServiceError> {
+        let mut tools = Vec::new();
+        let mut cursor = None;
+        loop {
+            let page = rmcp::model::PaginatedRequestParams::default().with_cursor(cursor);
+            let page = self.service.peer().list_tools(Some(page)).await?;
+            tools.extend(page.tools.iter().filter_map(|tool| serde_json::to_value(tool).ok()));
+            cursor = page.next_cursor;
+            if cursor.is_none() || tools.len() > most {
+                return Ok(tools);
+            }
+        }
+    }
+
+    /// Calls a tool.
+    pub(super) async fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<CallToolResult, ServiceError> {
+        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        self.service.call_tool(params).await
+    }
+
+    /// Ends it, and with it everything that the server started.
+    pub(super) async fn close(&self) {
+        self.service.cancellation_token().cancel();
+        let visitor = self.visitor.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let ended = tokio::task::spawn_blocking(move || {
+            if let Some(mut visitor) = visitor {
+                let status = visitor.running.poll().unwrap_or(Status::Halted);
+                visitor.left(status);
+            }
+        });
+        let _ = ended.await;
+    }
+}
+
+fn ear() -> (Ear, Arc<AtomicBool>) {
+    let changed = Arc::new(AtomicBool::new(false));
+    (Ear { changed: Arc::clone(&changed) }, changed)
+}
+
+fn lifecycle() -> ClientLifecycleMode {
+    ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        legacy_version: Some(ProtocolVersion::V_2025_11_25),
+    }
+}
+
+fn handshake(name: &str, why: &dyn std::fmt::Display) -> McpError {
+    let why: String = why.to_string().chars().take(300).collect();
+    McpError::Handshake { name: name.to_owned(), why }
+}

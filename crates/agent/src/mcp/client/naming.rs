@@ -1,0 +1,47 @@
+//! The names of servers' tools among ours.
+//!
+//! Invariant: two tools never share a name by accident; what had to be changed carries a hash of the original.
+
+/// The longest name that models take.
+const MOST: usize = 64;
+
+/// `mcp_<server>_<tool>`: lower case, other characters as `_`, runs collapsed, at most 64 bytes.
+pub fn tool_name(server: &str, tool: &str) -> String {
+    let plain = format!("mcp_{server}_{tool}");
+    let mut name = String::with_capacity(plain.len());
+    for c in plain.chars() {
+        let c = if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
+        if c != '_' || !name.ends_with('_') {
+            name.push(c);
+        }
+    }
+    let is_faithful = name == plain && !name.ends_with('_');
+    if is_faithful && name.len() <= MOST {
+        return name;
+    }
+    let hash = fnv1a(&[server.as_bytes(), b"\0", tool.as_bytes()].concat());
+    name.truncate(MOST - 9);
+    format!("{}_{hash:08x}", name.trim_end_matches('_'))
+}
+
+/// FNV-1a in 32 bits, as the original names tools.
+fn fnv1a(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_whose_tool_it_is() {
+        assert_eq!(tool_name("files", "read_file"), "mcp_files_read_file");
+        let long = tool_name("files", &"x".repeat(100));
+        assert!(long.len() == MOST && long.starts_with("mcp_files_xxx"), "{long}");
+        let lossy = tool_name("My Files", "read/file");
+        assert!(lossy.starts_with("mcp_my_files_read_file_") && lossy.len() == 31, "{lossy}");
+        assert_ne!(tool_name("a", "b-c"), tool_name("a", "b.c"), "what differs stays different");
+        assert_ne!(tool_name("a_b", "c"), tool_name("a_b", "C"));
+        assert_eq!(fnv1a(b"foobar"), 0xbf9c_f968, "the published vector");
+    }
+}

@@ -1,0 +1,218 @@
+//! One server of the configuration: connected when it is needed, connected again when it was lost.
+//!
+//! Invariant: its tools are used only while they are the pinned ones.
+
+use super::error::McpError;
+use super::link::Link;
+use super::variables::read_env_file;
+use crate::hall::halted;
+use crate::mcp::pins::{MOST_TOOLS, PinKey, Pins, Standing, ToolList};
+use picoclaw_policy::Subject;
+use picoclaw_policy::config::{McpServerConfig, McpTransport};
+use picoclaw_sandbox::guest::{Guest, Stay, Visitor};
+use picoclaw_sandbox::launch::{Bounds, Deadline, Halt, Output, Principal, Stdin, Streams};
+use picoclaw_sandbox::lectern::Lectern;
+use picoclaw_sandbox::warden::Warden;
+use rmcp::model::CallToolResult;
+use rmcp::service::ServiceError;
+use serde_json::{Map, Value};
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Mutex;
+
+/// How long a server has to come up and show its tools.
+pub(super) const READY: Duration = Duration::from_secs(20);
+
+/// How long a call may take.
+const CALL: Duration = Duration::from_secs(600);
+
+/// The largest env file.
+const MOST_ENV: usize = 1 << 20;
+
+/// A server.
+pub(super) struct Server {
+    config: McpServerConfig,
+    warden: Arc<Warden>,
+    pins: Arc<Pins>,
+    subject: Subject,
+    link: Mutex<Option<Arc<Link>>>,
+}
+
+impl Server {
+    pub(super) fn new(
+        config: McpServerConfig,
+        warden: Arc<Warden>,
+        pins: Arc<Pins>,
+        subject: Subject,
+    ) -> Self {
+        Self { config, warden, pins, subject, link: Mutex::new(None) }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    pub(super) fn is_deferred(&self) -> bool {
+        self.config.deferred
+    }
+
+    /// Connects, and judges what it shows; the tools, if they are the pinned ones.
+    pub(super) async fn tools(&self) -> Result<(ToolList, Standing), McpError> {
+        let (_, list, standing) = self.connected().await?;
+        match list {
+            Some(list) => Ok((list, standing)),
+            // It was connected already; ask again.
+            None => {
+                let link = self.link.lock().await.clone().ok_or_else(|| self.gone())?;
+                self.judged(&link).await
+            }
+        }
+    }
+
+    /// Calls one of its tools.
+    pub(super) async fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        halt: &Halt,
+    ) -> Result<CallToolResult, McpError> {
+        let (link, ..) = self.connected().await?;
+        if link.take_changed() {
+            self.judged(&link).await?;
+        }
+        let answer = tokio::select! {
+            answer = tokio::time::timeout(CALL, link.call(tool, arguments)) => answer,
+            () = halted(halt) => {
+                // Whatever it started for us ends with it; the next call starts it anew.
+                self.close().await;
+                return Err(McpError::Halted);
+            }
+        };
+        match answer {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(ServiceError::McpError(error))) => {
+                Err(McpError::Refused { message: error.message.into_owned() })
+            }
+            Ok(Err(why)) => {
+                if link.is_gone() {
+                    self.close().await;
+                    return Err(self.gone());
+                }
+                Err(McpError::Refused { message: why.to_string() })
+            }
+            Err(_) => {
+                self.close().await;
+                Err(McpError::TimedOut { name: self.name().to_owned(), limit: CALL })
+            }
+        }
+    }
+
+    /// Ends it.
+    pub(super) async fn close(&self) {
+        if let Some(link) = self.link.lock().await.take() {
+            link.close().await;
+        }
+    }
+
+    /// The connection; a new one, with what it showed, when there is none.
+    async fn connected(&self) -> Result<(Arc<Link>, Option<ToolList>, Standing), McpError> {
+        let mut held = self.link.lock().await;
+        if let Some(link) = held.as_ref().filter(|link| !link.is_gone()) {
+            return Ok((Arc::clone(link), None, Standing::Same));
+        }
+        if let Some(lost) = held.take() {
+            lost.close().await;
+        }
+        let connecting = async {
+            let link = Arc::new(self.connect().await?);
+            let judged = self.judged(&link).await;
+            if judged.is_err() {
+                link.close().await;
+            }
+            judged.map(|(list, standing)| (link, list, standing))
+        };
+        let slow = |_| McpError::Slow { name: self.name().to_owned(), limit: READY };
+        let (link, list, standing) = tokio::time::timeout(READY, connecting).await.map_err(slow)??;
+        *held = Some(Arc::clone(&link));
+        Ok((link, Some(list), standing))
+    }
+
+    async fn connect(&self) -> Result<Link, McpError> {
+        match &self.config.transport {
+            McpTransport::Stdio { .. } => {
+                let (warden, config) = (Arc::clone(&self.warden), self.config.clone());
+                let subject = self.subject.clone();
+                let started = tokio::task::spawn_blocking(move || welcome(&warden, &config, &subject)).await;
+                Link::to_child(self.name(), started.map_err(|_| self.gone())??).await
+            }
+            McpTransport::Http { url, headers } => {
+                let headers: Vec<_> =
+                    headers.iter().map(|(name, value)| (name.clone(), value.reveal().to_owned())).collect();
+                Link::to_address(self.name(), url, &headers).await
+            }
+        }
+    }
+
+    /// What it shows, judged by its pin; another list than the pinned one is none.
+    async fn judged(&self, link: &Link) -> Result<(ToolList, Standing), McpError> {
+        let name = || self.name().to_owned();
+        let handshake = |why: ServiceError| McpError::Handshake { name: name(), why: why.to_string() };
+        let tools = link.tools(MOST_TOOLS).await.map_err(handshake)?;
+        let list = ToolList::new(tools).map_err(|source| McpError::Tools { name: name(), source })?;
+        let (pins, key, shown) = (Arc::clone(&self.pins), PinKey::configured(self.name()), list.clone());
+        let standing = tokio::task::spawn_blocking(move || pins.judge(&key, &shown)).await;
+        let standing = standing.map_err(|_| self.gone())?;
+        match standing.map_err(|source| McpError::Pin { name: name(), source })? {
+            Standing::Changed => Err(McpError::Changed { name: name() }),
+            standing => Ok((list, standing)),
+        }
+    }
+
+    fn gone(&self) -> McpError {
+        McpError::Gone { name: self.name().to_owned() }
+    }
+}
+
+fn welcome(warden: &Warden, config: &McpServerConfig, subject: &Subject) -> Result<Visitor, McpError> {
+    let McpTransport::Stdio { command, args, env, env_file } = &config.transport else {
+        return Err(McpError::Gone { name: config.name.clone() });
+    };
+    let words: Vec<OsString> = std::iter::once(command).chain(args).map(OsString::from).collect();
+    let mut variables: Vec<(OsString, OsString)> = Vec::new();
+    if let Some(path) = env_file {
+        let settings = |why: String| McpError::Settings { name: config.name.clone(), why };
+        let text = read_operators(path, warden, subject).map_err(settings)?;
+        let read = read_env_file(&text).map_err(settings)?;
+        variables.extend(read.into_iter().map(|(name, value)| (name.into(), value.into())));
+    }
+    variables.extend(env.iter().map(|(name, value)| (name.into(), value.reveal().into())));
+    let guest = Guest {
+        principal: Principal::Mcp(config.name.clone()),
+        command: &words,
+        variables: &variables,
+        stay: Stay::Own,
+        streams: Streams::Plain { stdin: Stdin::Pipe, output: Output::Pipes },
+        deadline: Deadline::None,
+        bounds: Bounds::default(),
+    };
+    warden.welcome(&guest, subject).map_err(|source| McpError::Start { name: config.name.clone(), source })
+}
+
+/// Reads a file of the operator's; one that an agent could have written is refused.
+fn read_operators(path: &Path, warden: &Warden, _subject: &Subject) -> Result<String, String> {
+    let told = path.display();
+    if warden.is_agents(path) {
+        return Err(format!("`{told}` lies in an agent's workspace, where the agent can write it"));
+    }
+    let (Some(dir), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+        return Err(format!("`{told}` is no file"));
+    };
+    let read = Lectern::at(dir).and_then(|lectern| lectern.read(name, MOST_ENV));
+    match read {
+        Ok(Some(passage)) => Ok(passage.text),
+        Ok(None) => Err(format!("there is no file `{told}`")),
+        Err(why) => Err(format!("could not read `{told}`: {why}")),
+    }
+}

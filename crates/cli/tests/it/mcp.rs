@@ -1,0 +1,8 @@
+//! `picoclaw mcp serve` from the outside: real clients, raw lines, and clients that mean harm.
+
+mod http;
+pub(crate) mod peers;
+mod questions;
+mod robust;
+mod serve;
+mod wire;
