@@ -10,9 +10,6 @@ use picoclaw_sandbox::launch::Halt;
 use picoclaw_sandbox::warden::Warden;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Duration;
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
 
 /// Hears the output of a long call, in lines.
 pub type Watcher = Arc<dyn Fn(&[u8]) + Send + Sync>;
@@ -112,22 +109,6 @@ impl Hall {
         let done = tokio::task::spawn_blocking(move || work(&theirs)).await;
         waiting.is_over = true;
         done.map_err(|_| Reply::Failed("the tool crashed".to_owned()))
-    }
-}
-
-/// Waits until `halt` is raised.
-pub async fn halted(halt: &Halt) {
-    let event = halt.event().and_then(|event| event.try_clone_to_owned().ok());
-    match event.and_then(|event| AsyncFd::register_with_interest(event, Interest::READABLE).ok()) {
-        Some(event) => {
-            // The counter is never read, so it stays readable for everybody.
-            let _ = event.readable().await;
-        }
-        None => {
-            while !halt.is_raised() {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        }
     }
 }
 

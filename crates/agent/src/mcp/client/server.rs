@@ -5,7 +5,6 @@
 use super::error::McpError;
 use super::link::Link;
 use super::variables::read_env_file;
-use crate::hall::halted;
 use crate::mcp::pins::{MOST_TOOLS, PinKey, Pins, Standing, ToolList};
 use picoclaw_policy::Subject;
 use picoclaw_policy::config::{McpServerConfig, McpTransport};
@@ -80,11 +79,11 @@ impl Server {
     ) -> Result<CallToolResult, McpError> {
         let (link, ..) = self.connected().await?;
         if link.take_changed() {
-            self.judged(&link).await?;
+            let (_, _standing) = self.judged(&link).await?;
         }
         let answer = tokio::select! {
             answer = tokio::time::timeout(CALL, link.call(tool, arguments)) => answer,
-            () = halted(halt) => {
+            () = halt.raised() => {
                 // Whatever it started for us ends with it; the next call starts it anew.
                 self.close().await;
                 return Err(McpError::Halted);
