@@ -73,7 +73,7 @@ fn a_server_and_a_host_of_the_official_sdk_meet_in_both_revisions() {
     let Some(sdk) = sdk() else { return };
     let secret = den.file(".ssh/id", "a private key");
     let (python, script) = (sdk.join("bin/python"), den.script("sdk_server.py"));
-    let words = ["--ro", sdk.to_str().unwrap(), "--", python.to_str().unwrap(), script.to_str().unwrap()];
+    let words = ["--ro", sdk.to_str().unwrap(), "--", python.to_str().unwrap(), &script];
     let calls =
         json!([["add", {"a": 2, "b": 3}], ["count", {"to": 3}], ["peek", {"path": secret}], ["hidden", {}]]);
     for (mode, revision) in [("auto", "2026-07-28"), ("legacy", "2025-11-25")] {
