@@ -13,7 +13,8 @@ fn reference_servers() -> Option<PathBuf> {
 }
 
 fn sdk() -> Option<PathBuf> {
-    peer("python")
+    // Its interpreter may lie where this user cannot go.
+    peer("python/bin/python").and_then(|_| peer("python"))
 }
 
 /// The official SDK as host of a wrapped server: what it printed.
