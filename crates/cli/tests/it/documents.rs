@@ -35,6 +35,7 @@ const DOCUMENTS: &[(&str, &str)] = documents![
     "docs/guide/06-isolation.md",
     "docs/guide/07-agent.md",
     "docs/guide/08-mcp-serve.md",
+    "docs/guide/09-mcp-wrap.md",
     "docs/guide/10-web.md",
     "docs/kernel-features.md",
 ];

@@ -1,7 +1,7 @@
 //! `picoclaw mcp serve` from the outside: real clients, raw lines, and clients that mean harm.
 
 mod http;
-mod peers;
+pub(crate) mod peers;
 mod questions;
 mod robust;
 mod serve;
