@@ -130,7 +130,7 @@ fn furnished(loaded: &Loaded, instance: Instance, workshop: Workshop, offer: Off
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let warden = Warden::new(policy(&loaded.config, zones, offer)?, files, workshop, ledger);
     let registry = Arc::new(registry(&loaded.config));
-    Ok(House { warden: Arc::new(warden), registry, instance })
+    Ok(House { warden: Arc::new(warden), registry, instance: instance.clone() })
 }
 
 /// The tools, with the bounds of the configuration.

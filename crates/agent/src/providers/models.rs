@@ -2,76 +2,23 @@
 //!
 //! Invariant: a name means what `model_list` says or `direct`; no text of a model's makes an entry.
 
-use super::anthropic::Anthropic;
 use super::candidate::Candidate;
 use super::chain::{Chain, Group, Patience};
 use super::cli::{Claude, Codex, Program, Tongue};
 use super::direct::{self, Direct};
-use super::http::{Mode, Peer, Spoken};
-use super::openai::OpenAi;
-use super::protocol::{self, Key, Meaning, Unclear, Wire};
+use super::model_error::ModelError;
+use super::protocol::{self, Key, Unclear, Wire};
 use super::provider::Provider;
 use super::rate::Rate;
-use super::scripted::{Pace, Scripted};
+use super::speakers::{advise, anthropic, openai, scripted};
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{AgentConfig, Config, ModelConfig, Secret, TurnConfig};
 use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::warden::Warden;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-
-/// Why a model cannot be asked.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ModelError {
-    /// No entry has that name.
-    #[error("there is no model `{name}`")]
-    Unknown {
-        /// The name.
-        name: String,
-        /// The names that there are.
-        known: Vec<String>,
-    },
-    /// The entry's protocol is not spoken here.
-    #[error("model `{name}`: nobody here speaks the protocol `{protocol}`")]
-    Protocol {
-        /// The entry.
-        name: String,
-        /// The protocol.
-        protocol: String,
-    },
-    /// A hosted model without a key.
-    #[error("model `{name}` has no key")]
-    NoKey {
-        /// The entry.
-        name: String,
-    },
-    /// A value of the entry cannot be used.
-    #[error("model `{name}`: {why}")]
-    Unusable {
-        /// The entry.
-        name: String,
-        /// What is wrong.
-        why: String,
-    },
-}
-
-impl ModelError {
-    /// The remedy.
-    pub fn hint(&self) -> String {
-        match self {
-            Self::Unknown { known, .. } if known.is_empty() => {
-                "`model_list` is empty; without a model, `direct` is there".to_owned()
-            }
-            Self::Unknown { known, .. } => format!("`model_list` names {}", known.join(", ")),
-            Self::Protocol { .. } => "set `provider`, or `api_base` for an OpenAI-compatible one".to_owned(),
-            Self::NoKey { name } => format!("give `{name}` an `api_keys` list, best in `.security.yml`"),
-            Self::Unusable { .. } => "see its entry in `model_list`".to_owned(),
-        }
-    }
-}
 
 /// Every model there is. A copy shares what is remembered about failures and limits.
 #[derive(Clone)]
@@ -230,6 +177,7 @@ impl Inner {
         if key.is_none() && meaning.key == Key::Wanted {
             return Err(ModelError::NoKey { name: entry.name.clone() });
         }
+        advise(entry, &meaning, key);
         match meaning.wire {
             Wire::Direct => Ok(Box::new(Direct::default())),
             Wire::Scripted => scripted(entry),
@@ -250,63 +198,6 @@ impl Inner {
             why: "nothing can be started here, and it is a program".to_owned(),
         })?;
         Ok(Box::new(Program::new(entry, tongue, warden)))
-    }
-}
-
-fn openai(
-    entry: &ModelConfig,
-    meaning: &Meaning,
-    key: Option<&Secret>,
-) -> Result<Box<dyn Provider>, ModelError> {
-    let own: Vec<_> =
-        key.map(|key| ("authorization", format!("Bearer {}", key.reveal()))).into_iter().collect();
-    Ok(Box::new(Spoken {
-        name: entry.name.clone(),
-        peer: Peer::new(entry, &meaning.base, "/chat/completions", &own)?,
-        dialect: OpenAi::new(entry, &meaning.id),
-        mode: mode(entry),
-    }))
-}
-
-fn anthropic(
-    entry: &ModelConfig,
-    meaning: &Meaning,
-    key: Option<&Secret>,
-) -> Result<Box<dyn Provider>, ModelError> {
-    let mut own = vec![("anthropic-version", "2023-06-01".to_owned())];
-    match (key, entry.auth_method.as_deref()) {
-        (Some(key), Some("oauth" | "token")) => {
-            own.push(("authorization", format!("Bearer {}", key.reveal())));
-            own.push(("anthropic-beta", "oauth-2025-04-20".to_owned()));
-        }
-        (Some(key), _) => own.push(("x-api-key", key.reveal().to_owned())),
-        (None, _) => {}
-    }
-    // People write the address with and without its version.
-    let base = meaning.base.strip_suffix("/v1").unwrap_or(&meaning.base);
-    Ok(Box::new(Spoken {
-        name: entry.name.clone(),
-        peer: Peer::new(entry, base, "/v1/messages", &own)?,
-        dialect: Anthropic::new(entry, &meaning.id),
-        mode: mode(entry),
-    }))
-}
-
-fn mode(entry: &ModelConfig) -> Mode {
-    if entry.streaming { Mode::Stream } else { Mode::Whole }
-}
-
-fn scripted(entry: &ModelConfig) -> Result<Box<dyn Provider>, ModelError> {
-    let path = entry.api_base.as_deref().and_then(|base| base.strip_prefix("file://"));
-    match path.map(Path::new).filter(|path| path.is_absolute()) {
-        Some(path) => {
-            let pace = if entry.streaming { Pace::Words } else { Pace::Whole };
-            Ok(Box::new(Scripted::new(&entry.name, path, pace)))
-        }
-        None => Err(ModelError::Unusable {
-            name: entry.name.clone(),
-            why: "a scripted model has an `api_base` such as `file:///home/me/replies.jsonl`".to_owned(),
-        }),
     }
 }
 

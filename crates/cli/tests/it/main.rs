@@ -26,3 +26,4 @@ mod run;
 mod sessions;
 mod tools;
 mod walk;
+mod web;
