@@ -17,6 +17,7 @@ mod peers;
 mod process;
 mod table;
 mod traced;
+mod turns;
 mod writes;
 
 use instance::House;
@@ -59,7 +60,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
     let mut table = Table::default();
     let house = House::furnish(&quiet.join("house"))?;
     let lived_in = House::furnish(&disk.join("house"))?;
-    let sections: [(&str, Section<'_>); 11] = [
+    let sections: [(&str, Section<'_>); 12] = [
         ("open", &|table| files::opening(&house, table)),
         ("read", &|table| files::reading(&house, &lived_in, table)),
         ("write", &|table| writes::timed(&house, &lived_in, table)),
@@ -68,6 +69,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
         ("process", &|table| process::measured(picoclaw, &house, &lived_in, table)),
         ("cage", &|table| cage::costs(picoclaw, &house, table)),
         ("mcp", &|table| mcp::measured(picoclaw, &house, table)),
+        ("loop", &|table| turns::measured(&quiet, &disk, table)),
         ("judge", &|table| guard::typical(&house, table)),
         ("load", &|table| guard::loading(table)),
         ("lengths", &|table| lengths::growing(&house, table)),
