@@ -6,6 +6,7 @@
 //!
 //! Invariant: nothing is written outside the directories that were given, and nothing is left running.
 
+mod agent;
 mod cage;
 mod files;
 mod guard;
@@ -67,6 +68,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
         ("calls", &|table| traced::counted(&quiet, table)),
         ("decide", &|table| files::deciding(&house, table)),
         ("process", &|table| process::measured(picoclaw, &house, &lived_in, table)),
+        ("agent", &|table| agent::measured(picoclaw, &house, table)),
         ("cage", &|table| cage::costs(picoclaw, &house, table)),
         ("mcp", &|table| mcp::measured(picoclaw, &house, table)),
         ("loop", &|table| turns::measured(&quiet, &disk, table)),

@@ -12,6 +12,7 @@ node_pins=(
   "@modelcontextprotocol/client@2.4.0"
   "@modelcontextprotocol/inspector@2.12.0"
   "@modelcontextprotocol/server-filesystem@2026.8.31"
+  "@modelcontextprotocol/server-everything@2026.8.31"
 )
 
 # A stamp is written last: half of an installation is none.

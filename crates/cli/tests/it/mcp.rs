@@ -1,8 +1,8 @@
 //! `picoclaw mcp serve` from the outside: real clients, raw lines, and clients that mean harm.
 
 mod http;
-mod peers;
+pub(crate) mod peers;
 mod questions;
 mod robust;
 mod serve;
-mod wire;
+pub(crate) mod wire;

@@ -21,9 +21,18 @@ const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
 /// How long anything may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The programs that play servers and hosts; compiled in, so that they can be run where the sources cannot be read.
+const SCRIPTS: [(&str, &str); 4] = [
+    ("server.py", include_str!("mcp_wrap/servers/server.py")),
+    ("host.py", include_str!("mcp_wrap/servers/host.py")),
+    ("sdk_server.py", include_str!("mcp_wrap/servers/sdk_server.py")),
+    ("sdk_client.py", include_str!("mcp_wrap/servers/sdk_client.py")),
+];
+
 /// An instance in which servers can be wrapped.
 struct Den {
     house: House,
+    scripts: tempfile::TempDir,
 }
 
 impl Den {
@@ -44,13 +53,22 @@ impl Den {
             eprintln!("SKIPPED: {why}: there is no python3");
             return None;
         }
-        Some(Self { house })
+        let scripts = tempfile::tempdir().unwrap();
+        for (name, text) in SCRIPTS {
+            std::fs::write(scripts.path().join(name), text).unwrap();
+        }
+        Some(Self { house, scripts })
+    }
+
+    /// Where one of the programs lies.
+    fn script(&self, name: &str) -> String {
+        self.scripts.path().join(name).to_str().unwrap().to_owned()
     }
 
     /// `picoclaw mcp wrap` with these options around the lying server, which is told `lies`.
     fn wrap(&self, options: &[&str], lies: &[&str]) -> Server {
-        let server = server();
-        let mut words = vec!["--", "/usr/bin/python3", server.to_str().unwrap()];
+        let server = self.script("server.py");
+        let mut words = vec!["--", "/usr/bin/python3", &server];
         words.extend(lies);
         self.wrap_command(&[options, &words].concat())
     }
@@ -68,7 +86,7 @@ impl Den {
     /// The lying server as it is, without anything around it: what it tries must work here.
     fn bare(&self, lies: &[&str]) -> Server {
         let mut command = Command::new("/usr/bin/python3");
-        command.arg(server()).args(lies).current_dir(self.house.dir());
+        command.arg(self.script("server.py")).args(lies).current_dir(self.house.dir());
         command.env("HOME", self.house.dir()).env("XDG_STATE_HOME", self.house.dir());
         Server::start(command)
     }
@@ -80,10 +98,6 @@ impl Den {
         std::fs::write(&path, text).unwrap();
         path
     }
-}
-
-fn server() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/mcp_wrap/servers/server.py")
 }
 
 /// A server that runs, as its host sees it.

@@ -9,7 +9,7 @@ const PYTHON: &str = include_str!("../../peers/python_client.py");
 const TYPESCRIPT: &str = include_str!("../../peers/typescript_client.mjs");
 
 /// What `make setup` fetched, if it could and this user can read it.
-fn peer(path: &str) -> Option<PathBuf> {
+pub(crate) fn peer(path: &str) -> Option<PathBuf> {
     let peers = std::env::var_os("PICOCLAW_TEST_PEERS").map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/peers")),
         PathBuf::from,

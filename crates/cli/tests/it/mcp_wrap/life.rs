@@ -1,6 +1,6 @@
 //! How a wrapped server lives and ends: nothing of it outlives its host.
 
-use super::{Den, Server, alive, marker, server, soon};
+use super::{Den, Server, alive, marker, soon};
 use serde_json::json;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -58,12 +58,9 @@ fn when_the_host_is_gone_nothing_of_the_server_is_left() {
         let mut server = match killed {
             Killed::Wrap => den.wrap(&[], lies),
             Killed::Host => {
-                let wrap = den.command(&["--", "/usr/bin/python3", server().to_str().unwrap()]);
+                let wrap = den.command(&["--", "/usr/bin/python3", &den.script("server.py")]);
                 let mut host = Command::new("/usr/bin/python3");
-                host.arg(server().with_file_name("host.py"))
-                    .arg(wrap.get_program())
-                    .args(wrap.get_args())
-                    .args(lies);
+                host.arg(den.script("host.py")).arg(wrap.get_program()).args(wrap.get_args()).args(lies);
                 host.env_clear().envs(wrap.get_envs().filter_map(|(name, value)| Some((name, value?))));
                 Server::start(host)
             }
@@ -117,7 +114,7 @@ fn signals_are_passed_on() {
 #[test]
 fn a_flood_nobody_reads_costs_no_memory() {
     let Some(den) = Den::new("a flood") else { return };
-    let mut command = den.command(&["--", "/usr/bin/python3", server().to_str().unwrap(), "start=flood"]);
+    let mut command = den.command(&["--", "/usr/bin/python3", &den.script("server.py"), "start=flood"]);
     command
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())

@@ -1,81 +1,27 @@
 //! Real servers under the wrap, and a real host before it: the reference servers and the official Python SDK.
 
-use super::{Den, SYSTEM_PATH, server};
+use super::Den;
 use crate::house::ran;
+use crate::mcp::peers::peer;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 
-const SERVERS: &str = "2026.8.31";
-const SDK: &str = "2.3.0";
-
-/// Where other people's programs are kept between test runs.
-fn peers() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers").canonicalize().unwrap_or_default()
+/// What `make setup` fetched: the reference servers, and a Python with the official SDK.
+fn reference_servers() -> Option<PathBuf> {
+    peer("node")
 }
 
-/// Runs `commands` once for this version of `name`; says loudly when that does not work here.
-fn installed(name: &str, version: &str, commands: &[&[&str]]) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers").join(name);
-    let mark = root.join(format!("complete-{version}"));
-    if !mark.exists() {
-        std::fs::create_dir_all(&root).ok()?;
-        for words in commands {
-            let mut command = Command::new(words[0]);
-            command.args(&words[1..]).current_dir(&root).env("PATH", SYSTEM_PATH);
-            let done = command.output().map(ran);
-            if !done.as_ref().is_ok_and(|ran| ran.code == 0) {
-                eprintln!("SKIPPED: `{}` does not work here: {done:?}", words.join(" "));
-                return None;
-            }
-        }
-        std::fs::write(&mark, "").ok()?;
-    }
-    Some(peers().join(name))
-}
-
-fn reference_servers() -> Option<&'static PathBuf> {
-    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let install = || {
-        let [files, everything] =
-            ["filesystem", "everything"].map(|name| format!("@modelcontextprotocol/server-{name}@{SERVERS}"));
-        let npm = [
-            "npm",
-            "install",
-            "--prefix",
-            ".",
-            "--no-audit",
-            "--no-fund",
-            "--fetch-retries=1",
-            "--fetch-timeout=30000",
-        ];
-        installed("wrap-npm", SERVERS, &[&[&npm[..], &[&files, &everything]].concat()])
-    };
-    FOUND.get_or_init(install).as_ref()
-}
-
-fn sdk() -> Option<&'static PathBuf> {
-    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let install = || {
-        let package = format!("mcp=={SDK}");
-        installed(
-            "wrap-py",
-            SDK,
-            &[
-                &["/usr/bin/python3", "-m", "venv", "."],
-                &["bin/pip", "install", "--quiet", "--timeout", "30", "--retries", "1", &package],
-            ],
-        )
-    };
-    FOUND.get_or_init(install).as_ref()
+fn sdk() -> Option<PathBuf> {
+    // Its interpreter may lie where this user cannot go.
+    peer("python/bin/python").and_then(|_| peer("python"))
 }
 
 /// The official SDK as host of a wrapped server: what it printed.
 fn hosted(den: &Den, sdk: &Path, mode: &str, calls: &Value, words: &[&str]) -> Value {
     let wrap = den.command(words);
     let mut host = Command::new(sdk.join("bin/python"));
-    host.arg(server().with_file_name("sdk_client.py")).args([mode, &calls.to_string()]);
+    host.arg(den.script("sdk_client.py")).args([mode, &calls.to_string()]);
     host.arg(wrap.get_program()).args(wrap.get_args()).current_dir(den.house.dir());
     host.env_clear().envs(wrap.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let ran = ran(host.output().unwrap());
@@ -112,7 +58,7 @@ fn the_reference_server_for_everything_works() {
     let script = npm.join("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
     let words = ["--ro", npm.to_str().unwrap(), "--", "node", script.to_str().unwrap(), "stdio"];
     let calls = json!([["echo", {"message": "hi"}], ["trigger-long-running-operation", {"duration": 1, "steps": 4}], ["get-env", {}]]);
-    let said = hosted(&den, sdk, "legacy", &calls, &words);
+    let said = hosted(&den, &sdk, "legacy", &calls, &words);
     assert_eq!(said["results"][0]["text"], "Echo: hi", "{said}");
     assert_eq!(said["progress"].as_array().unwrap().len(), 4, "progress arrives: {said}");
     let environment = said["results"][2]["text"].as_str().unwrap();
@@ -127,12 +73,12 @@ fn a_server_and_a_host_of_the_official_sdk_meet_in_both_revisions() {
     let Some(den) = Den::new("the official SDK") else { return };
     let Some(sdk) = sdk() else { return };
     let secret = den.file(".ssh/id", "a private key");
-    let (python, script) = (sdk.join("bin/python"), server().with_file_name("sdk_server.py"));
-    let words = ["--ro", sdk.to_str().unwrap(), "--", python.to_str().unwrap(), script.to_str().unwrap()];
+    let (python, script) = (sdk.join("bin/python"), den.script("sdk_server.py"));
+    let words = ["--ro", sdk.to_str().unwrap(), "--", python.to_str().unwrap(), &script];
     let calls =
         json!([["add", {"a": 2, "b": 3}], ["count", {"to": 3}], ["peek", {"path": secret}], ["hidden", {}]]);
     for (mode, revision) in [("auto", "2026-07-28"), ("legacy", "2025-11-25")] {
-        let said = hosted(&den, sdk, mode, &calls, &words);
+        let said = hosted(&den, &sdk, mode, &calls, &words);
         assert_eq!(said["revision"], revision, "{said}");
         assert_eq!(said["tools"], json!(["add", "count", "peek"]));
         assert_eq!(said["results"][0], json!({"error": false, "text": "5"}));
@@ -144,11 +90,7 @@ fn a_server_and_a_host_of_the_official_sdk_meet_in_both_revisions() {
         assert!(said["results"][3]["refused"].as_str().unwrap().contains("not among the tools"), "{said}");
     }
     let mut control = Command::new(&python);
-    control
-        .arg(server().with_file_name("sdk_client.py"))
-        .args(["auto", &calls.to_string()])
-        .arg(&python)
-        .arg(&script);
+    control.arg(den.script("sdk_client.py")).args(["auto", &calls.to_string()]).arg(&python).arg(&script);
     let said: Value = serde_json::from_str(&ran(control.output().unwrap()).stdout).unwrap();
     assert_eq!(said["results"][2]["text"], "a private key", "the control: without the wrap it is read");
 }

@@ -1,6 +1,6 @@
 //! What a wrapped server can reach: each attempt works without the wrap, and comes to nothing with it.
 
-use super::{Den, server};
+use super::Den;
 use serde_json::{Value, json};
 use std::net::TcpListener;
 
@@ -51,9 +51,8 @@ fn what_a_server_tries_works_without_walls_and_fails_within() {
 fn a_server_knows_a_minimal_environment_and_what_it_was_given() {
     let Some(den) = Den::new("the environment") else { return };
     let seen = |options: &[&str]| -> Value {
-        let script = server();
-        let words =
-            [options, &["--name", "env", "--", "/usr/bin/python3", script.to_str().unwrap()]].concat();
+        let script = den.script("server.py");
+        let words = [options, &["--name", "env", "--", "/usr/bin/python3", &script]].concat();
         let mut command = den.command(&words);
         command
             .env("GITHUB_TOKEN", "ghp-given")
