@@ -7,12 +7,15 @@ MUSL := x86_64-unknown-linux-musl
 TARGET := $(shell rustup target list --installed 2>/dev/null | grep -qx $(MUSL) && echo $(MUSL))
 RELEASE := target/$(if $(TARGET),$(TARGET)/)release/picoclaw
 
-.PHONY: help run build test soak bench lint fmt fuzz check setup musl install clean
+.PHONY: help run tour build test soak bench lint fmt fuzz check setup musl install clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
-run: build ## take a short tour: five tools behind the desk, on an instance of its own
+run: build ## start a session with an agent (ARGS='-m "ls"' for one turn); the tour where there is no terminal
+	@if [ -n '$(subst ','\'',$(ARGS))' ] || [ -t 0 -a -t 1 ]; then $(RELEASE) agent $(ARGS); else PICOCLAW=$(RELEASE) bash scripts/tour.sh; fi
+
+tour: build ## take a short tour on an instance of its own: tools, refusals, the ledger
 	@PICOCLAW=$(RELEASE) bash scripts/tour.sh
 
 build: musl ## build the release binary (static where the musl target can be added)
@@ -27,7 +30,7 @@ musl:
 	  || timeout 120 rustup target add $(MUSL) >/dev/null 2>&1 \
 	  || echo "note: the target $(MUSL) cannot be added here; building for the host's own C library"
 
-setup: ## install what the tests need and this machine lacks (bubblewrap, MCP clients)
+setup: ## install what the tests need and this machine lacks (bubblewrap, tmux, MCP clients)
 	@bash scripts/setup.sh
 
 test: setup ## run every test (small counts; as root and as an ordinary user)

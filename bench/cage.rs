@@ -15,6 +15,7 @@ use picoclaw_sandbox::isolate::{
 use picoclaw_sandbox::launch::{
     Bounds, Deadline, LaunchSpec, Output, Principal, Status, Stdin, Streams, Walls, WorkDir, run_to_end,
 };
+use std::io::Read;
 use std::path::{Path, PathBuf};
 #[expect(clippy::disallowed_types, reason = "a measurement is no tool: nothing here comes from a model")]
 use std::process::{Command, Stdio};
@@ -125,6 +126,14 @@ pub(crate) fn costs(picoclaw: &Path, house: &House, table: &mut Table) -> Result
     table.told("`picoclaw run --net host` / direct", &run.over(direct).times());
     table.told("`picoclaw run` (no network) / direct", &lonely.over(direct).times());
     table.told("the native cage, in process / direct", &inside.over(direct).times());
+    let launcher = resident(command(picoclaw, house, &project))?;
+    table.goal(
+        "resident memory of `picoclaw run` while its command runs",
+        &format!("{:.2} MB", launcher / 1e6),
+        launcher,
+        4e6,
+        "≤ 4 MB",
+    );
     let ratio = run.over(minimal);
     table.goal(
         "`picoclaw run --net host` / bubblewrap minimal",
@@ -172,6 +181,7 @@ fn in_process(house: &House) -> Result<impl Fn() -> Result<LaunchSpec, Stop> + '
         author: Author::Model,
         work_dir: &house.workspace,
         home: Path::new("/nonexistent"),
+        variables: &[],
     };
     let cage = Arc::new(Cage::new(plan(&request, &LiveHost)?, Rung::Native)?);
     let environment = caged([("PATH".into(), "/usr/bin:/bin".into())], &user, &[], &[]);
@@ -217,6 +227,25 @@ fn command(program: &Path, house: &House, project: &Path) -> Command {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     command
+}
+
+/// Bytes that the launcher has resident while its command waits for input.
+#[expect(clippy::disallowed_types, reason = "as above")]
+fn resident(mut command: Command) -> Result<f64, Stop> {
+    command
+        .args(["run", "--", "/bin/sh", "-c", "echo; read line"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut child = command.spawn()?;
+    let mut first = [0];
+    child.stdout.as_mut().ok_or("a pipe")?.read_exact(&mut first)?;
+    let status = super::peers::text(Path::new(&format!("/proc/{}/status", child.id())));
+    drop(child.stdin.take());
+    child.wait()?;
+    let status = status?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no `VmRSS`")?;
+    let kib: f64 = line.trim_matches(|c: char| !c.is_ascii_digit()).parse()?;
+    Ok(kib * 1024.0)
 }
 
 #[expect(clippy::disallowed_types, reason = "as above")]

@@ -1,15 +1,21 @@
 #!/usr/bin/env bash
 # Installs what the tests need and this machine lacks, or says loudly what will be skipped.
 set -u
-if ! command -v bwrap >/dev/null; then
+
+# need PROGRAM PACKAGE WHY: the tests run real commands in it, or look at a real screen with it.
+need() {
+  if command -v "$1" >/dev/null; then return; fi
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    echo "setup: installing bubblewrap, which the tests run real commands in"
-    (apt-get update -qq && apt-get install -y -qq bubblewrap) >/dev/null 2>&1
+    echo "setup: installing $2, $3"
+    (apt-get update -qq && apt-get install -y -qq "$2") >/dev/null 2>&1
   fi
-  if command -v bwrap >/dev/null; then
-    echo "setup: $(bwrap --version)"
+  if command -v "$1" >/dev/null; then
+    echo "setup: $2 is there"
   else
-    echo "SKIPPED: bubblewrap is missing and could not be installed (apt install bubblewrap); tests that need it will say so"
+    echo "SKIPPED: $2 is missing and could not be installed (apt install $2); tests that need it will say so"
   fi
-fi
+}
+
+need bwrap bubblewrap "which the tests run real commands in"
+need tmux tmux "on whose screen the tests look at a session"
 bash "$(dirname "$0")/peers.sh"

@@ -21,7 +21,9 @@ step() {
 }
 
 echo "picoclaw lets an AI agent work on this machine without trusting it. A tour, on an instance of its own:"
-step "An agent writes into its workspace, atomically" tool write_file '{"path":"notes/today.md","content":"buy milk\n"}'
+step "An agent with no model: a line is a command, a tool's name is that tool" agent -m 'echo hello from $PWD'
+step "" agent -m 'read_file {"path": "../config.json"}'
+step "The same calls, one by one: it writes into its workspace, atomically" tool write_file '{"path":"notes/today.md","content":"buy milk\n"}'
 step "… appends, edits, lists and reads" tool append_file '{"path":"notes/today.md","content":"call home\n"}'
 step "" tool edit_file '{"path":"notes/today.md","old_text":"milk","new_text":"bread"}'
 step "" tool list_dir '{"path":"notes"}'
@@ -34,4 +36,4 @@ step "It cannot unlock itself: its own configuration is protected under every se
 step "Every decision is on record before its effect" audit tail -n 6
 step "… and the record is chained" audit verify
 step "What holds those commands is tried out, not claimed" doctor
-printf '\nNext: picoclaw onboard makes an instance of your own; docs/guide/ goes on from here.\n'
+printf '\nNext: picoclaw agent starts a session in an instance of your own; docs/guide/ goes on from here.\n'

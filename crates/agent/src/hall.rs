@@ -3,7 +3,7 @@
 //! Invariant: a call that nobody waits for any more is halted; an answer for a session holds for the same content alone.
 
 use crate::call::{Call, Reply};
-use crate::tools::{Asked, Outcome, Registry, Visit};
+use crate::tools::{Asked, Outcome, Registry, Visit, unwatched};
 use picoclaw_policy::Subject;
 use picoclaw_sandbox::approver::Answer;
 use picoclaw_sandbox::launch::Halt;
@@ -67,6 +67,17 @@ impl Hall {
         })
         .await
         .unwrap_or_else(Outcome::Reply)
+    }
+
+    /// Refuses a call whose arguments are not even JSON.
+    pub async fn refuse_unreadable(&self, call: Call, why: String, halt: &Halt) -> Reply {
+        let hall = self.clone();
+        self.cross(halt, move |halt| {
+            let visit = Visit { warden: &hall.warden, subject: &call.subject, halt, watcher: &unwatched };
+            hall.registry().refuse_unreadable(&call, &why, &visit)
+        })
+        .await
+        .unwrap_or_else(|why| why)
     }
 
     /// Goes on with a call that asked; `None` when nobody could be.

@@ -28,8 +28,12 @@ pub(crate) struct Arguments {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Talk to an agent: one turn with `-m`, else a session at this terminal
+    Agent(AgentArguments),
     /// Run one tool exactly as an agent would: same desk, same ledger
     Tool(ToolArguments),
+    /// List, show or clear what was said to agents
+    Session(SessionArguments),
     /// Run any command in the cage
     Run(RunArguments),
     /// Ask what would happen, without doing it
@@ -69,6 +73,72 @@ pub(crate) struct Listing {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `picoclaw agent`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Without a model, a line runs as a command and `TOOL {json}` runs that tool: same desk, same cage, same ledger.\n\nExit codes with a message: 0 answered · 1 failed · 2 bad usage or configuration · 3 something had to be asked and nobody could be."
+)]
+pub(crate) struct AgentArguments {
+    /// One turn with this message; `-` reads it from standard input, as does no message when that is no terminal
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) message: Option<String>,
+    /// The session to go on with, or to begin
+    #[arg(short, long, value_name = "NAME", allow_hyphen_values = true)]
+    pub(crate) session: Option<String>,
+    /// The agent to talk to
+    #[arg(long, value_name = "ID")]
+    pub(crate) agent: Option<String>,
+    /// The model, by its name in `model_list`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// Print what happens as JSON, one object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Log everything
+    #[arg(short, long)]
+    pub(crate) debug: bool,
+}
+
+/// `picoclaw session`.
+#[derive(Debug, Args)]
+pub(crate) struct SessionArguments {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) command: SessionCommand,
+    /// The agent whose sessions are meant: for `list` every agent's otherwise, else the default agent's
+    #[arg(long, global = true, value_name = "ID")]
+    pub(crate) agent: Option<String>,
+}
+
+/// What `picoclaw session` can do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionCommand {
+    /// Name sessions with their messages and when they were written last
+    List {
+        /// The session, if only one is meant
+        #[arg(allow_hyphen_values = true)]
+        name: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print what was said in a session
+    Show {
+        /// The session; `cli:default` otherwise
+        #[arg(allow_hyphen_values = true)]
+        name: Option<String>,
+        /// Print one JSON object a message
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a session
+    Clear {
+        /// The session; `cli:default` otherwise
+        #[arg(allow_hyphen_values = true)]
+        name: Option<String>,
+    },
 }
 
 /// `picoclaw tool`.
@@ -138,7 +208,7 @@ pub(crate) struct DoctorArguments {
     #[arg(long)]
     pub(crate) json: bool,
     /// Take a layer away before asking, to see the examination fail: a layer's name, or `all`
-    #[arg(long, hide = true, value_name = "LAYER")]
+    #[arg(long, hide = true, value_name = "LAYER", value_parser = ["filesystem", "network", "processes", "syscalls", "environment", "limits", "all"])]
     pub(crate) fault: Option<String>,
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Invariant: a house stands complete, with its ledger open, before the first call.
 
+mod company;
+
 use crate::print;
 use crate::settings::{Loaded, Presence};
 use anyhow::{Context, Result};
@@ -18,6 +20,8 @@ use picoclaw_sandbox::warden::Warden;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+
+pub(crate) use company::{Company, DIRECT, company, company_for_one_turn, runtime};
 
 /// Directories in which anybody on this machine can put something.
 const SHARED: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/run/user"];
@@ -57,6 +61,8 @@ pub(crate) struct House {
     pub(crate) warden: Arc<Warden>,
     /// The tools.
     pub(crate) registry: Arc<Registry>,
+    /// The instance they are in.
+    pub(crate) instance: Instance,
 }
 
 /// Whether nobody has made the instance yet.
@@ -108,22 +114,23 @@ pub(crate) fn house(loaded: &Loaded) -> Result<House> {
 pub(crate) fn house_for(loaded: &Loaded, offer: Offer) -> Result<House> {
     let instance = instance(loaded)?;
     let workshop = Workshop::new(&loaded.config, &instance, std::env::vars_os())?;
-    furnished(loaded, &instance, workshop, offer)
+    furnished(loaded, instance, workshop, offer)
 }
 
 /// The house for a program that lives for one call: what one that stays finds out by trying may be remembered.
 pub(crate) fn house_for_one_call(loaded: &Loaded) -> Result<House> {
     let instance = instance(loaded)?;
     let workshop = Workshop::for_one_call(&loaded.config, &instance, std::env::vars_os())?;
-    furnished(loaded, &instance, workshop, Offer::Everything)
+    furnished(loaded, instance, workshop, Offer::Everything)
 }
 
-fn furnished(loaded: &Loaded, instance: &Instance, workshop: Workshop, offer: Offer) -> Result<House> {
+fn furnished(loaded: &Loaded, instance: Instance, workshop: Workshop, offer: Offer) -> Result<House> {
     let zones = instance.zones();
     let files = Files::open(zones.clone(), &instance.locks()).context("could not open the workspaces")?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let warden = Warden::new(policy(&loaded.config, zones, offer)?, files, workshop, ledger);
-    Ok(House { warden: Arc::new(warden), registry: Arc::new(registry(&loaded.config)) })
+    let registry = Arc::new(registry(&loaded.config));
+    Ok(House { warden: Arc::new(warden), registry, instance: instance.clone() })
 }
 
 /// The tools, with the bounds of the configuration.

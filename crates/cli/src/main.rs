@@ -18,7 +18,7 @@ use commands::audit::AuditArgs;
 use commands::config::{self, Format};
 use exit::Exit;
 use logs::Porch;
-use picoclaw_policy::config::reminders;
+use picoclaw_policy::config::{LogLevel, reminders};
 use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::exec::WorkshopError;
 use settings::{Loaded, Request, SettingsError, Surroundings};
@@ -62,11 +62,18 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
             return Ok(Exit::Usage.into());
         }
     };
-    start_logs(&loaded, &surroundings)?;
+    if let Command::Agent(arguments) = &arguments.command {
+        let stage = commands::agent::Stage::set(arguments, &surroundings);
+        let level = arguments.debug.then_some(LogLevel::Debug).or(loaded.config.log_level);
+        start_logs(&loaded, &surroundings, stage.porch(), level)?;
+        announce(&loaded);
+        return commands::agent::run(arguments, &stage, &loaded);
+    }
+    start_logs(&loaded, &surroundings, Porch::OneShot, loaded.config.log_level)?;
     match &arguments.command {
         Command::Run(arguments) => commands::run::run(arguments, &loaded, &surroundings),
         Command::Mcp(command) => {
-            remind(&loaded);
+            announce(&loaded);
             commands::mcp::run(command, &loaded, &surroundings)
         }
         command => with_settings(command, &loaded).map(ExitCode::from),
@@ -77,7 +84,12 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
 fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, SettingsError>> {
     let loaded = settings::load(request);
     let needs_instance = match command {
-        Command::Tool(_) | Command::Check(_) | Command::Run(_) | Command::Doctor(_) => true,
+        Command::Agent(_)
+        | Command::Session(_)
+        | Command::Tool(_)
+        | Command::Check(_)
+        | Command::Run(_)
+        | Command::Doctor(_) => true,
         Command::Mcp(command) => command.needs_instance(),
         _ => false,
     };
@@ -91,9 +103,14 @@ fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, Setti
     }
 }
 
-fn start_logs(loaded: &Loaded, surroundings: &Surroundings) -> Result<()> {
+fn start_logs(
+    loaded: &Loaded,
+    surroundings: &Surroundings,
+    porch: Porch,
+    level: Option<LogLevel>,
+) -> Result<()> {
     let variable = |name: &str| surroundings.variable(name).map(|value| value.to_string_lossy().into_owned());
-    let settings = logs::Settings::new(Porch::OneShot, loaded.config.log_level, variable)?;
+    let settings = logs::Settings::new(porch, level, variable)?;
     Ok(logs::start(&settings, Redactor::new(&loaded.config.secrets))?)
 }
 
@@ -105,16 +122,17 @@ fn with_settings(command: &Command, loaded: &Loaded) -> Result<Exit> {
         Command::Audit(arguments) => return audit(arguments, loaded),
         _ => {}
     }
-    remind(loaded);
+    announce(loaded);
     match command {
         Command::Tool(arguments) => commands::tool::run(arguments, loaded),
+        Command::Session(arguments) => commands::session::run(arguments, loaded),
         Command::Check(arguments) => commands::check::run(arguments, loaded),
         _ => Ok(Exit::Usage),
     }
 }
 
-/// What the configuration makes worth saying before anything runs.
-fn remind(loaded: &Loaded) {
+/// Says what is switched off, and what is not served.
+fn announce(loaded: &Loaded) {
     for warning in loaded.warnings() {
         tracing::warn!(target: "config", "{warning}");
     }

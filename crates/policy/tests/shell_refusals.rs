@@ -49,6 +49,8 @@ fn broken_texts_are_refused() {
             ("an array as an argument", "a x=(b)", "in a command"),
             ("a function with a simple command", "f() a", "body of a function"),
             ("a backslash at the end", "a \\", "backslash"),
+            ("bash does not see this `case`", "a $(time case x in b) c;; esac)", "`time` before"),
+            ("bash does not see this `case`", "a $(time -p { case x in b) c;; esac; })", "`time` before"),
         ],
     );
 }

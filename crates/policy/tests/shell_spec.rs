@@ -5,7 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene up has failed")]
 
 use picoclaw_policy::config::{ExecConfig, Guard as Mode, OnBlock};
-use picoclaw_policy::shell::guard::{Guard, Hold, Kind, Landed, Scene, Shell, Terrain};
+use picoclaw_policy::shell::guard::{Guard, Hold, Judgement, Kind, Landed, Remedy, Scene, Shell, Terrain};
 use picoclaw_policy::{CleanPath, FileKind, LinkOwner, PathRules, Protected, Reach, Zones};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -27,7 +27,7 @@ struct Family {
     rows: Vec<Row>,
 }
 
-#[derive(serde::Deserialize)]
+#[derive(Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
     cmd: String,
@@ -113,7 +113,7 @@ fn guard(row: &Row, mode: Mode) -> Guard {
     .unwrap()
 }
 
-fn answer(row: &Row, mode: Mode) -> (&'static str, String) {
+fn judged(row: &Row, mode: Mode) -> Judgement {
     let zones = Zones {
         workspace: vec![clean(WORKSPACE)],
         protected: Protected { trees: vec![clean("/home/user/.picoclaw")], readable: Vec::new() },
@@ -137,7 +137,11 @@ fn answer(row: &Row, mode: Mode) -> (&'static str, String) {
         shell: Shell::Bash,
         terrain: &Table,
     };
-    let judgement = guard(row, mode).judge(&row.cmd, &scene);
+    guard(row, mode).judge(&row.cmd, &scene)
+}
+
+fn answer(row: &Row, mode: Mode) -> (&'static str, String) {
+    let judgement = judged(row, mode);
     let verdict = match judgement.finding.as_ref().map(|finding| finding.kind) {
         None => "allow",
         Some(Kind::Danger | Kind::NotUnderstood) => "danger",
@@ -171,6 +175,43 @@ fn every_row_of_the_table_is_answered_as_it_says() {
         }
     }
     assert!(wrong.is_empty(), "{} rows:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// The row under the settings that its refusal names; `None` where no setting is named.
+fn remedied(row: &Row, mode: Mode, judgement: &Judgement) -> Option<(Row, Mode)> {
+    let (mut row, mut mode) = (row.clone(), mode);
+    for remedy in judgement.remedies() {
+        match remedy {
+            Remedy::AllowPattern(pattern) => row.custom_allow.push(pattern.clone()),
+            Remedy::Smart => mode = Mode::Smart,
+            Remedy::ReadPath(pattern) => row.read_rules.push(pattern.clone()),
+            Remedy::WritePath(pattern) => row.write_rules.push(pattern.clone()),
+            Remedy::DropDeny(pattern) => row.custom_deny.retain(|known| known != pattern),
+            Remedy::DenyRules => row.deny = Some(false),
+            Remedy::Cage => row.cage = Some(true),
+            Remedy::Rewrite(_) | Remedy::None => return None,
+        }
+    }
+    Some((row, mode))
+}
+
+#[test]
+fn the_settings_that_a_refusal_names_are_enough() {
+    let (mut tried, mut wrong) = (0, Vec::new());
+    for row in spec().family.iter().flat_map(|family| &family.rows) {
+        for mode in [Mode::Smart, Mode::Strict] {
+            let judgement = judged(row, mode);
+            let Some((under, mode)) = remedied(row, mode, &judgement) else { continue };
+            tried += 1;
+            let after = judged(&under, mode);
+            if !after.is_allowed() {
+                let hint = judgement.refusal().map(|refusal| refusal.hint);
+                wrong.push(format!("`{}`: {hint:?}\n   still {:?}", row.cmd, after.finding));
+            }
+        }
+    }
+    assert!(tried > 1_000, "{tried}");
+    assert!(wrong.is_empty(), "{} of {tried}:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod between;
 mod converse;
+mod leave;
 mod limit;
 mod lines;
 mod outlet;
@@ -13,6 +14,7 @@ mod talk;
 use crate::launch::{Running, Status, WindowSize};
 pub use between::{Between, Said};
 pub use converse::{LONGEST_LINE, Voices, converse};
+pub use leave::{Then, Told, on_signals, suspend_program};
 use limit::Limit;
 pub use lines::Line;
 use picoclaw_sys::linux::{Signals, stop_self, suspend_job};

@@ -14,6 +14,7 @@ use picoclaw_policy::{
     Access, AgentId, CleanPath, Code, ExecIntent, Grant, Ground, Intent, Layer, PathFault, Policy, Question,
     Refusal, Subject, Verdict, Zone,
 };
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -153,7 +154,19 @@ impl Warden {
 
     /// Lets one of the operator's own programs in: recorded first, then started behind its walls.
     pub fn welcome(&self, guest: &Guest<'_>, subject: &Subject) -> Result<Visitor, GuestError> {
-        let ready = self.workshop.lodge().ready(guest)?;
+        self.welcome_saying(guest, &[], subject)
+    }
+
+    /// The same, with further words on its command line that the operator did not write: they show the guest no path,
+    /// and stay out of the ledger.
+    pub fn welcome_saying(
+        &self,
+        guest: &Guest<'_>,
+        said: &[OsString],
+        subject: &Subject,
+    ) -> Result<Visitor, GuestError> {
+        let mut ready = self.workshop.lodge().ready(guest)?;
+        ready.spec.argv.extend_from_slice(said);
         let words: Vec<_> = guest.command.iter().map(|word| word.to_string_lossy()).collect();
         let who = guest.principal.directory();
         let intent =

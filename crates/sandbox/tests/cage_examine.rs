@@ -11,7 +11,7 @@ mod cage_support;
 
 use cage_support::{Instance, instance};
 use picoclaw_policy::config::Network;
-use picoclaw_sandbox::isolate::{Baits, Cage, Finding, Outcome, Rung, examine, find_bwrap};
+use picoclaw_sandbox::isolate::{Baits, Cage, Finding, Outcome, Rung, Sight, examine, find_bwrap};
 use picoclaw_sandbox::launch::{Walls, run_to_end};
 use std::sync::Arc;
 
@@ -25,6 +25,7 @@ fn examined(place: &Instance, walls: &Walls) -> Vec<Finding> {
         writable: &place.outside,
         variable: "BAIT",
         network: place.isolation.network,
+        processes: Sight::Hidden,
         limits: place.isolation.limits,
     };
     examine(&baits, &|line| {

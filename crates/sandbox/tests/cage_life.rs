@@ -206,3 +206,25 @@ fn a_child_that_is_dropped_is_gone() {
     drop(running);
     assert_eq!(alive(&marker), 0);
 }
+
+#[test]
+fn a_limit_that_the_kernel_shows_is_named() {
+    use picoclaw_sandbox::launch::Limit;
+    for (why, line, want) in [
+        ("nothing", "true", None),
+        ("an ordinary failure", "exit 3", None),
+        ("processor time, of the command itself", "exec sh -c 'while :; do :; done'", Some(Limit::Processor)),
+        (
+            "processor time, of a shell's child",
+            "sh -c 'while :; do :; done'; exit $?",
+            Some(Limit::Processor),
+        ),
+        ("a file, of the command itself", "exec head -c 20M /dev/zero > big", Some(Limit::FileSize)),
+        ("a file, of a shell's child", "head -c 20M /dev/zero > big; exit $?", Some(Limit::FileSize)),
+    ] {
+        let mut place = instance();
+        place.isolation.limits.cpu_seconds = 1;
+        place.isolation.limits.file_size_mb = 10;
+        assert_eq!(place.run(line).expect(why).status.limit(), want, "{why}");
+    }
+}

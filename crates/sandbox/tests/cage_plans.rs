@@ -14,8 +14,10 @@ mod cage_support;
 use cage_support::isolation;
 use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, Network};
 use picoclaw_sandbox::isolate::{
-    Author, Covered, Found, InstanceView, Kind, PlanError, Request, Workspace, bwrap_arguments, plan,
+    Author, Covered, Found, InstanceView, Kind, PlanError, Request, UserEnvironment, Workspace,
+    bwrap_arguments, plan, toolchain_variables,
 };
+use picoclaw_sandbox::launch::Principal;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -85,8 +87,14 @@ fn compare(
     author: Author<'_>,
     work_dir: &str,
 ) {
-    let request =
-        Request { isolation, instance, author, work_dir: Path::new(work_dir), home: Path::new("/home/u") };
+    let request = Request {
+        isolation,
+        instance,
+        author,
+        work_dir: Path::new(work_dir),
+        home: Path::new("/home/u"),
+        variables: &[],
+    };
     let plan = plan(&request, &host()).expect(name);
     let arguments = bwrap_arguments(&plan);
     let mut text = plan.lines().join("\n");
@@ -153,6 +161,7 @@ fn what_a_model_wrote_is_in_no_plan() {
         author,
         work_dir: Path::new(WORKSPACE),
         home: Path::new("/home/u"),
+        variables: &[],
     };
     let plain = plan(&request(Author::Model), &host()).expect("a plan");
     // The same words that an operator's command would expose things by (W65, W72, W73).
@@ -178,8 +187,120 @@ fn a_working_directory_outside_the_view_is_no_plan() {
             author: Author::Model,
             work_dir: Path::new(work_dir),
             home: Path::new("/home/u"),
+            variables: &[],
         };
         let error = plan(&request, &host()).expect_err(work_dir);
         assert!(matches!(error, PlanError::WorkDirOutside { .. }), "{work_dir}: {error}");
     }
+}
+
+#[test]
+fn toolchains_are_found_where_the_operators_variables_say() {
+    let mut host = host();
+    for directory in ["/data/rustup", "/data/cargo/bin", "/data/jdk", "/opt/toolchains/go", "/home"] {
+        host.insert(directory.into(), Found { resolved: directory.into(), kind: Kind::Directory });
+    }
+    let (mut isolation, instance) = (isolation(), view("agents/main"));
+    isolation.toolchains = "auto".into();
+    let user = UserEnvironment::of(Path::new("/i"), &Principal::Person);
+    for (why, name, value, shown, led) in [
+        ("rustup's home", "RUSTUP_HOME", "/data/rustup", Some("/data/rustup"), Some("/data/rustup")),
+        (
+            "of cargo's home its programs alone; the cache is private",
+            "CARGO_HOME",
+            "/data/cargo",
+            Some("/data/cargo/bin"),
+            Some("/i/runtime-user-env/run/cache/cargo"),
+        ),
+        ("a JDK", "JAVA_HOME", "/data/jdk", Some("/data/jdk"), Some("/data/jdk")),
+        ("Go", "GOROOT", "/opt/toolchains/go", Some("/opt/toolchains/go"), Some("/opt/toolchains/go")),
+        ("not there", "GOROOT", "/nowhere", None, None),
+        ("a home is no toolchain", "JAVA_HOME", "/home/u", None, None),
+        ("nor is what holds homes", "CONDA_PREFIX", "/home", None, None),
+        (
+            "nothing of the instance",
+            "PYENV_ROOT",
+            "/home/u/.picoclaw/skills",
+            None,
+            Some("/home/u/.picoclaw/skills"),
+        ),
+        ("a relative path means nothing", "GOROOT", "go", None, None),
+        ("nor does one with dots", "GOROOT", "/opt/../data/jdk", None, None),
+    ] {
+        let variables = [(OsString::from(name), OsString::from(value))];
+        let request = Request {
+            isolation: &isolation,
+            instance: &instance,
+            author: Author::Model,
+            work_dir: Path::new(WORKSPACE),
+            home: Path::new("/home/u"),
+            variables: &variables,
+        };
+        let plan = plan(&request, &host).expect(why);
+        let line = |place: &str| format!("ro {place} (toolchain)");
+        let is_shown = |place: &str| plan.lines().contains(&line(place));
+        match shown {
+            Some(place) => assert!(is_shown(place), "{why}: {:#?}", plan.lines()),
+            None => assert!(!is_shown(value), "{why}: {:#?}", plan.lines()),
+        }
+        let led_to = toolchain_variables("auto", (Path::new("/home/u"), &variables), &host, &user);
+        let last = led_to.iter().rev().find(|(known, _)| *known == name).map(|(_, place)| place.as_path());
+        if shown.is_some() || led.is_none() {
+            assert_eq!(last, led.map(Path::new), "{why}");
+        }
+    }
+}
+
+#[test]
+fn an_exposure_leaves_nothing_behind_but_an_empty_directory() {
+    let mut host = host();
+    for file in ["/data/file", "/home/u/.picoclaw/workspace/there", "/opt/toolchains/go/there"] {
+        host.insert(file.into(), Found { resolved: file.into(), kind: Kind::File });
+    }
+    let instance = view("agents/main");
+    for (why, source, target, fits) in [
+        ("a directory in the workspace", "/data/shared-assets", "/home/u/.picoclaw/workspace/assets", true),
+        ("a file over one that is there", "/data/file", "/home/u/.picoclaw/workspace/there", true),
+        ("a file where there is none", "/data/file", "/home/u/.picoclaw/workspace/none", false),
+        ("a file over a read-only one", "/data/file", "/opt/go/there", true),
+        ("a file in a read-only tree", "/data/file", "/opt/go/none", false),
+        ("a directory in a read-only tree", "/data/shared-assets", "/opt/go/none", false),
+        ("a file on our own ground", "/data/file", "/srv/none", true),
+    ] {
+        let mut isolation = isolation();
+        isolation.expose_paths = vec![
+            expose("/opt/toolchains/go", "/opt/go", ExposeMode::ReadOnly),
+            expose(source, target, ExposeMode::ReadOnly),
+        ];
+        let request = Request {
+            isolation: &isolation,
+            instance: &instance,
+            author: Author::Model,
+            work_dir: Path::new(WORKSPACE),
+            home: Path::new("/home/u"),
+            variables: &[],
+        };
+        match plan(&request, &host) {
+            Ok(_) => assert!(fits, "{why}"),
+            Err(error) => assert!(!fits && matches!(error, PlanError::NoMountPoint { .. }), "{why}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn a_part_of_another_agents_workspace_is_not_shown_to_this_one() {
+    let mut isolation = isolation();
+    isolation.expose_paths = vec![expose("/data/shared-assets", "/data/shared-assets", ExposeMode::ReadOnly)];
+    let mut instance = view("agents/main");
+    instance.protected.push(Covered { path: "/data".into(), kind: Kind::Directory });
+    let request = Request {
+        isolation: &isolation,
+        instance: &instance,
+        author: Author::Model,
+        work_dir: Path::new(WORKSPACE),
+        home: Path::new("/home/u"),
+        variables: &[],
+    };
+    let error = plan(&request, &host()).expect_err("it lies in the other's workspace");
+    assert!(matches!(error, PlanError::Protected { .. }), "{error}");
 }

@@ -210,6 +210,7 @@ fn an_instance_at_no_place_is_refused() {
         author: picoclaw_sandbox::isolate::Author::Model,
         work_dir: &place.workspace,
         home: std::path::Path::new("/home/u"),
+        variables: &[],
     };
     let error = picoclaw_sandbox::isolate::plan(&request, &picoclaw_sandbox::isolate::LiveHost);
     assert!(matches!(error, Err(PlanError::NoInstance)), "{error:?}");
@@ -234,4 +235,46 @@ fn a_status_passes_through_the_cage() {
     spec.program = place.outside.join("victim");
     let error = run_to_end(spec).expect_err("a program that the child does not see");
     assert_eq!(error.exit_code(), 127, "{error}");
+}
+
+#[test]
+fn a_source_that_is_swapped_again_and_again_shows_what_was_judged_or_nothing() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let mut place = instance();
+    let (source, aside) = (place.outside.join("shown"), place.outside.join("aside"));
+    let elsewhere = place.outside.join("elsewhere");
+    for (directory, word) in [(&source, "right"), (&elsewhere, "wrong")] {
+        std::fs::create_dir(directory).expect("a directory");
+        std::fs::write(directory.join("word"), word).expect("a file");
+    }
+    place.expose(&source, std::path::Path::new("/shown"), ExposeMode::ReadOnly);
+    let walls = place.cage();
+    let over = AtomicBool::new(false);
+    let (mut right, mut refused) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // Gone, then a link to somewhere else, then back again.
+            while !over.load(Ordering::Relaxed) {
+                std::fs::rename(&source, &aside).expect("it goes");
+                std::os::unix::fs::symlink(&elsewhere, &source).expect("a link");
+                std::fs::remove_file(&source).expect("the link goes");
+                std::fs::rename(&aside, &source).expect("it comes back");
+                std::thread::yield_now();
+            }
+        });
+        for _ in 0..120 {
+            match run_to_end(place.spec("cat /shown/word", walls.clone())) {
+                Ok(finished) => {
+                    assert_eq!(finished.stdout.to_text(), "right", "{finished:?}");
+                    right += 1;
+                }
+                Err(error) => {
+                    assert!(error.to_string().contains("shown"), "{error}");
+                    refused += 1;
+                }
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    assert!(right > 0 && refused > 0, "both outcomes were met: {right} {refused}");
 }

@@ -7,7 +7,8 @@
 //! Invariant: once a person has seen a piece of an answer, no second answer begins.
 
 use super::candidate::Candidate;
-use super::provider::{Answer, Class, ProviderError, Request, Sink};
+use super::provider::{Again, Answer, Class, ProviderError, Request, Sink};
+use super::watched::{Seen, Watched};
 use picoclaw_sandbox::{Redactor, printable_lines};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -142,7 +143,7 @@ impl Ask<'_> {
             if !self.keeps_its_limit(candidate).await {
                 continue;
             }
-            let mut watched = Watched { sink, seen: Seen::Nothing };
+            let mut watched = Watched::new(sink);
             let why = match candidate.provider.ask(self.request, &mut watched).await {
                 Ok(answer) => {
                     candidate.answered();
@@ -150,7 +151,7 @@ impl Ask<'_> {
                 }
                 Err(why) => why,
             };
-            if watched.seen == Seen::Something || stops(why.class) {
+            if watched.seen() == Seen::Something || stops(why.class) {
                 return Err(self.last_word(&why));
             }
             if !self.failures.iter().any(|(other, _)| Arc::ptr_eq(other, candidate)) {
@@ -185,7 +186,8 @@ impl Ask<'_> {
         let latest = self.failures.iter().find(|(other, _)| Arc::ptr_eq(other, candidate));
         latest.is_some_and(|(_, why)| {
             let passes = matches!(why.class, Class::RateLimit | Class::Timeout | Class::Network);
-            passes && why.retry_after.is_none_or(|after| after <= PATIENCE)
+            let is_soon = why.retry_after.is_none_or(|after| after <= PATIENCE);
+            passes && is_soon && candidate.provider.again() == Again::Freely
         })
     }
 
@@ -240,25 +242,4 @@ fn stops(class: Class) -> bool {
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// A sink that remembers whether anything went through it.
-struct Watched<'a> {
-    sink: &'a mut dyn Sink,
-    seen: Seen,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Seen {
-    Nothing,
-    Something,
-}
-
-impl Sink for Watched<'_> {
-    fn text(&mut self, piece: &str) {
-        if !piece.is_empty() {
-            self.seen = Seen::Something;
-            self.sink.text(piece);
-        }
-    }
 }

@@ -5,16 +5,27 @@
 //!
 //! Invariant: a provider gets text and gives text; it holds no key to any room.
 
+mod anthropic;
 mod candidate;
 mod chain;
+mod cli;
 mod cooldown;
 mod direct;
+mod http;
+mod model_error;
 mod models;
+mod openai;
 mod protocol;
 mod provider;
 mod rate;
 mod scripted;
+mod speakers;
+mod spelling;
+mod watched;
 
 pub use chain::{Chain, Retry};
-pub use models::{ModelError, Models};
-pub use provider::{Answer, Class, Finish, Provider, ProviderError, Reading, Request, Sink, ToolSpec, Usage};
+pub use model_error::ModelError;
+pub use models::Models;
+pub use provider::{
+    Again, Answer, Class, Finish, Provider, ProviderError, Reading, Request, Sink, ToolSpec, Usage,
+};

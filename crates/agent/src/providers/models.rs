@@ -4,69 +4,21 @@
 
 use super::candidate::Candidate;
 use super::chain::{Chain, Group, Patience};
+use super::cli::{Claude, Codex, Program, Tongue};
 use super::direct::{self, Direct};
-use super::protocol::{self, Key, Meaning, Unclear, Wire};
+use super::model_error::ModelError;
+use super::protocol::{self, Key, Unclear, Wire};
 use super::provider::Provider;
 use super::rate::Rate;
-use super::scripted::{Pace, Scripted};
+use super::speakers::{advise, anthropic, openai, scripted};
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{AgentConfig, Config, ModelConfig, Secret, TurnConfig};
 use picoclaw_sandbox::Redactor;
+use picoclaw_sandbox::warden::Warden;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-
-/// Why a model cannot be asked.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ModelError {
-    /// No entry has that name.
-    #[error("there is no model `{name}`")]
-    Unknown {
-        /// The name.
-        name: String,
-        /// The names that there are.
-        known: Vec<String>,
-    },
-    /// The entry's protocol is not spoken here.
-    #[error("model `{name}`: nobody here speaks the protocol `{protocol}`")]
-    Protocol {
-        /// The entry.
-        name: String,
-        /// The protocol.
-        protocol: String,
-    },
-    /// A hosted model without a key.
-    #[error("model `{name}` has no key")]
-    NoKey {
-        /// The entry.
-        name: String,
-    },
-    /// A value of the entry cannot be used.
-    #[error("model `{name}`: {why}")]
-    Unusable {
-        /// The entry.
-        name: String,
-        /// What is wrong.
-        why: String,
-    },
-}
-
-impl ModelError {
-    /// The remedy.
-    pub fn hint(&self) -> String {
-        match self {
-            Self::Unknown { known, .. } if known.is_empty() => {
-                "`model_list` is empty; without a model, `direct` is there".to_owned()
-            }
-            Self::Unknown { known, .. } => format!("`model_list` names {}", known.join(", ")),
-            Self::Protocol { .. } => "set `provider`, or `api_base` for an OpenAI-compatible one".to_owned(),
-            Self::NoKey { name } => format!("give `{name}` an `api_keys` list, best in `.security.yml`"),
-            Self::Unusable { .. } => "see its entry in `model_list`".to_owned(),
-        }
-    }
-}
 
 /// Every model there is. A copy shares what is remembered about failures and limits.
 #[derive(Clone)]
@@ -77,6 +29,7 @@ struct Inner {
     agents: Vec<AgentConfig>,
     turns: TurnConfig,
     redactor: Redactor,
+    warden: Option<Arc<Warden>>,
     direct: Arc<Candidate>,
     /// What was asked before, by entry and key.
     made: Mutex<BTreeMap<(usize, usize), Arc<Candidate>>>,
@@ -89,8 +42,17 @@ struct Entry {
 }
 
 impl Models {
-    /// The models of a configuration. Nothing is connected to before it is asked.
+    /// The models of a configuration, but for command-line ones. Nothing is connected to before it is asked.
     pub fn new(config: &Config) -> Self {
+        Self::build(config, None)
+    }
+
+    /// The same, with a warden who lets in the programs of command-line models.
+    pub fn with_guests(config: &Config, warden: Arc<Warden>) -> Self {
+        Self::build(config, Some(warden))
+    }
+
+    fn build(config: &Config, warden: Option<Arc<Warden>>) -> Self {
         let entry = |config: &ModelConfig| Entry {
             rate: Arc::new(Rate::new(config.rpm)),
             config: config.clone(),
@@ -102,6 +64,7 @@ impl Models {
             agents: config.agents.clone(),
             turns: config.turns.clone(),
             redactor: Redactor::new(&config.secrets),
+            warden,
             direct: Arc::new(direct),
             made: Mutex::default(),
         }))
@@ -214,29 +177,27 @@ impl Inner {
         if key.is_none() && meaning.key == Key::Wanted {
             return Err(ModelError::NoKey { name: entry.name.clone() });
         }
-        self.speaker(entry, &meaning)
-    }
-
-    fn speaker(&self, entry: &ModelConfig, meaning: &Meaning) -> Result<Box<dyn Provider>, ModelError> {
+        advise(entry, &meaning, key);
         match meaning.wire {
             Wire::Direct => Ok(Box::new(Direct::default())),
             Wire::Scripted => scripted(entry),
-            _ => Err(ModelError::Protocol { name: entry.name.clone(), protocol: meaning.id.clone() }),
+            Wire::OpenAi => openai(entry, &meaning, key),
+            Wire::Anthropic => anthropic(entry, &meaning, key),
+            Wire::ClaudeCli => self.command_line(entry, Claude::new(&meaning.id)),
+            Wire::CodexCli => self.command_line(entry, Codex::new(&meaning.id)),
         }
     }
-}
 
-fn scripted(entry: &ModelConfig) -> Result<Box<dyn Provider>, ModelError> {
-    let path = entry.api_base.as_deref().and_then(|base| base.strip_prefix("file://"));
-    match path.map(Path::new).filter(|path| path.is_absolute()) {
-        Some(path) => {
-            let pace = if entry.streaming { Pace::Words } else { Pace::Whole };
-            Ok(Box::new(Scripted::new(&entry.name, path, pace)))
-        }
-        None => Err(ModelError::Unusable {
+    fn command_line<T: Tongue + 'static>(
+        &self,
+        entry: &ModelConfig,
+        tongue: T,
+    ) -> Result<Box<dyn Provider>, ModelError> {
+        let warden = self.warden.clone().ok_or_else(|| ModelError::Unusable {
             name: entry.name.clone(),
-            why: "a scripted model has an `api_base` such as `file:///home/me/replies.jsonl`".to_owned(),
-        }),
+            why: "nothing can be started here, and it is a program".to_owned(),
+        })?;
+        Ok(Box::new(Program::new(entry, tongue, warden)))
     }
 }
 

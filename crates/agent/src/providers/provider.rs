@@ -15,6 +15,20 @@ pub trait Provider: Send + Sync {
 
     /// Asks for the next message. Dropping the future gives the request up, and ends whatever serves it.
     fn ask<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink) -> Reading<'a>;
+
+    /// Whether a try that failed may be made again.
+    fn again(&self) -> Again {
+        Again::Freely
+    }
+}
+
+/// Whether a try that failed may be made again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again {
+    /// It only asked.
+    Freely,
+    /// It may have done things on its way.
+    Never,
 }
 
 /// An answer on its way.

@@ -18,10 +18,9 @@ pub(super) fn of_text(text: &str) -> u64 {
 
 /// The tokens of a message.
 pub(super) fn of_message(message: &Message) -> u64 {
-    let calls = message
-        .tool_calls
-        .iter()
-        .map(|call| [&call.id, &call.name, &call.arguments].map(|text| text.chars().count()).iter().sum::<usize>());
+    let calls = message.tool_calls.iter().map(|call| {
+        [&call.id, &call.name, &call.arguments].map(|text| text.chars().count()).iter().sum::<usize>()
+    });
     let id = message.tool_call_id.as_ref().map_or(0, |id| id.chars().count());
     let reasoning = message.reasoning_content.as_ref().map_or(0, |text| text.chars().count());
     tokens(FRAME + message.content.chars().count() + calls.sum::<usize>() + id + reasoning)

@@ -2,14 +2,26 @@
 //!
 //! Invariant: a turn asks; what it asks for happens behind the desk or not at all.
 
+mod asking;
+mod calls;
+mod conversation;
+mod estimate;
 mod event;
+mod hygiene;
 mod mind;
+mod plain;
+mod prompt;
+mod purse;
 mod runner;
+mod sitting;
 mod steering;
+mod tidying;
 mod turn;
 
 pub use event::{Ask, Event};
-pub use mind::{Mind, Minds, NoMind, OnRetry, Thinking};
-pub use runner::Runner;
+pub use mind::{Mind, Minds, Nature, NoMind, OnRetry, Thinking};
+pub use prompt::Texts;
+pub use runner::{Runner, RunnerError};
 pub use steering::{QueueFull, Steering};
+pub use tidying::Tidied;
 pub use turn::{Ending, Turn, TurnError};

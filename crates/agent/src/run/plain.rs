@@ -27,7 +27,9 @@ pub(super) fn plain(text: String) -> String {
             let start = url.map_or(at, |(start, _)| kept + start);
             out.push_str(&text[kept..start]);
             match url {
-                Some((_, kind)) => out.push_str(&format!("[inline {kind} removed: {letters} characters of base64]")),
+                Some((_, kind)) => {
+                    out.push_str(&format!("[inline {kind} removed: {letters} characters of base64]"))
+                }
                 None => out.push_str(&format!("[base64 removed: {letters} characters]")),
             }
             kept = at + length;

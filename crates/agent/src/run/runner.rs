@@ -1,126 +1,185 @@
-//! The loop: asks the model, runs what it calls for, and asks again until it answers.
+//! The runner: opens what a turn needs, and lets it run.
 //!
-//! Invariant: every call that a model makes gets exactly one result, in the order of the calls.
+//! Invariant: turns of one session follow each other; turns of different ones do not wait, as far as the configuration lets them.
 
-use super::event::Event;
-use super::mind::{Mind, Minds};
+use super::conversation::Conversation;
+use super::hygiene;
+use super::mind::Minds;
+use super::prompt::Texts;
+use super::purse::Purse;
+use super::sitting::{Sitting, Standing};
 use super::turn::{Ending, Turn, TurnError};
-use crate::call::{Call, Reply};
 use crate::hall::Hall;
-use crate::message::{Message, Role, ToolCall};
-use crate::providers::{Answer, Request, Sink, ToolSpec, Usage};
-use crate::tools::{Outcome, schema_of};
-use picoclaw_policy::Subject;
+use crate::providers::{Request, ToolSpec, Usage};
+use crate::sessions::{Session, Sessions};
+use crate::tools::schema_of;
 use picoclaw_policy::config::Config;
-use serde_json::Value;
+use picoclaw_policy::{AgentId, Subject};
+use picoclaw_sandbox::Redactor;
+use picoclaw_sandbox::instance::Instance;
+use picoclaw_sandbox::ledger::Timestamp;
+use picoclaw_sandbox::root::RootError;
 use std::sync::Arc;
-use std::time::Instant;
+use tokio::sync::Semaphore;
 
-/// Runs turns.
+/// Runs turns. Copies are the same runner.
 #[derive(Clone)]
 pub struct Runner {
-    hall: Hall,
-    config: Arc<Config>,
-    minds: Arc<dyn Minds>,
+    pub(super) hall: Hall,
+    pub(super) config: Arc<Config>,
+    pub(super) minds: Arc<dyn Minds>,
+    pub(super) sessions: Sessions,
+    pub(super) redactor: Redactor,
+    texts: Arc<Texts>,
+    purse: Purse,
+    /// `max_parallel_turns`.
+    lanes: Arc<Semaphore>,
+}
+
+/// Where a turn's words are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Memory {
+    Session,
+    Nowhere,
+}
+
+/// Why there can be no runner.
+#[derive(Debug, thiserror::Error)]
+pub enum RunnerError {
+    /// A workspace cannot be read.
+    #[error("could not open the workspaces: {0}")]
+    Texts(#[from] RootError),
+    /// The sessions cannot be had.
+    #[error(transparent)]
+    Sessions(#[from] crate::sessions::SessionError),
+    /// A file of the program's own cannot be had.
+    #[error(transparent)]
+    Shelf(#[from] picoclaw_sandbox::shelf::ShelfError),
 }
 
 impl Runner {
-    /// A runner over this hall.
-    pub fn new(hall: Hall, config: Arc<Config>, minds: Arc<dyn Minds>) -> Self {
-        Self { hall, config, minds }
+    /// A runner over this hall, for this instance.
+    pub fn open(
+        hall: Hall,
+        config: Arc<Config>,
+        minds: Arc<dyn Minds>,
+        instance: &Instance,
+    ) -> Result<Self, RunnerError> {
+        let redactor = Redactor::new(&config.secrets);
+        let lanes = usize::try_from(config.turns.max_parallel_turns).unwrap_or(1).max(1);
+        Ok(Self {
+            sessions: Sessions::open(instance.home(), redactor.clone())?,
+            texts: Arc::new(Texts::open(instance)?),
+            purse: Purse::open(instance.home())?,
+            lanes: Arc::new(Semaphore::new(lanes.min(Semaphore::MAX_PERMITS))),
+            hall,
+            config,
+            minds,
+            redactor,
+        })
     }
 
-    /// Runs one turn to its end.
+    /// The sessions.
+    pub fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
+    /// Runs one turn in its session.
     pub async fn turn(&self, turn: Turn<'_>) -> Result<Ending, TurnError> {
-        let mind = self.minds.mind(&turn.subject.agent, turn.model.as_deref())?;
-        let turns = &self.config.turns;
-        let mut request = Request {
-            messages: vec![Message::text(Role::User, turn.input.clone())],
-            tools: self.offered(&turn.subject),
-            max_tokens: turns.max_tokens,
-            temperature: turns.temperature,
-            agent: turn.subject.agent.clone(),
+        let lane = tokio::select! {
+            () = turn.halt.raised() => return Err(TurnError::Halted),
+            lane = self.lanes.acquire() => lane,
         };
-        let (mut usage, mut rounds, mut unasked, mut failed) = (Usage::default(), 0, false, false);
-        loop {
-            if turn.halt.is_raised() {
-                return Err(TurnError::Halted);
-            }
-            rounds += 1;
-            let (answer, model) = self.ask(&*mind, &request, &turn).await?;
-            usage.input += answer.usage.input;
-            usage.output += answer.usage.output;
-            if answer.tool_calls.is_empty() || rounds > turns.max_tool_iterations {
-                return Ok(Ending { answer: answer.content, model, usage, rounds, unasked, failed });
-            }
-            let message = Message {
-                tool_calls: answer.tool_calls.clone(),
-                ..Message::text(Role::Assistant, answer.content)
-            };
-            request.messages.push(message);
-            for call in answer.tool_calls {
-                let reply = self.call(&call, &turn).await;
-                unasked |= matches!(reply, Reply::Unasked(_));
-                failed = !matches!(reply, Reply::Done(_));
-                request.messages.push(Message::result(call.id, reply.text()));
-            }
+        let _lane = lane.map_err(|why| TurnError::Broken(why.to_string()))?;
+        self.run(&turn, Memory::Session).await
+    }
+
+    /// Runs one turn that remembers nothing and is not remembered. It takes no lane: whoever waits for it has one.
+    pub async fn aside(&self, turn: Turn<'_>) -> Result<Ending, TurnError> {
+        self.run(&turn, Memory::Nowhere).await
+    }
+
+    async fn run(&self, turn: &Turn<'_>, memory: Memory) -> Result<Ending, TurnError> {
+        let agent = &turn.subject.agent;
+        let name = self.name_of(agent).ok_or_else(|| TurnError::NoAgent(agent.clone()))?;
+        let mind = self.minds.mind(agent, turn.model.as_deref())?;
+        let (runner, subject) = (self.clone(), turn.subject.clone());
+        // Files and locks may wait, and this thread must not.
+        let prepared = tokio::task::spawn_blocking(move || runner.prepare(&name, &subject, memory)).await;
+        let (mut session, instructions, allowance) =
+            prepared.map_err(|why| TurnError::Broken(why.to_string()))??;
+        let history = hygiene::tidy(session.take_history());
+        let conversation = Conversation::new(
+            self.request(&turn.subject),
+            self.config.turns.context_window,
+            &instructions,
+            session.summary(),
+            history,
+            session.end(),
+            self.redactor.clone(),
+        );
+        let so_far = Ending {
+            answer: String::new(),
+            model: String::new(),
+            usage: Usage::default(),
+            rounds: 0,
+            unasked: false,
+            failed: false,
+        };
+        let sitting = Sitting {
+            turn,
+            hall: &self.hall,
+            mind: &*mind,
+            redactor: &self.redactor,
+            conversation,
+            standing: Standing::new(session),
+            allowance,
+            most_rounds: self.config.turns.max_tool_iterations,
+            so_far,
+        };
+        sitting.run().await
+    }
+
+    /// What must be read and locked before a turn.
+    fn prepare(
+        &self,
+        name: &str,
+        subject: &Subject,
+        memory: Memory,
+    ) -> Result<(Session, String, super::purse::Allowance), TurnError> {
+        let session = match memory {
+            Memory::Session => self.sessions.hold(&subject.agent, &subject.session)?,
+            Memory::Nowhere => Session::fleeting(self.redactor.clone()),
+        };
+        let instructions = self.texts.instructions(name, subject, Timestamp::now());
+        Ok((session, instructions, self.purse.allowance(&subject.agent, &self.config)?))
+    }
+
+    /// A request that says nothing yet.
+    fn request(&self, subject: &Subject) -> Request {
+        Request {
+            messages: Vec::new(),
+            tools: self.offered(subject),
+            max_tokens: self.config.turns.max_tokens,
+            temperature: self.config.turns.temperature,
+            agent: subject.agent.clone(),
         }
     }
 
+    /// The tools that the policy lets this subject use.
     fn offered(&self, subject: &Subject) -> Vec<ToolSpec> {
         let policy = self.hall.warden().policy();
         let registry = self.hall.registry();
         let tools = registry.seen_by(subject).filter(|tool| policy.offers(tool.name(), subject).is_ok());
-        tools
-            .map(|tool| ToolSpec {
-                name: tool.name().to_owned(),
-                description: tool.about().to_owned(),
-                parameters: schema_of(tool),
-            })
-            .collect()
-    }
-
-    async fn ask(
-        &self,
-        mind: &dyn Mind,
-        request: &Request,
-        turn: &Turn<'_>,
-    ) -> Result<(Answer, String), TurnError> {
-        let mut pieces = Pieces(turn.events);
-        let retry = |why: &str, wait| (turn.events)(Event::Retry { why: why.to_owned(), wait });
-        Ok(mind.ask(request, &mut pieces, &retry).await?)
-    }
-
-    async fn call(&self, call: &ToolCall, turn: &Turn<'_>) -> Reply {
-        let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
-        (turn.events)(Event::ToolCall {
-            id: call.id.clone(),
-            tool: call.name.clone(),
-            arguments: arguments.clone(),
-        });
-        let began = Instant::now();
-        let asked = Call { tool: call.name.clone(), arguments, subject: turn.subject.clone() };
-        let watcher: crate::hall::Watcher = Arc::new(|_| {});
-        let reply = match self.hall.call(asked, turn.halt, Arc::clone(&watcher)).await {
-            Outcome::Reply(reply) => reply,
-            Outcome::Asks(asked) => {
-                self.hall.answer(asked, turn.subject.clone(), None, turn.halt, watcher).await
-            }
+        let spec = |tool: &dyn crate::tools::Tool| ToolSpec {
+            name: tool.name().to_owned(),
+            description: tool.about().to_owned(),
+            parameters: schema_of(tool),
         };
-        (turn.events)(Event::ToolResult {
-            id: call.id.clone(),
-            tool: call.name.clone(),
-            reply: reply.clone(),
-            took: began.elapsed(),
-        });
-        reply
+        tools.map(spec).collect()
     }
-}
 
-struct Pieces<'t>(&'t (dyn Fn(Event) + Send + Sync));
-
-impl Sink for Pieces<'_> {
-    fn text(&mut self, piece: &str) {
-        (self.0)(Event::Text(piece.to_owned()));
+    fn name_of(&self, agent: &AgentId) -> Option<String> {
+        self.config.agents.iter().find(|known| known.id == *agent).map(|known| known.name.clone())
     }
 }

@@ -6,8 +6,10 @@ use super::event::Event;
 use super::mind::NoMind;
 use super::steering::Steering;
 use crate::providers::{ProviderError, Usage};
+use crate::sessions::SessionError;
 use picoclaw_policy::{AgentId, Subject};
 use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::shelf::ShelfError;
 
 /// What a turn is given.
 pub struct Turn<'t> {
@@ -52,8 +54,23 @@ pub enum TurnError {
     #[error(transparent)]
     NoMind(#[from] NoMind),
     /// The model failed for good.
-    #[error("LLM call failed after retries: {0}")]
+    #[error(transparent)]
     Provider(#[from] ProviderError),
+    /// The session cannot be used.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// A file of the program's own cannot be used.
+    #[error(transparent)]
+    Shelf(#[from] ShelfError),
+    /// The model takes no conversation this long, and only the active turn is left.
+    #[error("the conversation is too long for the model: refusing to drop active turn messages")]
+    TooLong,
+    /// The budget was spent before the turn began.
+    #[error("{0}")]
+    Spent(String),
+    /// A thread of this program ended badly.
+    #[error("the program could not go on with this turn: {0}")]
+    Broken(String),
     /// It was stopped.
     #[error("the turn was stopped")]
     Halted,

@@ -86,22 +86,14 @@ impl Session {
         &self.meta.summary
     }
 
-    /// Adds messages, secrets filtered. They survive the end of this process.
-    pub fn append(&mut self, messages: &[Message]) -> Result<(), SessionError> {
+    /// Adds a message, secrets filtered. It survives the end of this process.
+    pub fn append(&mut self, message: &Message) -> Result<(), SessionError> {
         let Some(kept) = &mut self.kept else { return Ok(()) };
-        let mut lines = Vec::new();
-        for message in messages {
-            let mut message = message.clone().map_text(|text| self.redactor.clean(&text).into_owned());
-            message.created_at.get_or_insert_with(|| Timestamp::now().to_string());
-            // A message is text and lists of text: it has a JSON form.
-            if serde_json::to_writer(&mut lines, &message).is_ok() {
-                lines.push(b'\n');
-            }
-        }
-        if lines.is_empty() {
-            return Ok(());
-        }
-        Ok(kept.book.append(&lines)?)
+        let mut message = message.clone().map_text(|text| self.redactor.clean(&text).into_owned());
+        message.created_at.get_or_insert_with(|| Timestamp::now().to_string());
+        // A message is text and lists of text: it has a JSON form.
+        let line = serde_json::to_vec(&message).unwrap_or_default();
+        Ok(kept.book.append(&line)?)
     }
 
     /// What brings everything that was added onto the disk; nothing for a session that is not kept.

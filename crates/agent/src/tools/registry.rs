@@ -153,6 +153,21 @@ impl Registry {
         }
     }
 
+    /// Refuses a call whose arguments are not even JSON; recorded like any other.
+    pub fn refuse_unreadable(&self, call: &Call, why: &str, visit: &Visit<'_>) -> Reply {
+        let outcome = match self.find(&call.tool) {
+            None => self.dispatch(call, visit),
+            Some(_) => {
+                let sentence = format!("invalid arguments for tool {:?}: not JSON: {why}", call.tool);
+                away(visit, call, Code::InvalidArguments, sentence)
+            }
+        };
+        match outcome {
+            Outcome::Reply(reply) => over(reply, &call.tool, &self.redactor),
+            Outcome::Asks(asked) => asked.unanswered(visit),
+        }
+    }
+
     fn dispatch(&self, call: &Call, visit: &Visit<'_>) -> Outcome {
         let Some(tool) = self.find(&call.tool).filter(|tool| self.sees(*tool, &call.subject)) else {
             return away(visit, call, Code::UnknownTool, format!("tool {:?} not found", call.tool));

@@ -1,6 +1,17 @@
 //! Models against peers that behave, misbehave and lie.
 
-#![expect(clippy::panic, reason = "a test that cannot load its text has failed")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a peer that cannot be set up has failed its test, and scripts are written by hand"
+)]
 
+mod anthropic;
 mod chain;
+mod cli;
+mod faults;
+mod openai;
+mod outside;
+mod peer;
 mod support;

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// A configuration from its JSON.
-pub fn config(json: &Value) -> Config {
+pub(crate) fn config(json: &Value) -> Config {
     let text = json.to_string();
     let sources = Sources { file: "config.json", text: Some(&text), secrets: ".security.yml" };
     let layers = Layers { sources, secrets: None, variables: &[], user_home: Some(Path::new("/home/user")) };
@@ -17,13 +17,13 @@ pub fn config(json: &Value) -> Config {
 }
 
 /// Models with these entries, the first of them everybody's.
-pub fn models(entries: &Value) -> Models {
+pub(crate) fn models(entries: &Value) -> Models {
     let first = entries[0]["model_name"].clone();
     Models::new(&config(&json!({"agents": {"defaults": {"model_name": first}}, "model_list": entries})))
 }
 
 /// A question with one tool.
-pub fn request(messages: Vec<Message>) -> Request {
+pub(crate) fn request(messages: Vec<Message>) -> Request {
     let exec = ToolSpec {
         name: "exec".to_owned(),
         description: "runs".to_owned(),
@@ -33,13 +33,13 @@ pub fn request(messages: Vec<Message>) -> Request {
 }
 
 /// A question of a person's.
-pub fn hello() -> Request {
+pub(crate) fn hello() -> Request {
     request(vec![Message::text(Role::System, "be kind"), Message::text(Role::User, "hello")])
 }
 
 /// What was heard while an answer came.
 #[derive(Default, Clone)]
-pub struct Ear(pub Arc<Mutex<Vec<String>>>);
+pub(crate) struct Ear(pub(crate) Arc<Mutex<Vec<String>>>);
 
 impl Sink for Ear {
     fn text(&mut self, piece: &str) {
@@ -48,21 +48,21 @@ impl Sink for Ear {
 }
 
 /// One question from beginning to end.
-pub struct Heard {
-    pub result: Result<(Answer, String), ProviderError>,
-    pub pieces: Vec<String>,
-    pub retries: Vec<Retry>,
+pub(crate) struct Heard {
+    pub(crate) result: Result<(Answer, String), ProviderError>,
+    pub(crate) pieces: Vec<String>,
+    pub(crate) retries: Vec<Retry>,
 }
 
 impl Heard {
-    pub fn answer(&self) -> &Answer {
+    pub(crate) fn answer(&self) -> &Answer {
         match &self.result {
             Ok((answer, _)) => answer,
             Err(why) => panic!("no answer: {why}"),
         }
     }
 
-    pub fn error(&self) -> &ProviderError {
+    pub(crate) fn error(&self) -> &ProviderError {
         match &self.result {
             Ok(answer) => panic!("an answer: {answer:?}"),
             Err(why) => why,
@@ -71,7 +71,7 @@ impl Heard {
 }
 
 /// Asks the models' first chain.
-pub async fn ask(models: &Models, request: &Request) -> Heard {
+pub(crate) async fn ask(models: &Models, request: &Request) -> Heard {
     let chain = models.chain(&AgentId::main(), None).unwrap();
     let mut ear = Ear::default();
     let retries = Mutex::new(Vec::new());

@@ -4,6 +4,7 @@
 
 use crate::settings::{Presence, Request, SettingsError, load};
 use picoclaw_policy::config::{Fault, Place, advice, reminders, schema};
+use picoclaw_sandbox::isolate::exposure_faults;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -41,7 +42,23 @@ pub(crate) fn check(
             return Ok(BAD_CONFIGURATION);
         }
     };
+    let missing: Vec<String> = exposure_faults(&loaded.config.isolation.expose_paths, &loaded.survey)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    if loaded.config.isolation.enabled && !missing.is_empty() {
+        // No child could be started, and so no program would.
+        match format {
+            Format::Text => missing.iter().try_for_each(|fault| writeln!(err, "error: {fault}"))?,
+            Format::Json => {
+                let errors: Vec<Value> = missing.iter().map(|fault| json!({ "message": fault })).collect();
+                writeln!(out, "{}", json!({ "ok": false, "errors": errors, "warnings": [] }))?;
+            }
+        }
+        return Ok(BAD_CONFIGURATION);
+    }
     let mut notes = loaded.warnings();
+    notes.extend(missing);
     notes.extend(advice(&loaded.config));
     notes.extend(reminders(&loaded.config));
     let file = loaded.config_path.display();

@@ -10,7 +10,7 @@ use anyhow::Result;
 use picoclaw_policy::config::Config;
 use picoclaw_sandbox::exec::{Trial, Workshop};
 use picoclaw_sandbox::instance::Instance;
-use picoclaw_sandbox::isolate::{Baits, Finding, Outcome, Probed, probe};
+use picoclaw_sandbox::isolate::{Baits, Finding, Outcome, Probed, Rung, Sight, probe};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -68,6 +68,11 @@ fn examine(
         writable: &home,
         variable: BAIT,
         network: config.isolation.network,
+        processes: if matches!(workshop.rung(), Some(Rung::Landlock)) {
+            Sight::Visible
+        } else {
+            Sight::Hidden
+        },
         limits: config.isolation.limits,
     };
     let Some(own) = instance.workspaces().iter().find(|own| own.agent == loaded.config.default_agent) else {

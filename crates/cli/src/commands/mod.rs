@@ -2,6 +2,7 @@
 //!
 //! Invariant: a command composes and renders; it decides nothing that the desk should decide.
 
+pub(crate) mod agent;
 pub(crate) mod asked;
 pub(crate) mod audit;
 pub(crate) mod check;
@@ -11,6 +12,7 @@ pub(crate) mod manual;
 pub(crate) mod mcp;
 pub(crate) mod onboard;
 pub(crate) mod run;
+pub(crate) mod session;
 pub(crate) mod status;
 pub(crate) mod tool;
 pub(crate) mod version;

@@ -121,6 +121,11 @@ fn tell(status: Status, timeout: Option<Duration>) {
         (Status::OutOfMemory, _) => {
             print::note("picoclaw run: out of memory (`--memory`, `isolation.limits.memory_mb`)")
         }
+        (Status::Signaled(_), _) => {
+            if let Some(limit) = status.limit() {
+                print::note(&format!("picoclaw run: {limit}"));
+            }
+        }
         _ => {}
     }
 }

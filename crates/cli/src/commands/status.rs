@@ -4,6 +4,7 @@
 
 use crate::arguments::Listing;
 use crate::commands::version::VERSION;
+use crate::compose::DIRECT;
 use crate::exit::Exit;
 use crate::print;
 use crate::settings::{Loaded, Presence};
@@ -50,7 +51,7 @@ fn gather(loaded: &Loaded) -> Result<Value> {
         "instance": if Instance::exists(&loaded.home) { "made" } else { "not made yet" },
         "config": loaded.config_path.display().to_string(),
         "config_file": if loaded.presence == Presence::Present { "present" } else { "missing, defaults apply" },
-        "model": config.turns.model.clone(),
+        "model": model(config),
         "agents": agents,
         "posture": {
             "workspace": if config.restrict_to_workspace { "restricted" } else { "unrestricted" },
@@ -60,6 +61,14 @@ fn gather(loaded: &Loaded) -> Result<Value> {
         "exceptions": loaded.warnings(),
         "ledger_head": head.map(|tip| json!({"seq": tip.seq, "hash": tip.hash.to_string()})),
     }))
+}
+
+/// The model that the default agent asks: its own, else everybody's, else the first there is.
+fn model(config: &Config) -> String {
+    let own = config.agents.iter().find(|agent| agent.id == config.default_agent);
+    let named = own.and_then(|agent| agent.model.clone()).or_else(|| config.turns.model.clone());
+    let first = || config.models.first().map(|model| model.name.clone());
+    named.or_else(first).unwrap_or_else(|| DIRECT.to_owned())
 }
 
 /// What really holds commands here, found out by trying.
@@ -80,7 +89,10 @@ fn words(status: &Value) -> String {
         format!("picoclaw {}", text("/version")),
         format!("instance:  {} ({})", text("/home"), text("/instance")),
         format!("config:    {} ({})", text("/config"), text("/config_file")),
-        format!("model:     {}", text("/model")),
+        match text("/model") {
+            name if name == DIRECT => format!("model:     {name} (none is configured: lines are commands)"),
+            name => format!("model:     {name}"),
+        },
     ];
     for agent in status["agents"].as_array().into_iter().flatten() {
         let (id, workspace) =

@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
     if arguments.name == "list" {
         return list(&registry);
     }
-    let prepared = call(arguments, loaded, &registry);
+    let prepared = call(arguments, loaded);
     let call = match prepared {
         Ok(call) => call,
         Err(why) => return Ok(exit::bad_usage(&why)),
@@ -31,6 +31,12 @@ pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
     let visit =
         Visit { warden: &house.warden, subject: &call.subject, halt: &Halt::new(), watcher: &unwatched };
     let reply = house.registry.run_alone(&call, &visit);
+    if !registry.knows(&call.tool) {
+        // It went to the desk like any other call, and is in the ledger; for a person it is a slip of the fingers.
+        let names: Vec<_> = registry.tools().map(|tool| tool.name()).collect();
+        let why = anyhow::anyhow!("{}\nhint: there are {}", reply.text(), names.join(", "));
+        return Ok(exit::bad_usage(&why));
+    }
     let text = reply.text();
     // A file's contents are passed on to the byte; everything else is a line.
     if call.tool == "read_file" && matches!(reply, Reply::Done(_)) {
@@ -45,11 +51,7 @@ pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
     })
 }
 
-fn call(arguments: &ToolArguments, loaded: &Loaded, registry: &Registry) -> Result<Call> {
-    if !registry.knows(&arguments.name) {
-        let names: Vec<_> = registry.tools().map(|tool| tool.name()).collect();
-        bail!("tool {:?} not found\nhint: there are {}", arguments.name, names.join(", "));
-    }
+fn call(arguments: &ToolArguments, loaded: &Loaded) -> Result<Call> {
     let subject = compose::subject(loaded, arguments.agent.as_deref(), Origin::Tool)?;
     let mut text = arguments.json.clone();
     if text == "-" {

@@ -23,6 +23,7 @@ struct Listener {
     level: LevelFilter,
     shape: Shape,
     sink: Sink,
+    muted: &'static [&'static str],
     redactor: Redactor,
 }
 
@@ -31,7 +32,8 @@ impl Listener {
         Ok(Self {
             level: filter(settings.level),
             shape: settings.shape,
-            sink: Sink::open(settings.file.as_deref())?,
+            sink: Sink::open(settings)?,
+            muted: settings.muted,
             redactor,
         })
     }
@@ -40,6 +42,7 @@ impl Listener {
 impl<S: Subscriber> Layer<S> for Listener {
     fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
         *metadata.level() <= ceiling(self.level, metadata.module_path())
+            && !self.muted.contains(&metadata.target())
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
@@ -72,7 +75,7 @@ mod tests {
     const REFUSAL: &str = "access denied: path is outside the workspace\nhint: add a rule";
 
     fn settings(path: &Path, level: Level, shape: Shape) -> Settings {
-        Settings { level, shape, file: Some(path.to_owned()) }
+        Settings { level, shape, file: Some(path.to_owned()), muted: &[], hand: None }
     }
 
     /// What is written while `work` runs.
@@ -101,6 +104,19 @@ mod tests {
              {tool=exec, error=Command blocked by safety guard (dangerous pattern detected)}\n\
              [WARN] config: isolation is off\n"
         );
+    }
+
+    #[test]
+    fn what_a_trace_tells_is_not_told_twice() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("log");
+        let settings = Settings { muted: &["tool"], ..settings(&path, Level::Warn, Shape::Plain) };
+        let listener = Listener::new(&settings, Redactor::default()).unwrap();
+        tracing::subscriber::with_default(Registry::default().with(listener), || {
+            tracing::error!(target: "tool", "Tool execution failed");
+            tracing::warn!(target: "config", "isolation is off");
+        });
+        assert_eq!(fs::read_to_string(path).unwrap(), "[WARN] config: isolation is off\n");
     }
 
     #[test]

@@ -3,20 +3,33 @@
 //! Invariant: a level comes from the configuration, which has checked it, or from the kind of program.
 
 use picoclaw_policy::config::LogLevel;
+use std::sync::Arc;
 use tracing::level_filters::LevelFilter;
 
 /// Which kind of program logs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 pub(crate) enum Porch {
     /// A command that does one thing and ends.
     OneShot,
+    /// The same, with a trace of every call beside the log.
+    Traced,
+    /// A session that draws on the terminal: lines go through its hands, beside a trace.
+    Screen(Arc<dyn Fn(&str) + Send + Sync>),
 }
 
 impl Porch {
     /// How much it logs unless told otherwise.
-    pub(crate) fn level(self) -> LogLevel {
+    pub(crate) fn level(&self) -> LogLevel {
         match self {
-            Self::OneShot => LogLevel::Warn,
+            Self::OneShot | Self::Traced | Self::Screen(_) => LogLevel::Warn,
+        }
+    }
+
+    /// The components whose events the trace tells already.
+    pub(super) fn told_elsewhere(&self) -> &'static [&'static str] {
+        match self {
+            Self::OneShot => &[],
+            Self::Traced | Self::Screen(_) => &["tool", "provider"],
         }
     }
 }

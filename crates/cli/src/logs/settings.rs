@@ -6,6 +6,7 @@ use super::level::Porch;
 use picoclaw_policy::config::LogLevel;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The form of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,11 +18,15 @@ pub(super) enum Shape {
 }
 
 /// What is logged, how and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub(crate) struct Settings {
     pub(super) level: LogLevel,
     pub(super) shape: Shape,
     pub(super) file: Option<PathBuf>,
+    /// Components that are not heard, because a trace beside the log tells the same.
+    pub(super) muted: &'static [&'static str],
+    /// Who writes in place of stderr.
+    pub(super) hand: Option<Arc<dyn Fn(&str) + Send + Sync>>,
 }
 
 /// Why logging cannot start.
@@ -65,7 +70,14 @@ impl Settings {
                 _ => return Err(LogError::Format { value }),
             },
         };
-        Ok(Self { level, shape, file: environment("PICOCLAW_LOG_FILE").map(PathBuf::from) })
+        let file = environment("PICOCLAW_LOG_FILE").map(PathBuf::from);
+        // Whoever asked for a level, or for a file, gets everything of it.
+        let muted = if configured.is_none() && file.is_none() { porch.told_elsewhere() } else { &[] };
+        let hand = match porch {
+            Porch::Screen(hand) => Some(hand),
+            Porch::OneShot | Porch::Traced => None,
+        };
+        Ok(Self { level, shape, file, muted, hand })
     }
 }
 

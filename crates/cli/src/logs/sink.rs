@@ -2,24 +2,26 @@
 //!
 //! Invariant: an event is one write, so that lines of two processes do not mix; a write that fails is let go.
 
-use super::settings::LogError;
+use super::settings::{LogError, Settings};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::path::Path;
+use std::sync::Arc;
 
 /// Where log lines go.
-#[derive(Debug)]
 pub(super) enum Sink {
     Stderr,
+    Hand(Arc<dyn Fn(&str) + Send + Sync>),
     File(File),
 }
 
 impl Sink {
-    /// Stderr, or the end of `file`, which is made for its owner alone.
-    pub(super) fn open(file: Option<&Path>) -> Result<Self, LogError> {
-        let Some(path) = file else { return Ok(Self::Stderr) };
-        let failed = |source| LogError::File { path: path.to_owned(), source };
+    /// The end of a file, which is made for its owner alone, else a hand that writes, else stderr.
+    pub(super) fn open(settings: &Settings) -> Result<Self, LogError> {
+        let Some(path) = &settings.file else {
+            return Ok(settings.hand.clone().map_or(Self::Stderr, Self::Hand));
+        };
+        let failed = |source| LogError::File { path: path.clone(), source };
         // Opening a FIFO would wait for a reader that may never come.
         if path.metadata().is_ok_and(|found| found.file_type().is_fifo()) {
             return Err(failed(io::Error::other("it is a FIFO")));
@@ -30,6 +32,10 @@ impl Sink {
     /// Writes `text`. There is nobody to tell if this fails: a closed stderr or a full disk stops no work.
     pub(super) fn write(&self, text: &str) {
         let _ = match self {
+            Self::Hand(write) => {
+                write(text);
+                Ok(())
+            }
             Self::Stderr => io::stderr().lock().write_all(text.as_bytes()),
             Self::File(file) => (&*file).write_all(text.as_bytes()),
         };

@@ -174,3 +174,78 @@ fn a_program_is_run_by_whatever_name_it_is_called() {
         assert_eq!(ran.code, 0, "`{program}`: {ran:?}");
     }
 }
+
+#[test]
+fn a_layer_that_nobody_knows_cannot_be_broken() {
+    let house = House::with_config("{}");
+    let ran = house.run(&["doctor", "--fault", "bogus"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    for layer in ["filesystem", "network", "processes", "syscalls", "environment", "limits", "all"] {
+        assert!(ran.stderr.contains(layer), "`{layer}` is named: {ran:?}");
+    }
+}
+
+#[test]
+fn a_missing_exposure_is_found_by_the_check() {
+    let exposed = r#""expose_paths": [{"source": "{dir}/gone", "mode": "ro"}, {"source": "{dir}", "target": "/x", "mode": "ro"}]"#;
+    for (why, enabled, code) in [("it would stop the start", true, 2), ("it would not yet", false, 0)] {
+        let house = House::with_config(&format!(r#"{{"isolation": {{"enabled": {enabled}, {exposed}}}}}"#));
+        let ran = house.run(&["config", "check"]);
+        assert_eq!(ran.code, code, "{why}: {ran:?}");
+        assert_eq!(ran.stderr.matches("/gone` is to be shown").count(), 1, "{why}: {ran:?}");
+        let json: Value = serde_json::from_str(&house.run(&["config", "check", "--json"]).stdout).unwrap();
+        assert_eq!(json["ok"], !enabled, "{why}: {json}");
+        std::fs::create_dir(house.dir().join("gone")).unwrap();
+        assert_eq!(house.run(&["config", "check"]).code, 0, "{why}: once it is there");
+    }
+}
+
+/// The binary on a host that gives no user namespaces: one of our own, in which no further ones may be made.
+fn without_user_namespaces(house: &House, arguments: &[&str]) -> Option<crate::house::Ran> {
+    let mut inner = std::process::Command::new("unshare");
+    let line = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
+    let command = house.command(arguments);
+    inner.args(["-Ur", "sh", "-c", line, "sh"]).arg(command.get_program()).args(command.get_args());
+    inner.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    std::fs::create_dir_all(house.dir().join("project")).unwrap();
+    inner.current_dir(house.dir().join("project")).stdin(std::process::Stdio::null());
+    let ran = crate::house::ran(inner.output().unwrap());
+    if ran.stderr.contains("unshare") || ran.stderr.contains("max_user_namespaces") {
+        eprintln!("SKIPPED: a user namespace without others cannot be made here: {}", ran.stderr);
+        return None;
+    }
+    Some(ran)
+}
+
+#[test]
+fn without_user_namespaces_the_lower_rung_is_taken_and_says_what_it_lacks() {
+    let house = House::with_config("{}");
+    std::fs::write(house.dir().join("secret"), "SECRET").unwrap();
+    let Some(ran) = without_user_namespaces(
+        &house,
+        &["run", "--net", "host", "--", "sh", "-c", "echo in; cat ../secret"],
+    ) else {
+        return;
+    };
+    assert!(ran.stdout.starts_with("in\n") && ran.code == 1, "{ran:?}");
+    assert!(!ran.stdout.contains("SECRET"), "{ran:?}");
+    assert!(ran.stderr.contains("Landlock alone holds less than a cage"), "each loss is named: {ran:?}");
+    for (why, arguments, code) in [
+        ("no network was asked for, and cannot be held", &["run", "--", "true"][..], 125),
+        ("the control: the network is shared", &["run", "--net", "host", "--", "true"], 0),
+    ] {
+        let ran = without_user_namespaces(&house, arguments).unwrap();
+        assert_eq!(ran.code, code, "{why}: {ran:?}");
+    }
+    house.configure(r#"{"isolation": {"enabled": true, "backend": "native"}}"#);
+    let ran = without_user_namespaces(&house, &["tool", "list_dir", "{}"]).unwrap();
+    assert_eq!(ran.code, 2, "enabled and not to be had: the program does not start: {ran:?}");
+    assert!(ran.stderr.contains("hint:") && ran.stderr.contains("isolation.enabled"), "{ran:?}");
+    let ran = house.run(&["tool", "list_dir", "{}"]);
+    let again = without_user_namespaces(&house, &["tool", "list_dir", "{}"]).unwrap();
+    assert_eq!(
+        (ran.code == 0, again.code),
+        (has_cage(&house, "outside"), 2),
+        "no note of another place applies"
+    );
+}

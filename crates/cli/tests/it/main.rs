@@ -10,12 +10,14 @@
     reason = "tests start the program, arrange files by hand, and stop where they cannot go on"
 )]
 
+mod agent;
 mod architecture;
 mod audit;
 mod config;
 mod documents;
 mod exec;
 mod front_door;
+mod hostile;
 mod house;
 mod isolation;
 mod mcp;

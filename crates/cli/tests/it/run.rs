@@ -3,7 +3,7 @@
 mod crowd;
 mod everyday;
 mod jobs;
-mod pty;
+pub(crate) mod pty;
 mod signals;
 mod status;
 mod terminal;
@@ -69,7 +69,7 @@ impl Project {
 const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Whether a program of the system is installed; says so when it is not.
-fn is_here(tool: &str) -> bool {
+pub(crate) fn is_here(tool: &str) -> bool {
     let here = std::env::split_paths(SYSTEM_PATH).any(|dir| dir.join(tool).exists());
     if !here {
         eprintln!("SKIPPED: {tool} is not installed");
@@ -78,21 +78,21 @@ fn is_here(tool: &str) -> bool {
 }
 
 /// Text that is in no other process's command line.
-fn marker() -> String {
+pub(crate) fn marker() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("98765.{}{:03}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// How many processes of this host have `text` in their command line.
-fn alive(text: &str) -> usize {
+pub(crate) fn alive(text: &str) -> usize {
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
     lines.filter(|line| String::from_utf8_lossy(line).contains(text)).count()
 }
 
 /// Waits for something that should come soon; on a busy machine that may take a while.
-fn soon(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn soon(what: &str, mut is_so: impl FnMut() -> bool) {
     let until = Instant::now() + Duration::from_secs(20);
     while !is_so() {
         assert!(Instant::now() < until, "not in twenty seconds: {what}");

@@ -168,7 +168,9 @@ impl Errand<'_> {
         let author = Author::Operator { program: &program, arguments: self.shown_arguments() };
         let isolation = self.isolation;
         let survey = self.instance.survey().found();
-        let request = Request { isolation, instance: &view, author, work_dir: &work_dir, home: &home };
+        let variables = &self.host;
+        let request =
+            Request { isolation, instance: &view, author, work_dir: &work_dir, home: &home, variables };
         let plan = plan(&request, &survey)?;
         if tracing::enabled!(target: "isolation", tracing::Level::INFO) {
             for rule in plan.lines() {

@@ -55,6 +55,7 @@ impl Quarters {
             author: Author::Model,
             work_dir: &workspace,
             home: &home,
+            variables: host,
         };
         let survey = instance.survey().found();
         let plan = plan(&request, &survey)?;
@@ -128,7 +129,7 @@ pub(crate) fn cage_environment(
     writable: &[PathBuf],
 ) -> Variables {
     let mut environment = caged(host.iter().cloned(), user, &isolation.env_pass, writable);
-    for (name, place) in toolchain_variables(&isolation.toolchains, home, files, user) {
+    for (name, place) in toolchain_variables(&isolation.toolchains, (home, host), files, user) {
         environment::set(&mut environment, name, place);
     }
     for (name, value) in git_identity(home) {

@@ -109,10 +109,15 @@ fn spec(
 pub(crate) fn told(status: Status) -> String {
     match status {
         Status::Exited(0) => "ok".to_owned(),
-        Status::Exited(code) => format!("exit {code}"),
-        Status::Signaled(signal) => format!("signal {signal}"),
+        Status::Exited(code) => format!("exit {code}{}", limited(status)),
+        Status::Signaled(signal) => format!("signal {signal}{}", limited(status)),
         Status::TimedOut => "timed out".to_owned(),
         Status::OutOfMemory => "out of memory".to_owned(),
         Status::Halted => "halted".to_owned(),
     }
+}
+
+/// The limit behind a status, if it was one.
+fn limited(status: Status) -> String {
+    status.limit().map(|limit| format!(": {limit}")).unwrap_or_default()
 }

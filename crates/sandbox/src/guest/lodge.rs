@@ -106,8 +106,14 @@ impl Lodge {
         };
         let home = operator_home(&self.host);
         let author = Author::Operator { program, arguments: guest.command.get(1..).unwrap_or_default() };
-        let request =
-            Request { isolation: &self.isolation, instance: &view, author, work_dir: place, home: &home };
+        let request = Request {
+            isolation: &self.isolation,
+            instance: &view,
+            author,
+            work_dir: place,
+            home: &home,
+            variables: &self.host,
+        };
         let plan = plan(&request, &LiveHost)?;
         for rule in plan.lines() {
             tracing::debug!(target: "isolation", guest = %guest.principal.directory().display(), rule, "linux isolation mount plan");

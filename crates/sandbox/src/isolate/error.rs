@@ -56,6 +56,16 @@ pub enum PlanError {
         /// How many there may be.
         most: usize,
     },
+    /// A target inside something shown, where nothing can be mounted without leaving a trace.
+    #[error(
+        "`isolation.expose_paths`: the target `{target}` lies in something that is shown, and `{place}` is not there to be mounted on; make it first"
+    )]
+    NoMountPoint {
+        /// The target.
+        target: PathBuf,
+        /// Where it would be on the host.
+        place: PathBuf,
+    },
     /// A toolchain that nobody knows.
     #[error("there is no toolchain `{name}`; `auto`, `none` and these are known: {known}")]
     Toolchain {

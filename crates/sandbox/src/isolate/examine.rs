@@ -4,6 +4,7 @@
 
 use crate::launch::{Finished, LaunchError, Status};
 use picoclaw_policy::config::{Limits, Network};
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::path::Path;
 
 /// One question, and what a child in the cage made of it.
@@ -32,6 +33,15 @@ pub enum Outcome {
     NotPromised,
 }
 
+/// Whether the host's processes can be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// They are hidden.
+    Hidden,
+    /// They are not.
+    Visible,
+}
+
 /// What is there to be reached from inside, if the cage does not hold.
 #[derive(Debug)]
 pub struct Baits<'b> {
@@ -45,6 +55,8 @@ pub struct Baits<'b> {
     pub variable: &'b str,
     /// The network that the cage promises.
     pub network: Network,
+    /// Whether the cage promises to hide processes.
+    pub processes: Sight,
     /// The limits that the cage promises; small ones are tried.
     pub limits: Limits,
 }
@@ -72,9 +84,10 @@ pub fn examine(baits: &Baits<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchE
         writes(baits.writable, run),
         yes_or_no(
             run,
-            ("can it see your processes?", "processes"),
+            ("can it signal your processes?", "processes"),
             &format!("kill -0 {own_pid} 2>/dev/null && echo yes; echo no"),
         ),
+        sight(baits, run),
         yes_or_no(
             run,
             ("can it gain privileges?", "syscalls"),
@@ -122,6 +135,29 @@ fn writes(writable: &Path, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) 
         finding.outcome = Outcome::Broken;
     }
     finding
+}
+
+/// Whether this very process is found in `/proc`: by its number and its name, since a cage has numbers of its own.
+fn sight(baits: &Baits<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) -> Finding {
+    let own_pid = std::process::id();
+    let name = process_name();
+    let name = quoted(Path::new(name.trim_end()));
+    let line = format!("grep -qxF -e {name} /proc/{own_pid}/comm 2>/dev/null && echo yes; echo no");
+    let mut finding = yes_or_no(run, ("can it see your processes?", "processes"), &line);
+    if baits.processes == Sight::Visible {
+        finding.expected = "yes: there is no process namespace here";
+        finding.outcome = Outcome::NotPromised;
+    }
+    finding
+}
+
+fn process_name() -> String {
+    let mut name = [0; 32];
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let read = openat(CWD, "/proc/self/comm", flags, Mode::empty())
+        .and_then(|file| rustix::io::read(&file, &mut name))
+        .unwrap_or_default();
+    String::from_utf8_lossy(name.get(..read).unwrap_or_default()).into_owned()
 }
 
 fn network(baits: &Baits<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) -> Finding {

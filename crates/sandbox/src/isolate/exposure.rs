@@ -14,6 +14,11 @@ const MOST: usize = 512;
 /// Places inside the cage that are its own, with all that is beneath them.
 const RESERVED: [&str; 3] = ["/proc", "/dev", "/sys"];
 
+/// What is wrong with the configured exposures on this host, each by itself.
+pub fn exposure_faults(exposures: &[Expose], host: &dyn HostFiles) -> Vec<PlanError> {
+    exposures.iter().filter_map(|exposure| rule(exposure, host).err()).collect()
+}
+
 /// Turns the configured exposures into rules.
 pub(super) fn rules(exposures: &[Expose], host: &dyn HostFiles) -> Result<Vec<Rule>, PlanError> {
     if exposures.len() > MOST {

@@ -9,7 +9,7 @@ use crate::isolate::view::{Rule, Why};
 use picoclaw_policy::config::{ExposeMode, Network};
 use picoclaw_sys::linux::mount::{Ground, Identity, NO_DEVICES, NO_EXEC, NO_SUID, READ_ONLY};
 use picoclaw_sys::linux::{Bind, Step};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -55,9 +55,12 @@ pub(super) fn setup(plan: &Plan) -> Result<Vec<Step>, IsolateError> {
     Ok(tree.steps)
 }
 
-/// Identifies a source, so that the child mounts what was judged and nothing put in its place.
+/// Identifies a source, so that the child mounts what was judged and nothing put in its place. Its links were resolved when
+/// it was judged: one that is there now was put there since.
 pub(super) fn identity(path: &Path) -> Result<Identity, IsolateError> {
-    let stat = rustix::fs::statat(CWD, path, AtFlags::empty())
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let stat = rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+        .and_then(|source| rustix::fs::fstat(&source))
         .map_err(|errno| IsolateError::Source { path: path.to_owned(), source: errno.into() })?;
     Ok(Identity { device: stat.st_dev, inode: stat.st_ino })
 }

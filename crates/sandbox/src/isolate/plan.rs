@@ -23,6 +23,8 @@ pub struct Request<'r> {
     pub work_dir: &'r Path,
     /// The operator's own home, where toolchains are looked for.
     pub home: &'r Path,
+    /// The operator's own environment, which may say that they are elsewhere.
+    pub variables: &'r [(OsString, OsString)],
 }
 
 /// The part of an instance that one child may have.
@@ -142,11 +144,13 @@ pub fn plan(request: &Request<'_>, host: &dyn HostFiles) -> Result<Plan, PlanErr
     rules.retain(|rule| !own.iter().chain(&exposed).any(|shown| replaces(shown, rule)));
     rules.extend(operator(&request.author, instance, host)?);
     toolchain::check(&request.isolation.toolchains)?;
-    rules.extend(toolchain::rules(&request.isolation.toolchains, request.home, host));
+    let toolchains = toolchain::rules(&request.isolation.toolchains, request.home, request.variables, host);
+    rules.extend(toolchains.into_iter().filter(|rule| !meets_instance(rule, instance)));
     rules.extend(own);
     rules.extend(exposed);
     let rules = hide(without_repeats(rules), instance)?;
     let view = ordered(rules);
+    mount_points(&view, host)?;
     let work_dir = request.work_dir.to_owned();
     if !is_visible(&view, &work_dir) {
         return Err(PlanError::WorkDirOutside { path: work_dir });
@@ -264,6 +268,13 @@ fn without_repeats(rules: Vec<Rule>) -> Vec<Rule> {
     rules.iter().filter(|rule| !shown_anyway(rule)).cloned().collect()
 }
 
+/// Whether a toolchain's place and something Protected lie in one another.
+fn meets_instance(rule: &Rule, instance: &InstanceView) -> bool {
+    let Rule::Show { source, .. } = rule else { return false };
+    covers_instance(source, instance)
+        || instance.protected.iter().any(|covered| source.starts_with(&covered.path))
+}
+
 fn covers_instance(path: &Path, instance: &InstanceView) -> bool {
     instance.root.starts_with(path) || instance.protected.iter().any(|covered| covered.path.starts_with(path))
 }
@@ -299,6 +310,33 @@ fn hide(mut rules: Vec<Rule>, instance: &InstanceView) -> Result<Vec<Rule>, Plan
 /// Whether `rule` shows a part of the instance that this child may have, and `source` lies in it.
 fn is_own(rule: &Rule, source: &Path) -> bool {
     matches!(rule, Rule::Show { source: own, why: Why::Workspace | Why::UserEnvironment | Why::Skills, .. } if source.starts_with(own))
+}
+
+/// Refuses an exposure that has nowhere to be mounted: a missing directory can be made where the child may write, and stays
+/// behind empty; a missing file would stay behind as one, and nothing can be made in what is read-only.
+fn mount_points(view: &[Rule], host: &dyn HostFiles) -> Result<(), PlanError> {
+    for rule in view {
+        let Rule::Show { target, kind, why: Why::Configured, .. } = rule else { continue };
+        let above = view.iter().rev().find_map(|other| match other {
+            Rule::Show { source, target: above, mode, kind: Kind::Directory, .. } if target != above => {
+                Some((source, target.strip_prefix(above).ok()?, *mode))
+            }
+            Rule::Scratch { target: above } | Rule::Hide { target: above, .. } if target != above => {
+                // Our own ground: anything can be made there.
+                target.starts_with(above).then(|| (above, Path::new(""), ExposeMode::ReadWrite))
+            }
+            _ => None,
+        });
+        let Some((source, rest, mode)) = above.filter(|(_, rest, _)| !rest.as_os_str().is_empty()) else {
+            continue;
+        };
+        let place = source.join(rest);
+        let is_there = host.find(&place).is_some_and(|found| found.kind == *kind);
+        if !is_there && (*kind == Kind::File || mode == ExposeMode::ReadOnly) {
+            return Err(PlanError::NoMountPoint { target: target.clone(), place });
+        }
+    }
+    Ok(())
 }
 
 fn is_visible(view: &[Rule], path: &Path) -> bool {

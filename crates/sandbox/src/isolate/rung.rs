@@ -47,8 +47,9 @@ impl Rung {
             (Self::Unsupported(why), _) => Grade::None((*why).into()),
         };
         let full = || Grade::Full;
-        let watched =
-            || Grade::Partial("memory of the whole tree is watched, not held; each process is held".into());
+        let watched = || {
+            Grade::Partial("memory of the whole tree is watched every 50 ms and each process held by `RLIMIT_DATA`; processes are held by the namespace's `pid_max` (Linux 6.14) or `RLIMIT_NPROC`".into())
+        };
         match self {
             Self::Native => Enforced {
                 filesystem: full(),

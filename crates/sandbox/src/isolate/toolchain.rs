@@ -7,7 +7,8 @@ use crate::isolate::error::PlanError;
 use crate::isolate::host::{HostFiles, Kind};
 use crate::isolate::view::{Rule, Why};
 use picoclaw_policy::config::ExposeMode;
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
 
 /// One toolchain: its name in `isolation.toolchains`, where it lies, and the variable that names the place.
 struct Toolchain {
@@ -15,6 +16,8 @@ struct Toolchain {
     /// Names of its parts, which people use for the whole.
     also: &'static [&'static str],
     places: &'static [&'static str],
+    /// Variables of the operator's that lead to it elsewhere, and the part of that place which holds programs alone.
+    named_by: &'static [(&'static str, &'static str)],
     /// A variable that leads to a place which is shown.
     shown_by: &'static [(&'static str, &'static str)],
     /// A variable that leads to a private directory beneath the principal's cache.
@@ -26,6 +29,7 @@ const KNOWN: [Toolchain; 7] = [
         name: "rust",
         also: &["rustup", "cargo"],
         places: &["~/.rustup", "~/.cargo/bin"],
+        named_by: &[("RUSTUP_HOME", ""), ("CARGO_HOME", "bin")],
         shown_by: &[("RUSTUP_HOME", "~/.rustup")],
         cached_by: &[("CARGO_HOME", "cargo")],
     },
@@ -41,6 +45,7 @@ const KNOWN: [Toolchain; 7] = [
             "~/.fnm",
             "/opt/node",
         ],
+        named_by: &[("NVM_DIR", "versions")],
         shown_by: &[],
         cached_by: &[("npm_config_cache", "npm")],
     },
@@ -49,6 +54,12 @@ const KNOWN: [Toolchain; 7] = [
         also: &["pyenv", "uv"],
         // Not all of `share/uv`: it keeps credentials beside them.
         places: &["~/.pyenv", "~/.local/share/uv/python", "~/.local/share/uv/tools", "~/.local/bin"],
+        named_by: &[
+            ("PYENV_ROOT", ""),
+            ("UV_PYTHON_INSTALL_DIR", ""),
+            ("UV_TOOL_DIR", ""),
+            ("UV_TOOL_BIN_DIR", ""),
+        ],
         shown_by: &[("PYENV_ROOT", "~/.pyenv")],
         cached_by: &[("UV_CACHE_DIR", "uv"), ("PIP_CACHE_DIR", "pip")],
     },
@@ -56,6 +67,7 @@ const KNOWN: [Toolchain; 7] = [
         name: "conda",
         also: &[],
         places: &["~/miniconda3", "~/anaconda3", "~/miniforge3", "~/mambaforge", "/opt/conda"],
+        named_by: &[("CONDA_PREFIX", "")],
         shown_by: &[],
         cached_by: &[],
     },
@@ -63,6 +75,7 @@ const KNOWN: [Toolchain; 7] = [
         name: "go",
         also: &["golang"],
         places: &["~/sdk", "~/go/bin", "/opt/go"],
+        named_by: &[("GOROOT", "")],
         shown_by: &[],
         cached_by: &[("GOPATH", "go"), ("GOCACHE", "go-build")],
     },
@@ -70,6 +83,7 @@ const KNOWN: [Toolchain; 7] = [
         name: "jvm",
         also: &["java"],
         places: &["~/.sdkman/candidates", "/opt/java", "/opt/jdk"],
+        named_by: &[("JAVA_HOME", "")],
         shown_by: &[],
         cached_by: &[],
     },
@@ -77,6 +91,7 @@ const KNOWN: [Toolchain; 7] = [
         name: "ruby",
         also: &[],
         places: &["~/.rbenv", "~/.rvm/rubies", "~/.rvm/bin"],
+        named_by: &[],
         shown_by: &[],
         cached_by: &[],
     },
@@ -114,9 +129,34 @@ fn resolve(place: &str, home: &Path) -> PathBuf {
     place.strip_prefix("~/").map_or_else(|| PathBuf::from(place), |rest| home.join(rest))
 }
 
-/// The rules for `isolation.toolchains`, for an operator whose home this is.
-pub(super) fn rules(setting: &str, home: &Path, host: &dyn HostFiles) -> Vec<Rule> {
+/// Where the operator's environment says that toolchains are: the variable, its value, and the part that is shown.
+fn named(
+    setting: &str,
+    home: &Path,
+    variables: &[(OsString, OsString)],
+) -> Vec<(&'static str, PathBuf, PathBuf)> {
+    let names = chosen(setting).flat_map(|toolchain| toolchain.named_by);
+    let said = names.filter_map(|(name, part)| {
+        let value =
+            variables.iter().find(|(known, _)| known == name).map(|(_, value)| PathBuf::from(value))?;
+        let plain = |component| matches!(component, Component::RootDir | Component::Normal(_));
+        // A home, or what holds one, is no toolchain.
+        let fits = value.is_absolute() && value.components().all(plain) && !home.starts_with(&value);
+        let place = if part.is_empty() { value.clone() } else { value.join(part) };
+        fits.then_some((*name, value, place))
+    });
+    said.collect()
+}
+
+/// The rules for `isolation.toolchains`, for an operator with this home and this environment.
+pub(super) fn rules(
+    setting: &str,
+    home: &Path,
+    variables: &[(OsString, OsString)],
+    host: &dyn HostFiles,
+) -> Vec<Rule> {
     let places = chosen(setting).flat_map(|toolchain| toolchain.places).map(|place| resolve(place, home));
+    let places = places.chain(named(setting, home, variables).into_iter().map(|(_, _, place)| place));
     let found = places.filter_map(|place| host.find(&place).map(|found| (place, found)));
     let directories =
         found.filter(|(_, found)| found.kind == Kind::Directory && !found.resolved.starts_with("/usr"));
@@ -131,20 +171,26 @@ pub(super) fn rules(setting: &str, home: &Path, host: &dyn HostFiles) -> Vec<Rul
 /// The variables that lead to shown toolchains and to their private caches.
 pub fn toolchain_variables(
     setting: &str,
-    home: &Path,
+    (home, variables): (&Path, &[(OsString, OsString)]),
     host: &dyn HostFiles,
     user: &UserEnvironment,
 ) -> Vec<(&'static str, PathBuf)> {
-    let mut variables = Vec::new();
+    let mut led = Vec::new();
+    let named = named(setting, home, variables);
     for toolchain in chosen(setting) {
-        if !toolchain.places.iter().any(|place| host.find(&resolve(place, home)).is_some()) {
+        let own = named.iter().filter(|(name, ..)| toolchain.named_by.iter().any(|(known, _)| known == name));
+        let own: Vec<_> = own.filter(|(.., place)| host.find(place).is_some()).collect();
+        let at_home = toolchain.places.iter().any(|place| host.find(&resolve(place, home)).is_some());
+        if !at_home && own.is_empty() {
             continue;
         }
         let shown = toolchain.shown_by.iter().map(|(name, place)| (*name, resolve(place, home)));
-        variables.extend(shown.filter(|(_, place)| host.find(place).is_some()));
-        variables.extend(
+        led.extend(shown.filter(|(_, place)| host.find(place).is_some()));
+        led.extend(own.iter().map(|(name, value, _)| (*name, value.clone())));
+        // Last, so that a cache is never the operator's.
+        led.extend(
             toolchain.cached_by.iter().map(|(name, place)| (*name, user.path().join("cache").join(place))),
         );
     }
-    variables
+    led
 }

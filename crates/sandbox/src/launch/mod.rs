@@ -40,6 +40,6 @@ pub use running::Running;
 pub use spec::{Deadline, LaunchSpec, Walls, WorkDir};
 pub use start::start;
 pub(crate) use start::start_while;
-pub use status::{Finished, Status};
+pub use status::{Finished, Limit, Status};
 pub(crate) use streams::is_in_front;
 pub use streams::{Output, Stdin, Streams, WindowSize};

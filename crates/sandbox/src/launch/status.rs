@@ -22,7 +22,34 @@ pub enum Status {
     Halted,
 }
 
+/// A limit that a command ran into, where the kernel lets it be seen. That no more processes or open files could be had is
+/// the command's own error to tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Limit {
+    /// Memory of the whole tree.
+    #[error("out of memory (`isolation.limits.memory_mb`)")]
+    Memory,
+    /// Processor time of one process.
+    #[error("out of processor time (`isolation.limits.cpu_seconds`)")]
+    Processor,
+    /// The size of one file.
+    #[error("a file became too large (`isolation.limits.file_size_mb`)")]
+    FileSize,
+}
+
 impl Status {
+    /// The limit that ended it, or that ended the last command of a shell, which passes the signal on as 128 + n.
+    pub fn limit(self) -> Option<Limit> {
+        const SIGXCPU: i32 = 24;
+        const SIGXFSZ: i32 = 25;
+        match self {
+            Self::OutOfMemory => Some(Limit::Memory),
+            Self::Signaled(SIGXCPU) | Self::Exited(152) => Some(Limit::Processor),
+            Self::Signaled(SIGXFSZ) | Self::Exited(153) => Some(Limit::FileSize),
+            _ => None,
+        }
+    }
+
     /// The exit code that `picoclaw run` passes on.
     pub fn exit_code(self) -> i32 {
         match self {

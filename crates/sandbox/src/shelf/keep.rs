@@ -40,10 +40,15 @@ pub struct Item {
 impl Shelf {
     /// The shelf `room` of the instance at `home`: `<home>/state/<room>`, made if need be.
     pub fn open(home: &Path, room: &str) -> Result<Self, ShelfError> {
+        Self::of_instance(home)?.inner(room)
+    }
+
+    /// The shelf that all others of the instance at `home` stand in: `<home>/state`, made if need be.
+    pub fn of_instance(home: &Path) -> Result<Self, ShelfError> {
         // The way to the instance is the operator's and may cross links; nothing below it may.
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = openat(CWD, home, flags, Mode::empty()).map_err(ShelfError::of("open", home))?;
-        Self { dir: Arc::new(dir), path: home.to_owned() }.inner("state")?.inner(room)
+        Self { dir: Arc::new(dir), path: home.to_owned() }.inner("state")
     }
 
     /// A shelf within this one, made if need be.

@@ -95,6 +95,7 @@ impl Instance {
             author: Author::Model,
             work_dir: &self.workspace,
             home: &home(),
+            variables: &[],
         };
         plan(&request, &LiveHost)
     }
@@ -122,7 +123,8 @@ impl Instance {
 
     fn environment(&self, writable: &[PathBuf]) -> Variables {
         let mut variables = caged(std::env::vars_os(), &self.user(), &[], writable);
-        for (name, value) in toolchain_variables(&self.isolation.toolchains, &home(), &LiveHost, &self.user())
+        for (name, value) in
+            toolchain_variables(&self.isolation.toolchains, (&home(), &[]), &LiveHost, &self.user())
         {
             set(&mut variables, name, value);
         }

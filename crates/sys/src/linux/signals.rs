@@ -70,3 +70,17 @@ pub fn suspend_job() {
         libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
     }
 }
+
+/// Ends this process as `signal` does to one that does not listen; returns only where the signal does not end one.
+pub fn end_by(signal: i32) {
+    // SAFETY: an all-zero `sigset_t` is a valid value, and is set up by `sigemptyset` before anything reads it; the
+    // pointer is to this local for the time of its call. `signal` installs no handler of ours, `kill` takes numbers.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, signal);
+        libc::signal(signal, libc::SIG_DFL);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &set, std::ptr::null_mut());
+        libc::kill(libc::getpid(), signal);
+    }
+}

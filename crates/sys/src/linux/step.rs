@@ -155,8 +155,10 @@ impl Step {
                     let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
                     call!(libc::SYS_prlimit64, 0, *resource, 0, &raw mut limit)?;
                     // A host that gives less has its reasons, and raising needs a privilege.
-                    limit.rlim_max = limit.rlim_max.min(*value);
-                    limit.rlim_cur = limit.rlim_max;
+                    limit.rlim_cur = limit.rlim_max.min(*value);
+                    // Of processor time the first second beyond is told by a signal of its own, and only the next is death.
+                    let more = u64::from(*resource == libc::RLIMIT_CPU as u32);
+                    limit.rlim_max = limit.rlim_max.min(value.saturating_add(more));
                     call!(libc::SYS_prlimit64, 0, *resource, &raw const limit, 0)
                 }
                 Self::NoNewPrivileges => call!(libc::SYS_prctl, libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),

@@ -8,20 +8,22 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-pub(super) struct Terminal {
+pub(crate) struct Terminal {
     controller: OwnedFd,
-    pub(super) child: Child,
+    pub(crate) child: Child,
     seen: Vec<u8>,
+    /// Everything that was shown, also what was waited for.
+    all: Vec<u8>,
 }
 
 /// Whether a terminal can be handed to a program here.
-pub(super) fn can_give_a_terminal() -> bool {
+pub(crate) fn can_give_a_terminal() -> bool {
     is_here("setsid")
 }
 
 impl Terminal {
     /// Starts `command` as the leader of a session on a new terminal.
-    pub(super) fn start(command: &Command) -> Self {
+    pub(crate) fn start(command: &Command) -> Self {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let controller = openpt(flags).unwrap();
         grantpt(&controller).unwrap();
@@ -30,9 +32,10 @@ impl Terminal {
         let end = || terminal.try_clone().unwrap();
         let mut leader = Command::new("setsid");
         leader.arg("--ctty").arg(command.get_program()).args(command.get_args()).env_clear();
-        leader.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("TERM", "dumb");
+        leader.env("TERM", "dumb").envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         leader.current_dir(command.get_current_dir().unwrap()).stdin(end()).stdout(end()).stderr(end());
-        let mut started = Self { controller, child: leader.spawn().unwrap(), seen: Vec::new() };
+        let mut started =
+            Self { controller, child: leader.spawn().unwrap(), seen: Vec::new(), all: Vec::new() };
         started.resize(33, 101);
         started
     }
@@ -52,13 +55,13 @@ impl Terminal {
     }
 
     /// Waits for the shell to be ready.
-    pub(super) fn prompt(&mut self) {
+    pub(crate) fn prompt(&mut self) {
         let root = rustix::process::geteuid().is_root();
         self.until(if root { "outer# " } else { "outer$ " });
     }
 
     /// Types.
-    pub(super) fn type_in(&mut self, text: &str) {
+    pub(crate) fn type_in(&mut self, text: &str) {
         let mut bytes = text.as_bytes();
         while !bytes.is_empty() {
             // Four kilobytes are what a terminal takes at once; what comes back is read meanwhile.
@@ -69,7 +72,7 @@ impl Terminal {
     }
 
     /// Waits for `text` to be shown; what came before it is forgotten.
-    pub(super) fn until(&mut self, text: &str) {
+    pub(crate) fn until(&mut self, text: &str) {
         let end = Instant::now() + Duration::from_secs(30);
         loop {
             if let Some(at) = self.seen.windows(text.len()).position(|window| window == text.as_bytes()) {
@@ -82,13 +85,13 @@ impl Terminal {
     }
 
     /// Everything that is shown until nobody is left who could show anything.
-    pub(super) fn rest(&mut self) -> String {
+    pub(crate) fn rest(&mut self) -> String {
         while self.hear(Duration::from_secs(30)) {}
         String::from_utf8_lossy(&self.seen).into_owned()
     }
 
     /// Everything that is shown, and how the program ended.
-    pub(super) fn end(mut self) -> (i32, String) {
+    pub(crate) fn end(mut self) -> (i32, String) {
         let rest = self.rest();
         let until = Instant::now() + Duration::from_secs(30);
         loop {
@@ -100,23 +103,30 @@ impl Terminal {
         }
     }
 
+    /// Everything that was shown from the beginning, and how the program ended.
+    pub(crate) fn end_with_all(mut self) -> (i32, String) {
+        self.rest();
+        let all = String::from_utf8_lossy(&self.all).into_owned();
+        (self.end().0, all)
+    }
+
     /// The person closes the window.
-    pub(super) fn close(self) -> Child {
+    pub(crate) fn close(self) -> Child {
         self.child
     }
 
-    pub(super) fn resize(&mut self, rows: u16, columns: u16) {
+    pub(crate) fn resize(&mut self, rows: u16, columns: u16) {
         tcsetwinsize(&self.controller, Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 })
             .unwrap();
     }
 
     /// Its settings, all of them.
-    pub(super) fn settings(&self) -> String {
+    pub(crate) fn settings(&self) -> String {
         format!("{:?}", tcgetattr(&self.controller).unwrap())
     }
 
     /// Whether keys are passed on one by one.
-    pub(super) fn is_raw(&self) -> bool {
+    pub(crate) fn is_raw(&self) -> bool {
         !tcgetattr(&self.controller)
             .unwrap()
             .local_modes
@@ -133,6 +143,7 @@ impl Terminal {
         let mut buffer = [0; 64 << 10];
         let count = rustix::io::read(&self.controller, &mut buffer).unwrap_or(0);
         self.seen.extend_from_slice(&buffer[..count]);
+        self.all.extend_from_slice(&buffer[..count]);
         count > 0
     }
 }

@@ -139,6 +139,8 @@ fn a_workspace_holds_no_more_than_a_project() {
 #[test]
 fn every_run_is_in_the_ledger_from_its_decision_to_its_end() {
     let Some(project) = Project::new("the ledger") else { return };
+    std::os::unix::fs::symlink("/etc", project.dir().join("link")).unwrap();
+    let through_link = format!("/usr/share:{}/link/x:ro", project.dir().canonicalize().unwrap().display());
     for (why, arguments, outcome) in [
         ("a good end", &["--", "true"][..], "ok"),
         ("a bad one", &["--", "sh", "-c", "exit 9"], "exit 9"),
@@ -146,8 +148,8 @@ fn every_run_is_in_the_ledger_from_its_decision_to_its_end() {
         ("out of time", &["--timeout", "0.2", "--", "sleep", "1000"], "timed out"),
         (
             "a cage that cannot be built",
-            &["--expose", "/usr/share:/usr/share/a/b:ro", "--", "true"],
-            "not started: could not make the directory `/usr/share/a`",
+            &["--expose", &through_link, "--", "true"],
+            "not started: could not make the directory",
         ),
     ] {
         project.run(arguments);
@@ -155,7 +157,11 @@ fn every_run_is_in_the_ledger_from_its_decision_to_its_end() {
         let [.., decided, finished] = &records[..] else { panic!("{why}: {records:?}") };
         assert_eq!((&decided["phase"], &decided["tool"]), (&"decided".into(), &"run".into()), "{why}");
         assert_eq!(finished["phase"], "finished", "{why}");
-        assert_eq!(finished["outcome"], outcome, "{why}");
+        let told = finished["outcome"].as_str().unwrap();
+        assert!(
+            told == outcome || (outcome.starts_with("not") && told.starts_with(outcome)),
+            "{why}: {told}"
+        );
         assert!(decided["enforced"].to_string().contains("filesystem full"), "{why}: {decided}");
     }
 }

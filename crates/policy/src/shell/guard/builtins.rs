@@ -256,8 +256,14 @@ fn filled(call: &Invocation<'_>, state: &Rc<State>) -> Flow {
         Input::Piped(field) | Input::Text(field) if !field.as_str().is_empty() => one_line(field),
         _ => Field::gap(ANYTHING),
     };
-    let mut names: Vec<&str> = call.operands(&grammar);
-    names.extend(call.values(&grammar, "a", &[]));
+    let names: Vec<&str> = call.operands(&grammar);
+    for name in call.values(&grammar, "a", &[]) {
+        let words = match value.known() {
+            Some(text) => text.split_whitespace().map(Field::text).collect(),
+            None => vec![value.clone()],
+        };
+        next.assign(name, Variable::Array(words));
+    }
     let several = names.len() > 1;
     for name in names {
         let value = if several && value.known().is_some() { Field::gap(ANYTHING) } else { value.clone() };

@@ -4,6 +4,7 @@
 
 use super::finding::{Finding, Kind, Remedy};
 use super::judge::{Judgement, Understood};
+use super::remedies::entry;
 use crate::refusal::{Code, Layer, Refusal};
 use serde::Serialize;
 
@@ -49,7 +50,7 @@ impl Judgement {
             sentence: finding.sentence().to_owned(),
             rule: finding.rule.clone(),
             layer: Layer::Guard,
-            hint: finding.hint(),
+            hint: self.hint(finding),
         })
     }
 
@@ -62,7 +63,7 @@ impl Judgement {
             code: finding.map(|finding| finding.code().as_str()),
             layer: Layer::Guard.as_str(),
             finding,
-            hint: finding.map(Finding::hint),
+            hint: finding.map(|finding| self.hint(finding)),
             others: &self.others,
             commands: &self.commands,
         }
@@ -87,16 +88,11 @@ impl Finding {
         }
     }
 
-    /// Which words, why, and what would allow it.
-    pub fn hint(&self) -> String {
-        let about = match self.words.is_empty() {
+    /// Which words, and why.
+    pub(super) fn about(&self) -> String {
+        match self.words.is_empty() {
             true => format!("{} (rule `{}`)", self.why, self.rule),
             false => format!("`{}`: {} (rule `{}`)", quoted(&self.words), self.why, self.rule),
-        };
-        match self.remedy {
-            // The reason says so already.
-            Remedy::None => about,
-            _ => format!("{about}; {}", self.remedy.sentence()),
         }
     }
 }
@@ -104,7 +100,6 @@ impl Finding {
 impl Remedy {
     /// What to change, in words.
     pub fn sentence(&self) -> String {
-        let entry = |pattern: &str| serde_json::Value::from(pattern).to_string();
         match self {
             Self::AllowPattern(pattern) => {
                 format!(
@@ -128,6 +123,9 @@ impl Remedy {
                 "`tools.exec.custom_deny_patterns` holds {}; without it this would be allowed",
                 entry(pattern)
             ),
+            Self::DenyRules => {
+                "`tools.exec.enable_deny_patterns`: false would lift it, and every other deny rule".to_owned()
+            }
             Self::Cage => {
                 "`isolation.enabled`: true would hold it in a cage, or write the path out".to_owned()
             }
@@ -138,7 +136,7 @@ impl Remedy {
 }
 
 /// Words of a command on one line, short, and without control characters.
-fn quoted(words: &str) -> String {
+pub(super) fn quoted(words: &str) -> String {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     let mut short: String = words.chars().take(LONGEST_QUOTE).map(plain).collect();
     if words.chars().nth(LONGEST_QUOTE).is_some() {
@@ -190,6 +188,47 @@ mod tests {
                 )
             );
             assert_eq!(refusal.code.as_str(), code);
+        }
+    }
+
+    #[test]
+    fn several_reasons_are_answered_by_all_that_they_take() {
+        let allow = |pattern: &str| Remedy::AllowPattern(pattern.to_owned());
+        let read = |pattern: &str| Remedy::ReadPath(pattern.to_owned());
+        for (why, remedies, end) in [
+            ("one is told as ever", vec![allow("^a$")], "would allow exactly this command"),
+            ("twice the same is one", vec![Remedy::Cage, Remedy::Cage], "or write the path out"),
+            (
+                "entries of one list stand together",
+                vec![allow("^a$"), allow("^b$")],
+                "; 2 reasons in all, which take `tools.exec.custom_allow_patterns`: [\"^a$\", \"^b$\"]",
+            ),
+            (
+                "settings stand beside each other",
+                vec![allow("^a$"), read("^/b$"), Remedy::Cage],
+                "; 3 reasons in all, which take `tools.exec.custom_allow_patterns`: [\"^a$\"], \
+                 `tools.allow_read_paths`: [\"^/b$\"] and `isolation.enabled`: true",
+            ),
+            (
+                "what no setting opens is said first",
+                vec![allow("^a$"), Remedy::None],
+                "; 2 reasons in all, and no setting opens `x [2J y`",
+            ),
+            (
+                "what has to be rewritten has to be",
+                vec![allow("^a$"), Remedy::Rewrite("write it out".to_owned())],
+                "; 2 reasons in all: write it out",
+            ),
+            ("a lone none says enough", vec![Remedy::None], "(rule `rule`)"),
+        ] {
+            let mut findings = remedies.into_iter().map(|remedy| {
+                let judgement = finding(Kind::Danger, remedy);
+                judgement.finding.unwrap()
+            });
+            let judgement =
+                Judgement { commands: Vec::new(), finding: findings.next(), others: findings.collect() };
+            let hint = judgement.refusal().unwrap().hint;
+            assert!(hint.ends_with(end), "{why}: {hint}");
         }
     }
 

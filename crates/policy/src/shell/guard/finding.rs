@@ -3,6 +3,7 @@
 //! Invariant: a finding names its rule, the words that triggered it, and what would lift it.
 
 use crate::intent::Access;
+use crate::path::CleanPath;
 use serde::Serialize;
 
 /// What kind of no a finding is.
@@ -18,7 +19,7 @@ pub enum Kind {
 }
 
 /// The smallest change that would allow what was found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(tag = "setting", content = "value", rename_all = "snake_case")]
 pub enum Remedy {
     /// An entry of `tools.exec.custom_allow_patterns`.
@@ -31,6 +32,8 @@ pub enum Remedy {
     WritePath(String),
     /// This entry of `tools.exec.custom_deny_patterns` would have to go.
     DropDeny(String),
+    /// `tools.exec.enable_deny_patterns: false`: no pattern covers it, since it belongs to no simple command.
+    DenyRules,
     /// `isolation.enabled: true`: a cage holds what the text does not say.
     Cage,
     /// Write the command so that it says what it does.
@@ -55,9 +58,10 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The entry of a list of path rules that would allow exactly `path`.
-    pub(super) fn path_remedy(path: &str, access: Access) -> Remedy {
-        let pattern = format!("^{}$", regex::escape(path));
+    /// The entry of a list of path rules that would allow exactly this path: as it is asked for, and where it leads.
+    pub(super) fn path_remedy(asked: &CleanPath, landed: &CleanPath, access: Access) -> Remedy {
+        let [asked, landed] = [asked, landed].map(|path| regex::escape(&path.to_string()));
+        let pattern = if asked == landed { format!("^{asked}$") } else { format!("^(?:{asked}|{landed})$") };
         match access {
             Access::Write => Remedy::WritePath(pattern),
             Access::Read | Access::List => Remedy::ReadPath(pattern),

@@ -39,6 +39,7 @@ impl Walker<'_> {
         let at = self.commands.len();
         self.commands.push(Understood::new(given.argv, &state));
         let found = self.findings.len();
+        let outer = self.at_hand.replace(at);
         self.depth += 1;
         let flow = if self.depth > DEEPEST {
             // A wrapper's command may be a wrapper: a line of nothing else would use up the stack.
@@ -48,12 +49,29 @@ impl Walker<'_> {
             self.dispatch(given, state)
         };
         self.depth -= 1;
+        self.at_hand = outer;
+        self.excuse(given, found);
         let rules = self.findings[found..].iter().map(|finding| finding.rule.clone()).collect();
         if let Some(understood) = self.commands.get_mut(at) {
             understood.rules = rules;
         }
         self.lifted = before;
         flow
+    }
+
+    /// Remembers which part of the text the patterns that were just suggested would take out of it.
+    fn excuse(&mut self, given: &Given<'_>, found: usize) {
+        let (0, Some(span)) = (self.nested, given.span) else { return };
+        if found == self.findings.len() {
+            return;
+        }
+        let normal = format!("^{}$", regex::escape(&shown(&words(given.argv))));
+        let suggested = self.findings[found..]
+            .iter()
+            .any(|finding| matches!(&finding.remedy, Remedy::AllowPattern(pattern) if *pattern == normal));
+        if suggested {
+            self.excused.push((span, normal));
+        }
     }
 
     /// Asks the configuration's own patterns about the command as it is written and as it is understood.
@@ -115,7 +133,7 @@ impl Walker<'_> {
         if let Some(flow) = self.builtin(&invocation, given, &state) {
             return flow;
         }
-        self.families(&invocation);
+        self.families(&invocation, given.argv);
         if base == "git" {
             self.git(&invocation, given, &state);
         }
@@ -177,14 +195,18 @@ impl Walker<'_> {
 
     /// Takes a note of a dangerous command.
     pub(super) fn deny(&mut self, rule: &str, why: &str, words: &str) {
-        let words = super::field::shown(words);
-        let pattern = format!("^{}$", regex::escape(&words));
+        // The words may be a part of the command; a pattern has to cover all of it.
+        let command = self.at_hand.and_then(|at| self.commands.get(at)).map(|command| command.argv.join(" "));
+        let remedy = match command {
+            Some(command) => Remedy::AllowPattern(format!("^{}$", regex::escape(&command))),
+            None => Remedy::DenyRules,
+        };
         self.report(Finding {
             kind: Kind::Danger,
             rule: rule.to_owned(),
             why: why.to_owned(),
-            words,
-            remedy: Remedy::AllowPattern(pattern),
+            words: shown(words),
+            remedy,
         });
     }
 

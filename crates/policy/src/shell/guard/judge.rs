@@ -130,7 +130,16 @@ impl Guard {
             if self.mode == Mode::Strict
                 && let Some(pattern) = patterns::matching(&rest)
             {
-                walker.report(documented(pattern, text));
+                // Where the patterns that are suggested anyway would do, the text alone asks for nothing more.
+                let excused = walker.excused.iter().map(|(span, _)| *span);
+                let spans: Vec<Span> = walker.allowed.iter().copied().chain(excused).collect();
+                let remedy = match walker.excused.first() {
+                    Some((_, suggested)) if patterns::matching(&without(text, &spans)).is_none() => {
+                        Remedy::AllowPattern(suggested.clone())
+                    }
+                    _ => Remedy::Smart,
+                };
+                walker.report(documented(pattern, text, remedy));
             }
         }
         Judgement::decided(walker.commands, walker.findings)
@@ -218,7 +227,7 @@ fn custom(pattern: &str, text: &str) -> Finding {
     }
 }
 
-fn documented(pattern: &str, text: &str) -> Finding {
+fn documented(pattern: &str, text: &str, remedy: Remedy) -> Finding {
     let words = Regex::new(pattern).ok().and_then(|pattern| {
         let lower = text.to_lowercase();
         pattern.find(&lower).map(|found| found.as_str().to_owned())
@@ -228,6 +237,6 @@ fn documented(pattern: &str, text: &str) -> Finding {
         rule: format!("deny_patterns:{pattern}"),
         why: "a documented pattern matches the text".to_owned(),
         words: words.unwrap_or_else(|| text.to_owned()),
-        remedy: Remedy::Smart,
+        remedy,
     }
 }

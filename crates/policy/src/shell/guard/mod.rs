@@ -36,6 +36,7 @@ mod profile_readers;
 mod profile_tools;
 mod programs;
 mod redirect;
+mod remedies;
 mod rules;
 mod scene;
 mod sed;

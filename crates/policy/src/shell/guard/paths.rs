@@ -216,7 +216,7 @@ impl Walker<'_> {
         } else {
             "a link leads out of the workspace"
         };
-        self.outside(text, "workspace", why, Finding::path_remedy(&landed.path.to_string(), access));
+        self.outside(text, "workspace", why, Finding::path_remedy(asked, &landed.path, access));
     }
 
     /// Whether a rule of the configuration, or the `PATH`, opens a place outside.

@@ -226,6 +226,11 @@ impl Walker<'_> {
                 )
             {
                 self.argument(file.trim(), Access::Write, state);
+            } else if ["attach", "readfile(", "writefile(", "load_extension"]
+                .iter()
+                .any(|call| operand.to_ascii_lowercase().contains(call))
+            {
+                self.inline(&Field::text(*operand), Language::Other, state);
             }
         }
     }

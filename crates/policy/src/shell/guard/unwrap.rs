@@ -171,7 +171,10 @@ impl Walker<'_> {
             Some(wrapper) => (wrapper.short, wrapper.long, wrapper.skip),
             None => return self.verb_command(call, given, state),
         };
-        let start = parse(call.args, &Grammar { short, long, order: Order::First }).1 + skip;
+        let mut start = parse(call.args, &Grammar { short, long, order: Order::First }).1 + skip;
+        // A lone `-` is `-i`.
+        start +=
+            usize::from(call.name == "env" && call.args.get(start).is_some_and(|arg| arg.as_str() == "-"));
         let assignments = call
             .args
             .iter()

@@ -93,6 +93,8 @@ pub(super) struct Walker<'a> {
     pub(super) commands: Vec<Understood>,
     /// Parts of the outermost text that an allow pattern covers.
     pub(super) allowed: Vec<Span>,
+    /// Parts of it that an allow pattern would cover that a finding suggests.
+    pub(super) excused: Vec<(Span, String)>,
     pub(super) calls: Vec<Call>,
     /// How many pipelines and background commands are around this one.
     pub(super) parallel: usize,
@@ -102,11 +104,13 @@ pub(super) struct Walker<'a> {
     pub(super) dialect: Dialect,
     /// Strings that were read again around this one.
     pub(super) nested: usize,
+    /// The simple command at hand, among the commands; none between them, and none in a text that is read again.
+    pub(super) at_hand: Option<usize>,
     /// Whether an allow pattern covers the simple command at hand.
     pub(super) lifted: bool,
     /// Strings of other languages that were read as commands.
     pub(super) probes: usize,
-    pub(super) seen: BTreeSet<(String, String)>,
+    pub(super) seen: BTreeSet<(String, String, Remedy)>,
     spent: usize,
 }
 
@@ -119,12 +123,14 @@ impl<'a> Walker<'a> {
             findings: Vec::new(),
             commands: Vec::new(),
             allowed: Vec::new(),
+            excused: Vec::new(),
             calls: Vec::new(),
             parallel: 0,
             conditional: 0,
             depth: 0,
             dialect: if scene.shell == Shell::Posix { Dialect::Posix } else { Dialect::Bash },
             nested: 0,
+            at_hand: None,
             lifted: false,
             probes: 0,
             seen: BTreeSet::new(),
@@ -137,7 +143,7 @@ impl<'a> Walker<'a> {
         if finding.kind == Kind::Danger && (self.lifted || !self.guard.denies()) {
             return;
         }
-        if self.seen.insert((finding.rule.clone(), finding.words.clone())) {
+        if self.seen.insert((finding.rule.clone(), finding.words.clone(), finding.remedy.clone())) {
             self.findings.push(finding);
         }
     }
@@ -208,9 +214,11 @@ impl<'a> Walker<'a> {
         };
         let outer = std::mem::replace(&mut self.text, code.to_owned());
         let lifted = std::mem::take(&mut self.lifted);
+        let at_hand = self.at_hand.take();
         self.nested += 1;
         let flow = self.script(&script, state.clone(), input);
         self.nested -= 1;
+        self.at_hand = at_hand;
         self.lifted = lifted;
         self.text = outer;
         flow

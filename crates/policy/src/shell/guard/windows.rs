@@ -51,7 +51,7 @@ pub(super) fn follow(text: &str, walker: &mut Walker<'_>) {
         if base.starts_with('$') {
             walker.not_understood("the name of a command in a variable", command);
         }
-        walker.families(&Invocation { name: base, args, input: &Input::Inherited });
+        walker.families(&Invocation { name: base, args, input: &Input::Inherited }, &words);
         if walker.scene.reach == Reach::Workspace {
             words.iter().for_each(|word| judge_word(word.as_str(), walker));
         }

@@ -24,6 +24,8 @@ pub(super) struct Pending {
 struct Lines {
     text: String,
     places: Vec<usize>,
+    /// Some line goes on with the next one, and only some shells join them everywhere.
+    joined: bool,
 }
 
 impl Reader<'_> {
@@ -98,6 +100,9 @@ impl Reader<'_> {
             let (span, kind) = (self.span(start), PieceKind::Literal(lines.text));
             return Ok(vec![Piece { span, quoting: Quoting::Body, kind }]);
         }
+        if lines.joined && lines.text.contains(['$', '`']) {
+            return self.refuse("a continued line in a here-document that is expanded", start);
+        }
         self.deeper(|reader| {
             Reader::new(Source::Copy(&lines.text, &lines.places), reader.state).expanded_body()
         })
@@ -145,13 +150,21 @@ impl Reader<'_> {
                 let joined = text.strip_suffix('\\').unwrap_or(text);
                 continued.take().unwrap_or_default() + joined
             });
-            self.keep(&mut lines, line, indent);
+            // Bash joins continued lines before it looks at anything, also inside the quotes of a `$(…)`; dash
+            // does not look there.
+            if continues && !self.is_bash() {
+                lines.joined = true;
+            }
+            let ending = if continues && self.is_bash() { "\\\n".len() } else { 0 };
+            self.keep(&mut lines, line, indent, ending);
         }
     }
 
-    fn keep(&mut self, lines: &mut Lines, line: &str, indent: usize) {
-        lines.text.push_str(line.get(indent..).unwrap_or_default());
-        lines.places.extend((self.at + indent..self.at + line.len()).map(|at| self.source.origin(at)));
+    /// Keeps a line without its first `indent` and its last `ending` bytes.
+    fn keep(&mut self, lines: &mut Lines, line: &str, indent: usize, ending: usize) {
+        let end = line.len() - ending;
+        lines.text.push_str(line.get(indent..end).unwrap_or_default());
+        lines.places.extend((self.at + indent..self.at + end).map(|at| self.source.origin(at)));
         self.at += line.len();
     }
 

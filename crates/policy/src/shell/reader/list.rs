@@ -3,7 +3,7 @@
 //! Invariant: a list ends exactly where its construct ends; anything else there is refused.
 
 use super::cursor::{Read, Reader};
-use crate::shell::{Connector, Ending, Pipe, Pipeline, Script, Statement, Timed};
+use crate::shell::{CommandKind, Connector, Ending, Pipe, Pipeline, Script, Statement, Timed};
 
 /// What ends a list.
 #[derive(Debug, Clone, Copy)]
@@ -124,7 +124,12 @@ impl Reader<'_> {
         if nothing_needed && matches!(self.peek(), None | Some(b'\n' | b';')) {
             return Ok(Pipeline { span: self.span(start), negations, timed, first: None, rest: Vec::new() });
         }
-        let first = Some(self.command()?);
+        let first = self.command()?;
+        // Bash does not see the `case` in `$(time case x in a) …`, and ends the substitution at its first `)`.
+        if timed.is_some() && self.parens > 0 && !matches!(first.kind, CommandKind::Simple(_)) {
+            return self.refuse("`time` before a compound command inside a substitution", start);
+        }
+        let first = Some(first);
         let mut end = self.at;
         let mut rest = Vec::new();
         loop {

@@ -64,7 +64,10 @@ pub(super) const RULES: &[Rule] = &[
             "ctr",
             "crictl",
         ],
-        when: |call| matches!(verb(call, &ENGINE), Some("run" | "exec" | "create" | "attach")),
+        when: |call| {
+            matches!(verb(call, &ENGINE), Some("run" | "exec" | "create" | "attach"))
+                || call.name == "ctr" && call.says(&["run", "exec", "attach"])
+        },
         stops: &[
             "docker run x",
             "docker container exec x ls",

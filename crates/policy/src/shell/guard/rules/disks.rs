@@ -86,6 +86,22 @@ pub(super) const RULES: &[Rule] = &[
         spares: &["fdisk -l", "zpool list", "losetup"],
     },
     Rule {
+        name: "disk-formatting",
+        why: "erases disks or whole file systems",
+        programs: &["diskutil", "zfs", "btrfs"],
+        when: |call| {
+            let erases = |word: &str| {
+                let word = word.to_ascii_lowercase();
+                ["erase", "partition", "zerodisk", "secureerase", "destroy", "delete"]
+                    .iter()
+                    .any(|verb| word.starts_with(verb))
+            };
+            call.args.iter().any(|arg| erases(arg.as_str()))
+        },
+        stops: &["diskutil eraseDisk JHFS+ x disk2", "zfs destroy tank/x", "btrfs device delete x y"],
+        spares: &["diskutil list", "zfs list", "btrfs filesystem usage ."],
+    },
+    Rule {
         name: "block-device",
         why: "moves a file over a device",
         programs: &["mv", "ln"],

@@ -98,7 +98,7 @@ const VERBED: &[&str] = &[
 
 impl Walker<'_> {
     /// Asks every rule of every family.
-    pub(super) fn families(&mut self, call: &Invocation<'_>) {
+    pub(super) fn families(&mut self, call: &Invocation<'_>, argv: &[Field]) {
         // The Windows spellings come in any case.
         let lower = match call.name.bytes().any(|byte| byte.is_ascii_uppercase()) {
             true => Cow::Owned(call.name.to_ascii_lowercase()),
@@ -112,12 +112,8 @@ impl Walker<'_> {
         }
         for rule in FAMILIES.iter().copied().flatten() {
             if rule.is_for(name) && (rule.when)(call) {
-                let line = if call.args.is_empty() {
-                    name.to_owned()
-                } else {
-                    format!("{name} {}", words(call.args))
-                };
-                self.deny(rule.name, rule.why, &line);
+                // The words as they stand, so that the pattern that would allow them is one that matches.
+                self.deny(rule.name, rule.why, &words(argv));
             }
         }
     }

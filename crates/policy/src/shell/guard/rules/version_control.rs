@@ -55,9 +55,12 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "git-push",
         why: "publishes to another place",
-        programs: &["hg", "bzr", "fossil", "jj", "darcs"],
-        when: |call| call.says(&["push", "send"]),
-        stops: &["hg push", "jj git push"],
-        spares: &["hg status"],
+        programs: &["hg", "bzr", "fossil", "jj", "darcs", "svn"],
+        when: |call| match call.name {
+            "svn" => matches!(call.verb(&Grammar::default()), Some("commit" | "ci" | "import")),
+            _ => call.says(&["push", "send"]),
+        },
+        stops: &["hg push", "jj git push", "svn commit -m x"],
+        spares: &["hg status", "svn log"],
     },
 ];

@@ -1,0 +1,250 @@
+//! One address that a model answers at.
+//!
+//! Invariant: a key goes to the configured origin alone, by the configured proxy alone; nothing here prints one.
+
+use crate::providers::model_error::ModelError;
+use crate::providers::provider::{Class, ProviderError};
+use picoclaw_policy::config::ModelConfig;
+use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
+use reqwest::redirect::{Attempt, Policy};
+use reqwest::{Client, Proxy, Response, Url};
+use serde_json::Value;
+use std::error::Error;
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// What an answer may take in all.
+pub(super) const MOST: usize = 16 << 20;
+
+/// The longest wait for a connection.
+const CONNECT: Duration = Duration::from_secs(15);
+
+/// Redirects within one origin.
+const HOPS: usize = 3;
+
+/// An address with everything that goes along with a request.
+pub(in crate::providers) struct Peer {
+    url: Url,
+    headers: HeaderMap,
+    proxy: Option<Proxy>,
+    pub(super) timeout: Duration,
+    /// Made with the first request: reading the system's certificates takes time and room.
+    client: Mutex<Option<Client>>,
+}
+
+impl Peer {
+    /// The address `base` + `path`, with the headers of the dialect and those of the entry over them.
+    pub(in crate::providers) fn new(
+        entry: &ModelConfig,
+        base: &str,
+        path: &str,
+        own: &[(&'static str, String)],
+    ) -> Result<Self, ModelError> {
+        let unusable = |why: String| ModelError::Unusable { name: entry.name.clone(), why };
+        let url = address(base, path).map_err(unusable)?;
+        let mut headers = HeaderMap::new();
+        let agent =
+            entry.user_agent.clone().unwrap_or_else(|| format!("PicoClaw/{}", env!("CARGO_PKG_VERSION")));
+        let common = [("user-agent", agent), ("accept", "application/json, text/event-stream".to_owned())];
+        let theirs =
+            entry.custom_headers.iter().map(|(name, value)| (name.as_str(), value.reveal().to_owned()));
+        for (name, value) in common.into_iter().chain(own.iter().cloned()).chain(theirs) {
+            let key = HeaderName::try_from(name)
+                .map_err(|_| unusable(format!("`{name}` is no name of a header")))?;
+            let mut value = HeaderValue::try_from(value)
+                .map_err(|_| unusable(format!("the value of the header `{name}` cannot be sent")))?;
+            value.set_sensitive(true);
+            headers.insert(key, value);
+        }
+        let proxy =
+            match entry.proxy.as_ref().map(|proxy| proxy.reveal().trim()).filter(|proxy| !proxy.is_empty()) {
+                // The error would show the address, which may hold a password.
+                Some(proxy) => Some(
+                    Proxy::all(proxy).map_err(|_| unusable("`proxy` is no address of a proxy".to_owned()))?,
+                ),
+                None => None,
+            };
+        let timeout = Duration::from_secs(entry.request_timeout.max(1));
+        Ok(Self { url, headers, proxy, timeout, client: Mutex::new(None) })
+    }
+
+    /// Sends a request; the answer may still be on its way.
+    pub(super) async fn post(&self, body: &Value) -> Result<Response, ProviderError> {
+        let sent = self.client()?.post(self.url.clone()).headers(self.headers.clone()).json(body).send();
+        let response = sent.await.map_err(|why| self.lost("send", why))?;
+        if response.status().is_redirection() {
+            let text = format!(
+                "the provider answered with a redirect (status {}), which is not followed; is `api_base` right?",
+                response.status().as_u16()
+            );
+            return Err(ProviderError::new(Class::Malformed, text));
+        }
+        Ok(response)
+    }
+
+    /// The next bytes of an answer, counted against what one may take in all.
+    pub(super) async fn chunk(
+        &self,
+        response: &mut Response,
+        total: &mut usize,
+    ) -> Result<Option<Vec<u8>>, ProviderError> {
+        let chunk = response.chunk().await.map_err(|why| self.lost("read", why))?;
+        *total += chunk.as_ref().map_or(0, |chunk| chunk.len());
+        if *total > MOST {
+            let text = format!("the provider's answer is larger than {} MiB and was cut off", MOST >> 20);
+            return Err(ProviderError::new(Class::Malformed, text));
+        }
+        Ok(chunk.map(|chunk| chunk.to_vec()))
+    }
+
+    /// The whole of an answer.
+    pub(super) async fn read(&self, response: &mut Response) -> Result<Vec<u8>, ProviderError> {
+        let (mut bytes, mut total) = (Vec::new(), 0);
+        while let Some(chunk) = self.chunk(response, &mut total).await? {
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok(bytes)
+    }
+
+    /// Nothing came for too long.
+    pub(super) fn silent(&self) -> ProviderError {
+        let seconds = self.timeout.as_secs();
+        let text = format!("`{}` gave no answer within {seconds} s (`request_timeout`)", self.origin());
+        ProviderError::new(Class::Timeout, text)
+    }
+
+    fn client(&self) -> Result<Client, ProviderError> {
+        let mut made = self.client.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(client) = &*made {
+            return Ok(client.clone());
+        }
+        // Fails when one is installed already: then that one is meant.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut builder = Client::builder()
+            .no_proxy()
+            .redirect(Policy::custom(within_one_origin))
+            .connect_timeout(CONNECT.min(self.timeout))
+            .pool_max_idle_per_host(1);
+        if self.url.scheme() == "http" && self.proxy.is_none() {
+            builder = builder.tls_certs_only([]);
+        }
+        if let Some(proxy) = &self.proxy {
+            builder = builder.proxy(proxy.clone());
+        }
+        let client = builder.build().map_err(|why| {
+            let text = format!("no connection can be made: {}", causes(why.without_url()));
+            ProviderError::new(Class::Malformed, text)
+        })?;
+        *made = Some(client.clone());
+        Ok(client)
+    }
+
+    fn lost(&self, verb: &str, why: reqwest::Error) -> ProviderError {
+        let origin = self.origin();
+        if why.is_timeout() {
+            return self.silent();
+        }
+        if why.is_redirect() {
+            let text = format!(
+                "`{origin}` redirects to another origin, which is not followed: a key belongs to one; is `api_base` right?"
+            );
+            return ProviderError::new(Class::Malformed, text);
+        }
+        let what = match (verb, why.is_connect()) {
+            (_, true) => format!("could not connect to `{origin}`"),
+            ("send", _) => format!("`{origin}` broke off before it answered"),
+            _ => format!("`{origin}` broke off in the middle of its answer"),
+        };
+        ProviderError::new(Class::Network, format!("{what}: {}", causes(why.without_url())))
+    }
+
+    /// Scheme, host and port: all that a message needs of an address.
+    fn origin(&self) -> String {
+        self.url.origin().ascii_serialization()
+    }
+}
+
+/// Goes along with a redirect that keeps method, body and origin.
+fn within_one_origin(attempt: Attempt<'_>) -> reqwest::redirect::Action {
+    let same = attempt.previous().last().is_some_and(|before| before.origin() == attempt.url().origin());
+    if !same {
+        return attempt.error("another origin");
+    }
+    match attempt.status().as_u16() {
+        307 | 308 if attempt.previous().len() <= HOPS => attempt.follow(),
+        _ => attempt.stop(),
+    }
+}
+
+/// `path` at the end of `base`, which may carry a query.
+fn address(base: &str, path: &str) -> Result<Url, String> {
+    let mut url = Url::parse(base).map_err(|_| "`api_base` is no address".to_owned())?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err("`api_base` must begin with `http://` or `https://`".to_owned());
+    }
+    let stem = url.path().trim_end_matches('/').to_owned();
+    if !stem.ends_with(path) {
+        url.set_path(&format!("{stem}{path}"));
+    }
+    url.set_fragment(None);
+    Ok(url)
+}
+
+/// An error and what caused it, in one line.
+fn causes(why: reqwest::Error) -> String {
+    let mut text = why.to_string();
+    let mut cause = why.source();
+    while let Some(inner) = cause {
+        let more = inner.to_string();
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        cause = inner.source();
+    }
+    text
+}
+
+/// When a provider says to come back.
+pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
+    let millis = number("retry-after-ms").map(|millis| millis / 1000.0);
+    let seconds = millis.or_else(|| number(header::RETRY_AFTER.as_str()))?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_goes_to_the_end_of_the_address() {
+        for (why, base, want) in [
+            ("plain", "http://h:1/v1", "http://h:1/v1/x/y"),
+            ("with a slash", "http://h/v1/", "http://h/v1/x/y"),
+            ("no path", "https://h", "https://h/x/y"),
+            ("a query stays", "https://h/v1?api-version=2", "https://h/v1/x/y?api-version=2"),
+            ("it is there already", "https://h/v1/x/y", "https://h/v1/x/y"),
+        ] {
+            assert_eq!(address(base, "/x/y").unwrap().as_str(), want, "{why}");
+        }
+        for base in ["", "h:1/v1", "file:///etc/passwd", "ftp://h", "http://"] {
+            assert!(address(base, "/x").is_err(), "`{base}` is no address of a provider");
+        }
+    }
+
+    #[test]
+    fn a_time_to_come_back_is_read() {
+        for (why, name, value, want) in [
+            ("seconds", "retry-after", "7", Some(Duration::from_secs(7))),
+            ("milliseconds", "retry-after-ms", "1500", Some(Duration::from_millis(1500))),
+            ("in the past", "retry-after", "-1", None),
+            ("no number", "retry-after", "soon", None),
+            ("for ever", "retry-after", "inf", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, HeaderValue::from_static(value));
+            assert_eq!(retry_after(&headers), want, "{why}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The calls that a model makes: each walks through the hall, in order, and leaves one reply.
+//!
+//! Invariant: what a model wrote as arguments is judged as it was written; what others are shown of it holds no secret.
+
+use super::event::{Ask, Event};
+use super::turn::Turn;
+use crate::call::{Call, Reply};
+use crate::hall::{Hall, Watcher};
+use crate::message::ToolCall;
+use crate::tools::{Asked, Outcome};
+use picoclaw_policy::{Question, Refusal};
+use picoclaw_sandbox::Redactor;
+use picoclaw_sandbox::approver::Answer;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::{mpsc, oneshot};
+
+/// Lines of output that wait to be shown; a viewer that is slower sees fewer.
+const LINES: usize = 1024;
+
+/// Runs one call to its reply, telling what happens.
+pub(super) async fn run(hall: &Hall, call: &ToolCall, turn: &Turn<'_>, redactor: &Redactor) -> Reply {
+    let arguments = arguments(&call.arguments);
+    let shown = match &arguments {
+        Ok(arguments) => clean(arguments, redactor),
+        Err(_) => Value::String(redactor.clean(&call.arguments).into_owned()),
+    };
+    (turn.events)(Event::ToolCall {
+        id: redactor.clean(&call.id).into_owned(),
+        tool: redactor.clean(&call.name).into_owned(),
+        arguments: shown,
+    });
+    let began = Instant::now();
+    let asked = |arguments| Call { tool: call.name.clone(), arguments, subject: turn.subject.clone() };
+    let reply = match arguments {
+        Ok(arguments) => walk(hall, &call.id, asked(arguments), turn, redactor).await,
+        Err(why) => hall.refuse_unreadable(asked(Value::Null), why, turn.halt).await,
+    };
+    (turn.events)(Event::ToolResult {
+        id: redactor.clean(&call.id).into_owned(),
+        tool: redactor.clean(&call.name).into_owned(),
+        reply: reply.clone(),
+        took: began.elapsed(),
+    });
+    reply
+}
+
+async fn walk(hall: &Hall, id: &str, call: Call, turn: &Turn<'_>, redactor: &Redactor) -> Reply {
+    let (sender, mut lines) = mpsc::channel(LINES);
+    let watcher: Watcher = Arc::new(move |line: &[u8]| {
+        // A full queue loses a line of the live view, never of the result.
+        let _ = sender.try_send(String::from_utf8_lossy(line).into_owned());
+    });
+    let tell = |line: String| (turn.events)(Event::ToolOutput { id: id.to_owned(), line });
+    let outcome = heard(hall.call(call, turn.halt, Arc::clone(&watcher)), &mut lines, &tell).await;
+    match outcome {
+        Outcome::Reply(reply) => reply,
+        Outcome::Asks(asked) => {
+            let said = put(&asked, turn, redactor).await;
+            let going_on = hall.answer(asked, turn.subject.clone(), said, turn.halt, watcher);
+            heard(going_on, &mut lines, &tell).await
+        }
+    }
+}
+
+/// Waits for a call and passes its output on as it comes.
+async fn heard<T>(
+    call: impl Future<Output = T>,
+    lines: &mut mpsc::Receiver<String>,
+    tell: &(dyn Fn(String) + Sync),
+) -> T {
+    let mut call = std::pin::pin!(call);
+    let done = loop {
+        tokio::select! {
+            biased;
+            Some(line) = lines.recv() => tell(line),
+            done = &mut call => break done,
+        }
+    };
+    while let Ok(line) = lines.try_recv() {
+        tell(line);
+    }
+    done
+}
+
+/// Puts a question to whoever listens; `None` when nobody answers.
+async fn put(asked: &Asked, turn: &Turn<'_>, redactor: &Redactor) -> Option<(Answer, String)> {
+    let (answer, answered) = oneshot::channel();
+    let shown = asked.question();
+    let refusal = &shown.refusal;
+    let question = Question {
+        text: redactor.clean(&shown.text).into_owned(),
+        refusal: Refusal {
+            sentence: redactor.clean(&refusal.sentence).into_owned(),
+            hint: redactor.clean(&refusal.hint).into_owned(),
+            ..refusal.clone()
+        },
+        ..shown.clone()
+    };
+    let (tool, fingerprint) = (asked.tool().to_owned(), asked.fingerprint());
+    (turn.events)(Event::Ask(Ask { tool, question, fingerprint, answer }));
+    tokio::select! {
+        biased;
+        () = turn.halt.raised() => None,
+        said = answered => said.ok(),
+    }
+}
+
+/// The text as JSON; why it is none.
+fn arguments(text: &str) -> Result<Value, String> {
+    let trimmed = text.trim();
+    // Models that have nothing to say say nothing.
+    if matches!(trimmed, "" | "null") {
+        return Ok(Value::Object(Map::new()));
+    }
+    serde_json::from_str(trimmed).map_err(|why| why.to_string())
+}
+
+fn clean(arguments: &Value, redactor: &Redactor) -> Value {
+    let text = arguments.to_string();
+    match redactor.clean(&text) {
+        std::borrow::Cow::Borrowed(_) => arguments.clone(),
+        std::borrow::Cow::Owned(clean) => serde_json::from_str(&clean).unwrap_or(Value::String(clean)),
+    }
+}

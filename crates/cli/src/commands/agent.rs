@@ -1,0 +1,79 @@
+//! `picoclaw agent`: one turn, or a session at the terminal.
+//!
+//! Invariant: standard output is the answer, or a screen that a person sits before; never a mixture.
+
+mod attend;
+mod flow;
+mod heard;
+mod history;
+mod interactive;
+mod json;
+mod keyboard;
+mod keys;
+mod message;
+mod one_shot;
+mod prompt;
+mod question;
+mod screen;
+mod slash;
+mod stage;
+mod stop;
+mod style;
+mod talk;
+mod trace;
+mod typed;
+
+use crate::arguments::AgentArguments;
+use crate::compose;
+use crate::exit::{self, Exit};
+use crate::settings::Loaded;
+use anyhow::Result;
+use picoclaw_agent::providers::ModelError;
+use picoclaw_agent::run::TurnError;
+use picoclaw_policy::{Origin, Subject};
+use std::process::ExitCode;
+
+pub(crate) use stage::Stage;
+
+/// Runs a turn, or as many as a person wants.
+pub(crate) fn run(arguments: &AgentArguments, stage: &Stage, loaded: &Loaded) -> Result<ExitCode> {
+    let prepared = subject(arguments, loaded).and_then(|subject| Ok((subject, stage.message(arguments)?)));
+    let (subject, message) = match prepared {
+        Ok(prepared) => prepared,
+        Err(why) => return misused(arguments, &why),
+    };
+    match message {
+        Some(message) => one_shot::run(arguments, stage, loaded, subject, message),
+        None => interactive::run(arguments, stage, loaded, subject).map(ExitCode::from),
+    }
+}
+
+fn subject(arguments: &AgentArguments, loaded: &Loaded) -> Result<Subject> {
+    let mut subject = compose::subject(loaded, arguments.agent.as_deref(), Origin::Cli)?;
+    if let Some(name) = &arguments.session {
+        anyhow::ensure!(!name.trim().is_empty(), "a session needs a name");
+        subject.session.clone_from(name);
+    }
+    Ok(subject)
+}
+
+/// Says what is wrong with the command line or the configuration, in the form that was asked for.
+fn misused(arguments: &AgentArguments, why: &anyhow::Error) -> Result<ExitCode> {
+    if arguments.json {
+        json::print(&json::of_error(&why.to_string()))?;
+    }
+    Ok(exit::bad_usage(why).into())
+}
+
+/// Why there is no model to ask, and what would help.
+fn no_model(why: &ModelError) -> anyhow::Error {
+    anyhow::anyhow!("{why}\nhint: {}", why.hint())
+}
+
+/// How a turn's failure ends the program.
+fn exit_of(error: &TurnError) -> Exit {
+    match error {
+        TurnError::NoAgent(_) | TurnError::NoMind(_) => Exit::Usage,
+        _ => Exit::Refused,
+    }
+}

@@ -1,0 +1,66 @@
+//! Text that comes in pieces, made fit for a terminal.
+//!
+//! A piece may end in the middle of what a terminal would act on. Every such character is written out by itself, so
+//! that no second piece can complete it; the one pair that is harmless, CR LF, is held over a cut and becomes a line end.
+//!
+//! Invariant: cut anywhere, the pieces come out as the whole would have.
+
+use picoclaw_sandbox::printable_lines;
+
+/// Pieces of one text.
+#[derive(Debug, Default)]
+pub(super) struct Flow {
+    holds_return: bool,
+}
+
+impl Flow {
+    /// The next piece, as it may be shown.
+    pub(super) fn next(&mut self, piece: &str) -> String {
+        let mut text = String::with_capacity(piece.len() + 1);
+        if std::mem::take(&mut self.holds_return) {
+            text.push('\r');
+        }
+        text.push_str(piece);
+        if text.ends_with('\r') {
+            text.pop();
+            self.holds_return = true;
+        }
+        show(&text)
+    }
+
+    /// What was held back.
+    pub(super) fn end(&mut self) -> String {
+        if std::mem::take(&mut self.holds_return) { show("\r") } else { String::new() }
+    }
+}
+
+/// A whole text of several lines, as it may be shown.
+pub(super) fn show(text: &str) -> String {
+    printable_lines(&text.replace("\r\n", "\n")).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_changes_nothing() {
+        for text in [
+            "plain\nlines\n",
+            "dos\r\nlines\r\n",
+            "over\rwritten",
+            "\u{1b}[31mred\u{1b}]0;title\u{7}\u{9b}2J",
+            "a\u{202e}b\u{2066}c",
+            "\r\r\n\r",
+        ] {
+            let whole = show(text);
+            for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
+                let (first, second) = text.split_at(at);
+                let mut flow = Flow::default();
+                let pieces = flow.next(first) + &flow.next(second) + &flow.end();
+                assert_eq!(pieces, whole, "{text:?} cut at {at}");
+            }
+            assert!(!whole.contains(['\u{1b}', '\r', '\u{7}', '\u{9b}', '\u{202e}']), "{whole:?}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What was typed in earlier sessions: `<home>/state/history`, its owner's alone.
+//!
+//! Invariant: no known secret is in it, and no line that looks like one; a history that cannot be kept stops no session.
+
+use picoclaw_sandbox::Redactor;
+use picoclaw_sandbox::shelf::Shelf;
+use std::path::Path;
+
+/// The file, one JSON string a line, so that an entry of several lines stays one.
+const FILE: &str = "history";
+
+/// How many entries a session is given.
+const KEPT: usize = 1_000;
+
+/// A history larger than this is begun anew.
+const LARGEST: u64 = 8 << 20;
+
+/// Beginnings of words that are keys, whoever made them out.
+const KEY_LIKE: &[&str] = &[
+    "sk-",
+    "sk_",
+    "pk_",
+    "rk_",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "ya29.",
+    "eyJ",
+    "hf_",
+    "npm_",
+    "dop_v1_",
+    "-----BEGIN",
+];
+
+/// The history of an instance.
+pub(super) struct History {
+    shelf: Option<Shelf>,
+    redactor: Redactor,
+    last: String,
+}
+
+impl History {
+    /// The history of the instance at `home`, and its entries, oldest first.
+    pub(super) fn open(home: &Path, redactor: Redactor) -> (Self, Vec<String>) {
+        let shelf = Shelf::of_instance(home).ok();
+        let mut entries = shelf.as_ref().map(read).unwrap_or_default();
+        if entries.len() > 2 * KEPT {
+            entries.drain(..entries.len() - KEPT);
+            let text: String = entries.iter().map(|entry| line(entry)).collect();
+            let _unkept = shelf.as_ref().map(|shelf| shelf.replace(FILE, text.as_bytes()));
+        }
+        let last = entries.last().cloned().unwrap_or_default();
+        (Self { shelf, redactor, last }, entries)
+    }
+
+    /// Keeps a line, unless it should not be; gives back what an editor may remember.
+    pub(super) fn add(&mut self, entry: &str) -> Option<String> {
+        let entry = entry.trim_end();
+        if entry.is_empty() || entry.starts_with(' ') || *entry == self.last || looks_secret(entry) {
+            return None;
+        }
+        let clean = self.redactor.clean(entry).into_owned();
+        self.last.clone_from(&clean);
+        if let Some(shelf) = &self.shelf
+            && let Err(why) = shelf.append(FILE, line(&clean).trim_end().as_bytes())
+        {
+            tracing::debug!(target: "agent", error = %why, "The history could not be kept");
+        }
+        Some(clean)
+    }
+}
+
+fn read(shelf: &Shelf) -> Vec<String> {
+    match shelf.read(FILE, LARGEST) {
+        Ok(bytes) => {
+            let text = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
+            text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+        }
+        Err(why) => {
+            tracing::debug!(target: "agent", error = %why, "The history could not be read");
+            Vec::new()
+        }
+    }
+}
+
+fn line(entry: &str) -> String {
+    format!("{}\n", serde_json::Value::from(entry))
+}
+
+/// Whether a word in it begins as keys do and is long enough to be one.
+fn looks_secret(entry: &str) -> bool {
+    let words = entry.split(|c: char| c.is_whitespace() || "\"'`=:,;(){}[]<>".contains(c));
+    words.filter(|word| word.len() >= 16).any(|word| KEY_LIKE.iter().any(|start| word.starts_with(start)))
+        || entry.contains("-----BEGIN")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn what_was_typed_is_there_next_time_but_no_secret() {
+        let home = tempfile::tempdir().unwrap();
+        let redactor = || Redactor::new(&["hunter2-and-more".to_owned()]);
+        let (mut history, before) = History::open(home.path(), redactor());
+        assert!(before.is_empty());
+        for (why, entry, kept) in [
+            ("a line", "ls -la", Some("ls -la")),
+            ("again: once is enough", "ls -la", None),
+            ("several lines are one entry", "one\ntwo", Some("one\ntwo")),
+            ("a space before it keeps it out, as in shells", " quiet", None),
+            ("a configured secret", "use hunter2-and-more", Some("use [FILTERED]")),
+            ("somebody's key", "export K=sk-proj-0123456789abcdef", None),
+            ("a word that only begins like one", "sk-short", Some("sk-short")),
+            ("nothing", "  ", None),
+        ] {
+            assert_eq!(history.add(entry).as_deref(), kept, "{why}");
+        }
+        let (_, after) = History::open(home.path(), redactor());
+        assert_eq!(after, ["ls -la", "one\ntwo", "use [FILTERED]", "sk-short"]);
+        let mode = home.path().join("state/history").metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_broken_history_stops_nobody() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(home.path().join("state/history")).unwrap();
+        let (mut history, before) = History::open(home.path(), Redactor::default());
+        assert!(before.is_empty());
+        assert_eq!(history.add("ls").as_deref(), Some("ls"), "the session remembers all the same");
+    }
+}

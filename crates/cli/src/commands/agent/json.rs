@@ -1,0 +1,91 @@
+//! `--json`: what happens, one object a line.
+//!
+//! Invariant: every line is one object with a `type`; the last one is `answer` or `error`.
+
+use crate::print;
+use picoclaw_agent::call::Reply;
+use picoclaw_agent::run::{Ending, Event};
+use picoclaw_policy::Refusal;
+use picoclaw_sandbox::printable_json;
+use serde_json::{Value, json};
+use std::io;
+use std::time::Duration;
+
+/// Prints a line that a terminal does not act on either.
+pub(super) fn print(line: &Value) -> io::Result<()> {
+    print::line(&printable_json(line)?)
+}
+
+/// The line for an event, if it has one.
+pub(super) fn of_event(event: &Event) -> Option<Value> {
+    match event {
+        Event::ToolCall { id, tool, arguments } => {
+            Some(json!({"type": "tool_call", "id": id, "tool": tool, "arguments": arguments}))
+        }
+        Event::ToolResult { id, tool, reply, took } => Some(of_result(id, tool, reply, *took)),
+        _ => None,
+    }
+}
+
+fn of_result(id: &str, tool: &str, reply: &Reply, took: Duration) -> Value {
+    let mut line = json!({
+        "type": "tool_result",
+        "id": id,
+        "tool": tool,
+        "ok": matches!(reply, Reply::Done(_)),
+        "text": reply.text(),
+        "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+    });
+    if let (Reply::Refused(no) | Reply::Unasked(no), Some(fields)) = (reply, line.as_object_mut()) {
+        fields.insert("refusal".to_owned(), of_refusal(no));
+    }
+    line
+}
+
+fn of_refusal(no: &Refusal) -> Value {
+    json!({"code": no.code.as_str(), "rule": no.rule, "layer": no.layer.as_str(), "hint": no.hint})
+}
+
+/// The last line of a turn that was answered.
+pub(super) fn of_ending(ending: &Ending) -> Value {
+    json!({
+        "type": "answer",
+        "text": ending.answer,
+        "model": ending.model,
+        "usage": {"input_tokens": ending.usage.input, "output_tokens": ending.usage.output},
+        "rounds": ending.rounds,
+    })
+}
+
+/// The last line of one that was not.
+pub(super) fn of_error(message: &str) -> Value {
+    json!({"type": "error", "message": message})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use picoclaw_policy::{Code, Layer};
+
+    #[test]
+    fn a_refusal_is_told_with_its_reasons() {
+        let refusal = Refusal {
+            code: Code::OutsideWorkspace,
+            sentence: "access denied: path is outside the workspace".to_owned(),
+            rule: "workspace".to_owned(),
+            layer: Layer::Desk,
+            hint: "add a rule".to_owned(),
+        };
+        let event = Event::ToolResult {
+            id: "c1".to_owned(),
+            tool: "read_file".to_owned(),
+            reply: Reply::Refused(refusal),
+            took: Duration::from_millis(3),
+        };
+        let want = json!({"type": "tool_result", "id": "c1", "tool": "read_file", "ok": false, "duration_ms": 3,
+            "text": "access denied: path is outside the workspace\nhint: add a rule",
+            "refusal": {"code": "outside_workspace", "rule": "workspace", "layer": Layer::Desk.as_str(), "hint": "add a rule"}});
+        assert_eq!(of_event(&event).unwrap(), want);
+        assert!(of_event(&Event::Text("piece".to_owned())).is_none(), "pieces are no lines");
+    }
+}

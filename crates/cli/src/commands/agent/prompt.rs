@@ -1,0 +1,135 @@
+//! The line editor: history, completion of commands, input of several lines.
+//!
+//! Invariant: a line is handed on only when it is whole; nothing is remembered that the history refused.
+
+use super::slash;
+use super::style::{Liveness, Style};
+use rustyline::completion::{Completer, Pair};
+use rustyline::config::Configurer;
+use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::MemHistory;
+use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::{ColorMode, CompletionType, Config, Context, Editor, Helper};
+use std::borrow::Cow;
+
+/// What a person did at the prompt.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Input {
+    /// A line, or several.
+    Line(String),
+    /// Ctrl-C.
+    Interrupt,
+    /// Ctrl-D, or the terminal is gone.
+    End,
+}
+
+/// The editor.
+pub(super) struct Prompt {
+    editor: Editor<Help, MemHistory>,
+    text: String,
+}
+
+impl Prompt {
+    /// An editor that remembers `history`.
+    pub(super) fn new(history: Vec<String>, style: Style, liveness: Liveness) -> rustyline::Result<Self> {
+        let config = Config::builder()
+            .auto_add_history(false)
+            .completion_type(CompletionType::List)
+            .bracketed_paste(liveness == Liveness::Live)
+            .build();
+        let mut editor = Editor::with_history(config, MemHistory::new())?;
+        editor.set_color_mode(if style.is_coloured() { ColorMode::Enabled } else { ColorMode::Disabled });
+        editor.set_helper(Some(Help { style }));
+        for entry in history {
+            editor.add_history_entry(entry)?;
+        }
+        Ok(Self { editor, text: String::new() })
+    }
+
+    /// What stands before the cursor.
+    pub(super) fn call_it(&mut self, text: String) {
+        self.text = text;
+    }
+
+    /// Remembers a line for this session.
+    pub(super) fn remember(&mut self, line: String) {
+        let _full = self.editor.add_history_entry(line);
+    }
+
+    /// Waits for a line that begins with `started`.
+    pub(super) fn read(&mut self, started: &str) -> rustyline::Result<Input> {
+        match self.editor.readline_with_initial(self.text.as_str(), (started, "")) {
+            Ok(line) => Ok(Input::Line(line)),
+            Err(ReadlineError::Interrupted) => Ok(Input::Interrupt),
+            Err(ReadlineError::Eof) => Ok(Input::End),
+            Err(why) => Err(why),
+        }
+    }
+}
+
+/// Whether more must follow: a backslash at the end, or a fence that is still open.
+fn is_unfinished(input: &str) -> bool {
+    let fences = input.lines().filter(|line| line.trim_start().starts_with("```")).count();
+    input.ends_with('\\') || fences % 2 == 1
+}
+
+/// Help while typing.
+struct Help {
+    style: Style,
+}
+
+impl Helper for Help {}
+
+impl Hinter for Help {
+    type Hint = String;
+}
+
+impl Completer for Help {
+    type Candidate = Pair;
+
+    fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
+        let typed = line.get(..pos).unwrap_or(line);
+        let names = slash::NAMES.iter().map(|(name, _)| *name);
+        let pair = |name: &str| Pair { display: name.to_owned(), replacement: name.to_owned() };
+        let fits = names.filter(|name| typed.starts_with('/') && name.starts_with(typed));
+        Ok((0, fits.map(pair).collect()))
+    }
+}
+
+impl Highlighter for Help {
+    fn highlight_prompt<'b, 's: 'b, 'p: 'b>(&'s self, prompt: &'p str, default: bool) -> Cow<'b, str> {
+        if default && self.style.is_coloured() {
+            Cow::Owned(format!("\x1b[1;36m{prompt}\x1b[0m"))
+        } else {
+            Cow::Borrowed(prompt)
+        }
+    }
+}
+
+impl Validator for Help {
+    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
+        let more = is_unfinished(context.input());
+        Ok(if more { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_whole_when_nothing_must_follow() {
+        for (why, input, unfinished) in [
+            ("plain", "ls -la", false),
+            ("a backslash goes on", "one \\", true),
+            ("and ends", "one \\\ntwo", false),
+            ("an open fence", "look:\n```rust\nfn x() {}", true),
+            ("a closed one", "look:\n```\nx\n```", false),
+            ("a fence in the middle of a line is text", "say ``` here", false),
+        ] {
+            assert_eq!(is_unfinished(input), unfinished, "{why}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! A question to the person at the terminal: what would happen, in full, and why it is asked.
+//!
+//! Invariant: what is shown is everything that the answer is bound to; only a clear yes is a yes.
+
+use super::style::{Mark, Style, Tone};
+use picoclaw_agent::run::Ask;
+use picoclaw_sandbox::approver::Answer;
+use picoclaw_sandbox::{printable, printable_lines};
+
+/// Who answered, as the ledger names it.
+pub(super) const BY: &str = "terminal";
+
+/// The choices, spelled out. Enter alone is a no.
+pub(super) const CHOICES: &str = "[o]nce, for this [s]ession, or [N]o? ";
+
+/// The question as lines, the exact content among them, none left out.
+pub(super) fn lines(ask: &Ask, style: &Style) -> Vec<String> {
+    let no = &ask.question.refusal;
+    let mark = style.mark(Mark::Ask);
+    let mut lines =
+        vec![style.paint(Tone::Alert, &format!("{mark} {} asks for your permission", printable(&ask.tool)))];
+    // A carriage return or an escape in the content is shown, never obeyed: a line is what it seems to be.
+    for line in printable_lines(&ask.question.text).replace('\t', "\\t").split('\n') {
+        lines.push(format!("  {} {line}", style.paint(Tone::Alert, style.mark(Mark::Edge))));
+    }
+    lines.push(format!("  why:  {}", printable(&no.sentence)));
+    lines.push(format!("  rule: {} ({})", printable(&no.rule), no.layer.as_str()));
+    if !no.hint.is_empty() {
+        lines.push(format!("  hint: {}", printable(&no.hint)));
+    }
+    let hash = ask.fingerprint.get(..12).unwrap_or(&ask.fingerprint);
+    lines.push(style.paint(Tone::Quiet, &format!("  this content and no other: {hash}")));
+    lines
+}
+
+/// What a typed line means; anything that is not clearly a yes is a no.
+pub(super) fn meaning(line: &str) -> Answer {
+    match line.trim().to_ascii_lowercase().as_str() {
+        "o" | "once" | "y" | "yes" => Answer::Once,
+        "s" | "session" => Answer::Session,
+        _ => Answer::No,
+    }
+}
+
+/// What was answered, in a word.
+pub(super) fn word(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Once => "yes, this once",
+        Answer::Session => "yes, for this session",
+        Answer::No => "no",
+    }
+}
+
+/// Gives the answer to whoever waits for it; nobody may any more.
+pub(super) fn give(ask: Ask, answer: Answer) {
+    let _nobody = ask.answer.send((answer, BY.to_owned()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::style::Liveness;
+    use super::*;
+    use picoclaw_policy::{Code, Grant, Layer, Question, Refusal, Zone};
+
+    fn ask(text: &str) -> Ask {
+        let refusal = Refusal {
+            code: Code::DangerousCommand,
+            sentence: "Command blocked by safety guard (dangerous pattern detected)".to_owned(),
+            rule: "git-push".to_owned(),
+            layer: Layer::Guard,
+            hint: "allow it".to_owned(),
+        };
+        let question = Question {
+            text: text.to_owned(),
+            refusal,
+            grant: Grant { zone: Zone::Workspace, rule: "asked".to_owned() },
+        };
+        let (answer, _) = tokio::sync::oneshot::channel();
+        Ask { tool: "exec".to_owned(), question, fingerprint: "0123456789abcdef".to_owned(), answer }
+    }
+
+    #[test]
+    fn the_whole_content_is_shown_and_acts_on_nothing() {
+        let style = Style::of_environment(|_| None, Liveness::Still);
+        let long = format!("echo {}\n\u{1b}[1A\u{1b}[2Kls\r\u{202e}\ttail", "x".repeat(5000));
+        let shown = lines(&ask(&long), &style).join("\n");
+        assert!(shown.contains(&"x".repeat(5000)), "a long line is whole");
+        assert!(shown.contains("  | \\u{1b}[1A\\u{1b}[2Kls\\r\\u{202e}\\ttail"), "{shown}");
+        assert!(!shown.contains(['\u{1b}', '\r', '\u{202e}', '\t']), "{shown}");
+        for part in ["rule: git-push (guard)", "why:  Command blocked", "hint: allow it", "0123456789ab"] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+    }
+
+    #[test]
+    fn only_a_clear_yes_is_a_yes() {
+        for (typed, want) in [
+            ("o", Answer::Once),
+            (" ONCE ", Answer::Once),
+            ("y", Answer::Once),
+            ("s", Answer::Session),
+            ("session", Answer::Session),
+            ("", Answer::No),
+            ("n", Answer::No),
+            ("yes please go on", Answer::No),
+            ("ok", Answer::No),
+            ("os", Answer::No),
+        ] {
+            assert_eq!(meaning(typed), want, "{typed:?}");
+        }
+    }
+}

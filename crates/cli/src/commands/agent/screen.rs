@@ -1,0 +1,227 @@
+//! The terminal of an interactive session: what scrolls by, and one line below it that is drawn over.
+//!
+//! Invariant: text of others is made fit before it is written; the status line is gone before anything else appears.
+
+use super::flow::{Flow, show};
+use super::style::{Liveness, Style, size};
+use std::io::Write;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A screen that the turn, the keyboard and the logs share.
+#[derive(Clone)]
+pub(super) struct Screen(Arc<Mutex<Inner>>);
+
+struct Inner {
+    out: Box<dyn Write + Send>,
+    style: Style,
+    liveness: Liveness,
+    /// Whether the last line is not ended yet.
+    is_open: bool,
+    /// Where the status line stands, if it does.
+    status: Option<Stands>,
+    flow: Flow,
+}
+
+/// Where a status line stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stands {
+    /// On the line that is written next.
+    Here,
+    /// Below a line that is not ended; the place to go on is saved.
+    Below,
+}
+
+impl Screen {
+    /// A screen on `out`.
+    pub(super) fn new(out: Box<dyn Write + Send>, style: Style, liveness: Liveness) -> Self {
+        let inner = Inner { out, style, liveness, is_open: false, status: None, flow: Flow::default() };
+        Self(Arc::new(Mutex::new(inner)))
+    }
+
+    /// How things look on it.
+    pub(super) fn style(&self) -> Style {
+        self.lock().style
+    }
+
+    /// Whether lines can be drawn over.
+    pub(super) fn liveness(&self) -> Liveness {
+        self.lock().liveness
+    }
+
+    /// Columns and rows.
+    pub(super) fn size(&self) -> (usize, usize) {
+        size(std::io::stdout())
+    }
+
+    /// A piece of an answer, as it comes; text of others.
+    pub(super) fn piece(&self, piece: &str) {
+        let mut inner = self.lock();
+        let text = inner.flow.next(piece);
+        inner.write_open(&text);
+    }
+
+    /// The answer that came in pieces is over.
+    pub(super) fn end_pieces(&self) {
+        let mut inner = self.lock();
+        let rest = inner.flow.end();
+        inner.write_open(&rest);
+        inner.close_line();
+    }
+
+    /// Whole lines of others.
+    pub(super) fn text(&self, text: &str) {
+        self.lines(show(text).trim_end_matches('\n'));
+    }
+
+    /// Whole lines of our own: colours in them are meant.
+    pub(super) fn lines(&self, text: &str) {
+        let mut inner = self.lock();
+        inner.close_line();
+        inner.put(text);
+        inner.put("\n");
+        inner.flush();
+    }
+
+    /// Our own words at the place where a person types.
+    pub(super) fn ask(&self, text: &str) {
+        let mut inner = self.lock();
+        inner.close_line();
+        inner.put(text);
+        inner.flush();
+        inner.is_open = true;
+    }
+
+    /// Adds to what [`Screen::ask`] began, as an echo of a key does.
+    pub(super) fn echo(&self, text: &str) {
+        let mut inner = self.lock();
+        inner.put(text);
+        inner.flush();
+    }
+
+    /// The terminal itself ended the line that [`Screen::ask`] began.
+    pub(super) fn entered(&self) {
+        self.lock().is_open = false;
+    }
+
+    /// Draws the line below, one column short of the width so that it never wraps.
+    pub(super) fn status(&self, text: &str) {
+        let mut inner = self.lock();
+        if inner.liveness == Liveness::Still {
+            return;
+        }
+        match inner.status {
+            Some(_) => inner.put("\r\x1b[K"),
+            // The line below is made first, so that saving the place comes after any scrolling.
+            None if inner.is_open => {
+                inner.put("\x1bD\x1b[A\x1b7\x1b[B\r\x1b[K");
+                inner.status = Some(Stands::Below);
+            }
+            None => {
+                inner.put("\r\x1b[K");
+                inner.status = Some(Stands::Here);
+            }
+        }
+        inner.put(text);
+        inner.flush();
+    }
+
+    /// Takes the line below away.
+    pub(super) fn clear_status(&self) {
+        let mut inner = self.lock();
+        inner.clear_status();
+        inner.flush();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn write_open(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.clear_status();
+        self.put(text);
+        self.is_open = !text.ends_with('\n');
+        self.flush();
+    }
+
+    fn close_line(&mut self) {
+        self.clear_status();
+        if std::mem::take(&mut self.is_open) {
+            self.put("\n");
+        }
+    }
+
+    fn clear_status(&mut self) {
+        match self.status.take() {
+            Some(Stands::Here) => self.put("\r\x1b[K"),
+            Some(Stands::Below) => self.put("\r\x1b[K\x1b8"),
+            None => {}
+        }
+    }
+
+    /// A terminal that is gone is nobody's failure; the session ends when its keyboard does.
+    fn put(&mut self, text: &str) {
+        let _gone = self.out.write_all(text.as_bytes());
+    }
+
+    fn flush(&mut self) {
+        let _gone = self.out.flush();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Paper(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Paper {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn drawn(liveness: Liveness, work: impl FnOnce(&Screen)) -> String {
+        let paper = Paper::default();
+        let style = Style::of_environment(|_| None, Liveness::Still);
+        work(&Screen::new(Box::new(paper.clone()), style, liveness));
+        String::from_utf8(paper.0.lock().unwrap().clone()).unwrap()
+    }
+
+    #[test]
+    fn the_status_line_is_gone_before_anything_else_appears() {
+        let text = drawn(Liveness::Live, |screen| {
+            screen.status("working");
+            screen.lines("done");
+            screen.piece("half a ");
+            screen.status("more");
+            screen.piece("line");
+            screen.end_pieces();
+        });
+        assert_eq!(
+            text,
+            "\r\u{1b}[Kworking\r\u{1b}[Kdone\nhalf a \u{1b}D\u{1b}[A\u{1b}7\u{1b}[B\r\u{1b}[Kmore\r\u{1b}[K\u{1b}8line\n"
+        );
+    }
+
+    #[test]
+    fn where_nothing_can_be_drawn_over_no_sequence_is_written() {
+        let text = drawn(Liveness::Still, |screen| {
+            screen.status("working");
+            screen.piece("a\u{1b}[31m");
+            screen.clear_status();
+            screen.end_pieces();
+            screen.text("b\u{202e}\r\n");
+        });
+        assert_eq!(text, "a\\u{1b}[31m\nb\\u{202e}\n");
+    }
+}

@@ -1,0 +1,123 @@
+//! `picoclaw session`: what was said, and getting rid of it.
+//!
+//! Invariant: reading changes nothing; whatever is shown at a terminal moves no cursor.
+
+use crate::arguments::{SessionArguments, SessionCommand};
+use crate::exit::{self, Exit};
+use crate::settings::Loaded;
+use crate::{compose, print};
+use anyhow::Result;
+use picoclaw_agent::message::{Message, Role};
+use picoclaw_agent::sessions::{Listed, SessionError, Sessions, Transcript};
+use picoclaw_policy::{AgentId, Origin};
+use picoclaw_sandbox::{Redactor, printable, printable_json, printable_lines};
+use serde_json::{Value, json};
+
+/// The session that is meant when nobody names one.
+const DEFAULT: &str = "cli:default";
+
+/// Lists, shows or clears sessions.
+pub(crate) fn run(arguments: &SessionArguments, loaded: &Loaded) -> Result<Exit> {
+    let agents = match &arguments.agent {
+        None => loaded.config.agents.iter().map(|agent| agent.id.clone()).collect(),
+        Some(name) => match compose::subject(loaded, Some(name), Origin::Cli) {
+            Ok(subject) => vec![subject.agent],
+            Err(why) => return Ok(exit::bad_usage(&why)),
+        },
+    };
+    let own = agents.first().cloned().filter(|_| arguments.agent.is_some());
+    let agent = own.unwrap_or_else(|| loaded.config.default_agent.clone());
+    let sessions = Sessions::open(&loaded.home, Redactor::new(&loaded.config.secrets))?;
+    let name = |name: &Option<String>| name.clone().unwrap_or_else(|| DEFAULT.to_owned());
+    match &arguments.command {
+        SessionCommand::List { name, json } => list(&sessions, &agents, name.as_deref(), *json),
+        SessionCommand::Show { name: named, json } => answer(show(&sessions, &agent, &name(named), *json)),
+        SessionCommand::Clear { name: named } => answer(clear(&sessions, &agent, &name(named))),
+    }
+}
+
+fn list(sessions: &Sessions, agents: &[AgentId], named: Option<&str>, as_json: bool) -> Result<Exit> {
+    let mut found = Vec::new();
+    for agent in agents {
+        found.extend(sessions.list(agent)?);
+    }
+    found.retain(|listed| named.is_none_or(|name| listed.name == name));
+    if as_json {
+        let entries: Vec<Value> = found.iter().map(entry).collect();
+        print::line(&printable_json(&entries)?)?;
+        return Ok(Exit::Done);
+    }
+    if found.is_empty() {
+        print::note("there are no sessions yet");
+    }
+    for Listed { name, agent, messages, updated_at } in &found {
+        print::line(&format!("{agent}  {}  {messages} messages  {updated_at}", printable(name)))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn entry(listed: &Listed) -> Value {
+    json!({
+        "name": listed.name,
+        "agent": listed.agent.as_str(),
+        "messages": listed.messages,
+        "updated_at": listed.updated_at,
+    })
+}
+
+fn show(sessions: &Sessions, agent: &AgentId, name: &str, as_json: bool) -> Result<Result<(), SessionError>> {
+    let transcript = match sessions.read(agent, name) {
+        Ok(transcript) => transcript,
+        Err(why) => return Ok(Err(why)),
+    };
+    if as_json {
+        for message in &transcript.messages {
+            print::line(&printable_json(message)?)?;
+        }
+        return Ok(Ok(()));
+    }
+    let Transcript { summary, messages, omitted } = &transcript;
+    if *omitted > 0 {
+        print::note(&format!("{omitted} older messages are left out"));
+    }
+    if !summary.is_empty() {
+        print::line(&format!("summary: {}", printable_lines(summary)))?;
+    }
+    for message in messages {
+        print::line(&shown(message))?;
+    }
+    Ok(Ok(()))
+}
+
+/// A message as a person reads it.
+fn shown(message: &Message) -> String {
+    let who = match message.role {
+        Role::System => "system",
+        Role::User => "user",
+        Role::Assistant => "assistant",
+        Role::Tool => "tool",
+    };
+    let mut text = format!("{who}: {}", printable_lines(&message.content));
+    for call in &message.tool_calls {
+        text.push_str(&format!("\n  calls {} {}", printable(&call.name), printable(&call.arguments)));
+    }
+    text
+}
+
+fn clear(sessions: &Sessions, agent: &AgentId, name: &str) -> Result<Result<(), SessionError>> {
+    let cleared = sessions.clear(agent, name);
+    if cleared.is_ok() {
+        print::note(&format!("cleared session `{}` of agent `{agent}`", printable(name)));
+    }
+    Ok(cleared)
+}
+
+fn answer(done: Result<Result<(), SessionError>>) -> Result<Exit> {
+    let Err(why) = done? else { return Ok(Exit::Done) };
+    let hint = why.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+    print::note(&format!("error: {why}{hint}"));
+    Ok(match why {
+        SessionError::BadName => Exit::Usage,
+        _ => Exit::Refused,
+    })
+}

@@ -1,0 +1,176 @@
+//! Questions in the terminal: shown in full, answered by a clear yes alone, bound to what was shown.
+
+use super::scripted;
+use crate::house::House;
+use crate::run::pty::{Terminal, can_give_a_terminal};
+
+const ASK: &str = r#", "tools": {"exec": {"on_block": "ask", "guard": "smart"}}"#;
+
+/// A command that the guard would block, and that leaves a trace when it runs all the same.
+const MARKS: &str =
+    r#"{"tool_calls": [{"name": "exec", "arguments": {"command": "chmod 700 .; touch done"}}]}"#;
+
+fn house(replies: &str) -> Option<House> {
+    can_give_a_terminal().then(|| scripted(replies, ASK))
+}
+
+fn open(house: &House, arguments: &[&str]) -> Terminal {
+    let mut command = house.command(&[&["agent"], arguments].concat());
+    command.env("TERM", "xterm").env("LANG", "C.UTF-8");
+    Terminal::start(&command)
+}
+
+fn outcomes(house: &House) -> Vec<String> {
+    let records = house.records();
+    let said = records.iter().filter_map(|record| record["outcome"].as_str());
+    said.filter(|outcome| outcome.starts_with("answered")).map(str::to_owned).collect()
+}
+
+#[test]
+fn only_a_clear_yes_is_a_yes() {
+    for (why, typed, happened, outcome) in [
+        ("once", "o\r", true, "answered once by terminal"),
+        ("in full", "once\r", true, "answered once by terminal"),
+        ("for the session", "s\r", true, "answered session by terminal"),
+        ("enter alone", "\r", false, "answered no by terminal"),
+        ("no", "n\r", false, "answered no by terminal"),
+        ("something else", "ok then\r", false, "answered no by terminal"),
+    ] {
+        for arguments in [&["-m", "go"][..], &[]] {
+            let Some(house) = house(&format!("{MARKS}\n{{\"content\": \"over\"}}")) else { return };
+            let mut terminal = open(&house, arguments);
+            if arguments.is_empty() {
+                terminal.until("main› ");
+                terminal.type_in("go\r");
+            }
+            terminal.until("chmod 700 .; touch done");
+            terminal.until("[N]o? ");
+            terminal.type_in(typed);
+            terminal.until("over");
+            if arguments.is_empty() {
+                terminal.until("main› ");
+                terminal.type_in("\x04");
+            }
+            assert_eq!(terminal.end().0, 0, "{why}: somebody was asked, so the turn is answered");
+            assert_eq!(house.workspace().join("done").exists(), happened, "{why}, {arguments:?}");
+            assert_eq!(outcomes(&house), [outcome], "{why}, {arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn what_was_typed_before_the_question_answers_nothing() {
+    let slow = r#"{"tool_calls": [{"name": "exec", "arguments": {"command": "sleep 1"}}, {"name": "exec", "arguments": {"command": "chmod 700 .; touch done"}}]}
+        {"content": "over"}"#;
+    for arguments in [&["-m", "go"][..], &[]] {
+        let Some(house) = house(slow) else { return };
+        let mut terminal = open(&house, arguments);
+        if arguments.is_empty() {
+            terminal.until("main› ");
+            terminal.type_in("go\r");
+            // The moving line shows that the first call runs.
+            terminal.until("sleep 1");
+        }
+        terminal.type_in("o");
+        terminal.until("[N]o? ");
+        terminal.type_in("\r");
+        terminal.until("over");
+        if arguments.is_empty() {
+            terminal.until("main› ");
+            terminal.type_in("\x15\x04");
+        }
+        terminal.end();
+        assert!(!house.workspace().join("done").exists(), "{arguments:?}");
+        assert_eq!(outcomes(&house), ["answered no by terminal"], "{arguments:?}");
+    }
+}
+
+#[test]
+fn an_answer_for_the_session_holds_for_that_content_alone() {
+    let call = |command: &str| {
+        format!(r#"{{"tool_calls": [{{"name": "exec", "arguments": {{"command": "{command}"}}}}]}}"#)
+    };
+    let replies =
+        [call("chmod 700 ."), call("chmod 700 ."), call("chmod 700  ."), r#"{"content": "over"}"#.to_owned()];
+    let Some(house) = house(&replies.join("\n")) else { return };
+    let mut terminal = open(&house, &["-m", "go"]);
+    terminal.until("[N]o? ");
+    terminal.type_in("s\r");
+    // The same again is not asked; one more blank is.
+    terminal.until("chmod 700  .");
+    terminal.until("[N]o? ");
+    terminal.type_in("\r");
+    terminal.until("over");
+    terminal.end();
+    let outcomes = outcomes(&house);
+    assert_eq!(
+        outcomes,
+        [
+            "answered session by terminal",
+            "answered session by an earlier answer in this session",
+            "answered no by terminal"
+        ]
+    );
+}
+
+#[test]
+fn the_content_is_shown_to_its_end_and_moves_nothing() {
+    let long = "x".repeat(9000);
+    let replies = format!(
+        r#"{{"tool_calls": [{{"name": "exec", "arguments": {{"command": "chmod 700 . # \u001b[2K\u001b[1A harmless \u202e {long} END"}}}}]}}
+           {{"content": "over"}}"#
+    );
+    for arguments in [&["-m", "go"][..], &[]] {
+        let Some(house) = house(&replies) else { return };
+        let mut terminal = open(&house, arguments);
+        if arguments.is_empty() {
+            terminal.until("main› ");
+            terminal.type_in("go\r");
+        }
+        terminal.until("asks for your permission");
+        terminal.until("\\u{1b}[2K\\u{1b}[1A harmless \\u{202e} ");
+        terminal.until(&format!("{long} END"));
+        if arguments.is_empty() {
+            // A screen is 33 lines high: the rest is shown on request, and nothing can be allowed before.
+            terminal.until("more lines: Enter shows them");
+            terminal.type_in("\r");
+        }
+        terminal.until("[N]o? ");
+        terminal.type_in("\r");
+        terminal.until("over");
+        if arguments.is_empty() {
+            terminal.until("main› ");
+            terminal.type_in("\x04");
+        }
+        assert_eq!(terminal.end().0, 0, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_yes_before_the_end_of_the_content_is_a_no() {
+    let lines = "\\n".to_owned() + &(0..80).map(|number| format!("echo {number}\\n")).collect::<String>();
+    let replies = format!(
+        r#"{{"tool_calls": [{{"name": "exec", "arguments": {{"command": "chmod 700 .{lines}touch done"}}}}]}}
+           {{"content": "over"}}"#
+    );
+    let Some(house) = house(&replies) else { return };
+    let mut terminal = open(&house, &[]);
+    terminal.until("main› ");
+    terminal.type_in("go\r");
+    terminal.until("more lines: Enter shows them");
+    terminal.type_in("o\r");
+    terminal.until("over");
+    terminal.until("main› ");
+    terminal.type_in("\x04");
+    terminal.end();
+    assert!(!house.workspace().join("done").exists());
+    assert_eq!(outcomes(&house), ["answered no by terminal"]);
+}
+
+#[test]
+fn with_nobody_at_the_terminal_it_is_refused_and_the_code_says_so() {
+    let house = scripted(&format!("{MARKS}\n{{\"content\": \"over\"}}"), ASK);
+    let ran = house.run(&["agent", "-m", "go"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (3, "over\n"), "{ran:?}");
+    assert!(!house.workspace().join("done").exists());
+}

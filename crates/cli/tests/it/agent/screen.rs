@@ -1,0 +1,125 @@
+//! The screen of a session as a person sees it, drawn by a real terminal (tmux).
+
+use super::scripted;
+use crate::house::House;
+use crate::run::{is_here, soon};
+use std::process::Command;
+
+/// A terminal in tmux, on a server of its own.
+struct Tmux {
+    socket: String,
+}
+
+impl Tmux {
+    fn open(house: &House, width: &str) -> Option<Self> {
+        if !is_here("tmux") {
+            return None;
+        }
+        let tmux = Self { socket: house.dir().join("tmux").display().to_string() };
+        let agent = house.command(&["agent"]);
+        let mut command = tmux.command(&["-f", "/dev/null", "new-session", "-d", "-x", width, "-y", "24"]);
+        let variables = agent.get_envs().filter_map(|(name, value)| Some((name.to_str()?, value?.to_str()?)));
+        for (name, value) in variables.chain([("LANG", "C.UTF-8")]) {
+            command.args(["-e", &format!("{name}={value}")]);
+        }
+        let binary = agent.get_program().to_str().unwrap();
+        command.arg(format!("{binary} agent; echo left with $?; exec sleep 60"));
+        assert!(command.status().unwrap().success(), "tmux does not start");
+        Some(tmux)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("tmux");
+        command.args(["-S", &self.socket]).args(arguments).env("LANG", "C.UTF-8").env_remove("TMUX");
+        command
+    }
+
+    fn keys(&self, keys: &[&str]) {
+        assert!(self.command(&[&["send-keys"], keys].concat()).status().unwrap().success());
+    }
+
+    /// What is on the screen, without the empty lines below.
+    fn screen(&self) -> String {
+        let shown = self.command(&["capture-pane", "-p"]).output().unwrap();
+        String::from_utf8(shown.stdout).unwrap().trim_end().to_owned()
+    }
+
+    /// Waits until the screen ends as it should.
+    fn shows(&self, why: &str, end: &str) {
+        let mut last = String::new();
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while std::time::Instant::now() < until {
+            last = self.screen();
+            if last.ends_with(end.trim_end()) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        panic!("{why}: not\n{end}\nbut\n{last}");
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        let _over = self.command(&["kill-server"]).status();
+    }
+}
+
+#[test]
+fn a_session_looks_as_it_should() {
+    let replies = r#"{"tool_calls": [{"name": "exec", "id": "1", "arguments": {"command": "seq 1 9"}}, {"name": "read_file", "id": "2", "arguments": {"path": "/etc/passwd"}}]}
+        {"content": "There are nine."}
+        {"tool_calls": [{"name": "exec", "id": "3", "arguments": {"command": "echo begun; sleep 30"}}]}"#;
+    let house = scripted(replies, "");
+    let Some(tmux) = Tmux::open(&house, "80") else { return };
+    tmux.shows(
+        "the greeting",
+        "picoclaw · agent main · model s · session cli:default\n\
+         `/help` lists what can be typed; Ctrl-C stops a turn, Ctrl-D leaves.\nmain›",
+    );
+    tmux.keys(&["count", "Enter"]);
+    tmux.shows("the answer", "There are nine.\nmain›");
+    let screen = tmux.screen();
+    for line in [
+        "main› count",
+        "✓ exec seq 1 9 · allowed · ",
+        "  │ 1\n  │ 2\n  │ 3\n  │ 4\n  │ (5 more lines)\n",
+        "✗ read_file /etc/passwd · refused by workspace (desk) · ",
+        "  │ access denied: path is outside the workspace\n",
+    ] {
+        assert!(screen.contains(line), "{line:?} in\n{screen}");
+    }
+    tmux.keys(&["go on", "Enter"]);
+    soon("the moving line", || tmux.screen().contains("exec echo begun; sleep 30 · 1 s · begun"));
+    tmux.keys(&["and then"]);
+    soon("what is typed meanwhile", || {
+        tmux.screen().lines().last().is_some_and(|line| line.ends_with(" › and then"))
+    });
+    tmux.keys(&["Enter"]);
+    soon("it is taken", || tmux.screen().contains("› and then  (the agent hears it after this step)\n"));
+    tmux.keys(&["C-c"]);
+    tmux.shows("the turn is stopped", "stopped\nmain›");
+    let screen = tmux.screen();
+    assert!(!screen.contains("⠋") && !screen.contains("stopping"), "the moving line is gone:\n{screen}");
+    tmux.keys(&["C-c"]);
+    tmux.shows("a hint", "to leave: Ctrl-D, or `/exit`\nmain›");
+    tmux.keys(&["C-d"]);
+    tmux.shows("the end", "left with 0");
+}
+
+#[test]
+fn lines_can_be_several_and_are_edited() {
+    let house = House::new();
+    let Some(tmux) = Tmux::open(&house, "60") else { return };
+    tmux.shows("ready", "main›");
+    tmux.keys(&["echo one \\", "Enter", "two", "Enter"]);
+    tmux.shows("a backslash goes on, as in a shell", "one two\nmain›");
+    tmux.keys(&["echo wrong", "C-w", "correct", "Enter"]);
+    tmux.shows("corrected", "correct\nmain›");
+    tmux.keys(&["Up", "Up", "Up", "Down", "Down", "Enter"]);
+    tmux.shows("from the history", "correct\nmain›");
+    tmux.keys(&["/he", "Tab", "Enter"]);
+    tmux.shows("completed", "/exit       leave (so do `exit`, `quit` and Ctrl-D)\nmain›");
+    tmux.keys(&["C-d"]);
+    tmux.shows("the end", "left with 0");
+}

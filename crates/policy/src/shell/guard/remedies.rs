@@ -1,0 +1,123 @@
+//! What would allow a command that several reasons speak against: all of it, or the news that nothing would.
+//!
+//! Invariant: settings that a hint names for a command are enough for every reason against it.
+
+use super::explain::quoted;
+use super::finding::{Finding, Remedy};
+use super::judge::Judgement;
+
+/// More entries than this belong into `picoclaw check exec`, not into two lines.
+const MOST_ENTRIES: usize = 6;
+
+impl Judgement {
+    /// The reason that decides, and what it takes to lift all of them.
+    pub(super) fn hint(&self, first: &Finding) -> String {
+        let about = first.about();
+        let needed = self.needed();
+        if let [] | [_] = needed.as_slice() {
+            let remedy = needed.first().map_or(&first.remedy, |finding| &finding.remedy);
+            return match remedy {
+                // The reason says so already.
+                Remedy::None => about,
+                remedy => format!("{about}; {}", remedy.sentence()),
+            };
+        }
+        let count = needed.len();
+        if let Some(closed) = needed.iter().find(|finding| finding.remedy == Remedy::None) {
+            return format!(
+                "{about}; {count} reasons in all, and no setting opens `{}`",
+                quoted(&closed.words)
+            );
+        }
+        if let Some(how) = needed.iter().find_map(|finding| match &finding.remedy {
+            Remedy::Rewrite(how) => Some(how),
+            _ => None,
+        }) {
+            return format!("{about}; {count} reasons in all: {how}");
+        }
+        if count > MOST_ENTRIES {
+            return format!("{about}; {count} reasons in all, which `picoclaw check exec` lists");
+        }
+        format!("{about}; {count} reasons in all, which take {}", together(&needed))
+    }
+
+    /// All that it takes to allow the command; empty when nothing speaks against it.
+    pub fn remedies(&self) -> Vec<&Remedy> {
+        self.needed().into_iter().map(|finding| &finding.remedy).collect()
+    }
+
+    fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.finding.iter().chain(&self.others)
+    }
+
+    /// One finding for each different remedy that is not part of another.
+    fn needed(&self) -> Vec<&Finding> {
+        let mut needed: Vec<&Finding> = Vec::new();
+        let lifts_all = self.findings().any(|finding| finding.remedy == Remedy::DenyRules);
+        for finding in self.findings() {
+            let lifted =
+                matches!(finding.remedy, Remedy::AllowPattern(_) | Remedy::Smart | Remedy::DropDeny(_));
+            if lifts_all && lifted {
+                continue;
+            }
+            if !needed.iter().any(|known| known.remedy == finding.remedy) {
+                needed.push(finding);
+            }
+        }
+        needed
+    }
+}
+
+/// The settings, entries of one list in one place.
+fn together(needed: &[&Finding]) -> String {
+    let list = |key: &str, pick: fn(&Remedy) -> Option<&str>| {
+        let entries: Vec<String> =
+            needed.iter().filter_map(|finding| pick(&finding.remedy)).map(entry).collect();
+        (!entries.is_empty()).then(|| format!("`{key}`: [{}]", entries.join(", ")))
+    };
+    let flag = |remedy: &Remedy, text: &str| {
+        needed.iter().any(|finding| finding.remedy == *remedy).then(|| text.to_owned())
+    };
+    let settings: Vec<String> = [
+        list("tools.exec.custom_allow_patterns", |remedy| match remedy {
+            Remedy::AllowPattern(pattern) => Some(pattern),
+            _ => None,
+        }),
+        list("tools.allow_read_paths", |remedy| match remedy {
+            Remedy::ReadPath(pattern) => Some(pattern),
+            _ => None,
+        }),
+        list("tools.allow_write_paths", |remedy| match remedy {
+            Remedy::WritePath(pattern) => Some(pattern),
+            _ => None,
+        }),
+        dropped(needed),
+        flag(&Remedy::Smart, "`tools.exec.guard`: \"smart\""),
+        flag(&Remedy::DenyRules, "`tools.exec.enable_deny_patterns`: false"),
+        flag(&Remedy::Cage, "`isolation.enabled`: true"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    match settings.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, before)) => format!("{} and {last}", before.join(", ")),
+        None => String::new(),
+    }
+}
+
+fn dropped(needed: &[&Finding]) -> Option<String> {
+    let entries: Vec<String> = needed
+        .iter()
+        .filter_map(|finding| match &finding.remedy {
+            Remedy::DropDeny(pattern) => Some(entry(pattern)),
+            _ => None,
+        })
+        .collect();
+    (!entries.is_empty()).then(|| format!("`tools.exec.custom_deny_patterns` without {}", entries.join(", ")))
+}
+
+/// A pattern as it stands in the configuration.
+pub(super) fn entry(pattern: &str) -> String {
+    serde_json::Value::from(pattern).to_string()
+}

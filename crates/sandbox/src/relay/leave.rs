@@ -1,0 +1,53 @@
+//! A program with a terminal of its own that is told to end: first it tidies up.
+//!
+//! Invariant: whoever is told to end, ends, by the very signal that said so.
+
+use picoclaw_sys::linux::{Signals, end_by, suspend_job};
+use rustix::event::{PollFd, PollFlags, poll};
+use std::io;
+
+const SIGHUP: i32 = 1;
+const SIGINT: i32 = 2;
+const SIGTERM: i32 = 15;
+
+/// What a program is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// Somebody pressed the interrupt key, or sent its signal.
+    Interrupt,
+    /// The program is to end, or its terminal is gone.
+    End,
+}
+
+/// What comes of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    /// It goes on.
+    Stay,
+    /// It ends by the signal.
+    End,
+}
+
+/// Lets `heard` know of every interrupt and of the end, on a thread of its own. To be called before any other thread
+/// is started, so that none of them is ended in its place.
+pub fn on_signals(heard: impl Fn(Told) -> Then + Send + 'static) -> io::Result<()> {
+    let signals = Signals::listen(&[SIGHUP, SIGINT, SIGTERM])?;
+    let listen = move || {
+        loop {
+            let _interrupted = poll(&mut [PollFd::new(&signals, PollFlags::IN)], None);
+            while let Some(signal) = signals.next() {
+                let told = if signal == SIGINT { Told::Interrupt } else { Told::End };
+                if heard(told) == Then::End {
+                    end_by(signal);
+                }
+            }
+        }
+    };
+    std::thread::Builder::new().name("signals".to_owned()).stack_size(256 << 10).spawn(listen)?;
+    Ok(())
+}
+
+/// Stops this program and its job, as a terminal's suspend key does; returns when it is continued.
+pub fn suspend_program() {
+    suspend_job();
+}
