@@ -6,6 +6,7 @@
 //!
 //! Invariant: nothing is written outside the directories that were given, and nothing is left running.
 
+mod agent;
 mod cage;
 mod files;
 mod guard;
@@ -59,13 +60,14 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
     let mut table = Table::default();
     let house = House::furnish(&quiet.join("house"))?;
     let lived_in = House::furnish(&disk.join("house"))?;
-    let sections: [(&str, Section<'_>); 11] = [
+    let sections: [(&str, Section<'_>); 12] = [
         ("open", &|table| files::opening(&house, table)),
         ("read", &|table| files::reading(&house, &lived_in, table)),
         ("write", &|table| writes::timed(&house, &lived_in, table)),
         ("calls", &|table| traced::counted(&quiet, table)),
         ("decide", &|table| files::deciding(&house, table)),
         ("process", &|table| process::measured(picoclaw, &house, &lived_in, table)),
+        ("agent", &|table| agent::measured(picoclaw, &house, table)),
         ("cage", &|table| cage::costs(picoclaw, &house, table)),
         ("mcp", &|table| mcp::measured(picoclaw, &house, table)),
         ("judge", &|table| guard::typical(&house, table)),

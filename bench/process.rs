@@ -21,9 +21,9 @@ use std::time::Instant;
 const ROUNDS: usize = 250;
 
 /// Runs of one program: wall and processor nanoseconds, round by round.
-struct Runs {
-    wall: Figures,
-    processor: Figures,
+pub(crate) struct Runs {
+    pub(crate) wall: Figures,
+    pub(crate) processor: Figures,
 }
 
 /// `picoclaw tool read_file` and `picoclaw version` beside their peers; size and memory.
@@ -74,7 +74,7 @@ pub(crate) fn measured(
 }
 
 #[expect(clippy::disallowed_types, reason = "as above")]
-fn command(program: &Path, house: &House, arguments: &[&str]) -> Command {
+pub(crate) fn command(program: &Path, house: &House, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command
         .args(arguments)
@@ -90,7 +90,7 @@ fn command(program: &Path, house: &House, arguments: &[&str]) -> Command {
 
 /// Lets both programs take turns.
 #[expect(clippy::disallowed_types, reason = "as above")]
-fn race(programs: [&mut Command; 2]) -> Result<[Runs; 2], Stop> {
+pub(crate) fn race(programs: [&mut Command; 2]) -> Result<[Runs; 2], Stop> {
     let mut figures = [(Vec::new(), Vec::new()), (Vec::new(), Vec::new())];
     for round in 0..ROUNDS + 2 {
         for step in 0..2 {

@@ -1,14 +1,18 @@
 //! What would happen, without doing it: the question that people and models put to the desk.
 //!
-//! Invariant: nothing runs and nothing is recorded.
+//! Invariant: nothing runs, nothing is connected to, and nothing is recorded.
 
+use picoclaw_policy::network::ConnectIntent;
 use picoclaw_policy::shell::guard::Judgement;
 use picoclaw_policy::{Access, Refusal, Subject, Verdict};
 use picoclaw_sandbox::files::{Read, Write};
+use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::outbound::{Bound, Outbound};
 use picoclaw_sandbox::printable_lines;
 use picoclaw_sandbox::warden::{SeekError, Warden};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::time::Duration;
 
 /// What is asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +70,16 @@ pub fn inquire(
             Findings { verdict, judgement: Some(sought.judgement().clone()) }
         }
     })
+}
+
+/// The longest that a host is looked for.
+const LOOKUP: Duration = Duration::from_secs(10);
+
+/// Asks the desk about an address of the web. Its host is looked up, which others can see: for people alone.
+pub fn inquire_address(warden: &Warden, subject: &Subject, url: &str, outbound: &Outbound) -> Findings {
+    let bound = Bound::new(LOOKUP, &Halt::new());
+    let sought = outbound.seek(warden, "web_fetch", subject, ConnectIntent::unseen(url), &bound);
+    Findings { verdict: warden.consider("web_fetch", subject, &sought), judgement: None }
 }
 
 impl Findings {

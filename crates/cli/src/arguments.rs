@@ -217,7 +217,7 @@ pub(crate) struct DoctorArguments {
 pub(crate) struct CheckArguments {
     /// The kind of effect
     pub(crate) action: CheckAction,
-    /// The command line, or the path
+    /// The command line, the path, or the address
     #[arg(allow_hyphen_values = true)]
     pub(crate) subject: String,
     /// The directory that a command would start in, absolute or relative to the workspace
@@ -240,6 +240,8 @@ pub(crate) enum CheckAction {
     Read,
     /// Writing a file
     Write,
+    /// Fetching an address of the web; its host is looked up, and not spoken to
+    Fetch,
 }
 
 /// `picoclaw config`.

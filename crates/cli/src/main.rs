@@ -55,6 +55,10 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Command::Config(command) => return configuration(command, &request).map(ExitCode::from),
         _ => {}
     }
+    let stage = match &arguments.command {
+        Command::Agent(arguments) => Some(commands::agent::Stage::set(arguments, &surroundings)?),
+        _ => None,
+    };
     let loaded = match load(&request, &arguments.command)? {
         Ok(loaded) => loaded,
         Err(why) => {
@@ -62,8 +66,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
             return Ok(Exit::Usage.into());
         }
     };
-    if let Command::Agent(arguments) = &arguments.command {
-        let stage = commands::agent::Stage::set(arguments, &surroundings);
+    if let (Command::Agent(arguments), Some(stage)) = (&arguments.command, stage) {
         let level = arguments.debug.then_some(LogLevel::Debug).or(loaded.config.log_level);
         start_logs(&loaded, &surroundings, stage.porch(), level)?;
         announce(&loaded);

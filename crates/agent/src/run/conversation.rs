@@ -4,7 +4,7 @@
 
 use super::estimate;
 use crate::message::{Message, Role};
-use crate::providers::Request;
+use crate::providers::{Request, ToolSpec};
 use crate::sessions::Said;
 use picoclaw_sandbox::Redactor;
 
@@ -66,6 +66,12 @@ impl Conversation {
         self.tokens += estimate::of_message(&message);
         self.request.messages.push(message);
         &self.request.messages[self.request.messages.len() - 1]
+    }
+
+    /// Shows the model other tools from now on.
+    pub(super) fn offer(&mut self, tools: Vec<ToolSpec>) {
+        self.tools = estimate::of_tools(&tools);
+        self.request.tools = tools;
     }
 
     /// How many messages the active turn has.

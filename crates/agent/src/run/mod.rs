@@ -9,6 +9,7 @@ mod estimate;
 mod event;
 mod hygiene;
 mod mind;
+mod offer;
 mod plain;
 mod prompt;
 mod purse;

@@ -5,14 +5,14 @@
 use super::conversation::Conversation;
 use super::hygiene;
 use super::mind::Minds;
+use super::offer;
 use super::prompt::Texts;
 use super::purse::Purse;
 use super::sitting::{Sitting, Standing};
 use super::turn::{Ending, Turn, TurnError};
 use crate::hall::Hall;
-use crate::providers::{Request, ToolSpec, Usage};
+use crate::providers::{Request, Usage};
 use crate::sessions::{Session, Sessions};
-use crate::tools::schema_of;
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{AgentId, Subject};
 use picoclaw_sandbox::Redactor;
@@ -159,24 +159,11 @@ impl Runner {
     fn request(&self, subject: &Subject) -> Request {
         Request {
             messages: Vec::new(),
-            tools: self.offered(subject),
+            tools: offer::to(&self.hall, subject),
             max_tokens: self.config.turns.max_tokens,
             temperature: self.config.turns.temperature,
             agent: subject.agent.clone(),
         }
-    }
-
-    /// The tools that the policy lets this subject use.
-    fn offered(&self, subject: &Subject) -> Vec<ToolSpec> {
-        let policy = self.hall.warden().policy();
-        let registry = self.hall.registry();
-        let tools = registry.seen_by(subject).filter(|tool| policy.offers(tool.name(), subject).is_ok());
-        let spec = |tool: &dyn crate::tools::Tool| ToolSpec {
-            name: tool.name().to_owned(),
-            description: tool.about().to_owned(),
-            parameters: schema_of(tool),
-        };
-        tools.map(spec).collect()
     }
 
     fn name_of(&self, agent: &AgentId) -> Option<String> {

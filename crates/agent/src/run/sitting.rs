@@ -7,6 +7,7 @@ use super::calls;
 use super::conversation::{Conversation, Dropped};
 use super::event::Event;
 use super::mind::{Mind, Nature};
+use super::offer;
 use super::plain::plain;
 use super::purse::Allowance;
 use super::turn::{Ending, Turn, TurnError};
@@ -179,6 +180,9 @@ impl Sitting<'_> {
                 None => self.call(&call).await?,
             };
             self.say(Message::result(call.id, text))?;
+        }
+        if let Some(tools) = offer::anew(self.hall, &self.turn.subject, &self.conversation.request.tools) {
+            self.conversation.offer(tools);
         }
         Ok(Next::Again)
     }

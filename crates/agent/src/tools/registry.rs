@@ -198,7 +198,7 @@ pub fn schema_of_parameters(parameters: &[Parameter]) -> Value {
 
 /// Secrets out of the reply, and a line in the log about how it went.
 fn over(reply: Reply, tool: &str, redactor: &Redactor) -> Reply {
-    let reply = reply.map_text(|text| redactor.clean(&text).into_owned());
+    let reply = reply.map_text(|text| redactor.clean_own(text));
     match &reply {
         Reply::Done(_) => tracing::debug!(target: "tool", tool = %tool, "Tool execution completed"),
         failed => {

@@ -193,13 +193,16 @@ async fn a_conversation_goes_along_with_its_calls() {
     assert!(house.left("claude", "input").starts_with("= xxx"), "so it goes in front of the question");
 }
 
+/// The beginning of the text and how many calls, or the class and a part of the message.
+type Want = Result<(&'static str, usize), (Class, &'static str)>;
+
 #[tokio::test]
 async fn replies_are_read_and_garbage_is_an_error() {
     let call = r#"{\"tool_calls\":[{\"id\":\"1\",\"function\":{\"name\":\"exec\",\"arguments\":{\"command\":\"ls\"}}}]}"#;
     let message = |text: &str| {
         format!(r#"{{"type":"item.completed","item":{{"type":"agent_message","text":"{text}"}}}}"#)
     };
-    let rows: Vec<(&str, &str, String, Result<(&str, usize), (Class, &str)>)> = vec![
+    let rows: Vec<(&str, &str, String, Want)> = vec![
         ("a call", "claude", printing(&format!(r#"{{"result":"{call}"}}"#)), Ok(("", 1))),
         (
             "a call in prose is none",
@@ -330,6 +333,20 @@ async fn replies_are_read_and_garbage_is_an_error() {
             }
             (got, _) => panic!("{why}: {got:?}"),
         }
+    }
+}
+
+#[tokio::test]
+async fn a_caged_program_that_is_not_logged_in_says_where_its_home_is() {
+    let script = printing(r#"{"is_error":true,"result":"Invalid API key · Please run /login"}"#);
+    for (walls, is_hinted) in [(Walls::Cage, true), (Walls::Open, false)] {
+        let (heard, _house) = against(walls, "claude", &script).await;
+        let message = &heard.error().message;
+        assert_eq!(
+            message.contains("\nhint: caged, it has a home of its own"),
+            is_hinted,
+            "{walls:?}: {message}"
+        );
     }
 }
 

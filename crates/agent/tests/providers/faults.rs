@@ -46,6 +46,12 @@ async fn every_bad_answer_is_a_clear_error() {
             Class::ContextOverflow,
             "Status: 400",
         ),
+        (
+            "an address without its version",
+            reply(404, "404 page not found"),
+            Class::Format,
+            "hint: most servers want `api_base` to end in `/v1`",
+        ),
         ("a broken server", reply(500, "oops"), Class::Timeout, "Body:   oops"),
         (
             "an error with a good status",

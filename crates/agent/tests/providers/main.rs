@@ -4,6 +4,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::disallowed_methods,
+    clippy::disallowed_types,
     reason = "a peer that cannot be set up has failed its test, and scripts are written by hand"
 )]
 

@@ -1,11 +1,12 @@
 //! Servers that do not end, do not begin, or do not keep to the rules.
 
-use crate::support::{Fickle, HERE, House, Server, done, failed, plain, say};
+use crate::support::{Fickle, HERE, House, Server, done, failed, plain, refused, say};
 use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::outbound::Resolver;
 use serde_json::json;
 use std::io::Write;
-use std::sync::Arc;
 use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 const SOON: Duration = Duration::from_millis(400);
@@ -147,6 +148,25 @@ fn a_halt_ends_a_fetch_at_once() {
     assert!(failed(&reply).ends_with(": stopped"), "{reply:?}");
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     assert_eq!(house.records().pop().unwrap().outcome.as_deref(), Some("stopped"));
+}
+
+#[test]
+fn a_resolver_that_never_answers_is_a_refusal_on_the_record() {
+    struct Stuck(Mutex<mpsc::Receiver<()>>);
+    impl Resolver for Stuck {
+        fn resolve(&self, _host: &str) -> std::io::Result<Vec<std::net::IpAddr>> {
+            let _ = self.0.lock().unwrap().recv();
+            Ok(vec!["127.0.0.1".parse().unwrap()])
+        }
+    }
+    let (release, stuck) = mpsc::channel();
+    let house = House::new(HERE);
+    let tool = house.tool().resolving(Arc::new(Stuck(Mutex::new(stuck)))).within(SOON);
+    let began = Instant::now();
+    assert_eq!(refused(&house.fetch_with(&tool, "http://slow.example/")), "host_unknown");
+    assert!(began.elapsed() < SOON * 10, "{:?}", began.elapsed());
+    assert_eq!(house.records().len(), 2, "a pair, as for every call");
+    drop(release);
 }
 
 #[test]

@@ -39,14 +39,14 @@ fn a_redirect_to_anything_but_a_public_page_is_refused() {
         let server = to(location);
         assert_eq!(refused(&House::new(HERE).fetch(&server.url("/"))), code, "{why}");
     }
-    for (why, location, sentence) in [
-        ("a file", "file:///etc/passwd", "only http and https addresses are fetched"),
-        ("a password", "http://me:pw@127.0.0.1/", "an address with a user name or password is not fetched"),
-        ("nonsense", "http://", "invalid url"),
-    ] {
+    for (why, location) in
+        [("a file", "file:///etc/passwd"), ("a password", "http://me:pw@127.0.0.1/"), ("nonsense", "http://")]
+    {
         let server = to(location);
-        let reply = House::new(HERE).fetch(&server.url("/"));
-        assert!(failed(&reply).contains(sentence) && !failed(&reply).contains("pw"), "{why}: {reply:?}");
+        let house = House::new(HERE);
+        assert_eq!(refused(&house.fetch(&server.url("/"))), "url_not_allowed", "{why}");
+        let records = format!("{:?}", house.records());
+        assert!(records.contains("url_not_allowed") && !records.contains("pw"), "{why}: {records}");
     }
 }
 

@@ -1,14 +1,15 @@
 //! `picoclaw check`: what would happen, without doing it.
 //!
-//! Invariant: nothing runs and nothing is recorded.
+//! Invariant: nothing runs, nothing is connected to, and nothing is recorded.
 
 use crate::arguments::{CheckAction, CheckArguments};
 use crate::exit::{self, Exit};
 use crate::settings::Loaded;
 use crate::{compose, print};
 use anyhow::Result;
-use picoclaw_agent::inquiry::{Action, inquire};
+use picoclaw_agent::inquiry::{Action, inquire, inquire_address};
 use picoclaw_policy::{Origin, Verdict};
+use picoclaw_sandbox::outbound::Outbound;
 use std::path::Path;
 
 /// Asks the desk, and renders its answer.
@@ -21,13 +22,19 @@ pub(crate) fn run(arguments: &CheckArguments, loaded: &Loaded) -> Result<Exit> {
         return Ok(exit::bad_usage(&anyhow::anyhow!("there is nothing to check")));
     }
     let house = compose::house(loaded)?;
-    let action = match arguments.action {
-        CheckAction::Exec => Action::Exec,
-        CheckAction::Read => Action::Read,
-        CheckAction::Write => Action::Write,
+    let ask = |action| {
+        let cwd = arguments.cwd.as_deref().unwrap_or(Path::new(""));
+        inquire(&house.warden, &subject, action, &arguments.subject, cwd)
     };
-    let cwd = arguments.cwd.as_deref().unwrap_or(Path::new(""));
-    let findings = inquire(&house.warden, &subject, action, &arguments.subject, cwd)?;
+    let findings = match arguments.action {
+        CheckAction::Exec => ask(Action::Exec)?,
+        CheckAction::Read => ask(Action::Read)?,
+        CheckAction::Write => ask(Action::Write)?,
+        CheckAction::Fetch => {
+            let outbound = Outbound::new(&loaded.config.tools.web);
+            inquire_address(&house.warden, &subject, &arguments.subject, &outbound)
+        }
+    };
     let shown = if arguments.json { findings.to_json()?.to_string() } else { findings.to_words() };
     print::line(&shown)?;
     Ok(match findings.verdict {

@@ -44,6 +44,17 @@ const OPENS_IN: &[&str] = &[
     "crates/sandbox/src/relay/",
 ];
 
+/// Whatever connects or looks a host up, and where that may stand.
+const DIALS: &[&str] = &[
+    "TcpStream::connect",
+    "UdpSocket::bind",
+    "to_socket_addrs(",
+    "lookup_host(",
+    "net::connect",
+    "connect, socket_with",
+];
+const DIALS_IN: &[&str] = &["crates/sandbox/src/outbound/"];
+
 #[test]
 fn the_manifests_follow_the_direction_of_trust() {
     for (name, allowed) in DIRECTION {
@@ -68,6 +79,11 @@ fn children_are_started_in_one_place() {
 #[test]
 fn files_are_opened_by_path_where_that_is_allowed() {
     assert_only_in(OPENS, OPENS_IN, "opens a file by its path");
+}
+
+#[test]
+fn hosts_are_looked_up_and_dialled_in_one_place() {
+    assert_only_in(DIALS, DIALS_IN, "reaches out");
 }
 
 #[test]

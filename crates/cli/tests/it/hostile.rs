@@ -3,6 +3,7 @@
 //! A porch is one more column: it says how a row is called through it, and gives back what the caller was told.
 
 use crate::house::House;
+use crate::mcp::wire::{Wire, text};
 use serde_json::{Value, json};
 use std::fmt::Debug;
 use std::fs;
@@ -61,8 +62,27 @@ impl Porch for Agent {
     }
 }
 
+/// A client of the MCP server, with a message for each call.
+#[derive(Debug)]
+struct Mcp;
+
+impl Porch for Mcp {
+    fn origin(&self) -> &'static str {
+        "mcp"
+    }
+
+    fn call(&self, house: &House, calls: &[(String, String)]) -> Vec<String> {
+        let mut wire = Wire::greeted(house, &[], &json!({}));
+        let one = |(tool, arguments): &(String, String)| {
+            let result = wire.call(tool, serde_json::from_str(arguments).unwrap());
+            text(&result).trim_end().to_owned()
+        };
+        calls.iter().map(one).collect()
+    }
+}
+
 /// Every way in. What a new porch must show is that it can stand here.
-const PORCHES: &[&dyn Porch] = &[&Tool, &Agent];
+const PORCHES: &[&dyn Porch] = &[&Tool, &Agent, &Mcp];
 
 /// One row of the table.
 struct Row {
@@ -132,7 +152,7 @@ fn untouched(house: &House) -> Vec<(&'static str, String)> {
 fn essence(record: &Value, place: &str) -> Value {
     let mut record: Value = serde_json::from_str(&record.to_string().replace(place, "{dir}")).unwrap();
     let fields = record.as_object_mut().unwrap();
-    for own in ["seq", "time", "prev", "hash", "duration_us", "origin"] {
+    for own in ["seq", "time", "prev", "hash", "duration_us", "origin", "session"] {
         fields.remove(own).unwrap_or_else(|| panic!("no `{own}` in {fields:?}"));
     }
     record

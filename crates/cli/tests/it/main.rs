@@ -23,5 +23,7 @@ mod isolation;
 mod mcp;
 mod mcp_wrap;
 mod run;
+mod sessions;
 mod tools;
 mod walk;
+mod web;

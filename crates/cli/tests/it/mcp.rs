@@ -5,4 +5,4 @@ pub(crate) mod peers;
 mod questions;
 mod robust;
 mod serve;
-mod wire;
+pub(crate) mod wire;

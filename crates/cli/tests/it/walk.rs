@@ -22,6 +22,8 @@ fn every_call_leaves_one_decided_and_one_finished_record() {
         ("exec", r#"{"command": "cat /etc/passwd"}"#, 1, "deny", Some("command_path_outside")),
         ("exec", r#"{"command": "echo (("}"#, 1, "deny", Some("command_not_understood")),
         ("exec", r#"{"command": "pwd", "cwd": "/etc"}"#, 1, "deny", Some("command_path_outside")),
+        ("web_fetch", r#"{"url": "http://127.0.0.1/"}"#, 1, "deny", Some("host_not_allowed")),
+        ("web_fetch", r#"{"url": "file:///etc/passwd"}"#, 1, "deny", Some("url_not_allowed")),
         ("exec", r#"{"action": "poll", "sessionId": "nobody's"}"#, 1, "deny", Some("invalid_arguments")),
     ];
     for (tool, json, exit, ..) in calls {

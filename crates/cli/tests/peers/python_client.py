@@ -58,7 +58,7 @@ async def every_tool(client):
         ("append_file", {"path": "a.txt", "content": "two\n"}, "Appended to a.txt", None),
         ("edit_file", {"path": "a.txt", "old_text": "one", "new_text": "uno"}, "File edited: a.txt", None),
         ("read_file", {"path": "a.txt"}, "uno\ntwo\n", {"text": "uno\ntwo\n"}),
-        ("list_dir", {}, "FILE: a.txt", {"entries": [{"name": "a.txt", "type": "file"}]}),
+        ("list_dir", {}, "FILE: a.txt", {"directories": [], "files": ["a.txt"]}),
         ("exec", {"command": "cat a.txt"}, "uno\ntwo\n", {"text": "uno\ntwo\n", "exitCode": 0}),
     ]:
         result = await client.call_tool(tool, arguments)

@@ -34,9 +34,10 @@ impl ConnectIntent {
         Self { asked, resolution: Resolution::Unseen }
     }
 
-    /// The same for an address that is one.
-    pub fn to(address: WebAddress) -> Self {
-        Self { asked: Ok(address), resolution: Resolution::Unseen }
+    /// Where an answer from `here` sends us, before anybody looked.
+    pub fn following(here: &WebAddress, location: &str) -> Self {
+        let asked = here.follow(location).map_err(|fault| (fault, without_password(location)));
+        Self { asked, resolution: Resolution::Unseen }
     }
 
     /// The address to look for, unless the text alone is refused.

@@ -45,6 +45,7 @@ impl Outbound {
     }
 
     /// Looks for a host, once. A text that is refused as it stands, or a tool that is not offered, looks for nothing.
+    /// A look-up that took too long found nothing: that is judged, and recorded, like everything else.
     pub fn seek(
         &self,
         warden: &Warden,
@@ -52,16 +53,19 @@ impl Outbound {
         subject: &Subject,
         mut intent: ConnectIntent,
         bound: &Bound,
-    ) -> Result<Connect, Stopped> {
+    ) -> Connect {
         if warden.policy().offers(tool, subject).is_ok()
             && let Some(address) = intent.worth_a_look()
         {
             intent.resolution = match address.literal() {
                 Some(ip) => Resolution::Addresses(vec![ip]),
-                None => self.lookup.resolve(address.host(), bound)?,
+                None => self
+                    .lookup
+                    .resolve(address.host(), bound)
+                    .unwrap_or_else(|why| Resolution::Nothing(why.to_string())),
             };
         }
-        Ok(Connect(intent))
+        Connect(intent)
     }
 
     /// Opens a line to one of the addresses that were judged.

@@ -10,6 +10,9 @@ use std::ffi::CString;
 use std::fmt;
 use std::sync::Arc;
 
+/// `RLIMIT_CPU`, which C libraries give different types.
+const PROCESSOR_TIME: u32 = 0;
+
 /// One prepared action of a new process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
@@ -157,7 +160,7 @@ impl Step {
                     // A host that gives less has its reasons, and raising needs a privilege.
                     limit.rlim_cur = limit.rlim_max.min(*value);
                     // Of processor time the first second beyond is told by a signal of its own, and only the next is death.
-                    let more = u64::from(*resource == libc::RLIMIT_CPU as u32);
+                    let more = u64::from(*resource == PROCESSOR_TIME);
                     limit.rlim_max = limit.rlim_max.min(value.saturating_add(more));
                     call!(libc::SYS_prlimit64, 0, *resource, &raw const limit, 0)
                 }

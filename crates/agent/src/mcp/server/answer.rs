@@ -64,18 +64,17 @@ fn result(text: String, structured: Value, went: Went) -> CallToolResult {
 
 /// The lines of a listing, taken apart: names are escaped in it, so a line is an entry.
 fn listing(text: &str) -> Value {
-    let mut entries = Vec::new();
-    let mut notes = Vec::new();
+    let (mut directories, mut files, mut notes) = (Vec::new(), Vec::new(), Vec::new());
     for line in text.lines() {
-        if let Some(name) = line.strip_prefix("DIR: ") {
-            entries.push(json!({"name": name, "type": "directory"}));
-        } else if let Some(name) = line.strip_prefix("FILE: ") {
-            entries.push(json!({"name": name, "type": "file"}));
+        if let Some(name) = line.strip_prefix("FILE: ") {
+            files.push(Value::from(name));
+        } else if let Some(name) = line.strip_prefix("DIR: ") {
+            directories.push(Value::from(name));
         } else {
             notes.push(line);
         }
     }
-    let mut structured = json!({"entries": entries});
+    let mut structured = json!({"directories": Value::Array(directories), "files": Value::Array(files)});
     if !notes.is_empty() {
         structured["note"] = json!(notes.join("\n"));
     }
@@ -129,7 +128,7 @@ mod tests {
                 "list_dir",
                 Reply::Done("DIR: a\nFILE: b: c\n[truncated: …]".into()),
                 false,
-                json!({"entries": [{"name": "a", "type": "directory"}, {"name": "b: c", "type": "file"}], "note": "[truncated: …]"}),
+                json!({"directories": ["a"], "files": ["b: c"], "note": "[truncated: …]"}),
             ),
             ("output", "exec", Reply::Done("hi".into()), false, json!({"text": "hi", "exitCode": 0})),
             (

@@ -35,14 +35,11 @@ fn built(built: &dyn Built) -> Tool {
     let output = match built.name() {
         "list_dir" => output(
             json!({
-                "entries": {"type": "array", "items": {
-                    "type": "object",
-                    "properties": {"name": {"type": "string"}, "type": {"enum": ["file", "directory"]}},
-                    "required": ["name", "type"],
-                }},
+                "directories": {"type": "array", "items": {"type": "string"}},
+                "files": {"type": "array", "items": {"type": "string"}},
                 "note": {"type": "string", "description": "How to go on, when there is more."},
             }),
-            "entries",
+            "files",
         ),
         "exec" => output(
             json!({

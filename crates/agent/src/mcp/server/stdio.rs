@@ -14,7 +14,7 @@ use super::traffic::{Arrival, Traffic};
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ErrorCode, ErrorData, JsonRpcMessage, RequestId,
-    ServerJsonRpcMessage,
+    ServerJsonRpcMessage, ServerResult,
 };
 use rmcp::service::{ServerInitializeError, serve_server};
 use rmcp::transport::Transport;
@@ -277,9 +277,21 @@ impl Transport<RoleServer> for Wire {
 }
 
 fn written(message: &ServerJsonRpcMessage) -> Option<Vec<u8>> {
-    let mut bytes = serde_json::to_vec(message).ok()?;
+    let mut bytes = Vec::with_capacity(room_for(message));
+    serde_json::to_writer(&mut bytes, message).ok()?;
     bytes.push(b'\n');
     Some(bytes)
+}
+
+/// About how long a message will be: a large one that grows while it is written is copied again and again.
+fn room_for(message: &ServerJsonRpcMessage) -> usize {
+    const OTHERWISE: usize = 1 << 10;
+    let JsonRpcMessage::Response(response) = message else { return OTHERWISE };
+    let ServerResult::CallToolResult(result) = &response.result else { return OTHERWISE };
+    let text: usize =
+        result.content.iter().filter_map(|block| block.as_text()).map(|block| block.text.len()).sum();
+    // The text and its twin, with an escape every sixteen characters.
+    OTHERWISE + text * 2 + text / 8
 }
 
 /// Cuts the input into lines, none longer than is read.

@@ -152,7 +152,20 @@ impl<T: Tongue + 'static> Program<T> {
         let finished = done.map_err(|_| malformed("the wait for the program broke off"))?.map_err(|why| {
             ProviderError::new(Class::Malformed, format!("could not start `{program}`: {why}"))
         })?;
-        self.tongue.read(&self.ended(finished)?)
+        let answer = self.ended(finished).and_then(|ended| self.tongue.read(&ended));
+        answer.map_err(|why| match (why.class, safety) {
+            (Class::Auth, Safety::Ours) => ProviderError { message: why.message + &self.hint(), ..why },
+            _ => why,
+        })
+    }
+
+    /// What people stumble over first: logged in at home is not logged in here.
+    fn hint(&self) -> String {
+        format!(
+            "\nhint: caged, it has a home of its own, `runtime-user-env/providers/{}/home` in the instance; log in \
+             there, or show it its credentials with `isolation.expose_paths`",
+            self.tongue.principal()
+        )
     }
 
     fn ended(&self, finished: Finished) -> Result<Ended, ProviderError> {

@@ -13,6 +13,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 /// The longest that one answer may keep coming: a peer that drips is not waited for for ever.
 const LONGEST: Duration = Duration::from_secs(3600);
 
+/// How long a complete answer is waited for to say that it is over: only the usage is still missing.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
 /// Reads an event stream to its end.
 pub(super) async fn read<A: Assembler>(
     peer: &Peer,
@@ -23,7 +26,8 @@ pub(super) async fn read<A: Assembler>(
     let until = Instant::now() + LONGEST.max(peer.timeout);
     let (mut events, mut total, mut progress) = (Events::default(), 0, Progress::Open);
     loop {
-        let waiting = timeout(peer.timeout, peer.chunk(response, &mut total));
+        let patience = if progress == Progress::Open { peer.timeout } else { LAST_WORDS.min(peer.timeout) };
+        let waiting = timeout(patience, peer.chunk(response, &mut total));
         let chunk = match timeout_at(until, waiting).await {
             Ok(Ok(chunk)) => chunk,
             Ok(Err(_)) | Err(_) => Err(peer.silent()),

@@ -113,6 +113,14 @@ impl Peer {
         ProviderError::new(Class::Timeout, text)
     }
 
+    /// What people stumble over first: an address without its version.
+    pub(super) fn hint(&self, status: u16) -> &'static str {
+        match status {
+            404 if !self.url.path().contains("/v1") => "\nhint: most servers want `api_base` to end in `/v1`",
+            _ => "",
+        }
+    }
+
     fn client(&self) -> Result<Client, ProviderError> {
         let mut made = self.client.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(client) = &*made {
@@ -132,7 +140,7 @@ impl Peer {
             builder = builder.proxy(proxy.clone());
         }
         let client = builder.build().map_err(|why| {
-            let text = format!("no connection can be made: {}", causes(why.without_url()));
+            let text = format!("no connection can be made: {}", root_cause(why));
             ProviderError::new(Class::Malformed, text)
         })?;
         *made = Some(client.clone());
@@ -155,7 +163,7 @@ impl Peer {
             ("send", _) => format!("`{origin}` broke off before it answered"),
             _ => format!("`{origin}` broke off in the middle of its answer"),
         };
-        ProviderError::new(Class::Network, format!("{what}: {}", causes(why.without_url())))
+        ProviderError::new(Class::Network, format!("{what}: {}", root_cause(why)))
     }
 
     /// Scheme, host and port: all that a message needs of an address.
@@ -190,19 +198,14 @@ fn address(base: &str, path: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// An error and what caused it, in one line.
-fn causes(why: reqwest::Error) -> String {
-    let mut text = why.to_string();
-    let mut cause = why.source();
-    while let Some(inner) = cause {
-        let more = inner.to_string();
-        if !text.contains(&more) {
-            text.push_str(": ");
-            text.push_str(&more);
-        }
-        cause = inner.source();
+/// What caused an error in the end; the layers above it only say that something was sent.
+fn root_cause(why: reqwest::Error) -> String {
+    let why = why.without_url();
+    let mut cause: &dyn Error = &why;
+    while let Some(inner) = cause.source() {
+        cause = inner;
     }
-    text
+    cause.to_string()
 }
 
 /// When a provider says to come back.

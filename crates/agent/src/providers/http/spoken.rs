@@ -85,7 +85,9 @@ impl<D: Dialect> Spoken<D> {
         let after = retry_after(response.headers());
         // An error that breaks off or never ends is still an error of that status.
         let body = self.peer.read(&mut response).await.unwrap_or_default();
-        Err(told(status.as_u16(), after, &body))
+        let mut why = told(status.as_u16(), after, &body);
+        why.message.push_str(self.peer.hint(status.as_u16()));
+        Err(why)
     }
 
     fn document(&self, bytes: &[u8]) -> Result<Answer, ProviderError> {

@@ -127,6 +127,17 @@ impl Events {
 mod tests {
     use super::*;
     use crate::providers::provider::Class;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn packets_do_not_change_what_is_read(
+            stream in prop::collection::vec(prop::sample::select(b"data: x\r\n\xef\xbb\xbf\xc3\xa9{}".to_vec()), 0..80),
+            size in 1..20_usize,
+        ) {
+            prop_assert_eq!(events(&stream, size), events(&stream, 1000));
+        }
+    }
 
     /// Everything in `stream`, given in packets of `size` bytes.
     fn events(stream: &[u8], size: usize) -> Result<(Vec<String>, Option<String>), ProviderError> {

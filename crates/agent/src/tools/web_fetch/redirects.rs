@@ -2,8 +2,7 @@
 //!
 //! Invariant: so many hops and no more; what began encrypted stays so.
 
-use picoclaw_policy::network::{Scheme, UrlFault, WebAddress};
-use picoclaw_sandbox::printable;
+use picoclaw_policy::network::{ConnectIntent, Scheme, WebAddress};
 
 /// Most redirects that are followed.
 const MOST: usize = 5;
@@ -18,40 +17,33 @@ pub(super) enum Stray {
     #[error("stopped after {MOST} redirects")]
     TooMany,
     #[error("redirected from https to `{0}`, which is not followed")]
-    Downgrade(String),
-    #[error("redirected to `{0}`: {1}")]
-    Nowhere(String, UrlFault),
+    Downgrade(WebAddress),
 }
 
 impl Stray {
     pub(super) fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Downgrade(_) => Some("fetch that address by itself if an unencrypted page is meant"),
-            Self::TooMany | Self::Nowhere(..) => None,
+            Self::TooMany => None,
         }
     }
 }
 
 impl Redirects {
-    /// The next address.
-    pub(super) fn follow(&mut self, from: &WebAddress, location: &str) -> Result<WebAddress, Stray> {
+    /// What is asked for next; the desk judges it like anything else, a location that is no address included.
+    pub(super) fn follow(&mut self, from: &WebAddress, location: &str) -> Result<ConnectIntent, Stray> {
         self.0 += 1;
         if self.0 > MOST {
             return Err(Stray::TooMany);
         }
-        let to = from.follow(location).map_err(|fault| Stray::Nowhere(told(location), fault))?;
-        if from.scheme() == Scheme::Https && to.scheme() == Scheme::Http {
-            return Err(Stray::Downgrade(to.to_string()));
+        let next = ConnectIntent::following(from, location);
+        match &next.asked {
+            Ok(to) if from.scheme() == Scheme::Https && to.scheme() == Scheme::Http => {
+                Err(Stray::Downgrade(to.clone()))
+            }
+            _ => Ok(next),
         }
-        Ok(to)
     }
-}
-
-/// A location that is no address: short, printable, and without what could be a password.
-fn told(location: &str) -> String {
-    let start: String = location.chars().take(200).collect();
-    let shown = start.rsplit_once('@').map_or(start.clone(), |(_, host)| format!("***@{host}"));
-    printable(&shown).into_owned()
 }
 
 #[cfg(test)]
@@ -62,16 +54,14 @@ mod tests {
     fn a_redirect_is_followed_within_bounds() {
         let https = WebAddress::parse("https://a.example/b").unwrap();
         let mut redirects = Redirects::default();
-        assert_eq!(redirects.follow(&https, "/c").unwrap().to_string(), "https://a.example/c");
-        assert_eq!(
-            redirects.follow(&https, "http://a.example/c"),
-            Err(Stray::Downgrade("http://a.example/c".to_owned()))
-        );
-        let stray = redirects.follow(&https, "ftp://me:pw@a.example/").unwrap_err().to_string();
-        assert!(stray.contains("***@a.example") && !stray.contains("pw"), "{stray}");
-        let http = WebAddress::parse("http://a.example/b").unwrap();
-        assert_eq!(redirects.follow(&http, "https://a.example/").unwrap().scheme(), Scheme::Https);
-        assert!(redirects.follow(&http, "/d").is_ok());
-        assert_eq!(redirects.follow(&http, "/e"), Err(Stray::TooMany));
+        let next = redirects.follow(&https, "/c").unwrap();
+        assert_eq!(next.to_string(), "connect https://a.example/c");
+        let clear = WebAddress::parse("http://a.example/c").unwrap();
+        assert_eq!(redirects.follow(&https, "http://a.example/c"), Err(Stray::Downgrade(clear.clone())));
+        let strange = redirects.follow(&https, "ftp://me:pw@a.example/").unwrap();
+        assert_eq!(strange.to_string(), "connect ftp://***@a.example/", "left to the desk");
+        assert!(redirects.follow(&clear, "https://a.example/").unwrap().asked.is_ok());
+        assert!(redirects.follow(&clear, "/d").is_ok());
+        assert_eq!(redirects.follow(&clear, "/e"), Err(Stray::TooMany));
     }
 }

@@ -128,8 +128,7 @@ impl WebFetch {
             let failed = |why: &FetchError| self.failed(&address, why);
             match exchange(permit, &address, &means).map_err(|why| failed(&why))? {
                 Answer::Elsewhere { location, .. } => {
-                    let next = redirects.follow(&address, &location).map_err(|why| astray(&why))?;
-                    intent = ConnectIntent::to(next);
+                    intent = redirects.follow(&address, &location).map_err(|why| astray(&why))?;
                     came_from = Some(address);
                 }
                 Answer::Page { status, kind, charset, body } => {
@@ -150,11 +149,6 @@ impl WebFetch {
         let Visit { warden, subject, .. } = visit;
         let asked = intent.asked.clone();
         let sought = self.outbound.seek(warden, self.name(), subject, intent, bound);
-        let sought = match (sought, &asked) {
-            (Ok(sought), _) => sought,
-            (Err(why), Ok(address)) => return Err(self.failed(address, &why.into())),
-            (Err(why), Err(_)) => return Err(Reply::Failed(why.to_string())),
-        };
         match (warden.admit(self.name(), subject, sought), asked) {
             (Admission::Permit(permit), Ok(address)) => Ok((address, permit)),
             (Admission::Refusal(no), _) => Err(Reply::Refused(on_the_way(no, came_from))),

@@ -44,7 +44,7 @@ pub(super) fn run(
     subject: Subject,
 ) -> Result<Exit> {
     let screen = stage.screen().context("there is no terminal")?.clone();
-    let stop = Stop::listen()?;
+    let stop = stage.stop();
     let runtime = compose::runtime()?;
     let company = {
         let _inside = runtime.enter();
@@ -59,6 +59,7 @@ pub(super) fn run(
     session.greet();
     let mut unsent = String::new();
     loop {
+        stop.wait_for_the_end();
         prompt.call_it(session.prompt());
         let line = match prompt.read(&unsent)? {
             Input::Line(line) => line,
@@ -80,7 +81,7 @@ pub(super) fn run(
                 }
             }
             None if line.trim().is_empty() => {}
-            None => unsent = session.turn(&line, &runtime, &stop),
+            None => unsent = session.turn(&line, &runtime, stop),
         }
     }
     runtime.shutdown_background();

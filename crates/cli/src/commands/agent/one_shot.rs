@@ -6,7 +6,6 @@ use super::flow::show;
 use super::question;
 use super::screen::Screen;
 use super::stage::Stage;
-use super::stop::Stop;
 use super::style::{Liveness, Style, Tone, size};
 use super::trace::{Quote, Underway, seconds};
 use super::{exit_of, json, misused, no_model};
@@ -36,7 +35,7 @@ pub(super) fn run(
     subject: Subject,
     message: String,
 ) -> Result<ExitCode> {
-    let stop = Stop::listen()?;
+    let stop = stage.stop();
     let halt = Halt::new();
     stop.runs(&halt);
     let runtime = compose::runtime()?;

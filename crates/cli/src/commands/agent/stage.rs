@@ -4,6 +4,7 @@
 
 use super::message;
 use super::screen::Screen;
+use super::stop::Stop;
 use super::style::{Liveness, Style};
 use crate::arguments::AgentArguments;
 use crate::logs::Porch;
@@ -20,11 +21,13 @@ pub(crate) struct Stage {
     /// How the trace of a one-shot turn looks.
     style: Style,
     liveness: Liveness,
+    stop: Stop,
 }
 
 impl Stage {
-    /// Looks around.
-    pub(crate) fn set(arguments: &AgentArguments, surroundings: &Surroundings) -> Self {
+    /// Looks around, and listens for signals: to be called before anything starts a thread.
+    pub(crate) fn set(arguments: &AgentArguments, surroundings: &Surroundings) -> Result<Self> {
+        let stop = Stop::listen()?;
         let variable =
             |name: &str| surroundings.variable(name).map(|value| value.to_string_lossy().into_owned());
         let term = variable("TERM");
@@ -37,7 +40,7 @@ impl Stage {
         };
         let style = Style::of_environment(variable, liveness);
         let screen = is_session.then(|| Screen::new(Box::new(std::io::stdout()), style, liveness));
-        Self { screen, style, liveness }
+        Ok(Self { screen, style, liveness, stop })
     }
 
     /// The message of a one-shot turn; none where a session begins.
@@ -57,6 +60,11 @@ impl Stage {
         };
         ensure!(!message.trim().is_empty(), "the message is empty");
         Ok(Some(message))
+    }
+
+    /// What an interrupt stops.
+    pub(super) fn stop(&self) -> &Stop {
+        &self.stop
     }
 
     /// The screen of a session.

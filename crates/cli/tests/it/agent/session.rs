@@ -53,7 +53,9 @@ fn a_signal_ends_a_session_and_the_terminal_is_given_back() {
             assert_ne!(terminal.settings(), before, "keys are read one by one");
             // The leader became the program: there is nobody between.
             kill_process(Pid::from_child(&terminal.child), signal).unwrap();
-            soon("the terminal is as it was", || terminal.settings() == before);
+            soon(&format!("the terminal is as it was, {signal:?}, busy: {busy}"), || {
+                terminal.settings() == before
+            });
             assert_ne!(terminal.end().0, 0, "{signal:?}");
             soon("nothing is left", || alive(&mark) == 0);
         }

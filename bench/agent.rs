@@ -1,0 +1,112 @@
+//! The agent on `direct`: a turn beside `sh -c`, and what a session holds while nobody types.
+//!
+//! Invariant: the session is ended by its own terminal, and waited for.
+
+use super::Stop;
+use super::instance::House;
+use super::measure::time;
+use super::peers;
+use super::process::{command, race};
+use super::table::Table;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+/// How many commands a session runs before it is looked at again.
+const LINES: usize = 200;
+
+/// How long a prompt may take.
+const PATIENCE: i64 = 30;
+
+/// One turn, and an idle session.
+pub(crate) fn measured(picoclaw: &Path, house: &House, table: &mut Table) -> Result<(), Stop> {
+    let mut own = command(picoclaw, house, &["agent", "-m", "echo hello"]);
+    let mut peer = command(Path::new("sh"), house, &["-c", "echo hello"]);
+    let [own, peer] = race([&mut own, &mut peer])?;
+    let (own_time, peer_time) = (time(own.wall.median()), time(peer.wall.median()));
+    let what =
+        format!("`picoclaw agent -m` on `direct` / `sh -c`, start to answer ({own_time} / {peer_time})");
+    table.told(&what, &own.wall.over(&peer.wall).times());
+    table.told("  processor time alone", &own.processor.over(&peer.processor).times());
+
+    let mut session = Session::open(picoclaw, house)?;
+    let fresh = session.resident()?;
+    table.goal("resident memory of an idle session", &megabytes(fresh), fresh, 10e6, "≤ 10 MB");
+    for _ in 0..LINES {
+        session.say("true")?;
+    }
+    let used = session.resident()?;
+    table.goal(&format!("  after {LINES} commands"), &megabytes(used), used, 10e6, "≤ 10 MB");
+    session.leave()
+}
+
+fn megabytes(bytes: f64) -> String {
+    format!("{:.2} MB", bytes / 1e6)
+}
+
+/// A session at a terminal of its own.
+struct Session {
+    terminal: OwnedFd,
+    #[expect(clippy::disallowed_types, reason = "a measurement is no tool: nothing here comes from a model")]
+    child: std::process::Child,
+}
+
+impl Session {
+    fn open(picoclaw: &Path, house: &House) -> Result<Self, Stop> {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let terminal = openpt(flags)?;
+        grantpt(&terminal)?;
+        unlockpt(&terminal)?;
+        let end = ioctl_tiocgptpeer(&terminal, flags)?;
+        let mut command = command(picoclaw, house, &["agent"]);
+        command.env("TERM", "xterm").stdin(end.try_clone()?).stdout(end.try_clone()?).stderr(end);
+        let child = command.spawn()?;
+        // The command keeps the child's ends open, and an end of file would never come.
+        drop(command);
+        let mut session = Self { terminal, child };
+        session.prompt()?;
+        Ok(session)
+    }
+
+    /// Types a line, and waits until the next one can be typed.
+    fn say(&mut self, line: &str) -> Result<(), Stop> {
+        rustix::io::write(&self.terminal, format!("{line}\r").as_bytes())?;
+        self.prompt()
+    }
+
+    /// Reads until the prompt stands there and nothing follows it.
+    fn prompt(&mut self) -> Result<(), Stop> {
+        let mut seen = Vec::new();
+        loop {
+            let is_there = seen.windows(6).any(|window| window == b"main> ") && is_asking(&seen);
+            let wait = Timespec { tv_sec: if is_there { 0 } else { PATIENCE }, tv_nsec: 20_000_000 };
+            let mut ready = [PollFd::from_borrowed_fd(self.terminal.as_fd(), PollFlags::IN)];
+            if poll(&mut ready, Some(&wait))? == 0 {
+                return if is_there { Ok(()) } else { Err("the session shows no prompt".into()) };
+            }
+            let mut piece = [0; 4096];
+            let count = rustix::io::read(&self.terminal, &mut piece)?;
+            seen.extend_from_slice(&piece[..count]);
+        }
+    }
+
+    fn resident(&self) -> Result<f64, Stop> {
+        let status = peers::text(Path::new(&format!("/proc/{}/status", self.child.id())))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
+        let kib: f64 = line.trim_matches(|c: char| !c.is_ascii_digit()).parse()?;
+        Ok(kib * 1024.0)
+    }
+
+    fn leave(mut self) -> Result<(), Stop> {
+        rustix::io::write(&self.terminal, b"\x04")?;
+        let status = self.child.wait()?;
+        if status.success() { Ok(()) } else { Err(format!("the session ended with {status}").into()) }
+    }
+}
+
+/// Whether keys are read one by one now: the editor has switched to pasted text being marked.
+fn is_asking(seen: &[u8]) -> bool {
+    let last = |mark: &[u8]| seen.windows(mark.len()).rposition(|window| window == mark);
+    last(b"\x1b[?2004h") > last(b"\x1b[?2004l")
+}

@@ -1,0 +1,273 @@
+//! Other people's MCP servers as tools of ours: real programs, in the cage, some of them hostile.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test stops where it cannot go on"
+)]
+
+mod house;
+
+use house::{House, subject};
+use picoclaw_agent::call::{Call, Reply};
+use picoclaw_agent::mcp::client::{Fleet, Joined, tool_name};
+use picoclaw_agent::mcp::pins::Pins;
+use picoclaw_agent::tools::Outcome;
+use picoclaw_policy::config::{Config, McpServerConfig, McpTransport, Secret};
+use picoclaw_sandbox::launch::Halt;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+struct Place {
+    house: House,
+    script: String,
+}
+
+impl Place {
+    fn new() -> Self {
+        let mut config = Config::default();
+        config.isolation.enabled = true;
+        let house = House::new(&config);
+        let script = house.base.join("server.py");
+        std::fs::write(&script, include_str!("peers/mcp_server.py")).unwrap();
+        Self { script: script.to_str().unwrap().to_owned(), house }
+    }
+
+    fn server(&self, name: &str, manner: &str) -> McpServerConfig {
+        McpServerConfig {
+            name: name.to_owned(),
+            enabled: true,
+            deferred: false,
+            transport: McpTransport::Stdio {
+                command: "python3".to_owned(),
+                args: vec![self.script.clone(), manner.to_owned(), "31".to_owned()],
+                env: vec![("GIVEN".to_owned(), Secret::new("yes"))],
+                env_file: None,
+            },
+        }
+    }
+
+    fn fleet(&self, servers: Vec<McpServerConfig>) -> Fleet {
+        let mut config = Config::default().mcp;
+        config.enabled = true;
+        config.max_inline_text_chars = 1_000;
+        config.servers = servers;
+        Fleet::new(&config, self.house.hall.warden(), Pins::open(&self.house.home).unwrap(), &subject())
+    }
+
+    /// Brings the servers' tools into the hall.
+    async fn join(&self, fleet: &Fleet) -> Vec<String> {
+        let Joined { tools, notices } = fleet.join().await;
+        self.house.hall.refit(fleet.fit(&self.house.hall.registry(), tools));
+        notices
+    }
+
+    async fn call(&self, tool: &str, arguments: Value) -> Reply {
+        self.call_until(tool, arguments, &Halt::new()).await
+    }
+
+    async fn call_until(&self, tool: &str, arguments: Value, halt: &Halt) -> Reply {
+        let call = Call { tool: tool.to_owned(), arguments, subject: subject() };
+        match self.house.hall.call(call, halt, Arc::new(|_| {})).await {
+            Outcome::Reply(reply) => reply,
+            Outcome::Asks(asked) => panic!("nobody should be asked: {asked:?}"),
+        }
+    }
+}
+
+fn wait_for<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+}
+
+fn echo(server: &str) -> String {
+    tool_name(server, "echo")
+}
+
+#[test]
+fn a_servers_tool_is_a_tool_of_ours() {
+    let place = Place::new();
+    wait_for(async {
+        let fleet = place.fleet(vec![place.server("peer", "plain")]);
+        let notices = place.join(&fleet).await;
+        assert!(notices.iter().any(|notice| notice.contains("`peer` is new")), "{notices:?}");
+        let reply = place.call(&echo("peer"), json!({"text": "hello"})).await;
+        assert_eq!(reply, Reply::Done("hello".to_owned()));
+        let misfit = place.call(&echo("peer"), json!({})).await;
+        assert!(misfit.text().contains("missing required property \"text\""), "{misfit:?}");
+        fleet.close().await;
+    });
+    let ledger = place.house.ledger();
+    for want in ["start mcp/peer in", "consult mcp/peer: echo", "\"finished\""] {
+        assert!(ledger.contains(want), "`{want}` in {ledger}");
+    }
+}
+
+#[test]
+fn what_goes_wrong_with_a_server_is_told_and_survived() {
+    let place = Place::new();
+    for (manner, want) in [
+        ("error", "MCP tool returned error: it broke"),
+        ("refuses", "MCP tool returned error: not today"),
+        ("dies", "MCP tool execution failed: MCP server `dies` is gone"),
+        ("floods", "after the flood"),
+    ] {
+        wait_for(async {
+            let fleet = place.fleet(vec![place.server(manner, manner)]);
+            place.join(&fleet).await;
+            let reply = place.call(&echo(manner), json!({"text": "x"})).await;
+            assert!(reply.text().contains(want), "{manner}: {reply:?}");
+            fleet.close().await;
+        });
+    }
+}
+
+#[test]
+fn a_server_that_was_lost_is_there_again_for_the_next_call() {
+    let place = Place::new();
+    wait_for(async {
+        let fleet = place.fleet(vec![place.server("dies", "dies")]);
+        place.join(&fleet).await;
+        for _ in 0..2 {
+            let reply = place.call(&echo("dies"), json!({"text": "x"})).await;
+            assert!(reply.text().contains("is gone"), "{reply:?}");
+        }
+        fleet.close().await;
+    });
+    let started = place.house.ledger().matches("start mcp/dies in").count();
+    assert_eq!(started, 4, "twice, with a decided and a finished record each");
+}
+
+#[test]
+fn a_long_answer_goes_to_a_file_in_the_workspace() {
+    let place = Place::new();
+    wait_for(async {
+        let fleet = place.fleet(vec![place.server("long", "long")]);
+        place.join(&fleet).await;
+        let text = place.call(&echo("long"), json!({"text": "x"})).await.text();
+        let path = text.rsplit_once("[file:").unwrap().1.trim_end_matches(']').to_owned();
+        let kept = std::fs::read_to_string(place.house.home.join("workspace").join(&path)).unwrap();
+        assert_eq!(kept.len(), 50_000, "all of it");
+        assert!(text.len() < 2_000, "and the model gets the beginning");
+        fleet.close().await;
+    });
+}
+
+#[test]
+fn a_changed_server_has_no_tools_until_a_person_consents() {
+    let place = Place::new();
+    wait_for(async {
+        let first = place.fleet(vec![place.server("changes", "changes")]);
+        assert_eq!(first.join().await.tools.len(), 1);
+        first.close().await;
+        let second = place.fleet(vec![place.server("changes", "changes"), place.server("plain", "plain")]);
+        let Joined { tools, notices } = second.join().await;
+        let names: Vec<_> = tools.iter().map(|tool| tool.name().to_owned()).collect();
+        assert_eq!(names, [echo("plain")], "the others are there");
+        assert!(notices.iter().any(|notice| notice.contains("picoclaw mcp trust changes")), "{notices:?}");
+        second.close().await;
+    });
+}
+
+#[test]
+fn a_server_that_lies_about_its_tools_or_cannot_start_is_named_and_left_out() {
+    let place = Place::new();
+    let lost = McpServerConfig {
+        transport: McpTransport::Stdio {
+            command: "/nonexistent/server".to_owned(),
+            args: Vec::new(),
+            env: Vec::new(),
+            env_file: None,
+        },
+        ..place.server("lost", "")
+    };
+    wait_for(async {
+        let fleet = place.fleet(vec![place.server("twins", "twins"), lost, place.server("fine", "plain")]);
+        let Joined { tools, notices } = fleet.join().await;
+        assert_eq!(tools.len(), 1);
+        for name in ["`twins`", "`lost`"] {
+            assert!(notices.iter().any(|notice| notice.contains(name)), "{name} in {notices:?}");
+        }
+        fleet.close().await;
+    });
+}
+
+#[test]
+fn stopping_a_call_kills_the_servers_whole_tree() {
+    let place = Place::new();
+    wait_for(async {
+        let fleet = place.fleet(vec![place.server("hangs", "hangs")]);
+        place.join(&fleet).await;
+        let halt = Halt::new();
+        let tool = echo("hangs");
+        let call = place.call_until(&tool, json!({"text": "x"}), &halt);
+        let stop = async {
+            within_ten_seconds(|| alive("sleep 31") > 0).await;
+            halt.raise();
+        };
+        let (reply, ()) = tokio::join!(call, stop);
+        assert!(reply.text().contains("stopped"), "{reply:?}");
+        within_ten_seconds(|| alive("sleep 31") == 0).await;
+        fleet.close().await;
+    });
+}
+
+#[test]
+fn a_server_sees_its_own_part_and_no_secret() {
+    let place = Place::new();
+    let (secret, notes) = (place.house.home.join("config.json"), place.house.home.join("workspace/notes"));
+    std::fs::write(&secret, "SECRET").unwrap();
+    std::fs::write(&notes, "NOTES").unwrap();
+    let asked = json!([secret, notes, "/proc/1/environ"]).to_string();
+    wait_for(async {
+        let fleet = place.fleet(vec![place.server("probe", "probe")]);
+        place.join(&fleet).await;
+        let text = place.call(&echo("probe"), json!({"text": asked})).await.text();
+        assert!(!text.contains("SECRET") && !text.contains("NOTES"), "{text}");
+        assert!(text.contains("\\\"GIVEN\\\"") || text.contains("\"GIVEN\": \"yes\""), "{text}");
+        assert!(text.contains("runtime-user-env/mcp/probe/home"), "its own home: {text}");
+        fleet.close().await;
+    });
+}
+
+#[test]
+fn deferred_tools_are_seen_after_a_search_and_for_a_while() {
+    let place = Place::new();
+    wait_for(async {
+        let hidden = McpServerConfig { deferred: true, ..place.server("shy", "plain") };
+        let fleet = place.fleet(vec![hidden]);
+        place.join(&fleet).await;
+        let registry = place.house.hall.registry();
+        let sees = || registry.seen_by(&subject()).any(|tool| tool.name() == echo("shy"));
+        assert!(!sees(), "hidden at first");
+        let early = place.call(&echo("shy"), json!({"text": "x"})).await;
+        assert!(early.text().contains("not found"), "and not to be called: {early:?}");
+        let found = place.call("tool_search_tool_bm25", json!({"query": "say it back"})).await;
+        assert!(found.text().contains(&echo("shy")), "{found:?}");
+        assert!(sees(), "seen now");
+        let mut other = subject();
+        other.session = "another".to_owned();
+        assert!(!registry.seen_by(&other).any(|tool| tool.name() == echo("shy")), "not by others");
+        for _ in 0..5 {
+            registry.round_over(&subject());
+        }
+        assert!(!sees(), "and hidden again after its rounds");
+        fleet.close().await;
+    });
+}
+
+async fn within_ten_seconds(done: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(10);
+    while !done() {
+        assert!(Instant::now() < until, "not within ten seconds");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// How many processes have `marker` in their command line.
+fn alive(marker: &str) -> usize {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines.filter(|line| String::from_utf8_lossy(line).replace('\0', " ").contains(marker)).count()
+}
