@@ -203,7 +203,7 @@ impl House {
 
 pub(crate) fn subject(agent: &str, session: &str) -> Subject {
     let agent = AgentId::parse(agent).unwrap();
-    Subject { origin: Origin::Cli, agent, session: session.to_owned(), depth: 0 }
+    Subject::root(Origin::Cli, agent, session)
 }
 
 /// Runs a future on a runtime of its own, within bounds.
