@@ -186,13 +186,31 @@ mod tests {
                 Some("not allowed to spawn agent 'nobody'"),
             ),
             ("oneself", &["main"], Way::Delegate, Some("main"), Some("cannot delegate to self")),
-            ("oneself, in disguise", &["main"], Way::Delegate, Some(" MAIN"), Some("cannot delegate to self")),
-            ("a child may what its parent may not", &["main", "coder"], Way::Spawn, Some("tester"), Some(spawn)),
+            (
+                "oneself, in disguise",
+                &["main"],
+                Way::Delegate,
+                Some(" MAIN"),
+                Some("cannot delegate to self"),
+            ),
+            (
+                "a child may what its parent may not",
+                &["main", "coder"],
+                Way::Spawn,
+                Some("tester"),
+                Some(spawn),
+            ),
             ("both may", &["chief", "coder"], Way::Spawn, Some("tester"), None),
             ("back to the first", &["main", "coder"], Way::Delegate, Some("main"), None),
             ("at the bottom", &["main", "main", "main", "main"], Way::Spawn, None, Some(deep)),
             ("above the bottom", &["main", "main", "main"], Way::Spawn, None, None),
-            ("a name that is a path", &["chief"], Way::Spawn, Some("../x"), Some("not allowed to spawn agent '../x'")),
+            (
+                "a name that is a path",
+                &["chief"],
+                Way::Spawn,
+                Some("../x"),
+                Some("not allowed to spawn agent '../x'"),
+            ),
         ] {
             let intent = SpawnIntent { way, agent: agent.map(str::to_owned), task: "t".to_owned() };
             let refused = match spawning().judge(&intent, &at(chain)) {

@@ -80,8 +80,7 @@ impl House {
     }
 
     pub(crate) fn run(&self, tool: &WebFetch, arguments: &Value, halt: &Halt) -> Reply {
-        let subject =
-            Subject::root(Origin::Cli, AgentId::main(), "s");
+        let subject = Subject::root(Origin::Cli, AgentId::main(), "s");
         let visit = Visit { warden: &self.warden, subject: &subject, halt, watcher: &unwatched };
         match tool.run(&Arguments::check(tool.parameters(), arguments).unwrap(), &visit) {
             Outcome::Reply(reply) => reply,
