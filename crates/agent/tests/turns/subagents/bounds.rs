@@ -40,6 +40,7 @@ fn no_more_think_at_once_than_there_are_places() {
             [("go", waits), ("t1", step()), ("t2", step()), ("t3", step()), ("t4", step())],
             places(most),
         );
+        stage.play.together.store(seen, std::sync::atomic::Ordering::SeqCst);
         stage.answer("go");
         assert_eq!(results(&stage.told("go")).len(), 4, "{most}: every result comes");
         assert!(stage.most() <= most as usize, "{most}: {} thought at once", stage.most());

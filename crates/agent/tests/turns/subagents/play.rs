@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// Everybody's lines, and everything that was asked.
 #[derive(Clone, Default)]
@@ -23,12 +24,21 @@ pub(crate) struct Play {
     pub(crate) asked: Arc<Mutex<Vec<(&'static str, Request)>>>,
     /// How many parts but the first think at once, and the most that ever did.
     thinking: Arc<(AtomicUsize, AtomicUsize)>,
+    /// How many think at once before the first of them speaks.
+    pub(crate) together: Arc<AtomicUsize>,
     /// The models that were asked for.
     pub(crate) models: Arc<Mutex<Vec<(String, Option<String>)>>>,
     hear: Arc<Mutex<Vec<Box<dyn Fn(&str) + Send>>>>,
 }
 
+/// A command that goes on when it is released.
+pub(crate) const GATE: &str = r#"{"command": "while [ ! -e go-on ]; do sleep 0.01; done"}"#;
+
 impl Play {
+    fn most(&self) -> usize {
+        self.thinking.1.load(Ordering::SeqCst)
+    }
+
     /// Gives out parts, when they depend on the house.
     pub(crate) fn cast(&self, parts: impl IntoIterator<Item = (&'static str, Vec<Act>)>) {
         let parts = parts.into_iter().map(|(key, acts)| (key, acts.into()));
@@ -73,8 +83,10 @@ impl Mind for Play {
                 self.thinking.1.fetch_max(now, Ordering::SeqCst);
                 Thinks(Arc::clone(&self.thinking))
             });
-            // Others may think meanwhile: a mind that answers at once would never be seen beside another.
-            for _ in 0..20 {
+            // A mind that answers at once would never be seen beside another.
+            let until = Instant::now() + Duration::from_secs(5);
+            while is_subagent && self.most() < self.together.load(Ordering::SeqCst) && Instant::now() < until
+            {
                 tokio::task::yield_now().await;
             }
             match act {
@@ -168,7 +180,17 @@ impl Stage {
 
     /// The most subagents that ever thought at once.
     pub(crate) fn most(&self) -> usize {
-        self.play.thinking.1.load(Ordering::SeqCst)
+        self.play.most()
+    }
+
+    /// Lets a command of a subagent's end when the part `part` is asked for the `round`th time.
+    pub(crate) fn release(&self, part: &'static str, round: usize) {
+        let (file, rounds) = (self.home().join("workspace/go-on"), AtomicUsize::new(0));
+        self.hear(move |asked| {
+            if asked == part && rounds.fetch_add(1, Ordering::SeqCst) + 1 == round {
+                std::fs::write(&file, "").unwrap();
+            }
+        });
     }
 
     pub(crate) fn records(&self) -> Vec<Value> {
