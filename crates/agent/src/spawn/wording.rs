@@ -32,7 +32,7 @@ pub(super) fn spawned(label: &str, task: &str) -> String {
 pub(super) fn result(who: &Who, result: &Result<String, String>) -> String {
     let name = if who.label == who.id { who.id.clone() } else { format!("'{}', {}", who.label, who.id) };
     match result {
-        Ok(answer) => format!("[SubTurn Result] {answer}\n(subagent {name})"),
+        Ok(answer) => format!("[SubTurn Result] {}\n(subagent {name})", answer.trim_end()),
         Err(why) => format!("[SubTurn Result] Error: {why}\n(subagent {name})"),
     }
 }

@@ -93,6 +93,23 @@ fn a_result_can_be_changed_for_the_model() {
 }
 
 #[test]
+fn a_subagents_calls_pass_the_same_hooks() {
+    let manner = r#"{"action": "modify", "result": {"for_llm": "less than that"}}"#;
+    let acts = vec![
+        call(&[("subagent", r#"{"task": "look"}"#)]),
+        call(&[("exec", r#"{"command": "echo ran"}"#)]),
+        say("seen"),
+        say("done"),
+    ];
+    let house = House::with(acts, |config| hooked(config, &["after_tool"], manner));
+    assert_eq!(house.turn("go").unwrap().answer, "done");
+    let asked = house.asked();
+    let last = |round: usize| asked[round].messages.last().unwrap().content.clone();
+    assert!(asked[1].messages[1].content.starts_with("You are a spawned subagent"));
+    assert_eq!(last(2), "less than that", "what the subagent was told of its own call");
+}
+
+#[test]
 fn a_hook_that_does_not_come_fails_the_turn_and_is_named() {
     let house = House::with(vec![say("never")], |config| {
         hooked(config, &["before_tool"], "");

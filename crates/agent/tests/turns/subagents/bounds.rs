@@ -75,6 +75,22 @@ fn a_full_house_does_not_lock_itself() {
 }
 
 #[test]
+fn one_lane_is_enough_for_a_turn_and_all_its_subagents() {
+    let subagent = call(&[("subagent", r#"{"task": "t1"}"#)]);
+    let stage = Stage::new(
+        [
+            ("go", vec![subagent, spawns(&["t2"]), say("wait"), say("end")]),
+            ("t1", vec![say("1")]),
+            ("t2", vec![say("2")]),
+        ],
+        |config| config.turns.max_parallel_turns = 1,
+    );
+    stage.answer("go");
+    let told = stage.told("go");
+    assert_eq!((told[2].as_str(), results(&told).len()), ("1", 1), "{told:?}");
+}
+
+#[test]
 fn who_finds_no_place_in_time_fails_and_who_takes_too_long_is_stopped() {
     let stage = Stage::new(
         [

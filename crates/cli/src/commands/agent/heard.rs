@@ -98,7 +98,7 @@ impl Heard {
                     Shown::Ask(line, ask) => {
                         self.end_round(&mut state);
                         self.screen.lines(&line);
-                        state.asks.push_back(ask);
+                        state.asks.push_back(*ask);
                         self.bell.notify_one();
                     }
                 }

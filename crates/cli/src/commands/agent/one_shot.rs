@@ -194,7 +194,7 @@ impl<'s> Watch<'s> {
             Shown::Ask(line, ask) if self.stage.has_person() => {
                 self.break_off();
                 print::note(&line);
-                self.ask(ask);
+                self.ask(*ask);
             }
             _ => {}
         }

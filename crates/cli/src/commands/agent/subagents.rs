@@ -22,7 +22,7 @@ pub(super) enum Shown {
     Nothing,
     Line(String),
     /// A question, and the line that says whose it is.
-    Ask(String, Ask),
+    Ask(String, Box<Ask>),
 }
 
 impl Subagents {
@@ -50,7 +50,7 @@ impl Subagents {
                 Shown::Line(format!("{name} {mark} {}", style.paint(Tone::Quiet, &tail)))
             }
             Turning::Event(event) => match *event {
-                Event::Ask(ask) => Shown::Ask(format!("{name} asks:"), ask),
+                Event::Ask(ask) => Shown::Ask(format!("{name} asks:"), Box::new(ask)),
                 Event::ToolCall { id, tool, arguments } => {
                     let call = Underway::new(&id, &tool, &arguments);
                     self.calls.insert((who.id, id), call);
