@@ -17,6 +17,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+/// An agent, and the model that was asked for by name.
+type Wanted = (String, Option<String>);
+
+/// Hears which part is asked.
+type Ear = Box<dyn Fn(&str) + Send>;
+
 /// Everybody's lines, and everything that was asked.
 #[derive(Clone, Default)]
 pub(crate) struct Play {
@@ -27,8 +33,8 @@ pub(crate) struct Play {
     /// How many think at once before the first of them speaks.
     pub(crate) together: Arc<AtomicUsize>,
     /// The models that were asked for.
-    pub(crate) models: Arc<Mutex<Vec<(String, Option<String>)>>>,
-    hear: Arc<Mutex<Vec<Box<dyn Fn(&str) + Send>>>>,
+    pub(crate) models: Arc<Mutex<Vec<Wanted>>>,
+    hear: Arc<Mutex<Vec<Ear>>>,
 }
 
 /// A command that goes on when it is released.
