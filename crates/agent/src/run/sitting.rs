@@ -170,7 +170,7 @@ impl Sitting<'_> {
             return Ok(());
         }
         while let Some(Brought { who, text }) = self.kin.brood().take() {
-            self.say(Message::text(Role::User, text))?;
+            self.say(Message::text(Role::User, plain(text)))?;
             (self.turn.events)(Event::Subturn(Subturn { who, what: Turning::Delivered }));
         }
         Ok(())
