@@ -32,11 +32,16 @@ pub(super) enum Passage {
 }
 
 impl Escort {
-    pub(super) fn new(hooks: Arc<Hooks>, subject: &Subject) -> Self {
+    pub(super) fn new(hooks: Arc<Hooks>, subject: &Subject, parent: Option<String>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let turn = format!("turn-{}-{number}", std::process::id());
-        Self { hooks, meta: Meta { subject: subject.clone(), turn, parent: None, round: 0 } }
+        Self { hooks, meta: Meta { subject: subject.clone(), turn, parent, round: 0 } }
+    }
+
+    /// The turn's name among hooks.
+    pub(super) fn turn(&self) -> &str {
+        &self.meta.turn
     }
 
     fn at(&self, round: u64) -> Meta {

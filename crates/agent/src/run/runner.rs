@@ -152,7 +152,7 @@ impl Runner {
 
     async fn run(&self, turn: &Turn<'_>, memory: Memory, above: Option<&Above>) -> Result<Ending, TurnError> {
         let hooks = self.retinue.ready(&self.hall, turn.events).await?;
-        let escort = Escort::new(hooks, &turn.subject);
+        let escort = Escort::new(hooks, &turn.subject, above.map(|above| above.turn.clone()));
         let told = |event: Event| {
             escort.tell_event(&event);
             (turn.events)(event);
@@ -188,6 +188,7 @@ impl Runner {
             model: turn.model.clone(),
             allowance: allowance.clone(),
             runner: self.clone(),
+            turn: escort.turn(),
             above,
         });
         let kin = attending.present();

@@ -57,7 +57,12 @@ async fn within_its_time(
         steering: &Steering::new(),
         halt: &own,
     };
-    let above = Above { slots: Arc::clone(&parent.slots), slot, allowance: parent.allowance.clone() };
+    let above = Above {
+        slots: Arc::clone(&parent.slots),
+        slot,
+        allowance: parent.allowance.clone(),
+        turn: parent.turn.clone(),
+    };
     let minutes = runner.config().turns.subturn.default_timeout_minutes;
     let mut ending = pin!(runner.below(turn, &above));
     let why = tokio::select! {

@@ -38,6 +38,8 @@ pub(crate) struct Arrival<'a> {
     pub(crate) model: Option<String>,
     pub(crate) allowance: Allowance,
     pub(crate) runner: Runner,
+    /// Its name among hooks.
+    pub(crate) turn: &'a str,
     /// Nothing for a person's own turn.
     pub(crate) above: Option<&'a Above>,
 }
@@ -58,7 +60,7 @@ impl Kin {
 
     /// A turn begins. Called inside the runtime that it runs in.
     pub(crate) fn enter(self: &Arc<Self>, arrival: Arrival<'_>) -> Attending {
-        let Arrival { subject, halt, model, allowance, runner, above } = arrival;
+        let Arrival { subject, halt, model, allowance, runner, turn, above } = arrival;
         let (sender, news) = unbounded_channel();
         let slots =
             above.map_or_else(|| Slots::new(&runner.config().turns.subturn), |a| Arc::clone(&a.slots));
@@ -68,6 +70,7 @@ impl Kin {
             model,
             allowance,
             runner,
+            turn: turn.to_owned(),
             runtime: Handle::current(),
             slots,
             slot: above.map(|above| Arc::clone(&above.slot)),

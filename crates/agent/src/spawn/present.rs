@@ -19,6 +19,8 @@ pub(crate) struct Above {
     pub(crate) slots: Arc<Slots>,
     pub(crate) slot: Arc<Slot>,
     pub(crate) allowance: Allowance,
+    /// The name of that turn among hooks.
+    pub(crate) turn: String,
 }
 
 /// A running turn.
@@ -29,6 +31,8 @@ pub(crate) struct Present {
     pub(super) model: Option<String>,
     pub(super) allowance: Allowance,
     pub(super) runner: Runner,
+    /// Its name among hooks.
+    pub(super) turn: String,
     pub(super) runtime: Handle,
     pub(super) slots: Arc<Slots>,
     /// Its own place, where it is a subagent itself.
