@@ -172,7 +172,7 @@ fn scripted(script: &Path) -> ModelConfig {
 }
 
 fn subject(session: &str) -> Subject {
-    Subject { origin: Origin::Cli, agent: AgentId::main(), session: session.to_owned(), depth: 0 }
+    Subject::root(Origin::Cli, AgentId::main(), session)
 }
 
 /// Resident memory of this program, in bytes.

@@ -15,4 +15,5 @@ mod pipes;
 pub mod providers;
 pub mod run;
 pub mod sessions;
+pub mod spawn;
 pub mod tools;

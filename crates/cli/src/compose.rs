@@ -146,7 +146,7 @@ pub(crate) fn subject(loaded: &Loaded, agent: Option<&str>, origin: Origin) -> R
             .filter(|id| loaded.config.agents.iter().any(|known| known.id == *id))
             .with_context(|| unknown_agent(name, &loaded.config))?,
     };
-    Ok(Subject { origin, agent, session: "cli:default".to_owned(), depth: 0 })
+    Ok(Subject::root(origin, agent, "cli:default"))
 }
 
 fn unknown_agent(name: &str, config: &Config) -> String {

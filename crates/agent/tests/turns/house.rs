@@ -203,7 +203,7 @@ impl House {
 
 pub(crate) fn subject(agent: &str, session: &str) -> Subject {
     let agent = AgentId::parse(agent).unwrap();
-    Subject { origin: Origin::Cli, agent, session: session.to_owned(), depth: 0 }
+    Subject::root(Origin::Cli, agent, session)
 }
 
 /// Runs a future on a runtime of its own, within bounds.
@@ -214,6 +214,10 @@ pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 pub(crate) fn open(home: &std::path::Path, config: &Arc<Config>, script: &Script) -> Runner {
+    open_with(home, config, Arc::new(script.clone()))
+}
+
+pub(crate) fn open_with(home: &std::path::Path, config: &Arc<Config>, minds: Arc<dyn Minds>) -> Runner {
     let instance = Instance::prepare(home, config, &[home.join("config.json")]).unwrap();
     let zones = instance.zones();
     let files = Files::open(zones.clone(), &instance.locks()).unwrap();
@@ -223,6 +227,5 @@ pub(crate) fn open(home: &std::path::Path, config: &Arc<Config>, script: &Script
     let policy = Policy::compile(config, zones, Vec::new()).unwrap();
     let warden = Arc::new(Warden::new(policy, files, workshop, ledger));
     let registry = Arc::new(Registry::new(&config.tools, redactor));
-    Runner::open(Hall::new(warden, registry), Arc::clone(config), Arc::new(script.clone()), &instance)
-        .unwrap()
+    Runner::open(Hall::new(warden, registry), Arc::clone(config), minds, &instance).unwrap()
 }

@@ -16,4 +16,5 @@ mod interrupts;
 mod rounds;
 mod secrets;
 mod sessions;
+mod subagents;
 mod tidying;
