@@ -17,7 +17,8 @@ mod tool;
 mod variables;
 
 pub use error::McpError;
-pub use fleet::{Fleet, Joined, Trial};
-pub use naming::tool_name;
+pub use fleet::{Fleet, Joined, Offered, Trial};
+pub use naming::{can_be_of, tool_name};
 pub use search::Discovery;
+pub use server::READY;
 pub use variables::read_env_file;

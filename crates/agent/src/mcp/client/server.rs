@@ -22,7 +22,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 /// How long a server has to come up and show its tools.
-pub(super) const READY: Duration = Duration::from_secs(20);
+pub const READY: Duration = Duration::from_secs(20);
 
 /// How long a call may take.
 const CALL: Duration = Duration::from_secs(600);
@@ -36,6 +36,7 @@ pub(super) struct Server {
     warden: Arc<Warden>,
     pins: Arc<Pins>,
     subject: Subject,
+    ready: Duration,
     link: Mutex<Option<Arc<Link>>>,
 }
 
@@ -46,7 +47,12 @@ impl Server {
         pins: Arc<Pins>,
         subject: Subject,
     ) -> Self {
-        Self { config, warden, pins, subject, link: Mutex::new(None) }
+        Self { config, warden, pins, subject, ready: READY, link: Mutex::new(None) }
+    }
+
+    /// The same, with another time to come up in.
+    pub(super) fn within(self, ready: Duration) -> Self {
+        Self { ready, ..self }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -132,8 +138,8 @@ impl Server {
             }
             judged.map(|(list, standing)| (link, list, standing))
         };
-        let slow = |_| McpError::Slow { name: self.name().to_owned(), limit: READY };
-        let (link, list, standing) = tokio::time::timeout(READY, connecting).await.map_err(slow)??;
+        let slow = |_| McpError::Slow { name: self.name().to_owned(), limit: self.ready };
+        let (link, list, standing) = tokio::time::timeout(self.ready, connecting).await.map_err(slow)??;
         *held = Some(Arc::clone(&link));
         Ok((link, Some(list), standing))
     }
