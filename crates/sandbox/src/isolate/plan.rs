@@ -236,7 +236,7 @@ fn operator(
         show(path);
         // A directory that is somebody's home, or holds homes, is more than the program needs (W72).
         let parent = path.parent().filter(|parent| parent.components().count() > 3);
-        parent.into_iter().for_each(&mut show);
+        parent.into_iter().chain(belongings(path, host)).for_each(&mut show);
     }
     for argument in *arguments {
         let text = argument.as_encoded_bytes();
@@ -245,10 +245,22 @@ fn operator(
         for path in [Some(Path::new(argument)), value.map(Path::new)].into_iter().flatten() {
             if path.is_absolute() {
                 show(path);
+                belongings(path, host).into_iter().for_each(&mut show);
             }
         }
     }
     Ok(rules)
+}
+
+/// The tree that a program cannot run without: the Node modules that it is one of, or its Python environment.
+fn belongings<'p>(path: &'p Path, host: &dyn HostFiles) -> Option<&'p Path> {
+    let modules = path.ancestors().filter(|above| above.file_name().is_some_and(|name| name == "node_modules"));
+    if let Some(outermost) = modules.last() {
+        return Some(outermost);
+    }
+    // A home directory that is one, too, is more than the program needs (W72).
+    let environment = path.parent()?.parent().filter(|above| above.components().count() > 3)?;
+    host.find(&environment.join("pyvenv.cfg")).map(|_| environment)
 }
 
 /// Leaves out what an operator's command needs and sees anyway: a second mount beneath the first would only stumble over

@@ -75,6 +75,14 @@ pub enum McpError {
         /// What it said.
         message: String,
     },
+    /// A call did not get through to it, or its answer back.
+    #[error("MCP server `{name}` could not be asked: {why}")]
+    Lost {
+        /// Which.
+        name: String,
+        /// What happened.
+        why: String,
+    },
     /// A call took too long.
     #[error("MCP server `{name}` did not answer within {} s", limit.as_secs())]
     TimedOut {

@@ -35,6 +35,8 @@ pub struct Joined {
 pub struct Trial {
     /// Its tools, in its order.
     pub tools: Vec<Offered>,
+    /// The revision of the protocol that was agreed on.
+    pub revision: Option<String>,
     /// Whether it was seen for the first time.
     pub is_new: bool,
 }
@@ -130,10 +132,11 @@ impl Fleet {
         let server = Server::new(config.clone(), Arc::clone(warden), Arc::new(pins), subject.clone());
         let server = server.within(ready);
         let found = server.tools().await;
+        let revision = server.revision().await;
         server.close().await;
         let (list, standing) = found?;
         let tools = list.tools().iter().map(|tool| Offered::of(&config.name, tool));
-        Ok(Trial { tools: tools.collect(), is_new: standing == Standing::First })
+        Ok(Trial { tools: tools.collect(), revision, is_new: standing == Standing::First })
     }
 }
 

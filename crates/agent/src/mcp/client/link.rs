@@ -9,7 +9,7 @@ use picoclaw_sandbox::launch::Status;
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation, ProtocolVersion,
 };
-use rmcp::service::{NotificationContext, RunningService, ServiceError};
+use rmcp::service::{ClientInitializeError, NotificationContext, RunningService, ServiceError};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
@@ -101,6 +101,11 @@ impl Link {
         Ok(Self { service, changed, visitor: Mutex::new(None) })
     }
 
+    /// The revision of the protocol that was agreed on.
+    pub(super) fn revision(&self) -> Option<String> {
+        self.service.peer().peer_info().map(|info| info.protocol_version.to_string())
+    }
+
     /// Whether nothing can be said to it any more.
     pub(super) fn is_gone(&self) -> bool {
         self.service.is_closed() || self.service.peer().is_transport_closed()
@@ -162,7 +167,35 @@ fn lifecycle() -> ClientLifecycleMode {
     }
 }
 
-fn handshake(name: &str, why: &dyn std::fmt::Display) -> McpError {
-    let why: String = why.to_string().chars().take(300).collect();
-    McpError::Handshake { name: name.to_owned(), why }
+fn handshake(name: &str, why: &ClientInitializeError) -> McpError {
+    McpError::Handshake { name: name.to_owned(), why: told(why) }
+}
+
+fn told(why: &ClientInitializeError) -> String {
+    match why {
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => told(fallback),
+        ClientInitializeError::TransportError { error, .. } => root_cause(&*error.error),
+        other => brief(&other.to_string()),
+    }
+}
+
+/// What went wrong with a request, without the layers that it went wrong in.
+pub(super) fn reason(why: &ServiceError) -> String {
+    match why {
+        ServiceError::TransportSend(error) => root_cause(&*error.error),
+        other => brief(&other.to_string()),
+    }
+}
+
+fn root_cause(why: &(dyn std::error::Error + 'static)) -> String {
+    let mut deepest = why;
+    while let Some(source) = deepest.source() {
+        deepest = source;
+    }
+    brief(&deepest.to_string())
+}
+
+/// A server may have written it, at any length.
+fn brief(text: &str) -> String {
+    text.chars().take(300).collect()
 }

@@ -3,7 +3,7 @@
 //! Invariant: its tools are used only while they are the pinned ones.
 
 use super::error::McpError;
-use super::link::Link;
+use super::link::{Link, reason};
 use super::variables::read_env_file;
 use crate::mcp::pins::{MOST_TOOLS, PinKey, Pins, Standing, ToolList};
 use picoclaw_policy::Subject;
@@ -105,13 +105,18 @@ impl Server {
                     self.close().await;
                     return Err(self.gone());
                 }
-                Err(McpError::Refused { message: why.to_string() })
+                Err(McpError::Lost { name: self.name().to_owned(), why: reason(&why) })
             }
             Err(_) => {
                 self.close().await;
                 Err(McpError::TimedOut { name: self.name().to_owned(), limit: CALL })
             }
         }
+    }
+
+    /// The revision of the protocol that it speaks, while it is connected.
+    pub(super) async fn revision(&self) -> Option<String> {
+        self.link.lock().await.as_ref().and_then(|link| link.revision())
     }
 
     /// Ends it.
@@ -163,7 +168,7 @@ impl Server {
     /// What it shows, judged by its pin; another list than the pinned one is none.
     async fn judged(&self, link: &Link) -> Result<(ToolList, Standing), McpError> {
         let name = || self.name().to_owned();
-        let handshake = |why: ServiceError| McpError::Handshake { name: name(), why: why.to_string() };
+        let handshake = |why: ServiceError| McpError::Handshake { name: name(), why: reason(&why) };
         let tools = link.tools(MOST_TOOLS).await.map_err(handshake)?;
         let list = ToolList::new(tools).map_err(|source| McpError::Tools { name: name(), source })?;
         let (pins, key, shown) = (Arc::clone(&self.pins), PinKey::configured(self.name()), list.clone());

@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &AddArguments, loaded: &Loaded, surroundings: &Surr
         }
         if has_values(server) {
             print::note(&format!(
-                "note: the values stand in `{}`, which only you can read; `file://NAME` as a value reads them from a file beside it, and your shell may remember this line",
+                "note: the values stand in `{}`, which only you can read, and perhaps in your shell's history; `.security.yml` beside it can hold them instead",
                 loaded.config_path.display()
             ));
         }

@@ -33,6 +33,9 @@ pub(crate) fn run(arguments: &TryArguments, loaded: &Loaded) -> Result<Exit> {
     match all(&[server], loaded, ready)?.pop() {
         Some(Ok(trial)) => {
             announce(server, &trial);
+            if let Some(revision) = &trial.revision {
+                print::line(&format!("protocol: {}", fit(revision, config)))?;
+            }
             print::line(&format!("tools: {}", trial.tools.len()))?;
             for tool in &trial.tools {
                 print::line(&told(tool, config))?;
