@@ -148,7 +148,7 @@ pub fn plan(request: &Request<'_>, host: &dyn HostFiles) -> Result<Plan, PlanErr
     rules.extend(toolchains.into_iter().filter(|rule| !meets_instance(rule, instance)));
     rules.extend(own);
     rules.extend(exposed);
-    let rules = hide(without_repeats(rules), instance)?;
+    let rules = hide(without_repeats(rules, host), instance)?;
     let view = ordered(rules);
     mount_points(&view, host)?;
     let work_dir = request.work_dir.to_owned();
@@ -254,7 +254,8 @@ fn operator(
 
 /// The tree that a program cannot run without: the Node modules that it is one of, or its Python environment.
 fn belongings<'p>(path: &'p Path, host: &dyn HostFiles) -> Option<&'p Path> {
-    let modules = path.ancestors().filter(|above| above.file_name().is_some_and(|name| name == "node_modules"));
+    let modules =
+        path.ancestors().filter(|above| above.file_name().is_some_and(|name| name == "node_modules"));
     if let Some(outermost) = modules.last() {
         return Some(outermost);
     }
@@ -265,13 +266,17 @@ fn belongings<'p>(path: &'p Path, host: &dyn HostFiles) -> Option<&'p Path> {
 
 /// Leaves out what an operator's command needs and sees anyway: a second mount beneath the first would only stumble over
 /// links there.
-fn without_repeats(rules: Vec<Rule>) -> Vec<Rule> {
+fn without_repeats(rules: Vec<Rule>, host: &dyn HostFiles) -> Vec<Rule> {
     let shown_anyway = |rule: &Rule| {
-        let Rule::Show { target, why: Why::Operator, .. } = rule else { return false };
+        let Rule::Show { source: own, target, why: Why::Operator, .. } = rule else { return false };
         rules.iter().any(|other| match other {
-            Rule::Show { source, target: above, .. } => {
-                source == above && target != above && target.starts_with(above)
+            Rule::Show { source, target: above, .. } if target != above => {
+                // A tree that is named by way of a link shows the same files, under that name.
+                let is_there =
+                    |rest: &Path| host.find(&source.join(rest)).is_some_and(|found| found.resolved == *own);
+                target.strip_prefix(above).is_ok_and(|rest| source == above || is_there(rest))
             }
+            Rule::Show { .. } => false,
             // `/bin` leads into `/usr`, where everything is shown.
             Rule::Link { target: above, .. } => target.starts_with(above),
             Rule::Scratch { .. } | Rule::Hide { .. } => false,

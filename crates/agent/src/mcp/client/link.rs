@@ -12,7 +12,7 @@ use rmcp::model::{
 use rmcp::service::{ClientInitializeError, NotificationContext, RunningService, ServiceError};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::{
-    StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
+    StreamableHttpClientTransport, StreamableHttpClientTransportConfig, StreamableHttpError,
 };
 use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, RoleClient};
 use serde_json::{Map, Value};
@@ -188,14 +188,18 @@ pub(super) fn reason(why: &ServiceError) -> String {
 }
 
 fn root_cause(why: &(dyn std::error::Error + 'static)) -> String {
-    let mut deepest = why;
+    let mut deepest = match why.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        Some(StreamableHttpError::Client(why)) => why,
+        _ => why,
+    };
     while let Some(source) = deepest.source() {
         deepest = source;
     }
     brief(&deepest.to_string())
 }
 
-/// A server may have written it, at any length.
+/// A server may have written it, at any length; an address may hold a secret.
 fn brief(text: &str) -> String {
+    let text = text.split(" for url (").next().unwrap_or_default();
     text.chars().take(300).collect()
 }

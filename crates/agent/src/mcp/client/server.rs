@@ -214,7 +214,7 @@ fn welcome(warden: &Warden, config: &McpServerConfig, subject: &Subject) -> Resu
 fn read_operators(path: &Path, warden: &Warden, _subject: &Subject) -> Result<String, String> {
     let told = path.display();
     if warden.is_agents(path) {
-        return Err(format!("`{told}` lies in an agent's workspace, where the agent can write it"));
+        return Err(format!("`{told}` lies where an agent can write, in a workspace or a shared directory"));
     }
     let (Some(dir), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
         return Err(format!("`{told}` is no file"));

@@ -122,6 +122,11 @@ fn program(word: &str, here: &Here<'_>, notes: &mut Vec<String>) -> Result<Strin
     let expanded = word.strip_prefix("~/").and_then(|rest| Some(home?.join(rest)));
     let full = std::path::absolute(expanded.unwrap_or_else(|| PathBuf::from(word)))?;
     is_program(&full)?;
+    // The directory without `..`; the name stays, since some programs look at what they are called by.
+    let full = match (full.parent().map(Path::canonicalize), full.file_name()) {
+        (Some(Ok(directory)), Some(name)) => directory.join(name),
+        _ => full,
+    };
     full.to_str().map(str::to_owned).with_context(|| format!("`{}` is not UTF-8 text", full.display()))
 }
 
