@@ -71,7 +71,7 @@ fn a_tool_that_is_switched_off_is_refused_whoever_serves_it() {
 }
 
 #[test]
-fn servers_that_misbehave_are_told_apart_and_outlive_nothing() {
+fn servers_that_misbehave_are_told_apart_and_none_stays() {
     let Some(yard) = Yard::new("{}") else { return };
     yard.add(&[], "fine", "plain");
     yard.add(&[], "mute", "mute");
@@ -92,6 +92,11 @@ fn servers_that_misbehave_are_told_apart_and_outlive_nothing() {
         let row = rows.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap();
         assert_eq!(row["status"], status, "{row}");
         assert!(row["error"].as_str().unwrap_or_default().contains(says), "{row}");
+    }
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while alive(&yard.script) > 0 {
+        assert!(std::time::Instant::now() < until, "somebody stayed");
+        std::thread::sleep(std::time::Duration::from_millis(5));
     }
     let table = yard.house.run(&["mcp", "list"]).stdout;
     assert!(table.starts_with("NAME ") && table.lines().count() == 6, "{table}");
@@ -115,4 +120,11 @@ fn a_server_that_was_taken_out_comes_back_as_a_new_one() {
     yard.add(&[], "changes", "changes");
     let ran = yard.house.run(&["mcp", "test", "changes"]);
     assert!(ran.code == 0 && ran.stderr.contains("is new"), "{ran:?}");
+}
+
+/// How many processes have `text` in their command line.
+fn alive(text: &str) -> usize {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines.filter(|line| String::from_utf8_lossy(line).contains(text)).count()
 }
