@@ -3,6 +3,7 @@
 use crate::house::House;
 use crate::mcp::peers::peer;
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 const SDK_SERVER: &str = include_str!("../mcp_wrap/servers/sdk_server.py");
@@ -16,6 +17,11 @@ fn caged(why: &str) -> Option<House> {
         return None;
     }
     Some(house)
+}
+
+/// A Python with the official SDK, if this user can run its interpreter.
+fn sdk() -> Option<PathBuf> {
+    peer("python/bin/python").and_then(|_| peer("python"))
 }
 
 fn add(house: &House, line: &[&str]) {
@@ -87,7 +93,7 @@ fn full(house: &House, beginning: &str) -> String {
 #[test]
 fn a_server_of_the_official_sdk_serves_in_the_cage() {
     let Some(house) = caged("the official SDK") else { return };
-    let Some(root) = peer("python") else { return };
+    let Some(root) = sdk() else { return };
     let script = house.dir().join("sdk_server.py");
     std::fs::write(&script, SDK_SERVER).unwrap();
     let secret = house.dir().join("key");
@@ -144,7 +150,7 @@ fn free_port() -> String {
 #[test]
 fn servers_of_both_revisions_serve_over_http() {
     let house = House::with_config("{}");
-    if let Some(root) = peer("python") {
+    if let Some(root) = sdk() {
         let port = free_port();
         let script = house.dir().join("http_server.py");
         let text = SDK_SERVER.replace(
