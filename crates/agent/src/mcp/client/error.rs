@@ -26,7 +26,7 @@ pub enum McpError {
         why: String,
     },
     /// It did not come up in time.
-    #[error("MCP server `{name}` was not ready within {} s", limit.as_secs())]
+    #[error("MCP server `{name}` was not ready within {} s", limit.as_secs_f64())]
     Slow {
         /// Which.
         name: String,
@@ -84,7 +84,7 @@ pub enum McpError {
         why: String,
     },
     /// A call took too long.
-    #[error("MCP server `{name}` did not answer within {} s", limit.as_secs())]
+    #[error("MCP server `{name}` did not answer within {} s", limit.as_secs_f64())]
     TimedOut {
         /// Which.
         name: String,

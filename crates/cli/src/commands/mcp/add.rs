@@ -12,6 +12,7 @@ use crate::settings::{Change, Loaded, ReviseError, Surroundings, revise};
 use crate::{compose, print};
 use anyhow::Result;
 use picoclaw_policy::config::{McpServerConfig, McpTransport};
+use picoclaw_sandbox::printable;
 
 /// Puts it in.
 pub(crate) fn run(arguments: &AddArguments, loaded: &Loaded, surroundings: &Surroundings) -> Result<Exit> {
@@ -48,7 +49,7 @@ pub(crate) fn run(arguments: &AddArguments, loaded: &Loaded, surroundings: &Surr
         }
     }
     for note in &drafted.notes {
-        print::note(&format!("note: {note}"));
+        print::note(&format!("note: {}", printable(note)));
     }
     if !after.config.mcp.enabled {
         print::note("note: `tools.mcp.enabled` is switched off elsewhere, and no server is started");
