@@ -2,6 +2,7 @@
 //!
 //! Invariant: closing it ends the server's whole tree; a server is shown nothing of ours but a name and a version.
 
+use super::bounded::{Bounded, RESERVED};
 use super::error::McpError;
 use crate::pipes;
 use picoclaw_sandbox::guest::Visitor;
@@ -77,6 +78,9 @@ impl Link {
         let settings = |why: String| McpError::Settings { name: name.to_owned(), why };
         let mut custom = HashMap::new();
         for (key, value) in headers {
+            if RESERVED.iter().any(|own| key.eq_ignore_ascii_case(own)) {
+                return Err(settings(format!("the header `{key}` is the protocol's own")));
+            }
             let key = key.parse().map_err(|_| settings(format!("`{key}` is no header name")))?;
             // The value may be a secret, and is not told.
             let value =
@@ -95,7 +99,7 @@ impl Link {
         config.custom_headers = custom;
         config.max_sse_event_size = LONGEST;
         let (ear, changed) = ear();
-        let transport = StreamableHttpClientTransport::with_client(client, config);
+        let transport = StreamableHttpClientTransport::with_client(Bounded(client), config);
         let service = ear.serve_with_lifecycle(transport, lifecycle()).await;
         let service = service.map_err(|why| handshake(name, &why))?;
         Ok(Self { service, changed, visitor: Mutex::new(None) })

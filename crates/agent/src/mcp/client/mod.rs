@@ -5,6 +5,7 @@
 //!
 //! Invariant: a server that changed what it shows has no tools here until a person consents.
 
+mod bounded;
 mod error;
 mod fleet;
 mod link;

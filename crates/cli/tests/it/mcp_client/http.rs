@@ -4,6 +4,7 @@ use crate::house::{House, Ran};
 use crate::mcp::http::{Listening, TOKEN};
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// A listener that answers every request in the same way, and keeps what it was sent.
@@ -77,7 +78,7 @@ fn our_own_server_is_a_server_like_any_other() {
     let house = added(&["-H", "Authorization: Bearer wrong-token-000"], &listening.url());
     let ran = tested(&house);
     assert!(
-        ran.code == 1 && ran.stderr.contains("authorization required") && !ran.stderr.contains("wrong-token"),
+        ran.code == 1 && ran.stderr.contains("HTTP 401 Unauthorized") && !ran.stderr.contains("wrong-token"),
         "{ran:?}"
     );
 }
@@ -144,4 +145,44 @@ fn nobody_at_the_address_is_told_in_one_line() {
             && ran.stderr.lines().count() == 1,
         "{ran:?}"
     );
+}
+
+/// Answers every request with a body that does not end; how much of it was taken.
+fn flood(kind: &'static str) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let taken = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&taken);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let _asked = stream.read(&mut [0; 64 << 10]);
+            let head =
+                format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\ndata: \"");
+            let mut fine = stream.write_all(head.as_bytes()).is_ok();
+            let piece = vec![b'x'; 1 << 20];
+            let mut sent = 0;
+            while fine && sent < ENOUGH {
+                fine = stream.write_all(&piece).is_ok();
+                sent += piece.len();
+                count.fetch_max(sent, Ordering::Relaxed);
+            }
+        }
+    });
+    (url, taken)
+}
+
+/// More than a client should ever take.
+const ENOUGH: usize = 400 << 20;
+
+#[test]
+fn an_answer_that_does_not_end_is_not_taken() {
+    for kind in ["application/json", "text/event-stream", "text/plain"] {
+        let (url, taken) = flood(kind);
+        let ran = tested(&added(&[], &url));
+        assert_eq!(ran.code, 1, "{kind}: {ran:?}");
+        let most = taken.load(Ordering::Relaxed) >> 20;
+        // The limit, and what the kernel keeps between two programs.
+        assert!((1..64).contains(&most), "{kind}: {most} MiB were taken: {ran:?}");
+    }
 }
