@@ -32,6 +32,9 @@ pub(crate) enum ReviseError {
     /// The new text would say something else than was asked for.
     #[error("the change would not come out as asked")]
     Elsewhere,
+    /// What the change was asked for with is not so any more.
+    #[error("somebody else changed the servers of the configuration meanwhile; look again")]
+    Meanwhile,
     /// Another revision holds the lock.
     #[error(transparent)]
     Lock(#[from] ShelfError),
@@ -54,6 +57,9 @@ pub(crate) fn revise(
         Err(SettingsError::Missing(_)) => load_as(&request, Some("{}"))?,
         read => read?,
     };
+    if !is_as_seen(&loaded.config, &before.config, change) {
+        return Err(ReviseError::Meanwhile);
+    }
     let text = servers::apply(before.text().unwrap_or_default(), change)?;
     let after = load_as(&request, Some(&text))?;
     if !is_alone(&before.config, &after.config, change) {
@@ -61,6 +67,13 @@ pub(crate) fn revise(
     }
     instance.rewrite(&loaded.config_path, &text)?;
     Ok(after)
+}
+
+/// Whether what the change rests on is still so: that the server is there or not, and that it is the last one or not.
+fn is_as_seen(seen: &Config, now: &Config, change: &Change<'_>) -> bool {
+    let is_there = |config: &Config| config.mcp.servers.iter().any(|server| server.name == change.name());
+    let is_last = |config: &Config| config.mcp.servers.len() == 1;
+    is_there(seen) == is_there(now) && (matches!(change, Change::Put { .. }) || is_last(seen) == is_last(now))
 }
 
 /// Whether two configurations differ in nothing but the change.

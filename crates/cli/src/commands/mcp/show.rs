@@ -53,9 +53,9 @@ pub(crate) fn run(arguments: &TryArguments, loaded: &Loaded) -> Result<Exit> {
 /// A tool with its typed parameters.
 fn told(tool: &Offered, config: &Config) -> String {
     let mut text = format!("\n{}\n", fit(&tool.name, config));
-    let about = tool.about.trim();
-    if !about.is_empty() {
-        text.push_str(&format!("  {}\n", fit(about, config)));
+    for line in tool.about.trim().lines() {
+        text.push_str(format!("  {}", fit(line, config)).trim_end());
+        text.push('\n');
     }
     let required = tool.schema["required"].as_array();
     let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|known| known == name));

@@ -126,17 +126,28 @@ fn another_configuration_file_is_changed_where_it_is() {
     assert!(!own.exists() || !config_of(&house).contains("\"sh\""), "the instance's own is another");
 }
 
+fn quiet(house: &House, line: &[&str]) -> std::process::Command {
+    let mut command = house.command(line);
+    command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    command
+}
+
 #[test]
 fn many_at_once_lose_nobody() {
     let house = House::with_config("{}");
     let children: Vec<_> = (0..8)
-        .map(|number| house.command(&["mcp", "add", &format!("s{number}"), "sh"]).spawn().unwrap())
+        .map(|number| quiet(&house, &["mcp", "add", &format!("s{number}"), "sh"]).spawn().unwrap())
         .collect();
     for mut child in children {
         assert!(child.wait().unwrap().success());
     }
     let listed: Value = serde_json::from_str(&house.run(&["mcp", "list", "--json"]).stdout).unwrap();
     assert_eq!(listed.as_array().unwrap().len(), 8, "{listed}");
+    let same: Vec<_> = (0..8)
+        .map(|number| quiet(&house, &["mcp", "add", "same", "sh", &number.to_string()]).spawn().unwrap())
+        .collect();
+    let added = same.into_iter().filter_map(|mut child| child.wait().unwrap().success().then_some(()));
+    assert_eq!(added.count(), 1, "one of them was the first, and nobody replaced it");
 }
 
 #[test]
