@@ -6,7 +6,7 @@ use super::arguments::{AddArguments, Reach};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The longest name of a server.
 const LONGEST_NAME: usize = 64;
@@ -122,9 +122,10 @@ fn program(word: &str, here: &Here<'_>, notes: &mut Vec<String>) -> Result<Strin
     let expanded = word.strip_prefix("~/").and_then(|rest| Some(home?.join(rest)));
     let full = std::path::absolute(expanded.unwrap_or_else(|| PathBuf::from(word)))?;
     is_program(&full)?;
-    // The directory without `..`; the name stays, since some programs look at what they are called by.
+    // A cage cannot show `..`; the name stays, since some programs look at what they are called by.
+    let has_way_up = full.components().any(|part| part == Component::ParentDir);
     let full = match (full.parent().map(Path::canonicalize), full.file_name()) {
-        (Some(Ok(directory)), Some(name)) => directory.join(name),
+        (Some(Ok(directory)), Some(name)) if has_way_up => directory.join(name),
         _ => full,
     };
     full.to_str().map(str::to_owned).with_context(|| format!("`{}` is not UTF-8 text", full.display()))
@@ -208,6 +209,11 @@ mod tests {
                 "options behind the name",
                 &["a", "--deferred", "-e", "K=", "/bin/sh"],
                 json!({"enabled": true, "command": "/bin/sh", "env": {"K": ""}, "deferred": true}),
+            ),
+            (
+                "a way up is gone",
+                &["a", "/usr/share/../bin/env"],
+                json!({"enabled": true, "command": "/usr/bin/env"}),
             ),
             (
                 "an address",
