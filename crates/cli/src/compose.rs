@@ -3,6 +3,7 @@
 //! Invariant: a house stands complete, with its ledger open, before the first call.
 
 mod company;
+mod guests;
 
 use crate::print;
 use crate::settings::{Loaded, Presence};
@@ -22,6 +23,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) use company::{Company, DIRECT, company, company_for_one_turn, runtime};
+pub(crate) use guests::{has_servers, with_servers};
 
 /// Directories in which anybody on this machine can put something.
 const SHARED: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/run/user"];

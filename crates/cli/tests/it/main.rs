@@ -21,6 +21,7 @@ mod hostile;
 mod house;
 mod isolation;
 mod mcp;
+mod mcp_client;
 mod mcp_wrap;
 mod run;
 mod sessions;
