@@ -18,6 +18,7 @@ mod peers;
 mod process;
 mod table;
 mod traced;
+mod turns;
 mod writes;
 
 use instance::House;
@@ -60,7 +61,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
     let mut table = Table::default();
     let house = House::furnish(&quiet.join("house"))?;
     let lived_in = House::furnish(&disk.join("house"))?;
-    let sections: [(&str, Section<'_>); 12] = [
+    let sections: [(&str, Section<'_>); 13] = [
         ("open", &|table| files::opening(&house, table)),
         ("read", &|table| files::reading(&house, &lived_in, table)),
         ("write", &|table| writes::timed(&house, &lived_in, table)),
@@ -70,6 +71,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
         ("agent", &|table| agent::measured(picoclaw, &house, table)),
         ("cage", &|table| cage::costs(picoclaw, &house, table)),
         ("mcp", &|table| mcp::measured(picoclaw, &house, table)),
+        ("loop", &|table| turns::measured(&quiet, &disk, table)),
         ("judge", &|table| guard::typical(&house, table)),
         ("load", &|table| guard::loading(table)),
         ("lengths", &|table| lengths::growing(&house, table)),

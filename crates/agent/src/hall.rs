@@ -3,8 +3,9 @@
 //! Invariant: a call that nobody waits for any more is halted; an answer for a session holds for the same content alone.
 
 use crate::call::{Call, Reply};
+use crate::hooks::Said;
 use crate::tools::{Asked, Outcome, Registry, Visit, unwatched};
-use picoclaw_policy::Subject;
+use picoclaw_policy::{Code, Layer, Refusal, Subject};
 use picoclaw_sandbox::approver::Answer;
 use picoclaw_sandbox::launch::Halt;
 use picoclaw_sandbox::warden::Warden;
@@ -75,6 +76,35 @@ impl Hall {
         self.cross(halt, move |halt| {
             let visit = Visit { warden: &hall.warden, subject: &call.subject, halt, watcher: &unwatched };
             hall.registry().refuse_unreadable(&call, &why, &visit)
+        })
+        .await
+        .unwrap_or_else(|why| why)
+    }
+
+    /// Refuses a call that a hook objected to.
+    pub async fn deny_by_hook(&self, call: Call, sentence: String) -> Reply {
+        let hall = self.clone();
+        self.cross(&Halt::new(), move |_| {
+            let refusal = Refusal {
+                code: Code::DeniedByHook,
+                sentence,
+                rule: "hooks".to_owned(),
+                layer: Layer::Hook,
+                hint: "the hooks are listed under `hooks.processes`".to_owned(),
+            };
+            Reply::Refused(hall.warden.turn_away(&call.tool, &call.subject, refusal))
+        })
+        .await
+        .unwrap_or_else(|why| why)
+    }
+
+    /// Takes a hook's word in place of a call; it is recorded, and nothing runs.
+    pub async fn answered_by_hook(&self, call: Call, said: Said) -> Reply {
+        let hall = self.clone();
+        self.cross(&Halt::new(), move |_| {
+            hall.warden.looked(&call.tool, &call.subject, "(answered by a hook)");
+            let text = hall.registry().clean(said.text);
+            if said.is_error { Reply::Failed(text) } else { Reply::Done(text) }
         })
         .await
         .unwrap_or_else(|why| why)

@@ -38,6 +38,8 @@ pub enum Code {
     LedgerUnavailable,
     /// A person was asked and did not say yes.
     NotApproved,
+    /// A hook objected.
+    DeniedByHook,
 }
 
 impl Code {
@@ -59,6 +61,7 @@ impl Code {
             Self::HostUnknown => "host_unknown",
             Self::LedgerUnavailable => "ledger_unavailable",
             Self::NotApproved => "not_approved",
+            Self::DeniedByHook => "denied_by_hook",
         }
     }
 }
@@ -81,6 +84,8 @@ pub enum Layer {
     Fence,
     /// A person.
     Approver,
+    /// A hook.
+    Hook,
     /// The ledger.
     Ledger,
 }
@@ -96,6 +101,7 @@ impl Layer {
             Self::Cage => "cage",
             Self::Fence => "fence",
             Self::Approver => "approver",
+            Self::Hook => "hook",
             Self::Ledger => "ledger",
         }
     }

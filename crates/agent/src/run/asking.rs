@@ -3,6 +3,7 @@
 //! Invariant: a piece is shown only when no configured secret can begin in it; an answer's calls can be told apart.
 
 use super::conversation::Conversation;
+use super::escort::Escort;
 use super::estimate;
 use super::event::Event;
 use super::mind::Mind;
@@ -20,22 +21,27 @@ pub(super) struct Said {
 
 /// Asks once. `Err(None)` means that the conversation is too long.
 pub(super) async fn ask(
-    mind: &dyn Mind,
+    (mind, escort): (&dyn Mind, &Escort),
     conversation: &Conversation,
     turn: &Turn<'_>,
     redactor: &Redactor,
     round: u64,
 ) -> Result<Said, Option<TurnError>> {
+    let changed = escort.before_llm(round, "", &conversation.request).await.map_err(Some)?;
+    let request = changed.as_ref().unwrap_or(&conversation.request);
     let mut pieces = Pieces { events: turn.events, redactor, growing: String::new() };
     let retry = |why: &str, wait| (turn.events)(Event::Retry { why: redactor.clean(why).into_owned(), wait });
     let asked = tokio::select! {
         biased;
         () = turn.halt.raised() => return Err(Some(TurnError::Halted)),
-        asked = mind.ask(&conversation.request, &mut pieces, &retry) => asked,
+        asked = mind.ask(request, &mut pieces, &retry) => asked,
     };
     pieces.finish();
     match asked {
-        Ok((answer, model)) => Ok(cost(named(answer, round), model, conversation)),
+        Ok((answer, model)) => {
+            let answer = escort.after_llm(round, &model, named(answer, round)).await.map_err(Some)?;
+            Ok(cost(answer, model, conversation))
+        }
         Err(why) if why.class == Class::ContextOverflow => Err(None),
         Err(why) => Err(Some(why.into())),
     }

@@ -2,8 +2,9 @@
 //!
 //! Invariant: what a model wrote as arguments is judged as it was written; what others are shown of it holds no secret.
 
+use super::escort::{Escort, Passage};
 use super::event::{Ask, Event};
-use super::turn::Turn;
+use super::turn::{Turn, TurnError};
 use crate::call::{Call, Reply};
 use crate::hall::{Hall, Watcher};
 use crate::message::ToolCall;
@@ -19,31 +20,56 @@ use tokio::sync::{mpsc, oneshot};
 /// Lines of output that wait to be shown; a viewer that is slower sees fewer.
 const LINES: usize = 1024;
 
+/// The way that a turn's calls take.
+pub(super) struct Way<'w> {
+    pub(super) hall: &'w Hall,
+    pub(super) escort: &'w Escort,
+    /// How often the model was asked.
+    pub(super) round: u64,
+}
+
 /// Runs one call to its reply, telling what happens.
-pub(super) async fn run(hall: &Hall, call: &ToolCall, turn: &Turn<'_>, redactor: &Redactor) -> Reply {
-    let arguments = arguments(&call.arguments);
-    let shown = match &arguments {
-        Ok(arguments) => clean(arguments, redactor),
-        Err(_) => Value::String(redactor.clean(&call.arguments).into_owned()),
-    };
-    (turn.events)(Event::ToolCall {
-        id: redactor.clean(&call.id).into_owned(),
-        tool: redactor.clean(&call.name).into_owned(),
-        arguments: shown,
-    });
+pub(super) async fn run(
+    way: &Way<'_>,
+    call: &ToolCall,
+    turn: &Turn<'_>,
+    redactor: &Redactor,
+) -> Result<Reply, TurnError> {
+    let id = redactor.clean(&call.id).into_owned();
     let began = Instant::now();
-    let asked = |arguments| Call { tool: call.name.clone(), arguments, subject: turn.subject.clone() };
-    let reply = match arguments {
-        Ok(arguments) => walk(hall, &call.id, asked(arguments), turn, redactor).await,
-        Err(why) => hall.refuse_unreadable(asked(Value::Null), why, turn.halt).await,
+    let start = |tool: &str, arguments: Value| {
+        let tool = redactor.clean(tool).into_owned();
+        (turn.events)(Event::ToolCall { id: id.clone(), tool, arguments });
     };
-    (turn.events)(Event::ToolResult {
-        id: redactor.clean(&call.id).into_owned(),
-        tool: redactor.clean(&call.name).into_owned(),
-        reply: reply.clone(),
-        took: began.elapsed(),
-    });
-    reply
+    let asked =
+        |tool: &str, arguments| Call { tool: tool.to_owned(), arguments, subject: turn.subject.clone() };
+    let (tool, reply) = match arguments(&call.arguments) {
+        Err(why) => {
+            start(&call.name, Value::String(redactor.clean(&call.arguments).into_owned()));
+            let refused = way.hall.refuse_unreadable(asked(&call.name, Value::Null), why, turn.halt).await;
+            (call.name.clone(), refused)
+        }
+        Ok(arguments) => match way.escort.pass(way.round, &call.name, arguments.clone()).await? {
+            Passage::Denied(sentence) => {
+                start(&call.name, clean(&arguments, redactor));
+                let denied = way.hall.deny_by_hook(asked(&call.name, arguments), sentence).await;
+                (call.name.clone(), denied)
+            }
+            Passage::Answered(said) => {
+                start(&call.name, clean(&arguments, redactor));
+                (call.name.clone(), way.hall.answered_by_hook(asked(&call.name, arguments), said).await)
+            }
+            Passage::On { tool, arguments } => {
+                start(&tool, clean(&arguments, redactor));
+                let reply = walk(way.hall, &call.id, asked(&tool, arguments.clone()), turn, redactor).await;
+                let reply = way.escort.show(way.round, &tool, &arguments, reply, began.elapsed()).await?;
+                (tool, reply.map_text(|text| redactor.clean(&text).into_owned()))
+            }
+        },
+    };
+    let tool = redactor.clean(&tool).into_owned();
+    (turn.events)(Event::ToolResult { id, tool, reply: reply.clone(), took: began.elapsed() });
+    Ok(reply)
 }
 
 async fn walk(hall: &Hall, id: &str, call: Call, turn: &Turn<'_>, redactor: &Redactor) -> Reply {

@@ -5,6 +5,7 @@
 mod asking;
 mod calls;
 mod conversation;
+mod escort;
 mod estimate;
 mod event;
 mod hygiene;
@@ -13,6 +14,7 @@ mod offer;
 mod plain;
 mod prompt;
 mod purse;
+mod retinue;
 mod runner;
 mod sitting;
 mod steering;

@@ -3,11 +3,14 @@
 //! Invariant: turns of one session follow each other; turns of different ones do not wait, as far as the configuration lets them.
 
 use super::conversation::Conversation;
+use super::escort::Escort;
+use super::event::Event;
 use super::hygiene;
 use super::mind::Minds;
 use super::offer;
 use super::prompt::Texts;
 use super::purse::Purse;
+use super::retinue::Retinue;
 use super::sitting::{Sitting, Standing};
 use super::turn::{Ending, Turn, TurnError};
 use crate::hall::Hall;
@@ -19,6 +22,7 @@ use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::ledger::Timestamp;
 use picoclaw_sandbox::root::RootError;
+use serde_json::json;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -32,6 +36,7 @@ pub struct Runner {
     pub(super) redactor: Redactor,
     texts: Arc<Texts>,
     purse: Purse,
+    retinue: Arc<Retinue>,
     /// `max_parallel_turns`.
     lanes: Arc<Semaphore>,
 }
@@ -72,6 +77,7 @@ impl Runner {
             texts: Arc::new(Texts::open(instance)?),
             purse: Purse::open(instance.home())?,
             lanes: Arc::new(Semaphore::new(lanes.min(Semaphore::MAX_PERMITS))),
+            retinue: Arc::new(Retinue::new(Arc::clone(&config), instance.home().to_owned())),
             hall,
             config,
             minds,
@@ -99,7 +105,27 @@ impl Runner {
         self.run(&turn, Memory::Nowhere).await
     }
 
+    /// Gives hooks and servers time to leave.
+    pub async fn close(&self) {
+        self.retinue.close().await;
+    }
+
     async fn run(&self, turn: &Turn<'_>, memory: Memory) -> Result<Ending, TurnError> {
+        let hooks = self.retinue.ready(&self.hall, turn.events).await?;
+        let escort = Escort::new(hooks, &turn.subject);
+        let told = |event: Event| {
+            escort.tell_event(&event);
+            (turn.events)(event);
+        };
+        escort.tell("agent.turn.start", "info", json!({"input": self.redactor.clean(&turn.input)}));
+        let watched = Turn { events: &told, ..turn.again() };
+        let ended = self.sit(&watched, memory, &escort).await;
+        let (severity, status) = if ended.is_ok() { ("info", "completed") } else { ("error", "error") };
+        escort.tell("agent.turn.end", severity, json!({"status": status}));
+        ended
+    }
+
+    async fn sit(&self, turn: &Turn<'_>, memory: Memory, escort: &Escort) -> Result<Ending, TurnError> {
         let agent = &turn.subject.agent;
         let name = self.name_of(agent).ok_or_else(|| TurnError::NoAgent(agent.clone()))?;
         let mind = self.minds.mind(agent, turn.model.as_deref())?;
@@ -129,6 +155,7 @@ impl Runner {
         let sitting = Sitting {
             turn,
             hall: &self.hall,
+            escort,
             mind: &*mind,
             redactor: &self.redactor,
             conversation,

@@ -5,6 +5,7 @@
 use super::asking::{self, Said};
 use super::calls;
 use super::conversation::{Conversation, Dropped};
+use super::escort::Escort;
 use super::event::Event;
 use super::mind::{Mind, Nature};
 use super::offer;
@@ -33,6 +34,7 @@ const INTERRUPTED: &str = "Skipped due to graceful interrupt.";
 pub(super) struct Sitting<'t> {
     pub(super) turn: &'t Turn<'t>,
     pub(super) hall: &'t Hall,
+    pub(super) escort: &'t Escort,
     pub(super) mind: &'t dyn Mind,
     pub(super) redactor: &'t Redactor,
     pub(super) conversation: Conversation,
@@ -93,7 +95,9 @@ impl Sitting<'_> {
             }
             Err(why) => {
                 // What tools have done is worth knowing later; a question that nobody took up is not.
-                if !matches!(why, TurnError::Halted) && self.conversation.active_len() > 1 {
+                if !matches!(why, TurnError::Halted | TurnError::Undone(_))
+                    && self.conversation.active_len() > 1
+                {
                     self.standing.keep();
                     self.sync().await?;
                 }
@@ -200,7 +204,8 @@ impl Sitting<'_> {
     }
 
     async fn call(&mut self, call: &ToolCall) -> Result<String, TurnError> {
-        let reply = calls::run(self.hall, call, self.turn, self.redactor).await;
+        let way = calls::Way { hall: self.hall, escort: self.escort, round: self.so_far.rounds };
+        let reply = calls::run(&way, call, self.turn, self.redactor).await?;
         self.so_far.unasked |= matches!(reply, Reply::Unasked(_));
         self.so_far.failed = !matches!(reply, Reply::Done(_));
         if self.turn.halt.is_raised() {
@@ -216,7 +221,9 @@ impl Sitting<'_> {
         loop {
             self.so_far.rounds += 1;
             let round = self.so_far.rounds;
-            match asking::ask(self.mind, &self.conversation, self.turn, self.redactor, round).await {
+            match asking::ask((self.mind, self.escort), &self.conversation, self.turn, self.redactor, round)
+                .await
+            {
                 Ok(Said { answer, model, tokens }) => {
                     self.so_far.model = model;
                     add(&mut self.so_far.usage, answer.usage);

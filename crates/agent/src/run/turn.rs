@@ -27,6 +27,13 @@ pub struct Turn<'t> {
     pub halt: &'t Halt,
 }
 
+impl<'t> Turn<'t> {
+    /// The same turn, for somebody to listen in on.
+    pub(super) fn again(&self) -> Turn<'t> {
+        Turn { subject: self.subject.clone(), input: self.input.clone(), model: self.model.clone(), ..*self }
+    }
+}
+
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ending {
@@ -68,6 +75,15 @@ pub enum TurnError {
     /// The budget was spent before the turn began.
     #[error("{0}")]
     Spent(String),
+    /// A hook that was asked for is not there.
+    #[error("{0}")]
+    Hook(String),
+    /// A hook ended the turn.
+    #[error("the turn was ended by a hook: {0}")]
+    Aborted(String),
+    /// A hook ended the turn, and nothing of it stays.
+    #[error("the turn was undone by a hook: {0}")]
+    Undone(String),
     /// A thread of this program ended badly.
     #[error("the program could not go on with this turn: {0}")]
     Broken(String),

@@ -120,6 +120,11 @@ impl Registry {
         self.tools.iter().map(AsRef::as_ref)
     }
 
+    /// A text without secrets.
+    pub(crate) fn clean(&self, text: String) -> String {
+        self.redactor.clean(&text).into_owned()
+    }
+
     /// Whether there is a tool of that name.
     pub fn knows(&self, name: &str) -> bool {
         self.find(name).is_some()

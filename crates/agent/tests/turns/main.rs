@@ -9,6 +9,7 @@
 
 mod agents;
 mod budgets;
+mod hooks;
 mod house;
 mod instructions;
 mod interrupts;

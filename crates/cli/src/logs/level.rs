@@ -6,6 +6,9 @@ use picoclaw_policy::config::LogLevel;
 use std::sync::Arc;
 use tracing::level_filters::LevelFilter;
 
+/// Somebody who writes log lines in place of stderr.
+pub(crate) type Hand = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// Which kind of program logs.
 #[derive(Clone)]
 pub(crate) enum Porch {
@@ -14,7 +17,7 @@ pub(crate) enum Porch {
     /// The same, with a trace of every call beside the log.
     Traced,
     /// A session that draws on the terminal: lines go through its hands, beside a trace.
-    Screen(Arc<dyn Fn(&str) + Send + Sync>),
+    Screen(Hand),
 }
 
 impl Porch {

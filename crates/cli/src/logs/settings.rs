@@ -2,11 +2,10 @@
 //!
 //! Invariant: a form that is not known stops the start.
 
-use super::level::Porch;
+use super::level::{Hand, Porch};
 use picoclaw_policy::config::LogLevel;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// The form of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +25,7 @@ pub(crate) struct Settings {
     /// Components that are not heard, because a trace beside the log tells the same.
     pub(super) muted: &'static [&'static str],
     /// Who writes in place of stderr.
-    pub(super) hand: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+    pub(super) hand: Option<Hand>,
 }
 
 /// Why logging cannot start.

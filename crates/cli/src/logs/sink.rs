@@ -2,16 +2,16 @@
 //!
 //! Invariant: an event is one write, so that lines of two processes do not mix; a write that fails is let go.
 
+use super::level::Hand;
 use super::settings::{LogError, Settings};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::sync::Arc;
 
 /// Where log lines go.
 pub(super) enum Sink {
     Stderr,
-    Hand(Arc<dyn Fn(&str) + Send + Sync>),
+    Hand(Hand),
     File(File),
 }
 

@@ -37,6 +37,7 @@ const DOCUMENTS: &[(&str, &str)] = documents![
     "docs/guide/08-mcp-serve.md",
     "docs/guide/09-mcp-wrap.md",
     "docs/guide/10-web.md",
+    "docs/guide/14-hooks.md",
     "docs/kernel-features.md",
 ];
 
@@ -312,7 +313,8 @@ impl Session {
         let Some(file) = block.file else { return };
         let path = self.home().join(file.strip_prefix("~/").unwrap());
         fs::DirBuilder::new().recursive(true).mode(0o700).create(path.parent().unwrap()).unwrap();
-        fs::write(&path, &block.text).unwrap();
+        // Where a document says `/home/you`, it means the reader's home.
+        fs::write(&path, block.text.replace("/home/you", self.home().to_str().unwrap())).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     }
 

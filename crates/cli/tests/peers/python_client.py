@@ -15,7 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 import mcp_types as types
 
 MODE, WORKSPACE, KIND, *REST = sys.argv[1:]
-TOOLS = ["append_file", "check", "edit_file", "exec", "list_dir", "policy", "read_file", "write_file"]
+TOOLS = ["append_file", "check", "edit_file", "exec", "list_dir", "policy", "read_file", "web_fetch", "write_file"]
 asked = []
 answer = {"action": "decline"}
 

@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 
 const [modules, mode, workspace, kind, ...rest] = process.argv.slice(2);
 const load = path => import(pathToFileURL(join(modules, '@modelcontextprotocol', path)).href);
-const tools = ['append_file', 'check', 'edit_file', 'exec', 'list_dir', 'policy', 'read_file', 'write_file'];
+const tools = ['append_file', 'check', 'edit_file', 'exec', 'list_dir', 'policy', 'read_file', 'web_fetch', 'write_file'];
 const asked = [];
 let answer = { action: 'decline' };
 

@@ -67,6 +67,8 @@ impl Pins {
     pub fn judge(&self, key: &PinKey, list: &ToolList) -> Result<Standing, PinError> {
         let _held = self.hold()?;
         match self.load(key.id())? {
+            // Nothing is nothing to hold a server to, and shows a model nothing: many fill their list a little later.
+            _ if list.tools().is_empty() => Ok(Standing::Same),
             None => {
                 self.store(key.id(), &key.pin(list))?;
                 Ok(Standing::First)
@@ -105,13 +107,21 @@ impl Pins {
 
     /// The pins of servers that a person calls `name`, or that are kept under that very id.
     pub fn find(&self, name: &str) -> Result<Vec<(String, Pin)>, PinError> {
-        let mut found = Vec::new();
+        let (mut found, mut damaged) = (Vec::new(), None);
         for id in self.ids()? {
-            if let Some(pin) = self.load(&id)?.filter(|pin| pin.name == name || id == name) {
-                found.push((id, pin));
+            match self.load(&id) {
+                Ok(pin) => {
+                    found.extend(pin.filter(|pin| pin.name == name || id == name).map(|pin| (id, pin)))
+                }
+                Err(why @ PinError::Damaged { .. }) => damaged = Some(why),
+                Err(why) => return Err(why),
             }
         }
-        Ok(found)
+        // One that cannot be read is in nobody's way, unless it may be the one that is looked for.
+        match damaged {
+            Some(why) if found.is_empty() => Err(why),
+            _ => Ok(found),
+        }
     }
 
     /// The names of all servers that are pinned.
@@ -195,6 +205,29 @@ mod tests {
         assert_eq!(pins.find("files").unwrap().len(), 2);
         assert_eq!(pins.find(other.id()).unwrap().len(), 1);
         assert_eq!(pins.known().unwrap(), ["files"]);
+    }
+
+    #[test]
+    fn an_empty_list_pins_nothing_and_changes_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let pins = Pins::open(home.path()).unwrap();
+        let (key, empty) = (PinKey::configured("x"), ToolList::new(Vec::new()).unwrap());
+        assert_eq!(pins.judge(&key, &empty).unwrap(), Standing::Same);
+        assert_eq!(pins.judge(&key, &list("one")).unwrap(), Standing::First, "the first that says something");
+        assert_eq!(pins.judge(&key, &empty).unwrap(), Standing::Same);
+        assert_eq!(pins.load_waiting(key.id()).unwrap(), None, "nobody is asked to consent to nothing");
+        assert_eq!(pins.judge(&key, &list("two")).unwrap(), Standing::Changed, "the pin still holds");
+    }
+
+    #[test]
+    fn a_damaged_pin_hides_no_other() {
+        let home = tempfile::tempdir().unwrap();
+        let pins = Pins::open(home.path()).unwrap();
+        assert_eq!(pins.judge(&PinKey::configured("good"), &list("one")).unwrap(), Standing::First);
+        pins.0.replace("server-broken.json", b"{").unwrap();
+        assert_eq!(pins.find("good").unwrap().len(), 1);
+        assert!(matches!(pins.find("broken"), Err(PinError::Damaged { .. })), "it may be this one");
+        assert_eq!(pins.known().unwrap(), ["good"]);
     }
 
     #[test]

@@ -24,6 +24,15 @@ pub fn difference(pinned: &ToolList, shown: &ToolList) -> String {
     out
 }
 
+/// Every tool of a list, as text.
+pub fn described(list: &ToolList) -> String {
+    let mut out = String::new();
+    for (name, tool) in list.by_name() {
+        whole("tool", ' ', name, tool, &mut out);
+    }
+    out
+}
+
 fn whole(verb: &str, sign: char, name: &str, tool: &Value, out: &mut String) {
     heading(verb, name, out);
     for (member, value) in tool.as_object().into_iter().flatten().filter(|(member, _)| *member != "name") {
@@ -115,5 +124,10 @@ mod tests {
             assert!(!text.contains(no), "{why} is shown:\n{text}");
         }
         assert_eq!(difference(&old, &old), "");
+        assert!(
+            described(&old).starts_with("tool `gone`\n    description: was here\ntool `kept`\n"),
+            "{}",
+            described(&old)
+        );
     }
 }

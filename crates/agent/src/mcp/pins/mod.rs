@@ -14,6 +14,6 @@ mod pin;
 
 pub use board::{PinError, Pins, Standing};
 pub use canonical::canonical;
-pub use difference::difference;
+pub use difference::{described, difference};
 pub use list::{ListError, MOST_BYTES, MOST_TOOLS, ToolList};
 pub use pin::{Pin, PinKey};

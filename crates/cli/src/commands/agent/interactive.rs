@@ -84,6 +84,7 @@ pub(super) fn run(
             None => unsent = session.turn(&line, &runtime, stop),
         }
     }
+    runtime.block_on(session.company.runner.close());
     runtime.shutdown_background();
     Ok(Exit::Done)
 }

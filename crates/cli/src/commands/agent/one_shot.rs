@@ -73,6 +73,7 @@ pub(super) fn run(
             failed(arguments, &why)?
         }
     };
+    runtime.block_on(runner.close());
     stop.rests();
     // Whatever still blocks a thread must not hold the end back.
     runtime.shutdown_background();

@@ -76,7 +76,7 @@ pub(crate) struct WrapArguments {
 pub(crate) struct TrustArguments {
     /// The server, as `mcp wrap` or the configuration calls it
     pub(crate) name: String,
-    /// Show the difference and change nothing
+    /// Show the difference, or the pinned tools where there is none, and change nothing
     #[arg(long)]
     pub(crate) show: bool,
 }

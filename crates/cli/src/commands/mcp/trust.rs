@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::settings::Loaded;
 use crate::{compose, print};
 use anyhow::{Context, Result};
-use picoclaw_agent::mcp::pins::{Pin, PinError, Pins, difference};
+use picoclaw_agent::mcp::pins::{Pin, PinError, Pins, described, difference};
 use picoclaw_policy::{Grant, Origin, Verdict, Zone};
 use picoclaw_sandbox::ledger::{Entry, Ledger};
 use picoclaw_sandbox::{Redactor, printable};
@@ -36,13 +36,24 @@ pub(crate) fn run(arguments: &TrustArguments, loaded: &Loaded) -> Result<Exit> {
         return Ok(Exit::Refused);
     }
     let mut waiting = Vec::new();
-    for (id, pinned) in found {
-        match pins.load_waiting(&id) {
+    for (id, pinned) in &found {
+        match pins.load_waiting(id) {
             Ok(shown) => waiting.extend(shown.map(|shown| (id, pinned, shown))),
             Err(why) => return Ok(complain(&why)),
         }
     }
     match &waiting[..] {
+        [] if arguments.show => {
+            for (_, pinned) in &found {
+                let text = described(&pinned.list()?);
+                print::line(&format!(
+                    "pinned for `{name}`{} (sha256 {}):\n{text}",
+                    command_of(pinned),
+                    pinned.hash
+                ))?;
+            }
+            Ok(Exit::Done)
+        }
         [] => {
             print::line(&format!(
                 "`{name}` shows the tools that are pinned; there is nothing to consent to"
@@ -76,12 +87,16 @@ pub(crate) fn run(arguments: &TrustArguments, loaded: &Loaded) -> Result<Exit> {
 
 fn show(name: &str, pinned: &Pin, shown: &Pin) -> Result<()> {
     let text = difference(&pinned.list()?, &shown.list()?);
-    let command = match &shown.command[..] {
-        [] => String::new(),
-        words => format!(" ({})", printable(&words.join(" "))),
-    };
+    let command = command_of(shown);
     print::line(&format!("the tools of `{name}`{command} have changed since they were pinned:\n{text}"))?;
     Ok(())
+}
+
+fn command_of(pin: &Pin) -> String {
+    match &pin.command[..] {
+        [] => String::new(),
+        words => format!(" ({})", printable(&words.join(" "))),
+    }
 }
 
 fn consent(loaded: &Loaded, pins: &Pins, id: &str, shown: &Pin) -> Result<()> {

@@ -17,7 +17,8 @@ pub(crate) fn peer(path: &str) -> Option<PathBuf> {
     let found = peers.join(path);
     let stamp = peers.join(path.split('/').next().unwrap()).join("stamp");
     if stamp.exists() && found.exists() {
-        return found.canonicalize().ok();
+        // A virtual environment is known by the name it is called by, so links stay as they are.
+        return std::path::absolute(found).ok();
     }
     eprintln!("SKIPPED: `{}` is not there; `make setup` fetches it", found.display());
     None
@@ -51,16 +52,10 @@ fn the_python_sdk_can_do_everything() {
     let Some(python) = peer("python/bin/python") else { return };
     for (mode, version) in [("legacy", "2025-11-25"), ("auto", "2026-07-28")] {
         for transport in ["stdio", "http"] {
-            let ran = against(&house(), &[python_of(&python)], PYTHON, mode, transport);
+            let ran = against(&house(), &[python.to_str().unwrap()], PYTHON, mode, transport);
             assert_eq!((ran.code, ran.stdout.trim()), (0, version), "{mode} {transport}: {}", ran.stderr);
         }
     }
-}
-
-/// A virtual environment is known by the name it is called by, so links stay.
-fn python_of(found: &std::path::Path) -> &str {
-    let _ = found;
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/peers/python/bin/python")
 }
 
 #[test]

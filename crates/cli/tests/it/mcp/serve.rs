@@ -56,7 +56,17 @@ fn every_revision_is_answered_in_its_own_way() {
 
 #[test]
 fn only_what_may_be_used_is_offered_and_the_rest_is_refused_at_the_desk() {
-    let all = ["append_file", "check", "edit_file", "exec", "list_dir", "policy", "read_file", "write_file"];
+    let all = [
+        "append_file",
+        "check",
+        "edit_file",
+        "exec",
+        "list_dir",
+        "policy",
+        "read_file",
+        "web_fetch",
+        "write_file",
+    ];
     let disabled = r#"{"agents": {"list": [{"id": "main", "tools": {"disabled": ["exec", "check"]}}]}, "tools": {"append_file": {"enabled": false}}}"#;
     for (why, config, arguments, missing, setting) in [
         ("everything", "{}", &[][..], &[][..], ""),

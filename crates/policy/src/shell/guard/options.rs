@@ -122,7 +122,8 @@ pub(super) fn parse<'f>(args: &'f [Field], grammar: &Grammar) -> (Vec<Item<'f>>,
             items.push(Item::Operand(arg));
         }
     }
-    (items, at)
+    // An option at the end may lack its value.
+    (items, at.min(args.len()))
 }
 
 fn long_option<'f>(
@@ -197,7 +198,7 @@ mod tests {
     #[test]
     fn a_wrapped_command_begins_at_the_first_operand() {
         let grammar = Grammar { short: "n", long: &[], order: Order::First };
-        for (line, want) in [("-n 5 make -j4", 2), ("-n5 make", 1), ("make", 0), ("-- make", 1)] {
+        for (line, want) in [("-n 5 make -j4", 2), ("-n5 make", 1), ("make", 0), ("-- make", 1), ("-n", 1)] {
             assert_eq!(parse(&given(line), &grammar).1, want, "`{line}`");
         }
     }

@@ -1,0 +1,116 @@
+//! Turns under the eyes of hooks: real programs, asked at every call.
+
+use crate::house::{House, call, say};
+use picoclaw_agent::run::TurnError;
+use picoclaw_policy::config::{Config, HookConfig};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// A hook that answers everything it is asked with `manner`.
+fn hooked(config: &mut Config, intercept: &[&str], manner: &str) {
+    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/peers/hook.py");
+    config.hooks.processes = vec![HookConfig {
+        name: "judge".to_owned(),
+        enabled: true,
+        priority: 0,
+        command: vec!["python3".to_owned(), script.to_str().unwrap().to_owned(), manner.to_owned()],
+        dir: None,
+        env: Vec::new(),
+        observe: Vec::new(),
+        intercept: intercept.iter().map(ToString::to_string).collect(),
+    }];
+}
+
+/// One turn with one call of `exec`; what the model was told of it, and the records of that call.
+fn told(intercept: &[&str], manner: &str) -> (String, Vec<Value>) {
+    let acts = vec![call(&[("exec", r#"{"command": "echo ran"}"#)]), say("done")];
+    let house = House::with(acts, |config| hooked(config, intercept, manner));
+    assert_eq!(house.turn("go").unwrap().answer, "done");
+    let result = house.sent().last().unwrap().content.clone();
+    let records = house.records().into_iter().filter(|record| record["tool"] == "exec").collect();
+    (result, records)
+}
+
+#[test]
+fn a_hook_that_objects_keeps_a_call_from_happening_and_is_in_the_ledger() {
+    for (why, moment, manner, want) in [
+        (
+            "denied",
+            "before_tool",
+            r#"{"action": "deny_tool", "reason": "not today"}"#,
+            "Tool execution denied by hook: not today",
+        ),
+        (
+            "not approved",
+            "approve_tool",
+            r#"{"approved": false, "reason": "too late"}"#,
+            "Tool execution denied by approval hook: too late",
+        ),
+        ("garbage is a no", "before_tool", "garbage", "Tool execution denied by hook: "),
+        ("death is a no", "approve_tool", "dies", "Tool execution denied by approval hook: "),
+    ] {
+        let (result, records) = told(&[moment], manner);
+        assert!(result.starts_with(want), "{why}: {result}");
+        let phases: Vec<_> = records.iter().map(|record| record["phase"].as_str().unwrap()).collect();
+        assert_eq!(phases, ["decided", "finished"], "{why}");
+        assert_eq!(records[0]["verdict"], "deny", "{why}");
+        assert_eq!(records[0]["layer"], "hook", "{why}");
+    }
+}
+
+#[test]
+fn a_hook_that_agrees_changes_nothing() {
+    let (result, _) = told(&["before_tool", "approve_tool"], r#"{"action": "continue", "approved": true}"#);
+    assert_eq!(result, "ran\n");
+}
+
+#[test]
+fn a_changed_call_is_judged_like_any_other() {
+    let change = |command: &str| {
+        format!(r#"{{"action": "modify", "call": {{"arguments": {{"command": "{command}"}}}}}}"#)
+    };
+    let (result, _) = told(&["before_tool"], &change("echo changed"));
+    assert_eq!(result, "changed\n");
+    let (result, records) = told(&["before_tool"], &change("cat /etc/shadow"));
+    assert!(result.starts_with("Command blocked by safety guard"), "a hook widens nothing: {result}");
+    assert_eq!(records[0]["layer"], "guard");
+}
+
+#[test]
+fn an_answer_in_place_of_a_call_still_wants_approval() {
+    let respond = r#"{"action": "respond", "result": {"for_llm": "cached"}, "approved": APPROVED}"#;
+    let (result, records) = told(&["before_tool", "approve_tool"], &respond.replace("APPROVED", "true"));
+    assert_eq!(result, "cached");
+    assert_eq!(records.len(), 2, "and it is recorded");
+    let (result, _) = told(&["before_tool", "approve_tool"], &respond.replace("APPROVED", "false"));
+    assert!(result.starts_with("Tool execution denied by approval hook"), "{result}");
+}
+
+#[test]
+fn a_result_can_be_changed_for_the_model() {
+    let manner = r#"{"action": "modify", "result": {"for_llm": "less than that"}}"#;
+    assert_eq!(told(&["after_tool"], manner).0, "less than that");
+}
+
+#[test]
+fn a_hook_that_does_not_come_fails_the_turn_and_is_named() {
+    let house = House::with(vec![say("never")], |config| {
+        hooked(config, &["before_tool"], "");
+        config.hooks.processes[0].command = vec!["/nonexistent/hook".to_owned()];
+    });
+    let failed = house.turn("go");
+    assert!(matches!(&failed, Err(TurnError::Hook(why)) if why.contains("`judge`")), "{failed:?}");
+    assert!(house.asked().is_empty(), "and no model was asked");
+}
+
+#[test]
+fn a_hook_can_end_a_turn() {
+    for (why, action, kept) in [("ended", "abort_turn", true), ("undone", "hard_abort", false)] {
+        let acts = vec![call(&[("exec", r#"{"command": "echo ran"}"#)]), say("never")];
+        let manner = format!(r#"{{"action": "{action}", "reason": "enough"}}"#);
+        let house = House::with(acts, |config| hooked(config, &["before_tool"], &manner));
+        let ended = house.turn("go");
+        assert!(ended.is_err_and(|error| error.to_string().contains("enough")), "{why}");
+        assert_eq!(!house.kept("s").is_empty(), kept, "{why}: what stays of it");
+    }
+}
