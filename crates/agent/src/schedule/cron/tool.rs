@@ -1,6 +1,6 @@
 //! `cron`: an agent's own jobs.
 //!
-//! Invariant: every action finds the caller's own jobs alone; a command is judged before it is scheduled, and again when it runs.
+//! Invariant: every action finds the caller's own jobs alone; being scheduled allows a command nothing.
 
 use super::change::{Added, Change, Switch, Whose};
 use super::error::CronError;
@@ -157,7 +157,7 @@ impl CronTool {
         }
     }
 
-    /// What, as far as it was said. A command that the desk would refuse now is not scheduled for later.
+    /// What, as far as it was said. Whether a command may run is judged when it does; without `exec` there is none.
     fn task(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Option<Task>, Reply> {
         let command = arguments.text("command");
         if command.is_empty() {
@@ -171,8 +171,8 @@ impl CronTool {
         let sought = visit.warden.seek_command(command, Path::new(""), visit.subject);
         let sought = sought.map_err(|why| misfit(visit, &why.to_string()))?;
         match visit.warden.consider("exec", visit.subject, &sought) {
-            Verdict::Deny(refusal) => Err(turned_away(refusal)),
-            Verdict::Allow(_) | Verdict::Ask(_) => Ok(Some(Task::Command(command.to_owned()))),
+            Verdict::Deny(refusal) if refusal.code == Code::ToolDisabled => Err(turned_away(refusal)),
+            _ => Ok(Some(Task::Command(command.to_owned()))),
         }
     }
 }
