@@ -14,6 +14,7 @@ pub mod message;
 mod pipes;
 pub mod providers;
 pub mod run;
+pub mod schedule;
 pub mod sessions;
 pub mod spawn;
 pub mod tools;

@@ -28,6 +28,19 @@ pub enum Intent {
     Consult(ConsultIntent),
     /// Start a subagent.
     Spawn(SpawnIntent),
+    /// Do something with a scheduled job.
+    Schedule(ScheduleIntent),
+}
+
+/// Something done with the list of scheduled jobs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScheduleIntent {
+    /// What: `add`, `list`, `get`, `update`, `remove`, `enable`, `disable`.
+    pub action: &'static str,
+    /// With which job; empty for all, or for a new one.
+    pub job: String,
+    /// What the job would do, and when.
+    pub detail: String,
 }
 
 /// A command to be run, and what the guard found in it.
@@ -76,6 +89,14 @@ impl fmt::Display for Intent {
             Self::Connect(connect) => connect.fmt(f),
             Self::Consult(ask) => write!(f, "consult mcp/{}: {} {}", ask.server, ask.tool, ask.arguments),
             Self::Spawn(spawn) => spawn.fmt(f),
+            Self::Schedule(asked) => {
+                write!(f, "schedule {}", asked.action)?;
+                let parts = [(" ", &asked.job), (": ", &asked.detail)];
+                parts
+                    .iter()
+                    .filter(|(_, part)| !part.is_empty())
+                    .try_for_each(|(gap, part)| write!(f, "{gap}{part}"))
+            }
             Self::Attend(attend) if attend.input.is_empty() => {
                 write!(f, "{} {}", attend.action, attend.session)
             }

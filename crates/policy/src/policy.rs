@@ -122,6 +122,10 @@ impl Policy {
                 Verdict::Allow(Grant { zone: Zone::Workspace, rule: "tools.mcp".to_owned() })
             }
             Intent::Spawn(spawn) => self.spawning.judge(spawn, subject),
+            // A job gets nothing by being scheduled: what it does is judged when it does it.
+            Intent::Schedule(_) => {
+                Verdict::Allow(Grant { zone: Zone::Workspace, rule: "tools.cron".to_owned() })
+            }
         }
     }
 

@@ -40,7 +40,7 @@ pub struct Runner {
     pub(super) redactor: Redactor,
     texts: Arc<Texts>,
     purse: Purse,
-    retinue: Arc<Retinue>,
+    pub(super) retinue: Arc<Retinue>,
     /// The turns that run, for their subagents.
     kin: Arc<Kin>,
     /// `max_parallel_turns`.

@@ -218,6 +218,12 @@ pub(crate) fn open(home: &std::path::Path, config: &Arc<Config>, script: &Script
 }
 
 pub(crate) fn open_with(home: &std::path::Path, config: &Arc<Config>, minds: Arc<dyn Minds>) -> Runner {
+    let (hall, instance) = hall(home, config);
+    Runner::open(hall, Arc::clone(config), minds, &instance).unwrap()
+}
+
+/// The tools of an instance, behind its desk.
+pub(crate) fn hall(home: &std::path::Path, config: &Config) -> (Hall, Instance) {
     let instance = Instance::prepare(home, config, &[home.join("config.json")]).unwrap();
     let zones = instance.zones();
     let files = Files::open(zones.clone(), &instance.locks()).unwrap();
@@ -227,5 +233,5 @@ pub(crate) fn open_with(home: &std::path::Path, config: &Arc<Config>, minds: Arc
     let policy = Policy::compile(config, zones, Vec::new()).unwrap();
     let warden = Arc::new(Warden::new(policy, files, workshop, ledger));
     let registry = Arc::new(Registry::new(&config.tools, redactor));
-    Runner::open(Hall::new(warden, registry), Arc::clone(config), minds, &instance).unwrap()
+    (Hall::new(warden, registry), instance)
 }
