@@ -18,6 +18,9 @@ use tokio::task::JoinSet;
 /// How long it sleeps at most: an edit by somebody else, or a clock that was set, is seen by then.
 const NAP: Duration = Duration::from_secs(3);
 
+/// How long a job waits that is due and cannot run yet.
+const CROWDED: Duration = Duration::from_millis(250);
+
 /// Jobs that run at once; others wait their turn.
 const MOST: usize = 8;
 
@@ -63,24 +66,39 @@ impl Scheduler {
     /// Runs jobs until `halt` is raised, and then until those that run have ended.
     pub async fn run(&self, halt: &Halt) {
         let mut runs = JoinSet::new();
-        self.blocking(|this| this.store.edit(|jobs| Ok(due::begin(jobs, this.clock.now_ms())))).await;
+        let mut has_begun = false;
         while !halt.is_raised() {
-            let (due, earliest) = self.blocking(Self::take).await.unwrap_or_default();
+            // What was missed is looked at before anything is due, however long the store could not be had.
+            has_begun = has_begun || self.blocking(Self::begin).await.is_some();
+            let (due, earliest) = match has_begun {
+                true => self.blocking(Self::take).await.unwrap_or_default(),
+                false => Default::default(),
+            };
             for (firing, lock) in due.firings {
                 runs.spawn(self.clone().fire(firing, lock, halt.clone()));
             }
-            let wait = earliest.map(|at| at.saturating_sub(self.clock.now_ms()).max(0).unsigned_abs());
-            let wait = wait.map_or(NAP, |wait| NAP.min(Duration::from_millis(wait)));
+            let wait = earliest.map(|at| at.saturating_sub(self.clock.now_ms()));
+            let wait = wait.map_or(NAP, |wait| match u64::try_from(wait) {
+                Ok(wait) => NAP.min(Duration::from_millis(wait)),
+                // Due, and without room or still running elsewhere: asked again, but not without a pause.
+                Err(_) => CROWDED,
+            });
             tokio::select! {
                 biased;
                 () = halt.raised() => {}
                 Some(_) = runs.join_next() => {}
                 () = self.wake.notified() => {}
-                // Never zero: a job that is due and has no room must not keep this thread busy.
-                () = tokio::time::sleep(wait.max(Duration::from_millis(20))) => {}
+                () = tokio::time::sleep(wait) => {}
             }
         }
         while runs.join_next().await.is_some() {}
+    }
+
+    fn begin(&self) -> Result<(), CronError> {
+        self.store.edit(|jobs| {
+            due::begin(jobs, self.clock.now_ms());
+            Ok(())
+        })
     }
 
     /// What is due, taken and marked, and when the next one is.
