@@ -104,13 +104,13 @@ impl Scheduler {
     /// What is due, taken and marked, and when the next one is.
     fn take(&self) -> Result<(Due, Option<i64>), CronError> {
         let now_ms = self.clock.now_ms();
-        let own = self.own().clone();
         let jobs = self.store.read()?;
-        if !due::is_any(&jobs, now_ms, &own) {
+        if !due::is_any(&jobs, now_ms, &self.own()) {
             return Ok((Due::default(), due::earliest(&jobs)));
         }
-        let room = MOST.saturating_sub(own.len());
         let (due, earliest) = self.store.edit(|jobs| {
+            let own = self.own().clone();
+            let room = MOST.saturating_sub(own.len());
             let due = due::take(jobs, now_ms, room, &own, &self.store)?;
             Ok((due, due::earliest(jobs)))
         })?;
@@ -134,12 +134,13 @@ impl Scheduler {
         self.blocking(move |this| {
             let settled = this.store.edit(|jobs| {
                 due::settle(jobs, &firing, &done, Manner::Scheduled);
+                // In one edit: nobody sees a job that has ended and still runs, or the other way round.
+                this.own().remove(&firing.id);
+                drop(lock);
                 Ok(())
             });
-            this.tell(&firing, &done);
-            // After the mark is gone: the other way round it would look like an interrupted run.
             this.own().remove(&firing.id);
-            drop(lock);
+            this.tell(&firing, &done);
             settled
         })
         .await;
