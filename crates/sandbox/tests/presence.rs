@@ -4,6 +4,7 @@
     clippy::unwrap_used,
     clippy::disallowed_methods,
     clippy::disallowed_types,
+    clippy::print_stdout,
     reason = "tests arrange files and processes by hand and stop where they cannot go on"
 )]
 
