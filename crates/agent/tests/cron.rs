@@ -82,7 +82,7 @@ impl Bench {
 
     fn add(&self, text: &str, schedule: Schedule) -> Job {
         let task = Task::Message(text.to_owned());
-        let added = Added { name: None, agent: AgentId::main(), task, schedule };
+        let added = Added { name: None, agent: AgentId::main(), lineage: Vec::new(), task, schedule };
         self.store.add(added, self.clock.now_ms()).unwrap()
     }
 
@@ -360,6 +360,7 @@ fn files_of_others_load_and_what_is_not_known_in_them_stays() {
         let added = Added {
             name: None,
             agent: AgentId::main(),
+            lineage: Vec::new(),
             task: Task::Message("x".to_owned()),
             schedule: Schedule::every(60).unwrap(),
         };
@@ -372,7 +373,7 @@ fn files_of_others_load_and_what_is_not_known_in_them_stays() {
 fn what_nobody_should_schedule_is_refused() {
     let bench = Bench::new();
     let add = |task: Task, name: Option<String>, schedule: Schedule| {
-        bench.store.add(Added { name, agent: AgentId::main(), task, schedule }, START)
+        bench.store.add(Added { name, agent: AgentId::main(), lineage: Vec::new(), task, schedule }, START)
     };
     let message = |text: &str| Task::Message(text.to_owned());
     let every = || Schedule::every(60).unwrap();
@@ -413,8 +414,13 @@ fn editing_in_a_process_of_its_own() {
     let store = Store::open(Path::new(&home)).unwrap();
     for round in 0..40 {
         let task = Task::Message(format!("{round}"));
-        let added =
-            Added { name: None, agent: AgentId::main(), task, schedule: Schedule::every(60).unwrap() };
+        let added = Added {
+            name: None,
+            agent: AgentId::main(),
+            lineage: Vec::new(),
+            task,
+            schedule: Schedule::every(60).unwrap(),
+        };
         let job = store.add(added, START).unwrap();
         if round % 2 == 0 {
             store.remove(&job.id, Whose::Everybodys).unwrap();
@@ -483,7 +489,7 @@ fn killed_at_any_moment_no_job_is_lost_and_none_that_ran_runs_again() {
                 let schedule =
                     Schedule { at_ms: Some(now + 200 + n * 15), ..Schedule::after(1, now).unwrap() };
                 let task = Task::Message(format!("{round} {n}"));
-                let added = Added { name: None, agent: AgentId::main(), task, schedule };
+                let added = Added { name: None, agent: AgentId::main(), lineage: Vec::new(), task, schedule };
                 bench.store.add(added, now).unwrap().id
             })
             .collect();

@@ -8,8 +8,8 @@ use picoclaw_agent::schedule::cron::{
     Added, CronTool, Done, Job, Jobs, LastStatus, MachineClock, Schedule, Store, Task, Whose, run_now,
 };
 use picoclaw_agent::tools::{Tool, Visit, unwatched};
-use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{AgentConfig, Config, OnBlock};
+use picoclaw_policy::{AgentId, Subject};
 use picoclaw_sandbox::launch::Halt;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 
 fn add(house: &House, agent: &str, task: Task) -> Job {
     let agent = AgentId::parse(agent).unwrap();
-    let added = Added { name: None, agent, task, schedule: Schedule::every(3600).unwrap() };
+    let added =
+        Added { name: None, agent, lineage: Vec::new(), task, schedule: Schedule::every(3600).unwrap() };
     Store::open(&house.home()).unwrap().add(added, 1_800_000_000_000).unwrap()
 }
 
@@ -176,11 +177,14 @@ fn old_sessions_of_a_job_go() {
 
 /// One call of the tool on behalf of an agent.
 fn tool(house: &House, agent: &str, arguments: &Value) -> Reply {
+    tool_as(house, subject(agent, "s"), arguments)
+}
+
+fn tool_as(house: &House, subject: Subject, arguments: &Value) -> Reply {
     let (hall, _) = hall(&house.home(), &house.config);
     let store = Store::open(&house.home()).unwrap();
     let cron = CronTool::new(store, Arc::new(MachineClock), &house.config.tools, Arc::new(|| {}));
     let registry = hall.registry().with([Arc::new(cron) as Arc<dyn Tool>]);
-    let subject = subject(agent, "s");
     let visit = Visit { warden: hall.warden(), subject: &subject, halt: &Halt::new(), watcher: &unwatched };
     let call = Call { tool: "cron".to_owned(), arguments: arguments.clone(), subject: subject.clone() };
     registry.run_alone(&call, &visit)
@@ -274,4 +278,29 @@ fn a_model_cannot_confirm_its_own_command() {
         assert_eq!(matches!(reply, Reply::Done(_)), may, "{why}: {reply:?}");
         assert_eq!(Store::open(&house.home()).unwrap().read().unwrap().len(), usize::from(may), "{why}");
     }
+}
+
+#[test]
+fn a_subagents_job_may_what_everybody_above_it_may() {
+    // `main` has no `exec`; `other`, which works for it, has.
+    let house = House::with(vec![call(&[("exec", r#"{"command": "touch ran"}"#)]), say("tried")], |config| {
+        two_agents(config);
+        config.agents[0].disabled_tools = vec!["exec".to_owned()];
+    });
+    let other = AgentId::parse("other").unwrap();
+    let below = subject("main", "s").child(other.clone(), "sub");
+    let adds = |what: &str| json!({"action": "add", what: "touch ran", "every_seconds": 3600});
+    let refused = tool_as(&house, below.clone(), &adds("command"));
+    assert!(matches!(refused, Reply::Refused(_)), "{refused:?}");
+    assert!(matches!(tool_as(&house, below.clone(), &adds("message")), Reply::Done(_)));
+    let store = Store::open(&house.home()).unwrap();
+    let job = store.read().unwrap().pop().unwrap();
+    assert_eq!((job.agent.as_str(), &job.lineage), ("other", &vec!["main".to_owned()]));
+    fire(&house, &job);
+    assert!(!house.workspace().with_file_name("workspace-other").join("ran").exists());
+    // A job of its own, made when nobody was above it, is bound as soon as it is changed from below.
+    let own = add(&house, "other", Task::Message("x".to_owned()));
+    let update = json!({"action": "update", "job_id": own.id, "message": "y"});
+    assert!(matches!(tool_as(&house, below, &update), Reply::Done(_)));
+    assert_eq!(store.get(&own.id, Whose::Own(&other)).unwrap().lineage, ["main"]);
 }

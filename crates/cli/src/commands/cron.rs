@@ -176,7 +176,7 @@ fn asked(arguments: &AddArguments, loaded: &Loaded, now: i64) -> Result<Added> {
         Some(hint) => anyhow::anyhow!("{why}\nhint: {hint}"),
         None => anyhow::anyhow!("{why}"),
     })?;
-    Ok(Added { name: Some(name.clone()), agent, task, schedule })
+    Ok(Added { name: Some(name.clone()), agent, lineage: Vec::new(), task, schedule })
 }
 
 /// Runs a job with everybody that a turn needs; an interrupt stops it.

@@ -35,6 +35,8 @@ pub struct Added {
     pub name: Option<String>,
     /// Whose it will be.
     pub agent: AgentId,
+    /// The agents above whoever makes it.
+    pub lineage: Vec<AgentId>,
     /// What.
     pub task: Task,
     /// When.
@@ -52,6 +54,8 @@ pub struct Change {
     pub schedule: Option<Schedule>,
     /// Whether it runs.
     pub enabled: Option<Switch>,
+    /// The agents above whoever changes it: they bound what it does from now on.
+    pub lineage: Vec<AgentId>,
 }
 
 /// Whether a job runs.
@@ -99,6 +103,7 @@ impl Store {
                 name,
                 enabled: true,
                 agent: added.agent.to_string(),
+                lineage: added.lineage.iter().map(ToString::to_string).collect(),
                 delete_after_run: added.schedule.kind == Kind::At,
                 schedule: added.schedule,
                 payload: Payload::of(added.task),
@@ -117,6 +122,11 @@ impl Store {
         change.task.as_ref().map_or(Ok(()), check)?;
         self.edit(|jobs| {
             let job = find(jobs, id, whose)?;
+            for above in &change.lineage {
+                if job.lineage.iter().all(|known| known != above.as_str()) {
+                    job.lineage.push(above.to_string());
+                }
+            }
             if let Some(name) = &change.name {
                 job.name = named(Some(name), &job.task())?;
             }

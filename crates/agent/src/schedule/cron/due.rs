@@ -129,6 +129,7 @@ pub(super) fn mark(job: &mut Job, now_ms: i64) -> Firing {
         id: job.id.clone(),
         name: job.name.clone(),
         agent: job.agent.clone(),
+        lineage: job.lineage.clone(),
         task: job.task(),
         began_ms: now_ms,
     }

@@ -21,6 +21,8 @@ pub struct Firing {
     pub name: String,
     /// Whose it is, as the store has it.
     pub agent: String,
+    /// The agents above whoever made it.
+    pub lineage: Vec<String>,
     /// What it does.
     pub task: Task,
     /// When it began, which tells this run from others.

@@ -19,6 +19,9 @@ pub struct Job {
     /// The agent that it belongs to.
     #[serde(default = "main")]
     pub agent: String,
+    /// The agents above whoever made it: what one of them may not, the job may not either.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lineage: Vec<String>,
     /// When.
     pub schedule: Schedule,
     /// What.

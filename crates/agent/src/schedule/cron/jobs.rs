@@ -49,14 +49,16 @@ impl Jobs {
     }
 
     async fn fire(&self, firing: &Firing, halt: &Halt) -> Done {
-        let Some(agent) = AgentId::parse(&firing.agent) else {
+        let lineage = firing.lineage.iter().map(|name| AgentId::parse(name)).collect::<Option<Vec<_>>>();
+        let (Some(agent), Some(lineage)) = (AgentId::parse(&firing.agent), lineage) else {
             return Done::error("the job's agent has no valid name");
         };
         let session = match &firing.task {
             Task::Command(_) => format!("cron:{}", firing.id),
             Task::Message(_) => format!("{}{}", stem(firing), firing.began_ms),
         };
-        let subject = Subject::root(Origin::Cron, agent, session);
+        let depth = u32::try_from(lineage.len()).unwrap_or(u32::MAX);
+        let subject = Subject { origin: Origin::Cron, agent, session, depth, lineage };
         if let Err(refusal) = self.hall.warden().policy().offers("cron", &subject) {
             return self.refuse(&subject, refusal).await;
         }

@@ -124,12 +124,14 @@ impl CronTool {
                 return printable_json(&job).map_err(|why| CronError::Misfit(why.to_string()));
             }
             ("add", Some(task), Some(schedule)) => {
-                let added = Added { name, agent: visit.subject.agent.clone(), task, schedule };
+                let lineage = visit.subject.lineage.clone();
+                let added = Added { name, agent: visit.subject.agent.clone(), lineage, task, schedule };
                 let job = self.store.add(added, now)?;
                 format!("Cron job added: {} (id: {})", printable(&job.name), job.id)
             }
             ("update", task, schedule) => {
-                let change = Change { name, task, schedule, enabled: None };
+                let lineage = visit.subject.lineage.clone();
+                let change = Change { name, task, schedule, enabled: None, lineage };
                 format!("Cron job updated: {}", self.store.update(id, change, own, now)?.id)
             }
             ("remove", ..) => format!("Cron job removed: {}", self.store.remove(id, own)?.id),
