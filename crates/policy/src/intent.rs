@@ -25,6 +25,19 @@ pub enum Intent {
     Connect(ConnectIntent),
     /// Ask a program of the operator's, an MCP server, to do something.
     Consult(ConsultIntent),
+    /// Do something with a scheduled job.
+    Schedule(ScheduleIntent),
+}
+
+/// Something done with the list of scheduled jobs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScheduleIntent {
+    /// What: `add`, `list`, `get`, `update`, `remove`, `enable`, `disable`.
+    pub action: &'static str,
+    /// With which job; empty for all, or for a new one.
+    pub job: String,
+    /// What the job would do, and when.
+    pub detail: String,
 }
 
 /// A command to be run, and what the guard found in it.
@@ -72,6 +85,14 @@ impl fmt::Display for Intent {
             Self::Exec(exec) => write!(f, "exec in {}: {}", exec.cwd.asked, exec.command),
             Self::Connect(connect) => connect.fmt(f),
             Self::Consult(ask) => write!(f, "consult mcp/{}: {} {}", ask.server, ask.tool, ask.arguments),
+            Self::Schedule(asked) => {
+                write!(f, "schedule {}", asked.action)?;
+                let parts = [(" ", &asked.job), (": ", &asked.detail)];
+                parts
+                    .iter()
+                    .filter(|(_, part)| !part.is_empty())
+                    .try_for_each(|(gap, part)| write!(f, "{gap}{part}"))
+            }
             Self::Attend(attend) if attend.input.is_empty() => {
                 write!(f, "{} {}", attend.action, attend.session)
             }

@@ -21,7 +21,8 @@ mod zone;
 
 pub use compile::PolicyFault;
 pub use intent::{
-    Access, AttendIntent, ConsultIntent, ExecIntent, FileKind, Intent, Landing, Link, LinkOwner, Target,
+    Access, AttendIntent, ConsultIntent, ExecIntent, FileKind, Intent, Landing, Link, LinkOwner,
+    ScheduleIntent, Target,
 };
 pub use path::{CleanPath, PathFault};
 pub use policy::{AgentRules, Ground, Policy, Reach, Route};

@@ -118,6 +118,10 @@ impl Policy {
             Intent::Consult(_) => {
                 Verdict::Allow(Grant { zone: Zone::Workspace, rule: "tools.mcp".to_owned() })
             }
+            // A job gets nothing by being scheduled: what it does is judged when it does it.
+            Intent::Schedule(_) => {
+                Verdict::Allow(Grant { zone: Zone::Workspace, rule: "tools.cron".to_owned() })
+            }
         }
     }
 

@@ -5,7 +5,8 @@
 //!
 //! Invariant: nothing is read that the agent itself could not read with a plain path beneath this directory.
 
-use crate::root::{EntryKind, More, Page, Root, RootError, Seals, Span};
+use crate::instance::Planted;
+use crate::root::{EntryKind, More, Overwrite, Page, Root, RootError, Scribe, Seals, Span};
 use picoclaw_policy::{Access, FileKind, Landing, Zones};
 use std::path::Path;
 
@@ -50,6 +51,19 @@ impl Lectern {
         }
         let excerpt = place.read(Span { offset: 0, length: most })?;
         Ok(Some(Passage { text: String::from_utf8_lossy(&excerpt.bytes).into_owned(), more: excerpt.more }))
+    }
+
+    /// Puts a first text under a name; whatever is there already stays as it is.
+    pub fn plant(&self, path: &str, text: &str, scribe: &Scribe) -> Result<Planted, RootError> {
+        let place = self.root.locate(Path::new(path), Access::Write, &self.seals)?;
+        if place.landing() != Landing::Workspace {
+            return Err(RootError::Escapes { path: place.asked() });
+        }
+        match place.write(text.as_bytes(), Overwrite::No, scribe) {
+            Ok(()) => Ok(Planted::New),
+            Err(RootError::Exists { .. }) => Ok(Planted::Kept),
+            Err(why) => Err(why),
+        }
     }
 
     /// The names of the directories in a directory; none when it is not there.

@@ -5,6 +5,7 @@
 //!
 //! Invariant: an effect that is not in the ledger cannot be expressed.
 
+pub mod agenda;
 pub mod approver;
 pub mod exec;
 pub mod files;
@@ -16,6 +17,7 @@ pub mod lectern;
 pub mod ledger;
 pub mod outbound;
 pub mod permit;
+pub mod presence;
 mod printable;
 mod redact;
 pub mod relay;

@@ -51,6 +51,13 @@ impl Shelf {
         Self { dir: Arc::new(dir), path: home.to_owned() }.inner("state")
     }
 
+    /// The shelf of the instance's log files: `<home>/logs`, made if need be.
+    pub fn of_logs(home: &Path) -> Result<Self, ShelfError> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = openat(CWD, home, flags, Mode::empty()).map_err(ShelfError::of("open", home))?;
+        Self { dir: Arc::new(dir), path: home.to_owned() }.inner("logs")
+    }
+
     /// A shelf within this one, made if need be.
     pub fn inner(&self, name: &str) -> Result<Self, ShelfError> {
         name::check(name)?;
