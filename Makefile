@@ -5,6 +5,8 @@ CARGO ?= cargo
 MUSL := x86_64-unknown-linux-musl
 # The static target where the toolchain has it or can get it; the host's own otherwise.
 TARGET := $(shell rustup target list --installed 2>/dev/null | grep -qx $(MUSL) && echo $(MUSL))
+# One dependency has a little C in it that uses no C library: without a compiler for musl, the host's own will do.
+export CC_x86_64_unknown_linux_musl ?= $(shell command -v x86_64-linux-musl-gcc || command -v musl-gcc || command -v cc)
 RELEASE := target/$(if $(TARGET),$(TARGET)/)release/picoclaw
 
 .PHONY: help run tour build test soak bench lint fmt fuzz check setup musl install clean

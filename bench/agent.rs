@@ -48,7 +48,6 @@ fn megabytes(bytes: f64) -> String {
 /// A session at a terminal of its own.
 struct Session {
     terminal: OwnedFd,
-    #[expect(clippy::disallowed_types, reason = "a measurement is no tool: nothing here comes from a model")]
     child: std::process::Child,
 }
 

@@ -28,7 +28,6 @@ const ENTRIES: usize = 10_000;
 const STARTS: usize = 15;
 
 /// A server and the client's end of it.
-#[expect(clippy::disallowed_types, reason = "as above")]
 struct Server {
     child: Child,
     say: ChildStdin,

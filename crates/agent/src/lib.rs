@@ -16,5 +16,6 @@ pub mod message;
 mod pipes;
 pub mod providers;
 pub mod run;
+pub mod schedule;
 pub mod sessions;
 pub mod tools;

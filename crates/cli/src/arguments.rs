@@ -3,6 +3,7 @@
 //! Invariant: parsing decides nothing; it only names what was asked.
 
 use crate::commands::audit::AuditArgs;
+use crate::commands::cron::CronCommand;
 use crate::commands::mcp::McpCommand;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -52,6 +53,11 @@ pub(crate) enum Command {
     /// Serve the tools to other agents
     #[command(subcommand)]
     Mcp(McpCommand),
+    /// List, add, change and run scheduled jobs
+    #[command(subcommand)]
+    Cron(CronCommand),
+    /// End every running turn and child of the instance, and its gateway
+    Stop,
     /// Print the version
     Version(Listing),
     /// Print a completion script for a shell

@@ -66,6 +66,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
             return Ok(Exit::Usage.into());
         }
     };
+    let _signed = commands::stop::sign(&arguments.command, &loaded);
     if let (Command::Agent(arguments), Some(stage)) = (&arguments.command, stage) {
         let level = arguments.debug.then_some(LogLevel::Debug).or(loaded.config.log_level);
         start_logs(&loaded, &surroundings, stage.porch(), level)?;
@@ -92,6 +93,7 @@ fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, Setti
         | Command::Tool(_)
         | Command::Check(_)
         | Command::Run(_)
+        | Command::Cron(_)
         | Command::Doctor(_) => true,
         Command::Mcp(command) => command.needs_instance(),
         _ => false,
@@ -120,6 +122,7 @@ fn start_logs(
 fn with_settings(command: &Command, loaded: &Loaded) -> Result<Exit> {
     match command {
         Command::Status(listing) => return commands::status::run(listing, loaded),
+        Command::Stop => return commands::stop::run(loaded),
         Command::Onboard => return commands::onboard::run(loaded),
         Command::Doctor(arguments) => return commands::doctor::run(arguments, loaded),
         Command::Audit(arguments) => return audit(arguments, loaded),
@@ -130,6 +133,7 @@ fn with_settings(command: &Command, loaded: &Loaded) -> Result<Exit> {
         Command::Tool(arguments) => commands::tool::run(arguments, loaded),
         Command::Session(arguments) => commands::session::run(arguments, loaded),
         Command::Check(arguments) => commands::check::run(arguments, loaded),
+        Command::Cron(command) => commands::cron::run(command, loaded),
         _ => Ok(Exit::Usage),
     }
 }

@@ -83,7 +83,8 @@ async fn walk(hall: &Hall, id: &str, call: Call, turn: &Turn<'_>, redactor: &Red
     match outcome {
         Outcome::Reply(reply) => reply,
         Outcome::Asks(asked) => {
-            let said = put(&asked, turn, redactor).await;
+            let answered = put(&asked, turn, redactor);
+            let said = answer_of(answered, turn).await;
             let going_on = hall.answer(asked, turn.subject.clone(), said, turn.halt, watcher);
             heard(going_on, &mut lines, &tell).await
         }
@@ -110,8 +111,8 @@ async fn heard<T>(
     done
 }
 
-/// Puts a question to whoever listens; `None` when nobody answers.
-async fn put(asked: &Asked, turn: &Turn<'_>, redactor: &Redactor) -> Option<(Answer, String)> {
+/// Puts a question to whoever listens.
+fn put(asked: &Asked, turn: &Turn<'_>, redactor: &Redactor) -> oneshot::Receiver<(Answer, String)> {
     let (answer, answered) = oneshot::channel();
     let shown = asked.question();
     let refusal = &shown.refusal;
@@ -126,6 +127,14 @@ async fn put(asked: &Asked, turn: &Turn<'_>, redactor: &Redactor) -> Option<(Ans
     };
     let (tool, fingerprint) = (asked.tool().to_owned(), asked.fingerprint());
     (turn.events)(Event::Ask(Ask { tool, question, fingerprint, answer }));
+    answered
+}
+
+/// Waits for the answer; `None` when nobody gives one.
+async fn answer_of(
+    answered: oneshot::Receiver<(Answer, String)>,
+    turn: &Turn<'_>,
+) -> Option<(Answer, String)> {
     tokio::select! {
         biased;
         () = turn.halt.raised() => None,

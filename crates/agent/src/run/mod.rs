@@ -16,6 +16,7 @@ mod prompt;
 mod purse;
 mod retinue;
 mod runner;
+mod single;
 mod sitting;
 mod steering;
 mod tidying;

@@ -37,7 +37,7 @@ pub struct Runner {
     pub(super) redactor: Redactor,
     texts: Arc<Texts>,
     purse: Purse,
-    retinue: Arc<Retinue>,
+    pub(super) retinue: Arc<Retinue>,
     /// `max_parallel_turns`.
     lanes: Arc<Semaphore>,
 }

@@ -13,6 +13,8 @@ use picoclaw_policy::config::Config;
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::isolate::pick;
 use picoclaw_sandbox::ledger::Reader;
+use picoclaw_sandbox::presence::Presence as Gateway;
+use picoclaw_sandbox::printable;
 use serde_json::{Value, json};
 
 /// Shows the status.
@@ -58,6 +60,7 @@ fn gather(loaded: &Loaded) -> Result<Value> {
             "guard": if config.tools.exec.enable_deny_patterns { "on" } else { "off" },
             "isolation": isolation(config),
         },
+        "gateway": gateway(loaded),
         "exceptions": loaded.warnings(),
         "ledger_head": head.map(|tip| json!({"seq": tip.seq, "hash": tip.hash.to_string()})),
     }))
@@ -83,6 +86,23 @@ fn isolation(config: &Config) -> String {
     }
 }
 
+/// Whether the gateway runs, and where; its token is not for showing.
+fn gateway(loaded: &Loaded) -> Value {
+    if !Gateway::is_running(&loaded.home) {
+        return json!({"running": false});
+    }
+    match Gateway::read(&loaded.home) {
+        Some(known) => json!({
+            "running": true,
+            "pid": known.pid,
+            "version": known.version_told(),
+            "host": printable(&known.host),
+            "port": known.port,
+        }),
+        None => json!({"running": true}),
+    }
+}
+
 fn words(status: &Value) -> String {
     let text = |pointer: &str| status.pointer(pointer).and_then(Value::as_str).unwrap_or("-").to_owned();
     let mut lines = vec![
@@ -103,6 +123,13 @@ fn words(status: &Value) -> String {
     for layer in ["workspace", "guard", "isolation"] {
         lines.push(format!("{:<10} {}", format!("{layer}:"), text(&format!("/posture/{layer}"))));
     }
+    lines.push(match &status["gateway"] {
+        gateway if gateway["running"] != true => "gateway:   not running".to_owned(),
+        gateway => {
+            let at = |name: &str| gateway[name].as_str().unwrap_or("-").to_owned();
+            format!("gateway:   running (PID: {}) on {}:{}", gateway["pid"], at("host"), gateway["port"])
+        }
+    });
     match status["ledger_head"].as_object() {
         Some(head) => lines.push(format!(
             "ledger:    {} records, head {}",

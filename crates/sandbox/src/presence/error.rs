@@ -16,9 +16,6 @@ pub enum PresenceError {
     /// A link, a FIFO or a directory is where the lock belongs.
     #[error("`{}` is not a regular file", .0.display())]
     NotAFile(PathBuf),
-    /// The roll cannot be had.
-    #[error(transparent)]
-    Roll(#[from] crate::shelf::ShelfError),
     /// Whatever else the kernel said.
     #[error("could not {verb} `{}`: {source}", path.display())]
     Io {

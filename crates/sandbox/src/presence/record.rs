@@ -7,6 +7,7 @@ use crate::root::{Taking, Temp};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, fsync, openat, unlinkat};
 use rustix::io::{Errno, read};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::ffi::OsStr;
 use std::fmt;
 use std::os::fd::OwnedFd;
@@ -63,7 +64,10 @@ impl Recorded {
                 Err(_) => return None,
             }
         }
-        let recorded: Self = serde_json::from_slice(bytes.get(..length).filter(|_| length <= MOST)?).ok()?;
+        // An object: a list of five things would do as well otherwise.
+        let fields: Map<String, Value> =
+            serde_json::from_slice(bytes.get(..length).filter(|_| length <= MOST)?).ok()?;
+        let recorded: Self = serde_json::from_value(Value::Object(fields)).ok()?;
         // No process has the number zero, and none a negative one as others count.
         (recorded.pid > 0 && i32::try_from(recorded.pid).is_ok()).then_some(recorded)
     }

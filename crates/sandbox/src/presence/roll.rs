@@ -5,17 +5,21 @@
 //!
 //! Invariant: a signal goes to the very process that signed, or to nobody.
 
-use crate::shelf::{Book, Shelf, ShelfError};
+use super::error::PresenceError;
+use super::lock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, flock, fstat, mkdirat, openat, statat, unlinkat,
+};
 use rustix::io::{Errno, read};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The shelf's name.
-const ROOM: &str = "running";
+/// Where the roll is, below the instance.
+const ROOMS: [&str; 2] = ["state", "running"];
 
 /// How a program works for the instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,19 +32,27 @@ pub enum Role {
     Server,
     /// `picoclaw cron run`.
     Job,
+    /// `picoclaw tool`.
+    Tool,
+    /// `picoclaw run` and `picoclaw mcp wrap`.
+    Errand,
 }
 
 /// Every program that works for an instance.
 #[derive(Debug)]
-pub struct Roll(Shelf);
+pub struct Roll {
+    /// Nothing here is worth waiting for a disk: what a power cut takes away did not survive it either.
+    dir: Arc<OwnedFd>,
+    path: PathBuf,
+}
 
 /// A program's own name on the roll; dropped, it is off again.
 #[derive(Debug)]
 #[must_use = "the name is off the roll at once"]
 pub struct Signed {
-    shelf: Shelf,
+    dir: Arc<OwnedFd>,
     name: String,
-    _held: Book,
+    _held: OwnedFd,
 }
 
 /// A program that runs.
@@ -68,7 +80,7 @@ pub enum Stopped {
 }
 
 impl Role {
-    const ALL: [Self; 4] = [Self::Agent, Self::Gateway, Self::Server, Self::Job];
+    const ALL: [Self; 6] = [Self::Agent, Self::Gateway, Self::Server, Self::Job, Self::Tool, Self::Errand];
 
     /// The spelling on the roll and in messages.
     pub fn as_str(self) -> &'static str {
@@ -77,44 +89,74 @@ impl Role {
             Self::Gateway => "gateway",
             Self::Server => "server",
             Self::Job => "job",
+            Self::Tool => "tool",
+            Self::Errand => "run",
         }
     }
 }
 
 impl Roll {
-    /// The roll of the instance at `home`.
-    pub fn open(home: &Path) -> Result<Self, ShelfError> {
-        Shelf::open(home, ROOM).map(Self)
+    /// The roll of the instance at `home`, made if need be.
+    pub fn open(home: &Path) -> Result<Self, PresenceError> {
+        let (mut dir, mut path) = (lock::home(home)?, home.to_owned());
+        for room in ROOMS {
+            path.push(room);
+            match mkdirat(&dir, room, Mode::RWXU) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(PresenceError::of("make", &path)(errno)),
+            }
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            dir = openat(&dir, room, flags, Mode::empty()).map_err(PresenceError::of("open", &path))?;
+        }
+        Ok(Self { dir: Arc::new(dir), path })
     }
 
     /// Signs for this process.
-    pub fn sign(&self, role: Role) -> Result<Signed, ShelfError> {
+    pub fn sign(&self, role: Role) -> Result<Signed, PresenceError> {
         let pid = i32::try_from(std::process::id()).unwrap_or_default();
         let name = format!("{}-{pid}-{}", role.as_str(), began(pid).unwrap_or_default());
-        let held = self.0.hold(&name, Duration::from_secs(1))?;
-        Ok(Signed { shelf: self.0.clone(), name, _held: held })
+        let fault = |verb| PresenceError::of(verb, &self.path);
+        loop {
+            let held = self.file(&name, OFlags::CREATE).map_err(fault("sign in"))?;
+            flock(&held, FlockOperation::LockExclusive).map_err(fault("sign in"))?;
+            let signed = fstat(&held).map_err(fault("sign in"))?;
+            let named = statat(&*self.dir, &name, AtFlags::SYMLINK_NOFOLLOW);
+            // Whoever looked in between took the name of one who had not signed yet for a killed one's.
+            if named.is_ok_and(|named| (named.st_dev, named.st_ino) == (signed.st_dev, signed.st_ino)) {
+                return Ok(Signed { dir: Arc::clone(&self.dir), name, _held: held });
+            }
+        }
     }
 
     /// Every program that runs, but this one. Names of programs that were killed go.
-    pub fn others(&self) -> Result<Vec<Member>, ShelfError> {
+    pub fn others(&self) -> Result<Vec<Member>, PresenceError> {
+        let fault = |verb| PresenceError::of(verb, &self.path);
         let mut members = Vec::new();
-        for item in self.0.list()? {
-            match self.0.hold(&item.name, Duration::ZERO) {
-                Ok(_gone) => self.0.remove(&item.name)?,
-                Err(ShelfError::Busy { .. }) => members.extend(member(&item.name)),
-                Err(why) => return Err(why),
+        for entry in Dir::read_from(&*self.dir).map_err(fault("list"))? {
+            let entry = entry.map_err(fault("list"))?;
+            let Ok(name) = entry.file_name().to_str() else { continue };
+            let Some(member) = member(name) else { continue };
+            let Ok(file) = self.file(name, OFlags::empty()) else { continue };
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => unlinkat(&*self.dir, name, AtFlags::empty()).map_err(fault("tidy"))?,
+                Err(_) => members.push(member),
             }
         }
         let own = i32::try_from(std::process::id()).unwrap_or_default();
         members.retain(|member| member.pid != own || member.process.is_none());
         Ok(members)
     }
+
+    fn file(&self, name: &str, how: OFlags) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | how;
+        openat(&*self.dir, name, flags, Mode::RUSR | Mode::WUSR)
+    }
 }
 
 impl Drop for Signed {
     fn drop(&mut self) {
         // Left behind, it is unlocked, and goes with the next look.
-        let _ = self.shelf.remove(&self.name);
+        let _ = unlinkat(&*self.dir, &self.name, AtFlags::empty());
     }
 }
 

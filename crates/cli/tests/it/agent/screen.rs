@@ -30,7 +30,9 @@ impl Tmux {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new("tmux");
-        command.args(["-S", &self.socket]).args(arguments).env("LANG", "C.UTF-8").env_remove("TMUX");
+        // What the server is started with, its terminals have; and some accounts have a shell that runs nothing.
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("SHELL", "/bin/sh");
+        command.args(["-S", &self.socket]).args(arguments).env("LANG", "C.UTF-8");
         command
     }
 

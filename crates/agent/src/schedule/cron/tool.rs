@@ -1,0 +1,227 @@
+//! `cron`: an agent's own jobs.
+//!
+//! Invariant: every action finds the caller's own jobs alone; being scheduled allows a command nothing.
+
+use super::change::{Added, Change, Switch, Whose};
+use super::error::CronError;
+use super::firing::Clock;
+use super::job::{Job, Task};
+use super::jobs::no_commands;
+use super::schedule::Schedule;
+use super::store::Store;
+use crate::call::Reply;
+use crate::tools::{Arguments, Need, Outcome, Parameter, Tool, Type, Visit};
+use picoclaw_policy::config::ToolsConfig;
+use picoclaw_policy::{Code, Layer, Refusal, ScheduleIntent, Verdict};
+use picoclaw_sandbox::agenda::Agenda;
+use picoclaw_sandbox::warden::Admission;
+use picoclaw_sandbox::{printable, printable_json};
+use std::path::Path;
+use std::sync::Arc;
+
+const NAME: &str = "cron";
+
+const fn optional(name: &'static str, kind: Type, about: &'static str) -> Parameter {
+    Parameter { name, kind, need: Need::Optional, about }
+}
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "action",
+        kind: Type::Text,
+        need: Need::Required,
+        about: "What to do: `add`, `list`, `get`, `update`, `remove`, `enable` or `disable`.",
+    },
+    optional("name", Type::Text, "What to call the job."),
+    optional(
+        "message",
+        Type::Text,
+        "What you are told when the job is due. You answer it in a session of its own.",
+    ),
+    optional("command", Type::Text, "A command line to run in place of a message, as `exec` would."),
+    optional("command_confirm", Type::Flag, "Accepted, and changes nothing: the configuration decides."),
+    optional("at_seconds", Type::Count, "Run once, so many seconds from now."),
+    optional("every_seconds", Type::Count, "Run again and again, so many seconds apart."),
+    optional("cron_expr", Type::Text, "Run at the times of five fields: minute hour day month weekday."),
+    optional("tz", Type::Text, "The time zone of `cron_expr`, such as `Europe/Berlin`; else the machine's."),
+    optional("job_id", Type::Text, "The job that is meant."),
+];
+
+/// The tool.
+pub struct CronTool {
+    store: Store,
+    clock: Arc<dyn Clock>,
+    may_command: bool,
+    changed: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl CronTool {
+    /// Over this store; `changed` hears of every edit, so that nobody has to wait for the next look.
+    pub fn new(
+        store: Store,
+        clock: Arc<dyn Clock>,
+        tools: &ToolsConfig,
+        changed: Arc<dyn Fn() + Send + Sync>,
+    ) -> Self {
+        Self { store, clock, may_command: tools.cron_allow_command, changed }
+    }
+
+    fn act(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
+        let action = match arguments.text("action") {
+            "add" => "add",
+            "list" => "list",
+            "get" => "get",
+            "update" => "update",
+            "remove" => "remove",
+            "enable" => "enable",
+            "disable" => "disable",
+            other => return Err(misfit(visit, &format!("unknown action: {}", printable(other)))),
+        };
+        let id = arguments.text("job_id");
+        if id.is_empty() && !matches!(action, "add" | "list") {
+            return Err(misfit(visit, &format!("job_id is required for {action}")));
+        }
+        let schedule = self.schedule(arguments).map_err(|why| misfit(visit, &why.to_string()))?;
+        let task = self.task(arguments, visit)?;
+        if action == "add" && (task.is_none() || schedule.is_none()) {
+            let lacks =
+                if task.is_none() { "message or command" } else { "at_seconds, every_seconds or cron_expr" };
+            return Err(misfit(visit, &format!("{lacks} is required for add")));
+        }
+        let intent =
+            ScheduleIntent { action, job: id.to_owned(), detail: detail(task.as_ref(), schedule.as_ref()) };
+        let permit = match visit.warden.admit(NAME, visit.subject, Agenda(intent)) {
+            Admission::Permit(permit) => permit,
+            Admission::Refusal(refusal) => return Err(Reply::Refused(refusal)),
+            Admission::Pending(pending) => return Err(Reply::Unasked(visit.warden.unanswered(*pending))),
+        };
+        let done = permit.arrange(|| self.arrange(action, id, arguments, task, schedule, visit));
+        match done {
+            Ok(text) => Ok(Reply::Done(text)),
+            Err(why) => Err(Reply::Failed(match why.hint() {
+                // The command line is not this caller's.
+                Some(hint) if !matches!(why, CronError::NotFound(_)) => format!("{why}\nhint: {hint}"),
+                _ => why.to_string(),
+            })),
+        }
+    }
+
+    fn arrange(
+        &self,
+        action: &'static str,
+        id: &str,
+        arguments: &Arguments<'_>,
+        task: Option<Task>,
+        schedule: Option<Schedule>,
+        visit: &Visit<'_>,
+    ) -> Result<String, CronError> {
+        let (own, now) = (Whose::Own(&visit.subject.agent), self.clock.now_ms());
+        let name = Some(arguments.text("name")).filter(|name| !name.is_empty()).map(str::to_owned);
+        let told = match (action, task, schedule) {
+            ("list", ..) => return Ok(listed(&self.store.list(own)?)),
+            ("get", ..) => {
+                let job = self.store.get(id, own)?;
+                return printable_json(&job).map_err(|why| CronError::Misfit(why.to_string()));
+            }
+            ("add", Some(task), Some(schedule)) => {
+                let added = Added { name, agent: visit.subject.agent.clone(), task, schedule };
+                let job = self.store.add(added, now)?;
+                format!("Cron job added: {} (id: {})", printable(&job.name), job.id)
+            }
+            ("update", task, schedule) => {
+                let change = Change { name, task, schedule, enabled: None };
+                format!("Cron job updated: {}", self.store.update(id, change, own, now)?.id)
+            }
+            ("remove", ..) => format!("Cron job removed: {}", self.store.remove(id, own)?.id),
+            ("enable", ..) => {
+                format!("Cron job enabled: {}", self.store.switch(id, Switch::On, own, now)?.id)
+            }
+            _ => format!("Cron job disabled: {}", self.store.switch(id, Switch::Off, own, now)?.id),
+        };
+        (self.changed)();
+        Ok(told)
+    }
+
+    /// When, as far as it was said: once before again and again before an expression.
+    fn schedule(&self, arguments: &Arguments<'_>) -> Result<Option<Schedule>, CronError> {
+        let given = |name: &str| arguments.count(name).filter(|seconds| *seconds > 0);
+        if let Some(seconds) = given("at_seconds") {
+            return Schedule::after(seconds, self.clock.now_ms()).map(Some);
+        }
+        if let Some(seconds) = given("every_seconds") {
+            return Schedule::every(seconds).map(Some);
+        }
+        match arguments.text("cron_expr") {
+            "" => Ok(None),
+            expr => Schedule::cron(expr, Some(arguments.text("tz"))).map(Some),
+        }
+    }
+
+    /// What, as far as it was said. Whether a command may run is judged when it does; without `exec` there is none.
+    fn task(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Option<Task>, Reply> {
+        let command = arguments.text("command");
+        if command.is_empty() {
+            let message = Some(arguments.text("message")).filter(|message| !message.is_empty());
+            return Ok(message.map(|message| Task::Message(message.to_owned())));
+        }
+        let turned_away = |refusal| Reply::Refused(visit.warden.turn_away(NAME, visit.subject, refusal));
+        if !self.may_command {
+            return Err(turned_away(no_commands()));
+        }
+        let sought = visit.warden.seek_command(command, Path::new(""), visit.subject);
+        let sought = sought.map_err(|why| misfit(visit, &why.to_string()))?;
+        match visit.warden.consider("exec", visit.subject, &sought) {
+            Verdict::Deny(refusal) if refusal.code == Code::ToolDisabled => Err(turned_away(refusal)),
+            _ => Ok(Some(Task::Command(command.to_owned()))),
+        }
+    }
+}
+
+impl Tool for CronTool {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn about(&self) -> &'static str {
+        "Schedule reminders, tasks or commands of your own, and list, change or remove them."
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        PARAMETERS
+    }
+
+    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
+        self.act(arguments, visit).into()
+    }
+}
+
+fn detail(task: Option<&Task>, schedule: Option<&Schedule>) -> String {
+    let task = task.map(|task| match task {
+        Task::Message(message) => format!("message {message:?}"),
+        Task::Command(command) => format!("command {command:?}"),
+    });
+    let parts = [schedule.map(Schedule::told), task];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn listed(jobs: &[Job]) -> String {
+    if jobs.is_empty() {
+        return "No scheduled jobs".to_owned();
+    }
+    let line = |job: &Job| {
+        let off = if job.enabled { "" } else { ", disabled" };
+        format!("\n- {} (id: {}, {}{off})", printable(&job.name), job.id, printable(&job.schedule.told()))
+    };
+    format!("Scheduled jobs:{}", jobs.iter().map(line).collect::<String>())
+}
+
+fn misfit(visit: &Visit<'_>, why: &str) -> Reply {
+    let refusal = Refusal {
+        code: Code::InvalidArguments,
+        sentence: why.to_owned(),
+        rule: "tools".to_owned(),
+        layer: Layer::Hall,
+        hint: String::new(),
+    };
+    Reply::Refused(visit.warden.turn_away(NAME, visit.subject, refusal))
+}

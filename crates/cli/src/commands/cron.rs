@@ -1,0 +1,257 @@
+//! `picoclaw cron`: jobs, as the operator keeps them.
+//!
+//! Invariant: edits go through the store, under its lock; a run goes through the house like any other call.
+
+use crate::compose::{self, Company};
+use crate::exit::{self, Exit};
+use crate::print;
+use crate::settings::Loaded;
+use anyhow::{Context, Result, ensure};
+use clap::{Args, Subcommand};
+use picoclaw_agent::schedule::cron::{
+    Added, Clock, CronError, Done, Job, Jobs, LastStatus, MachineClock, Schedule, Store, Switch, Task, Whose,
+    run_now,
+};
+use picoclaw_policy::{AgentId, Origin};
+use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::ledger::Timestamp;
+use picoclaw_sandbox::relay::{Then, on_signals};
+use picoclaw_sandbox::{printable, printable_json, printable_lines};
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+/// What `picoclaw cron` can do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CronCommand {
+    /// Show every job with its next and its last run
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Add a job; a running gateway sees it within seconds
+    Add(AddArguments),
+    /// Remove a job
+    Remove {
+        /// The job
+        id: String,
+    },
+    /// Switch a job on
+    Enable {
+        /// The job
+        id: String,
+    },
+    /// Switch a job off
+    Disable {
+        /// The job
+        id: String,
+    },
+    /// Run a job now, in this process; its schedule stays as it is
+    Run {
+        /// The job
+        id: String,
+    },
+}
+
+/// `picoclaw cron add`.
+#[derive(Debug, Args)]
+pub(crate) struct AddArguments {
+    /// What to call it
+    #[arg(short, long)]
+    name: String,
+    /// What it does
+    #[command(flatten)]
+    what: WhatArguments,
+    /// When
+    #[command(flatten)]
+    when: WhenArguments,
+    /// The agent that it belongs to; `main` otherwise
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
+    /// The time zone of an expression, such as `Europe/Berlin`; this machine's otherwise
+    #[arg(long, value_name = "ZONE", requires = "cron")]
+    tz: Option<String>,
+}
+
+/// What a job does.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct WhatArguments {
+    /// Tell the agent this
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+    message: Option<String>,
+    /// Run this command line, as the agent's `exec` would
+    #[arg(long, value_name = "CMD", allow_hyphen_values = true)]
+    command: Option<String>,
+}
+
+/// When a job runs.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct WhenArguments {
+    /// Again and again, so many seconds apart
+    #[arg(short, long, value_name = "SECS")]
+    every: Option<u64>,
+    /// At the times of an expression: minute hour day month weekday
+    #[arg(short, long, value_name = "EXPR", allow_hyphen_values = true)]
+    cron: Option<String>,
+    /// Once, so many seconds from now
+    #[arg(long, value_name = "SECS")]
+    at: Option<u64>,
+}
+
+/// Does what was asked for.
+pub(crate) fn run(command: &CronCommand, loaded: &Loaded) -> Result<Exit> {
+    let store = Store::open(&loaded.home)?;
+    let now = MachineClock.now_ms();
+    let done = match command {
+        CronCommand::List { json } => return list(&store.list(Whose::Everybodys)?, *json),
+        CronCommand::Add(arguments) => match asked(arguments, loaded, now) {
+            Ok(added) => {
+                store.add(added, now).map(|job| format!("Added job '{}' ({})", printable(&job.name), job.id))
+            }
+            Err(why) => return Ok(exit::bad_usage(&why)),
+        },
+        CronCommand::Remove { id } => {
+            store.remove(id, Whose::Everybodys).map(|job| format!("Removed job {}", job.id))
+        }
+        CronCommand::Enable { id } => switch(&store, id, Switch::On, now),
+        CronCommand::Disable { id } => switch(&store, id, Switch::Off, now),
+        CronCommand::Run { id } => match run_job(&store, id, loaded)? {
+            Ok(done) => return told(&done),
+            Err(why) => Err(why),
+        },
+    };
+    match done {
+        Ok(text) => {
+            print::line(&format!("✓ {text}"))?;
+            Ok(Exit::Done)
+        }
+        Err(CronError::NotFound(id)) => {
+            print::note(&format!("✗ Job {} not found", printable(&id)));
+            Ok(Exit::Refused)
+        }
+        Err(why) => {
+            let hint = why.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+            print::note(&format!("error: {why}{hint}"));
+            let is_usage = matches!(why, CronError::Misfit(_) | CronError::Never);
+            Ok(if is_usage { Exit::Usage } else { Exit::Refused })
+        }
+    }
+}
+
+fn switch(store: &Store, id: &str, to: Switch, now: i64) -> Result<String, CronError> {
+    let job = store.switch(id, to, Whose::Everybodys, now)?;
+    let word = if to == Switch::On { "enabled" } else { "disabled" };
+    Ok(format!("Job '{}' {word}", printable(&job.name)))
+}
+
+/// The job that was described.
+fn asked(arguments: &AddArguments, loaded: &Loaded, now: i64) -> Result<Added> {
+    let AddArguments { name, what, when, agent, tz } = arguments;
+    ensure!(!name.trim().is_empty(), "a job needs a name");
+    let agent = match agent {
+        Some(name) => compose::subject(loaded, Some(name), Origin::Cron)?.agent,
+        None => Some(AgentId::main())
+            .filter(|main| loaded.config.agents.iter().any(|known| known.id == *main))
+            .unwrap_or_else(|| loaded.config.default_agent.clone()),
+    };
+    let task = match (&what.message, &what.command) {
+        (_, Some(command)) => {
+            ensure!(
+                loaded.config.tools.cron_allow_command,
+                "scheduled commands are switched off by `tools.cron.allow_command`"
+            );
+            Task::Command(command.clone())
+        }
+        (message, None) => Task::Message(message.clone().unwrap_or_default()),
+    };
+    let schedule = match (when.at, when.every, &when.cron) {
+        (Some(seconds), ..) => Schedule::after(seconds, now),
+        (_, Some(seconds), _) => Schedule::every(seconds),
+        (.., expr) => Schedule::cron(expr.as_deref().unwrap_or_default(), tz.as_deref()),
+    };
+    let schedule = schedule.map_err(|why| match why.hint() {
+        Some(hint) => anyhow::anyhow!("{why}\nhint: {hint}"),
+        None => anyhow::anyhow!("{why}"),
+    })?;
+    Ok(Added { name: Some(name.clone()), agent, task, schedule })
+}
+
+/// Runs a job with everybody that a turn needs; an interrupt stops it.
+fn run_job(store: &Store, id: &str, loaded: &Loaded) -> Result<Result<Done, CronError>> {
+    if let Err(why) = store.get(id, Whose::Everybodys) {
+        return Ok(Err(why));
+    }
+    let halt = Halt::new();
+    let heard = halt.clone();
+    // The first signal stops the run, which is then written down; the second one is for the program.
+    on_signals(move |_| {
+        let is_first = !heard.is_raised();
+        heard.raise();
+        if is_first { Then::Stay } else { Then::End }
+    })
+    .context("could not listen for signals")?;
+    let Company { hall, runner, .. } = compose::company_for_one_turn(loaded)?;
+    let jobs = Jobs::new(runner.clone(), &hall, &loaded.config, Arc::new(|_, _| {}));
+    let runtime = compose::runtime()?;
+    let done = runtime.block_on(run_now(store, id, &jobs, &MachineClock, &halt));
+    runtime.block_on(runner.close());
+    Ok(done)
+}
+
+fn told(done: &Done) -> Result<Exit> {
+    match done.status {
+        LastStatus::Ok => {
+            print::line(&printable_lines(&done.text))?;
+            Ok(Exit::Done)
+        }
+        status => {
+            print::note(&format!("{}: {}", status.as_str(), printable_lines(&done.text)));
+            Ok(Exit::Refused)
+        }
+    }
+}
+
+fn list(jobs: &[Job], as_json: bool) -> Result<Exit> {
+    if as_json {
+        print::line(&printable_json(&jobs)?)?;
+        return Ok(Exit::Done);
+    }
+    if jobs.is_empty() {
+        print::line("No scheduled jobs.")?;
+        return Ok(Exit::Done);
+    }
+    print::line("Scheduled Jobs:")?;
+    for job in jobs {
+        print::line(&shown(job))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn shown(job: &Job) -> String {
+    let (kind, text) = match job.task() {
+        Task::Message(message) => ("Message", message),
+        Task::Command(command) => ("Command", command),
+    };
+    let mut lines = vec![
+        format!("  {} ({})", printable(&job.name), printable(&job.id)),
+        format!("    Agent: {}", printable(&job.agent)),
+        format!("    Schedule: {}", printable(&job.schedule.told())),
+        format!("    {kind}: {}", printable(&text)),
+        format!("    Status: {}", if job.enabled { "enabled" } else { "disabled" }),
+    ];
+    if let Some(next) = job.state.next_run_at_ms {
+        lines.push(format!("    Next run: {}", moment(next)));
+    }
+    if let (Some(last), Some(status)) = (job.state.last_run_at_ms, job.state.last_status) {
+        let why = job.state.last_error.as_deref().map(|why| format!(": {}", printable(why)));
+        lines.push(format!("    Last run: {} {}{}", moment(last), status.as_str(), why.unwrap_or_default()));
+    }
+    lines.join("\n")
+}
+
+fn moment(ms: i64) -> String {
+    let text = Timestamp::at(UNIX_EPOCH + Duration::from_millis(ms.max(0).unsigned_abs())).to_string();
+    format!("{}Z", text.get(..19).unwrap_or_default())
+}

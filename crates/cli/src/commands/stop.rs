@@ -1,0 +1,74 @@
+//! `picoclaw stop`: ends every program that works for the instance, and with it its turns and children.
+//!
+//! Invariant: only who signed the roll is signalled; whoever cannot be reached is named.
+
+use crate::arguments::Command;
+use crate::commands::cron::CronCommand;
+use crate::commands::mcp::McpCommand;
+use crate::exit::Exit;
+use crate::print;
+use crate::settings::Loaded;
+use anyhow::Result;
+use picoclaw_sandbox::instance::Instance;
+use picoclaw_sandbox::presence::{Member, Presence, Role, Roll, Signed, Stopped};
+use std::time::{Duration, Instant};
+
+/// How long a program may take to end by itself.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// Puts this program on the roll, where it is one that can be stopped.
+pub(crate) fn sign(command: &Command, loaded: &Loaded) -> Option<Signed> {
+    let role = match command {
+        Command::Agent(_) => Role::Agent,
+        Command::Tool(_) => Role::Tool,
+        Command::Run(_) | Command::Mcp(McpCommand::Wrap(_)) => Role::Errand,
+        Command::Mcp(McpCommand::Serve(_)) => Role::Server,
+        Command::Cron(CronCommand::Run { .. }) => Role::Job,
+        _ => return None,
+    };
+    let signed = Instance::exists(&loaded.home).then(|| Roll::open(&loaded.home)?.sign(role))?;
+    signed
+        .inspect_err(
+            |why| tracing::warn!(target: "instance", error = %why, "`picoclaw stop` will not find this"),
+        )
+        .ok()
+}
+
+/// Stops everybody.
+pub(crate) fn run(loaded: &Loaded) -> Result<Exit> {
+    let members = match Instance::exists(&loaded.home) {
+        true => Roll::open(&loaded.home)?.others()?,
+        false => Vec::new(),
+    };
+    let knows_gateway = members.iter().any(|member| member.role == Role::Gateway);
+    if members.is_empty() && !Presence::is_running(&loaded.home) {
+        print::line("nothing is running")?;
+        return Ok(Exit::Done);
+    }
+    // All are told before anybody is waited for: together they take as long as the slowest.
+    members.iter().for_each(Member::tell);
+    let deadline = Instant::now() + GRACE;
+    let mut exit = Exit::Done;
+    for member in members {
+        let (who, pid) = (member.role.as_str(), member.pid);
+        match member.stop(deadline) {
+            Stopped::Ended => print::line(&format!("✓ Stopped {who} (PID: {pid})"))?,
+            Stopped::Killed => {
+                print::line(&format!("✓ Killed {who} (PID: {pid}), which did not end by itself"))?
+            }
+            Stopped::OutOfReach => {
+                print::note(&format!("✗ {who} (PID: {pid}) runs in another pid namespace; stop it there"));
+                exit = Exit::Refused;
+            }
+            Stopped::NotAllowed => {
+                print::note(&format!("✗ {who} (PID: {pid}) is another user's"));
+                exit = Exit::Refused;
+            }
+        }
+    }
+    if !knows_gateway && Presence::is_running(&loaded.home) {
+        print::note("✗ somebody holds the gateway's lock and is not on the roll");
+        exit = Exit::Refused;
+    }
+    Ok(exit)
+}
