@@ -73,12 +73,18 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         announce(&loaded);
         return commands::agent::run(arguments, &stage, &loaded);
     }
-    start_logs(&loaded, &surroundings, Porch::OneShot, loaded.config.log_level)?;
+    let porch =
+        if matches!(arguments.command, Command::Gateway(_)) { Porch::Gateway } else { Porch::OneShot };
+    start_logs(&loaded, &surroundings, porch, loaded.config.log_level)?;
     match &arguments.command {
         Command::Run(arguments) => commands::run::run(arguments, &loaded, &surroundings),
         Command::Mcp(command) => {
             announce(&loaded);
             commands::mcp::run(command, &loaded, &surroundings)
+        }
+        Command::Gateway(own) => {
+            announce(&loaded);
+            commands::gateway::run(own, &loaded, &surroundings, arguments.config.clone()).map(ExitCode::from)
         }
         command => with_settings(command, &loaded).map(ExitCode::from),
     }
@@ -94,6 +100,7 @@ fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, Setti
         | Command::Check(_)
         | Command::Run(_)
         | Command::Cron(_)
+        | Command::Gateway(_)
         | Command::Doctor(_) => true,
         Command::Mcp(command) => command.needs_instance(),
         _ => false,

@@ -4,8 +4,8 @@
 
 use super::answer::{self, Answer};
 use super::gate::Gate;
-use super::staff::Extra;
 use super::{body, reload::ReloadError};
+use crate::schedule::cron::Whose;
 use http::{Request, StatusCode};
 use hyper::body::Incoming;
 use picoclaw_sandbox::approver;
@@ -137,18 +137,20 @@ pub(super) async fn sessions(gate: &Gate) -> Answer {
 
 /// `GET /api/posture`.
 pub(super) async fn posture(gate: &Gate) -> Answer {
-    looked_up(&gate.staff().posture).await
+    let look = Arc::clone(&gate.staff().posture);
+    match tokio::task::spawn_blocking(move || look()).await {
+        Ok(value) => answer::json(StatusCode::OK, &value),
+        Err(why) => answer::error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),
+    }
 }
 
 /// `GET /api/cron`.
 pub(super) async fn jobs(gate: &Gate) -> Answer {
-    looked_up(&gate.jobs).await
-}
-
-async fn looked_up(extra: &Extra) -> Answer {
-    let extra = Arc::clone(extra);
-    match tokio::task::spawn_blocking(move || extra()).await {
-        Ok(value) => answer::json(StatusCode::OK, &value),
+    let store = gate.store.clone();
+    let listed = tokio::task::spawn_blocking(move || store.list(Whose::Everybodys)).await;
+    match listed {
+        Ok(Ok(jobs)) => answer::json(StatusCode::OK, &json!({"items": jobs})),
+        Ok(Err(why)) => answer::error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),
         Err(why) => answer::error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),
     }
 }

@@ -5,19 +5,21 @@
 use super::approvals::Approvals;
 use super::bulletin::Bulletin;
 use super::counts::Counts;
+use super::duties::{self, Duties, DutyError};
 use super::places::Places;
 use super::reload::Reload;
-use super::staff::{Extra, Staff};
+use super::staff::Staff;
 use super::tail;
 use super::underway::Underway;
 use crate::call::Reply;
 use crate::run::Event;
+use crate::schedule::cron::Store;
 use picoclaw_policy::Subject;
 use serde_json::{Value, json};
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 /// Connections at once.
 const CONNECTIONS: usize = 2048;
@@ -44,8 +46,6 @@ pub struct Opening {
     pub home: PathBuf,
     /// The program's version.
     pub version: &'static str,
-    /// The jobs, as `cron list --json` tells them.
-    pub jobs: Extra,
     /// How much memory the process has in use.
     pub resident: fn() -> Option<u64>,
 }
@@ -58,7 +58,10 @@ pub struct Gate {
     pub(super) reloading: tokio::sync::Mutex<()>,
     home: PathBuf,
     pub(super) version: &'static str,
-    pub(super) jobs: Extra,
+    pub(super) store: Store,
+    /// An agent changed a job.
+    pub(super) changed: Arc<Notify>,
+    duties: OnceLock<Arc<Duties>>,
     pub(super) resident: fn() -> Option<u64>,
     pub(super) approvals: Approvals,
     pub(super) bulletin: Bulletin,
@@ -74,14 +77,18 @@ pub struct Gate {
 
 impl Gate {
     /// A gateway that is not ready yet.
-    pub fn open(opening: Opening) -> Arc<Self> {
-        Arc::new(Self {
+    pub fn open(opening: Opening) -> Result<Arc<Self>, DutyError> {
+        let (store, changed) = (Store::open(&opening.home)?, Arc::default());
+        duties::equip(&opening.staff, &store, &changed);
+        Ok(Arc::new(Self {
             staff: RwLock::new(Arc::new(opening.staff)),
             reload: opening.reload,
             reloading: tokio::sync::Mutex::default(),
             home: opening.home,
             version: opening.version,
-            jobs: opening.jobs,
+            store,
+            changed,
+            duties: OnceLock::new(),
             resident: opening.resident,
             approvals: Approvals::default(),
             bulletin: Bulletin::default(),
@@ -92,7 +99,7 @@ impl Gate {
             began_at: SystemTime::now(),
             lacking: Mutex::new(Some("starting".to_owned())),
             is_ending: watch::Sender::new(false),
-        })
+        }))
     }
 
     /// Whoever works for it now.
@@ -100,14 +107,25 @@ impl Gate {
         Arc::clone(&self.staff.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(super) fn replace(&self, staff: Arc<Staff>) -> Arc<Staff> {
+    /// Puts another staff in place of the one there is, for everything that begins from now on.
+    pub(super) fn replace(self: &Arc<Self>, staff: Arc<Staff>) -> Arc<Staff> {
+        if let Some(duties) = self.duties.get() {
+            duties.renew(self, &staff);
+        }
         std::mem::replace(&mut self.staff.write().unwrap_or_else(PoisonError::into_inner), staff)
     }
 
-    /// Follows the ledger, and brings hooks and servers; then it is ready.
-    pub async fn prepare(self: &Arc<Self>) {
+    /// Follows the ledger, and brings hooks and servers; then it is ready, and does what it does unasked.
+    pub async fn prepare(self: &Arc<Self>) -> Result<(), DutyError> {
         tokio::spawn(tail::follow(Arc::clone(self)));
         self.gather().await;
+        let duties = Duties::begin(self)?;
+        let _first = self.duties.set(duties);
+        Ok(())
+    }
+
+    pub(super) fn home(&self) -> &Path {
+        &self.home
     }
 
     /// Brings hooks and servers, and says so when they are there or are not.
@@ -170,11 +188,19 @@ impl Gate {
         self.underway.close();
         self.is_ending.send_replace(true);
         self.approvals.close();
-        if tokio::time::timeout(FINISH, self.underway.over()).await.is_err() {
-            tracing::warn!(target: "gateway", turns = self.underway.count(), "Turns are stopped and taken back");
-            self.underway.halt();
-            let _late = tokio::time::timeout(ROLL_BACK, self.underway.over()).await;
-        }
+        let duties = async {
+            if let Some(duties) = self.duties.get() {
+                duties.end(FINISH, ROLL_BACK).await;
+            }
+        };
+        let turns = async {
+            if tokio::time::timeout(FINISH, self.underway.over()).await.is_err() {
+                tracing::warn!(target: "gateway", turns = self.underway.count(), "Turns are stopped and taken back");
+                self.underway.halt();
+                let _late = tokio::time::timeout(ROLL_BACK, self.underway.over()).await;
+            }
+        };
+        tokio::join!(duties, turns);
         let _late = tokio::time::timeout(LEAVE, self.staff().runner.close()).await;
     }
 }

@@ -14,6 +14,7 @@ mod bulletin;
 mod chat;
 mod console;
 mod counts;
+mod duties;
 mod events;
 mod gate;
 mod listen;
@@ -27,7 +28,8 @@ mod tail;
 mod underway;
 
 pub use approvals::Approvals;
+pub use duties::DutyError;
 pub use gate::{Gate, Opening};
 pub use listen::listen;
-pub use reload::Reload;
+pub use reload::{Reload, ReloadError};
 pub use staff::{Extra, Staff};

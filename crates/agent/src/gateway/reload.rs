@@ -2,6 +2,7 @@
 //!
 //! Invariant: either everything is new, hooks and servers too, or everything is as it was; which one is said.
 
+use super::duties;
 use super::gate::Gate;
 use super::staff::Staff;
 use serde_json::json;
@@ -50,6 +51,7 @@ impl Gate {
         let made = tokio::task::spawn_blocking(move || make()).await;
         let staff = made.map_err(|why| ReloadError::Kept(why.to_string()))?.map_err(ReloadError::Kept)?;
         staff.check().map_err(|why| ReloadError::Kept(format!("{why}; {}", why.hint())))?;
+        duties::equip(&staff, &self.store, &self.changed);
         // Hooks that cannot come would fail every turn: found out before anything is replaced.
         if let Err(why) = staff.runner.gather().await {
             staff.runner.close().await;

@@ -26,7 +26,7 @@ pub(super) async fn answer(
     let path = request.uri().path().to_owned();
     {
         let staff = gate.staff();
-        match misled(request.uri(), request.headers(), &staff.hosts) {
+        match misled(request.uri(), request.headers(), &staff.hosts()) {
             Some(StatusCode::FORBIDDEN) => return answer::error(StatusCode::FORBIDDEN, "foreign origin"),
             Some(status) => return answer::error(status, "not this host"),
             None => {}

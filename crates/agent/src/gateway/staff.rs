@@ -8,6 +8,7 @@ use crate::providers::{ModelError, Models};
 use crate::run::Runner;
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::Config;
+use picoclaw_sandbox::instance::Instance;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -24,31 +25,23 @@ pub struct Staff {
     pub models: Models,
     /// The configuration.
     pub config: Arc<Config>,
+    /// The instance, with its workspaces.
+    pub instance: Instance,
     /// What clients must show.
     pub token: Token,
     /// What really holds on this host, as `status` tells it.
     pub posture: Extra,
-    /// Names beside the loopback's that a request may be for.
-    pub(super) hosts: Hosts,
 }
 
 impl Staff {
-    /// A staff for this configuration.
-    pub fn new(
-        runner: Runner,
-        hall: Hall,
-        models: Models,
-        config: Arc<Config>,
-        token: Token,
-        posture: Extra,
-    ) -> Self {
-        let hosts = Hosts::new(&config.gateway.allowed_hosts);
-        Self { runner, hall, models, config, token, posture, hosts }
-    }
-
     /// Whether every agent has a model to ask.
     pub fn check(&self) -> Result<(), ModelError> {
         self.config.agents.iter().try_for_each(|agent| self.models.chain(&agent.id, None).map(drop))
+    }
+
+    /// Names that a request may be for.
+    pub(super) fn hosts(&self) -> Hosts {
+        Hosts::new(&self.config.gateway.allowed_hosts)
     }
 
     /// The agent of that name, if there is one.
