@@ -59,6 +59,10 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Command::Agent(arguments) => Some(commands::agent::Stage::set(arguments, &surroundings)?),
         _ => None,
     };
+    let wishes = match &arguments.command {
+        Command::Gateway(_) => Some(commands::gateway::Wishes::listen()?),
+        _ => None,
+    };
     let loaded = match load(&request, &arguments.command)? {
         Ok(loaded) => loaded,
         Err(why) => {
@@ -73,18 +77,18 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         announce(&loaded);
         return commands::agent::run(arguments, &stage, &loaded);
     }
-    let porch =
-        if matches!(arguments.command, Command::Gateway(_)) { Porch::Gateway } else { Porch::OneShot };
-    start_logs(&loaded, &surroundings, porch, loaded.config.log_level)?;
+    if let (Command::Gateway(own), Some(wishes)) = (&arguments.command, wishes) {
+        start_logs(&loaded, &surroundings, Porch::Gateway, loaded.config.log_level)?;
+        announce(&loaded);
+        let config = arguments.config.clone();
+        return commands::gateway::run(own, wishes, &loaded, &surroundings, config).map(ExitCode::from);
+    }
+    start_logs(&loaded, &surroundings, Porch::OneShot, loaded.config.log_level)?;
     match &arguments.command {
         Command::Run(arguments) => commands::run::run(arguments, &loaded, &surroundings),
         Command::Mcp(command) => {
             announce(&loaded);
             commands::mcp::run(command, &loaded, &surroundings)
-        }
-        Command::Gateway(own) => {
-            announce(&loaded);
-            commands::gateway::run(own, &loaded, &surroundings, arguments.config.clone()).map(ExitCode::from)
         }
         command => with_settings(command, &loaded).map(ExitCode::from),
     }

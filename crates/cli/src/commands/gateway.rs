@@ -40,25 +40,35 @@ enum Wish {
     End,
 }
 
+/// What signals ask for.
+pub(crate) struct Wishes(mpsc::UnboundedReceiver<Wish>);
+
+impl Wishes {
+    /// Listens for signals; to be called before any thread is started, so that none of them is ended in its place.
+    pub(crate) fn listen() -> Result<Self> {
+        let (sender, wishes) = mpsc::unbounded_channel();
+        on_signals(move |told| {
+            let wish = if told == Told::HangUp { Wish::Reload } else { Wish::End };
+            // Asked to end a second time, it ends at once.
+            if wish == Wish::End && sender.is_closed() {
+                return Then::End;
+            }
+            let _gone = sender.send(wish);
+            Then::Stay
+        })
+        .context("could not listen for signals")?;
+        Ok(Self(wishes))
+    }
+}
+
 /// Runs until it is told to end.
 pub(crate) fn run(
     arguments: &GatewayArguments,
+    wishes: Wishes,
     loaded: &Loaded,
     surroundings: &Surroundings,
     config: Option<PathBuf>,
 ) -> Result<Exit> {
-    let (sender, wishes) = mpsc::unbounded_channel();
-    // Before any thread is started, so that none of them is ended by what is meant for us.
-    on_signals(move |told| {
-        let wish = if told == Told::HangUp { Wish::Reload } else { Wish::End };
-        // Asked to end a second time, it ends at once.
-        if wish == Wish::End && sender.is_closed() {
-            return Then::End;
-        }
-        let _gone = sender.send(wish);
-        Then::Stay
-    })
-    .context("could not listen for signals")?;
     let host = arguments.host.as_deref().unwrap_or(&loaded.config.gateway.host);
     let port = arguments.port.unwrap_or(loaded.config.gateway.port);
     let addresses = match address::parse(host, port).and_then(|found| checked(found, loaded)) {
@@ -122,7 +132,7 @@ fn runtime() -> Result<Runtime> {
 async fn serve(
     opening: Opening,
     addresses: &[SocketAddr],
-    mut wishes: mpsc::UnboundedReceiver<Wish>,
+    Wishes(mut wishes): Wishes,
     loaded: &Loaded,
     surroundings: &Surroundings,
 ) -> Result<()> {
