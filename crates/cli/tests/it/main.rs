@@ -17,6 +17,7 @@ mod config;
 mod documents;
 mod exec;
 mod front_door;
+mod gateway;
 mod hostile;
 mod house;
 mod isolation;

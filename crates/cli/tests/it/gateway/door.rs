@@ -18,7 +18,12 @@ fn the_door_asks_for_host_origin_and_token() {
     for (why, line, headers, want) in [
         ("who may", "GET /v1/models", vec![host, token], 200),
         ("no token", "GET /v1/models", vec![host], 401),
-        ("a wrong one", "GET /v1/models", vec![host, ("Authorization", "Bearer 0123456789abcdef0123456789abcdef")], 401),
+        (
+            "a wrong one",
+            "GET /v1/models",
+            vec![host, ("Authorization", "Bearer 0123456789abcdef0123456789abcdef")],
+            401,
+        ),
         ("another scheme", "GET /v1/models", vec![host, ("Authorization", "Basic Og==")], 401),
         ("two tokens", "GET /v1/models", vec![host, token, token], 401),
         ("in the query", query.as_str(), vec![host], 401),
@@ -40,8 +45,18 @@ fn the_door_asks_for_host_origin_and_token() {
         ("another page", "GET /v1/models", vec![host, token, ("Origin", "https://evil.example")], 403),
         ("another page without a token", "POST /reload", vec![host, ("Origin", "null")], 403),
         ("another port's page", "GET /v1/models", vec![host, token, ("Origin", "http://localhost:1")], 403),
-        ("our own page", "GET /v1/models", vec![("Host", at_port.as_str()), token, ("Origin", own.as_str())], 200),
-        ("a preflight of another page", "OPTIONS /v1/models", vec![host, ("Origin", "https://evil.example")], 403),
+        (
+            "our own page",
+            "GET /v1/models",
+            vec![("Host", at_port.as_str()), token, ("Origin", own.as_str())],
+            200,
+        ),
+        (
+            "a preflight of another page",
+            "OPTIONS /v1/models",
+            vec![host, ("Origin", "https://evil.example")],
+            403,
+        ),
         ("another method", "POST /v1/models", vec![host, token], 405),
         ("reloading by looking", "GET /reload", vec![host, token], 405),
         ("reloading without a token", "POST /reload", vec![host], 401),
@@ -85,10 +100,18 @@ fn listening_for_other_machines_needs_a_token() {
     ] {
         assert_eq!(house.run(&arguments).code, 2, "{why}");
     }
-    let gateway = Gateway::with(&house, &["--host", "0.0.0.0"], &[("PICOCLAW_GATEWAY_TOKEN", "chosen-by-the-operator")]);
+    let gateway = Gateway::with(
+        &house,
+        &["--host", "0.0.0.0"],
+        &[("PICOCLAW_GATEWAY_TOKEN", "chosen-by-the-operator")],
+    );
     let answer = gateway.send("GET /health", &[("Host", "localhost")], "");
     assert_eq!(answer.status, 200);
-    assert_eq!(gateway.send("GET /health", &[("Host", "192.0.2.1")], "").status, 421, "and the name is asked for");
+    assert_eq!(
+        gateway.send("GET /health", &[("Host", "192.0.2.1")], "").status,
+        421,
+        "and the name is asked for"
+    );
 }
 
 #[test]
@@ -109,14 +132,16 @@ fn bodies_are_bounded() {
     let headers = [("Host", "localhost"), ("Authorization", bearer.as_str())];
     // Announced and never sent: answered from the announcement.
     let mut stream = gateway.connect();
-    let text = request("POST /v1/chat/completions", &headers, "").replace("\r\n\r\n", "\r\nContent-Length: 104857600\r\n\r\n");
+    let text = request("POST /v1/chat/completions", &headers, "")
+        .replace("\r\n\r\n", "\r\nContent-Length: 104857600\r\n\r\n");
     stream.write_all(text.as_bytes()).unwrap();
     let mut told = String::new();
     let _ = stream.read_to_string(&mut told);
     assert!(told.starts_with("HTTP/1.1 413"), "{told}");
     // Not announced: cut off at the bound.
     let mut stream = gateway.connect();
-    let text = request("POST /v1/chat/completions", &headers, "").replace("\r\n\r\n", "\r\nTransfer-Encoding: chunked\r\n\r\n");
+    let text = request("POST /v1/chat/completions", &headers, "")
+        .replace("\r\n\r\n", "\r\nTransfer-Encoding: chunked\r\n\r\n");
     stream.write_all(text.as_bytes()).unwrap();
     let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
     let mut sent = 0;
@@ -164,7 +189,12 @@ fn numbers_and_the_document_are_for_those_who_may() {
     let gateway = Gateway::new(&house);
     let numbers = gateway.get("/metrics");
     assert!(numbers.head.contains("text/plain; version=0.0.4"), "{}", numbers.head);
-    for name in ["process_resident_memory_bytes ", "picoclaw_ready 1", "picoclaw_turns_running 0", "picoclaw_build_info{"] {
+    for name in [
+        "process_resident_memory_bytes ",
+        "picoclaw_ready 1",
+        "picoclaw_turns_running 0",
+        "picoclaw_build_info{",
+    ] {
         assert!(numbers.body.contains(name), "{name}: {}", numbers.body);
     }
     let document = gateway.get("/openapi.json").json();
