@@ -4,6 +4,7 @@
     clippy::unwrap_used,
     clippy::disallowed_methods,
     clippy::disallowed_types,
+    clippy::print_stdout,
     reason = "tests arrange files and processes by hand and stop where they cannot go on"
 )]
 
@@ -232,14 +233,18 @@ fn whoever_is_on_the_roll_is_stopped_and_nobody_else() {
         others.iter().map(|one| (one.role, one.pid)).collect::<Vec<_>>(),
         [(Role::Gateway, child.id() as i32)]
     );
-    assert_eq!(others.pop().unwrap().stop(Instant::now() + Duration::from_secs(15)), Stopped::Ended);
+    let told = others.pop().unwrap();
+    told.tell().unwrap();
+    assert_eq!(told.stop(Instant::now() + Duration::from_secs(15)), Stopped::Ended);
     assert!(!child.wait().unwrap().success(), "by the signal");
     assert!(roll.others().unwrap().is_empty());
     // Held, but with another beginning: a number of another pid namespace. It is not signalled.
     let held = std::fs::File::create(running.join(format!("agent-{}-2", bystander.id()))).unwrap();
     held.try_lock().unwrap();
     let mut others = roll.others().unwrap();
-    assert_eq!(others.pop().unwrap().stop(Instant::now()), Stopped::OutOfReach);
+    let foreign = others.pop().unwrap();
+    assert_eq!(foreign.tell(), Err(Stopped::OutOfReach));
+    assert_eq!(foreign.stop(Instant::now()), Stopped::OutOfReach);
     let mut bystander = bystander;
     assert!(bystander.try_wait().unwrap().is_none(), "still there");
     bystander.kill().unwrap();

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 /// A hook that answers everything it is asked with `manner`.
-fn hooked(config: &mut Config, intercept: &[&str], manner: &str) {
+pub(crate) fn hooked(config: &mut Config, intercept: &[&str], manner: &str) {
     let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/peers/hook.py");
     config.hooks.processes = vec![HookConfig {
         name: "judge".to_owned(),

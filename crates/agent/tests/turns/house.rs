@@ -214,6 +214,12 @@ pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 pub(crate) fn open(home: &std::path::Path, config: &Arc<Config>, script: &Script) -> Runner {
+    let (hall, instance) = hall(home, config);
+    Runner::open(hall, Arc::clone(config), Arc::new(script.clone()), &instance).unwrap()
+}
+
+/// The tools of an instance, behind its desk.
+pub(crate) fn hall(home: &std::path::Path, config: &Config) -> (Hall, Instance) {
     let instance = Instance::prepare(home, config, &[home.join("config.json")]).unwrap();
     let zones = instance.zones();
     let files = Files::open(zones.clone(), &instance.locks()).unwrap();
@@ -223,6 +229,5 @@ pub(crate) fn open(home: &std::path::Path, config: &Arc<Config>, script: &Script
     let policy = Policy::compile(config, zones, Vec::new()).unwrap();
     let warden = Arc::new(Warden::new(policy, files, workshop, ledger));
     let registry = Arc::new(Registry::new(&config.tools, redactor));
-    Runner::open(Hall::new(warden, registry), Arc::clone(config), Arc::new(script.clone()), &instance)
-        .unwrap()
+    (Hall::new(warden, registry), instance)
 }

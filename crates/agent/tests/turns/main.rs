@@ -9,11 +9,13 @@
 
 mod agents;
 mod budgets;
+mod heartbeats;
 mod hooks;
 mod house;
 mod instructions;
 mod interrupts;
 mod rounds;
+mod scheduled;
 mod secrets;
 mod sessions;
 mod tidying;

@@ -69,7 +69,7 @@ pub(crate) struct AddArguments {
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
     /// The time zone of an expression, such as `Europe/Berlin`; this machine's otherwise
-    #[arg(long, value_name = "ZONE", requires = "cron")]
+    #[arg(long, value_name = "ZONE")]
     tz: Option<String>,
 }
 
@@ -150,6 +150,7 @@ fn switch(store: &Store, id: &str, to: Switch, now: i64) -> Result<String, CronE
 fn asked(arguments: &AddArguments, loaded: &Loaded, now: i64) -> Result<Added> {
     let AddArguments { name, what, when, agent, tz } = arguments;
     ensure!(!name.trim().is_empty(), "a job needs a name");
+    ensure!(tz.is_none() || when.cron.is_some(), "`--tz` is the zone of an expression: it goes with `-c`");
     let agent = match agent {
         Some(name) => compose::subject(loaded, Some(name), Origin::Cron)?.agent,
         None => Some(AgentId::main())

@@ -26,7 +26,7 @@ pub(crate) fn sign(command: &Command, loaded: &Loaded) -> Option<Signed> {
         Command::Cron(CronCommand::Run { .. }) => Role::Job,
         _ => return None,
     };
-    let signed = Instance::exists(&loaded.home).then(|| Roll::open(&loaded.home)?.sign(role))?;
+    let signed = Roll::open(&loaded.home).and_then(|roll| roll.sign(role));
     signed
         .inspect_err(
             |why| tracing::warn!(target: "instance", error = %why, "`picoclaw stop` will not find this"),
@@ -46,12 +46,12 @@ pub(crate) fn run(loaded: &Loaded) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     // All are told before anybody is waited for: together they take as long as the slowest.
-    members.iter().for_each(Member::tell);
+    let told: Vec<_> = members.iter().map(Member::tell).collect();
     let deadline = Instant::now() + GRACE;
     let mut exit = Exit::Done;
-    for member in members {
+    for (member, told) in members.into_iter().zip(told) {
         let (who, pid) = (member.role.as_str(), member.pid);
-        match member.stop(deadline) {
+        match told.map_or_else(|cannot| cannot, |()| member.stop(deadline)) {
             Stopped::Ended => print::line(&format!("✓ Stopped {who} (PID: {pid})"))?,
             Stopped::Killed => {
                 print::line(&format!("✓ Killed {who} (PID: {pid}), which did not end by itself"))?

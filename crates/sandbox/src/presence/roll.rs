@@ -161,19 +161,19 @@ impl Drop for Signed {
 }
 
 impl Member {
-    /// Tells it to end.
-    pub fn tell(&self) {
-        if let Some(process) = &self.process {
-            let _gone = pidfd_send_signal(process, Signal::TERM);
+    /// Tells it to end; says why it cannot be told, when it cannot.
+    pub fn tell(&self) -> Result<(), Stopped> {
+        let process = self.process.as_ref().ok_or(Stopped::OutOfReach)?;
+        match pidfd_send_signal(process, Signal::TERM) {
+            Err(Errno::PERM) => Err(Stopped::NotAllowed),
+            // Gone already is what was wanted.
+            _ => Ok(()),
         }
     }
 
-    /// Waits for its end until `deadline`, and then ends it.
+    /// Waits until `deadline` for one that was told, and then ends it.
     pub fn stop(self, deadline: Instant) -> Stopped {
         let Some(process) = &self.process else { return Stopped::OutOfReach };
-        if pidfd_send_signal(process, Signal::TERM) == Err(Errno::PERM) {
-            return Stopped::NotAllowed;
-        }
         if is_gone(process, deadline) {
             return Stopped::Ended;
         }

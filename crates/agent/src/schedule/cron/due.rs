@@ -47,8 +47,12 @@ pub(super) fn begin(jobs: &mut [Job], now_ms: i64) {
         match job.schedule.kind {
             Kind::At => {
                 let at = job.schedule.at_ms.unwrap_or_default();
-                if is_past && now_ms - at > GRACE_MS && job.state.running_since_ms.is_none() {
-                    retire(job, LastStatus::Error, "missed: no gateway ran at that time");
+                match job.state.running_since_ms {
+                    None if is_past && now_ms.saturating_sub(at) > GRACE_MS => {
+                        retire(job, LastStatus::Error, "missed: no gateway ran at that time");
+                    }
+                    None if is_past => job.state.next_run_at_ms = Some(at),
+                    _ => {}
                 }
             }
             Kind::Every | Kind::Cron if is_past => advance(job, now_ms),
@@ -87,6 +91,8 @@ pub(super) fn take(
                     advance(job, now_ms);
                     due.firings.push((mark(job, now_ms), lock));
                 }
+                // Somebody runs it by hand. What comes but once waits for that.
+                None if job.schedule.kind == Kind::At => {}
                 None => {
                     due.skipped.push(job.id.clone());
                     advance(job, now_ms);

@@ -18,6 +18,9 @@ use tokio::task::JoinSet;
 /// How long it sleeps at most: an edit by somebody else, or a clock that was set, is seen by then.
 const NAP: Duration = Duration::from_secs(3);
 
+/// How long a job waits that is due and cannot run yet.
+const CROWDED: Duration = Duration::from_millis(250);
+
 /// Jobs that run at once; others wait their turn.
 const MOST: usize = 8;
 
@@ -63,36 +66,51 @@ impl Scheduler {
     /// Runs jobs until `halt` is raised, and then until those that run have ended.
     pub async fn run(&self, halt: &Halt) {
         let mut runs = JoinSet::new();
-        self.blocking(|this| this.store.edit(|jobs| Ok(due::begin(jobs, this.clock.now_ms())))).await;
+        let mut has_begun = false;
         while !halt.is_raised() {
-            let (due, earliest) = self.blocking(Self::take).await.unwrap_or_default();
+            // What was missed is looked at before anything is due, however long the store could not be had.
+            has_begun = has_begun || self.blocking(Self::begin).await.is_some();
+            let (due, earliest) = match has_begun {
+                true => self.blocking(Self::take).await.unwrap_or_default(),
+                false => Default::default(),
+            };
             for (firing, lock) in due.firings {
                 runs.spawn(self.clone().fire(firing, lock, halt.clone()));
             }
-            let wait = earliest.map(|at| at.saturating_sub(self.clock.now_ms()).max(0).unsigned_abs());
-            let wait = wait.map_or(NAP, |wait| NAP.min(Duration::from_millis(wait)));
+            let wait = earliest.map(|at| at.saturating_sub(self.clock.now_ms()));
+            let wait = wait.map_or(NAP, |wait| match u64::try_from(wait) {
+                Ok(wait) => NAP.min(Duration::from_millis(wait)),
+                // Due, and without room or still running elsewhere: asked again, but not without a pause.
+                Err(_) => CROWDED,
+            });
             tokio::select! {
                 biased;
                 () = halt.raised() => {}
                 Some(_) = runs.join_next() => {}
                 () = self.wake.notified() => {}
-                // Never zero: a job that is due and has no room must not keep this thread busy.
-                () = tokio::time::sleep(wait.max(Duration::from_millis(20))) => {}
+                () = tokio::time::sleep(wait) => {}
             }
         }
         while runs.join_next().await.is_some() {}
     }
 
+    fn begin(&self) -> Result<(), CronError> {
+        self.store.edit(|jobs| {
+            due::begin(jobs, self.clock.now_ms());
+            Ok(())
+        })
+    }
+
     /// What is due, taken and marked, and when the next one is.
     fn take(&self) -> Result<(Due, Option<i64>), CronError> {
         let now_ms = self.clock.now_ms();
-        let own = self.own().clone();
         let jobs = self.store.read()?;
-        if !due::is_any(&jobs, now_ms, &own) {
+        if !due::is_any(&jobs, now_ms, &self.own()) {
             return Ok((Due::default(), due::earliest(&jobs)));
         }
-        let room = MOST.saturating_sub(own.len());
         let (due, earliest) = self.store.edit(|jobs| {
+            let own = self.own().clone();
+            let room = MOST.saturating_sub(own.len());
             let due = due::take(jobs, now_ms, room, &own, &self.store)?;
             Ok((due, due::earliest(jobs)))
         })?;
@@ -116,12 +134,13 @@ impl Scheduler {
         self.blocking(move |this| {
             let settled = this.store.edit(|jobs| {
                 due::settle(jobs, &firing, &done, Manner::Scheduled);
+                // In one edit: nobody sees a job that has ended and still runs, or the other way round.
+                this.own().remove(&firing.id);
+                drop(lock);
                 Ok(())
             });
-            this.tell(&firing, &done);
-            // After the mark is gone: the other way round it would look like an interrupted run.
             this.own().remove(&firing.id);
-            drop(lock);
+            this.tell(&firing, &done);
             settled
         })
         .await;
