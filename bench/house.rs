@@ -8,6 +8,7 @@
 
 mod agent;
 mod cage;
+mod consult;
 mod files;
 mod guard;
 mod instance;
@@ -46,6 +47,7 @@ fn main() -> Result<(), Stop> {
         // The program runs itself for what needs a process of its own.
         Some(traced::SELF) => traced::one_write(&rest),
         Some(guard::SELF) => guard::load_once(),
+        Some(consult::SELF) => consult::serve(),
         Some(mcp::SELF) => mcp::answer_with(&rest),
         _ => run(Path::new(&first), &rest),
     }
@@ -61,7 +63,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
     let mut table = Table::default();
     let house = House::furnish(&quiet.join("house"))?;
     let lived_in = House::furnish(&disk.join("house"))?;
-    let sections: [(&str, Section<'_>); 13] = [
+    let sections: [(&str, Section<'_>); 14] = [
         ("open", &|table| files::opening(&house, table)),
         ("read", &|table| files::reading(&house, &lived_in, table)),
         ("write", &|table| writes::timed(&house, &lived_in, table)),
@@ -72,6 +74,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
         ("cage", &|table| cage::costs(picoclaw, &house, table)),
         ("mcp", &|table| mcp::measured(picoclaw, &house, table)),
         ("loop", &|table| turns::measured(&quiet, &disk, table)),
+        ("consult", &|table| consult::measured(&quiet, &disk, table)),
         ("judge", &|table| guard::typical(&house, table)),
         ("load", &|table| guard::loading(table)),
         ("lengths", &|table| lengths::growing(&house, table)),

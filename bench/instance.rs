@@ -69,17 +69,13 @@ impl House {
             guard: Guard::compile(&config.tools.exec)?,
             on_block: config.tools.exec.on_block,
             hosts: Default::default(),
+            spawning: Default::default(),
         };
         let real = own.workspace.last().ok_or("the agent has no workspace")?.as_path().to_owned();
         let house = Self {
             warden: Warden::new(policy, files, workshop, ledger),
             registry: Registry::new(&config.tools, Redactor::default()),
-            subject: Subject {
-                origin: Origin::Tool,
-                agent: AgentId::main(),
-                session: "cli:default".to_owned(),
-                depth: 0,
-            },
+            subject: Subject::root(Origin::Tool, AgentId::main(), "cli:default"),
             zones: own,
             home: home.to_owned(),
             workspace: real,

@@ -28,7 +28,7 @@ const ENTRIES: usize = 10_000;
 const STARTS: usize = 15;
 
 /// A server and the client's end of it.
-struct Server {
+pub(crate) struct Server {
     child: Child,
     say: ChildStdin,
     hear: BufReader<ChildStdout>,
@@ -37,7 +37,7 @@ struct Server {
 
 impl Server {
     #[expect(clippy::disallowed_types, reason = "as above")]
-    fn start(mut command: Command) -> Result<Self, Stop> {
+    pub(crate) fn start(mut command: Command) -> Result<Self, Stop> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let (say, hear) = (child.stdin.take(), child.stdout.take());
         let (Some(say), Some(hear)) = (say, hear) else { return Err("no pipes".into()) };
@@ -45,14 +45,14 @@ impl Server {
     }
 
     /// One line there, one line back.
-    fn turn(&mut self, request: &[u8]) -> Result<&[u8], Stop> {
+    pub(crate) fn turn(&mut self, request: &[u8]) -> Result<&[u8], Stop> {
         self.say.write_all(request)?;
         self.line.clear();
         self.hear.read_until(b'\n', &mut self.line)?;
         Ok(&self.line)
     }
 
-    fn greet(&mut self) -> Result<(), Stop> {
+    pub(crate) fn greet(&mut self) -> Result<(), Stop> {
         let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}});
         self.turn(&line(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})))?;
         self.say.write_all(&line(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})))?;
@@ -216,7 +216,7 @@ fn call(tool: &str, path: &Path) -> Vec<u8> {
     )
 }
 
-fn line(message: &Value) -> Vec<u8> {
+pub(crate) fn line(message: &Value) -> Vec<u8> {
     let mut bytes = message.to_string().into_bytes();
     bytes.push(b'\n');
     bytes

@@ -30,13 +30,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Calls in one turn.
-const CALLS: usize = 1_000;
+pub(crate) const CALLS: usize = 1_000;
 
 /// What the model says.
 const SCRIPT: &str = "replies.jsonl";
 
 /// Turns that are timed, and turns over which memory must not grow.
-const TURNS: usize = 5;
+pub(crate) const TURNS: usize = 5;
 const LONG: usize = 10;
 
 /// What the loop may add to a call, in nanoseconds.
@@ -46,7 +46,7 @@ const MOST: f64 = 200_000.0;
 const GROWTH: f64 = 1_000_000.0;
 
 /// Everything that a turn needs.
-struct Stage {
+pub(crate) struct Stage {
     hall: Hall,
     config: Arc<Config>,
     instance: Instance,
@@ -55,11 +55,12 @@ struct Stage {
 
 /// What the loop costs, in memory and on a disk.
 pub(crate) fn measured(quiet: &Path, disk: &Path, table: &mut Table) -> Result<(), Stop> {
-    let stage = Stage::set(&quiet.join("turns"))?;
+    let call = json!({"name": "read_file", "arguments": {"path": FILE}});
+    let stage = Stage::set(&quiet.join("turns"), &call, |_| {})?;
     let added = stage.added()?;
     let what = format!("{CALLS} `read_file` calls in one turn: added by the loop, a call");
     table.goal(&what, &added.time(), added.median(), MOST, "≤ 200 µs");
-    let added = Stage::set(&disk.join("turns"))?.added()?;
+    let added = Stage::set(&disk.join("turns"), &call, |_| {})?.added()?;
     table.told("  the same on a disk", &added.time());
     let before = resident()?;
     for turn in 0..LONG {
@@ -73,8 +74,14 @@ pub(crate) fn measured(quiet: &Path, disk: &Path, table: &mut Table) -> Result<(
 }
 
 impl Stage {
-    fn set(home: &Path) -> Result<Self, Stop> {
+    /// A stage on which the model makes this call again and again.
+    pub(crate) fn set(
+        home: &Path,
+        call: &serde_json::Value,
+        tune: impl FnOnce(&mut Config),
+    ) -> Result<Self, Stop> {
         let mut config = Config::default();
+        tune(&mut config);
         let script = home.join(SCRIPT);
         config.turns.max_tool_iterations = 2 * CALLS as u64;
         // Nothing is to be left out while the loop is timed.
@@ -91,7 +98,7 @@ impl Stage {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let stage = Self { hall, config: Arc::new(config), instance, runtime };
         stage.alone("write_file", json!({"path": FILE, "content": "buy milk\n"}))?;
-        peers::replace(&peers::directory(home)?, SCRIPT, replies().as_bytes())?;
+        peers::replace(&peers::directory(home)?, SCRIPT, replies(call).as_bytes())?;
         Ok(stage)
     }
 
@@ -112,7 +119,7 @@ impl Stage {
     }
 
     /// One turn of [`CALLS`] calls.
-    fn turn(&self, session: &str) -> Result<(), Stop> {
+    pub(crate) fn turn(&self, session: &str) -> Result<(), Stop> {
         // Models that were made anew, so that the script begins at its beginning.
         let models = Arc::new(Models::new(&self.config));
         let runner = Runner::open(self.hall.clone(), Arc::clone(&self.config), models, &self.instance)?;
@@ -144,8 +151,8 @@ impl Stage {
     }
 }
 
-fn replies() -> String {
-    let call = json!({"tool_calls": [{"name": "read_file", "arguments": {"path": FILE}}]}).to_string() + "\n";
+fn replies(call: &serde_json::Value) -> String {
+    let call = json!({"tool_calls": [call]}).to_string() + "\n";
     call.repeat(CALLS) + &json!({"content": "done"}).to_string()
 }
 
@@ -172,7 +179,7 @@ fn scripted(script: &Path) -> ModelConfig {
 }
 
 fn subject(session: &str) -> Subject {
-    Subject { origin: Origin::Cli, agent: AgentId::main(), session: session.to_owned(), depth: 0 }
+    Subject::root(Origin::Cli, AgentId::main(), session)
 }
 
 /// Resident memory of this program, in bytes.

@@ -30,6 +30,8 @@ pub struct Hall {
 struct Allowed {
     agent: String,
     session: String,
+    /// What a person allowed one is not allowed its subagents.
+    depth: u32,
     fingerprint: String,
 }
 
@@ -158,6 +160,7 @@ impl Allowed {
         Self {
             agent: subject.agent.to_string(),
             session: subject.session.clone(),
+            depth: subject.depth,
             fingerprint: asked.fingerprint(),
         }
     }

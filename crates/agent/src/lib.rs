@@ -18,4 +18,5 @@ pub mod providers;
 pub mod run;
 pub mod schedule;
 pub mod sessions;
+pub mod spawn;
 pub mod tools;

@@ -71,7 +71,7 @@ impl Place {
 }
 
 fn subject() -> Subject {
-    Subject { origin: Origin::Cli, agent: AgentId::main(), session: "s".to_owned(), depth: 0 }
+    Subject::root(Origin::Cli, AgentId::main(), "s")
 }
 
 fn meta() -> Meta {

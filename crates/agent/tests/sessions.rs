@@ -38,8 +38,7 @@ impl Hall {
     }
 
     fn exec(&self, session: &str, arguments: Value) -> Reply {
-        let subject =
-            Subject { origin: Origin::Cli, agent: AgentId::main(), session: session.to_owned(), depth: 0 };
+        let subject = Subject::root(Origin::Cli, AgentId::main(), session);
         let call = Call { tool: "exec".to_owned(), arguments, subject };
         let halt = Halt::new();
         let visit = Visit { warden: &self.warden, subject: &call.subject, halt: &halt, watcher: &unwatched };

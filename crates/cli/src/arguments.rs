@@ -50,7 +50,7 @@ pub(crate) enum Command {
     Config(ConfigCommand),
     /// Read and verify the ledger
     Audit(AuditArgs),
-    /// Serve the tools to other agents
+    /// Serve the tools to other agents, and give agents the tools of other servers
     #[command(subcommand)]
     Mcp(McpCommand),
     /// Stay, and serve agents over HTTP: chats, approvals, a console, jobs and the heartbeat
@@ -174,6 +174,9 @@ pub(crate) struct ToolArguments {
     /// The agent on whose behalf it runs
     #[arg(long, value_name = "ID")]
     pub(crate) agent: Option<String>,
+    /// With `list`: start the MCP servers of the configuration, and list their tools too
+    #[arg(long)]
+    pub(crate) mcp: bool,
 }
 
 /// `picoclaw run`.

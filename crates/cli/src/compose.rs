@@ -3,6 +3,7 @@
 //! Invariant: a house stands complete, with its ledger open, before the first call.
 
 mod company;
+mod guests;
 
 use crate::print;
 use crate::settings::{Loaded, Presence};
@@ -22,6 +23,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) use company::{Company, DIRECT, company, company_for_one_turn, runtime};
+pub(crate) use guests::{has_servers, with_servers};
 
 /// Directories in which anybody on this machine can put something.
 const SHARED: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/run/user"];
@@ -146,7 +148,7 @@ pub(crate) fn subject(loaded: &Loaded, agent: Option<&str>, origin: Origin) -> R
             .filter(|id| loaded.config.agents.iter().any(|known| known.id == *id))
             .with_context(|| unknown_agent(name, &loaded.config))?,
     };
-    Ok(Subject { origin, agent, session: "cli:default".to_owned(), depth: 0 })
+    Ok(Subject::root(origin, agent, "cli:default"))
 }
 
 fn unknown_agent(name: &str, config: &Config) -> String {

@@ -24,11 +24,12 @@ pub(crate) fn mebibytes(text: &str) -> Result<u64> {
     }
 }
 
-/// `30`, `30s`, `5m`, `1h`: a time.
+/// `30`, `30s`, `500ms`, `5m`, `1h`: a time.
 pub(crate) fn duration(text: &str) -> Result<Duration> {
     let (digits, unit) = split(text);
     let factor = match unit {
         "" | "s" => 1.0,
+        "ms" => 0.001,
         "m" => 60.0,
         "h" => 3600.0,
         _ => 0.0,
@@ -65,6 +66,7 @@ mod tests {
         for (text, want) in [
             ("30", Some(30_000)),
             ("1.5s", Some(1_500)),
+            ("500ms", Some(500)),
             ("5m", Some(300_000)),
             ("0", None),
             ("x", None),

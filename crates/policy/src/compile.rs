@@ -8,6 +8,7 @@ use crate::path::CleanPath;
 use crate::policy::{AgentRules, Policy, Reach};
 use crate::rules::{PathRules, RuleFault};
 use crate::shell::guard::Guard;
+use crate::spawning::Spawning;
 use crate::subject::AgentId;
 use crate::zone::Zones;
 use std::collections::BTreeMap;
@@ -57,6 +58,7 @@ impl Policy {
             guard: Guard::compile(&config.tools.exec)?,
             on_block: config.tools.exec.on_block,
             hosts: HostRules::compile(&config.tools.web.private_host_whitelist)?,
+            spawning: Spawning::compile(config),
         })
     }
 }

@@ -5,6 +5,7 @@
 use crate::network::ConnectIntent;
 use crate::path::CleanPath;
 use crate::shell::guard::Judgement;
+use crate::spawning::SpawnIntent;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -25,6 +26,8 @@ pub enum Intent {
     Connect(ConnectIntent),
     /// Ask a program of the operator's, an MCP server, to do something.
     Consult(ConsultIntent),
+    /// Start a subagent.
+    Spawn(SpawnIntent),
     /// Do something with a scheduled job.
     Schedule(ScheduleIntent),
 }
@@ -85,6 +88,7 @@ impl fmt::Display for Intent {
             Self::Exec(exec) => write!(f, "exec in {}: {}", exec.cwd.asked, exec.command),
             Self::Connect(connect) => connect.fmt(f),
             Self::Consult(ask) => write!(f, "consult mcp/{}: {} {}", ask.server, ask.tool, ask.arguments),
+            Self::Spawn(spawn) => spawn.fmt(f),
             Self::Schedule(asked) => {
                 write!(f, "schedule {}", asked.action)?;
                 let parts = [(" ", &asked.job), (": ", &asked.detail)];

@@ -10,6 +10,7 @@ use crate::refusal::Refusal;
 use crate::refusals;
 use crate::rules::PathRules;
 use crate::shell::guard::{Guard, Hold, Judgement, Remedy, Scene, Shell, Terrain};
+use crate::spawning::Spawning;
 use crate::subject::{AgentId, Subject};
 use crate::verdict::{Grant, Question, Verdict};
 use crate::zone::{Zone, Zones};
@@ -57,6 +58,8 @@ pub struct Policy {
     pub on_block: OnBlock,
     /// Hosts that may be reached although they are not public.
     pub hosts: HostRules,
+    /// Who may start whom, and how deep.
+    pub spawning: Spawning,
 }
 
 /// Where a command would run: what the guard needs besides the rules.
@@ -118,6 +121,7 @@ impl Policy {
             Intent::Consult(_) => {
                 Verdict::Allow(Grant { zone: Zone::Workspace, rule: "tools.mcp".to_owned() })
             }
+            Intent::Spawn(spawn) => self.spawning.judge(spawn, subject),
             // A job gets nothing by being scheduled: what it does is judged when it does it.
             Intent::Schedule(_) => {
                 Verdict::Allow(Grant { zone: Zone::Workspace, rule: "tools.cron".to_owned() })
@@ -142,14 +146,17 @@ impl Policy {
         Some(self.guard.judge(command, &scene))
     }
 
-    /// Whether this subject may use a tool at all.
+    /// Whether this subject may use a tool at all. What an agent above it may not use, it may not either.
     pub fn offers(&self, tool: &str, subject: &Subject) -> Result<(), Refusal> {
-        let own = self.agents.get(&subject.agent);
-        if own.is_some_and(|agent| agent.disabled.iter().any(|name| names(name, tool))) {
-            return Err(refusals::tool_disabled(
-                tool,
-                &format!("agents.agents[{}].tools.disabled", subject.agent),
-            ));
+        let lacks = |agent: &&AgentId| {
+            let own = self.agents.get(*agent);
+            own.is_none_or(|agent| agent.disabled.iter().any(|name| names(name, tool)))
+        };
+        let above = subject.lineage.iter().find(lacks);
+        // A subject whom nobody knows is refused where it is judged, in its own words.
+        let own = [&subject.agent].into_iter().find(|agent| self.agents.contains_key(*agent) && lacks(agent));
+        if let Some(agent) = own.or(above) {
+            return Err(refusals::tool_disabled(tool, &format!("agents.agents[{agent}].tools.disabled")));
         }
         if let Some((_, setting)) = self.disabled.iter().find(|(name, _)| names(name, tool)) {
             return Err(refusals::tool_disabled(tool, setting));

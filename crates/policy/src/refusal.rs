@@ -40,6 +40,10 @@ pub enum Code {
     NotApproved,
     /// A hook objected.
     DeniedByHook,
+    /// The configuration does not let this agent start that one.
+    AgentNotAllowed,
+    /// Too many subagents lie between this one and a person.
+    TooDeep,
 }
 
 impl Code {
@@ -62,6 +66,8 @@ impl Code {
             Self::LedgerUnavailable => "ledger_unavailable",
             Self::NotApproved => "not_approved",
             Self::DeniedByHook => "denied_by_hook",
+            Self::AgentNotAllowed => "agent_not_allowed",
+            Self::TooDeep => "too_deep",
         }
     }
 }

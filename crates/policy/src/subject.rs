@@ -83,4 +83,27 @@ pub struct Subject {
     pub session: String,
     /// How many spawns lie between this subject and a person.
     pub depth: u32,
+    /// The agents above it, from the person down; what one of them may not, this one may not either.
+    pub lineage: Vec<AgentId>,
+}
+
+impl Subject {
+    /// Somebody who was not started by another agent.
+    pub fn root(origin: Origin, agent: AgentId, session: impl Into<String>) -> Self {
+        Self { origin, agent, session: session.into(), depth: 0, lineage: Vec::new() }
+    }
+
+    /// A subagent of this one's, with a session of its own.
+    #[must_use]
+    pub fn child(&self, agent: AgentId, session: impl Into<String>) -> Self {
+        let mut lineage = self.lineage.clone();
+        lineage.push(self.agent.clone());
+        Self {
+            origin: Origin::Subagent,
+            agent,
+            session: session.into(),
+            depth: self.depth.saturating_add(1),
+            lineage,
+        }
+    }
 }

@@ -119,6 +119,7 @@ fn policy(row: &toml::Table) -> Policy {
         guard: Guard::compile(&Config::default().tools.exec).unwrap(),
         on_block: OnBlock::Deny,
         hosts: Default::default(),
+        spawning: Default::default(),
     }
 }
 
@@ -147,5 +148,5 @@ fn clean(path: &str) -> CleanPath {
 }
 
 fn subject() -> Subject {
-    Subject { origin: Origin::Tool, agent: AgentId::main(), session: "test".to_owned(), depth: 0 }
+    Subject::root(Origin::Tool, AgentId::main(), "test")
 }

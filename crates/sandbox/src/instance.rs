@@ -125,6 +125,25 @@ impl Instance {
         }
     }
 
+    /// Replaces a file of the operator's as a whole, readable by its owner alone; links to it stay.
+    pub fn rewrite(&self, path: &Path, text: &str) -> Result<(), RootError> {
+        let scribe = Scribe::new(&self.locks(), Scribe::WAIT)?;
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(RootError::NotAFile { path });
+        };
+        if fs::metadata(&path).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0) {
+            // The new file gets the mode of the old one.
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).map_err(|source| {
+                let errno = rustix::io::Errno::from_io_error(&source).unwrap_or(rustix::io::Errno::IO);
+                RootError::from_errno("make private", &path, errno)
+            })?;
+        }
+        let root = Root::open(directory)?;
+        let place = root.locate(Path::new(name), Access::Write, &Seals::default())?;
+        place.write(text.as_bytes(), Overwrite::Yes, &scribe)
+    }
+
     /// Where the locks of file tools are.
     pub fn locks(&self) -> PathBuf {
         self.join("state/locks")

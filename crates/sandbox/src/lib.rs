@@ -24,6 +24,7 @@ mod redact;
 pub mod relay;
 pub mod root;
 pub mod shelf;
+pub mod spawn;
 pub mod warden;
 
 pub use printable::{printable, printable_json, printable_lines};

@@ -201,8 +201,13 @@ impl Warden {
         let places = [Some(path.to_owned()), real].into_iter().flatten();
         let mut places = places.filter_map(|place| CleanPath::absolute(&place));
         places.any(|place| {
-            self.policy.agents.values().any(|agent| agent.zones.in_workspace(&place).is_some())
-                || self.policy.shared.iter().any(|shared| place.as_path().starts_with(shared.as_path()))
+            let is_shared =
+                self.policy.shared.iter().any(|shared| place.as_path().starts_with(shared.as_path()));
+            // What is Protected is nobody's, even where everything around it is everybody's.
+            self.policy.agents.values().any(|agent| {
+                let is_open = || is_shared && !agent.zones.is_protected(&place, Access::Write);
+                agent.zones.in_workspace(&place).is_some() || is_open()
+            })
         })
     }
 

@@ -6,7 +6,6 @@
     reason = "a test stops where it cannot go on, and looks at the host from outside the rooms"
 )]
 
-#[expect(dead_code, reason = "each test file uses a part of it")]
 mod cage_support;
 
 use cage_support::{instance, isolation};
@@ -185,10 +184,14 @@ fn a_planted_bubblewrap_is_passed_over() {
 #[test]
 fn a_cage_that_the_kernel_refuses_starts_nothing() {
     let mut place = instance();
-    // A mount point that cannot be made: the parent is read-only.
-    let outside = place.outside.clone();
-    place.expose(&outside, "/usr/no-such-place-for-a-mount".as_ref(), ExposeMode::ReadOnly);
-    let error = place.run("touch started").expect_err("the mount point is missing");
+    let (outside, shown) = (place.outside.clone(), place.base.join("shown"));
+    std::fs::create_dir_all(shown.join("here")).expect("a directory");
+    place.expose(&shown, "/shown".as_ref(), ExposeMode::ReadOnly);
+    place.expose(&outside, "/shown/here".as_ref(), ExposeMode::ReadOnly);
+    let spec = place.spec("touch started", place.cage());
+    // Planned, and gone: a mount point that cannot be made, since its parent is read-only.
+    std::fs::remove_dir(shown.join("here")).expect("it is there");
+    let error = run_to_end(spec).expect_err("the mount point is missing");
     assert!(matches!(error, LaunchError::Step { .. }), "{error}");
     assert_eq!(error.exit_code(), 125);
     assert!(!place.workspace.join("started").exists());

@@ -176,6 +176,63 @@ fn what_a_model_wrote_is_in_no_plan() {
 }
 
 #[test]
+fn a_program_is_shown_the_tree_that_it_cannot_run_without() {
+    let mut host = host();
+    for (path, resolved, kind) in [
+        ("/home/u/mcp/node_modules", "/home/u/mcp/node_modules", Kind::Directory),
+        (
+            "/home/u/mcp/node_modules/a/node_modules/b/x.js",
+            "/home/u/mcp/node_modules/a/node_modules/b/x.js",
+            Kind::File,
+        ),
+        ("/srv/app/.venv", "/srv/app/.venv", Kind::Directory),
+        ("/srv/app/.venv/pyvenv.cfg", "/srv/app/.venv/pyvenv.cfg", Kind::File),
+        ("/srv/app/.venv/bin", "/srv/app/.venv/bin", Kind::Directory),
+        ("/srv/app/.venv/bin/python", "/usr/bin/python3", Kind::File),
+        // The same by way of a link.
+        ("/srv/link/.venv", "/srv/app/.venv", Kind::Directory),
+        ("/srv/link/.venv/pyvenv.cfg", "/srv/app/.venv/pyvenv.cfg", Kind::File),
+        ("/srv/link/.venv/bin", "/srv/app/.venv/bin", Kind::Directory),
+        ("/srv/link/.venv/bin/python", "/usr/bin/python3", Kind::File),
+        // A home that somebody made an environment.
+        ("/home/u/pyvenv.cfg", "/home/u/pyvenv.cfg", Kind::File),
+    ] {
+        host.insert(path.into(), Found { resolved: resolved.into(), kind });
+    }
+    let (isolation, instance) = (isolation(), InstanceView { workspace: None, ..view("mcp/files") });
+    for (why, program, argument, shown) in [
+        (
+            "the outermost modules",
+            "/usr/bin/node",
+            "/home/u/mcp/node_modules/a/node_modules/b/x.js",
+            "ro /home/u/mcp/node_modules (operator's command)",
+        ),
+        ("the environment", "/srv/app/.venv/bin/python", "x", "ro /srv/app/.venv (operator's command)"),
+        (
+            "under the name that it has",
+            "/srv/link/.venv/bin/python",
+            "x",
+            "ro /srv/link/.venv <- /srv/app/.venv (operator's command)",
+        ),
+        ("nobody's home", "/home/u/bin/srv", "x", "ro /home/u/bin (operator's command)"),
+    ] {
+        let arguments = [OsString::from(argument)];
+        let author = Author::Operator { program: Path::new(program), arguments: &arguments };
+        let request = Request {
+            isolation: &isolation,
+            instance: &instance,
+            author,
+            work_dir: Path::new("/home/u/.picoclaw/runtime-user-env/mcp/files"),
+            home: Path::new("/home/u"),
+            variables: &[],
+        };
+        let lines = plan(&request, &host).expect("a plan").lines();
+        let own: Vec<_> = lines.iter().filter(|line| line.ends_with("(operator's command)")).collect();
+        assert_eq!(own, [shown], "{why}");
+    }
+}
+
+#[test]
 fn a_working_directory_outside_the_view_is_no_plan() {
     let (isolation, instance) = (isolation(), view("agents/main"));
     for work_dir in

@@ -63,12 +63,7 @@ impl Place {
     fn run(&self, name: &str, line: &str, stay: Stay<'_>, extra: &[&str]) -> Result<Finished, GuestError> {
         let mut command: Vec<OsString> = ["/bin/sh", "-c", line, "sh"].map(OsString::from).into();
         command.extend(extra.iter().map(OsString::from));
-        let subject = Subject {
-            origin: Origin::Mcp,
-            agent: AgentId::main(),
-            session: "cli:default".to_owned(),
-            depth: 0,
-        };
+        let subject = Subject::root(Origin::Mcp, AgentId::main(), "cli:default");
         let guest = Guest {
             principal: Principal::Mcp(name.to_owned()),
             command: &command,

@@ -68,6 +68,20 @@ impl Conversation {
         &self.request.messages[self.request.messages.len() - 1]
     }
 
+    /// Keeps at most so many messages of the active turn: its first, and the newest of whole rounds.
+    pub(super) fn trim(&mut self, most: usize) {
+        let first = 1 + self.lines.len();
+        while self.active_len() > most {
+            // A round is what a model said and the results of its calls; half of one would confuse every model.
+            let rest = &self.request.messages[first + 1..];
+            let starts: Vec<usize> =
+                (0..rest.len()).filter(|at| *at > 0 && rest[*at].role != Role::Tool).collect();
+            let Some(until) = starts.first() else { break };
+            self.request.messages.drain(first + 1..first + 1 + until);
+        }
+        self.count();
+    }
+
     /// Shows the model other tools from now on.
     pub(super) fn offer(&mut self, tools: Vec<ToolSpec>) {
         self.tools = estimate::of_tools(&tools);
@@ -205,6 +219,26 @@ mod tests {
         alone.push(Message::text(Role::User, "now"));
         assert!(alone.is_over());
         assert_eq!(alone.compress(), None, "the active turn is never dropped");
+    }
+
+    #[test]
+    fn a_trimmed_turn_keeps_its_task_and_whole_rounds() {
+        let mut conversation = conversation(0, 100_000);
+        conversation.push(Message::text(Role::User, "the task"));
+        for round in 0..10 {
+            conversation.push(Message::text(Role::Assistant, format!("calls {round}")));
+            conversation.push(Message::result(format!("a{round}"), "x".to_owned()));
+            conversation.push(Message::result(format!("b{round}"), "y".to_owned()));
+        }
+        for (why, most, want) in
+            [("room enough", 50, 31), ("whole rounds go", 20, 19), ("one round always stays", 1, 4)]
+        {
+            conversation.trim(most);
+            let messages = &conversation.request.messages;
+            assert_eq!(messages.len(), want + 1, "{why}");
+            assert_eq!((&*messages[1].content, messages[2].role), ("the task", Role::Assistant), "{why}");
+            assert_eq!(messages[messages.len() - 3].content, "calls 9", "{why}: the newest stay");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::turn::TurnError;
 use crate::call::Reply;
 use crate::hooks::{Advice, HookEvent, Hooks, LlmAdvice, Meta, Said};
 use crate::providers::{Answer, Request};
+use crate::spawn::{Subturn, Turning};
 use picoclaw_policy::Subject;
 use picoclaw_sandbox::ledger::Timestamp;
 use serde_json::{Value, json};
@@ -31,11 +32,16 @@ pub(super) enum Passage {
 }
 
 impl Escort {
-    pub(super) fn new(hooks: Arc<Hooks>, subject: &Subject) -> Self {
+    pub(super) fn new(hooks: Arc<Hooks>, subject: &Subject, parent: Option<String>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let turn = format!("turn-{}-{number}", std::process::id());
-        Self { hooks, meta: Meta { subject: subject.clone(), turn, parent: None, round: 0 } }
+        Self { hooks, meta: Meta { subject: subject.clone(), turn, parent, round: 0 } }
+    }
+
+    /// The turn's name among hooks.
+    pub(super) fn turn(&self) -> &str {
+        &self.meta.turn
     }
 
     fn at(&self, round: u64) -> Meta {
@@ -154,6 +160,23 @@ impl Escort {
             }
             Event::Retry { why, .. } => ("agent.llm.retry", "warn", json!({"error": why})),
             Event::Compacted { dropped } => ("agent.context.compress", "info", json!({"dropped": dropped})),
+            // What happens further down is told by the turn above it.
+            Event::Subturn(Subturn { who, what }) if who.depth == self.meta.subject.depth + 1 => {
+                let mut payload = json!({"id": who.id, "label": who.label, "agent": who.agent.as_str(), "depth": who.depth});
+                match what {
+                    Turning::Began { task } => {
+                        payload["task"] = task.as_str().into();
+                        ("agent.subturn.spawn", "info", payload)
+                    }
+                    Turning::Ended { result, took } => {
+                        payload["is_error"] = result.is_err().into();
+                        payload["duration"] = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX).into();
+                        ("agent.subturn.end", if result.is_err() { "warn" } else { "info" }, payload)
+                    }
+                    Turning::Delivered => ("agent.subturn.result_delivered", "info", payload),
+                    Turning::Event(_) => return,
+                }
+            }
             _ => return,
         };
         self.tell(kind, severity, payload);

@@ -3,6 +3,7 @@
 //! Invariant: events are told in the order in which things happened, secrets filtered.
 
 use crate::call::Reply;
+use crate::spawn::Subturn;
 use picoclaw_policy::Question;
 use picoclaw_sandbox::approver::Answer;
 use serde_json::Value;
@@ -57,6 +58,10 @@ pub enum Event {
     },
     /// Something the person should know.
     Notice(String),
+    /// The model has said something, and the turn goes on: it waits for its subagents.
+    Said(String),
+    /// Something about a subagent.
+    Subturn(Subturn),
 }
 
 /// A question on its way to a person.

@@ -25,6 +25,7 @@ mod turn;
 pub use event::{Ask, Event};
 pub use mind::{Mind, Minds, Nature, NoMind, OnRetry, Thinking};
 pub use prompt::Texts;
+pub(crate) use purse::Allowance;
 pub use runner::{Runner, RunnerError};
 pub use steering::{QueueFull, Steering};
 pub use tidying::Tidied;

@@ -9,6 +9,8 @@ use picoclaw_sandbox::ledger::Timestamp;
 use picoclaw_sandbox::shelf::{Shelf, ShelfError};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The largest account that is read.
 const MOST: u64 = 4 << 10;
@@ -17,19 +19,35 @@ const MOST: u64 = 4 << 10;
 #[derive(Debug, Clone)]
 pub(super) struct Purse(Shelf);
 
-/// What one turn may still use.
-pub(super) struct Allowance {
-    agent: AgentId,
-    turn: Budget,
-    day: Budget,
-    account: Option<Purse>,
+/// What one turn may still use, and everybody above it. Copies are the same allowance.
+#[derive(Debug, Clone)]
+pub(crate) struct Allowance {
+    /// Of each turn from the person's down to this one.
+    turns: Vec<Arc<Budget>>,
+    /// Of each agent in them, once.
+    days: Vec<Day>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Budget {
+    whose: Whose,
     /// Zero is no limit.
     limit: u64,
-    used: u64,
+    used: AtomicU64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    Turn,
+    Subagent,
+}
+
+#[derive(Debug, Clone)]
+struct Day {
+    agent: AgentId,
+    limit: u64,
+    used: Arc<AtomicU64>,
+    account: Purse,
 }
 
 /// `<home>/state/usage/<agent>.json`.
@@ -40,8 +58,34 @@ struct Account {
 }
 
 impl Budget {
-    fn is_spent(self) -> bool {
-        self.limit > 0 && self.used >= self.limit
+    fn new(whose: Whose, limit: u64) -> Arc<Self> {
+        Arc::new(Self { whose, limit, used: AtomicU64::new(0) })
+    }
+
+    fn spent(&self) -> Option<String> {
+        let (used, limit) = (self.used.load(Ordering::Relaxed), self.limit);
+        if limit == 0 || used < limit {
+            return None;
+        }
+        Some(match self.whose {
+            Whose::Turn => format!(
+                "Stopped: this turn has used {used} tokens, and `agents.defaults.turn_token_budget` is {limit}. Raise it in config.json to let a turn go on longer."
+            ),
+            Whose::Subagent => format!(
+                "Stopped: this subagent has used {used} tokens, and `agents.defaults.subturn.default_token_budget` is {limit}. Raise it in config.json to let a subagent go on longer."
+            ),
+        })
+    }
+}
+
+impl Day {
+    fn spent(&self) -> Option<String> {
+        let (agent, used, limit) = (&self.agent, self.used.load(Ordering::Relaxed), self.limit);
+        (used >= limit).then(|| {
+            format!(
+                "Stopped: agent `{agent}` has used {used} tokens today, and its `token_budget` is {limit}. It may go on tomorrow (UTC), or raise that key of `{agent}` in config.json."
+            )
+        })
     }
 }
 
@@ -51,17 +95,24 @@ impl Purse {
         Shelf::open(home, "usage").map(Self)
     }
 
-    /// What a turn of this agent's may use.
-    pub(super) fn allowance(&self, agent: &AgentId, config: &Config) -> Result<Allowance, TurnError> {
-        let own = config.agents.iter().find(|known| known.id == *agent);
-        let limit = own.map_or(0, |own| own.token_budget);
-        let used = if limit > 0 { self.used_today(agent)? } else { 0 };
-        let allowance = Allowance {
-            agent: agent.clone(),
-            turn: Budget { limit: config.turns.turn_token_budget, used: 0 },
-            day: Budget { limit, used },
-            account: (limit > 0).then(|| self.clone()),
+    /// What a turn of this agent's may use; a subagent's turn also uses what those above it have left.
+    pub(super) fn allowance(
+        &self,
+        agent: &AgentId,
+        config: &Config,
+        above: Option<&Allowance>,
+    ) -> Result<Allowance, TurnError> {
+        let own = match above {
+            None => Budget::new(Whose::Turn, config.turns.turn_token_budget),
+            Some(_) => Budget::new(Whose::Subagent, config.turns.subturn.default_token_budget),
         };
+        let mut allowance = above.cloned().unwrap_or(Allowance { turns: Vec::new(), days: Vec::new() });
+        allowance.turns.push(own);
+        let limit = config.agents.iter().find(|known| known.id == *agent).map_or(0, |own| own.token_budget);
+        if limit > 0 && allowance.days.iter().all(|day| day.agent != *agent) {
+            let used = Arc::new(AtomicU64::new(self.used_today(agent)?));
+            allowance.days.push(Day { agent: agent.clone(), limit, used, account: self.clone() });
+        }
         match allowance.spent() {
             Some(why) => Err(TurnError::Spent(why)),
             None => Ok(allowance),
@@ -86,30 +137,20 @@ impl Purse {
 
 impl Allowance {
     /// Books what a request used.
-    pub(super) fn book(&mut self, tokens: u64) -> Result<(), ShelfError> {
-        self.turn.used += tokens;
-        if let Some(account) = &self.account {
-            self.day.used = account.book(&self.agent, tokens)?;
+    pub(super) fn book(&self, tokens: u64) -> Result<(), ShelfError> {
+        for turn in &self.turns {
+            turn.used.fetch_add(tokens, Ordering::Relaxed);
+        }
+        for day in &self.days {
+            day.used.store(day.account.book(&day.agent, tokens)?, Ordering::Relaxed);
         }
         Ok(())
     }
 
     /// Why nothing more may be used, with the key to change; `None` while something may.
     pub(super) fn spent(&self) -> Option<String> {
-        if self.day.is_spent() {
-            return Some(format!(
-                "Stopped: agent `{agent}` has used {used} tokens today, and its `token_budget` is {limit}. It may go on tomorrow (UTC), or raise that key of `{agent}` in config.json.",
-                agent = self.agent,
-                used = self.day.used,
-                limit = self.day.limit
-            ));
-        }
-        self.turn.is_spent().then(|| {
-            format!(
-                "Stopped: this turn has used {} tokens, and `agents.defaults.turn_token_budget` is {}. Raise it in config.json to let a turn go on longer.",
-                self.turn.used, self.turn.limit
-            )
-        })
+        let turns = || self.turns.iter().rev().find_map(|turn| turn.spent());
+        self.days.iter().find_map(Day::spent).or_else(turns)
     }
 }
 

@@ -60,12 +60,7 @@ impl Retinue {
 
     async fn gather(&self, hall: &Hall) -> Result<Here, TurnError> {
         let agent = self.config.default_agent.clone();
-        let guest = |origin, session: &str| Subject {
-            origin,
-            agent: agent.clone(),
-            session: session.to_owned(),
-            depth: 0,
-        };
+        let guest = |origin, session: &str| Subject::root(origin, agent.clone(), session);
         let hooks = Hooks::new(&self.config.hooks, hall.warden(), &guest(Origin::Hook, "hooks"));
         let pins = Pins::open(&self.home).map_err(|why| TurnError::Hook(why.to_string()))?;
         let fleet = Fleet::new(&self.config.mcp, hall.warden(), pins, &guest(Origin::Mcp, "servers"));

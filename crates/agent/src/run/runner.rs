@@ -6,10 +6,10 @@ use super::conversation::Conversation;
 use super::escort::Escort;
 use super::event::Event;
 use super::hygiene;
-use super::mind::Minds;
+use super::mind::{Minds, Nature, NoMind};
 use super::offer;
 use super::prompt::Texts;
-use super::purse::Purse;
+use super::purse::{Allowance, Purse};
 use super::retinue::Retinue;
 use super::sitting::{Sitting, Standing};
 use super::turn::{Ending, Turn, TurnError};
@@ -17,6 +17,7 @@ use crate::hall::Hall;
 use crate::message::Message;
 use crate::providers::{Request, Usage};
 use crate::sessions::{Session, Sessions};
+use crate::spawn::{Above, Arrival, Attending, Kin};
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{AgentId, Subject};
 use picoclaw_sandbox::Redactor;
@@ -24,7 +25,10 @@ use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::ledger::Timestamp;
 use picoclaw_sandbox::root::RootError;
 use serde_json::json;
+use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Semaphore;
 
 /// Runs turns. Copies are the same runner.
@@ -38,6 +42,8 @@ pub struct Runner {
     texts: Arc<Texts>,
     purse: Purse,
     pub(super) retinue: Arc<Retinue>,
+    /// The turns that run, for their subagents.
+    kin: Arc<Kin>,
     /// `max_parallel_turns`.
     lanes: Arc<Semaphore>,
 }
@@ -50,6 +56,12 @@ enum Memory {
     /// Nowhere, and this is what was said before.
     Given(Vec<Message>),
 }
+
+/// The most messages of a subagent's turn that its model is sent.
+const SUBAGENT_MESSAGES: usize = 50;
+
+/// How long subagents of a turn that is given up may take to come to their end.
+const GRACE: Duration = Duration::from_secs(6);
 
 /// Why there can be no runner.
 #[derive(Debug, thiserror::Error)]
@@ -75,7 +87,10 @@ impl Runner {
     ) -> Result<Self, RunnerError> {
         let redactor = Redactor::new(&config.secrets);
         let lanes = usize::try_from(config.turns.max_parallel_turns).unwrap_or(1).max(1);
+        let kin = Arc::new(Kin::default());
+        hall.refit(hall.registry().with(kin.tools(&config)));
         Ok(Self {
+            kin,
             sessions: Sessions::open(instance.home(), redactor.clone())?,
             texts: Arc::new(Texts::open(instance)?),
             purse: Purse::open(instance.home())?,
@@ -93,6 +108,26 @@ impl Runner {
         &self.sessions
     }
 
+    /// The tools, behind the desk.
+    pub(crate) fn hall(&self) -> &Hall {
+        &self.hall
+    }
+
+    /// The configuration.
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// A text without configured secrets.
+    pub(crate) fn clean(&self, text: &str) -> String {
+        self.redactor.clean(text).into_owned()
+    }
+
+    /// What would answer.
+    pub(crate) fn nature(&self, agent: &AgentId, model: Option<&str>) -> Result<Nature, NoMind> {
+        Ok(self.minds.mind(agent, model)?.nature())
+    }
+
     /// Runs one turn in its session.
     pub async fn turn(&self, turn: Turn<'_>) -> Result<Ending, TurnError> {
         let lane = tokio::select! {
@@ -100,7 +135,7 @@ impl Runner {
             lane = self.lanes.acquire() => lane,
         };
         let _lane = lane.map_err(|why| TurnError::Broken(why.to_string()))?;
-        self.run(&turn, Memory::Session).await
+        self.run(&turn, Memory::Session, None).await
     }
 
     /// Runs one turn that goes on from what its caller says was said before, and is not remembered.
@@ -115,7 +150,7 @@ impl Runner {
 
     /// Runs one turn that remembers nothing and is not remembered. It takes no lane: whoever waits for it has one.
     pub async fn aside(&self, turn: Turn<'_>) -> Result<Ending, TurnError> {
-        self.run(&turn, Memory::Nowhere).await
+        self.run(&turn, Memory::Nowhere, None).await
     }
 
     /// Waits until hooks and servers are there, before the first turn needs them.
@@ -133,30 +168,53 @@ impl Runner {
         self.retinue.close().await;
     }
 
-    async fn run(&self, turn: &Turn<'_>, memory: Memory) -> Result<Ending, TurnError> {
+    /// Runs a subagent's turn. It takes no lane either: the turn above it has one.
+    pub(crate) async fn below(&self, turn: Turn<'_>, above: &Above) -> Result<Ending, TurnError> {
+        self.run(&turn, Memory::Nowhere, Some(above)).await
+    }
+
+    async fn run(&self, turn: &Turn<'_>, memory: Memory, above: Option<&Above>) -> Result<Ending, TurnError> {
         let hooks = self.retinue.ready(&self.hall, turn.events).await?;
-        let escort = Escort::new(hooks, &turn.subject);
+        let escort = Escort::new(hooks, &turn.subject, above.map(|above| above.turn.clone()));
         let told = |event: Event| {
             escort.tell_event(&event);
             (turn.events)(event);
         };
         escort.tell("agent.turn.start", "info", json!({"input": self.redactor.clean(&turn.input)}));
         let watched = Turn { events: &told, ..turn.again() };
-        let ended = self.sit(&watched, memory, &escort).await;
+        let ended = self.sit(&watched, memory, above, &escort).await;
         let (severity, status) = if ended.is_ok() { ("info", "completed") } else { ("error", "error") };
         escort.tell("agent.turn.end", severity, json!({"status": status}));
         ended
     }
 
-    async fn sit(&self, turn: &Turn<'_>, memory: Memory, escort: &Escort) -> Result<Ending, TurnError> {
+    async fn sit(
+        &self,
+        turn: &Turn<'_>,
+        memory: Memory,
+        above: Option<&Above>,
+        escort: &Escort,
+    ) -> Result<Ending, TurnError> {
         let agent = &turn.subject.agent;
         let name = self.name_of(agent).ok_or_else(|| TurnError::NoAgent(agent.clone()))?;
         let mind = self.minds.mind(agent, turn.model.as_deref())?;
         let (runner, subject) = (self.clone(), turn.subject.clone());
+        let left = above.map(|above| above.allowance.clone());
         // Files and locks may wait, and this thread must not.
-        let prepared = tokio::task::spawn_blocking(move || runner.prepare(&name, &subject, memory)).await;
+        let prepared =
+            tokio::task::spawn_blocking(move || runner.prepare(&name, &subject, memory, left.as_ref())).await;
         let (mut session, instructions, allowance) =
             prepared.map_err(|why| TurnError::Broken(why.to_string()))??;
+        let mut attending = self.kin.enter(Arrival {
+            subject: &turn.subject,
+            halt: turn.halt,
+            model: turn.model.clone(),
+            allowance: allowance.clone(),
+            runner: self.clone(),
+            turn: escort.turn(),
+            above,
+        });
+        let kin = attending.present();
         let history = hygiene::tidy(session.take_history());
         let conversation = Conversation::new(
             self.request(&turn.subject),
@@ -185,9 +243,16 @@ impl Runner {
             standing: Standing::new(session),
             allowance,
             most_rounds: self.config.turns.max_tool_iterations,
+            most_messages: above.map(|_| SUBAGENT_MESSAGES),
+            kin: &kin,
             so_far,
         };
-        sitting.run().await
+        let ended = watch(sitting.run(), &mut attending, turn).await;
+        // Nobody waits for their results any more; what they started must not run on.
+        kin.brood().stop();
+        let settled = async { tokio::time::timeout(GRACE, kin.brood().settled()).await };
+        let _late = watch(settled, &mut attending, turn).await;
+        ended
     }
 
     /// What must be read and locked before a turn.
@@ -196,14 +261,15 @@ impl Runner {
         name: &str,
         subject: &Subject,
         memory: Memory,
-    ) -> Result<(Session, String, super::purse::Allowance), TurnError> {
+        above: Option<&Allowance>,
+    ) -> Result<(Session, String, Allowance), TurnError> {
         let session = match memory {
             Memory::Session => self.sessions.hold(&subject.agent, &subject.session)?,
             Memory::Nowhere => Session::fleeting(self.redactor.clone()),
             Memory::Given(said) => Session::recalling(said, self.redactor.clone()),
         };
         let instructions = self.texts.instructions(name, subject, Timestamp::now());
-        Ok((session, instructions, self.purse.allowance(&subject.agent, &self.config)?))
+        Ok((session, instructions, self.purse.allowance(&subject.agent, &self.config, above)?))
     }
 
     /// A request that says nothing yet.
@@ -220,4 +286,20 @@ impl Runner {
     fn name_of(&self, agent: &AgentId) -> Option<String> {
         self.config.agents.iter().find(|known| known.id == *agent).map(|known| known.name.clone())
     }
+}
+
+/// Waits for a turn, and passes on what its subagents have to tell meanwhile.
+async fn watch<T>(work: impl Future<Output = T>, attending: &mut Attending, turn: &Turn<'_>) -> T {
+    let mut work = pin!(work);
+    let done = loop {
+        tokio::select! {
+            biased;
+            Some(event) = attending.news.recv() => (turn.events)(event),
+            done = &mut work => break done,
+        }
+    };
+    while let Ok(event) = attending.news.try_recv() {
+        (turn.events)(event);
+    }
+    done
 }

@@ -18,7 +18,7 @@ impl Runner {
             return Err(TurnError::Halted);
         }
         let hooks = self.retinue.ready(&self.hall, turn.events).await?;
-        let escort = Escort::new(hooks, &turn.subject);
+        let escort = Escort::new(hooks, &turn.subject, None);
         let told = |event: Event| {
             escort.tell_event(&event);
             (turn.events)(event);

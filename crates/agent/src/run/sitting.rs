@@ -17,6 +17,7 @@ use crate::hall::Hall;
 use crate::message::{Message, Role, ToolCall};
 use crate::providers::{Answer, Usage};
 use crate::sessions::{Mark, Session, SessionError};
+use crate::spawn::{Brought, Present, Subturn, Turning};
 use picoclaw_sandbox::Redactor;
 
 /// What an answer without words becomes.
@@ -42,6 +43,10 @@ pub(super) struct Sitting<'t> {
     pub(super) allowance: Allowance,
     /// How often the model may be asked.
     pub(super) most_rounds: u64,
+    /// How many messages of this turn the model is sent; nothing is no limit but its own.
+    pub(super) most_messages: Option<usize>,
+    /// This turn, as its subagents know it.
+    pub(super) kin: &'t Present,
     pub(super) so_far: Ending,
 }
 
@@ -84,6 +89,9 @@ impl Sitting<'_> {
     /// Runs the turn to its end.
     pub(super) async fn run(mut self) -> Result<Ending, TurnError> {
         let ended = self.rounds().await;
+        let (usage, is_unasked) = self.kin.brood().counted();
+        add(&mut self.so_far.usage, usage);
+        self.so_far.unasked |= is_unasked;
         match ended {
             Ok(answer) => {
                 let model = Some(self.so_far.model.clone()).filter(|model| !model.is_empty());
@@ -112,12 +120,20 @@ impl Sitting<'_> {
         }
         self.say(Message::text(Role::User, self.turn.input.clone()))?;
         self.sync().await?;
+        let answer = self.converse().await?;
+        self.gather(answer).await
+    }
+
+    /// Asks and calls, until the model has nothing more to ask for.
+    async fn converse(&mut self) -> Result<String, TurnError> {
         loop {
             if self.turn.halt.is_raised() {
                 return Err(TurnError::Halted);
             }
             let steered = self.steer()?;
+            self.deliver()?;
             if self.turn.steering.take_interrupt() && self.mind.nature() == Nature::Model {
+                self.kin.brood().stop();
                 return self.sum_up().await;
             }
             if !steered && self.so_far.rounds >= self.most_rounds {
@@ -147,6 +163,50 @@ impl Sitting<'_> {
         }
     }
 
+    /// Gives the model what its subagents have brought so far.
+    fn deliver(&mut self) -> Result<(), TurnError> {
+        // What asks no model would take a result for a call.
+        if self.mind.nature() == Nature::Literal {
+            return Ok(());
+        }
+        while let Some(Brought { who, text }) = self.kin.brood().take() {
+            self.say(Message::text(Role::User, plain(text)))?;
+            (self.turn.events)(Event::Subturn(Subturn { who, what: Turning::Delivered }));
+        }
+        Ok(())
+    }
+
+    /// Waits until a subagent brings something, or somebody says something.
+    async fn wait(&self) -> Result<(), TurnError> {
+        let (brood, steering) = (self.kin.brood(), self.turn.steering);
+        let waiting = async {
+            tokio::select! {
+                biased;
+                () = self.turn.halt.raised() => Err(TurnError::Halted),
+                () = brood.changed() => Ok(()),
+                () = steering.spoken() => Ok(()),
+            }
+        };
+        self.kin.rest_while(waiting).await
+    }
+
+    /// Waits for every subagent that is left; what they bring is in the session, and nothing of it is lost.
+    async fn gather(&mut self, mut answer: String) -> Result<String, TurnError> {
+        while self.kin.brood().is_busy() {
+            tokio::select! {
+                biased;
+                () = self.turn.halt.raised() => return Err(TurnError::Halted),
+                () = self.kin.rest_while(self.kin.brood().changed()) => {}
+            }
+            self.deliver()?;
+            // Only a literal answer is left here: the results become part of it.
+            while let Some(Brought { text, .. }) = self.kin.brood().take() {
+                answer = format!("{}\n{text}", answer.trim_end_matches('\n'));
+            }
+        }
+        Ok(answer)
+    }
+
     /// One last request without tools.
     async fn sum_up(&mut self) -> Result<String, TurnError> {
         let tools = std::mem::take(&mut self.conversation.request.tools);
@@ -160,12 +220,17 @@ impl Sitting<'_> {
     /// Runs what the answer calls for, or takes it as the last word.
     async fn take_up(&mut self, answer: Answer) -> Result<Next, TurnError> {
         if answer.tool_calls.is_empty() {
-            if !self.turn.steering.is_waiting() {
+            let has_kin = self.kin.brood().is_busy() && self.mind.nature() == Nature::Model;
+            if !self.turn.steering.is_waiting() && !has_kin {
                 return Ok(Next::Done(spoken(answer.content)));
             }
-            // Somebody spoke meanwhile: what was said stands, and the turn goes on.
+            // Somebody spoke meanwhile, or will: what was said stands, and the turn goes on.
             if !answer.content.is_empty() {
-                self.say(Message::text(Role::Assistant, answer.content))?;
+                self.say(Message::text(Role::Assistant, answer.content.clone()))?;
+            }
+            if has_kin {
+                (self.turn.events)(Event::Said(self.redactor.clean(&answer.content).into_owned()));
+                self.wait().await?;
             }
             return Ok(Next::Again);
         }
@@ -218,6 +283,9 @@ impl Sitting<'_> {
     }
 
     async fn ask(&mut self) -> Result<Answer, TurnError> {
+        if let Some(most) = self.most_messages {
+            self.conversation.trim(most);
+        }
         loop {
             self.so_far.rounds += 1;
             let round = self.so_far.rounds;

@@ -4,13 +4,17 @@
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
+use tokio::sync::Notify;
 
 /// How many messages wait at most.
 const MOST: usize = 10;
 
 /// A queue of messages for the turn, and the wish that it comes to an end.
 #[derive(Debug, Default)]
-pub struct Steering(Mutex<State>);
+pub struct Steering {
+    state: Mutex<State>,
+    bell: Notify,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -36,12 +40,14 @@ impl Steering {
             return Err(QueueFull);
         }
         state.queue.push_back(text.into());
+        self.bell.notify_one();
         Ok(())
     }
 
     /// Asks the turn to call no more tools and to sum up.
     pub fn interrupt(&self) {
         self.state().is_interrupted = true;
+        self.bell.notify_one();
     }
 
     /// Takes the oldest message that waits.
@@ -52,6 +58,13 @@ impl Steering {
     /// Whether a message waits.
     pub fn is_waiting(&self) -> bool {
         !self.state().queue.is_empty()
+    }
+
+    /// Waits until somebody says something, or asks for an end.
+    pub(super) async fn spoken(&self) {
+        while !self.is_waiting() && !self.is_interrupted() {
+            self.bell.notified().await;
+        }
     }
 
     /// Whether the turn was asked to come to an end; asking is over when it was heard.
@@ -65,6 +78,6 @@ impl Steering {
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

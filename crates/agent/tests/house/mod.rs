@@ -48,5 +48,5 @@ impl House {
 }
 
 pub(crate) fn subject() -> Subject {
-    Subject { origin: Origin::Cli, agent: AgentId::main(), session: "s".to_owned(), depth: 0 }
+    Subject::root(Origin::Cli, AgentId::main(), "s")
 }

@@ -1,8 +1,8 @@
 //! Turns under the eyes of hooks: real programs, asked at every call.
 
 use crate::house::{House, call, say};
-use picoclaw_agent::run::TurnError;
-use picoclaw_policy::config::{Config, HookConfig};
+use picoclaw_agent::run::{Turn, TurnError};
+use picoclaw_policy::config::{Config, HookConfig, Secret};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -90,6 +90,54 @@ fn an_answer_in_place_of_a_call_still_wants_approval() {
 fn a_result_can_be_changed_for_the_model() {
     let manner = r#"{"action": "modify", "result": {"for_llm": "less than that"}}"#;
     assert_eq!(told(&["after_tool"], manner).0, "less than that");
+}
+
+#[test]
+fn a_subagents_calls_pass_the_same_hooks() {
+    let manner = r#"{"action": "modify", "result": {"for_llm": "less than that"}}"#;
+    let acts = vec![
+        call(&[("subagent", r#"{"task": "look"}"#)]),
+        call(&[("exec", r#"{"command": "echo ran"}"#)]),
+        say("seen"),
+        say("done"),
+    ];
+    let house = House::with(acts, |config| hooked(config, &["after_tool"], manner));
+    assert_eq!(house.turn("go").unwrap().answer, "done");
+    let asked = house.asked();
+    let last = |round: usize| asked[round].messages.last().unwrap().content.clone();
+    assert!(asked[1].messages[1].content.starts_with("You are a spawned subagent"));
+    assert_eq!(last(2), "less than that", "what the subagent was told of its own call");
+}
+
+#[test]
+fn observers_are_told_of_subagents() {
+    let theirs = tempfile::tempdir().unwrap();
+    let acts = vec![call(&[("subagent", r#"{"task": "look"}"#)]), say("seen"), say("done")];
+    let house = House::with(acts, |config| {
+        hooked(config, &["before_tool"], r#"{"action": "continue"}"#);
+        config.hooks.processes[0].observe = vec!["agent.subturn.*".to_owned()];
+        config.hooks.processes[0].env =
+            vec![("HOME".to_owned(), Secret::new(theirs.path().to_str().unwrap()))];
+    });
+    let log = theirs.path().join("events");
+    let want = "agent.subturn.spawn\nagent.subturn.end\n";
+    let told = || std::fs::read_to_string(&log).unwrap_or_default();
+    crate::house::run(async {
+        let turn = Turn {
+            subject: crate::house::subject("main", "s"),
+            input: "go".to_owned(),
+            model: None,
+            events: &|_| {},
+            steering: &house.steering,
+            halt: &house.halt,
+        };
+        house.runner.turn(turn).await.unwrap();
+        // Nobody waits for an observer, so the end of the turn may come first.
+        while told() != want {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    });
+    assert_eq!(told(), want);
 }
 
 #[test]

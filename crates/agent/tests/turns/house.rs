@@ -203,7 +203,7 @@ impl House {
 
 pub(crate) fn subject(agent: &str, session: &str) -> Subject {
     let agent = AgentId::parse(agent).unwrap();
-    Subject { origin: Origin::Cli, agent, session: session.to_owned(), depth: 0 }
+    Subject::root(Origin::Cli, agent, session)
 }
 
 /// Runs a future on a runtime of its own, within bounds.
@@ -214,8 +214,12 @@ pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 pub(crate) fn open(home: &std::path::Path, config: &Arc<Config>, script: &Script) -> Runner {
+    open_with(home, config, Arc::new(script.clone()))
+}
+
+pub(crate) fn open_with(home: &std::path::Path, config: &Arc<Config>, minds: Arc<dyn Minds>) -> Runner {
     let (hall, instance) = hall(home, config);
-    Runner::open(hall, Arc::clone(config), Arc::new(script.clone()), &instance).unwrap()
+    Runner::open(hall, Arc::clone(config), minds, &instance).unwrap()
 }
 
 /// The tools of an instance, behind its desk.

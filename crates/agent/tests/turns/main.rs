@@ -18,4 +18,5 @@ mod rounds;
 mod scheduled;
 mod secrets;
 mod sessions;
+mod subagents;
 mod tidying;

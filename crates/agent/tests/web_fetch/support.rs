@@ -61,6 +61,7 @@ impl House {
             guard: Guard::compile(&config.tools.exec).unwrap(),
             on_block: config.tools.exec.on_block,
             hosts: HostRules::compile(&config.tools.web.private_host_whitelist).unwrap(),
+            spawning: Default::default(),
         };
         let warden = Warden::new(policy, files, workshop, ledger);
         Self { web: config.tools.web, warden, ledger: instance.ledger(), _dir: dir }
@@ -79,8 +80,7 @@ impl House {
     }
 
     pub(crate) fn run(&self, tool: &WebFetch, arguments: &Value, halt: &Halt) -> Reply {
-        let subject =
-            Subject { origin: Origin::Cli, agent: AgentId::main(), session: "s".to_owned(), depth: 0 };
+        let subject = Subject::root(Origin::Cli, AgentId::main(), "s");
         let visit = Visit { warden: &self.warden, subject: &subject, halt, watcher: &unwatched };
         match tool.run(&Arguments::check(tool.parameters(), arguments).unwrap(), &visit) {
             Outcome::Reply(reply) => reply,

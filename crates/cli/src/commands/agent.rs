@@ -19,6 +19,7 @@ mod slash;
 mod stage;
 mod stop;
 mod style;
+mod subagents;
 mod talk;
 mod trace;
 mod typed;

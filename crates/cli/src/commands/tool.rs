@@ -8,10 +8,13 @@ use crate::settings::Loaded;
 use crate::{compose, print};
 use anyhow::{Context, Result, bail};
 use picoclaw_agent::call::{Call, Reply};
-use picoclaw_agent::tools::{Registry, Visit, schema_of, unwatched};
+use picoclaw_agent::hall::{Hall, Watcher};
+use picoclaw_agent::mcp::client::can_be_of;
+use picoclaw_agent::tools::{Outcome, Registry, Visit, schema_of, unwatched};
 use picoclaw_policy::Origin;
 use picoclaw_sandbox::launch::Halt;
 use std::io::Read;
+use std::sync::Arc;
 
 /// The largest arguments that are read from standard input.
 const MOST_INPUT: u64 = 64 << 20;
@@ -20,7 +23,7 @@ const MOST_INPUT: u64 = 64 << 20;
 pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
     let registry = compose::registry(&loaded.config);
     if arguments.name == "list" {
-        return list(&registry);
+        return if arguments.mcp { list_all(arguments, loaded) } else { list(&registry) };
     }
     let prepared = call(arguments, loaded);
     let call = match prepared {
@@ -28,12 +31,18 @@ pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
     let house = compose::house_for_one_call(loaded)?;
-    let visit =
-        Visit { warden: &house.warden, subject: &call.subject, halt: &Halt::new(), watcher: &unwatched };
-    let reply = house.registry.run_alone(&call, &visit);
-    if !registry.knows(&call.tool) {
+    let is_meant = |server: &str| can_be_of(server, &call.tool);
+    let (reply, known) = if compose::has_servers(loaded, is_meant) {
+        let subject = call.subject.clone();
+        compose::with_servers(loaded, house, &subject, is_meant, async |hall| consult(&hall, &call).await)?
+    } else {
+        let visit =
+            Visit { warden: &house.warden, subject: &call.subject, halt: &Halt::new(), watcher: &unwatched };
+        (house.registry.run_alone(&call, &visit), house.registry)
+    };
+    if !known.knows(&call.tool) {
         // It went to the desk like any other call, and is in the ledger; for a person it is a slip of the fingers.
-        let names: Vec<_> = registry.tools().map(|tool| tool.name()).collect();
+        let names: Vec<_> = known.tools().map(|tool| tool.name()).collect();
         let why = anyhow::anyhow!("{}\nhint: there are {}", reply.text(), names.join(", "));
         return Ok(exit::bad_usage(&why));
     }
@@ -49,6 +58,26 @@ pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
         Reply::Failed(_) | Reply::Ended { .. } | Reply::Refused(_) => Exit::Refused,
         Reply::Unasked(_) => Exit::Unasked,
     })
+}
+
+/// The same call where servers wait: nobody can be asked here either.
+async fn consult(hall: &Hall, call: &Call) -> (Reply, Arc<Registry>) {
+    let (halt, unwatched): (_, Watcher) = (Halt::new(), Arc::new(|_| {}));
+    let reply = match hall.call(call.clone(), &halt, Arc::clone(&unwatched)).await {
+        Outcome::Reply(reply) => reply,
+        Outcome::Asks(asked) => hall.answer(asked, call.subject.clone(), None, &halt, unwatched).await,
+    };
+    (reply, hall.registry())
+}
+
+/// Every tool, those of the MCP servers too.
+fn list_all(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
+    let subject = match compose::subject(loaded, arguments.agent.as_deref(), Origin::Tool) {
+        Ok(subject) => subject,
+        Err(why) => return Ok(exit::bad_usage(&why)),
+    };
+    let house = compose::house_for_one_call(loaded)?;
+    compose::with_servers(loaded, house, &subject, |_| true, async |hall| list(&hall.registry()))?
 }
 
 fn call(arguments: &ToolArguments, loaded: &Loaded) -> Result<Call> {

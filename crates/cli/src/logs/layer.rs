@@ -59,8 +59,12 @@ impl<S: Subscriber> Layer<S> for Listener {
 
 /// How much is heard from a module: libraries talk to their own authors below WARN.
 fn ceiling(level: LevelFilter, module: Option<&str>) -> LevelFilter {
-    let ours = module.is_none_or(|path| path.starts_with("picoclaw"));
-    if ours { level } else { level.min(LevelFilter::WARN) }
+    match module {
+        // Whatever goes wrong with a peer comes back to us as an error, and is told by us.
+        Some(path) if path.starts_with("rmcp") && level < LevelFilter::DEBUG => LevelFilter::OFF,
+        Some(path) if !path.starts_with("picoclaw") => level.min(LevelFilter::WARN),
+        _ => level,
+    }
 }
 
 #[cfg(test)]

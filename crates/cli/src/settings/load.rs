@@ -7,7 +7,7 @@ use super::file::{FileError, MOST_BYTES, TextFile, read_text};
 use super::surroundings::{Home, Surroundings};
 use super::{ground, yaml};
 use picoclaw_policy::config::{
-    Config, ConfigError, Layers, Settled, Shown, Sources, WorkspaceFault, settle, warnings,
+    Config, ConfigError, Layers, McpTransport, Settled, Shown, Sources, WorkspaceFault, settle, warnings,
 };
 use picoclaw_sandbox::isolate::Survey;
 use std::os::unix::fs::PermissionsExt;
@@ -99,6 +99,11 @@ impl SettingsError {
 
 /// Loads defaults, file, secrets and environment.
 pub(crate) fn load(request: &Request<'_>) -> Result<Loaded, SettingsError> {
+    load_as(request, None)
+}
+
+/// The same, as if the configuration file held `instead`.
+pub(super) fn load_as(request: &Request<'_>, instead: Option<&str>) -> Result<Loaded, SettingsError> {
     let surroundings = request.surroundings;
     let home = surroundings.home();
     let said = surroundings.variable("PICOCLAW_CONFIG");
@@ -108,7 +113,7 @@ pub(crate) fn load(request: &Request<'_>) -> Result<Loaded, SettingsError> {
         (None, None) => home.path().join("config.json"),
     };
     let file = read_text(&config_path)?;
-    if file.is_none() && request.config.is_some() {
+    if file.is_none() && request.config.is_some() && instead.is_none() {
         return Err(SettingsError::Missing(config_path));
     }
     let directory = config_path.parent().unwrap_or(Path::new("/"));
@@ -123,11 +128,15 @@ pub(crate) fn load(request: &Request<'_>) -> Result<Loaded, SettingsError> {
     let secrets = secrets.filter(|node| !node.is_null());
     let variables = variables(surroundings)?;
     let user_home = surroundings.user_home();
-    let text = file.as_ref().map(|file| file.text.as_str());
+    if instead.is_some_and(|text| text.len() as u64 > MOST_BYTES) {
+        return Err(FileError::TooLarge { path: config_path }.into());
+    }
+    let text = instead.or_else(|| file.as_ref().map(|file| file.text.as_str()));
     let sources = Sources { file: &config_name, text, secrets: &secrets_name };
     let layers =
         Layers { sources, secrets: secrets.as_ref(), variables: &variables, user_home: user_home.as_deref() };
-    let settled = settle(&layers, &Credentials { directory, surroundings })?;
+    let mut settled = settle(&layers, &Credentials { directory, surroundings })?;
+    beside(directory, &mut settled.config);
 
     if settled.config.isolation.enabled && matches!(home, Home::Nowhere(_)) {
         return Err(SettingsError::NoHome);
@@ -151,13 +160,18 @@ pub(crate) fn load(request: &Request<'_>) -> Result<Loaded, SettingsError> {
         notices,
         survey: surroundings.survey.clone(),
         settled,
-        text: file.map(|file| file.text),
+        text: text.map(str::to_owned),
         config_path,
         secrets_path,
     })
 }
 
 impl Loaded {
+    /// The text of the configuration file, if there is one.
+    pub(super) fn text(&self) -> Option<&str> {
+        self.text.as_deref()
+    }
+
     /// What a person should hear at a start: about the files, and each protection that is switched off.
     pub(crate) fn warnings(&self) -> Vec<String> {
         self.notices.iter().cloned().chain(warnings(&self.config)).collect()
@@ -168,6 +182,15 @@ impl Loaded {
         let (file, secrets) = (self.config_path.to_string_lossy(), self.secrets_path.to_string_lossy());
         let sources = Sources { file: &file, text: self.text.as_deref(), secrets: &secrets };
         self.settled.show(&sources, &self.home)
+    }
+}
+
+/// Env files that are named without their directory lie beside the configuration, where no agent writes.
+fn beside(directory: &Path, config: &mut Config) {
+    for server in &mut config.mcp.servers {
+        if let McpTransport::Stdio { env_file: Some(path), .. } = &mut server.transport {
+            *path = directory.join(&*path);
+        }
     }
 }
 

@@ -4,6 +4,7 @@ mod approvals;
 mod one_shot;
 mod screen;
 mod session;
+mod subagents;
 
 use crate::house::{House, Ran, ran};
 use std::io::Write;

@@ -37,6 +37,8 @@ const DOCUMENTS: &[(&str, &str)] = documents![
     "docs/guide/08-mcp-serve.md",
     "docs/guide/09-mcp-wrap.md",
     "docs/guide/10-web.md",
+    "docs/guide/11-subagents.md",
+    "docs/guide/12-mcp-client.md",
     "docs/guide/13-schedule.md",
     "docs/guide/14-hooks.md",
     "docs/kernel-features.md",

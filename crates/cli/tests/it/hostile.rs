@@ -14,6 +14,11 @@ pub(crate) trait Porch: Debug {
     /// As the ledger names it.
     fn origin(&self) -> &'static str;
 
+    /// How many spawns lie between the caller and a person.
+    fn depth(&self) -> u64 {
+        0
+    }
+
     /// Makes the calls in this house, in order; what each caller was told.
     fn call(&self, house: &House, calls: &[(String, String)]) -> Vec<String>;
 }
@@ -62,6 +67,38 @@ impl Porch for Agent {
     }
 }
 
+/// A subagent so many spawns down, which makes every call in its one turn.
+#[derive(Debug)]
+struct Subagent(u64);
+
+impl Porch for Subagent {
+    fn origin(&self) -> &'static str {
+        "subagent"
+    }
+
+    fn depth(&self) -> u64 {
+        self.0
+    }
+
+    fn call(&self, house: &House, calls: &[(String, String)]) -> Vec<String> {
+        let start =
+            json!({"tool_calls": [{"name": "subagent", "arguments": {"task": "go further"}}]}).to_string();
+        let reply = |(tool, arguments): &(String, String)| {
+            json!({"tool_calls": [{"name": tool, "arguments": arguments}]}).to_string()
+        };
+        let mut replies = vec![start; usize::try_from(self.0).unwrap()];
+        replies.extend(calls.iter().map(reply));
+        // Everybody from the bottom up has a last word.
+        replies.extend((0..=self.0).map(|depth| json!({"content": format!("done {depth}")}).to_string()));
+        fs::write(house.dir().join("replies.jsonl"), replies.join("\n")).unwrap();
+        let ran = house.run(&["agent", "--json", "-m", "go"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let lines = ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let results = lines.filter(|line| line["type"] == "tool_result" && line["depth"] == self.0);
+        results.map(|line| line["text"].as_str().unwrap().trim_end().to_owned()).collect()
+    }
+}
+
 /// A client of the MCP server, with a message for each call.
 #[derive(Debug)]
 struct Mcp;
@@ -82,7 +119,7 @@ impl Porch for Mcp {
 }
 
 /// Every way in. What a new porch must show is that it can stand here.
-const PORCHES: &[&dyn Porch] = &[&Tool, &Agent, &Mcp];
+const PORCHES: &[&dyn Porch] = &[&Tool, &Agent, &Mcp, &Subagent(1), &Subagent(2), &Subagent(3)];
 
 /// One row of the table.
 struct Row {
@@ -152,7 +189,7 @@ fn untouched(house: &House) -> Vec<(&'static str, String)> {
 fn essence(record: &Value, place: &str) -> Value {
     let mut record: Value = serde_json::from_str(&record.to_string().replace(place, "{dir}")).unwrap();
     let fields = record.as_object_mut().unwrap();
-    for own in ["seq", "time", "prev", "hash", "duration_us", "origin", "session"] {
+    for own in ["seq", "time", "prev", "hash", "duration_us", "origin", "session", "depth"] {
         fields.remove(own).unwrap_or_else(|| panic!("no `{own}` in {fields:?}"));
     }
     record
@@ -177,7 +214,12 @@ fn every_porch_gives_the_same_answer_to_the_same_call() {
         let told = porch.call(&house, &calls);
         assert_eq!(told.len(), rows.len(), "{porch:?}: every call is answered");
         assert_eq!(untouched(&house), before, "{porch:?}");
-        let records = house.records();
+        let mut records = house.records();
+        // What started the caller is recorded as well, further up.
+        let starts = records.iter().filter(|record| record["depth"].as_u64() < Some(porch.depth()));
+        assert!(starts.clone().all(|record| record["tool"] == "subagent"), "{porch:?}");
+        assert_eq!(starts.count() as u64, 2 * porch.depth(), "{porch:?}");
+        records.retain(|record| record["depth"] == porch.depth());
         assert!(records.iter().all(|record| record["origin"] == porch.origin()), "{porch:?}");
         assert_eq!(records.len(), 2 * rows.len(), "{porch:?}: each call has two records");
         let told: Vec<String> = told.iter().map(|text| text.replace(&place, "{dir}")).collect();

@@ -23,6 +23,7 @@ mod hostile;
 mod house;
 mod isolation;
 mod mcp;
+mod mcp_client;
 mod mcp_wrap;
 mod presence;
 mod run;

@@ -1,6 +1,6 @@
 //! `picoclaw mcp serve` from the outside: real clients, raw lines, and clients that mean harm.
 
-mod http;
+pub(crate) mod http;
 pub(crate) mod peers;
 mod questions;
 mod robust;

@@ -148,7 +148,7 @@ pub fn plan(request: &Request<'_>, host: &dyn HostFiles) -> Result<Plan, PlanErr
     rules.extend(toolchains.into_iter().filter(|rule| !meets_instance(rule, instance)));
     rules.extend(own);
     rules.extend(exposed);
-    let rules = hide(without_repeats(rules), instance)?;
+    let rules = hide(without_repeats(rules, host), instance)?;
     let view = ordered(rules);
     mount_points(&view, host)?;
     let work_dir = request.work_dir.to_owned();
@@ -236,7 +236,7 @@ fn operator(
         show(path);
         // A directory that is somebody's home, or holds homes, is more than the program needs (W72).
         let parent = path.parent().filter(|parent| parent.components().count() > 3);
-        parent.into_iter().for_each(&mut show);
+        parent.into_iter().chain(belongings(path, host)).for_each(&mut show);
     }
     for argument in *arguments {
         let text = argument.as_encoded_bytes();
@@ -245,21 +245,38 @@ fn operator(
         for path in [Some(Path::new(argument)), value.map(Path::new)].into_iter().flatten() {
             if path.is_absolute() {
                 show(path);
+                belongings(path, host).into_iter().for_each(&mut show);
             }
         }
     }
     Ok(rules)
 }
 
+/// The tree that a program cannot run without: the Node modules that it is one of, or its Python environment.
+fn belongings<'p>(path: &'p Path, host: &dyn HostFiles) -> Option<&'p Path> {
+    let modules =
+        path.ancestors().filter(|above| above.file_name().is_some_and(|name| name == "node_modules"));
+    if let Some(outermost) = modules.last() {
+        return Some(outermost);
+    }
+    // A home directory that is one, too, is more than the program needs (W72).
+    let environment = path.parent()?.parent().filter(|above| above.components().count() > 3)?;
+    host.find(&environment.join("pyvenv.cfg")).map(|_| environment)
+}
+
 /// Leaves out what an operator's command needs and sees anyway: a second mount beneath the first would only stumble over
 /// links there.
-fn without_repeats(rules: Vec<Rule>) -> Vec<Rule> {
+fn without_repeats(rules: Vec<Rule>, host: &dyn HostFiles) -> Vec<Rule> {
     let shown_anyway = |rule: &Rule| {
-        let Rule::Show { target, why: Why::Operator, .. } = rule else { return false };
+        let Rule::Show { source: own, target, why: Why::Operator, .. } = rule else { return false };
         rules.iter().any(|other| match other {
-            Rule::Show { source, target: above, .. } => {
-                source == above && target != above && target.starts_with(above)
+            Rule::Show { source, target: above, .. } if target != above => {
+                // A tree that is named by way of a link shows the same files, under that name.
+                let is_there =
+                    |rest: &Path| host.find(&source.join(rest)).is_some_and(|found| found.resolved == *own);
+                target.strip_prefix(above).is_ok_and(|rest| source == above || is_there(rest))
             }
+            Rule::Show { .. } => false,
             // `/bin` leads into `/usr`, where everything is shown.
             Rule::Link { target: above, .. } => target.starts_with(above),
             Rule::Scratch { .. } | Rule::Hide { .. } => false,

@@ -51,6 +51,11 @@ impl Halt {
         self.0.is_raised.load(Ordering::Acquire)
     }
 
+    /// Whether the two are copies of the same wish.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Waits until it is raised, on whatever runtime the caller has.
     pub async fn raised(&self) {
         poll_fn(|context| {

@@ -3,6 +3,7 @@
 //! Invariant: the answer is absolute, and was executable when it was given.
 
 use crate::launch::error::ProgramError;
+use picoclaw_policy::CleanPath;
 use rustix::fs::{Access, AtFlags, CWD, FileType};
 use std::ffi::OsStr;
 use std::io;
@@ -16,7 +17,7 @@ pub fn find_program(name: &OsStr, path: &OsStr, from: &Path) -> Result<PathBuf, 
         return Err(missing());
     }
     if name.as_encoded_bytes().contains(&b'/') {
-        let program = from.join(name);
+        let program = plain(from.join(name));
         return executable(&program)
             .map(|()| program)
             .map_err(|errno| ProgramError::from_errno(name.into(), errno));
@@ -31,6 +32,21 @@ pub fn find_program(name: &OsStr, path: &OsStr, from: &Path) -> Result<PathBuf, 
         }
     }
     Err(refused.unwrap_or_else(missing))
+}
+
+/// The path without dots, where that names the same file: a cage shows a program by its name, and dots would need
+/// directories there that nobody asked for.
+fn plain(program: PathBuf) -> PathBuf {
+    let same = |plain: &CleanPath| {
+        let stat = |path: &Path| rustix::fs::statat(CWD, path, AtFlags::empty()).ok();
+        stat(plain.as_path())
+            .zip(stat(&program))
+            .is_some_and(|(a, b)| (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino))
+    };
+    match CleanPath::absolute(&program).filter(same) {
+        Some(plain) => plain.as_path().to_owned(),
+        None => program,
+    }
 }
 
 fn executable(program: &Path) -> io::Result<()> {
@@ -54,7 +70,7 @@ mod tests {
         for (why, name, want) in [
             ("along the path", "true", Ok("/usr/bin/true")),
             ("as it stands", "/bin/sh", Ok("/bin/sh")),
-            ("relative to the working directory", "../bin/sh", Ok("/usr/../bin/sh")),
+            ("relative to the working directory", "../bin/sh", Ok("/bin/sh")),
             ("not there", "no-such-program", Err(127)),
             ("nothing", "", Err(127)),
             ("a directory", "/usr/bin", Err(126)),

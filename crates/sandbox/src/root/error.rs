@@ -155,7 +155,7 @@ pub enum RootError {
 
 impl RootError {
     /// The fact behind an error number.
-    pub(super) fn from_errno(verb: &'static str, path: &Path, errno: Errno) -> Self {
+    pub(crate) fn from_errno(verb: &'static str, path: &Path, errno: Errno) -> Self {
         let path = path.to_owned();
         match errno {
             Errno::NOENT => Self::NotFound { path },

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) fn subject() -> Subject {
-    Subject { origin: Origin::Tool, agent: AgentId::main(), session: "default".to_owned(), depth: 0 }
+    Subject::root(Origin::Tool, AgentId::main(), "default")
 }
 
 pub(crate) fn allowed(intent: &str) -> Entry {

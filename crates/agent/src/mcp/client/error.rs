@@ -26,7 +26,7 @@ pub enum McpError {
         why: String,
     },
     /// It did not come up in time.
-    #[error("MCP server `{name}` was not ready within {} s", limit.as_secs())]
+    #[error("MCP server `{name}` was not ready within {} s", limit.as_secs_f64())]
     Slow {
         /// Which.
         name: String,
@@ -75,8 +75,16 @@ pub enum McpError {
         /// What it said.
         message: String,
     },
+    /// A call did not get through to it, or its answer back.
+    #[error("MCP server `{name}` could not be asked: {why}")]
+    Lost {
+        /// Which.
+        name: String,
+        /// What happened.
+        why: String,
+    },
     /// A call took too long.
-    #[error("MCP server `{name}` did not answer within {} s", limit.as_secs())]
+    #[error("MCP server `{name}` did not answer within {} s", limit.as_secs_f64())]
     TimedOut {
         /// Which.
         name: String,

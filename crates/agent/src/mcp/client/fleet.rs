@@ -11,7 +11,9 @@ use crate::tools::{Registry, Tool};
 use picoclaw_policy::Subject;
 use picoclaw_policy::config::{McpConfig, McpServerConfig};
 use picoclaw_sandbox::warden::Warden;
+use serde_json::Value;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The servers, each connected or not.
 pub struct Fleet {
@@ -31,10 +33,25 @@ pub struct Joined {
 /// What trying one server came to.
 #[derive(Debug)]
 pub struct Trial {
-    /// Its tools: our name, its own name, what it says of it.
-    pub tools: Vec<(String, String, String)>,
+    /// Its tools, in its order.
+    pub tools: Vec<Offered>,
+    /// The revision of the protocol that was agreed on.
+    pub revision: Option<String>,
     /// Whether it was seen for the first time.
     pub is_new: bool,
+}
+
+/// A tool as a server describes it.
+#[derive(Debug)]
+pub struct Offered {
+    /// Its name among ours.
+    pub name: String,
+    /// Its own name.
+    pub theirs: String,
+    /// What the server says of it.
+    pub about: String,
+    /// What it takes.
+    pub schema: Value,
 }
 
 impl Fleet {
@@ -104,24 +121,30 @@ impl Fleet {
         }
     }
 
-    /// Connects to one server, alone, and lists its tools.
+    /// Connects to one server, alone, within `ready`, and lists its tools.
     pub async fn test(
         config: &McpServerConfig,
         warden: &Arc<Warden>,
         pins: Pins,
         subject: &Subject,
+        ready: Duration,
     ) -> Result<Trial, McpError> {
         let server = Server::new(config.clone(), Arc::clone(warden), Arc::new(pins), subject.clone());
+        let server = server.within(ready);
         let found = server.tools().await;
+        let revision = server.revision().await;
         server.close().await;
         let (list, standing) = found?;
-        let text = |tool: &serde_json::Value, key: &str| {
-            tool.get(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
-        };
-        let tools = list.tools().iter().map(|tool| {
-            let theirs = text(tool, "name");
-            (super::naming::tool_name(&config.name, &theirs), theirs, text(tool, "description"))
-        });
-        Ok(Trial { tools: tools.collect(), is_new: standing == Standing::First })
+        let tools = list.tools().iter().map(|tool| Offered::of(&config.name, tool));
+        Ok(Trial { tools: tools.collect(), revision, is_new: standing == Standing::First })
+    }
+}
+
+impl Offered {
+    fn of(server: &str, tool: &Value) -> Self {
+        let text = |key: &str| tool.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let theirs = text("name");
+        let schema = tool.get("inputSchema").cloned().unwrap_or_default();
+        Self { name: super::naming::tool_name(server, &theirs), theirs, about: text("description"), schema }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: closing it ends the server's whole tree; a server is shown nothing of ours but a name and a version.
 
+use super::bounded::{Bounded, RESERVED};
 use super::error::McpError;
 use crate::pipes;
 use picoclaw_sandbox::guest::Visitor;
@@ -9,10 +10,10 @@ use picoclaw_sandbox::launch::Status;
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation, ProtocolVersion,
 };
-use rmcp::service::{NotificationContext, RunningService, ServiceError};
+use rmcp::service::{ClientInitializeError, NotificationContext, RunningService, ServiceError};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::{
-    StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
+    StreamableHttpClientTransport, StreamableHttpClientTransportConfig, StreamableHttpError,
 };
 use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, RoleClient};
 use serde_json::{Map, Value};
@@ -77,25 +78,36 @@ impl Link {
         let settings = |why: String| McpError::Settings { name: name.to_owned(), why };
         let mut custom = HashMap::new();
         for (key, value) in headers {
+            if RESERVED.iter().any(|own| key.eq_ignore_ascii_case(own)) {
+                return Err(settings(format!("the header `{key}` is the protocol's own")));
+            }
             let key = key.parse().map_err(|_| settings(format!("`{key}` is no header name")))?;
             // The value may be a secret, and is not told.
             let value =
                 value.parse().map_err(|_| settings(format!("the value of `{key}` is no header value")))?;
             custom.insert(key, value);
         }
-        let client = reqwest::Client::builder()
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .build()
-            .map_err(|why| settings(why.to_string()))?;
+        // Fails when one is installed already: then that one is meant.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut builder = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
+        if url.starts_with("http://") {
+            // Certificates that nobody asks for take long to load.
+            builder = builder.tls_certs_only([]);
+        }
+        let client = builder.build().map_err(|why| settings(why.to_string()))?;
         let mut config = StreamableHttpClientTransportConfig::with_uri(url);
         config.custom_headers = custom;
         config.max_sse_event_size = LONGEST;
         let (ear, changed) = ear();
-        let transport = StreamableHttpClientTransport::with_client(client, config);
+        let transport = StreamableHttpClientTransport::with_client(Bounded(client), config);
         let service = ear.serve_with_lifecycle(transport, lifecycle()).await;
         let service = service.map_err(|why| handshake(name, &why))?;
         Ok(Self { service, changed, visitor: Mutex::new(None) })
+    }
+
+    /// The revision of the protocol that was agreed on.
+    pub(super) fn revision(&self) -> Option<String> {
+        self.service.peer().peer_info().map(|info| info.protocol_version.to_string())
     }
 
     /// Whether nothing can be said to it any more.
@@ -159,7 +171,39 @@ fn lifecycle() -> ClientLifecycleMode {
     }
 }
 
-fn handshake(name: &str, why: &dyn std::fmt::Display) -> McpError {
-    let why: String = why.to_string().chars().take(300).collect();
-    McpError::Handshake { name: name.to_owned(), why }
+fn handshake(name: &str, why: &ClientInitializeError) -> McpError {
+    McpError::Handshake { name: name.to_owned(), why: told(why) }
+}
+
+fn told(why: &ClientInitializeError) -> String {
+    match why {
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => told(fallback),
+        ClientInitializeError::TransportError { error, .. } => root_cause(&*error.error),
+        other => brief(&other.to_string()),
+    }
+}
+
+/// What went wrong with a request, without the layers that it went wrong in.
+pub(super) fn reason(why: &ServiceError) -> String {
+    match why {
+        ServiceError::TransportSend(error) => root_cause(&*error.error),
+        other => brief(&other.to_string()),
+    }
+}
+
+fn root_cause(why: &(dyn std::error::Error + 'static)) -> String {
+    let mut deepest = match why.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        Some(StreamableHttpError::Client(why)) => why,
+        _ => why,
+    };
+    while let Some(source) = deepest.source() {
+        deepest = source;
+    }
+    brief(&deepest.to_string())
+}
+
+/// A server may have written it, at any length; an address may hold a secret.
+fn brief(text: &str) -> String {
+    let text = text.split(" for url (").next().unwrap_or_default();
+    text.chars().take(300).collect()
 }

@@ -5,6 +5,7 @@
 //!
 //! Invariant: a server that changed what it shows has no tools here until a person consents.
 
+mod bounded;
 mod error;
 mod fleet;
 mod link;
@@ -17,7 +18,8 @@ mod tool;
 mod variables;
 
 pub use error::McpError;
-pub use fleet::{Fleet, Joined, Trial};
-pub use naming::tool_name;
+pub use fleet::{Fleet, Joined, Offered, Trial};
+pub use naming::{can_be_of, tool_name};
 pub use search::Discovery;
+pub use server::READY;
 pub use variables::read_env_file;

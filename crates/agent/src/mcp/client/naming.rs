@@ -8,13 +8,7 @@ const MOST: usize = 64;
 /// `mcp_<server>_<tool>`: lower case, other characters as `_`, runs collapsed, at most 64 bytes.
 pub fn tool_name(server: &str, tool: &str) -> String {
     let plain = format!("mcp_{server}_{tool}");
-    let mut name = String::with_capacity(plain.len());
-    for c in plain.chars() {
-        let c = if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
-        if c != '_' || !name.ends_with('_') {
-            name.push(c);
-        }
-    }
+    let mut name = collapsed(&plain);
     let is_faithful = name == plain && !name.ends_with('_');
     if is_faithful && name.len() <= MOST {
         return name;
@@ -22,6 +16,24 @@ pub fn tool_name(server: &str, tool: &str) -> String {
     let hash = fnv1a(&[server.as_bytes(), b"\0", tool.as_bytes()].concat());
     name.truncate(MOST - 9);
     format!("{}_{hash:08x}", name.trim_end_matches('_'))
+}
+
+/// Whether a tool of this name can be one of `server`'s.
+pub fn can_be_of(server: &str, name: &str) -> bool {
+    // A name that had to be changed keeps its beginning, as far as it fits beside the hash.
+    let beginning = collapsed(&format!("mcp_{server}_"));
+    name.starts_with(&beginning[..beginning.len().min(MOST - 9)])
+}
+
+fn collapsed(plain: &str) -> String {
+    let mut name = String::with_capacity(plain.len());
+    for c in plain.chars() {
+        let c = if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
+        if c != '_' || !name.ends_with('_') {
+            name.push(c);
+        }
+    }
+    name
 }
 
 /// FNV-1a in 32 bits, as the original names tools.
@@ -42,6 +54,12 @@ mod tests {
         assert!(lossy.starts_with("mcp_my_files_read_file_") && lossy.len() == 31, "{lossy}");
         assert_ne!(tool_name("a", "b-c"), tool_name("a", "b.c"), "what differs stays different");
         assert_ne!(tool_name("a_b", "c"), tool_name("a_b", "C"));
+        for (server, tool) in
+            [("files", "x"), ("My Files", "r/w"), (&*"s".repeat(80), "t"), ("a", &"y".repeat(90))]
+        {
+            assert!(can_be_of(server, &tool_name(server, tool)), "{server} {tool}");
+        }
+        assert!(!can_be_of("b", &tool_name("a", "b")));
         assert_eq!(fnv1a(b"foobar"), 0xbf9c_f968, "the published vector");
     }
 }

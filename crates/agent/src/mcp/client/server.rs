@@ -3,7 +3,7 @@
 //! Invariant: its tools are used only while they are the pinned ones.
 
 use super::error::McpError;
-use super::link::Link;
+use super::link::{Link, reason};
 use super::variables::read_env_file;
 use crate::mcp::pins::{MOST_TOOLS, PinKey, Pins, Standing, ToolList};
 use picoclaw_policy::Subject;
@@ -22,7 +22,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 /// How long a server has to come up and show its tools.
-pub(super) const READY: Duration = Duration::from_secs(20);
+pub const READY: Duration = Duration::from_secs(20);
 
 /// How long a call may take.
 const CALL: Duration = Duration::from_secs(600);
@@ -36,6 +36,7 @@ pub(super) struct Server {
     warden: Arc<Warden>,
     pins: Arc<Pins>,
     subject: Subject,
+    ready: Duration,
     link: Mutex<Option<Arc<Link>>>,
 }
 
@@ -46,7 +47,12 @@ impl Server {
         pins: Arc<Pins>,
         subject: Subject,
     ) -> Self {
-        Self { config, warden, pins, subject, link: Mutex::new(None) }
+        Self { config, warden, pins, subject, ready: READY, link: Mutex::new(None) }
+    }
+
+    /// The same, with another time to come up in.
+    pub(super) fn within(self, ready: Duration) -> Self {
+        Self { ready, ..self }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -99,13 +105,18 @@ impl Server {
                     self.close().await;
                     return Err(self.gone());
                 }
-                Err(McpError::Refused { message: why.to_string() })
+                Err(McpError::Lost { name: self.name().to_owned(), why: reason(&why) })
             }
             Err(_) => {
                 self.close().await;
                 Err(McpError::TimedOut { name: self.name().to_owned(), limit: CALL })
             }
         }
+    }
+
+    /// The revision of the protocol that it speaks, while it is connected.
+    pub(super) async fn revision(&self) -> Option<String> {
+        self.link.lock().await.as_ref().and_then(|link| link.revision())
     }
 
     /// Ends it.
@@ -132,8 +143,8 @@ impl Server {
             }
             judged.map(|(list, standing)| (link, list, standing))
         };
-        let slow = |_| McpError::Slow { name: self.name().to_owned(), limit: READY };
-        let (link, list, standing) = tokio::time::timeout(READY, connecting).await.map_err(slow)??;
+        let slow = |_| McpError::Slow { name: self.name().to_owned(), limit: self.ready };
+        let (link, list, standing) = tokio::time::timeout(self.ready, connecting).await.map_err(slow)??;
         *held = Some(Arc::clone(&link));
         Ok((link, Some(list), standing))
     }
@@ -157,7 +168,7 @@ impl Server {
     /// What it shows, judged by its pin; another list than the pinned one is none.
     async fn judged(&self, link: &Link) -> Result<(ToolList, Standing), McpError> {
         let name = || self.name().to_owned();
-        let handshake = |why: ServiceError| McpError::Handshake { name: name(), why: why.to_string() };
+        let handshake = |why: ServiceError| McpError::Handshake { name: name(), why: reason(&why) };
         let tools = link.tools(MOST_TOOLS).await.map_err(handshake)?;
         let list = ToolList::new(tools).map_err(|source| McpError::Tools { name: name(), source })?;
         let (pins, key, shown) = (Arc::clone(&self.pins), PinKey::configured(self.name()), list.clone());
@@ -203,7 +214,7 @@ fn welcome(warden: &Warden, config: &McpServerConfig, subject: &Subject) -> Resu
 fn read_operators(path: &Path, warden: &Warden, _subject: &Subject) -> Result<String, String> {
     let told = path.display();
     if warden.is_agents(path) {
-        return Err(format!("`{told}` lies in an agent's workspace, where the agent can write it"));
+        return Err(format!("`{told}` lies where an agent can write, in a workspace or a shared directory"));
     }
     let (Some(dir), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
         return Err(format!("`{told}` is no file"));

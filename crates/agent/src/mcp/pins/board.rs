@@ -85,6 +85,13 @@ impl Pins {
         }
     }
 
+    /// Forgets a server that a person took out: whoever comes under its name is a new one.
+    pub fn forget(&self, key: &PinKey) -> Result<(), PinError> {
+        let _held = self.hold()?;
+        self.0.remove(&file(&waiting(key.id())))?;
+        Ok(self.0.remove(&file(key.id()))?)
+    }
+
     /// Whether `list` is the pinned one by now.
     pub fn holds(&self, key: &PinKey, list: &ToolList) -> Result<bool, PinError> {
         Ok(self.load(key.id())?.is_some_and(|pin| pin.hash == list.hash()))

@@ -93,9 +93,9 @@ mod tests {
             ("a number", "1", "-32600 null"),
             ("another JSON-RPC", r#"{"jsonrpc":"1.0","id":7}"#, "-32600 7"),
             (
-                "arguments that are no object",
+                "arguments that are no object: the porch refuses the call and records it",
                 r#"{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"exec","arguments":[1]}}"#,
-                "-32602 x",
+                "message",
             ),
             ("no parameters", r#"{"jsonrpc":"2.0","id":2,"method":"tools/call"}"#, "-32602 2"),
             ("an answer that fits nothing", r#"{"jsonrpc":"2.0","id":{},"result":1}"#, "nothing"),

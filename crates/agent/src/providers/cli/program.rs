@@ -126,7 +126,7 @@ impl<T: Tongue + 'static> Program<T> {
                 bounds: Bounds { head: MOST, tail: 0 },
             };
             let said: Vec<OsString> = words.said.into_iter().map(OsString::from).collect();
-            let subject = Subject { origin: Origin::Cli, agent, session, depth: 0 };
+            let subject = Subject::root(Origin::Cli, agent, session);
             let visitor = warden.welcome_saying(&guest, &said, &subject)?;
             let printed = AtomicUsize::new(0);
             Ok(visitor.finish(halt, &|bytes| {

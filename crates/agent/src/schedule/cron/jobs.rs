@@ -56,7 +56,7 @@ impl Jobs {
             Task::Command(_) => format!("cron:{}", firing.id),
             Task::Message(_) => format!("{}{}", stem(firing), firing.began_ms),
         };
-        let subject = Subject { origin: Origin::Cron, agent, session, depth: 0 };
+        let subject = Subject::root(Origin::Cron, agent, session);
         if let Err(refusal) = self.hall.warden().policy().offers("cron", &subject) {
             return self.refuse(&subject, refusal).await;
         }

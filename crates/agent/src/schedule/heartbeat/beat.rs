@@ -137,12 +137,7 @@ impl Heartbeat {
         let now = Timestamp::now().to_string();
         let now =
             format!("{} {} UTC", now.get(..10).unwrap_or_default(), now.get(11..16).unwrap_or_default());
-        let subject = Subject {
-            origin: Origin::Heartbeat,
-            agent: self.agent.clone(),
-            session: "heartbeat".to_owned(),
-            depth: 0,
-        };
+        let subject = Subject::root(Origin::Heartbeat, self.agent.clone(), "heartbeat");
         let events = |event: Event| (self.hear)(&subject, event);
         let steering = Steering::new();
         let turn = Turn {

@@ -32,11 +32,13 @@ pub(super) struct Held {
 struct Owner {
     agent: AgentId,
     session: String,
+    /// A subagent's session is not its parent's, whatever it is called.
+    depth: u32,
 }
 
 impl Owner {
     fn of(subject: &Subject) -> Self {
-        Self { agent: subject.agent.clone(), session: subject.session.clone() }
+        Self { agent: subject.agent.clone(), session: subject.session.clone(), depth: subject.depth }
     }
 }
 

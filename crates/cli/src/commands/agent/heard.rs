@@ -5,6 +5,7 @@
 use super::question;
 use super::screen::Screen;
 use super::style::{Mark, Tone};
+use super::subagents::{Shown, Subagents};
 use super::trace::{Quote, Underway, seconds};
 use picoclaw_agent::run::{Ask, Event};
 use picoclaw_sandbox::approver::Answer;
@@ -31,13 +32,19 @@ struct State {
     /// The text of this round, as it came in pieces.
     pieces: String,
     asks: VecDeque<Ask>,
+    subagents: Subagents,
 }
 
 impl Heard {
     /// Nothing heard yet.
     pub(super) fn new(screen: Screen, quote: Quote) -> Self {
-        let state =
-            State { since: Instant::now(), underway: None, pieces: String::new(), asks: VecDeque::new() };
+        let state = State {
+            since: Instant::now(),
+            underway: None,
+            pieces: String::new(),
+            asks: VecDeque::new(),
+            subagents: Subagents::default(),
+        };
         Self { screen, quote, state: Mutex::new(state), bell: Notify::new() }
     }
 
@@ -79,6 +86,23 @@ impl Heard {
                 self.note(&format!("the conversation grew too long: its oldest {dropped} messages went"));
             }
             Event::Notice(text) => self.note(&printable(&text)),
+            Event::Said(text) => {
+                self.say(&mut state, &text);
+                state.since = Instant::now();
+            }
+            Event::Subturn(subturn) => {
+                let (style, width) = (self.screen.style(), self.screen.size().0);
+                match state.subagents.hear(subturn, &style, width) {
+                    Shown::Nothing => {}
+                    Shown::Line(line) => self.screen.lines(&line),
+                    Shown::Ask(line, ask) => {
+                        self.end_round(&mut state);
+                        self.screen.lines(&line);
+                        state.asks.push_back(*ask);
+                        self.bell.notify_one();
+                    }
+                }
+            }
         }
     }
 
@@ -109,7 +133,8 @@ impl Heard {
             _ if state.since.elapsed() < PATIENCE => None,
             Some(call) => Some(call.progress(&style)),
             None if state.pieces.is_empty() => {
-                Some(format!("thinking {} {}", style.mark(Mark::Dot), seconds(state.since.elapsed())))
+                let what = state.subagents.waited_for().unwrap_or_else(|| "thinking".to_owned());
+                Some(format!("{what} {} {}", style.mark(Mark::Dot), seconds(state.since.elapsed())))
             }
             None => None,
         }
@@ -117,7 +142,11 @@ impl Heard {
 
     /// The turn is over: shows what of the answer was not shown yet.
     pub(super) fn end(&self, answer: &str) {
-        let mut state = self.state();
+        self.say(&mut self.state(), answer);
+    }
+
+    /// Shows what of a text was not shown yet.
+    fn say(&self, state: &mut State, answer: &str) {
         let shown = std::mem::take(&mut state.pieces);
         match answer.strip_prefix(shown.as_str()) {
             Some(rest) if !shown.is_empty() => {

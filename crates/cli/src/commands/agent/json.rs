@@ -5,6 +5,7 @@
 use crate::print;
 use picoclaw_agent::call::Reply;
 use picoclaw_agent::run::{Ending, Event};
+use picoclaw_agent::spawn::{Subturn, Turning};
 use picoclaw_policy::Refusal;
 use picoclaw_sandbox::printable_json;
 use serde_json::{Value, json};
@@ -23,6 +24,16 @@ pub(super) fn of_event(event: &Event) -> Option<Value> {
             Some(json!({"type": "tool_call", "id": id, "tool": tool, "arguments": arguments}))
         }
         Event::ToolResult { id, tool, reply, took } => Some(of_result(id, tool, reply, *took)),
+        Event::Subturn(Subturn { who, what: Turning::Event(event) }) => {
+            let mut line = of_event(event)?;
+            // Without a field of its own it would look like a call of the agent that answers.
+            let fields = line.as_object_mut()?;
+            fields.insert("subagent".to_owned(), who.id.as_str().into());
+            fields.insert("label".to_owned(), who.label.as_str().into());
+            fields.insert("agent".to_owned(), who.agent.as_str().into());
+            fields.insert("depth".to_owned(), who.depth.into());
+            Some(line)
+        }
         _ => None,
     }
 }

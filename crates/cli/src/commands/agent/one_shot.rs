@@ -7,6 +7,7 @@ use super::question;
 use super::screen::Screen;
 use super::stage::Stage;
 use super::style::{Liveness, Style, Tone, size};
+use super::subagents::{Shown, Subagents};
 use super::trace::{Quote, Underway, seconds};
 use super::{exit_of, json, misused, no_model};
 use crate::arguments::AgentArguments;
@@ -15,6 +16,7 @@ use crate::settings::Loaded;
 use crate::{compose, print};
 use anyhow::Result;
 use picoclaw_agent::run::{Ask, Ending, Event, Steering, Turn, TurnError};
+use picoclaw_agent::spawn::Subturn;
 use picoclaw_policy::Subject;
 use picoclaw_sandbox::approver::Answer;
 use picoclaw_sandbox::launch::Halt;
@@ -106,6 +108,9 @@ struct Watch<'s> {
     stage: &'s Stage,
     out: Out,
     underway: Arc<Mutex<Option<Underway>>>,
+    subagents: Mutex<Subagents>,
+    /// Held while a person is asked: subagents may have questions at the same time.
+    asking: Arc<Mutex<()>>,
 }
 
 /// Who reads standard output.
@@ -128,7 +133,7 @@ impl<'s> Watch<'s> {
                 Out::Screen(screen, Mutex::default())
             }
         };
-        Self { stage, out, underway: Arc::default() }
+        Self { stage, out, underway: Arc::default(), subagents: Mutex::default(), asking: Arc::default() }
     }
 
     fn hear(&self, event: Event) {
@@ -144,9 +149,11 @@ impl<'s> Watch<'s> {
             (Out::Screen(..), Event::ToolCall { .. } | Event::Ask(_) | Event::Retry { .. }) => {
                 self.break_off();
             }
+            (Out::Screen(..), Event::Said(text)) => self.show(text),
             _ => {}
         }
         match event {
+            Event::Subturn(subturn) => self.subagent(subturn),
             // Nobody is there: dropped, the question is a no that says so.
             Event::Ask(ask) if self.stage.has_person() => self.ask(ask),
             event if self.stage.has_trace() => self.trace(event),
@@ -159,18 +166,37 @@ impl<'s> Watch<'s> {
         match &self.out {
             Out::Lines => json::print(&json::of_ending(ending)),
             Out::Answer => print::line(&ending.answer),
-            Out::Screen(screen, pieces) => {
-                let shown = std::mem::take(&mut *lock(pieces));
-                match ending.answer.strip_prefix(shown.as_str()).filter(|_| !shown.is_empty()) {
-                    Some(rest) => screen.piece(rest),
-                    None => {
-                        screen.end_pieces();
-                        screen.piece(&ending.answer);
-                    }
-                }
-                screen.end_pieces();
+            Out::Screen(..) => {
+                self.show(&ending.answer);
                 Ok(())
             }
+        }
+    }
+
+    /// Shows what of a text did not come in pieces before.
+    fn show(&self, text: &str) {
+        let Out::Screen(screen, pieces) = &self.out else { return };
+        let shown = std::mem::take(&mut *lock(pieces));
+        match text.strip_prefix(shown.as_str()).filter(|_| !shown.is_empty()) {
+            Some(rest) => screen.piece(rest),
+            None => {
+                screen.end_pieces();
+                screen.piece(text);
+            }
+        }
+        screen.end_pieces();
+    }
+
+    fn subagent(&self, subturn: Subturn) {
+        let shown = lock(&self.subagents).hear(subturn, &self.stage.style(), size(stderr()).0);
+        match shown {
+            Shown::Line(line) if self.stage.has_trace() => print::note(&line),
+            Shown::Ask(line, ask) if self.stage.has_person() => {
+                self.break_off();
+                print::note(&line);
+                self.ask(*ask);
+            }
+            _ => {}
         }
     }
 
@@ -202,14 +228,20 @@ impl<'s> Watch<'s> {
                 note(&format!("the conversation grew too long: its oldest {dropped} messages went"));
             }
             Event::Notice(text) => note(&printable(&text)),
-            Event::Text(_) | Event::ToolOutput { .. } | Event::Ask(_) => {}
+            Event::Text(_)
+            | Event::ToolOutput { .. }
+            | Event::Ask(_)
+            | Event::Said(_)
+            | Event::Subturn(_) => {}
         }
     }
 
     /// Asks on a thread of its own: a person who thinks holds nothing up but the call.
     fn ask(&self, ask: Ask) {
         let (style, underway) = (self.stage.style(), Arc::clone(&self.underway));
+        let asking = Arc::clone(&self.asking);
         std::thread::spawn(move || {
+            let _alone = lock(&asking);
             let answer = put(&ask, &style);
             if let Some(call) = lock(&underway).as_mut() {
                 call.answered(answer);

@@ -156,6 +156,8 @@ pub(super) fn brief(tool: &str, arguments: &Value) -> String {
             None => text("command").map(str::to_owned),
         },
         "web_fetch" => text("url").map(str::to_owned),
+        "spawn" | "subagent" => text("label").or_else(|| text("task")).map(str::to_owned),
+        "delegate" => text("agent_id").map(str::to_owned),
         _ => text("path").map(str::to_owned),
     };
     let said = said.unwrap_or_else(|| match arguments.as_object() {
@@ -174,7 +176,7 @@ pub(super) fn seconds(time: Duration) -> String {
 }
 
 /// A time that is over.
-fn lasted(time: Duration) -> String {
+pub(super) fn lasted(time: Duration) -> String {
     match time.as_millis() {
         0 => "< 1 ms".to_owned(),
         short @ 1..1000 => format!("{short} ms"),

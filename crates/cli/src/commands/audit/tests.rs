@@ -33,12 +33,7 @@ fn audit(dir: &Path, line: &str) -> Ran {
 fn ledger() -> tempfile::TempDir {
     let home = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(home.path()).unwrap();
-    let subject = |agent: &str| Subject {
-        origin: Origin::Cli,
-        agent: AgentId::parse(agent).unwrap(),
-        session: "s".to_owned(),
-        depth: 0,
-    };
+    let subject = |agent: &str| Subject::root(Origin::Cli, AgentId::parse(agent).unwrap(), "s");
     let yes = Verdict::Allow(Grant { zone: Zone::Workspace, rule: "workspace".to_owned() });
     let no = Verdict::Deny(Refusal {
         code: Code::OutsideWorkspace,
@@ -216,7 +211,7 @@ fn following_shows_what_is_added_and_ends_with_its_reader() {
     let home = ledger();
     let args = Line::try_parse_from(["audit", "tail", "-n", "1", "-f", "--json"]).unwrap();
     let entry = Entry::decided(
-        &Subject { origin: Origin::Cli, agent: AgentId::main(), session: String::new(), depth: 0 },
+        &Subject::root(Origin::Cli, AgentId::main(), ""),
         "exec",
         "exec later",
         &Verdict::Allow(Grant { zone: Zone::Workspace, rule: String::new() }),

@@ -18,12 +18,22 @@ pub(crate) enum McpCommand {
     Trust(TrustArguments),
     /// Print the configuration that puts these tools into another program
     Install(InstallArguments),
+    /// Put somebody else's MCP server into the configuration, so that agents have its tools
+    Add(AddArguments),
+    /// List the MCP servers of the configuration
+    List(ListArguments),
+    /// Show a server of the configuration and the tools that it offers
+    Show(TryArguments),
+    /// Start a server of the configuration, ask for its tools, and end it
+    Test(TryArguments),
+    /// Take a server out of the configuration
+    Remove(RemoveArguments),
 }
 
 impl McpCommand {
     /// Whether it needs an instance to be there.
     pub(crate) fn needs_instance(&self) -> bool {
-        !matches!(self, Self::Install(_))
+        !matches!(self, Self::Install(_) | Self::List(ListArguments { status: false, .. }))
     }
 }
 
@@ -79,6 +89,97 @@ pub(crate) struct TrustArguments {
     /// Show the difference, or the pinned tools where there is none, and change nothing
     #[arg(long)]
     pub(crate) show: bool,
+}
+
+/// `picoclaw mcp add`.
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "picoclaw mcp add [OPTIONS] NAME CMD_OR_URL [ARGS]...\n       picoclaw mcp add [OPTIONS] NAME -- CMD [ARGS]...",
+    after_help = "Options stand before NAME or right behind it; whatever follows the command is the command's own.\nThe server works in a home of its own, in a cage when isolation is on, and sees its program and the absolute paths in its command line."
+)]
+pub(crate) struct AddArguments {
+    /// Give the server a variable, KEY=VALUE
+    #[arg(short, long, value_name = "K=V")]
+    pub(crate) env: Vec<String>,
+    /// A file with more variables, KEY=VALUE a line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) env_file: Option<PathBuf>,
+    /// Send a header along, `Name: value`
+    #[arg(short = 'H', long, value_name = "HEADER")]
+    pub(crate) header: Vec<String>,
+    /// How the server is reached; an address is `http`, anything else `stdio`
+    #[arg(short, long, value_name = "KIND")]
+    pub(crate) transport: Option<Reach>,
+    /// Replace a server of that name
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    /// Hide its tools until they are searched for
+    #[arg(long, overrides_with = "no_deferred")]
+    pub(crate) deferred: bool,
+    /// Show its tools from the start
+    #[arg(long, overrides_with = "deferred")]
+    pub(crate) no_deferred: bool,
+    /// What to call the server: letters, digits, `-`, `_` and `.`
+    pub(crate) name: String,
+    /// The server's command and its arguments, or its address
+    #[arg(required = true, trailing_var_arg = true, value_name = "CMD_OR_URL")]
+    pub(crate) target: Vec<String>,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Reach {
+    /// A program that speaks on its standard streams
+    Stdio,
+    /// Streamable HTTP
+    Http,
+    /// The same
+    StreamableHttp,
+    /// The same: servers of the older kind are asked for the newer one
+    Sse,
+}
+
+impl Reach {
+    /// As the configuration spells it.
+    pub(crate) fn spelled(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "http",
+            Self::StreamableHttp => "streamable-http",
+            Self::Sse => "sse",
+        }
+    }
+}
+
+/// `picoclaw mcp list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListArguments {
+    /// Start each server that is enabled, and say whether it came
+    #[arg(long)]
+    pub(crate) status: bool,
+    /// How long each may take, such as 5s
+    #[arg(long, value_name = "TIME", default_value = "20s")]
+    pub(crate) timeout: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `picoclaw mcp show` and `picoclaw mcp test`.
+#[derive(Debug, Args)]
+pub(crate) struct TryArguments {
+    /// The server, as the configuration calls it
+    pub(crate) name: String,
+    /// How long it may take, such as 5s
+    #[arg(long, value_name = "TIME", default_value = "20s")]
+    pub(crate) timeout: String,
+}
+
+/// `picoclaw mcp remove`.
+#[derive(Debug, Args)]
+pub(crate) struct RemoveArguments {
+    /// The server, as the configuration calls it
+    pub(crate) name: String,
 }
 
 /// `picoclaw mcp install`.

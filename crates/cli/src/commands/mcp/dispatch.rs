@@ -2,7 +2,7 @@
 //!
 //! Invariant: every command ends in one exit status.
 
-use super::{McpCommand, install, serve, trust, wrap};
+use super::{McpCommand, add, attempt, install, list, remove, serve, show, trust, wrap};
 use crate::settings::{Loaded, Surroundings};
 use anyhow::Result;
 use std::process::ExitCode;
@@ -14,5 +14,10 @@ pub(crate) fn run(command: &McpCommand, loaded: &Loaded, surroundings: &Surround
         McpCommand::Wrap(arguments) => wrap::run(arguments, loaded, surroundings),
         McpCommand::Trust(arguments) => trust::run(arguments, loaded).map(ExitCode::from),
         McpCommand::Install(arguments) => install::run(arguments, loaded, surroundings).map(ExitCode::from),
+        McpCommand::Add(arguments) => add::run(arguments, loaded, surroundings).map(ExitCode::from),
+        McpCommand::List(arguments) => list::run(arguments, loaded).map(ExitCode::from),
+        McpCommand::Show(arguments) => show::run(arguments, loaded).map(ExitCode::from),
+        McpCommand::Test(arguments) => attempt::run(arguments, loaded).map(ExitCode::from),
+        McpCommand::Remove(arguments) => remove::run(arguments, loaded, surroundings).map(ExitCode::from),
     }
 }

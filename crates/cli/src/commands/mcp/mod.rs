@@ -2,11 +2,19 @@
 //!
 //! Invariant: a peer is one more porch; it gets no second way in.
 
+mod add;
 mod arguments;
+mod attempt;
+mod described;
 mod dispatch;
+mod entry;
 mod hosts;
 mod install;
+mod list;
+mod recorded;
+mod remove;
 mod serve;
+mod show;
 mod trust;
 mod wrap;
 

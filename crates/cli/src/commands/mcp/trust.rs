@@ -3,15 +3,13 @@
 //! Invariant: what is pinned is what was shown, and the consent is in the ledger before it has an effect.
 
 use super::arguments::TrustArguments;
+use super::recorded::recorded;
 use crate::exit::Exit;
 use crate::settings::Loaded;
 use crate::{compose, print};
 use anyhow::{Context, Result};
 use picoclaw_agent::mcp::pins::{Pin, PinError, Pins, described, difference};
-use picoclaw_policy::{Grant, Origin, Verdict, Zone};
-use picoclaw_sandbox::ledger::{Entry, Ledger};
-use picoclaw_sandbox::{Redactor, printable};
-use std::time::Instant;
+use picoclaw_sandbox::printable;
 
 /// Shows the difference; without `--show`, consents to it.
 pub(crate) fn run(arguments: &TrustArguments, loaded: &Loaded) -> Result<Exit> {
@@ -100,18 +98,8 @@ fn command_of(pin: &Pin) -> String {
 }
 
 fn consent(loaded: &Loaded, pins: &Pins, id: &str, shown: &Pin) -> Result<()> {
-    let instance = compose::instance(loaded)?;
-    let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
-    let rule = "the operator's own command".to_owned();
-    let verdict = Verdict::Allow(Grant { zone: Zone::Workspace, rule });
     let intent = format!("trust the tools of {} ({id}) with hash {}", shown.name, shown.hash);
-    let subject = compose::subject(loaded, None, Origin::Cli)?;
-    let decided = Entry::decided(&subject, "mcp trust", &intent, &verdict);
-    ledger.append(std::slice::from_ref(&decided))?;
-    let began = Instant::now();
-    let done = pins.consent(id, shown);
-    let outcome = if done.is_ok() { "ok" } else { "error" };
-    ledger.append(&[decided.finished(outcome, began.elapsed())])?;
+    let done = recorded(loaded, "mcp trust", &intent, || pins.consent(id, shown))?;
     done.with_context(|| format!("could not pin the tools of `{}`", shown.name))
 }
 

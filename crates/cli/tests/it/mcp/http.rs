@@ -8,16 +8,16 @@ use std::net::TcpStream;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-pub(super) const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+pub(crate) const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
 /// A server that listens, with its own port.
-pub(super) struct Listening {
+pub(crate) struct Listening {
     child: Child,
     port: u16,
 }
 
 impl Listening {
-    pub(super) fn new(house: &House, arguments: &[&str]) -> Self {
+    pub(crate) fn new(house: &House, arguments: &[&str]) -> Self {
         let mut command = house.command(&["mcp", "serve", "--http", "127.0.0.1:0"]);
         command.args(arguments).env("PICOCLAW_MCP_TOKEN", TOKEN).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -28,7 +28,7 @@ impl Listening {
         Self { child, port }
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}/mcp", self.port)
     }
 

@@ -1,0 +1,90 @@
+//! The way from a call to a subagent: judged first, then found its turn, then started.
+//!
+//! Invariant: nobody is started without a permit, and a permit is always settled.
+
+use crate::call::Reply;
+use crate::spawn::child::{self, Job};
+use crate::spawn::kin::Kin;
+use crate::spawn::news::{Turning, Who};
+use crate::spawn::present::Present;
+use crate::tools::{Arguments, Parameter, Visit};
+use picoclaw_policy::{SpawnIntent, Way};
+use picoclaw_sandbox::permit::Permit;
+use picoclaw_sandbox::spawn::Spawn;
+use picoclaw_sandbox::warden::Admission;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The longest label.
+const LABEL: usize = 80;
+
+/// A subagent that may start.
+pub(super) struct Start {
+    pub(super) parent: Arc<Present>,
+    pub(super) job: Job,
+    pub(super) permit: Permit<Spawn>,
+}
+
+/// Checks arguments, and that there is a task at all.
+pub(super) fn check<'a>(parameters: &[Parameter], arguments: &'a Value) -> Result<Arguments<'a>, String> {
+    let arguments = Arguments::check(parameters, arguments)?;
+    if arguments.text("task").trim().is_empty() {
+        return Err("property \"task\": must not be empty".to_owned());
+    }
+    Ok(arguments)
+}
+
+/// The label as it is told: on one line.
+pub(super) fn label(arguments: &Arguments<'_>) -> String {
+    let words = arguments.text("label").split_whitespace().collect::<Vec<_>>().join(" ");
+    words.chars().take(LABEL).collect()
+}
+
+/// Asks the desk; the reply says why not.
+pub(super) fn admit(
+    tool: &str,
+    way: Way,
+    arguments: &Arguments<'_>,
+    kin: &Kin,
+    visit: &Visit<'_>,
+) -> Result<Start, Reply> {
+    let (agent, task) = (arguments.text("agent_id"), arguments.text("task"));
+    let agent = Some(agent.to_owned()).filter(|agent| !agent.is_empty() || way == Way::Delegate);
+    let intent = SpawnIntent { way, agent, task: task.to_owned() };
+    let becomes = intent.becomes(visit.subject);
+    let permit = match visit.warden.admit(tool, visit.subject, Spawn(intent)) {
+        Admission::Permit(permit) => permit,
+        Admission::Refusal(refusal) => return Err(Reply::Refused(refusal)),
+        Admission::Pending(pending) => return Err(Reply::Unasked(visit.warden.unanswered(*pending))),
+    };
+    let parent = kin.find(visit.subject, visit.halt);
+    let (Some(parent), Some(agent)) = (parent, becomes) else {
+        let nobody: Result<(), _> = permit.ended(Err("a subagent can be started only in an agent's turn"));
+        return Err(Reply::Failed(nobody.err().unwrap_or_default().to_owned()));
+    };
+    let id = kin.name();
+    let label = Some(label(arguments)).filter(|label| !label.is_empty()).unwrap_or_else(|| id.clone());
+    let subject = visit.subject.child(agent.clone(), format!("{}/{id}", visit.subject.session));
+    let who = Who { label: parent.runner.clean(&label), id, agent, depth: subject.depth };
+    parent.tell(&who, Turning::Began { task: parent.runner.clean(task) });
+    Ok(Start { parent, job: Job { who, subject, task: task.to_owned() }, permit })
+}
+
+impl Start {
+    /// Runs it to its end, on this thread.
+    pub(super) fn and_wait(self, visit: &Visit<'_>) -> Reply {
+        let Self { parent, job, permit } = self;
+        let running = async {
+            let slot = match &parent.slot {
+                // The parent waits, and its place with it.
+                Some(slot) => Arc::clone(slot),
+                None => parent.slots.take(visit.halt).await?,
+            };
+            child::run(&parent, &job, slot, visit.halt).await
+        };
+        match permit.ended(parent.runtime.block_on(running)) {
+            Ok(answer) => Reply::Done(answer),
+            Err(why) => Reply::Failed(format!("the subagent failed: {why}")),
+        }
+    }
+}

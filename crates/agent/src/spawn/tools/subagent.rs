@@ -1,0 +1,46 @@
+//! `subagent`: a subagent that is waited for.
+//!
+//! Invariant: stopping the turn stops it.
+
+use super::start;
+use crate::spawn::kin::Kin;
+use crate::tools::{Arguments, Need, Outcome, Parameter, Tool, Type, Visit};
+use picoclaw_policy::Way;
+use serde_json::Value;
+use std::sync::Arc;
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "task",
+        kind: Type::Text,
+        need: Need::Required,
+        about: "What the subagent is to do, in full: it sees nothing of this conversation.",
+    },
+    Parameter { name: "label", kind: Type::Text, need: Need::Optional, about: "A short name for it." },
+];
+
+/// Starts a subagent and waits for its answer.
+pub(super) struct SubagentTool(pub(super) Arc<Kin>);
+
+impl Tool for SubagentTool {
+    fn name(&self) -> &str {
+        "subagent"
+    }
+
+    fn about(&self) -> &str {
+        "Give a task to a subagent and wait for its answer. It works in the same workspace and sees nothing of this conversation."
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        PARAMETERS
+    }
+
+    fn check<'a>(&self, arguments: &'a Value) -> Result<Arguments<'a>, String> {
+        start::check(PARAMETERS, arguments)
+    }
+
+    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
+        let started = start::admit(self.name(), Way::Subagent, arguments, &self.0, visit);
+        started.map(|start| start.and_wait(visit)).into()
+    }
+}

@@ -1,0 +1,89 @@
+//! `picoclaw mcp list`: the servers of the configuration, one a row.
+//!
+//! Invariant: without `--status` nothing is started.
+
+use super::arguments::ListArguments;
+use super::{attempt, described};
+use crate::exit::{self, Exit};
+use crate::settings::Loaded;
+use crate::{print, quantity};
+use anyhow::Result;
+use picoclaw_policy::config::McpServerConfig;
+use picoclaw_sandbox::printable_json;
+use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr;
+
+/// Prints the rows.
+pub(crate) fn run(arguments: &ListArguments, loaded: &Loaded) -> Result<Exit> {
+    let ready = match quantity::duration(&arguments.timeout) {
+        Ok(ready) => ready,
+        Err(why) => return Ok(exit::bad_usage(&why)),
+    };
+    let mcp = &loaded.config.mcp;
+    let mut rows: Vec<Value> = mcp.servers.iter().map(|server| row(server, loaded)).collect();
+    if arguments.status {
+        let numbers: Vec<usize> = (0..mcp.servers.len()).filter(|at| mcp.servers[*at].enabled).collect();
+        let servers: Vec<_> = numbers.iter().map(|at| &mcp.servers[*at]).collect();
+        let tried = if servers.is_empty() { Vec::new() } else { attempt::all(&servers, loaded, ready)? };
+        for (at, outcome) in numbers.into_iter().zip(tried) {
+            match outcome {
+                Ok(trial) => {
+                    rows[at]["status"] = json!(format!("ok ({} tools)", trial.tools.len()));
+                    rows[at]["tools"] = json!(trial.tools.len());
+                }
+                Err(why) => {
+                    let why = described::fit(&why.to_string(), &loaded.config);
+                    rows[at]["status"] = json!("error");
+                    rows[at]["error"] = json!(why);
+                    if !arguments.json {
+                        print::note(&format!("error: {why}"));
+                    }
+                }
+            }
+        }
+    }
+    if arguments.json {
+        print::line(&printable_json(&rows)?)?;
+    } else if rows.is_empty() {
+        print::line("No MCP servers are configured.")?;
+    } else {
+        print::line(&table(&rows))?;
+    }
+    if !mcp.enabled && !mcp.servers.is_empty() {
+        print::note("note: `tools.mcp.enabled` is off, and agents have none of them");
+    }
+    Ok(Exit::Done)
+}
+
+fn row(server: &McpServerConfig, loaded: &Loaded) -> Value {
+    json!({
+        "name": described::fit(&server.name, &loaded.config),
+        "type": described::kind(server),
+        "target": described::target(server, &loaded.config),
+        "enabled": server.enabled,
+        "status": if server.enabled { "enabled" } else { "disabled" },
+        "deferred": server.deferred,
+    })
+}
+
+fn table(rows: &[Value]) -> String {
+    let text = |row: &Value, key: &str| match &row[key] {
+        Value::String(text) => text.clone(),
+        Value::Bool(flag) => if *flag { "yes" } else { "no" }.to_owned(),
+        other => other.to_string(),
+    };
+    let keys = ["name", "type", "target", "status", "deferred"];
+    let mut lines = vec![keys.map(str::to_uppercase)];
+    lines.extend(rows.iter().map(|row| keys.map(|key| text(row, key))));
+    let widths = [0, 1, 2, 3].map(|at| lines.iter().map(|line| line[at].width()).max().unwrap_or(0));
+    let mut out = String::new();
+    for line in &lines {
+        for (cell, width) in line.iter().zip(widths) {
+            out.push_str(cell);
+            out.extend(std::iter::repeat_n(' ', width - cell.width() + 2));
+        }
+        out.push_str(&line[4]);
+        out.push('\n');
+    }
+    out
+}

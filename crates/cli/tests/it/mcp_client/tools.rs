@@ -1,0 +1,130 @@
+//! Servers' tools by name, and what `list`, `show` and `test` say of servers that misbehave.
+
+use super::Yard;
+use serde_json::Value;
+
+#[test]
+fn a_servers_tool_runs_by_its_name_and_is_recorded() {
+    let Some(yard) = Yard::new("{}") else { return };
+    yard.add(&[], "peer", "plain");
+    let ran = yard.house.run(&["mcp", "test", "peer"]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (0, "✓ MCP server \"peer\" reachable (1 tools).\n"),
+        "{ran:?}"
+    );
+    assert!(ran.stderr.contains("`peer` is new"), "{ran:?}");
+    let ran = yard.house.tool("mcp_peer_echo", r#"{"text": "hello"}"#);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "hello\n"), "{ran:?}");
+    let misfit = yard.house.tool("mcp_peer_echo", r#"{"text": 7}"#);
+    assert!(misfit.code == 1 && misfit.stdout.contains("invalid arguments"), "{misfit:?}");
+    let unknown = yard.house.tool("mcp_peer_nothing", "{}");
+    assert!(
+        unknown.code == 2
+            && unknown.stderr.contains("hint: there are")
+            && unknown.stderr.contains("mcp_peer_echo"),
+        "{unknown:?}"
+    );
+    let intents: Vec<_> = yard.house.records().iter().map(|record| record["intent"].to_string()).collect();
+    assert!(intents.iter().any(|intent| intent.contains("consult mcp/peer: echo")), "{intents:?}");
+}
+
+#[test]
+fn only_servers_that_can_be_meant_are_started() {
+    let Some(yard) = Yard::new("{}") else { return };
+    yard.add(&[], "one", "plain");
+    yard.add(&["--deferred"], "two", "plain");
+    let started = |name: &str| {
+        let what = format!("start mcp/{name} in");
+        yard.house.records().iter().any(|record| record["intent"].to_string().contains(&what))
+    };
+    yard.house.tool("list_dir", "{}");
+    assert!(!started("one") && !started("two"), "a tool of our own needs nobody");
+    assert_eq!(
+        yard.house.tool("mcp_two_echo", r#"{"text": "x"}"#).code,
+        0,
+        "a person who names it has found it"
+    );
+    assert!(!started("one") && started("two"));
+    let lines =
+        |line: &[&str]| yard.house.run(line).stdout.lines().filter(|line| line.contains("mcp_")).count();
+    assert_eq!(lines(&["tool", "list"]), 0, "nobody is started for the list of our own tools");
+    assert!(!started("one"));
+    assert_eq!(lines(&["tool", "list", "--mcp"]), 2);
+}
+
+#[test]
+fn a_tool_that_is_switched_off_is_refused_whoever_serves_it() {
+    for (rule, refused) in [("mcp_peer_*", true), ("mcp_peer_echo", true), ("mcp_other_*", false)] {
+        let Some(yard) = Yard::new(&format!(
+            r#"{{"agents": {{"list": [{{"id": "main", "tools": {{"disabled": ["{rule}"]}}}}]}}}}"#
+        )) else {
+            return;
+        };
+        yard.add(&[], "peer", "plain");
+        let ran = yard.house.tool("mcp_peer_echo", r#"{"text": "x"}"#);
+        assert_eq!(ran.code, i32::from(refused), "{rule}: {ran:?}");
+        let asked =
+            yard.house.records().iter().any(|r| r["verdict"] == "deny" && r["tool"] == "mcp_peer_echo");
+        assert_eq!(asked, refused, "{rule}: and on record");
+    }
+}
+
+#[test]
+fn servers_that_misbehave_are_told_apart_and_none_stays() {
+    let Some(yard) = Yard::new("{}") else { return };
+    yard.add(&[], "fine", "plain");
+    yard.add(&[], "mute", "mute");
+    yard.add(&[], "twins", "twins");
+    yard.add(&[], "changes", "changes");
+    assert_eq!(yard.house.run(&["mcp", "test", "changes"]).code, 0, "the first time it is pinned");
+    let gone = yard.house.run(&["mcp", "add", "ends", "/bin/false"]);
+    assert_eq!(gone.code, 0, "{gone:?}");
+    let ran = yard.house.run(&["mcp", "list", "--status", "--json", "--timeout", "3s"]);
+    let rows: Value = serde_json::from_str(&ran.stdout).unwrap();
+    for (name, status, says) in [
+        ("fine", "ok (1 tools)", ""),
+        ("mute", "error", "was not ready within 3 s"),
+        ("twins", "error", "lists tools that cannot be used"),
+        ("changes", "error", "picoclaw mcp trust changes"),
+        ("ends", "error", "`ends`"),
+    ] {
+        let row = rows.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap();
+        assert_eq!(row["status"], status, "{row}");
+        assert!(row["error"].as_str().unwrap_or_default().contains(says), "{row}");
+    }
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while alive(&yard.script) > 0 {
+        assert!(std::time::Instant::now() < until, "somebody stayed");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let table = yard.house.run(&["mcp", "list"]).stdout;
+    assert!(table.starts_with("NAME ") && table.lines().count() == 6, "{table}");
+    for (name, code) in [("fine", 0), ("changes", 1), ("ends", 1), ("nobody", 1)] {
+        assert_eq!(yard.house.run(&["mcp", "test", name]).code, code, "{name}");
+    }
+    let trusted = yard.house.run(&["mcp", "trust", "changes"]);
+    assert!(trusted.code == 0 && yard.house.run(&["mcp", "test", "changes"]).code == 0, "{trusted:?}");
+    let shown = yard.house.run(&["mcp", "show", "fine"]).stdout;
+    assert!(shown.contains("mcp_fine_echo") && shown.contains("- text (string, required)"), "{shown}");
+    assert!(shown.contains("protocol: 2025-11-25"), "a server of the older revision: {shown}");
+}
+
+#[test]
+fn a_server_that_was_taken_out_comes_back_as_a_new_one() {
+    let Some(yard) = Yard::new("{}") else { return };
+    yard.add(&[], "changes", "changes");
+    assert_eq!(yard.house.run(&["mcp", "test", "changes"]).code, 0);
+    assert_eq!(yard.house.run(&["mcp", "test", "changes"]).code, 1, "changed since");
+    assert_eq!(yard.house.run(&["mcp", "remove", "changes"]).code, 0);
+    yard.add(&[], "changes", "changes");
+    let ran = yard.house.run(&["mcp", "test", "changes"]);
+    assert!(ran.code == 0 && ran.stderr.contains("is new"), "{ran:?}");
+}
+
+/// How many processes have `text` in their command line.
+fn alive(text: &str) -> usize {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines.filter(|line| String::from_utf8_lossy(line).contains(text)).count()
+}
