@@ -137,7 +137,7 @@ mod tests {
     }
 
     fn subject() -> Subject {
-        Subject { origin: Origin::Http, agent: AgentId::main(), session: "http:1".to_owned(), depth: 0 }
+        Subject::root(Origin::Http, AgentId::main(), "http:1")
     }
 
     #[tokio::test(start_paused = true)]

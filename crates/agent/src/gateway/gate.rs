@@ -14,6 +14,7 @@ use super::underway::Underway;
 use crate::call::Reply;
 use crate::run::Event;
 use crate::schedule::cron::Store;
+use crate::spawn::{Subturn, Turning};
 use picoclaw_policy::Subject;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -165,6 +166,20 @@ impl Gate {
                     self.bulletin.tell("approval", &json!({"type": "asked", "question": shown}));
                 }
             }
+            Event::Subturn(Subturn { who, what }) => {
+                let below = subject.child(who.agent.clone(), format!("{}/{}", subject.session, who.id));
+                match what {
+                    Turning::Event(event) => self.hear(&below, *event),
+                    Turning::Began { task } => {
+                        self.tell_turn(&below, json!({"type": "start", "task": cut(&task)}));
+                    }
+                    Turning::Ended { result, .. } => {
+                        let outcome = if result.is_ok() { "answered" } else { "failed" };
+                        self.tell_turn(&below, json!({"type": "end", "outcome": outcome}));
+                    }
+                    Turning::Delivered => {}
+                }
+            }
             event => {
                 if let Some(told) = told(&event) {
                     self.tell_turn(subject, told);
@@ -231,7 +246,9 @@ fn told(event: &Event) -> Option<Value> {
         ),
         Event::Compacted { dropped } => Some(json!({"type": "compacted", "dropped": dropped})),
         Event::Notice(text) => Some(json!({"type": "notice", "text": cut(text)})),
-        Event::Text(_) | Event::ToolOutput { .. } | Event::Ask(_) => None,
+        Event::Text(_) | Event::Said(_) | Event::ToolOutput { .. } | Event::Ask(_) | Event::Subturn(_) => {
+            None
+        }
     }
 }
 

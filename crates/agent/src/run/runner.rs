@@ -145,7 +145,7 @@ impl Runner {
             lane = self.lanes.acquire() => lane,
         };
         let _lane = lane.map_err(|why| TurnError::Broken(why.to_string()))?;
-        self.run(&turn, Memory::Given(said)).await
+        self.run(&turn, Memory::Given(said), None).await
     }
 
     /// Runs one turn that remembers nothing and is not remembered. It takes no lane: whoever waits for it has one.

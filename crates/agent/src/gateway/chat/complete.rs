@@ -90,7 +90,7 @@ fn begin(gate: &Arc<Gate>, written: Written, named: Result<Option<String>, Fault
     let errand = Errand {
         gate: Arc::clone(gate),
         staff,
-        subject: Subject { origin: Origin::Http, agent, session, depth: 0 },
+        subject: Subject::root(Origin::Http, agent, session),
         request,
         is_kept: named.is_some(),
         halt: halt.clone(),
@@ -108,7 +108,7 @@ async fn run(errand: Errand) {
     let events = |event: Event| {
         let _gone = match &event {
             Event::Text(text) => heard.send(Heard::Text(text.clone())),
-            Event::ToolCall { .. } | Event::Retry { .. } => heard.send(Heard::Break),
+            Event::ToolCall { .. } | Event::Retry { .. } | Event::Said(_) => heard.send(Heard::Break),
             _ => Ok(()),
         };
         gate.hear(&subject, event);

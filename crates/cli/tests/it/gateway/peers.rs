@@ -2,7 +2,7 @@
 
 use super::client::{DIRECT, Gateway};
 use crate::house::House;
-use std::path::Path;
+use crate::mcp::peers::peer;
 use std::process::Command;
 
 const SCRIPT: &str = r#"
@@ -39,11 +39,7 @@ print("ok")
 
 #[test]
 fn the_official_python_client_talks_to_an_agent() {
-    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers/openai/bin/python");
-    if !python.exists() {
-        eprintln!("SKIPPED: the `openai` package is not in target/peers; `scripts/peers.sh` fetches it");
-        return;
-    }
+    let Some(python) = peer("openai/bin/python") else { return };
     let house = House::with_config(DIRECT);
     let gateway = Gateway::new(&house);
     let base = format!("http://127.0.0.1:{}/v1", gateway.port);
