@@ -7,6 +7,7 @@ peers="$PWD/target/peers"
 mkdir -p "$peers"
 
 python_pin="mcp==2.3.0"
+openai_pin="openai==3.49.0"
 node_pins=(
   "@modelcontextprotocol/sdk@1.32.2"
   "@modelcontextprotocol/client@2.4.0"
@@ -26,6 +27,17 @@ if ! stamped "$peers/python/stamp" "$python_pin"; then
     echo "setup: $python_pin"
   else
     echo "SKIPPED: the Python SDK ($python_pin) could not be had; tests that talk to it will say so"
+  fi
+fi
+
+if ! stamped "$peers/openai/stamp" "$openai_pin"; then
+  rm -rf "$peers/openai"
+  if command -v python3 >/dev/null && python3 -m venv "$peers/openai" >/dev/null 2>&1 &&
+    timeout 300 "$peers/openai/bin/pip" install --quiet --disable-pip-version-check "$openai_pin" >/dev/null 2>&1; then
+    echo "$openai_pin" > "$peers/openai/stamp"
+    echo "setup: $openai_pin"
+  else
+    echo "SKIPPED: the chat client ($openai_pin) could not be had; tests that talk to it will say so"
   fi
 fi
 

@@ -6,6 +6,8 @@
 //! Invariant: nothing in this crate holds power; every effect passes the desk.
 
 pub mod call;
+pub mod entrance;
+pub mod gateway;
 pub mod hall;
 pub mod hooks;
 pub mod inquiry;

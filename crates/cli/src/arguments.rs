@@ -53,6 +53,8 @@ pub(crate) enum Command {
     /// Serve the tools to other agents, and give agents the tools of other servers
     #[command(subcommand)]
     Mcp(McpCommand),
+    /// Stay, and serve agents over HTTP: chats, approvals, a console, jobs and the heartbeat
+    Gateway(GatewayArguments),
     /// List, add, change and run scheduled jobs
     #[command(subcommand)]
     Cron(CronCommand),
@@ -105,6 +107,20 @@ pub(crate) struct AgentArguments {
     /// Log everything
     #[arg(short, long)]
     pub(crate) debug: bool,
+}
+
+/// `picoclaw gateway`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "SIGHUP reads the configuration again; SIGTERM ends, within 15 seconds. Listening for other machines needs `gateway.token`."
+)]
+pub(crate) struct GatewayArguments {
+    /// Address to listen at, instead of `gateway.host`: an IP address, `localhost` or `*`
+    #[arg(long, value_name = "H")]
+    pub(crate) host: Option<String>,
+    /// Port to listen at, instead of `gateway.port`
+    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: Option<u16>,
 }
 
 /// `picoclaw session`.

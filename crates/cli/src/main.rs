@@ -59,6 +59,10 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Command::Agent(arguments) => Some(commands::agent::Stage::set(arguments, &surroundings)?),
         _ => None,
     };
+    let wishes = match &arguments.command {
+        Command::Gateway(_) => Some(commands::gateway::Wishes::listen()?),
+        _ => None,
+    };
     let loaded = match load(&request, &arguments.command)? {
         Ok(loaded) => loaded,
         Err(why) => {
@@ -72,6 +76,12 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         start_logs(&loaded, &surroundings, stage.porch(), level)?;
         announce(&loaded);
         return commands::agent::run(arguments, &stage, &loaded);
+    }
+    if let (Command::Gateway(own), Some(wishes)) = (&arguments.command, wishes) {
+        start_logs(&loaded, &surroundings, Porch::Gateway, loaded.config.log_level)?;
+        announce(&loaded);
+        let config = arguments.config.clone();
+        return commands::gateway::run(own, wishes, &loaded, &surroundings, config).map(ExitCode::from);
     }
     start_logs(&loaded, &surroundings, Porch::OneShot, loaded.config.log_level)?;
     match &arguments.command {
@@ -94,6 +104,7 @@ fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, Setti
         | Command::Check(_)
         | Command::Run(_)
         | Command::Cron(_)
+        | Command::Gateway(_)
         | Command::Doctor(_) => true,
         Command::Mcp(command) => command.needs_instance(),
         _ => false,

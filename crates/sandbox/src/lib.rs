@@ -19,6 +19,7 @@ pub mod outbound;
 pub mod permit;
 pub mod presence;
 mod printable;
+pub mod readiness;
 mod redact;
 pub mod relay;
 pub mod root;

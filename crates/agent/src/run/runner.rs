@@ -14,6 +14,7 @@ use super::retinue::Retinue;
 use super::sitting::{Sitting, Standing};
 use super::turn::{Ending, Turn, TurnError};
 use crate::hall::Hall;
+use crate::message::Message;
 use crate::providers::{Request, Usage};
 use crate::sessions::{Session, Sessions};
 use crate::spawn::{Above, Arrival, Attending, Kin};
@@ -48,10 +49,12 @@ pub struct Runner {
 }
 
 /// Where a turn's words are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 enum Memory {
     Session,
     Nowhere,
+    /// Nowhere, and this is what was said before.
+    Given(Vec<Message>),
 }
 
 /// The most messages of a subagent's turn that its model is sent.
@@ -135,9 +138,29 @@ impl Runner {
         self.run(&turn, Memory::Session, None).await
     }
 
+    /// Runs one turn that goes on from what its caller says was said before, and is not remembered.
+    pub async fn go_on(&self, turn: Turn<'_>, said: Vec<Message>) -> Result<Ending, TurnError> {
+        let lane = tokio::select! {
+            () = turn.halt.raised() => return Err(TurnError::Halted),
+            lane = self.lanes.acquire() => lane,
+        };
+        let _lane = lane.map_err(|why| TurnError::Broken(why.to_string()))?;
+        self.run(&turn, Memory::Given(said), None).await
+    }
+
     /// Runs one turn that remembers nothing and is not remembered. It takes no lane: whoever waits for it has one.
     pub async fn aside(&self, turn: Turn<'_>) -> Result<Ending, TurnError> {
         self.run(&turn, Memory::Nowhere, None).await
+    }
+
+    /// Waits until hooks and servers are there, before the first turn needs them.
+    pub async fn gather(&self) -> Result<(), TurnError> {
+        let tell = |event: Event| {
+            if let Event::Notice(text) = event {
+                tracing::warn!(target: "mcp", "{text}");
+            }
+        };
+        self.retinue.ready(&self.hall, &tell).await.map(drop)
     }
 
     /// Gives hooks and servers time to leave.
@@ -243,6 +266,7 @@ impl Runner {
         let session = match memory {
             Memory::Session => self.sessions.hold(&subject.agent, &subject.session)?,
             Memory::Nowhere => Session::fleeting(self.redactor.clone()),
+            Memory::Given(said) => Session::recalling(said, self.redactor.clone()),
         };
         let instructions = self.texts.instructions(name, subject, Timestamp::now());
         Ok((session, instructions, self.purse.allowance(&subject.agent, &self.config, above)?))

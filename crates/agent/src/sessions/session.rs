@@ -52,6 +52,13 @@ impl Session {
         Self { kept: None, meta: Meta::default(), history: Vec::new(), lines: 0, redactor }
     }
 
+    /// A session that nobody keeps, with what was said before.
+    pub fn recalling(said: Vec<Message>, redactor: Redactor) -> Self {
+        let history: Vec<Said> = (0..).zip(said).map(|(line, message)| Said { line, message }).collect();
+        let lines = history.len() as u64;
+        Self { kept: None, meta: Meta::default(), history, lines, redactor }
+    }
+
     pub(super) fn open(
         shelf: Shelf,
         file: String,

@@ -9,6 +9,7 @@ pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod cron;
 pub(crate) mod doctor;
+pub(crate) mod gateway;
 pub(crate) mod manual;
 pub(crate) mod mcp;
 pub(crate) mod onboard;

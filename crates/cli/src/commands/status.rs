@@ -16,10 +16,11 @@ use picoclaw_sandbox::ledger::Reader;
 use picoclaw_sandbox::presence::Presence as Gateway;
 use picoclaw_sandbox::printable;
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 /// Shows the status.
 pub(crate) fn run(listing: &Listing, loaded: &Loaded) -> Result<Exit> {
-    let status = gather(loaded)?;
+    let status = gather(&Facts::of(loaded))?;
     if listing.json {
         print::line(&serde_json::to_string_pretty(&status)?)?;
     } else {
@@ -28,7 +29,30 @@ pub(crate) fn run(listing: &Listing, loaded: &Loaded) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn gather(loaded: &Loaded) -> Result<Value> {
+/// What of the settings the status tells.
+#[derive(Clone)]
+pub(crate) struct Facts {
+    config: Config,
+    home: PathBuf,
+    config_path: PathBuf,
+    presence: Presence,
+    warnings: Vec<String>,
+}
+
+impl Facts {
+    pub(crate) fn of(loaded: &Loaded) -> Self {
+        Self {
+            config: loaded.config.clone(),
+            home: loaded.home.clone(),
+            config_path: loaded.config_path.clone(),
+            presence: loaded.presence,
+            warnings: loaded.warnings(),
+        }
+    }
+}
+
+/// The status, for programs.
+pub(crate) fn gather(loaded: &Facts) -> Result<Value> {
     let config = &loaded.config;
     let agents: Vec<_> = config
         .agents
@@ -61,7 +85,7 @@ fn gather(loaded: &Loaded) -> Result<Value> {
             "isolation": isolation(config),
         },
         "gateway": gateway(loaded),
-        "exceptions": loaded.warnings(),
+        "exceptions": loaded.warnings,
         "ledger_head": head.map(|tip| json!({"seq": tip.seq, "hash": tip.hash.to_string()})),
     }))
 }
@@ -87,7 +111,7 @@ fn isolation(config: &Config) -> String {
 }
 
 /// Whether the gateway runs, and where; its token is not for showing.
-fn gateway(loaded: &Loaded) -> Value {
+fn gateway(loaded: &Facts) -> Value {
     if !Gateway::is_running(&loaded.home) {
         return json!({"running": false});
     }

@@ -9,6 +9,7 @@ use picoclaw_agent::hall::Hall;
 use picoclaw_agent::providers::Models;
 use picoclaw_agent::run::Runner;
 use picoclaw_agent::sessions::Sessions;
+use picoclaw_sandbox::instance::Instance;
 use std::sync::Arc;
 
 /// The name of the embedded provider, which asks no model.
@@ -24,6 +25,8 @@ pub(crate) struct Company {
     pub(crate) sessions: Sessions,
     /// The loop.
     pub(crate) runner: Runner,
+    /// The instance they are in.
+    pub(crate) instance: Instance,
 }
 
 /// Composes everybody.
@@ -37,7 +40,7 @@ fn around(loaded: &Loaded, house: House) -> Result<Company> {
     let config = Arc::new(loaded.config.clone());
     let runner = Runner::open(hall.clone(), config, Arc::new(models.clone()), &house.instance)?;
     let sessions = runner.sessions().clone();
-    Ok(Company { hall, models, sessions, runner })
+    Ok(Company { hall, models, sessions, runner, instance: house.instance })
 }
 
 /// The same, for a program that lives for one turn.

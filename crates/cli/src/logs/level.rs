@@ -16,6 +16,8 @@ pub(crate) enum Porch {
     OneShot,
     /// The same, with a trace of every call beside the log.
     Traced,
+    /// The gateway, which stays.
+    Gateway,
     /// A session that draws on the terminal: lines go through its hands, beside a trace.
     Screen(Hand),
 }
@@ -24,6 +26,7 @@ impl Porch {
     /// How much it logs unless told otherwise.
     pub(crate) fn level(&self) -> LogLevel {
         match self {
+            Self::Gateway => LogLevel::Info,
             Self::OneShot | Self::Traced | Self::Screen(_) => LogLevel::Warn,
         }
     }
@@ -31,7 +34,7 @@ impl Porch {
     /// The components whose events the trace tells already.
     pub(super) fn told_elsewhere(&self) -> &'static [&'static str] {
         match self {
-            Self::OneShot => &[],
+            Self::OneShot | Self::Gateway => &[],
             Self::Traced | Self::Screen(_) => &["tool", "provider"],
         }
     }

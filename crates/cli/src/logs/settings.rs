@@ -74,7 +74,7 @@ impl Settings {
         let muted = if configured.is_none() && file.is_none() { porch.told_elsewhere() } else { &[] };
         let hand = match porch {
             Porch::Screen(hand) => Some(hand),
-            Porch::OneShot | Porch::Traced => None,
+            Porch::OneShot | Porch::Traced | Porch::Gateway => None,
         };
         Ok(Self { level, shape, file, muted, hand })
     }

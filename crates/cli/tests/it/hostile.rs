@@ -2,6 +2,7 @@
 //!
 //! A porch is one more column: it says how a row is called through it, and gives back what the caller was told.
 
+use crate::gateway::client::Gateway;
 use crate::house::House;
 use crate::mcp::wire::{Wire, text};
 use serde_json::{Value, json};
@@ -99,6 +100,42 @@ impl Porch for Subagent {
     }
 }
 
+/// A chat with the gateway, whose model makes every call in one turn.
+#[derive(Debug)]
+struct Http;
+
+impl Porch for Http {
+    fn origin(&self) -> &'static str {
+        "http"
+    }
+
+    fn call(&self, house: &House, calls: &[(String, String)]) -> Vec<String> {
+        let reply = |(tool, arguments): &(String, String)| {
+            json!({"tool_calls": [{"name": tool, "arguments": arguments}]}).to_string()
+        };
+        let mut replies: Vec<String> = calls.iter().map(reply).collect();
+        replies.push(json!({"content": "done"}).to_string());
+        fs::write(house.dir().join("replies.jsonl"), replies.join("\n")).unwrap();
+        // The gateway writes a PID file of its own in place of the bait, which is put back afterwards.
+        let bait = fs::read(house.home().join(".picoclaw.pid")).unwrap();
+        let gateway = Gateway::new(house);
+        let lines = gateway.open("GET /api/events", "");
+        let results =
+            lines.filter_map(|line| serde_json::from_str::<Value>(line.strip_prefix("data: ")?).ok());
+        let results = results.filter(|event| event["type"] == "tool_result");
+        let asked = json!({"model": "main", "messages": [{"role": "user", "content": "go"}]});
+        let answer = gateway.post("/v1/chat/completions", &asked);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let told =
+            results.take(calls.len()).map(|event| event["text"].as_str().unwrap().trim_end().to_owned());
+        let told = told.collect();
+        let (status, ..) = gateway.end();
+        assert!(status.success());
+        fs::write(house.home().join(".picoclaw.pid"), bait).unwrap();
+        told
+    }
+}
+
 /// A client of the MCP server, with a message for each call.
 #[derive(Debug)]
 struct Mcp;
@@ -119,7 +156,7 @@ impl Porch for Mcp {
 }
 
 /// Every way in. What a new porch must show is that it can stand here.
-const PORCHES: &[&dyn Porch] = &[&Tool, &Agent, &Mcp, &Subagent(1), &Subagent(2), &Subagent(3)];
+const PORCHES: &[&dyn Porch] = &[&Tool, &Agent, &Http, &Mcp, &Subagent(1), &Subagent(2), &Subagent(3)];
 
 /// One row of the table.
 struct Row {
@@ -150,6 +187,7 @@ fn furnished() -> House {
     let house = House::with_config(
         r#"{
           "version": 3,
+          "heartbeat": {"enabled": false},
           "agents": {
             "defaults": {"model_name": "s", "max_tool_iterations": 1000},
             "agents": [{"id": "main", "default": true, "tools": {"disabled": ["edit_file"]}}, {"id": "coder"}]

@@ -18,6 +18,7 @@ mod cron;
 mod documents;
 mod exec;
 mod front_door;
+mod gateway;
 mod hostile;
 mod house;
 mod isolation;

@@ -15,7 +15,9 @@ const SIGTERM: i32 = 15;
 pub enum Told {
     /// Somebody pressed the interrupt key, or sent its signal.
     Interrupt,
-    /// The program is to end, or its terminal is gone.
+    /// Its terminal is gone, or whoever runs it wants it to read its files again.
+    HangUp,
+    /// The program is to end.
     End,
 }
 
@@ -36,7 +38,11 @@ pub fn on_signals(heard: impl Fn(Told) -> Then + Send + 'static) -> io::Result<(
         loop {
             let _interrupted = poll(&mut [PollFd::new(&signals, PollFlags::IN)], None);
             while let Some(signal) = signals.next() {
-                let told = if signal == SIGINT { Told::Interrupt } else { Told::End };
+                let told = match signal {
+                    SIGINT => Told::Interrupt,
+                    SIGHUP => Told::HangUp,
+                    _ => Told::End,
+                };
                 if heard(told) == Then::End {
                     end_by(signal);
                 }

@@ -2,54 +2,18 @@
 //!
 //! Invariant: a page of another origin, and a name that is not this machine's, are turned away token or not.
 
-use super::token::Token;
-use http::header::{AUTHORIZATION, HOST, HeaderMap, ORIGIN};
+use crate::entrance::{Hosts, Token, misled};
+use http::header::HeaderMap;
 use http::{StatusCode, Uri};
-use std::net::{IpAddr, Ipv6Addr};
 
 /// The only path.
 const PATH: &str = "/mcp";
 
 /// Why a request is turned away.
 pub(super) fn refusal(uri: &Uri, headers: &HeaderMap, token: &Token) -> Option<StatusCode> {
-    let mut hosts = headers.get_all(HOST).iter().map(|host| host.to_str().unwrap_or_default());
-    let named = uri.authority().map(http::uri::Authority::as_str);
-    // A name that leads here from elsewhere is how a page gets past its browser's origin rule.
-    if headers.get(HOST).is_none() || !hosts.all(is_local) || !named.is_none_or(is_local) {
-        return Some(StatusCode::MISDIRECTED_REQUEST);
-    }
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let own = format!("http://{host}");
-    if !headers.get_all(ORIGIN).iter().all(|origin| origin.as_bytes().eq_ignore_ascii_case(own.as_bytes())) {
-        return Some(StatusCode::FORBIDDEN);
-    }
-    let mut shown = headers.get_all(AUTHORIZATION).iter();
-    let is_shown = shown.next().is_some_and(|header| token.is_shown_by(header.as_bytes()));
-    if !is_shown || shown.next().is_some() {
-        return Some(StatusCode::UNAUTHORIZED);
-    }
-    (uri.path() != PATH).then_some(StatusCode::NOT_FOUND)
-}
-
-/// Whether `authority` names this machine to itself: `localhost`, or a loopback address, with or without a port.
-fn is_local(authority: &str) -> bool {
-    let (host, port) = match authority.strip_prefix('[') {
-        Some(rest) => match rest.split_once(']') {
-            Some((host, port)) => {
-                return is_port(port) && host.parse::<Ipv6Addr>().is_ok_and(|ip| ip.is_loopback());
-            }
-            None => return false,
-        },
-        None => {
-            authority.split_once(':').map_or((authority, ""), |(host, _)| (host, &authority[host.len()..]))
-        }
-    };
-    let is_loopback = host.parse::<IpAddr>().is_ok_and(|ip| ip.is_ipv4() && ip.is_loopback());
-    is_port(port) && (is_loopback || host.eq_ignore_ascii_case("localhost"))
-}
-
-fn is_port(text: &str) -> bool {
-    text.is_empty() || text.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok())
+    misled(uri, headers, &Hosts::default())
+        .or_else(|| (!token.is_shown_in(headers)).then_some(StatusCode::UNAUTHORIZED))
+        .or_else(|| (uri.path() != PATH).then_some(StatusCode::NOT_FOUND))
 }
 
 #[cfg(test)]

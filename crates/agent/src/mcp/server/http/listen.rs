@@ -3,9 +3,8 @@
 //! Invariant: the number of connections is bounded, and each is held to its time.
 
 use super::door;
-use super::patience::{Flowing, PATIENCE, Timely};
-use super::token::Token;
 use super::watch::{self, Watched};
+use crate::entrance::{Flowing, PATIENCE, Timely, Token};
 use crate::mcp::server::frame;
 use crate::mcp::server::porch::{Porch, Tenure};
 use crate::mcp::server::premises::Premises;

@@ -4,10 +4,8 @@
 
 mod door;
 mod listen;
-mod patience;
-mod token;
 mod watch;
 
+pub use crate::entrance::Token;
 pub use listen::serve;
-pub use token::Token;
 pub(super) use watch::halt_of;

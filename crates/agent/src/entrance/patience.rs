@@ -15,16 +15,16 @@ use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 /// For the head, for the body, and for each standstill while reading.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A request's body, which must be there in time.
-pub(super) struct Timely {
+pub(crate) struct Timely {
     body: Incoming,
     deadline: Pin<Box<Sleep>>,
 }
 
 impl Timely {
-    pub(super) fn new(body: Incoming) -> Self {
+    pub(crate) fn new(body: Incoming) -> Self {
         Self { body, deadline: Box::pin(sleep(PATIENCE)) }
     }
 }
@@ -54,13 +54,13 @@ impl Body for Timely {
 }
 
 /// A connection whose other side must go on reading.
-pub(super) struct Flowing {
+pub(crate) struct Flowing {
     stream: TcpStream,
     standstill: Option<Pin<Box<Sleep>>>,
 }
 
 impl Flowing {
-    pub(super) fn new(stream: TcpStream) -> Self {
+    pub(crate) fn new(stream: TcpStream) -> Self {
         Self { stream, standstill: None }
     }
 

@@ -1,0 +1,185 @@
+//! Questions that wait for a person, and the person's answers.
+//!
+//! Invariant: an answer counts once, for the content whose hash it names, and in time; everything else is a no.
+
+use crate::run::Ask;
+use picoclaw_policy::Subject;
+use picoclaw_sandbox::approver::Answer;
+use picoclaw_sandbox::ledger::Timestamp;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+use tokio::sync::oneshot;
+
+/// How long a question waits.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How many wait at once; for one more, nobody can be asked.
+const MOST: usize = 100;
+
+/// Questions that wait. Copies are the same.
+#[derive(Clone, Default)]
+pub struct Approvals(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    open: BTreeMap<u64, Open>,
+    last: u64,
+}
+
+struct Open {
+    hash: String,
+    shown: Value,
+    answer: oneshot::Sender<(Answer, String)>,
+}
+
+/// Why an answer does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Unanswerable {
+    /// There is no such question, or it was answered, or it is over.
+    #[error("no such question is open: it was answered, its time ran out, or its turn ended")]
+    Gone,
+    /// It is about something else.
+    #[error("the hash is not that of the question: what you saw is not what would be done")]
+    Changed,
+}
+
+impl Approvals {
+    /// Puts a question up; how it is shown. Nobody can be asked when too many wait already.
+    pub(super) fn put(&self, subject: &Subject, ask: Ask) -> Option<(u64, Value)> {
+        let mut state = self.state();
+        state.open.retain(|_, open| !open.answer.is_closed());
+        if state.open.len() >= MOST {
+            tracing::warn!(target: "gateway", "Too many questions wait already; this one is answered with no");
+            return None;
+        }
+        state.last += 1;
+        let id = state.last;
+        let now = SystemTime::now();
+        let refusal = &ask.question.refusal;
+        let shown = json!({
+            "id": id.to_string(),
+            "hash": ask.fingerprint,
+            "agent": subject.agent.as_str(),
+            "tool": ask.tool,
+            "text": ask.question.text,
+            "asked_at": Timestamp::at(now).to_string(),
+            "expires_at": Timestamp::at(now + PATIENCE).to_string(),
+            "origin": subject.origin.as_str(),
+            "session": subject.session,
+            "why": refusal.sentence,
+            "rule": refusal.rule,
+            "hint": refusal.hint,
+        });
+        state.open.insert(id, Open { hash: ask.fingerprint, shown: shown.clone(), answer: ask.answer });
+        let later = self.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(PATIENCE).await;
+            later.expire(id);
+        });
+        Some((id, shown))
+    }
+
+    /// The questions that wait, the oldest first.
+    pub(super) fn list(&self) -> Vec<Value> {
+        let state = self.state();
+        state.open.values().filter(|open| !open.answer.is_closed()).map(|open| open.shown.clone()).collect()
+    }
+
+    /// Takes an answer to what has this hash.
+    pub(super) fn answer(&self, id: u64, hash: &str, answer: Answer, by: String) -> Result<(), Unanswerable> {
+        let mut state = self.state();
+        let open = state.open.get(&id).ok_or(Unanswerable::Gone)?;
+        if open.hash != hash {
+            return Err(Unanswerable::Changed);
+        }
+        let open = state.open.remove(&id).ok_or(Unanswerable::Gone)?;
+        open.answer.send((answer, by)).map_err(|_| Unanswerable::Gone)
+    }
+
+    /// Answers everything with no, because the gateway ends.
+    pub fn close(&self) {
+        for (_, open) in std::mem::take(&mut self.state().open) {
+            let _gone = open.answer.send((Answer::No, "nobody: the gateway ended".to_owned()));
+        }
+    }
+
+    fn expire(&self, id: u64) {
+        if let Some(open) = self.state().open.remove(&id) {
+            let _gone = open.answer.send((Answer::No, "nobody: no answer within 60 s".to_owned()));
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use picoclaw_policy::{AgentId, Code, Grant, Layer, Origin, Question, Refusal, Zone};
+
+    fn ask(text: &str) -> (Ask, oneshot::Receiver<(Answer, String)>) {
+        let (answer, answered) = oneshot::channel();
+        let refusal = Refusal {
+            code: Code::DangerousCommand,
+            sentence: "no".to_owned(),
+            rule: "r".to_owned(),
+            layer: Layer::Guard,
+            hint: String::new(),
+        };
+        let grant = Grant { zone: Zone::Workspace, rule: "approved".to_owned() };
+        let question = Question { text: text.to_owned(), refusal, grant };
+        let ask = Ask { tool: "exec".to_owned(), question, fingerprint: format!("hash of {text}"), answer };
+        (ask, answered)
+    }
+
+    fn subject() -> Subject {
+        Subject::root(Origin::Http, AgentId::main(), "http:1")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_counts_once_for_its_content_and_in_time() {
+        let approvals = Approvals::default();
+        let (first, answered) = ask("rm x");
+        let (id, shown) = approvals.put(&subject(), first).unwrap();
+        assert_eq!(shown["text"], "rm x");
+        let wrong = approvals.answer(id, "hash of rm y", Answer::Once, "p".to_owned());
+        assert_eq!(wrong, Err(Unanswerable::Changed), "another content");
+        assert_eq!(
+            approvals.answer(id + 1, "hash of rm x", Answer::Once, "p".to_owned()),
+            Err(Unanswerable::Gone)
+        );
+        assert_eq!(approvals.answer(id, "hash of rm x", Answer::Once, "p".to_owned()), Ok(()));
+        assert_eq!(answered.await.unwrap(), (Answer::Once, "p".to_owned()));
+        let again = approvals.answer(id, "hash of rm x", Answer::Once, "p".to_owned());
+        assert_eq!(again, Err(Unanswerable::Gone), "a second time");
+
+        let (late, answered) = ask("rm z");
+        let (id, _) = approvals.put(&subject(), late).unwrap();
+        assert_eq!(answered.await.unwrap().0, Answer::No, "silence is a no");
+        let late = approvals.answer(id, "hash of rm z", Answer::Once, "p".to_owned());
+        assert_eq!(late, Err(Unanswerable::Gone));
+
+        let (given_up, answered) = ask("rm w");
+        drop(answered);
+        assert!(approvals.put(&subject(), given_up).is_some());
+        assert!(approvals.list().is_empty(), "a turn that ended asks nothing");
+    }
+
+    #[tokio::test]
+    async fn questions_are_bounded() {
+        let approvals = Approvals::default();
+        let waiting: Vec<_> = (0..MOST).map(|at| ask(&at.to_string())).collect();
+        let mut kept = Vec::new();
+        for (ask, answered) in waiting {
+            assert!(approvals.put(&subject(), ask).is_some());
+            kept.push(answered);
+        }
+        assert!(approvals.put(&subject(), ask("one more").0).is_none());
+        approvals.close();
+        assert_eq!(kept.remove(0).await.unwrap().0, Answer::No);
+    }
+}

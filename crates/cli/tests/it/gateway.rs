@@ -1,0 +1,11 @@
+//! `picoclaw gateway`, over loopback, with a client of our own.
+
+mod approvals;
+mod chat;
+pub(crate) mod client;
+mod crowd;
+mod door;
+mod life;
+mod peers;
+mod reload;
+mod stream;

@@ -1,0 +1,74 @@
+//! Another configuration in place of the one there is: whole, or not at all.
+
+use super::client::{Gateway, eventually};
+use crate::house::House;
+use serde_json::json;
+
+fn config(more: &str) -> String {
+    format!(r#"{{"version": 3, "heartbeat": {{"enabled": false}}{more}}}"#)
+}
+
+fn told(gateway: &Gateway, command: &str) -> String {
+    let asked = json!({"model": "main", "messages": [{"role": "user", "content": command}]});
+    gateway.post("/v1/chat/completions", &asked).json()["choices"][0]["message"]["content"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+#[test]
+fn a_reload_changes_everything_or_nothing() {
+    let house = House::with_config(&config(""));
+    let gateway = Gateway::new(&house);
+    assert_eq!(told(&gateway, "echo hi"), "hi\n");
+    house.configure(&config(r#", "tools": {"exec": {"custom_deny_patterns": ["^echo"]}}, "agents": {"agents": [{"id": "main", "default": true}, {"id": "coder"}]}"#));
+    assert_eq!(told(&gateway, "echo hi"), "hi\n", "nobody asked yet");
+    let answer = gateway.post("/reload", &json!({}));
+    assert_eq!((answer.status, &answer.json()["status"]), (200, &json!("reload triggered")), "{answer:?}");
+    assert!(told(&gateway, "echo hi").starts_with("Command blocked by safety guard"));
+    assert_eq!(gateway.get("/v1/models").json()["data"].as_array().unwrap().len(), 2);
+    for (why, broken) in [
+        ("no JSON", "{".to_owned()),
+        ("an unknown key", config(r#", "tolls": {}"#)),
+        ("a bad pattern", config(r#", "tools": {"exec": {"custom_deny_patterns": ["("]}}"#)),
+        ("a model that is not there", config(r#", "agents": {"defaults": {"model_name": "nobody"}}"#)),
+        (
+            "a hook that does not come",
+            config(
+                r#", "hooks": {"processes": {"absent": {"enabled": true, "command": ["/nowhere/at/all"], "intercept": ["before_tool"]}}}"#,
+            ),
+        ),
+    ] {
+        house.configure(&broken);
+        let answer = gateway.post("/reload", &json!({}));
+        assert_eq!(answer.status, 500, "{why}: {answer:?}");
+        assert!(
+            answer.json()["error"].as_str().unwrap().contains("everything stays as it was"),
+            "{why}: {answer:?}"
+        );
+        assert!(
+            told(&gateway, "echo hi").starts_with("Command blocked by safety guard"),
+            "{why}: the old rules"
+        );
+        assert_eq!(
+            gateway.get("/v1/models").json()["data"].as_array().unwrap().len(),
+            2,
+            "{why}: the old agents"
+        );
+        assert_eq!(gateway.get("/ready").status, 200, "{why}");
+    }
+    assert!(gateway.said().contains("Not reloaded"), "{}", gateway.said());
+}
+
+#[test]
+fn a_hang_up_reloads_and_a_changed_file_does_where_that_is_on() {
+    let house = House::with_config(&config(""));
+    let gateway = Gateway::new(&house);
+    house.configure(&config(r#", "gateway": {"hot_reload": true}"#));
+    gateway.signal(rustix::process::Signal::HUP);
+    eventually("SIGHUP was not heard", || gateway.said().contains("Reloaded").then_some(()));
+    house.configure(&config(r#", "gateway": {"hot_reload": true}, "agents": {"agents": [{"id": "main", "default": true}, {"id": "coder"}]}"#));
+    eventually("the change was not seen", || {
+        (gateway.get("/v1/models").json()["data"].as_array().unwrap().len() == 2).then_some(())
+    });
+}
