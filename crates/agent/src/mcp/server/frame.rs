@@ -2,7 +2,7 @@
 //!
 //! Invariant: whatever is not a message is answered, under its own identifier where it has one.
 
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, RequestId};
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId};
 use serde_json::Value;
 
 /// The longest line that is read, in bytes.
@@ -27,23 +27,9 @@ pub(super) fn read(line: &[u8]) -> Frame {
         return Frame::Nothing;
     }
     match serde_json::from_slice(line) {
-        Ok(message) => checked(message),
+        Ok(message) => Frame::Message(Box::new(message)),
         Err(why) => fault(line, &why),
     }
-}
-
-/// Methods whose parameters have a shape. The library takes one that does not fit for a method that it does not know.
-const SHAPED: &[&str] = &["initialize", "server/discover", "tools/call", "tools/list"];
-
-fn checked(message: ClientJsonRpcMessage) -> Frame {
-    if let ClientJsonRpcMessage::Request(request) = &message
-        && let ClientRequest::CustomRequest(custom) = &request.request
-        && SHAPED.contains(&custom.method.as_str())
-    {
-        let text = format!("the parameters of `{}` do not fit", custom.method);
-        return Frame::Fault(ErrorData::new(ErrorCode::INVALID_PARAMS, text, None), Some(request.id.clone()));
-    }
-    Frame::Message(Box::new(message))
 }
 
 /// The answer to a line that is too long to be read.
