@@ -6,7 +6,7 @@ use super::news::{Subturn, Turning, Who};
 use super::present::{Above, Present};
 use super::slots::Slot;
 use super::wording;
-use crate::run::{Event, Steering, Turn, TurnError};
+use crate::run::{Event, Nature, Steering, Turn, TurnError};
 use picoclaw_policy::{AgentId, Subject};
 use picoclaw_sandbox::launch::Halt;
 use std::pin::pin;
@@ -70,7 +70,9 @@ async fn within_its_time(
         ended = &mut ending => {
             let ending = ended.map_err(|why| told(&why))?;
             parent.brood.count(ending.usage, ending.unasked);
-            return Ok(ending.answer);
+            // With nobody between the task and the tool, the tool's failure is the subagent's.
+            let has_failed = nature == Nature::Literal && ending.failed;
+            return if has_failed { Err(ending.answer) } else { Ok(ending.answer) };
         }
         () = halt.raised() => "it was stopped".to_owned(),
         () = sleep(Duration::from_secs(minutes.saturating_mul(60))) => format!(
@@ -80,6 +82,13 @@ async fn within_its_time(
     own.raise();
     let _given_up = timeout(GRACE, ending).await;
     Err(why)
+}
+
+/// Whether it asks no model: what it says is then what a tool said.
+pub(super) fn is_literal(parent: &Present, job: &Job) -> bool {
+    let agent = &job.subject.agent;
+    let nature = parent.runner.nature(agent, model(parent, agent).as_deref());
+    nature.is_ok_and(|nature| nature == Nature::Literal)
 }
 
 fn told(why: &TurnError) -> String {

@@ -84,6 +84,7 @@ impl Start {
         };
         match permit.ended(parent.runtime.block_on(running)) {
             Ok(answer) => Reply::Done(answer),
+            Err(why) if child::is_literal(&parent, &job) => Reply::Failed(why),
             Err(why) => Reply::Failed(format!("the subagent failed: {why}")),
         }
     }

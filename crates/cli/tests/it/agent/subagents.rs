@@ -94,6 +94,7 @@ fn without_a_model_a_task_is_a_line_and_a_result_is_never_one() {
     assert_eq!((ran.code, ran.stdout.as_str()), (0, want), "{ran:?}");
     assert!(!house.workspace().join("made").exists());
     let ran = house.run(&["agent", "-m", r#"subagent {"task": "sudo ls"}"#]);
+    assert_eq!(ran.code, 1, "{ran:?}");
     assert!(
         ran.stdout.starts_with("Command blocked by safety guard (dangerous pattern detected)"),
         "{ran:?}"
