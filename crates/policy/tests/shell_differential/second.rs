@@ -166,7 +166,7 @@ fn is_name(name: &str) -> bool {
 }
 
 fn nothing_is_missing(what: &str, texts: &[String], counts: fn(&str) -> bool) -> Result<(), String> {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let directory = std::env::temp_dir();
     let scratch = directory.join(format!("second-opinion-{}-{what}", std::process::id()));
     let seen = second_opinion(texts, &scratch);
     std::fs::remove_file(&scratch).map_err(|error| error.to_string())?;

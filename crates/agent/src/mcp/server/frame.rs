@@ -83,7 +83,11 @@ mod tests {
                 r#"{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"exec","arguments":[1]}}"#,
                 "message",
             ),
-            ("no parameters: the porch answers that, too", r#"{"jsonrpc":"2.0","id":2,"method":"tools/call"}"#, "message"),
+            (
+                "no parameters: the porch answers that, too",
+                r#"{"jsonrpc":"2.0","id":2,"method":"tools/call"}"#,
+                "message",
+            ),
             ("an answer that fits nothing", r#"{"jsonrpc":"2.0","id":{},"result":1}"#, "nothing"),
         ] {
             let got = match read(line.as_bytes()) {
