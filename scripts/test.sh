@@ -27,11 +27,13 @@ for line in sys.stdin:
     message = json.loads(line)
     if message.get("executable") and message.get("profile", {}).get("test"):
         print(message["target"]["name"], message["executable"])' > "$stage/programs"
-cp target/debug/picoclaw "$stage/picoclaw"
+# Apart from the test programs: one of them is called `picoclaw` as well.
+mkdir -m 755 "$stage/bin"
+cp target/debug/picoclaw "$stage/bin/picoclaw"
 while read -r name program; do
   cp "$program" "$stage/$name"
   echo "as uid 65534: $name"
   (cd "$stage/tmp" && env -i PATH="$PATH" HOME="$stage/tmp" TMPDIR="$stage/tmp" ${PICOCLAW_SOAK:+PICOCLAW_SOAK="$PICOCLAW_SOAK"} \
-    PICOCLAW_TEST_BINARY="$stage/picoclaw" \
+    PICOCLAW_TEST_BINARY="$stage/bin/picoclaw" \
     setpriv --reuid=65534 --regid=65534 --clear-groups "$stage/$name" --quiet --skip architecture:: --skip documents::)
 done < "$stage/programs"
