@@ -2,46 +2,31 @@
 
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test stops where it cannot go on")]
 
+mod house;
+
+use house::{House, subject};
 use picoclaw_agent::hooks::{Advice, HookError, HookEvent, Hooks, LlmAdvice, Meta, Said};
 use picoclaw_agent::message::{Message, Role};
 use picoclaw_agent::providers::{Request, ToolSpec};
+use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Config, HookConfig};
-use picoclaw_policy::{AgentId, Origin, Policy, Subject};
-use picoclaw_sandbox::exec::Workshop;
-use picoclaw_sandbox::files::Files;
-use picoclaw_sandbox::instance::Instance;
-use picoclaw_sandbox::launch::harden_self;
-use picoclaw_sandbox::ledger::Ledger;
-use picoclaw_sandbox::warden::Warden;
 use serde_json::{Value, json};
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 struct Place {
-    _dir: tempfile::TempDir,
-    home: PathBuf,
-    warden: Arc<Warden>,
+    house: House,
     script: String,
 }
 
 impl Place {
     /// In the cage, as on a new instance.
     fn new() -> Self {
-        harden_self().unwrap();
-        let dir = tempfile::tempdir().unwrap();
-        let home = std::fs::canonicalize(dir.path()).unwrap().join("home");
         let mut config = Config::default();
         config.isolation.enabled = true;
-        let instance = Instance::prepare(&home, &config, &[]).unwrap();
-        let files = Files::open(instance.zones(), &instance.locks()).unwrap();
-        let ledger = Ledger::open(&instance.ledger()).unwrap();
-        let workshop = Workshop::new(&config, &instance, std::env::vars_os()).unwrap();
-        let policy = Policy::compile(&config, instance.zones(), Vec::new()).unwrap();
-        let script = home.parent().unwrap().join("hook.py");
+        let house = House::new(&config);
+        let script = house.base.join("hook.py");
         std::fs::write(&script, include_str!("peers/hook.py")).unwrap();
-        let warden = Arc::new(Warden::new(policy, files, workshop, ledger));
-        Self { _dir: dir, warden, script: script.to_str().unwrap().to_owned(), home }
+        Self { script: script.to_str().unwrap().to_owned(), house }
     }
 
     fn hooks(&self, hooks: &[(&str, i64, &str)]) -> Hooks {
@@ -52,7 +37,7 @@ impl Place {
         (config.interceptor_timeout_ms, config.approval_timeout_ms) = (limit, limit);
         config.processes =
             hooks.iter().map(|(name, priority, manner)| self.hook(name, *priority, manner)).collect();
-        Hooks::new(&config, &self.warden, &subject())
+        Hooks::new(&config, self.house.hall.warden(), &subject())
     }
 
     fn hook(&self, name: &str, priority: i64, manner: &str) -> HookConfig {
@@ -68,10 +53,6 @@ impl Place {
             intercept: moments.map(str::to_owned).into(),
         }
     }
-}
-
-fn subject() -> Subject {
-    Subject::root(Origin::Cli, AgentId::main(), "s")
 }
 
 fn meta() -> Meta {
@@ -214,6 +195,8 @@ fn a_hook_that_died_is_started_again() {
         assert_eq!(after, proceed("exec", json!({})), "and then it is back");
         hooks.close().await;
     });
+    let started = place.house.ledger().matches("start hooks/judge in").count();
+    assert_eq!(started, 4, "twice, with a decided and a finished record each");
 }
 
 #[test]
@@ -224,7 +207,7 @@ fn a_hook_that_says_no_hello_or_is_not_there_fails_the_start_and_is_named() {
     let mut config = Config::default().hooks;
     config.processes =
         vec![HookConfig { command: vec!["/nonexistent/hook".into()], ..place.hook("lost", 0, "") }];
-    let lost = wait_for(async { Hooks::new(&config, &place.warden, &subject()).ready().await });
+    let lost = wait_for(async { Hooks::new(&config, place.house.hall.warden(), &subject()).ready().await });
     assert!(lost.is_err_and(|why| why.to_string().contains("`lost`")));
 }
 
@@ -259,14 +242,14 @@ fn a_hook_works_where_no_agent_can_write() {
     let advice = wait_for(async {
         place.hooks(&[("where", 0, manner)]).before_tool(&meta(), "exec", &json!({})).await
     });
-    let want = place.home.join("runtime-user-env/hooks/where/home");
+    let want = place.house.home.join("runtime-user-env/hooks/where/home");
     assert_eq!(advice, Advice::Deny(want.to_str().unwrap().to_owned()));
 }
 
 #[test]
 fn an_observer_is_told_and_nobody_waits_for_it() {
     let place = Place::new();
-    let log = place.home.join("runtime-user-env/hooks/watcher/home/events");
+    let log = place.house.home.join("runtime-user-env/hooks/watcher/home/events");
     wait_for(async {
         let hooks = place.hooks(&[("watcher", 0, "silent")]);
         for kind in ["agent.turn.start", "agent.tool.exec_start"] {

@@ -27,7 +27,7 @@ pub(super) async fn ask(
     redactor: &Redactor,
     round: u64,
 ) -> Result<Said, Option<TurnError>> {
-    let changed = escort.before_llm(round, "", &conversation.request).await.map_err(Some)?;
+    let changed = escort.before_llm(round, &mind.model(), &conversation.request).await.map_err(Some)?;
     let request = changed.as_ref().unwrap_or(&conversation.request);
     let mut pieces = Pieces { events: turn.events, redactor, growing: String::new() };
     let retry = |why: &str, wait| (turn.events)(Event::Retry { why: redactor.clean(why).into_owned(), wait });

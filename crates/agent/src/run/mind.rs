@@ -30,6 +30,9 @@ pub trait Mind: Send + Sync {
         Nature::Model
     }
 
+    /// The model that is asked first, as traces name it.
+    fn model(&self) -> String;
+
     /// Asks for the next message. Dropping the future gives the request up.
     fn ask<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink, on_retry: OnRetry<'a>)
     -> Thinking<'a>;
@@ -50,8 +53,12 @@ pub struct NoMind(pub String);
 const DIRECT: &str = "direct";
 
 impl Mind for Chain {
+    fn model(&self) -> String {
+        Chain::model(self)
+    }
+
     fn nature(&self) -> Nature {
-        if self.model() == DIRECT { Nature::Literal } else { Nature::Model }
+        if Chain::model(self) == DIRECT { Nature::Literal } else { Nature::Model }
     }
 
     fn ask<'a>(

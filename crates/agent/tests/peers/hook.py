@@ -54,5 +54,6 @@ for line in sys.stdin:
     if manner == "error":
         say({"jsonrpc": "2.0", "id": number, "error": {"code": 1, "message": "I broke"}})
         continue
-    # Otherwise the manner is the answer itself; `CWD` in it is where the hook works.
-    say({"jsonrpc": "2.0", "id": number, "result": json.loads(manner.replace("CWD", os.getcwd()))})
+    # Otherwise the manner is the answer itself; `CWD` in it is where the hook works, `MODEL` what it was told of that.
+    answer = manner.replace("CWD", os.getcwd()).replace("MODEL", params.get("model", ""))
+    say({"jsonrpc": "2.0", "id": number, "result": json.loads(answer)})

@@ -162,3 +162,11 @@ fn a_hook_can_end_a_turn() {
         assert_eq!(!house.kept("s").is_empty(), kept, "{why}: what stays of it");
     }
 }
+
+#[test]
+fn a_hook_is_told_which_model_will_be_asked() {
+    let manner = r#"{"action": "abort_turn", "reason": "asking MODEL"}"#;
+    let house = House::with(vec![say("never")], |config| hooked(config, &["before_llm"], manner));
+    let ended = house.turn("go");
+    assert!(ended.as_ref().is_err_and(|error| error.to_string().ends_with("asking script")), "{ended:?}");
+}

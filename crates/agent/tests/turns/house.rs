@@ -64,6 +64,10 @@ pub(crate) struct Script {
 }
 
 impl Mind for Script {
+    fn model(&self) -> String {
+        "script".to_owned()
+    }
+
     fn nature(&self) -> Nature {
         self.nature
     }

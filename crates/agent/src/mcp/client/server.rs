@@ -10,7 +10,7 @@ use picoclaw_policy::Subject;
 use picoclaw_policy::config::{McpServerConfig, McpTransport};
 use picoclaw_sandbox::guest::{Guest, Stay, Visitor};
 use picoclaw_sandbox::launch::{Bounds, Deadline, Halt, Output, Principal, Stdin, Streams};
-use picoclaw_sandbox::lectern::Lectern;
+use picoclaw_sandbox::root::read_operator_file;
 use picoclaw_sandbox::warden::Warden;
 use rmcp::model::CallToolResult;
 use rmcp::service::ServiceError;
@@ -28,7 +28,7 @@ pub const READY: Duration = Duration::from_secs(20);
 const CALL: Duration = Duration::from_secs(600);
 
 /// The largest env file.
-const MOST_ENV: usize = 1 << 20;
+const MOST_ENV: u64 = 1 << 20;
 
 /// A server.
 pub(super) struct Server {
@@ -193,7 +193,7 @@ fn welcome(warden: &Warden, config: &McpServerConfig, subject: &Subject) -> Resu
     let mut variables: Vec<(OsString, OsString)> = Vec::new();
     if let Some(path) = env_file {
         let settings = |why: String| McpError::Settings { name: config.name.clone(), why };
-        let text = read_operators(path, warden, subject).map_err(settings)?;
+        let text = read_operators(path, warden).map_err(settings)?;
         let read = read_env_file(&text).map_err(settings)?;
         variables.extend(read.into_iter().map(|(name, value)| (name.into(), value.into())));
     }
@@ -211,18 +211,11 @@ fn welcome(warden: &Warden, config: &McpServerConfig, subject: &Subject) -> Resu
 }
 
 /// Reads a file of the operator's; one that an agent could have written is refused.
-fn read_operators(path: &Path, warden: &Warden, _subject: &Subject) -> Result<String, String> {
+fn read_operators(path: &Path, warden: &Warden) -> Result<String, String> {
     let told = path.display();
     if warden.is_agents(path) {
         return Err(format!("`{told}` lies where an agent can write, in a workspace or a shared directory"));
     }
-    let (Some(dir), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
-        return Err(format!("`{told}` is no file"));
-    };
-    let read = Lectern::at(dir).and_then(|lectern| lectern.read(name, MOST_ENV));
-    match read {
-        Ok(Some(passage)) => Ok(passage.text),
-        Ok(None) => Err(format!("there is no file `{told}`")),
-        Err(why) => Err(format!("could not read `{told}`: {why}")),
-    }
+    let read = read_operator_file(path, MOST_ENV).map_err(|why| format!("could not read `{told}`: {why}"))?;
+    String::from_utf8(read).map_err(|_| format!("`{told}` is not UTF-8 text"))
 }

@@ -66,6 +66,10 @@ impl Drop for Thinks {
 }
 
 impl Mind for Play {
+    fn model(&self) -> String {
+        "play".to_owned()
+    }
+
     fn nature(&self) -> Nature {
         Nature::Model
     }
