@@ -11,7 +11,8 @@ use std::path::Path;
 pub fn read_operator_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     // Without blocking: opening a FIFO would otherwise wait for a writer.
     let file =
-        open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY, Mode::empty())?;
+        open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY, Mode::empty())
+            .map_err(plainly)?;
     if rustix::fs::FileType::from_raw_mode(fstat(&file)?.st_mode) != rustix::fs::FileType::RegularFile {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
@@ -21,6 +22,14 @@ pub fn read_operator_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {most} bytes")));
     }
     Ok(bytes)
+}
+
+fn plainly(why: rustix::io::Errno) -> io::Error {
+    if why == rustix::io::Errno::NOENT {
+        io::Error::new(io::ErrorKind::NotFound, "there is no file")
+    } else {
+        why.into()
+    }
 }
 
 #[cfg(test)]
@@ -36,7 +45,8 @@ mod tests {
         assert_eq!(read_operator_file(&plain, 5).unwrap(), b"12345", "the bound itself fits");
         assert!(read_operator_file(&plain, 4).is_err(), "one byte too many");
         assert!(read_operator_file(dir.path(), 5).is_err(), "a directory is no file");
-        assert!(read_operator_file(&dir.path().join("none"), 5).is_err(), "nothing is there");
+        let none = read_operator_file(&dir.path().join("none"), 5).unwrap_err();
+        assert_eq!((none.kind(), none.to_string().as_str()), (io::ErrorKind::NotFound, "there is no file"));
         let fifo = dir.path().join("fifo");
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RUSR, 0).unwrap();
         assert!(read_operator_file(&fifo, 5).is_err(), "a FIFO is not waited for");

@@ -21,6 +21,10 @@ pub(crate) fn can_give_a_terminal() -> bool {
     is_here("setsid")
 }
 
+fn set_size(controller: &OwnedFd, rows: u16, columns: u16) {
+    tcsetwinsize(controller, Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+}
+
 impl Terminal {
     /// Starts `command` as the leader of a session on a new terminal.
     pub(crate) fn start(command: &Command) -> Self {
@@ -29,15 +33,14 @@ impl Terminal {
         grantpt(&controller).unwrap();
         unlockpt(&controller).unwrap();
         let terminal = ioctl_tiocgptpeer(&controller, flags).unwrap();
+        // Before anybody can ask for it.
+        set_size(&controller, 33, 101);
         let end = || terminal.try_clone().unwrap();
         let mut leader = Command::new("setsid");
         leader.arg("--ctty").arg(command.get_program()).args(command.get_args()).env_clear();
         leader.env("TERM", "dumb").envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         leader.current_dir(command.get_current_dir().unwrap()).stdin(end()).stdout(end()).stderr(end());
-        let mut started =
-            Self { controller, child: leader.spawn().unwrap(), seen: Vec::new(), all: Vec::new() };
-        started.resize(33, 101);
-        started
+        Self { controller, child: leader.spawn().unwrap(), seen: Vec::new(), all: Vec::new() }
     }
 
     /// An interactive shell on a new terminal, in the project, with job control.
@@ -116,8 +119,7 @@ impl Terminal {
     }
 
     pub(crate) fn resize(&mut self, rows: u16, columns: u16) {
-        tcsetwinsize(&self.controller, Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 })
-            .unwrap();
+        set_size(&self.controller, rows, columns);
     }
 
     /// Its settings, all of them.
