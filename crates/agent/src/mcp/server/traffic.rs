@@ -20,6 +20,8 @@ pub(super) struct Traffic {
     worked_on: HashSet<RequestId>,
     waiting: VecDeque<(RequestId, usize, ClientJsonRpcMessage)>,
     bytes: usize,
+    /// Whether somebody waits for the last answer.
+    is_ending: bool,
 }
 
 /// What becomes of a request that arrives.
@@ -53,6 +55,16 @@ impl Traffic {
         Arrival::Waits
     }
 
+    /// Takes a request in that is answered by whoever read it; not when others wait, or one of that name is on the way.
+    pub(super) fn begin(&mut self, id: &RequestId) -> bool {
+        self.waiting.is_empty() && self.worked_on.len() < MOST_WORKED_ON && self.worked_on.insert(id.clone())
+    }
+
+    /// Whether it was neither answered nor cancelled yet.
+    pub(super) fn is_worked_on(&self, id: &RequestId) -> bool {
+        self.worked_on.contains(id)
+    }
+
     /// The next one whose turn it is.
     pub(super) fn next(&mut self) -> Option<ClientJsonRpcMessage> {
         if self.worked_on.len() >= MOST_WORKED_ON {
@@ -76,6 +88,16 @@ impl Traffic {
         if let Some((_, bytes, _)) = at.and_then(|at| self.waiting.remove(at)) {
             self.bytes -= bytes;
         }
+    }
+
+    /// The client says nothing more.
+    pub(super) fn end(&mut self) {
+        self.is_ending = true;
+    }
+
+    /// Whether an answer changes anything for others.
+    pub(super) fn is_watched(&self) -> bool {
+        self.is_ending || !self.waiting.is_empty()
     }
 
     /// Whether nothing is on the way.
