@@ -2,7 +2,7 @@
 //!
 //! The client writes a line that was prepared and reads one line, without taking it apart. What that alone takes is
 //! shown as the floor: the same client against a program that reads a file and writes it back twice, nothing else.
-//! Both servers answer with the text twice as well, for people and for programs.
+//! Both servers answer with the text twice as well, for people and for programs. For a listing, it reads the directory too.
 //!
 //! Invariant: every server is ended and waited for.
 
@@ -11,6 +11,7 @@ use super::instance::House;
 use super::measure::{Clock, Figures, take_turns, time};
 use super::peers;
 use super::table::Table;
+use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
@@ -27,7 +28,7 @@ pub(crate) const SELF: &str = "answer-with";
 const REFERENCE: &str = "node/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js";
 
 /// What the floor is called in the table.
-const FLOOR: &str = "  the client's floor: a bare read, and as much on one pipe each way";
+const FLOOR: &str = "  the client's floor: a bare read, and as many bytes on one pipe each way";
 
 const ENTRIES: usize = 10_000;
 const STARTS: usize = 15;
@@ -141,7 +142,9 @@ pub(crate) fn measured(picoclaw: &Path, house: &House, table: &mut Table) -> Res
     let as_long = house.workspace.join("mcp-as-long.txt");
     let half = "x".repeat(ours.turn(&asks[0])?.len() / 2);
     house.call("write_file", json!({"path": as_long, "content": half}))?;
-    let mut floor = Server::start(floor(&as_long)?)?;
+    let mut bare = floor(&as_long)?;
+    bare.arg(&crowd);
+    let mut floor = Server::start(bare)?;
     let figures = take_turns(
         Clock::Wall,
         40,
@@ -168,7 +171,7 @@ pub(crate) fn measured(picoclaw: &Path, house: &House, table: &mut Table) -> Res
     Ok(())
 }
 
-/// The floor: answers each line with the contents of a file, twice.
+/// The floor: answers each line with the contents of a file, twice; where a directory is named too, it is read first.
 pub(crate) fn answer_with(arguments: &[OsString]) -> Result<(), Stop> {
     let path = PathBuf::from(arguments.first().ok_or("no file")?);
     let mut input = std::io::stdin().lock();
@@ -176,6 +179,9 @@ pub(crate) fn answer_with(arguments: &[OsString]) -> Result<(), Stop> {
     let mut output = std::fs::File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
     let mut line = Vec::new();
     while input.read_until(b'\n', &mut line)? > 0 {
+        if let Some(directory) = arguments.get(1) {
+            count(Path::new(directory))?;
+        }
         let mut text = peers::read(&path)?;
         text.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
         output.write_all(&text)?;
@@ -184,6 +190,20 @@ pub(crate) fn answer_with(arguments: &[OsString]) -> Result<(), Stop> {
         line.clear();
     }
     Ok(())
+}
+
+/// Reads all names of a directory, with nothing in between.
+fn count(directory: &Path) -> Result<usize, Stop> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = openat(CWD, directory, flags, Mode::empty())?;
+    let mut chunk = Vec::with_capacity(32 << 10);
+    let mut entries = RawDir::new(directory, chunk.spare_capacity_mut());
+    let mut count = 0;
+    while let Some(entry) = entries.next() {
+        entry?;
+        count += 1;
+    }
+    Ok(count)
 }
 
 fn compared(table: &mut Table, what: &str, figures: &[Figures], most: f64, goal: &str) {

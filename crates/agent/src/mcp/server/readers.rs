@@ -1,9 +1,10 @@
-//! Two readers: one reads, and the other answers what it has read, if that can be done on the spot.
+//! Three readers: one reads, and the others answer what they have read, if that can be done on the spot.
 //!
-//! Whoever has a call for the quick way lets go of the input before it begins, and the other one reads on. So a
+//! Whoever has a call for the quick way lets go of the input before it begins, and another one reads on. So a
 //! file that is slow to come, or a client that does not listen, keeps nobody from hearing what is said next.
+//! Two may answer at once, since a client's next call can be there before the last answer is quite put away.
 //!
-//! Invariant: one of the two is always reading; messages that are passed on keep their order.
+//! Invariant: one of the three is always reading; messages that are passed on keep their order.
 
 use super::client::Client;
 use super::frame;
@@ -15,13 +16,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use tokio::sync::mpsc;
 
-const READERS: [&str; 2] = ["mcp-reader-1", "mcp-reader-2"];
+const READERS: [&str; 3] = ["mcp-reader-1", "mcp-reader-2", "mcp-reader-3"];
 
-/// What the two have in common.
+/// What they have in common.
 struct Desk {
     input: Mutex<Input>,
-    /// Paper for one answer: whoever has it answers, and there is one sheet for two readers.
-    sheet: Mutex<Sheet>,
+    /// Paper for an answer each: whoever has a sheet answers, and there is one less than there are readers.
+    sheets: [Mutex<Sheet>; READERS.len() - 1],
     quick: Quick,
     client: Arc<Client>,
 }
@@ -40,8 +41,8 @@ pub(super) fn start(
     client: &Arc<Client>,
 ) -> io::Result<()> {
     let input = Input { lines: Lines::new(input), pass_on: Some(pass_on) };
-    let desk =
-        Desk { input: Mutex::new(input), sheet: Mutex::default(), quick, client: Arc::clone(client) };
+    let (sheets, client) = (Default::default(), Arc::clone(client));
+    let desk = Desk { input: Mutex::new(input), sheets, quick, client };
     let desk = Arc::new(desk);
     for name in READERS {
         let desk = Arc::clone(&desk);
@@ -82,10 +83,10 @@ impl Desk {
     }
 
     fn free_sheet(&self) -> Option<MutexGuard<'_, Sheet>> {
-        match self.sheet.try_lock() {
+        self.sheets.iter().find_map(|sheet| match sheet.try_lock() {
             Ok(sheet) => Some(sheet),
             Err(TryLockError::Poisoned(sheet)) => Some(sheet.into_inner()),
             Err(TryLockError::WouldBlock) => None,
-        }
+        })
     }
 }

@@ -12,22 +12,17 @@ const SIZE: usize = 64 << 10;
 const STEP: usize = 8 + 6;
 
 /// The paper, used again and again.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Sheet {
     paper: Vec<u8>,
     written: usize,
-}
-
-impl Default for Sheet {
-    fn default() -> Self {
-        Self { paper: vec![0; SIZE], written: 0 }
-    }
 }
 
 impl Sheet {
     /// Begins an answer that goes to `out`.
     pub(super) fn begin<'s>(&'s mut self, out: &'s mut dyn Write) -> Pen<'s> {
         self.written = 0;
+        self.paper.resize(SIZE, 0);
         Pen { sheet: self, out }
     }
 }
@@ -69,6 +64,7 @@ impl Pen<'_> {
     }
 
     /// Room for a step.
+    #[inline]
     fn room(&mut self) -> io::Result<&mut [u8]> {
         if self.sheet.paper.len() - self.sheet.written < STEP {
             self.turn_over()?;
@@ -102,6 +98,7 @@ impl Write for Pen<'_> {
 }
 
 /// How many bytes come before the first quote, backslash or control character.
+#[inline]
 fn plain_bytes(word: [u8; 8]) -> usize {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
@@ -114,6 +111,7 @@ fn plain_bytes(word: [u8; 8]) -> usize {
 }
 
 /// Spells one byte at the beginning of `room`, and says how long it got.
+#[inline]
 fn spell(byte: u8, room: &mut [u8]) -> usize {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let short = match byte {

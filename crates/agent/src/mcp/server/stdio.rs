@@ -1,6 +1,6 @@
 //! One client on a pair of streams, a message a line.
 //!
-//! Two threads read and a thread writes, so that neither a client that sends nothing nor one that reads nothing
+//! Three threads read and one writes, so that neither a client that sends nothing nor one that reads nothing
 //! holds anything else up.
 //!
 //! Invariant: when the client is gone, its calls are halted and `serve` returns.
