@@ -10,6 +10,7 @@
 mod entry;
 mod filter;
 mod heap;
+mod image;
 mod keeper;
 pub mod landlock;
 pub mod mount;
@@ -24,6 +25,7 @@ mod tree;
 
 pub use filter::{Filter, Instruction};
 pub use heap::Heap;
+pub use image::let_go_of_code;
 pub use report::Report;
 pub use script::{Exec, Keeping, News, Script};
 pub use signals::{Signals, end_by, stop_self, suspend_job};
