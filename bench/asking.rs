@@ -28,7 +28,8 @@ const MOST: f64 = 300_000.0;
 /// What a `before_tool` question costs beyond the hook's own time.
 pub(crate) fn measured(quiet: &Path, disk: &Path, table: &mut Table) -> Result<(), Stop> {
     let added = added(&quiet.join("asking"))?;
-    let what = format!("{CALLS} `before_tool` questions in one turn: added to the hook's own time, a question");
+    let what =
+        format!("{CALLS} `before_tool` questions in one turn: added to the hook's own time, a question");
     table.goal(&what, &added.time(), added.median(), MOST, "≤ 300 µs");
     table.told("  the same on a disk", &self::added(&disk.join("asking"))?.time());
     Ok(())
