@@ -197,7 +197,7 @@ fn dechunked(mut rest: &str) -> String {
 }
 
 /// Waits for something to come true; what was looked at is in the panic.
-pub(crate) fn eventually<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
         if let Some(found) = look() {
