@@ -3,6 +3,7 @@
 mod approvals;
 mod chat;
 pub(crate) mod client;
+mod console;
 mod crowd;
 mod door;
 mod life;
