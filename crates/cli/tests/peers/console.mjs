@@ -55,7 +55,10 @@ const enter = async page => {
   await page.press('#token', 'Enter');
   await page.waitForSelector('#state[data-state="live"]');
 };
-const shoot = (page, name) => page.screenshot({path: join(shots, name + '.png'), fullPage: true});
+const shoot = async (page, name) => {
+  await page.evaluate(() => scrollTo(0, 0));
+  await page.screenshot({path: join(shots, name + '.png'), fullPage: true});
+};
 const stream = page => page.locator('#stream > li');
 
 // The control: where markup is markup, the attack succeeds. Otherwise nothing below would prove anything.
@@ -83,10 +86,11 @@ assert.equal(await page.evaluate(() => localStorage.length), 0);
 assert.ok(!page.url().includes(token));
 
 // The stream: what happens from now on arrives, and hostile text stays text wherever it comes from.
+await page.waitForSelector('#stream > li:has-text("list_dir")');
 const count = await stream(page).count();
 await chat('main', 'echo first');
 await page.waitForSelector('#stream > li:has-text("echo first")');
-assert.ok(await stream(page).count() >= count);
+assert.ok(await stream(page).count() > count);
 await chat('main', 'write_file ' + JSON.stringify({path: ATTACK + '.txt', content: 'x'}), ATTACK + LONG);
 await chat('main', 'echo \'' + ATTACK + '\'', ATTACK + LONG);
 await chat('main', 'write_file ' + JSON.stringify({path: BACKWARDS, content: 'x'}));
@@ -126,6 +130,12 @@ assert.match(await row.locator('.facts').innerText(), /outcome\s+ok/);
 await chat('main', 'echo second');
 await page.waitForSelector('#stream > li:has-text("echo second")');
 assert.ok(await row.locator('details').evaluate(details => details.open));
+
+// More than a screenful is kept for whoever asks for it.
+for (let at = 0; at < 9; at += 1) await Promise.all([1, 2, 3, 4].map(one => chat('main', 'true ' + at + one)));
+await until('a bounded list', async () => await stream(page).count() === 40);
+await page.getByRole('button', {name: 'Show more'}).click();
+await until('more of it', async () => await stream(page).count() > 40);
 
 // A question comes by itself and is answered by one tap; the answer is for what was shown.
 const asked = chat('main', 'touch yes.txt # ' + ATTACK);

@@ -17,7 +17,7 @@ const told = (name, text) => {
 };
 const holding = (node, ...inner) => { node.append(...inner.filter(Boolean)); return node; };
 const VERDICTS = {allow: 'allowed', deny: 'refused', ask: 'asked'};
-const MOST = 500, SHOWN = 200, POINTS = 120, LOOK = 10000, MEASURE = 5000;
+const MOST = 500, STEP = 40, POINTS = 120, LOOK = 10000, MEASURE = 5000;
 const KEY = 'picoclaw-token';
 let token = sessionStorage.getItem(KEY) || '';
 let visit = 0, stop = null, lastSeq = 0, skew = 0;
@@ -69,7 +69,7 @@ const took = us => us === null || us === undefined ? '' : us < 1000 ? us + ' µs
 
 // The stream of calls.
 const rows = [], nodes = new Map(), hints = new Map(), wanting = [];
-let looking = false, drawing = false;
+let looking = false, drawing = false, shown = STEP;
 
 function parted(intent) {
   const command = /^exec in ((?:[^:]|:(?! ))*): ([^]*)$/.exec(intent || '');
@@ -111,10 +111,10 @@ function fill(item, row) {
   const open = item.firstChild && item.firstChild.open, held = item.contains(document.activeElement);
   const about = parted(row.intent), kind = VERDICTS[row.verdict] ? row.verdict : 'none';
   const head = holding(el('div', 'row'), el('span', 'badge ' + kind, VERDICTS[row.verdict] || row.verdict), el('strong', '', row.tool),
-    el('span', 'meta', [row.agent, row.origin, row.session].join(' · ')), el('span', 'meta', clock(row.time)));
+    el('span', 'meta', [row.agent, row.origin, row.session].join(' · ')), el('span', 'meta when', clock(row.time)));
   const summary = holding(el('summary'), head, row.intent && el('div', 'mono what', about ? about.subject : row.intent));
   const facts = el('dl', 'facts');
-  for (const [name, value] of [['record', row.seq], ['in', about && about.cwd], ['rule', row.rule], ['layer', row.layer], ['code', row.code], ['held by', row.enforced],
+  for (const [name, value] of [['record', row.seq], ['session', row.session], ['in', about && about.cwd], ['rule', row.rule], ['layer', row.layer], ['code', row.code], ['held by', row.enforced],
     ['outcome', row.outcome || row.phase], ['took', took(row.duration_us)], ['depth', row.depth || ''], ['hash', row.hash]]) fact(facts, name, value);
   const details = holding(el('details'), summary, facts);
   details.open = Boolean(open);
@@ -137,13 +137,15 @@ function draw() {
   requestAnimationFrame(() => {
     drawing = false;
     if (!token) return;
-    const list = rows.filter(wanted).slice(0, SHOWN).map(row => {
+    const fitting = rows.filter(wanted);
+    const list = fitting.slice(0, shown).map(row => {
       let item = nodes.get(row.key);
       if (!item) nodes.set(row.key, item = el('li'));
       if (row.changed) fill(item, row);
       return item;
     });
     place($('stream'), list.length ? list : [el('li', 'soft', rows.length ? 'Nothing fits the filter.' : 'Nothing has happened yet.')]);
+    $('more').hidden = fitting.length <= shown;
     lookUp();
   });
 }
@@ -363,6 +365,7 @@ $('enter').addEventListener('submit', event => {
   $('token').value = '';
   if (token) open();
 });
+$('more').addEventListener('click', () => { shown += STEP; draw(); });
 $('lock').addEventListener('click', () => leave(''));
-for (const id of ['verdict', 'origin', 'words']) $(id).addEventListener('input', draw);
+for (const id of ['verdict', 'origin', 'words']) $(id).addEventListener('input', () => { shown = STEP; draw(); });
 if (token) open(); else $('token').focus();
