@@ -2,6 +2,7 @@
 
 mod approvals;
 mod chat;
+mod check;
 pub(crate) mod client;
 mod console;
 mod crowd;

@@ -15,6 +15,7 @@ mod architecture;
 mod audit;
 mod config;
 mod cron;
+mod deploy;
 mod documents;
 mod exec;
 mod front_door;
