@@ -61,7 +61,7 @@ checks.positive_data_acceptance.enabled = false
 
 #[test]
 fn the_document_says_what_the_gateway_does() {
-    let Some(tool) = peer("schemathesis/bin/schemathesis") else { return };
+    let Some(python) = peer("schemathesis/bin/python") else { return };
     let house = House::with_config(SCRIPTED);
     // A model that runs nothing: what is sent to it is anything at all.
     std::fs::write(house.dir().join("replies.jsonl"), "{\"content\": \"fine\"}\n".repeat(50_000)).unwrap();
@@ -69,8 +69,8 @@ fn the_document_says_what_the_gateway_does() {
     let lenient = house.dir().join("schemathesis.toml");
     std::fs::write(&lenient, LENIENT).unwrap();
     let is_soak = std::env::var_os("PICOCLAW_SOAK").is_some();
-    let mut command = Command::new(tool);
-    command.arg("--config-file").arg(&lenient).arg("run");
+    let mut command = Command::new(&python);
+    command.arg(python.with_file_name("schemathesis")).arg("--config-file").arg(&lenient).arg("run");
     command.arg(format!("http://127.0.0.1:{}/openapi.json", gateway.port));
     command.args(["--header", &format!("Authorization: {}", gateway.bearer())]);
     // The live stream has no end to wait for; its own tests read it.
