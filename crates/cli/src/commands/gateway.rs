@@ -82,6 +82,7 @@ pub(crate) fn run(
     let reach =
         if addresses.iter().all(|at| at.ip().is_loopback()) { Reach::Loopback } else { Reach::Others };
     let source = Source { config, own: presence.recorded().token.clone(), reach };
+    let descriptors = raise_descriptors();
     let runtime = runtime()?;
     let ended = {
         let _inside = runtime.enter();
@@ -95,6 +96,7 @@ pub(crate) fn run(
             home: loaded.home.clone(),
             version: VERSION,
             resident: resident_bytes,
+            descriptors,
         };
         runtime.block_on(serve(opening, &addresses, wishes, loaded, surroundings))
     };
@@ -118,13 +120,18 @@ fn checked(addresses: Vec<SocketAddr>, loaded: &Loaded) -> Result<Vec<SocketAddr
     Ok(addresses)
 }
 
-fn runtime() -> Result<Runtime> {
+/// As many descriptors as it is allowed, up to what it needs; how many it has.
+fn raise_descriptors() -> u64 {
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current.is_some_and(|now| now < DESCRIPTORS) {
         limit.current = Some(limit.maximum.map_or(DESCRIPTORS, |most| most.min(DESCRIPTORS)));
-        // Fewer places, then; whoever comes too late is turned away.
+        // With fewer there are fewer places for connections.
         let _refused = setrlimit(Resource::Nofile, limit);
     }
+    getrlimit(Resource::Nofile).current.unwrap_or(DESCRIPTORS)
+}
+
+fn runtime() -> Result<Runtime> {
     let mut builder = Builder::new_current_thread();
     builder.enable_all().max_blocking_threads(THREADS).build().context("could not start the runtime")
 }
