@@ -14,11 +14,10 @@ use crate::settings::{Loaded, Surroundings};
 use address::Reach;
 use anyhow::{Context, Result};
 use picoclaw_agent::gateway::{Gate, Opening, listen};
-use picoclaw_sandbox::launch::resident_bytes;
+use picoclaw_sandbox::launch::{raise_descriptors, resident_bytes};
 use picoclaw_sandbox::presence::Presence;
 use picoclaw_sandbox::readiness::notify;
 use picoclaw_sandbox::relay::{Then, Told, on_signals};
-use rustix::process::{Resource, getrlimit, setrlimit};
 use staffing::{Source, staff};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -119,12 +118,8 @@ fn checked(addresses: Vec<SocketAddr>, loaded: &Loaded) -> Result<Vec<SocketAddr
 }
 
 fn runtime() -> Result<Runtime> {
-    let mut limit = getrlimit(Resource::Nofile);
-    if limit.current.is_some_and(|now| now < DESCRIPTORS) {
-        limit.current = Some(limit.maximum.map_or(DESCRIPTORS, |most| most.min(DESCRIPTORS)));
-        // Fewer places, then; whoever comes too late is turned away.
-        let _refused = setrlimit(Resource::Nofile, limit);
-    }
+    // Fewer places, where the host has fewer; whoever comes too late is turned away.
+    raise_descriptors(DESCRIPTORS);
     let mut builder = Builder::new_current_thread();
     builder.enable_all().max_blocking_threads(THREADS).build().context("could not start the runtime")
 }

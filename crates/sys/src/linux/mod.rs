@@ -6,6 +6,7 @@
 //!
 //! Invariant: between `clone` and `execve` nothing allocates, locks, panics or calls back into the caller.
 
+mod descriptors;
 mod filter;
 mod keeper;
 pub mod landlock;
@@ -19,6 +20,7 @@ mod spawn;
 mod step;
 mod tree;
 
+pub use descriptors::raise_descriptors;
 pub use filter::{Filter, Instruction};
 pub use report::Report;
 pub use script::{Exec, Keeping, News, Script};
