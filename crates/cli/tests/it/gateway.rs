@@ -9,3 +9,4 @@ mod life;
 mod peers;
 mod reload;
 mod stream;
+mod sudden;
