@@ -4,7 +4,7 @@ use crate::house::House;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -48,20 +48,38 @@ impl Gateway {
     }
 
     pub(crate) fn with(house: &House, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+        Self::started(house, |port| {
+            let mut command = house.command(&["gateway", "--port", &port.to_string()]);
+            command.args(arguments).envs(variables.iter().copied());
+            command
+        })
+    }
+
+    /// Started by a shell that may have so many descriptors.
+    pub(crate) fn limited(house: &House, descriptors: u32) -> Self {
+        Self::started(house, |port| {
+            let inner = house.command(&["gateway", "--port", &port.to_string()]);
+            let mut command = Command::new("sh");
+            command.args(["-c", &format!("ulimit -S -n {descriptors}; exec \"$0\" \"$@\"")]);
+            command.arg(inner.get_program()).args(inner.get_args()).env_clear().stdin(Stdio::null());
+            command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+            command
+        })
+    }
+
+    fn started(house: &House, command: impl Fn(u16) -> Command) -> Self {
         // A port that was free a moment ago may be somebody's by now.
         for _ in 0..5 {
-            if let Some(gateway) = Self::try_with(house, arguments, variables) {
+            let port = free_port();
+            if let Some(gateway) = Self::try_start(house, port, command(port)) {
                 return gateway;
             }
         }
         panic!("no port could be had");
     }
 
-    fn try_with(house: &House, arguments: &[&str], variables: &[(&str, &str)]) -> Option<Self> {
-        let port = free_port();
-        let mut command = house.command(&["gateway", "--port", &port.to_string()]);
-        command.args(arguments).envs(variables.iter().copied()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+    fn try_start(house: &House, port: u16, mut command: Command) -> Option<Self> {
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let said = Arc::new(Mutex::new(String::new()));
         loop {

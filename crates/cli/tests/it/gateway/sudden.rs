@@ -6,12 +6,13 @@
 mod books;
 mod callers;
 
-use super::client::{Gateway, SCRIPTED, eventually};
+use super::client::{Gateway, SCRIPTED, eventually, free_port};
 use crate::house::House;
 use books::Books;
 use callers::Outcome;
 use serde_json::{Value, json};
 use std::fs;
+use std::process::Stdio;
 use std::time::Duration;
 
 /// Clients at once, each in a session of its own.
@@ -63,6 +64,16 @@ fn live(house: &House, books: &mut Books, life: usize, end: impl FnOnce(Gateway)
     }
 }
 
+/// A gateway that does not get as far as listening.
+fn kill_a_beginner(house: &House, after: Duration) {
+    let port = free_port().to_string();
+    let mut command = house.command(&["gateway", "--port", &port]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(after);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
 #[test]
 fn killed_at_any_moment_it_loses_nothing_and_repeats_nothing() {
     let soaks = std::env::var_os("PICOCLAW_SOAK").is_some();
@@ -75,6 +86,9 @@ fn killed_at_any_moment_it_loses_nothing_and_repeats_nothing() {
         books.schedule(batch, jobs);
         while !books.is_settled() || books.acknowledged() < turns * batch / batches {
             kills += 1;
+            if kills % 4 == 0 {
+                kill_a_beginner(&house, Duration::from_millis(chance.below(60)));
+            }
             assert!(kills < 2_000, "it never settles: {:?}", books.jobs());
             live(&house, &mut books, kills, |gateway| {
                 // A random moment is what this is about.
@@ -84,8 +98,9 @@ fn killed_at_any_moment_it_loses_nothing_and_repeats_nothing() {
             books.compare();
         }
         assert_eq!(books.complaints(), Vec::<String>::new(), "after {kills} kills");
+        books.clear_away();
     }
-    println!("{kills} kills: {}", books.summary());
+    println!("{kills} kills, and {} of beginners: {}", kills / 4, books.summary());
     assert!(books.broken_off() > 0, "no turn was hit: the kills came at the wrong moments");
 }
 
@@ -96,7 +111,7 @@ fn whatever_is_lost_or_repeated_is_noticed() {
     let mut books = Books::open(&house);
     books.schedule(1, 3);
     live(&house, &mut books, 1, |gateway| {
-        eventually("the jobs never ran", || books_are_settled(&house).then_some(()));
+        eventually("the jobs never ran", || is_settled(&house).then_some(()));
         assert_eq!(gateway.end().0.code(), Some(0));
     });
     books.compare();
@@ -133,7 +148,7 @@ fn whatever_is_lost_or_repeated_is_noticed() {
 }
 
 /// Whether no job that comes but once is left to be run.
-fn books_are_settled(house: &House) -> bool {
+fn is_settled(house: &House) -> bool {
     let listed = house.run(&["cron", "list", "--json"]);
     let jobs: Vec<Value> = serde_json::from_str(&listed.stdout).unwrap();
     !jobs.iter().any(|job| job["schedule"]["kind"] == "at" && job["enabled"] == true)
