@@ -97,7 +97,7 @@ fn everybody_who_watches_hears_of_every_turn_and_memory_stays_flat() {
         talk(chats);
         all_heard(2 * chats);
         let after = resident(&gateway);
-        println!("{watchers} watched {} turns: {before} and {after} bytes resident", 2 * chats);
+        eprintln!("{watchers} watched {} turns: {before} and {after} bytes resident", 2 * chats);
         assert!(after < before + (4 << 20), "memory grows: {before} bytes, then {after}");
         // Its end ends the streams, and with them this scope.
         gateway.signal(rustix::process::Signal::TERM);

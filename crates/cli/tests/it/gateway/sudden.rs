@@ -100,7 +100,7 @@ fn killed_at_any_moment_it_loses_nothing_and_repeats_nothing() {
         assert_eq!(books.complaints(), Vec::<String>::new(), "after {kills} kills");
         books.clear_away();
     }
-    println!("{kills} kills, and {} of beginners: {}", kills / 4, books.summary());
+    eprintln!("{kills} kills, and {} of beginners: {}", kills / 4, books.summary());
     assert!(books.broken_off() > 0, "no turn was hit: the kills came at the wrong moments");
 }
 
