@@ -6,6 +6,7 @@
 //!
 //! Invariant: between `clone` and `execve` nothing allocates, locks, panics or calls back into the caller.
 
+mod descriptors;
 #[cfg(all(target_env = "musl", target_arch = "x86_64"))]
 mod entry;
 mod filter;
@@ -23,6 +24,7 @@ mod spawn;
 mod step;
 mod tree;
 
+pub use descriptors::raise_descriptors;
 pub use filter::{Filter, Instruction};
 pub use heap::Heap;
 pub use image::let_go_of_code;
