@@ -137,3 +137,41 @@ fn object(value: Value) -> JsonObject {
         _ => JsonObject::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use picoclaw_policy::config::Config;
+    use picoclaw_sandbox::Redactor;
+
+    #[test]
+    fn each_tool_says_what_its_worst_call_does() {
+        let tools = all(&Registry::new(&Config::default().tools, Redactor::default()));
+        let told: Vec<_> = tools
+            .iter()
+            .map(|tool| {
+                let marks = tool.annotations.clone().unwrap();
+                let marks = [
+                    marks.read_only_hint,
+                    marks.destructive_hint,
+                    marks.idempotent_hint,
+                    marks.open_world_hint,
+                ];
+                (&*tool.name, marks.map(|mark| mark.unwrap()))
+            })
+            .collect();
+        // Reads only, destroys, does no more the second time, reaches out.
+        let want = [
+            ("append_file", [false, false, false, false]),
+            ("check", [true, false, true, false]),
+            ("edit_file", [false, true, false, false]),
+            ("exec", [false, true, false, true]),
+            ("list_dir", [true, false, true, false]),
+            ("policy", [true, false, true, false]),
+            ("read_file", [true, false, true, false]),
+            ("web_fetch", [true, false, true, true]),
+            ("write_file", [false, true, true, false]),
+        ];
+        assert_eq!(told, want);
+    }
+}

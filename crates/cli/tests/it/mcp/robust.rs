@@ -166,6 +166,24 @@ fn a_cancelled_call_dies_with_its_whole_tree_and_is_not_answered() {
 }
 
 #[test]
+fn a_call_ends_at_its_deadline_with_its_whole_tree() {
+    let house = House::with_config(r#"{"tools": {"exec": {"timeout_seconds": 2}}}"#);
+    let mut wire = Wire::greeted(&house, &[], &json!({}));
+    for (why, timeout) in
+        [("its own", json!(1)), ("the configuration's, which it cannot lengthen", json!(600))]
+    {
+        let time = fresh_sleep();
+        let command = format!("echo begun; setsid sleep {time} & sleep {time}");
+        let result = wire.call("exec", json!({"command": command, "timeout": timeout}));
+        assert_eq!(result["isError"], true, "{why}: {result}");
+        let outcome = result["structuredContent"]["outcome"].as_str().unwrap();
+        assert!(outcome.contains("timed out"), "{why}: {result}");
+        assert!(text(&result).contains("begun"), "{why}: what it said is kept: {result}");
+        assert!(!sleeps(&time), "{why}: a child outlived the deadline");
+    }
+}
+
+#[test]
 fn a_client_that_vanishes_takes_everything_with_it() {
     for (why, arguments) in [
         ("a command", json!({"command": "sleep {time}"})),
