@@ -7,9 +7,12 @@
 //! Invariant: nothing is written outside the directories that were given, and nothing is left running.
 
 mod agent;
+mod asking;
 mod cage;
 mod consult;
+mod crowd;
 mod files;
+mod gateway;
 mod guard;
 mod instance;
 mod lengths;
@@ -48,6 +51,7 @@ fn main() -> Result<(), Stop> {
         Some(traced::SELF) => traced::one_write(&rest),
         Some(guard::SELF) => guard::load_once(),
         Some(consult::SELF) => consult::serve(),
+        Some(asking::SELF) => asking::agree(),
         Some(mcp::SELF) => mcp::answer_with(&rest),
         _ => run(Path::new(&first), &rest),
     }
@@ -63,7 +67,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
     let mut table = Table::default();
     let house = House::furnish(&quiet.join("house"))?;
     let lived_in = House::furnish(&disk.join("house"))?;
-    let sections: [(&str, Section<'_>); 14] = [
+    let sections: [(&str, Section<'_>); 15] = [
         ("open", &|table| files::opening(&house, table)),
         ("read", &|table| files::reading(&house, &lived_in, table)),
         ("write", &|table| writes::timed(&house, &lived_in, table)),
@@ -72,9 +76,13 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
         ("process", &|table| process::measured(picoclaw, &house, &lived_in, table)),
         ("agent", &|table| agent::measured(picoclaw, &house, table)),
         ("cage", &|table| cage::costs(picoclaw, &house, table)),
+        ("gateway", &|table| gateway::measured(picoclaw, &House::furnish(&quiet.join("gateway"))?, table)),
         ("mcp", &|table| mcp::measured(picoclaw, &house, table)),
         ("loop", &|table| turns::measured(&quiet, &disk, table)),
-        ("consult", &|table| consult::measured(&quiet, &disk, table)),
+        ("consult", &|table| {
+            consult::measured(&quiet, &disk, table)?;
+            asking::measured(&quiet, &disk, table)
+        }),
         ("judge", &|table| guard::typical(&house, table)),
         ("load", &|table| guard::loading(table)),
         ("lengths", &|table| lengths::growing(&house, table)),

@@ -125,6 +125,8 @@ impl Gate {
     /// Follows the ledger, and brings hooks and servers; then it is ready, and does what it does unasked.
     pub async fn prepare(self: &Arc<Self>) -> Result<(), DutyError> {
         tokio::spawn(tail::follow(Arc::clone(self)));
+        let told = Arc::clone(self);
+        tokio::spawn(async move { told.bulletin.publish().await });
         self.gather().await;
         let duties = Duties::begin(self)?;
         let _first = self.duties.set(duties);

@@ -51,6 +51,8 @@ pub struct Runner {
 #[derive(Debug)]
 enum Memory {
     Session,
+    /// In the session, and nobody asks what was said before.
+    SessionUnread,
     Nowhere,
     /// Nowhere, and this is what was said before.
     Given(Vec<Message>),
@@ -196,6 +198,11 @@ impl Runner {
         let mind = self.minds.mind(agent, turn.model.as_deref())?;
         let (runner, subject) = (self.clone(), turn.subject.clone());
         let left = above.map(|above| above.allowance.clone());
+        let memory = match (memory, mind.nature()) {
+            // A command line is taken as it is: a long session costs the thousandth command what it cost the first.
+            (Memory::Session, Nature::Literal) => Memory::SessionUnread,
+            (memory, _) => memory,
+        };
         // Files and locks may wait, and this thread must not.
         let prepared =
             tokio::task::spawn_blocking(move || runner.prepare(&name, &subject, memory, left.as_ref())).await;
@@ -263,6 +270,7 @@ impl Runner {
     ) -> Result<(Session, String, Allowance), TurnError> {
         let session = match memory {
             Memory::Session => self.sessions.hold(&subject.agent, &subject.session)?,
+            Memory::SessionUnread => self.sessions.hold_to_add(&subject.agent, &subject.session)?,
             Memory::Nowhere => Session::fleeting(self.redactor.clone()),
             Memory::Given(said) => Session::recalling(said, self.redactor.clone()),
         };

@@ -14,11 +14,10 @@ use crate::settings::{Loaded, Surroundings};
 use address::Reach;
 use anyhow::{Context, Result};
 use picoclaw_agent::gateway::{Gate, Opening, listen};
-use picoclaw_sandbox::launch::resident_bytes;
+use picoclaw_sandbox::launch::{raise_descriptors, resident_bytes};
 use picoclaw_sandbox::presence::Presence;
 use picoclaw_sandbox::readiness::notify;
 use picoclaw_sandbox::relay::{Then, Told, on_signals};
-use rustix::process::{Resource, getrlimit, setrlimit};
 use staffing::{Source, staff};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -82,7 +81,8 @@ pub(crate) fn run(
     let reach =
         if addresses.iter().all(|at| at.ip().is_loopback()) { Reach::Loopback } else { Reach::Others };
     let source = Source { config, own: presence.recorded().token.clone(), reach };
-    let descriptors = raise_descriptors();
+    // Where the host has fewer there are fewer places; whoever comes too late is turned away.
+    let descriptors = raise_descriptors(DESCRIPTORS);
     let runtime = runtime()?;
     let ended = {
         let _inside = runtime.enter();
@@ -118,17 +118,6 @@ fn checked(addresses: Vec<SocketAddr>, loaded: &Loaded) -> Result<Vec<SocketAddr
     }
     staffing::chosen(&loaded.config)?;
     Ok(addresses)
-}
-
-/// As many descriptors as it is allowed, up to what it needs; how many it has.
-fn raise_descriptors() -> u64 {
-    let mut limit = getrlimit(Resource::Nofile);
-    if limit.current.is_some_and(|now| now < DESCRIPTORS) {
-        limit.current = Some(limit.maximum.map_or(DESCRIPTORS, |most| most.min(DESCRIPTORS)));
-        // With fewer there are fewer places for connections.
-        let _refused = setrlimit(Resource::Nofile, limit);
-    }
-    getrlimit(Resource::Nofile).current.unwrap_or(DESCRIPTORS)
 }
 
 fn runtime() -> Result<Runtime> {

@@ -11,3 +11,4 @@ mod life;
 mod peers;
 mod reload;
 mod stream;
+mod sudden;

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 /// A temporary instance.
 pub(crate) struct House {
     dir: tempfile::TempDir,
+    variables: Vec<(String, String)>,
 }
 
 /// What a run of the program came to.
@@ -21,7 +22,7 @@ pub(crate) struct Ran {
 
 impl House {
     pub(crate) fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap() }
+        Self { dir: tempfile::tempdir().unwrap(), variables: Vec::new() }
     }
 
     /// With this configuration file; `{dir}` in it is the temporary directory.
@@ -30,6 +31,12 @@ impl House {
         DirBuilder::new().mode(0o700).create(house.home()).unwrap();
         house.configure(config);
         house
+    }
+
+    /// Whose program knows this variable besides.
+    pub(crate) fn lending(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
     }
 
     pub(crate) fn configure(&self, config: &str) {
@@ -73,6 +80,7 @@ impl House {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.dir())
             .env("PICOCLAW_HOME", self.home())
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .current_dir(self.dir())
             .stdin(Stdio::null());
         command

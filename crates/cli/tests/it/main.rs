@@ -13,6 +13,7 @@
 mod agent;
 mod architecture;
 mod audit;
+mod boundary;
 mod config;
 mod cron;
 mod deploy;

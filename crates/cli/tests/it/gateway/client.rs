@@ -4,7 +4,7 @@ use crate::house::House;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -65,6 +65,12 @@ impl Gateway {
             }
         }
         panic!("no port could be had");
+    }
+
+    /// Started by a shell that may have so many descriptors.
+    pub(crate) fn limited(house: &House, descriptors: u32) -> Self {
+        let shell = format!("ulimit -S -n {descriptors}; exec \"$0\" \"$@\"");
+        Self::wrapped(house, &["sh", "-c", &shell], &[], &[])
     }
 
     fn try_with(
@@ -212,7 +218,7 @@ fn dechunked(mut rest: &str) -> String {
 }
 
 /// Waits for something to come true; what was looked at is in the panic.
-pub(crate) fn eventually<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
         if let Some(found) = look() {

@@ -1,11 +1,12 @@
-//! Many clients, and bad ones among them.
+//! Many clients, and bad ones among them. `PICOCLAW_SOAK=1` counts higher; the full rate is measured by `make bench`.
 
-use super::client::{DIRECT, Gateway, eventually, request};
+use super::client::{DIRECT, Gateway, SCRIPTED, eventually, request};
 use crate::house::House;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Opens connections that say nothing, or half of something, and keeps them.
@@ -101,6 +102,72 @@ fn strangers_cannot_take_the_last_descriptor() {
     });
 }
 
+/// What the gateway says of its own memory.
+fn resident(gateway: &Gateway) -> u64 {
+    let page = gateway.get("/metrics").body;
+    let line = page.lines().find_map(|line| line.strip_prefix("process_resident_memory_bytes "));
+    line.unwrap_or_else(|| panic!("{page}")).parse().unwrap()
+}
+
+#[test]
+fn everybody_who_watches_hears_of_every_turn_and_memory_stays_flat() {
+    let soaks = std::env::var_os("PICOCLAW_SOAK").is_some();
+    let (watchers, chats) = if soaks { (1_000, 1_000) } else { (40, 60) };
+    let house = House::with_config(SCRIPTED);
+    let answers = format!("{}\n", json!({"content": "yes"})).repeat(2 * chats);
+    std::fs::write(house.dir().join("replies.jsonl"), answers).unwrap();
+    let gateway = Gateway::limited(&house, 256);
+    let heard: Vec<AtomicUsize> = (0..watchers).map(|_| AtomicUsize::new(0)).collect();
+    let talk = |count: usize| {
+        let left = AtomicUsize::new(count);
+        let asked = json!({"model": "main", "messages": [{"role": "user", "content": "?"}]});
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    while left
+                        .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
+                        .is_ok()
+                    {
+                        let answer = gateway.post("/v1/chat/completions", &asked);
+                        assert_eq!(answer.status, 200, "{answer:?}");
+                    }
+                });
+            }
+        });
+    };
+    let all_heard = |turns: usize| {
+        eventually("somebody did not hear of every turn", || {
+            heard.iter().all(|heard| heard.load(Ordering::SeqCst) == 2 * turns).then_some(())
+        });
+    };
+    std::thread::scope(|scope| {
+        for heard in &heard {
+            let lines = gateway.open("GET /api/events", "");
+            let watch = move || {
+                for line in lines {
+                    assert_ne!(line, "event: behind");
+                    heard.fetch_add(usize::from(line == "event: turn"), Ordering::SeqCst);
+                }
+            };
+            std::thread::Builder::new().stack_size(128 << 10).spawn_scoped(scope, watch).unwrap();
+        }
+        eventually("not everybody is let in", || {
+            let page = gateway.get("/metrics").body;
+            page.contains(&format!("picoclaw_event_listeners {watchers}\n")).then_some(())
+        });
+        talk(chats);
+        all_heard(chats);
+        let before = resident(&gateway);
+        talk(chats);
+        all_heard(2 * chats);
+        let after = resident(&gateway);
+        eprintln!("{watchers} watched {} turns: {before} and {after} bytes resident", 2 * chats);
+        assert!(after < before + (4 << 20), "memory grows: {before} bytes, then {after}");
+        // Its end ends the streams, and with them this scope.
+        gateway.signal(rustix::process::Signal::TERM);
+    });
+}
+
 #[test]
 fn whoever_stands_still_is_cut_off() {
     let house = House::with_config(DIRECT);
@@ -131,4 +198,28 @@ fn whoever_stands_still_is_cut_off() {
         let taken = numbers.lines().find_map(|line| line.strip_prefix("picoclaw_connections "))?;
         (taken == "1").then_some(())
     });
+}
+
+#[test]
+fn children_may_have_as_many_descriptors_as_the_gateway_found() {
+    let house = House::with_config(DIRECT);
+    let gateway = Gateway::limited(&house, 300);
+    // Itself it has more, or 300 watchers would be too many.
+    let own: Vec<_> = (0..400).map(|_| gateway.connect()).collect();
+    assert_eq!(gateway.get("/ready").status, 200);
+    let asked = json!({"model": "main", "messages": [{"role": "user", "content": "ulimit -S -n"}]});
+    let told = gateway.post("/v1/chat/completions", &asked).json();
+    let want = std::fs::read_to_string("/proc/self/limits").unwrap();
+    let hard: u64 = want
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"))
+        .unwrap()
+        .split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(hard >= 1_000, "this host lets nobody have more than {hard} descriptors");
+    assert_eq!(told["choices"][0]["message"]["content"], "300\n", "{told}");
+    drop(own);
 }
