@@ -148,11 +148,9 @@ pub(crate) fn measured(picoclaw: &Path, house: &House, table: &mut Table) -> Res
     let figures = take_turns(
         Clock::Wall,
         40,
-        &mut [
-            &mut || ours.turn(&asks[0]).map(drop),
-            &mut || theirs.turn(&asks[1]).map(drop),
-            &mut || floor.turn(&asks[0]).map(drop),
-        ],
+        &mut [&mut || ours.turn(&asks[0]).map(drop), &mut || theirs.turn(&asks[1]).map(drop), &mut || {
+            floor.turn(&asks[0]).map(drop)
+        }],
     )?;
     compared(table, "`list_dir` of 10,000 entries", &figures, 0.25, "≤ 1/4");
     table.told(FLOOR, &figures[2].time());
@@ -176,7 +174,7 @@ pub(crate) fn answer_with(arguments: &[OsString]) -> Result<(), Stop> {
     let path = PathBuf::from(arguments.first().ok_or("no file")?);
     let mut input = std::io::stdin().lock();
     // By its handle: what `std` puts in between looks for line ends in every answer.
-    let mut output = std::fs::File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
+    let mut output = std::io::PipeWriter::from(std::io::stdout().as_fd().try_clone_to_owned()?);
     let mut line = Vec::new();
     while input.read_until(b'\n', &mut line)? > 0 {
         if let Some(directory) = arguments.get(1) {
