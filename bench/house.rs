@@ -10,7 +10,9 @@ mod agent;
 mod asking;
 mod cage;
 mod consult;
+mod crowd;
 mod files;
+mod gateway;
 mod guard;
 mod instance;
 mod lengths;
@@ -32,7 +34,7 @@ use table::Table;
 
 /// The allocator of the binary, so that both spend alike.
 #[global_allocator]
-static MEMORY: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+static MEMORY: picoclaw_sandbox::Heap = picoclaw_sandbox::Heap::new();
 
 /// What stops a run: never slowness, only something that does not work.
 pub(crate) type Stop = Box<dyn Error>;
@@ -65,7 +67,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
     let mut table = Table::default();
     let house = House::furnish(&quiet.join("house"))?;
     let lived_in = House::furnish(&disk.join("house"))?;
-    let sections: [(&str, Section<'_>); 14] = [
+    let sections: [(&str, Section<'_>); 15] = [
         ("open", &|table| files::opening(&house, table)),
         ("read", &|table| files::reading(&house, &lived_in, table)),
         ("write", &|table| writes::timed(&house, &lived_in, table)),
@@ -74,6 +76,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
         ("process", &|table| process::measured(picoclaw, &house, &lived_in, table)),
         ("agent", &|table| agent::measured(picoclaw, &house, table)),
         ("cage", &|table| cage::costs(picoclaw, &house, table)),
+        ("gateway", &|table| gateway::measured(picoclaw, &House::furnish(&quiet.join("gateway"))?, table)),
         ("mcp", &|table| mcp::measured(picoclaw, &house, table)),
         ("loop", &|table| turns::measured(&quiet, &disk, table)),
         ("consult", &|table| {

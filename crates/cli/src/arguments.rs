@@ -18,12 +18,19 @@ use std::path::PathBuf;
     after_help = "Exit codes: 0 done or allowed · 1 refused or failed · 2 bad usage or configuration · 3 needs approval and nobody can be asked."
 )]
 pub(crate) struct Arguments {
-    /// Configuration file, instead of `$PICOCLAW_CONFIG` and `<home>/config.json`
-    #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) everywhere: Everywhere,
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// What every command takes.
+#[derive(Debug, Args)]
+pub(crate) struct Everywhere {
+    /// Configuration file, instead of `$PICOCLAW_CONFIG` and `<home>/config.json`
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
 }
 
 /// What to do.

@@ -23,7 +23,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) use company::{Company, DIRECT, company, company_for_one_turn, runtime};
-pub(crate) use guests::{has_hooks, has_servers, with_servers};
+pub(crate) use guests::{has_servers, with_servers};
 
 /// Directories in which anybody on this machine can put something.
 const SHARED: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/run/user"];

@@ -10,23 +10,24 @@ mod logs;
 mod print;
 mod quantity;
 mod settings;
+mod shortcut;
 
 use anyhow::Result;
 use arguments::{Arguments, Command, ConfigCommand, Listing};
-use clap::Parser;
 use commands::audit::AuditArgs;
 use commands::config::{self, Format};
 use exit::Exit;
 use logs::Porch;
 use picoclaw_policy::config::{LogLevel, reminders};
-use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::exec::WorkshopError;
+use picoclaw_sandbox::{Heap, Redactor};
 use settings::{Loaded, Request, SettingsError, Surroundings};
+use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 
-/// musl's own allocator asks the kernel too often (`docs/adr/0010`).
+/// musl's own allocator asks the kernel too often (`docs/adr/0012`).
 #[global_allocator]
-static MEMORY: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+static MEMORY: Heap = Heap::new();
 
 fn main() -> ExitCode {
     // Before anything is read: what this process holds is not for its children or neighbours to look at.
@@ -34,7 +35,8 @@ fn main() -> ExitCode {
         complain(&format!("could not harden the process: {why}"));
         return Exit::Refused.into();
     }
-    let arguments = Arguments::parse();
+    // What this process holds goes with it: nothing is taken apart piece by piece before that.
+    let arguments = ManuallyDrop::new(shortcut::read(&std::env::args_os().collect::<Vec<_>>()));
     match run(&arguments) {
         Ok(exit) => exit,
         Err(why) => {
@@ -46,8 +48,8 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let surroundings = Surroundings::of_process();
-    let request = Request { config: arguments.config.as_deref(), surroundings: &surroundings };
+    let surroundings = ManuallyDrop::new(Surroundings::of_process());
+    let request = Request { config: arguments.everywhere.config.as_deref(), surroundings: &surroundings };
     match &arguments.command {
         Command::Version(listing) => return commands::version::run(listing).map(ExitCode::from),
         Command::Completions { shell } => return commands::manual::completions(*shell).map(ExitCode::from),
@@ -64,7 +66,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         _ => None,
     };
     let loaded = match load(&request, &arguments.command)? {
-        Ok(loaded) => loaded,
+        Ok(loaded) => ManuallyDrop::new(loaded),
         Err(why) => {
             config::complain(&why, &mut std::io::stderr())?;
             return Ok(Exit::Usage.into());
@@ -80,7 +82,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let (Command::Gateway(own), Some(wishes)) = (&arguments.command, wishes) {
         start_logs(&loaded, &surroundings, Porch::Gateway, loaded.config.log_level)?;
         announce(&loaded);
-        let config = arguments.config.clone();
+        let config = arguments.everywhere.config.clone();
         return commands::gateway::run(own, wishes, &loaded, &surroundings, config).map(ExitCode::from);
     }
     start_logs(&loaded, &surroundings, Porch::OneShot, loaded.config.log_level)?;

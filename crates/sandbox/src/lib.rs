@@ -27,5 +27,6 @@ pub mod shelf;
 pub mod spawn;
 pub mod warden;
 
+pub use picoclaw_sys::linux::Heap;
 pub use printable::{printable, printable_json, printable_lines};
 pub use redact::Redactor;

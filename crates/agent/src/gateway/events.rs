@@ -3,7 +3,7 @@
 //! Invariant: a record is sent once; a client that falls behind is told so and cut off.
 
 use super::answer::{self, Answer};
-use super::bulletin::{News, record_frame};
+use super::bulletin::{Edition, record_frame};
 use super::gate::Gate;
 use super::{query, tail};
 use bytes::Bytes;
@@ -14,8 +14,8 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
-/// How many events wait on their way to one client.
-const ON_THE_WAY: usize = 64;
+/// How many editions wait on their way to one client.
+const ON_THE_WAY: usize = 4;
 
 /// The most records of the past that a client gets.
 const MOST: u64 = 1000;
@@ -50,7 +50,7 @@ pub(super) async fn stream(gate: &Arc<Gate>, query: Option<&str>, headers: &Head
 /// Ends when the client is gone, or too slow.
 async fn pass_on(
     past: Vec<(u64, String)>,
-    mut news: broadcast::Receiver<News>,
+    mut news: broadcast::Receiver<Arc<Edition>>,
     client: &mpsc::Sender<Bytes>,
 ) {
     if client.send(Bytes::from_static(b": picoclaw\n\n")).await.is_err() {
@@ -59,7 +59,7 @@ async fn pass_on(
     let mut sent = 0;
     for (seq, line) in past {
         sent = seq;
-        if client.send(record_frame(seq, &line)).await.is_err() {
+        if client.send(record_frame(seq, &line).into()).await.is_err() {
             return;
         }
     }
@@ -68,8 +68,7 @@ async fn pass_on(
     loop {
         let frame = tokio::select! {
             heard = news.recv() => match heard {
-                Ok(News { seq: Some(seq), .. }) if seq <= sent => continue,
-                Ok(news) => news.frame,
+                Ok(edition) => edition.after(sent),
                 Err(RecvError::Closed) => return,
                 Err(RecvError::Lagged(_)) => {
                     let _gone = client.try_send(Bytes::from_static(b"event: behind\ndata: {}\n\n"));
@@ -79,7 +78,7 @@ async fn pass_on(
             _ = pulse.tick() => Bytes::from_static(b": pulse\n\n"),
             () = client.closed() => return,
         };
-        if client.send(frame).await.is_err() {
+        if !frame.is_empty() && client.send(frame).await.is_err() {
             return;
         }
     }

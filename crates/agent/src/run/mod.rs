@@ -10,6 +10,7 @@ mod escort;
 mod estimate;
 mod event;
 mod hygiene;
+mod lane;
 mod mind;
 mod offer;
 mod plain;
@@ -25,6 +26,7 @@ mod turn;
 
 pub use attendance::Attendance;
 pub use event::{Ask, Event};
+pub(crate) use lane::Lane;
 pub use mind::{Mind, Minds, Nature, NoMind, OnRetry, Thinking};
 pub use prompt::Texts;
 pub(crate) use purse::Allowance;

@@ -17,7 +17,7 @@ pub struct Session {
     kept: Option<Kept>,
     meta: Meta,
     history: Vec<Said>,
-    /// How many lines the file had when it was opened.
+    /// How many lines the file had when it was read; nought when it was not.
     lines: u64,
     redactor: Redactor,
 }
@@ -31,12 +31,13 @@ pub struct Said {
     pub message: Message,
 }
 
+/// Where a session is kept.
 #[derive(Debug)]
-struct Kept {
-    shelf: Shelf,
+pub(super) struct Kept {
+    pub(super) shelf: Shelf,
     /// The file name without its ending.
-    file: String,
-    book: Book,
+    pub(super) file: String,
+    pub(super) book: Book,
 }
 
 /// A point to come back to.
@@ -59,14 +60,9 @@ impl Session {
         Self { kept: None, meta: Meta::default(), history, lines, redactor }
     }
 
-    pub(super) fn open(
-        shelf: Shelf,
-        file: String,
-        book: Book,
-        meta: Meta,
-        redactor: Redactor,
-    ) -> Result<Self, SessionError> {
-        let lines = reading::read(&book, meta.skip)?;
+    /// A session with everything that was said in it since its summary.
+    pub(super) fn recall(kept: Kept, meta: Meta, redactor: Redactor) -> Result<Self, SessionError> {
+        let lines = reading::read(&kept.book, meta.skip)?;
         if lines.corrupt > 0 {
             let (lines, session) = (lines.corrupt, picoclaw_sandbox::printable(&meta.key));
             tracing::warn!(target: "session", %session, lines, "Lines that could not be read were left out");
@@ -74,8 +70,12 @@ impl Session {
         let history = lines.messages.into_iter().map(|(line, message)| Said { line, message }).collect();
         // A file that lost lines by hand has fewer than are left out; what is new must not be left out for that.
         let meta = Meta { skip: meta.skip.min(lines.total), ..meta };
-        let kept = Some(Kept { shelf, file, book });
-        Ok(Self { kept, meta, history, lines: lines.total, redactor })
+        Ok(Self { kept: Some(kept), meta, history, lines: lines.total, redactor })
+    }
+
+    /// A session of which nothing is known but where it ends.
+    pub(super) fn add_to(kept: Kept, meta: Meta, redactor: Redactor) -> Self {
+        Self { kept: Some(kept), meta, history: Vec::new(), lines: 0, redactor }
     }
 
     /// The messages that were said and are not part of the summary, taken out.

@@ -6,7 +6,7 @@ use super::error::SessionError;
 use super::meta::Meta;
 use super::name::{file_name, name_of};
 use super::reading;
-use super::session::Session;
+use super::session::{Kept, Session};
 use crate::message::Message;
 use picoclaw_policy::AgentId;
 use picoclaw_sandbox::Redactor;
@@ -27,6 +27,13 @@ pub struct Sessions {
     shelf: Shelf,
     redactor: Redactor,
     patience: Duration,
+}
+
+/// How much of a session a turn needs to know.
+#[derive(Debug, Clone, Copy)]
+enum Recall {
+    Everything,
+    Nothing,
 }
 
 /// One session, as a listing names it.
@@ -72,6 +79,15 @@ impl Sessions {
 
     /// Opens a session for one turn, and makes it if need be. Waits for another turn, but not long.
     pub fn hold(&self, agent: &AgentId, name: &str) -> Result<Session, SessionError> {
+        self.open_for(agent, name, Recall::Everything)
+    }
+
+    /// The same for a turn that only adds: what was said before is left unread, however much it is.
+    pub fn hold_to_add(&self, agent: &AgentId, name: &str) -> Result<Session, SessionError> {
+        self.open_for(agent, name, Recall::Nothing)
+    }
+
+    fn open_for(&self, agent: &AgentId, name: &str, recall: Recall) -> Result<Session, SessionError> {
         let file = file_name(name).ok_or(SessionError::BadName)?;
         let shelf = self.shelf.inner(agent.as_str())?;
         let book = match shelf.hold(&format!("{file}.jsonl"), self.patience) {
@@ -88,7 +104,11 @@ impl Sessions {
                 meta
             }
         };
-        Session::open(shelf, file, book, meta, self.redactor.clone())
+        let kept = Kept { shelf, file, book };
+        match recall {
+            Recall::Everything => Session::recall(kept, meta, self.redactor.clone()),
+            Recall::Nothing => Ok(Session::add_to(kept, meta, self.redactor.clone())),
+        }
     }
 
     /// Reads a session, whoever writes to it.

@@ -112,6 +112,30 @@ fn a_second_turn_in_the_same_session_waits_and_then_says_why_not() {
 }
 
 #[test]
+fn a_turn_that_only_adds_reads_nothing_and_takes_back_its_own_alone() {
+    let home = tempfile::tempdir().unwrap();
+    let agent = AgentId::main();
+    let sessions = Sessions::open(home.path(), Redactor::default()).unwrap();
+    let say = |text: &str| Message::text(Role::User, text);
+    let mut first = sessions.hold(&agent, "s").unwrap();
+    first.append(&say("one")).unwrap();
+    first.append(&say("two")).unwrap();
+    first.summarise("one was said", 1).unwrap();
+    drop(first);
+    let mut adding = sessions.hold_to_add(&agent, "s").unwrap();
+    assert!(adding.take_history().is_empty());
+    let before = adding.mark();
+    adding.append(&say("taken back")).unwrap();
+    adding.roll_back(&before).unwrap();
+    adding.append(&say("three")).unwrap();
+    drop(adding);
+    let mut whole = sessions.hold(&agent, "s").unwrap();
+    assert_eq!(whole.summary(), "one was said");
+    let said: Vec<String> = whole.take_history().into_iter().map(|said| said.message.content).collect();
+    assert_eq!(said, ["two", "three"]);
+}
+
+#[test]
 fn a_file_that_belongs_to_another_name_is_not_used() {
     let home = tempfile::tempdir().unwrap();
     let agent = AgentId::main();

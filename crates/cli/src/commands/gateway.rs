@@ -14,11 +14,10 @@ use crate::settings::{Loaded, Surroundings};
 use address::Reach;
 use anyhow::{Context, Result};
 use picoclaw_agent::gateway::{Gate, Opening, listen};
-use picoclaw_sandbox::launch::resident_bytes;
+use picoclaw_sandbox::launch::{raise_descriptors, resident_bytes};
 use picoclaw_sandbox::presence::Presence;
 use picoclaw_sandbox::readiness::notify;
 use picoclaw_sandbox::relay::{Then, Told, on_signals};
-use rustix::process::{Resource, getrlimit, setrlimit};
 use staffing::{Source, staff};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -82,6 +81,8 @@ pub(crate) fn run(
     let reach =
         if addresses.iter().all(|at| at.ip().is_loopback()) { Reach::Loopback } else { Reach::Others };
     let source = Source { config, own: presence.recorded().token.clone(), reach };
+    // Where the host has fewer there are fewer places; whoever comes too late is turned away.
+    let descriptors = raise_descriptors(DESCRIPTORS);
     let runtime = runtime()?;
     let ended = {
         let _inside = runtime.enter();
@@ -95,6 +96,7 @@ pub(crate) fn run(
             home: loaded.home.clone(),
             version: VERSION,
             resident: resident_bytes,
+            descriptors,
         };
         runtime.block_on(serve(opening, &addresses, wishes, loaded, surroundings))
     };
@@ -119,12 +121,6 @@ fn checked(addresses: Vec<SocketAddr>, loaded: &Loaded) -> Result<Vec<SocketAddr
 }
 
 fn runtime() -> Result<Runtime> {
-    let mut limit = getrlimit(Resource::Nofile);
-    if limit.current.is_some_and(|now| now < DESCRIPTORS) {
-        limit.current = Some(limit.maximum.map_or(DESCRIPTORS, |most| most.min(DESCRIPTORS)));
-        // Fewer places, then; whoever comes too late is turned away.
-        let _refused = setrlimit(Resource::Nofile, limit);
-    }
     let mut builder = Builder::new_current_thread();
     builder.enable_all().max_blocking_threads(THREADS).build().context("could not start the runtime")
 }

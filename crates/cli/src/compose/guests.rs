@@ -19,12 +19,6 @@ pub(crate) fn has_servers(loaded: &Loaded, is_meant: impl Fn(&str) -> bool) -> b
     mcp.enabled && mcp.servers.iter().any(|server| server.enabled && is_meant(&server.name))
 }
 
-/// Whether the configuration has a hook that calls must pass.
-pub(crate) fn has_hooks(loaded: &Loaded) -> bool {
-    let hooks = &loaded.config.hooks;
-    hooks.enabled && hooks.processes.iter().any(|hook| hook.enabled)
-}
-
 /// Does `work` in a hall that has the tools of the servers that are meant.
 pub(crate) fn with_servers<T>(
     loaded: &Loaded,

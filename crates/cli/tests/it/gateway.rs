@@ -2,10 +2,13 @@
 
 mod approvals;
 mod chat;
+mod check;
 pub(crate) mod client;
+mod console;
 mod crowd;
 mod door;
 mod life;
 mod peers;
 mod reload;
 mod stream;
+mod sudden;

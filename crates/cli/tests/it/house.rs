@@ -1,5 +1,6 @@
 //! An instance of its own for a test, and the real binary in it.
 
+use std::ffi::OsStr;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -60,12 +61,24 @@ impl House {
         self.home().join("workspace")
     }
 
+    /// The program itself.
+    pub(crate) fn binary() -> PathBuf {
+        std::env::var_os("PICOCLAW_TEST_BINARY")
+            .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_picoclaw")), PathBuf::from)
+    }
+
     /// A command on the binary, with nothing of the surrounding environment.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let binary = std::env::var_os("PICOCLAW_TEST_BINARY")
-            .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_picoclaw")), PathBuf::from);
-        let mut command = Command::new(binary);
+        self.wrapped(&[], arguments)
+    }
+
+    /// The same, started by another program that is given it as its last arguments.
+    pub(crate) fn wrapped(&self, wrapper: &[&str], arguments: &[&str]) -> Command {
+        let binary = Self::binary();
+        let mut words = wrapper.iter().map(OsStr::new).chain([binary.as_os_str()]);
+        let mut command = Command::new(words.next().unwrap());
         command
+            .args(words)
             .args(arguments)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())

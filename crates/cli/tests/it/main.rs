@@ -16,6 +16,7 @@ mod audit;
 mod boundary;
 mod config;
 mod cron;
+mod deploy;
 mod documents;
 mod exec;
 mod front_door;

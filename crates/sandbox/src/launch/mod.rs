@@ -10,6 +10,7 @@
 mod background;
 mod burial;
 mod clip;
+mod descriptors;
 pub mod environment;
 mod error;
 mod halt;
@@ -31,6 +32,7 @@ mod streams;
 pub use background::{Background, BackgroundError, State};
 pub use burial::wait_for_keepers;
 pub use clip::{Bounds, Clip, Clipped};
+pub use descriptors::raise_descriptors;
 pub use error::{LaunchError, ProgramError};
 pub use halt::Halt;
 pub use harden::harden_self;

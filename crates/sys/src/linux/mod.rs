@@ -6,7 +6,12 @@
 //!
 //! Invariant: between `clone` and `execve` nothing allocates, locks, panics or calls back into the caller.
 
+mod descriptors;
+#[cfg(all(target_env = "musl", target_arch = "x86_64"))]
+mod entry;
 mod filter;
+mod heap;
+mod image;
 mod keeper;
 pub mod landlock;
 pub mod mount;
@@ -19,7 +24,10 @@ mod spawn;
 mod step;
 mod tree;
 
+pub use descriptors::raise_descriptors;
 pub use filter::{Filter, Instruction};
+pub use heap::Heap;
+pub use image::let_go_of_code;
 pub use report::Report;
 pub use script::{Exec, Keeping, News, Script};
 pub use signals::{Signals, end_by, stop_self, suspend_job};

@@ -5,6 +5,7 @@
 //!
 //! Invariant: the command's program runs only after every step of its script has succeeded.
 
+use crate::linux::descriptors;
 use crate::linux::keeper::Keeper;
 use crate::linux::raw::{call, close, exit};
 use crate::linux::report::Report;
@@ -213,7 +214,7 @@ extern "C" fn become_command(start: *mut c_void) -> c_int {
     exit(127)
 }
 
-/// Descriptors close at the exec, signals are as for a new login, and the keeper's end is the command's.
+/// Descriptors close at the exec, their limit is the host's, signals are as for a new login, and the keeper's end is the command's.
 fn inherit_nothing() -> Result<(), i32> {
     let nothing = 0u64;
     // SAFETY: integers, and a live, empty signal mask of the kernel's size.
@@ -224,7 +225,7 @@ fn inherit_nothing() -> Result<(), i32> {
         call!(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0)?;
         call!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const nothing, 0, 8)?;
     }
-    Ok(())
+    descriptors::as_found()
 }
 
 /// For kernels before 5.11; every descriptor number this process could have.

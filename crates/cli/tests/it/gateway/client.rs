@@ -48,18 +48,39 @@ impl Gateway {
     }
 
     pub(crate) fn with(house: &House, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+        Self::wrapped(house, &[], arguments, variables)
+    }
+
+    /// The same, started by another program.
+    pub(crate) fn wrapped(
+        house: &House,
+        wrapper: &[&str],
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Self {
         // A port that was free a moment ago may be somebody's by now.
         for _ in 0..5 {
-            if let Some(gateway) = Self::try_with(house, arguments, variables) {
+            if let Some(gateway) = Self::try_with(house, wrapper, arguments, variables) {
                 return gateway;
             }
         }
         panic!("no port could be had");
     }
 
-    fn try_with(house: &House, arguments: &[&str], variables: &[(&str, &str)]) -> Option<Self> {
+    /// Started by a shell that may have so many descriptors.
+    pub(crate) fn limited(house: &House, descriptors: u32) -> Self {
+        let shell = format!("ulimit -S -n {descriptors}; exec \"$0\" \"$@\"");
+        Self::wrapped(house, &["sh", "-c", &shell], &[], &[])
+    }
+
+    fn try_with(
+        house: &House,
+        wrapper: &[&str],
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Option<Self> {
         let port = free_port();
-        let mut command = house.command(&["gateway", "--port", &port.to_string()]);
+        let mut command = house.wrapped(wrapper, &["gateway", "--port", &port.to_string()]);
         command.args(arguments).envs(variables.iter().copied()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
