@@ -32,7 +32,7 @@ musl:
 	  || timeout 120 rustup target add $(MUSL) >/dev/null 2>&1 \
 	  || echo "note: the target $(MUSL) cannot be added here; building for the host's own C library"
 
-setup: ## install what the tests need and this machine lacks (bubblewrap, tmux, MCP clients)
+setup: ## install what the tests need and this machine lacks (bubblewrap, tmux, Chromium, clients of others)
 	@bash scripts/setup.sh
 
 test: setup ## run every test (small counts; as root and as an ordinary user)

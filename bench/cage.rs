@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 #[expect(clippy::disallowed_types, reason = "a measurement is no tool: nothing here comes from a model")]
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 220;
 
@@ -239,6 +239,8 @@ fn resident(mut command: Command) -> Result<f64, Stop> {
     let mut child = command.spawn()?;
     let mut first = [0];
     child.stdout.as_mut().ok_or("a pipe")?.read_exact(&mut first)?;
+    // Within this time it has settled down to wait.
+    std::thread::sleep(Duration::from_millis(300));
     let status = super::peers::text(Path::new(&format!("/proc/{}/status", child.id())));
     drop(child.stdin.take());
     child.wait()?;

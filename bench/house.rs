@@ -7,6 +7,7 @@
 //! Invariant: nothing is written outside the directories that were given, and nothing is left running.
 
 mod agent;
+mod asking;
 mod cage;
 mod consult;
 mod crowd;
@@ -50,6 +51,7 @@ fn main() -> Result<(), Stop> {
         Some(traced::SELF) => traced::one_write(&rest),
         Some(guard::SELF) => guard::load_once(),
         Some(consult::SELF) => consult::serve(),
+        Some(asking::SELF) => asking::agree(),
         Some(mcp::SELF) => mcp::answer_with(&rest),
         _ => run(Path::new(&first), &rest),
     }
@@ -77,7 +79,10 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
         ("gateway", &|table| gateway::measured(picoclaw, &House::furnish(&quiet.join("gateway"))?, table)),
         ("mcp", &|table| mcp::measured(picoclaw, &house, table)),
         ("loop", &|table| turns::measured(&quiet, &disk, table)),
-        ("consult", &|table| consult::measured(&quiet, &disk, table)),
+        ("consult", &|table| {
+            consult::measured(&quiet, &disk, table)?;
+            asking::measured(&quiet, &disk, table)
+        }),
         ("judge", &|table| guard::typical(&house, table)),
         ("load", &|table| guard::loading(table)),
         ("lengths", &|table| lengths::growing(&house, table)),

@@ -1,7 +1,8 @@
 //! `picoclaw mcp serve` beside the reference server for files, with one lean client for both.
 //!
 //! The client writes a line that was prepared and reads one line, without taking it apart. What that alone takes is
-//! shown as the floor: the same client against a program that reads the same file and writes it back, nothing else.
+//! shown as the floor: the same client against a program that reads a file and writes it back twice, nothing else.
+//! Both servers answer with the text twice as well, for people and for programs. For a listing, it reads the directory too.
 //!
 //! Invariant: every server is ended and waited for.
 
@@ -10,9 +11,11 @@ use super::instance::House;
 use super::measure::{Clock, Figures, take_turns, time};
 use super::peers;
 use super::table::Table;
+use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 #[expect(clippy::disallowed_types, reason = "a measurement is no tool: nothing here comes from a model")]
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -23,6 +26,9 @@ pub(crate) const SELF: &str = "answer-with";
 
 /// Where `scripts/peers.sh` puts the reference server.
 const REFERENCE: &str = "node/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js";
+
+/// What the floor is called in the table.
+const FLOOR: &str = "  the client's floor: a bare read, and as many bytes on one pipe each way";
 
 const ENTRIES: usize = 10_000;
 const STARTS: usize = 15;
@@ -123,7 +129,7 @@ pub(crate) fn measured(picoclaw: &Path, house: &House, table: &mut Table) -> Res
             ],
         )?;
         compared(table, &format!("`read_file` of {name}"), &figures, most, goal);
-        table.told("  the client's floor: a bare read and one pipe each way", &figures[2].time());
+        table.told(FLOOR, &figures[2].time());
     }
     let crowd = house.workspace.join("mcp-crowd");
     for entry in 0..ENTRIES {
@@ -133,12 +139,23 @@ pub(crate) fn measured(picoclaw: &Path, house: &House, table: &mut Table) -> Res
     let asks = [call("list_dir", &crowd), call("list_directory", &crowd)];
     ours.try_out(&asks[0], ENTRIES * 10)?;
     theirs.try_out(&asks[1], ENTRIES * 10)?;
+    let as_long = house.workspace.join("mcp-as-long.txt");
+    let half = "x".repeat(ours.turn(&asks[0])?.len() / 2);
+    house.call("write_file", json!({"path": as_long, "content": half}))?;
+    let mut bare = floor(&as_long)?;
+    bare.arg(&crowd);
+    let mut floor = Server::start(bare)?;
     let figures = take_turns(
         Clock::Wall,
-        20,
-        &mut [&mut || ours.turn(&asks[0]).map(drop), &mut || theirs.turn(&asks[1]).map(drop)],
+        40,
+        &mut [
+            &mut || ours.turn(&asks[0]).map(drop),
+            &mut || theirs.turn(&asks[1]).map(drop),
+            &mut || floor.turn(&asks[0]).map(drop),
+        ],
     )?;
     compared(table, "`list_dir` of 10,000 entries", &figures, 0.25, "≤ 1/4");
+    table.told(FLOOR, &figures[2].time());
     let (mine, peers) = (ours.memory()?, theirs.memory()?);
     let memory = format!("{:.3}× ({:.1} / {:.1} MB)", mine / peers, mine / 1e6, peers / 1e6);
     table.goal("  resident memory after all that", &memory, mine / peers, 1.0 / 12.0, "≤ 1/12");
@@ -154,21 +171,39 @@ pub(crate) fn measured(picoclaw: &Path, house: &House, table: &mut Table) -> Res
     Ok(())
 }
 
-/// The floor: answers each line with the contents of a file.
+/// The floor: answers each line with the contents of a file, twice; where a directory is named too, it is read first.
 pub(crate) fn answer_with(arguments: &[OsString]) -> Result<(), Stop> {
     let path = PathBuf::from(arguments.first().ok_or("no file")?);
     let mut input = std::io::stdin().lock();
-    let mut output = std::io::stdout().lock();
+    // By its handle: what `std` puts in between looks for line ends in every answer.
+    let mut output = std::fs::File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
     let mut line = Vec::new();
     while input.read_until(b'\n', &mut line)? > 0 {
+        if let Some(directory) = arguments.get(1) {
+            count(Path::new(directory))?;
+        }
         let mut text = peers::read(&path)?;
-        text.retain(|byte| *byte != b'\n');
+        text.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
+        output.write_all(&text)?;
         text.push(b'\n');
         output.write_all(&text)?;
-        output.flush()?;
         line.clear();
     }
     Ok(())
+}
+
+/// Reads all names of a directory, with nothing in between.
+fn count(directory: &Path) -> Result<usize, Stop> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = openat(CWD, directory, flags, Mode::empty())?;
+    let mut chunk = Vec::with_capacity(32 << 10);
+    let mut entries = RawDir::new(directory, chunk.spare_capacity_mut());
+    let mut count = 0;
+    while let Some(entry) = entries.next() {
+        entry?;
+        count += 1;
+    }
+    Ok(count)
 }
 
 fn compared(table: &mut Table, what: &str, figures: &[Figures], most: f64, goal: &str) {

@@ -8,6 +8,8 @@ mkdir -p "$peers"
 
 python_pin="mcp==2.3.0"
 openai_pin="openai==3.49.0"
+schemathesis_pin="schemathesis==4.32.5"
+browser_pin="playwright-core@1.65.0"
 node_pins=(
   "@modelcontextprotocol/sdk@1.32.2"
   "@modelcontextprotocol/client@2.4.0"
@@ -38,6 +40,31 @@ if ! stamped "$peers/openai/stamp" "$openai_pin"; then
     echo "setup: $openai_pin"
   else
     echo "SKIPPED: the chat client ($openai_pin) could not be had; tests that talk to it will say so"
+  fi
+fi
+
+if ! stamped "$peers/schemathesis/stamp" "$schemathesis_pin"; then
+  rm -rf "$peers/schemathesis"
+  if command -v python3 >/dev/null && python3 -m venv "$peers/schemathesis" >/dev/null 2>&1 &&
+    timeout 300 "$peers/schemathesis/bin/pip" install --quiet --disable-pip-version-check "$schemathesis_pin" >/dev/null 2>&1; then
+    echo "$schemathesis_pin" > "$peers/schemathesis/stamp"
+    echo "setup: $schemathesis_pin"
+  else
+    echo "SKIPPED: the reader of API documents ($schemathesis_pin) could not be had; tests that need it will say so"
+  fi
+fi
+
+# The browser itself is the system's (see setup.sh); this only drives it, and downloads none.
+if ! stamped "$peers/browser/stamp" "$browser_pin"; then
+  rm -rf "$peers/browser"
+  mkdir -p "$peers/browser"
+  echo '{"private": true}' > "$peers/browser/package.json"
+  if command -v npm >/dev/null &&
+    (cd "$peers/browser" && timeout 300 npm install --no-audit --no-fund --ignore-scripts --silent "$browser_pin" >/dev/null 2>&1); then
+    echo "$browser_pin" > "$peers/browser/stamp"
+    echo "setup: $browser_pin"
+  else
+    echo "SKIPPED: $browser_pin could not be had; the console is not tried in a browser"
   fi
 fi
 

@@ -7,7 +7,7 @@ need() {
   if command -v "$1" >/dev/null; then return; fi
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "setup: installing $2, $3"
-    (apt-get update -qq && apt-get install -y -qq "$2") >/dev/null 2>&1
+    (apt-get update -qq && apt-get install -y -qq --no-install-recommends "$2") >/dev/null 2>&1
   fi
   if command -v "$1" >/dev/null; then
     echo "setup: $2 is there"
@@ -18,4 +18,5 @@ need() {
 
 need bwrap bubblewrap "which the tests run real commands in"
 need tmux tmux "on whose screen the tests look at a session"
+need chromium chromium "in which the tests use the console"
 bash "$(dirname "$0")/peers.sh"

@@ -194,6 +194,72 @@ fn a_server_that_lies_about_its_tools_or_cannot_start_is_named_and_left_out() {
 }
 
 #[test]
+fn a_server_that_lies_about_its_schema_misleads_nobody_but_the_model() {
+    for (manner, is_left_out, want) in [
+        ("text-schema", true, ""),
+        ("list-schema", true, ""),
+        ("deep-schema", true, ""),
+        // A schema that cannot be read refuses nothing; the server has the last word.
+        ("odd-schema", false, "hello"),
+        // It is held to what it said, even if it would have taken something else.
+        ("other-schema", false, "property \"text\": expected integer"),
+    ] {
+        let place = Place::new();
+        wait_for(async {
+            let fleet = place.fleet(vec![place.server(manner, manner), place.server("fine", "plain")]);
+            let notices = place.join(&fleet).await;
+            let named = notices.iter().any(|one| one.contains(manner) && !one.contains("is new"));
+            assert_eq!(named, is_left_out, "{manner}: {notices:?}");
+            if !is_left_out {
+                let reply = place.call(&echo(manner), json!({"text": "hello"})).await.text();
+                assert!(reply.contains(want), "{manner}: {reply}");
+            }
+            let other = place.call(&echo("fine"), json!({"text": "hello"})).await;
+            assert_eq!(other, Reply::Done("hello".to_owned()), "{manner}: the others are there");
+            fleet.close().await;
+        });
+    }
+}
+
+#[test]
+fn a_server_that_changes_while_it_runs_is_not_asked_again() {
+    let place = Place::new();
+    wait_for(async {
+        let fleet = place.fleet(vec![place.server("turns", "turns")]);
+        place.join(&fleet).await;
+        let first = place.call(&echo("turns"), json!({"text": "x"})).await;
+        assert_eq!(first, Reply::Done("x".to_owned()), "as it was pinned");
+        for again in ["the next call", "and every other", "whoever calls"] {
+            let reply = place.call(&echo("turns"), json!({"text": "x"})).await.text();
+            let is_new = reply == "x" && place.house.ledger().matches("start mcp/turns in").count() > 2;
+            assert!(reply.contains("picoclaw mcp trust turns") || is_new, "{again}: {reply}");
+        }
+        fleet.close().await;
+    });
+}
+
+#[test]
+fn a_server_that_sulks_can_be_left() {
+    let place = Place::new();
+    wait_for(async {
+        let fleet = place.fleet(vec![place.server("sulks", "sulks")]);
+        place.join(&fleet).await;
+        assert_eq!(place.call(&echo("sulks"), json!({"text": "x"})).await.text(), "x");
+        let halt = Halt::new();
+        let tool = echo("sulks");
+        let call = place.call_until(&tool, json!({"text": "x"}), &halt);
+        let stop = async {
+            // It is asked for its tools by now, or will find the halt raised.
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            halt.raise();
+        };
+        let (reply, ()) = tokio::join!(call, stop);
+        assert!(reply.text().contains("stopped"), "{reply:?}");
+        fleet.close().await;
+    });
+}
+
+#[test]
 fn stopping_a_call_kills_the_servers_whole_tree() {
     let place = Place::new();
     wait_for(async {

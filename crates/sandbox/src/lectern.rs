@@ -75,7 +75,7 @@ impl Lectern {
             _ => return Err(RootError::Escapes { path: place.asked() }),
         }
         let listing = place.list(Page { offset: 0, limit: NAMES })?;
-        let directories = listing.entries.into_iter().filter(|entry| entry.kind == EntryKind::Directory);
-        Ok(directories.filter_map(|entry| entry.name.into_string().ok()).collect())
+        let directories = listing.entries().filter(|entry| entry.kind == EntryKind::Directory);
+        Ok(directories.filter_map(|entry| entry.name.to_str()).map(str::to_owned).collect())
     }
 }

@@ -21,7 +21,8 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
 }
 
 fn escape(text: &str, unfit: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.contains(&unfit) {
+    // Nearly every text is plain; it is not looked at character by character.
+    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) || !text.contains(&unfit) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);

@@ -8,6 +8,7 @@ mod leave;
 mod limit;
 mod lines;
 mod outlet;
+mod rest;
 mod seat;
 mod talk;
 
@@ -18,6 +19,7 @@ pub use leave::{Then, Told, on_signals, suspend_program};
 use limit::Limit;
 pub use lines::Line;
 use picoclaw_sys::linux::{Signals, stop_self, suspend_job};
+use rest::Rest;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer};
 use rustix::stdio::{stdin, stdout};
@@ -54,7 +56,7 @@ pub fn listen() -> io::Result<Signals> {
 
 /// Stays with a child on plain descriptors until it ends, passing signals on.
 pub fn attend(running: &mut Running, signals: &Signals, time: Option<Duration>) -> Status {
-    let mut limit = Limit::new(time);
+    let (mut limit, mut rest) = (Limit::new(time), Rest::new());
     loop {
         if let Some(status) = running.poll() {
             return limit.told(status);
@@ -67,7 +69,9 @@ pub fn attend(running: &mut Running, signals: &Signals, time: Option<Duration>) 
             running.signal(SIGCONT);
         }
         let fds = [running.ended_fd(), running.news_fd(), signals.as_fd()];
-        wait(&mut fds.map(|fd| watch(fd, PollFlags::IN)), limit.until());
+        let until = [limit.until(), rest.until()].into_iter().flatten().min();
+        wait(&mut fds.map(|fd| watch(fd, PollFlags::IN)), until);
+        rest.check();
         while let Some(signal) = signals.next() {
             match signal {
                 // We follow when it has stopped. Nobody of its session is above it, so the kernel would drop SIGTSTP.
@@ -81,7 +85,7 @@ pub fn attend(running: &mut Running, signals: &Signals, time: Option<Duration>) 
 
 /// Stays with a child on a terminal of its own, relaying everything.
 pub fn relay(running: &mut Running, signals: &Signals, time: Option<Duration>) -> Status {
-    let mut limit = Limit::new(time);
+    let (mut limit, mut rest) = (Limit::new(time), Rest::new());
     let mut seat = Seat::take();
     let mut talk = Talk::default();
     // With one of its ends held here, a child that closes its own does not make the other one ready for ever.
@@ -106,7 +110,8 @@ pub fn relay(running: &mut Running, signals: &Signals, time: Option<Duration>) -
             watched.push(watch(stdin(), PollFlags::IN));
         }
         let look_again = (!seat.is_ours()).then(|| Instant::now() + LOOK_AGAIN);
-        wait(&mut watched, [limit.until(), look_again].into_iter().flatten().min());
+        wait(&mut watched, [limit.until(), rest.until(), look_again].into_iter().flatten().min());
+        rest.check();
         if watched.get(4).is_some_and(|fd| !fd.revents().is_empty()) {
             talk.read(running);
         }

@@ -9,7 +9,18 @@ use http::{HeaderValue, StatusCode};
 use sha2::{Digest, Sha256};
 use std::sync::OnceLock;
 
-const PAGE: &str = include_str!("console.html");
+const STYLE: &str = include_str!("console/style.css");
+const SCRIPT: &str = include_str!("console/script.js");
+const PAGE: &str = concat!(
+    include_str!("console/head.html"),
+    "<style>",
+    include_str!("console/style.css"),
+    "</style>\n",
+    include_str!("console/body.html"),
+    "<script>",
+    include_str!("console/script.js"),
+    "</script>\n</body>\n</html>\n",
+);
 
 /// The page.
 pub(super) fn page() -> Answer {
@@ -26,7 +37,7 @@ pub(super) fn page() -> Answer {
 fn policy() -> &'static str {
     static POLICY: OnceLock<String> = OnceLock::new();
     POLICY.get_or_init(|| {
-        let (script, style) = (hash_of("script"), hash_of("style"));
+        let (script, style) = (hash_of(SCRIPT), hash_of(STYLE));
         format!(
             "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; connect-src 'self'; \
              img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
@@ -35,12 +46,8 @@ fn policy() -> &'static str {
     })
 }
 
-/// The hash of what stands between `<tag>` and `</tag>`, as browsers take it.
-fn hash_of(tag: &str) -> String {
-    let inner = PAGE
-        .split_once(&format!("<{tag}>"))
-        .and_then(|(_, rest)| rest.split_once(&format!("</{tag}>")))
-        .map_or("", |(inner, _)| inner);
+/// The hash of what stands between a tag and its end, as browsers take it.
+fn hash_of(inner: &str) -> String {
     base64(&Sha256::digest(inner.as_bytes()))
 }
 

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::{Notify, watch};
 
-/// Connections at once.
+/// The most connections at once.
 const CONNECTIONS: usize = 2048;
 
 /// How long turns may take to end by themselves when the gateway ends.
@@ -49,6 +49,8 @@ pub struct Opening {
     pub version: &'static str,
     /// How much memory the process has in use.
     pub resident: fn() -> Option<u64>,
+    /// How many descriptors the process may have.
+    pub descriptors: u64,
 }
 
 /// A gateway.
@@ -95,7 +97,11 @@ impl Gate {
             bulletin: Bulletin::default(),
             counts: Counts::default(),
             underway: Underway::default(),
-            places: Places::new(CONNECTIONS),
+            // The other half is for work: strangers may fill every place, and turns still open files and start commands.
+            places: Places::new(
+                usize::try_from(opening.descriptors / 2)
+                    .map_or(CONNECTIONS, |half| half.clamp(1, CONNECTIONS)),
+            ),
             began: Instant::now(),
             began_at: SystemTime::now(),
             lacking: Mutex::new(Some("starting".to_owned())),

@@ -33,6 +33,8 @@ pub async fn listen(gate: Arc<Gate>, listener: TcpListener) {
                     let _ = stream.set_nodelay(true);
                     tokio::spawn(attend(Arc::clone(&gate), stream, from, place));
                 }
+                // Whoever left for this one must be gone before the next comes: a flood is accepted without a pause.
+                tokio::task::yield_now().await;
             }
             // A client that is gone again, or a moment without descriptors, is no reason to stop listening.
             Err(why) => {

@@ -12,6 +12,7 @@ mod approvals;
 mod body;
 mod bulletin;
 mod chat;
+mod check;
 mod console;
 mod counts;
 mod duties;

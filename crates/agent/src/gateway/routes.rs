@@ -6,7 +6,7 @@
 use super::answer::{self, Answer};
 use super::gate::Gate;
 use super::places::Place;
-use super::{api, chat, console, events, metrics};
+use super::{api, chat, check, console, events, metrics};
 use crate::entrance::misled;
 use http::{Method, Request, StatusCode};
 use hyper::body::Incoming;
@@ -56,9 +56,12 @@ pub(super) async fn answer(
         ["api", "sessions"] if is_get => api::sessions(gate).await,
         ["api", "approvals"] if is_get => api::approvals(gate),
         ["api", "approvals", id] if method == Method::POST => api::approve(gate, id, request, from).await,
+        ["api", "check"] if method == Method::POST => check::check(gate, request).await,
         ["api", "posture"] if is_get => api::posture(gate).await,
         ["api", "cron"] if is_get => api::jobs(gate).await,
-        ["reload"] | ["v1", "chat", "completions"] | ["api", "approvals", _] => answer::wrong_method("POST"),
+        ["reload"] | ["v1", "chat", "completions"] | ["api", "approvals", _] | ["api", "check"] => {
+            answer::wrong_method("POST")
+        }
         [""]
         | ["health" | "ready" | "metrics" | "openapi.json"]
         | ["v1", "models"]

@@ -17,6 +17,11 @@ impl Hooks {
         self.processes.iter().filter(move |process| process.intercepts(moment))
     }
 
+    /// Whether anybody is to be asked then: a long conversation is not copied for nobody.
+    pub(crate) fn are_asked(&self, moment: &'static str) -> bool {
+        self.at(moment).next().is_some()
+    }
+
     /// Before a call is judged: it may be changed, answered, denied, or end the turn.
     pub async fn before_tool(&self, meta: &Meta, tool: &str, arguments: &Value) -> Advice {
         let (mut tool, mut arguments) = (tool.to_owned(), arguments.clone());

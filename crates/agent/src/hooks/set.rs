@@ -56,6 +56,11 @@ impl Hooks {
         self.processes.is_empty()
     }
 
+    /// Whether anybody is to be told what happens.
+    pub(crate) fn are_told(&self) -> bool {
+        !self.observers.is_empty()
+    }
+
     /// Starts every hook that does not run; one that cannot be started fails the turn.
     pub async fn ready(&self) -> Result<(), HookError> {
         for process in &self.processes {
@@ -66,7 +71,7 @@ impl Hooks {
 
     /// Tells observers what happened. Nobody waits for them.
     pub fn tell(&self, event: &HookEvent, time: &str, meta: &Meta) {
-        if self.observers.is_empty() {
+        if !self.are_told() {
             return;
         }
         let id = self.next_event.fetch_add(1, Ordering::Relaxed);

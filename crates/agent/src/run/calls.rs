@@ -4,6 +4,7 @@
 
 use super::escort::{Escort, Passage};
 use super::event::{Ask, Event};
+use super::lane::Lane;
 use super::turn::{Turn, TurnError};
 use crate::call::{Call, Reply};
 use crate::hall::{Hall, Watcher};
@@ -24,6 +25,8 @@ const LINES: usize = 1024;
 pub(super) struct Way<'w> {
     pub(super) hall: &'w Hall,
     pub(super) escort: &'w Escort,
+    /// The turn's lane, where it has one.
+    pub(super) lane: Option<&'w Lane>,
     /// How often the model was asked.
     pub(super) round: u64,
 }
@@ -61,7 +64,7 @@ pub(super) async fn run(
             }
             Passage::On { tool, arguments } => {
                 start(&tool, clean(&arguments, redactor));
-                let reply = walk(way.hall, &call.id, asked(&tool, arguments.clone()), turn, redactor).await;
+                let reply = walk(way, &call.id, asked(&tool, arguments.clone()), turn, redactor).await;
                 let reply = way.escort.show(way.round, &tool, &arguments, reply, began.elapsed()).await?;
                 (tool, reply.map_text(|text| redactor.clean(&text).into_owned()))
             }
@@ -72,7 +75,8 @@ pub(super) async fn run(
     Ok(reply)
 }
 
-async fn walk(hall: &Hall, id: &str, call: Call, turn: &Turn<'_>, redactor: &Redactor) -> Reply {
+async fn walk(way: &Way<'_>, id: &str, call: Call, turn: &Turn<'_>, redactor: &Redactor) -> Reply {
+    let hall = way.hall;
     let (sender, mut lines) = mpsc::channel(LINES);
     let watcher: Watcher = Arc::new(move |line: &[u8]| {
         // A full queue loses a line of the live view, never of the result.
@@ -84,7 +88,11 @@ async fn walk(hall: &Hall, id: &str, call: Call, turn: &Turn<'_>, redactor: &Red
         Outcome::Reply(reply) => reply,
         Outcome::Asks(asked) => {
             let answered = put(&asked, turn, redactor);
-            let said = answer_of(answered, turn).await;
+            let answer = answer_of(answered, turn);
+            let said = match way.lane {
+                Some(lane) => lane.free_while(turn.halt, answer).await,
+                None => answer.await,
+            };
             let going_on = hall.answer(asked, turn.subject.clone(), said, turn.halt, watcher);
             heard(going_on, &mut lines, &tell).await
         }

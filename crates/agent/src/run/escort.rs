@@ -79,7 +79,7 @@ impl Escort {
         reply: Reply,
         took: Duration,
     ) -> Result<Reply, TurnError> {
-        if self.hooks.is_empty() {
+        if !self.hooks.are_asked("after_tool") {
             return Ok(reply);
         }
         let before = Said { text: reply.text(), is_error: !matches!(reply, Reply::Done(_)) };
@@ -101,10 +101,10 @@ impl Escort {
         model: &str,
         request: &Request,
     ) -> Result<Option<Request>, TurnError> {
-        if self.hooks.is_empty() {
+        self.tell("agent.llm.request", "info", json!({"model": model, "messages": request.messages.len()}));
+        if !self.hooks.are_asked("before_llm") {
             return Ok(None);
         }
-        self.tell("agent.llm.request", "info", json!({"model": model, "messages": request.messages.len()}));
         match self.hooks.before_llm(&self.at(round), model, request.clone()).await {
             LlmAdvice::Proceed(request) => Ok(Some(request)),
             LlmAdvice::AbortTurn(why) => Err(TurnError::Aborted(why)),
@@ -119,11 +119,11 @@ impl Escort {
         model: &str,
         answer: Answer,
     ) -> Result<Answer, TurnError> {
-        if self.hooks.is_empty() {
-            return Ok(answer);
-        }
         let calls = answer.tool_calls.len();
         self.tell("agent.llm.response", "info", json!({"model": model, "tool_calls": calls}));
+        if !self.hooks.are_asked("after_llm") {
+            return Ok(answer);
+        }
         match self.hooks.after_llm(&self.at(round), model, answer).await {
             LlmAdvice::Proceed(answer) => Ok(answer),
             LlmAdvice::AbortTurn(why) => Err(TurnError::Aborted(why)),
@@ -133,7 +133,7 @@ impl Escort {
 
     /// Tells observers of something.
     pub(super) fn tell(&self, kind: &'static str, severity: &'static str, payload: Value) {
-        if !self.hooks.is_empty() {
+        if self.hooks.are_told() {
             self.hooks.tell(
                 &HookEvent { kind, severity, payload },
                 &Timestamp::now().to_string(),
@@ -144,7 +144,7 @@ impl Escort {
 
     /// Tells observers what everybody else hears.
     pub(super) fn tell_event(&self, event: &Event) {
-        if self.hooks.is_empty() {
+        if !self.hooks.are_told() {
             return;
         }
         let (kind, severity, payload) = match event {

@@ -9,6 +9,7 @@ mod escort;
 mod estimate;
 mod event;
 mod hygiene;
+mod lane;
 mod mind;
 mod offer;
 mod plain;
@@ -23,6 +24,7 @@ mod tidying;
 mod turn;
 
 pub use event::{Ask, Event};
+pub(crate) use lane::Lane;
 pub use mind::{Mind, Minds, Nature, NoMind, OnRetry, Thinking};
 pub use prompt::Texts;
 pub(crate) use purse::Allowance;

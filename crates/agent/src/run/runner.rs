@@ -6,6 +6,7 @@ use super::conversation::Conversation;
 use super::escort::Escort;
 use super::event::Event;
 use super::hygiene;
+use super::lane::{Lane, Lanes};
 use super::mind::{Minds, Nature, NoMind};
 use super::offer;
 use super::prompt::Texts;
@@ -29,7 +30,6 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Semaphore;
 
 /// Runs turns. Copies are the same runner.
 #[derive(Clone)]
@@ -44,8 +44,7 @@ pub struct Runner {
     pub(super) retinue: Arc<Retinue>,
     /// The turns that run, for their subagents.
     kin: Arc<Kin>,
-    /// `max_parallel_turns`.
-    lanes: Arc<Semaphore>,
+    lanes: Lanes,
 }
 
 /// Where a turn's words are kept.
@@ -88,7 +87,6 @@ impl Runner {
         instance: &Instance,
     ) -> Result<Self, RunnerError> {
         let redactor = Redactor::new(&config.secrets);
-        let lanes = usize::try_from(config.turns.max_parallel_turns).unwrap_or(1).max(1);
         let kin = Arc::new(Kin::default());
         hall.refit(hall.registry().with(kin.tools(&config)));
         Ok(Self {
@@ -96,7 +94,7 @@ impl Runner {
             sessions: Sessions::open(instance.home(), redactor.clone())?,
             texts: Arc::new(Texts::open(instance)?),
             purse: Purse::open(instance.home())?,
-            lanes: Arc::new(Semaphore::new(lanes.min(Semaphore::MAX_PERMITS))),
+            lanes: Lanes::new(config.turns.max_parallel_turns),
             retinue: Arc::new(Retinue::new(Arc::clone(&config), instance.home().to_owned())),
             hall,
             config,
@@ -132,27 +130,19 @@ impl Runner {
 
     /// Runs one turn in its session.
     pub async fn turn(&self, turn: Turn<'_>) -> Result<Ending, TurnError> {
-        let lane = tokio::select! {
-            () = turn.halt.raised() => return Err(TurnError::Halted),
-            lane = self.lanes.acquire() => lane,
-        };
-        let _lane = lane.map_err(|why| TurnError::Broken(why.to_string()))?;
-        self.run(&turn, Memory::Session, None).await
+        let lane = self.lanes.take(turn.halt).await.ok_or(TurnError::Halted)?;
+        self.run(&turn, Memory::Session, Some(lane), None).await
     }
 
     /// Runs one turn that goes on from what its caller says was said before, and is not remembered.
     pub async fn go_on(&self, turn: Turn<'_>, said: Vec<Message>) -> Result<Ending, TurnError> {
-        let lane = tokio::select! {
-            () = turn.halt.raised() => return Err(TurnError::Halted),
-            lane = self.lanes.acquire() => lane,
-        };
-        let _lane = lane.map_err(|why| TurnError::Broken(why.to_string()))?;
-        self.run(&turn, Memory::Given(said), None).await
+        let lane = self.lanes.take(turn.halt).await.ok_or(TurnError::Halted)?;
+        self.run(&turn, Memory::Given(said), Some(lane), None).await
     }
 
     /// Runs one turn that remembers nothing and is not remembered. It takes no lane: whoever waits for it has one.
     pub async fn aside(&self, turn: Turn<'_>) -> Result<Ending, TurnError> {
-        self.run(&turn, Memory::Nowhere, None).await
+        self.run(&turn, Memory::Nowhere, None, None).await
     }
 
     /// Waits until hooks and servers are there, before the first turn needs them.
@@ -172,10 +162,16 @@ impl Runner {
 
     /// Runs a subagent's turn. It takes no lane either: the turn above it has one.
     pub(crate) async fn below(&self, turn: Turn<'_>, above: &Above) -> Result<Ending, TurnError> {
-        self.run(&turn, Memory::Nowhere, Some(above)).await
+        self.run(&turn, Memory::Nowhere, above.lane.clone(), Some(above)).await
     }
 
-    async fn run(&self, turn: &Turn<'_>, memory: Memory, above: Option<&Above>) -> Result<Ending, TurnError> {
+    async fn run(
+        &self,
+        turn: &Turn<'_>,
+        memory: Memory,
+        lane: Option<Arc<Lane>>,
+        above: Option<&Above>,
+    ) -> Result<Ending, TurnError> {
         let hooks = self.retinue.ready(&self.hall, turn.events).await?;
         let escort = Escort::new(hooks, &turn.subject, above.map(|above| above.turn.clone()));
         let told = |event: Event| {
@@ -184,7 +180,7 @@ impl Runner {
         };
         escort.tell("agent.turn.start", "info", json!({"input": self.redactor.clean(&turn.input)}));
         let watched = Turn { events: &told, ..turn.again() };
-        let ended = self.sit(&watched, memory, above, &escort).await;
+        let ended = self.sit(&watched, memory, (lane, above), &escort).await;
         let (severity, status) = if ended.is_ok() { ("info", "completed") } else { ("error", "error") };
         escort.tell("agent.turn.end", severity, json!({"status": status}));
         ended
@@ -194,7 +190,7 @@ impl Runner {
         &self,
         turn: &Turn<'_>,
         memory: Memory,
-        above: Option<&Above>,
+        (lane, above): (Option<Arc<Lane>>, Option<&Above>),
         escort: &Escort,
     ) -> Result<Ending, TurnError> {
         let agent = &turn.subject.agent;
@@ -219,6 +215,7 @@ impl Runner {
             allowance: allowance.clone(),
             runner: self.clone(),
             turn: escort.turn(),
+            lane: lane.clone(),
             above,
         });
         let kin = attending.present();
@@ -244,6 +241,7 @@ impl Runner {
             turn,
             hall: &self.hall,
             escort,
+            lane: lane.as_deref(),
             mind: &*mind,
             redactor: &self.redactor,
             conversation,

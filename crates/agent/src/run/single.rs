@@ -24,6 +24,6 @@ impl Runner {
             (turn.events)(event);
         };
         let watched = Turn { events: &told, ..turn.again() };
-        calls::run(&Way { hall, escort: &escort, round: 0 }, call, &watched, &self.redactor).await
+        calls::run(&Way { hall, escort: &escort, lane: None, round: 0 }, call, &watched, &self.redactor).await
     }
 }

@@ -7,6 +7,7 @@ use super::calls;
 use super::conversation::{Conversation, Dropped};
 use super::escort::Escort;
 use super::event::Event;
+use super::lane::Lane;
 use super::mind::{Mind, Nature};
 use super::offer;
 use super::plain::plain;
@@ -36,6 +37,8 @@ pub(super) struct Sitting<'t> {
     pub(super) turn: &'t Turn<'t>,
     pub(super) hall: &'t Hall,
     pub(super) escort: &'t Escort,
+    /// Free while a person is asked.
+    pub(super) lane: Option<&'t Lane>,
     pub(super) mind: &'t dyn Mind,
     pub(super) redactor: &'t Redactor,
     pub(super) conversation: Conversation,
@@ -269,7 +272,8 @@ impl Sitting<'_> {
     }
 
     async fn call(&mut self, call: &ToolCall) -> Result<String, TurnError> {
-        let way = calls::Way { hall: self.hall, escort: self.escort, round: self.so_far.rounds };
+        let way =
+            calls::Way { hall: self.hall, escort: self.escort, lane: self.lane, round: self.so_far.rounds };
         let reply = calls::run(&way, call, self.turn, self.redactor).await?;
         self.so_far.unasked |= matches!(reply, Reply::Unasked(_));
         self.so_far.failed = !matches!(reply, Reply::Done(_));

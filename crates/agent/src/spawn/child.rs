@@ -62,6 +62,7 @@ async fn within_its_time(
         slot,
         allowance: parent.allowance.clone(),
         turn: parent.turn.clone(),
+        lane: parent.lane.clone(),
     };
     let minutes = runner.config().turns.subturn.default_timeout_minutes;
     let mut ending = pin!(runner.below(turn, &above));

@@ -7,7 +7,7 @@ use super::present::{Above, Present};
 use super::register::Register;
 use super::slots::Slots;
 use super::tools;
-use crate::run::{Allowance, Event, Runner};
+use crate::run::{Allowance, Event, Lane, Runner};
 use crate::tools::Tool;
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{AgentId, Subject};
@@ -40,6 +40,7 @@ pub(crate) struct Arrival<'a> {
     pub(crate) runner: Runner,
     /// Its name among hooks.
     pub(crate) turn: &'a str,
+    pub(crate) lane: Option<Arc<Lane>>,
     /// Nothing for a person's own turn.
     pub(crate) above: Option<&'a Above>,
 }
@@ -60,7 +61,7 @@ impl Kin {
 
     /// A turn begins. Called inside the runtime that it runs in.
     pub(crate) fn enter(self: &Arc<Self>, arrival: Arrival<'_>) -> Attending {
-        let Arrival { subject, halt, model, allowance, runner, turn, above } = arrival;
+        let Arrival { subject, halt, model, allowance, runner, turn, lane, above } = arrival;
         let (sender, news) = unbounded_channel();
         let slots =
             above.map_or_else(|| Slots::new(&runner.config().turns.subturn), |a| Arc::clone(&a.slots));
@@ -71,6 +72,7 @@ impl Kin {
             allowance,
             runner,
             turn: turn.to_owned(),
+            lane,
             runtime: Handle::current(),
             slots,
             slot: above.map(|above| Arc::clone(&above.slot)),

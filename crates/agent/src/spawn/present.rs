@@ -6,7 +6,7 @@ use super::brood::Brood;
 use super::news::{Subturn, Turning, Who};
 use super::register::Register;
 use super::slots::{Slot, Slots};
-use crate::run::{Allowance, Event, Runner};
+use crate::run::{Allowance, Event, Lane, Runner};
 use picoclaw_policy::Subject;
 use picoclaw_sandbox::launch::Halt;
 use std::future::Future;
@@ -21,6 +21,8 @@ pub(crate) struct Above {
     pub(crate) allowance: Allowance,
     /// The name of that turn among hooks.
     pub(crate) turn: String,
+    /// The lane of the person's turn above all of them.
+    pub(crate) lane: Option<Arc<Lane>>,
 }
 
 /// A running turn.
@@ -33,6 +35,7 @@ pub(crate) struct Present {
     pub(super) runner: Runner,
     /// Its name among hooks.
     pub(super) turn: String,
+    pub(super) lane: Option<Arc<Lane>>,
     pub(super) runtime: Handle,
     pub(super) slots: Arc<Slots>,
     /// Its own place, where it is a subagent itself.

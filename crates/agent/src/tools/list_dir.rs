@@ -79,15 +79,16 @@ impl ListDir {
 }
 
 fn render(listing: &Listing, page: Page) -> String {
-    let mut text = String::with_capacity(listing.entries.len() * 24);
-    for entry in &listing.entries {
-        let kind = if entry.kind == EntryKind::Directory { "DIR" } else { "FILE" };
-        let name = entry.name.to_string_lossy();
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "{kind}: {}", printable(&name));
+    let count = listing.entries().len();
+    let mut text = String::with_capacity(count * 24);
+    for entry in listing.entries() {
+        text.push_str(if entry.kind == EntryKind::Directory { "DIR: " } else { "FILE: " });
+        text.push_str(&printable(&entry.name.to_string_lossy()));
+        text.push('\n');
     }
-    let seen = page.offset.saturating_add(listing.entries.len());
-    if seen < listing.total && !listing.entries.is_empty() {
+    let seen = page.offset.saturating_add(count);
+    if seen < listing.total && count > 0 {
+        // Writing to a String cannot fail.
         let _ = writeln!(
             text,
             "[truncated: entries {}-{seen} of {} shown; go on with \"offset\": {seen}]",

@@ -81,6 +81,8 @@ pub(crate) fn run(
     let reach =
         if addresses.iter().all(|at| at.ip().is_loopback()) { Reach::Loopback } else { Reach::Others };
     let source = Source { config, own: presence.recorded().token.clone(), reach };
+    // Where the host has fewer there are fewer places; whoever comes too late is turned away.
+    let descriptors = raise_descriptors(DESCRIPTORS);
     let runtime = runtime()?;
     let ended = {
         let _inside = runtime.enter();
@@ -94,6 +96,7 @@ pub(crate) fn run(
             home: loaded.home.clone(),
             version: VERSION,
             resident: resident_bytes,
+            descriptors,
         };
         runtime.block_on(serve(opening, &addresses, wishes, loaded, surroundings))
     };
@@ -118,8 +121,6 @@ fn checked(addresses: Vec<SocketAddr>, loaded: &Loaded) -> Result<Vec<SocketAddr
 }
 
 fn runtime() -> Result<Runtime> {
-    // Fewer places, where the host has fewer; whoever comes too late is turned away.
-    raise_descriptors(DESCRIPTORS);
     let mut builder = Builder::new_current_thread();
     builder.enable_all().max_blocking_threads(THREADS).build().context("could not start the runtime")
 }

@@ -26,6 +26,7 @@ const DOCUMENTS: &[(&str, &str)] = documents![
     "SECURITY.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "docs/boundary.md",
     "docs/compat.md",
     "docs/guide/01-first-steps.md",
     "docs/guide/02-configuration.md",

@@ -2,7 +2,9 @@
 
 mod approvals;
 mod chat;
+mod check;
 pub(crate) mod client;
+mod console;
 mod crowd;
 mod door;
 mod life;

@@ -2,161 +2,38 @@
 //!
 //! A porch is one more column: it says how a row is called through it, and gives back what the caller was told.
 
-use crate::gateway::client::Gateway;
+pub(crate) mod agent;
+pub(crate) mod gateway;
+pub(crate) mod mcp;
+pub(crate) mod porch;
+pub(crate) mod tool;
+
 use crate::house::House;
-use crate::mcp::wire::{Wire, text};
-use serde_json::{Value, json};
-use std::fmt::Debug;
+use agent::Agent;
+use gateway::{Commands, Spark, Turn};
+use mcp::Mcp;
+use porch::{Asked, Porch, Told, pairs};
+use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-
-/// A way in.
-pub(crate) trait Porch: Debug {
-    /// As the ledger names it.
-    fn origin(&self) -> &'static str;
-
-    /// How many spawns lie between the caller and a person.
-    fn depth(&self) -> u64 {
-        0
-    }
-
-    /// Makes the calls in this house, in order; what each caller was told.
-    fn call(&self, house: &House, calls: &[(String, String)]) -> Vec<String>;
-}
-
-/// One call a process.
-#[derive(Debug)]
-struct Tool;
-
-impl Porch for Tool {
-    fn origin(&self) -> &'static str {
-        "tool"
-    }
-
-    fn call(&self, house: &House, calls: &[(String, String)]) -> Vec<String> {
-        let one = |(tool, arguments): &(String, String)| {
-            let ran = house.run(&["tool", tool, arguments]);
-            // A tool that is not there is a mistake on the command line; it is told where mistakes are.
-            let told = if ran.code == 2 { ran.stderr.split("error: ").last().unwrap() } else { &ran.stdout };
-            told.trim_end().to_owned()
-        };
-        calls.iter().map(one).collect()
-    }
-}
-
-/// A model that makes every call in one turn.
-#[derive(Debug)]
-struct Agent;
-
-impl Porch for Agent {
-    fn origin(&self) -> &'static str {
-        "cli"
-    }
-
-    fn call(&self, house: &House, calls: &[(String, String)]) -> Vec<String> {
-        let reply = |(tool, arguments): &(String, String)| {
-            json!({"tool_calls": [{"name": tool, "arguments": arguments}]}).to_string()
-        };
-        let mut replies: Vec<String> = calls.iter().map(reply).collect();
-        replies.push(json!({"content": "done"}).to_string());
-        fs::write(house.dir().join("replies.jsonl"), replies.join("\n")).unwrap();
-        let ran = house.run(&["agent", "--json", "-m", "go"]);
-        assert_eq!(ran.code, 0, "{ran:?}");
-        let lines = ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let results = lines.filter(|line| line["type"] == "tool_result");
-        results.map(|line| line["text"].as_str().unwrap().trim_end().to_owned()).collect()
-    }
-}
-
-/// A subagent so many spawns down, which makes every call in its one turn.
-#[derive(Debug)]
-struct Subagent(u64);
-
-impl Porch for Subagent {
-    fn origin(&self) -> &'static str {
-        "subagent"
-    }
-
-    fn depth(&self) -> u64 {
-        self.0
-    }
-
-    fn call(&self, house: &House, calls: &[(String, String)]) -> Vec<String> {
-        let start =
-            json!({"tool_calls": [{"name": "subagent", "arguments": {"task": "go further"}}]}).to_string();
-        let reply = |(tool, arguments): &(String, String)| {
-            json!({"tool_calls": [{"name": tool, "arguments": arguments}]}).to_string()
-        };
-        let mut replies = vec![start; usize::try_from(self.0).unwrap()];
-        replies.extend(calls.iter().map(reply));
-        // Everybody from the bottom up has a last word.
-        replies.extend((0..=self.0).map(|depth| json!({"content": format!("done {depth}")}).to_string()));
-        fs::write(house.dir().join("replies.jsonl"), replies.join("\n")).unwrap();
-        let ran = house.run(&["agent", "--json", "-m", "go"]);
-        assert_eq!(ran.code, 0, "{ran:?}");
-        let lines = ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let results = lines.filter(|line| line["type"] == "tool_result" && line["depth"] == self.0);
-        results.map(|line| line["text"].as_str().unwrap().trim_end().to_owned()).collect()
-    }
-}
-
-/// A chat with the gateway, whose model makes every call in one turn.
-#[derive(Debug)]
-struct Http;
-
-impl Porch for Http {
-    fn origin(&self) -> &'static str {
-        "http"
-    }
-
-    fn call(&self, house: &House, calls: &[(String, String)]) -> Vec<String> {
-        let reply = |(tool, arguments): &(String, String)| {
-            json!({"tool_calls": [{"name": tool, "arguments": arguments}]}).to_string()
-        };
-        let mut replies: Vec<String> = calls.iter().map(reply).collect();
-        replies.push(json!({"content": "done"}).to_string());
-        fs::write(house.dir().join("replies.jsonl"), replies.join("\n")).unwrap();
-        // The gateway writes a PID file of its own in place of the bait, which is put back afterwards.
-        let bait = fs::read(house.home().join(".picoclaw.pid")).unwrap();
-        let gateway = Gateway::new(house);
-        let lines = gateway.open("GET /api/events", "");
-        let results =
-            lines.filter_map(|line| serde_json::from_str::<Value>(line.strip_prefix("data: ")?).ok());
-        let results = results.filter(|event| event["type"] == "tool_result");
-        let asked = json!({"model": "main", "messages": [{"role": "user", "content": "go"}]});
-        let answer = gateway.post("/v1/chat/completions", &asked);
-        assert_eq!(answer.status, 200, "{answer:?}");
-        let told =
-            results.take(calls.len()).map(|event| event["text"].as_str().unwrap().trim_end().to_owned());
-        let told = told.collect();
-        let (status, ..) = gateway.end();
-        assert!(status.success());
-        fs::write(house.home().join(".picoclaw.pid"), bait).unwrap();
-        told
-    }
-}
-
-/// A client of the MCP server, with a message for each call.
-#[derive(Debug)]
-struct Mcp;
-
-impl Porch for Mcp {
-    fn origin(&self) -> &'static str {
-        "mcp"
-    }
-
-    fn call(&self, house: &House, calls: &[(String, String)]) -> Vec<String> {
-        let mut wire = Wire::greeted(house, &[], &json!({}));
-        let one = |(tool, arguments): &(String, String)| {
-            let result = wire.call(tool, serde_json::from_str(arguments).unwrap());
-            text(&result).trim_end().to_owned()
-        };
-        calls.iter().map(one).collect()
-    }
-}
+use tool::Tool;
 
 /// Every way in. What a new porch must show is that it can stand here.
-const PORCHES: &[&dyn Porch] = &[&Tool, &Agent, &Http, &Mcp, &Subagent(1), &Subagent(2), &Subagent(3)];
+const PORCHES: &[&dyn Porch] = &[
+    &Tool,
+    &Agent(0),
+    &Agent(1),
+    &Agent(2),
+    &Agent(3),
+    &Mcp,
+    &Turn(Spark::Chat, 0),
+    &Turn(Spark::Chat, 1),
+    &Turn(Spark::Job, 0),
+    &Turn(Spark::Job, 1),
+    &Turn(Spark::Beat, 0),
+    &Turn(Spark::Beat, 1),
+    &Commands,
+];
 
 /// One row of the table.
 struct Row {
@@ -233,49 +110,69 @@ fn essence(record: &Value, place: &str) -> Value {
     record
 }
 
+/// What came of the rows through one porch: who was told what, with which records. Nothing where a row cannot be spelled.
+type Column = Vec<Option<(String, Vec<Value>)>>;
+
 #[test]
 fn every_porch_gives_the_same_answer_to_the_same_call() {
     let rows = rows();
     let hostile = rows.iter().filter(|row| !row.code.is_empty()).count();
     assert!(hostile >= 40, "only {hostile} hostile rows");
-    let (mut columns, mut misfits) = (Vec::new(), Vec::new());
-    for porch in PORCHES {
-        let house = furnished();
-        let place = house.dir().to_str().unwrap().to_owned();
-        let fill = |text: &str| {
-            text.replace("{ws}", house.workspace().to_str().unwrap())
-                .replace("{home}", house.home().to_str().unwrap())
-                .replace("{dir}", &place)
+    // Each in a house of its own, beside the others.
+    let columns: Vec<Column> = std::thread::scope(|scope| {
+        let begin = |porch: &&'static dyn Porch| {
+            let (porch, rows) = (*porch, &rows);
+            scope.spawn(move || column(porch, rows))
         };
-        let calls: Vec<_> = rows.iter().map(|row| (row.tool.clone(), fill(&row.arguments))).collect();
-        let before = untouched(&house);
-        let told = porch.call(&house, &calls);
-        assert_eq!(told.len(), rows.len(), "{porch:?}: every call is answered");
-        assert_eq!(untouched(&house), before, "{porch:?}");
-        let mut records = house.records();
-        // What started the caller is recorded as well, further up.
-        let starts = records.iter().filter(|record| record["depth"].as_u64() < Some(porch.depth()));
-        assert!(starts.clone().all(|record| record["tool"] == "subagent"), "{porch:?}");
-        assert_eq!(starts.count() as u64, 2 * porch.depth(), "{porch:?}");
-        records.retain(|record| record["depth"] == porch.depth());
-        assert!(records.iter().all(|record| record["origin"] == porch.origin()), "{porch:?}");
-        assert_eq!(records.len(), 2 * rows.len(), "{porch:?}: each call has two records");
-        let told: Vec<String> = told.iter().map(|text| text.replace(&place, "{dir}")).collect();
-        let records: Vec<Value> = records.iter().map(|record| essence(record, &place)).collect();
-        for ((row, told), pair) in rows.iter().zip(&told).zip(records.chunks(2)) {
-            misfits.extend(misfit(row, told, pair).map(|what| format!("{porch:?}: {}: {what}", row.why)));
-        }
-        columns.push((told, records));
-    }
-    assert!(misfits.is_empty(), "rows do not hold:\n{}", misfits.join("\n"));
-    let (first, others) = columns.split_first().unwrap();
-    for (porch, other) in PORCHES[1..].iter().zip(others) {
-        for (at, row) in rows.iter().enumerate() {
-            let why = format!("{porch:?} and {:?} differ: {}", PORCHES[0], row.why);
-            assert_eq!(first.1[2 * at..2 * at + 2], other.1[2 * at..2 * at + 2], "{why}");
-            assert_eq!(first.0[at].lines().next(), other.0[at].lines().next(), "{why}");
+        let running: Vec<_> = PORCHES.iter().map(begin).collect();
+        running.into_iter().map(|column| column.join().unwrap()).collect()
+    });
+    for (porch, column) in PORCHES.iter().zip(&columns) {
+        for ((row, first), cell) in rows.iter().zip(&columns[0]).zip(column) {
+            let Some((told, pair)) = cell else { continue };
+            let why = format!("{porch:?}: {}", row.why);
+            assert_eq!(misfit(row, told, pair), None, "{why}");
+            let (first_told, first_pair) = first.as_ref().unwrap();
+            assert_eq!(first_pair, pair, "{why}: recorded as by {:?}", PORCHES[0]);
+            assert_eq!(first_told.lines().next(), told.lines().next(), "{why}: told as by {:?}", PORCHES[0]);
         }
     }
+}
+
+fn column(porch: &dyn Porch, rows: &[Row]) -> Column {
+    let house = furnished();
+    let place = house.dir().to_str().unwrap().to_owned();
+    let fill = |text: &str| {
+        text.replace("{ws}", house.workspace().to_str().unwrap())
+            .replace("{home}", house.home().to_str().unwrap())
+            .replace("{dir}", &place)
+    };
+    let asked = |row: &Row| -> Asked { (row.tool.clone(), fill(&row.arguments)) };
+    let taken: Vec<Option<Asked>> =
+        rows.iter().map(|row| Some(asked(row)).filter(|call| porch.takes(call))).collect();
+    let calls: Vec<Asked> = taken.iter().flatten().cloned().collect();
+    assert!(calls.len() >= 15, "{porch:?} takes {} rows", calls.len());
+    let before = untouched(&house);
+    let told = porch.call(&house, &calls);
+    assert_eq!(told.len(), calls.len(), "{porch:?}: every call is answered");
+    assert_eq!(untouched(&house), before, "{porch:?}");
+    let records = house.records();
+    let (starts, made): (Vec<&Value>, Vec<&Value>) =
+        records.iter().partition(|record| record["depth"].as_u64() < Some(porch.depth()));
+    // What started the caller is recorded as well, further up.
+    assert!(starts.iter().all(|record| record["tool"] == "subagent"), "{porch:?}: {starts:?}");
+    assert!(
+        starts.iter().all(|one| one["origin"] == if one["depth"] == 0 { porch.began() } else { "subagent" })
+    );
+    assert_eq!(starts.len() as u64, 2 * porch.depth(), "{porch:?}");
+    assert!(made.iter().all(|record| record["origin"] == porch.origin()), "{porch:?}: {made:?}");
+    assert_eq!(made.len(), 2 * calls.len(), "{porch:?}: each call has two records");
+    let pairs = pairs(porch, &records, &told);
+    let mut cells = told.iter().zip(pairs).map(|(Told { text, .. }, pair)| {
+        let pair = pair.iter().map(|record| essence(record, &place)).collect();
+        (text.replace(&place, "{dir}"), pair)
+    });
+    taken.iter().map(|taken| taken.as_ref().and_then(|_| cells.next())).collect()
 }
 
 /// In what a row's answer is not as the table says.

@@ -1,5 +1,6 @@
 //! An instance of its own for a test, and the real binary in it.
 
+use std::ffi::OsStr;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use std::process::{Command, Stdio};
 /// A temporary instance.
 pub(crate) struct House {
     dir: tempfile::TempDir,
+    variables: Vec<(String, String)>,
 }
 
 /// What a run of the program came to.
@@ -20,7 +22,7 @@ pub(crate) struct Ran {
 
 impl House {
     pub(crate) fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap() }
+        Self { dir: tempfile::tempdir().unwrap(), variables: Vec::new() }
     }
 
     /// With this configuration file; `{dir}` in it is the temporary directory.
@@ -29,6 +31,12 @@ impl House {
         DirBuilder::new().mode(0o700).create(house.home()).unwrap();
         house.configure(config);
         house
+    }
+
+    /// Whose program knows this variable besides.
+    pub(crate) fn lending(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
     }
 
     pub(crate) fn configure(&self, config: &str) {
@@ -49,17 +57,30 @@ impl House {
         self.home().join("workspace")
     }
 
+    /// The program itself.
+    pub(crate) fn binary() -> PathBuf {
+        std::env::var_os("PICOCLAW_TEST_BINARY")
+            .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_picoclaw")), PathBuf::from)
+    }
+
     /// A command on the binary, with nothing of the surrounding environment.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let binary = std::env::var_os("PICOCLAW_TEST_BINARY")
-            .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_picoclaw")), PathBuf::from);
-        let mut command = Command::new(binary);
+        self.wrapped(&[], arguments)
+    }
+
+    /// The same, started by another program that is given it as its last arguments.
+    pub(crate) fn wrapped(&self, wrapper: &[&str], arguments: &[&str]) -> Command {
+        let binary = Self::binary();
+        let mut words = wrapper.iter().map(OsStr::new).chain([binary.as_os_str()]);
+        let mut command = Command::new(words.next().unwrap());
         command
+            .args(words)
             .args(arguments)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.dir())
             .env("PICOCLAW_HOME", self.home())
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .current_dir(self.dir())
             .stdin(Stdio::null());
         command

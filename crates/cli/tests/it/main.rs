@@ -13,8 +13,10 @@
 mod agent;
 mod architecture;
 mod audit;
+mod boundary;
 mod config;
 mod cron;
+mod deploy;
 mod documents;
 mod exec;
 mod front_door;

@@ -3,6 +3,7 @@
 pub(crate) mod http;
 pub(crate) mod peers;
 mod questions;
+mod quick;
 mod robust;
 mod serve;
 pub(crate) mod wire;

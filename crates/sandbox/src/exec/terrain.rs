@@ -61,11 +61,11 @@ impl<'a> HostTerrain<'a> {
 
     fn first_listing(&self, dir: &CleanPath) -> Option<Vec<String>> {
         let listing = self.place(dir, Access::List)?.list(Page { offset: 0, limit: MOST_NAMES }).ok()?;
-        if listing.total > listing.entries.len() {
+        if listing.total > listing.entries().len() {
             return None;
         }
-        let names = listing.entries.into_iter().filter(|entry| entry.kind != EntryKind::Special);
-        names.map(|entry| entry.name.into_string().ok()).collect()
+        let names = listing.entries().filter(|entry| entry.kind != EntryKind::Special);
+        names.map(|entry| entry.name.to_str().map(str::to_owned)).collect()
     }
 
     /// What is at a path without links; `None` where it takes a walk to find out.

@@ -4,12 +4,12 @@
 //! kept, and links are named, never followed.
 
 use super::facts::Facts;
+use super::names::Names;
 use picoclaw_policy::FileKind;
-use rustix::fs::{AtFlags, Dir, DirEntry, FileType, statat};
-use rustix::io::Result;
-use std::collections::BinaryHeap;
-use std::ffi::{OsStr, OsString};
-use std::os::fd::OwnedFd;
+use rustix::fs::{AtFlags, FileType, RawDir, RawDirEntry, statat};
+use rustix::io::{Errno, Result};
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
 /// Entries that one page and those before it may have together.
@@ -17,6 +17,9 @@ pub(super) const WINDOW: usize = 100_000;
 
 /// Entries that a directory may have to be listed at all.
 pub(super) const ENTRIES: usize = 2_000_000;
+
+/// How much of a directory is asked for at once.
+const CHUNK: usize = 32 << 10;
 
 /// Which part of a listing is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,16 +31,16 @@ pub struct Page {
 }
 
 /// One entry of a directory.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry<'l> {
     /// Its name, any bytes but NUL and slash.
-    pub name: OsString,
+    pub name: &'l OsStr,
     /// What it is.
     pub kind: EntryKind,
 }
 
 /// What an entry is, without following it: where a link leads is not told by naming it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// A directory.
     Directory,
@@ -50,12 +53,20 @@ pub enum EntryKind {
 }
 
 /// A part of a directory's entries, in the order of their names' bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Listing {
-    /// The entries of the page.
-    pub entries: Vec<Entry>,
+    names: Names,
+    /// Where the page begins among the names.
+    offset: usize,
     /// How many entries the directory has.
     pub total: usize,
+}
+
+impl Listing {
+    /// The entries of the page.
+    pub fn entries(&self) -> impl ExactSizeIterator<Item = Entry<'_>> {
+        self.names.from(self.offset).map(|(name, kind)| Entry { name: OsStr::from_bytes(name), kind })
+    }
 }
 
 /// What a listing came to.
@@ -70,45 +81,46 @@ pub(super) fn list(dir: OwnedFd, page: Page) -> Result<Listed> {
     if window > WINDOW {
         return Ok(Listed::TooMany);
     }
-    let mut dir = Dir::new(dir)?;
-    // The greatest of the first names is on top, and gives way to any smaller one.
-    let mut first: BinaryHeap<Entry> = BinaryHeap::new();
+    let mut names = Names::first(window);
     let mut total = 0;
-    while let Some(entry) = dir.read() {
-        let entry = entry?;
-        let name = OsStr::from_bytes(entry.file_name().to_bytes());
-        if name == "." || name == ".." {
+    let mut chunk = Vec::with_capacity(CHUNK);
+    let mut entries = RawDir::new(dir.as_fd(), chunk.spare_capacity_mut());
+    while let Some(entry) = entries.next() {
+        let entry = match entry {
+            Ok(entry) => entry,
+            // The directory was removed; what was in it was removed before.
+            Err(Errno::NOENT) => break,
+            Err(errno) => return Err(errno),
+        };
+        let name = entry.file_name().to_bytes();
+        if name == b"." || name == b".." {
             continue;
         }
         total += 1;
         if total > ENTRIES {
             return Ok(Listed::TooMany);
         }
-        if first.len() < window || first.peek().is_some_and(|last| name < last.name.as_os_str()) {
-            let Some(kind) = kind(&dir, &entry)? else {
-                total -= 1;
-                continue;
-            };
-            first.push(Entry { name: name.to_owned(), kind });
-            if first.len() > window {
-                first.pop();
+        if names.have_room_for(name) {
+            match kind(dir.as_fd(), &entry)? {
+                Some(kind) => names.add(name, kind),
+                None => total -= 1,
             }
         }
     }
-    let entries = first.into_sorted_vec().split_off(page.offset.min(total).min(window));
-    Ok(Listed::Page(Listing { entries, total }))
+    names.settle();
+    Ok(Listed::Page(Listing { names, offset: page.offset, total }))
 }
 
 /// The kind of an entry; `None` when it is gone again.
-fn kind(dir: &Dir, entry: &DirEntry) -> Result<Option<EntryKind>> {
+fn kind(dir: BorrowedFd<'_>, entry: &RawDirEntry<'_>) -> Result<Option<EntryKind>> {
     Ok(Some(match entry.file_type() {
         FileType::Directory => EntryKind::Directory,
         FileType::RegularFile => EntryKind::File,
         FileType::Symlink => EntryKind::Link,
         // Some file systems do not say what they name.
-        FileType::Unknown => match statat(dir.fd()?, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
+        FileType::Unknown => match statat(dir, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => kind_of(&stat.into()),
-            Err(rustix::io::Errno::NOENT) => return Ok(None),
+            Err(Errno::NOENT) => return Ok(None),
             Err(errno) => return Err(errno),
         },
         _ => EntryKind::Special,

@@ -28,6 +28,7 @@ mod keep;
 mod list;
 mod locate;
 mod locks;
+mod names;
 mod openat2;
 mod operator;
 mod parents;

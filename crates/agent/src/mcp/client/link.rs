@@ -124,7 +124,8 @@ impl Link {
     pub(super) async fn tools(&self, most: usize) -> Result<Vec<Value>, ServiceError> {
         let mut tools = Vec::new();
         let mut cursor = None;
-        loop {
+        // A page may be empty, but nobody turns pages for ever.
+        for _ in 0..=most {
             let page = rmcp::model::PaginatedRequestParams::default().with_cursor(cursor);
             let page = self.service.peer().list_tools(Some(page)).await?;
             tools.extend(page.tools.iter().filter_map(|tool| serde_json::to_value(tool).ok()));
@@ -133,6 +134,7 @@ impl Link {
                 return Ok(tools);
             }
         }
+        Err(ServiceError::UnexpectedResponse)
     }
 
     /// Calls a tool.

@@ -38,6 +38,8 @@ pub(super) struct Server {
     subject: Subject,
     ready: Duration,
     link: Mutex<Option<Arc<Link>>>,
+    /// Held while its tools are looked at again.
+    looking: Mutex<()>,
 }
 
 impl Server {
@@ -47,7 +49,15 @@ impl Server {
         pins: Arc<Pins>,
         subject: Subject,
     ) -> Self {
-        Self { config, warden, pins, subject, ready: READY, link: Mutex::new(None) }
+        Self {
+            config,
+            warden,
+            pins,
+            subject,
+            ready: READY,
+            link: Mutex::new(None),
+            looking: Mutex::default(),
+        }
     }
 
     /// The same, with another time to come up in.
@@ -84,9 +94,7 @@ impl Server {
         halt: &Halt,
     ) -> Result<CallToolResult, McpError> {
         let (link, ..) = self.connected().await?;
-        if link.take_changed() {
-            let (_, _standing) = self.judged(&link).await?;
-        }
+        self.unchanged(&link, halt).await?;
         let answer = tokio::select! {
             answer = tokio::time::timeout(CALL, link.call(tool, arguments)) => answer,
             () = halt.raised() => {
@@ -112,6 +120,27 @@ impl Server {
                 Err(McpError::TimedOut { name: self.name().to_owned(), limit: CALL })
             }
         }
+    }
+
+    /// Judges what it shows now, if it said that this is something else. A server that has changed, or does not say how, is not
+    /// asked again: the next call starts it anew, and it is judged anew.
+    async fn unchanged(&self, link: &Link, halt: &Halt) -> Result<(), McpError> {
+        let looking = async {
+            // Nobody goes past while somebody else still looks.
+            let _alone = self.looking.lock().await;
+            match link.take_changed() {
+                true => self.judged(link).await.map(drop),
+                false => Ok(()),
+            }
+        };
+        let judged = tokio::select! {
+            judged = tokio::time::timeout(self.ready, looking) => judged.unwrap_or_else(|_| Err(self.slow())),
+            () = halt.raised() => Err(McpError::Halted),
+        };
+        if judged.is_err() {
+            self.close().await;
+        }
+        judged
     }
 
     /// The revision of the protocol that it speaks, while it is connected.
@@ -143,8 +172,8 @@ impl Server {
             }
             judged.map(|(list, standing)| (link, list, standing))
         };
-        let slow = |_| McpError::Slow { name: self.name().to_owned(), limit: self.ready };
-        let (link, list, standing) = tokio::time::timeout(self.ready, connecting).await.map_err(slow)??;
+        let connected = tokio::time::timeout(self.ready, connecting).await;
+        let (link, list, standing) = connected.map_err(|_| self.slow())??;
         *held = Some(Arc::clone(&link));
         Ok((link, Some(list), standing))
     }
@@ -178,6 +207,10 @@ impl Server {
             Standing::Changed => Err(McpError::Changed { name: name() }),
             standing => Ok((list, standing)),
         }
+    }
+
+    fn slow(&self) -> McpError {
+        McpError::Slow { name: self.name().to_owned(), limit: self.ready }
     }
 
     fn gone(&self) -> McpError {

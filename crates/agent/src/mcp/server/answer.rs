@@ -7,6 +7,10 @@ use picoclaw_policy::Refusal;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 
+/// How the lines of a listing begin.
+pub(super) const DIRECTORY: &str = "DIR: ";
+pub(super) const FILE: &str = "FILE: ";
+
 /// The result of a registry tool.
 pub(super) fn of_reply(tool: &str, reply: Reply) -> CallToolResult {
     match reply {
@@ -66,9 +70,9 @@ fn result(text: String, structured: Value, went: Went) -> CallToolResult {
 fn listing(text: &str) -> Value {
     let (mut directories, mut files, mut notes) = (Vec::new(), Vec::new(), Vec::new());
     for line in text.lines() {
-        if let Some(name) = line.strip_prefix("FILE: ") {
+        if let Some(name) = line.strip_prefix(FILE) {
             files.push(Value::from(name));
-        } else if let Some(name) = line.strip_prefix("DIR: ") {
+        } else if let Some(name) = line.strip_prefix(DIRECTORY) {
             directories.push(Value::from(name));
         } else {
             notes.push(line);
@@ -79,6 +83,11 @@ fn listing(text: &str) -> Value {
         structured["note"] = json!(notes.join("\n"));
     }
     structured
+}
+
+/// Whether a line of a listing is about the listing, and no entry.
+pub(super) fn is_note(line: &str) -> bool {
+    !line.starts_with(FILE) && !line.starts_with(DIRECTORY)
 }
 
 /// A command's output, or the standing of a background session, whose reply is an object already.

@@ -3,6 +3,7 @@
 //! Invariant: every call passes the hall; a client decides nothing but what it asks.
 
 use super::approval::{self, Way};
+use super::client::Client;
 use super::premises::{Premises, Seat};
 use super::progress;
 use super::roots::Roots;
@@ -23,7 +24,6 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use tokio::sync::Mutex;
 
 /// Methods that are known: under these names, parameters that do not fit are the fault.
 const KNOWN: &[&str] =
@@ -41,8 +41,7 @@ pub(super) struct Porch {
     running: Running,
     /// The session of a client that has one.
     session: OnceLock<String>,
-    /// The client's roots, once they were asked for.
-    roots: Mutex<Option<Roots>>,
+    client: Arc<Client>,
     _seat: Seat,
 }
 
@@ -56,13 +55,18 @@ pub(super) enum Tenure {
 }
 
 impl Porch {
-    pub(super) fn new(premises: &Arc<Premises>, running: Running, tenure: Tenure) -> Option<Self> {
+    pub(super) fn new(
+        premises: &Arc<Premises>,
+        client: Arc<Client>,
+        running: Running,
+        tenure: Tenure,
+    ) -> Option<Self> {
         let session = OnceLock::new();
         if tenure == Tenure::Process {
             let _ = session.set(premises.subject.session.clone());
         }
         let seat = premises.seat()?;
-        Some(Self { premises: Arc::clone(premises), running, session, roots: Mutex::default(), _seat: seat })
+        Some(Self { premises: Arc::clone(premises), running, session, client, _seat: seat })
     }
 
     fn subject(&self) -> Subject {
@@ -221,7 +225,7 @@ impl Porch {
 
     /// The roots of the client, asked for with its first call.
     async fn roots(&self, context: &RequestContext<RoleServer>) -> Roots {
-        let mut known = self.roots.lock().await;
+        let mut known = self.client.roots().await;
         if let Some(roots) = &*known {
             return roots.clone();
         }
@@ -255,6 +259,7 @@ impl ServerHandler for Porch {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         let _ = self.session.set(self.premises.fresh_session());
+        self.client.greeted(&request.protocol_version);
         context.peer.set_peer_info(request.clone());
         self.negotiate_initialize(&request)
     }
@@ -330,7 +335,7 @@ impl ServerHandler for Porch {
     }
 
     async fn on_roots_list_changed(&self, _context: NotificationContext<RoleServer>) {
-        *self.roots.lock().await = None;
+        *self.client.roots().await = None;
     }
 }
 

@@ -1,15 +1,19 @@
 //! One client on a pair of streams, a message a line.
 //!
-//! A thread reads and a thread writes, so that neither a client that sends nothing nor one that reads nothing
+//! Three threads read and one writes, so that neither a client that sends nothing nor one that reads nothing
 //! holds anything else up.
 //!
 //! Invariant: when the client is gone, its calls are halted and `serve` returns.
 
+use super::client::Client;
 use super::frame::{self, Frame};
+use super::lines::Heard;
+use super::outlet::Outlet;
 use super::porch::{Porch, Tenure};
 use super::premises::Premises;
+use super::quick::Quick;
+use super::readers;
 use super::running::Running;
-use super::skim::Skim;
 use super::traffic::{Arrival, Traffic};
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -19,7 +23,7 @@ use rmcp::model::{
 use rmcp::service::{ServerInitializeError, serve_server};
 use rmcp::transport::Transport;
 use std::collections::VecDeque;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -65,8 +69,10 @@ pub enum ServeError {
 /// Serves one client until it is gone.
 pub async fn serve(premises: &Arc<Premises>, streams: Streams) -> Result<(), ServeError> {
     let running = Running::default();
-    let porch = Porch::new(premises, running.clone(), Tenure::Process).ok_or(ServeError::Full)?;
-    let (wire, told) = Wire::open(streams, running.clone())?;
+    let client: Arc<Client> = Arc::default();
+    let porch = Porch::new(premises, Arc::clone(&client), running.clone(), Tenure::Process);
+    let porch = porch.ok_or(ServeError::Full)?;
+    let (wire, told) = Wire::open(streams, premises, &client, running.clone())?;
     let served = match serve_server(porch, wire).await {
         Ok(service) => {
             let _ = service.waiting().await;
@@ -80,11 +86,6 @@ pub async fn serve(premises: &Arc<Premises>, streams: Streams) -> Result<(), Ser
     // What was said last is heard, if the client listens at all.
     let _ = tokio::time::timeout(LAST_WORDS, told).await;
     served
-}
-
-enum Heard {
-    Line(Vec<u8>),
-    TooLong(Option<RequestId>),
 }
 
 /// The two streams, as the protocol's transport.
@@ -107,32 +108,39 @@ struct Wire {
 
 impl Wire {
     /// The wire, and what ends when everything was written.
-    fn open(streams: Streams, running: Running) -> io::Result<(Self, oneshot::Receiver<()>)> {
+    fn open(
+        streams: Streams,
+        premises: &Arc<Premises>,
+        client: &Arc<Client>,
+        running: Running,
+    ) -> io::Result<(Self, oneshot::Receiver<()>)> {
         let (hear, heard) = mpsc::channel(QUEUE);
         let (said, say) = mpsc::channel(QUEUE);
         let (done, told) = oneshot::channel();
-        let broken = Arc::new(Notify::new());
-        let breaking = Arc::clone(&broken);
         let Streams { input, output, is_deaf } = streams;
-        thread::Builder::new().name("mcp-reader".to_owned()).spawn(move || listen(input, &hear))?;
-        thread::Builder::new().name("mcp-writer".to_owned()).spawn(move || {
-            if speak(output, say).is_err() {
-                breaking.notify_one();
-            }
-            drop(done);
-        })?;
+        let outlet = Outlet::new(output);
         let wire = Self {
             heard,
             said,
             traffic: Arc::default(),
             moved: Arc::new(Notify::new()),
-            broken,
+            broken: Arc::new(Notify::new()),
             running,
             is_deaf,
             owed: VecDeque::new(),
             has_begun: false,
             until: None,
         };
+        let notices = [&wire.moved, &wire.broken];
+        let quick = Quick::new(premises, client, &wire.traffic, notices, outlet.clone(), &wire.running);
+        readers::start(input, hear, quick, client)?;
+        let breaking = Arc::clone(&wire.broken);
+        thread::Builder::new().name("mcp-writer".to_owned()).spawn(move || {
+            if speak(&outlet, say).is_err() {
+                breaking.notify_one();
+            }
+            drop(done);
+        })?;
         Ok((wire, told))
     }
 
@@ -228,12 +236,14 @@ impl Transport<RoleServer> for Wire {
             let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
             let bytes = written(&message).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
             drop(message);
-            let sent = said.send(bytes).await.map_err(|_| gone());
+            let room = said.reserve().await;
+            // Before it can be heard: a client may use the name again at once.
             if let Some(id) = id {
                 traffic.lock().unwrap_or_else(PoisonError::into_inner).answered(&id);
                 moved.notify_one();
             }
-            sent
+            room.map_err(|_| gone())?.send(bytes);
+            Ok(())
         }
     }
 
@@ -266,7 +276,10 @@ impl Transport<RoleServer> for Wire {
                     }
                 }
                 Some(Heard::TooLong(id)) => self.refuse(frame::too_long(), id),
-                None => self.until = Some(Instant::now() + GRACE),
+                None => {
+                    self.traffic().end();
+                    self.until = Some(Instant::now() + GRACE);
+                }
             }
         }
     }
@@ -294,47 +307,11 @@ fn room_for(message: &ServerJsonRpcMessage) -> usize {
     OTHERWISE + text * 2 + text / 8
 }
 
-/// Cuts the input into lines, none longer than is read.
-fn listen(input: Box<dyn Read + Send>, heard: &mpsc::Sender<Heard>) {
-    let mut input = BufReader::with_capacity(64 << 10, input);
-    let mut line = Vec::new();
-    let mut skim: Option<Skim> = None;
-    loop {
-        let Ok(chunk) = input.fill_buf() else { return };
-        if chunk.is_empty() {
-            // A last line without a line end is a line all the same.
-            if !line.is_empty() {
-                let _ = heard.blocking_send(Heard::Line(line));
-            }
-            return;
-        }
-        let end = chunk.iter().position(|byte| *byte == b'\n');
-        let taken = end.map_or(chunk.len(), |end| end + 1);
-        if skim.is_none() && line.len() + taken > frame::MOST {
-            skim.insert(Skim::default()).over(&std::mem::take(&mut line));
-        }
-        match &mut skim {
-            Some(skim) => skim.over(&chunk[..taken]),
-            None => line.extend_from_slice(&chunk[..taken]),
-        }
-        input.consume(taken);
-        if end.is_none() {
-            continue;
-        }
-        let whole = match skim.take() {
-            Some(skim) => Heard::TooLong(skim.id()),
-            None => Heard::Line(std::mem::take(&mut line)),
-        };
-        if heard.blocking_send(whole).is_err() {
-            return;
-        }
-    }
-}
-
-fn speak(mut output: Box<dyn Write + Send>, mut say: mpsc::Receiver<Vec<u8>>) -> io::Result<()> {
+fn speak(outlet: &Outlet, mut say: mpsc::Receiver<Vec<u8>>) -> io::Result<()> {
     while let Some(bytes) = say.blocking_recv() {
-        output.write_all(&bytes)?;
-        output.flush()?;
+        outlet.write(&bytes)?;
     }
+    // An answer that a reader is still writing is waited for.
+    drop(outlet.take());
     Ok(())
 }

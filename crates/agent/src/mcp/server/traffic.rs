@@ -20,6 +20,8 @@ pub(super) struct Traffic {
     worked_on: HashSet<RequestId>,
     waiting: VecDeque<(RequestId, usize, ClientJsonRpcMessage)>,
     bytes: usize,
+    /// Whether somebody waits for the last answer.
+    is_ending: bool,
 }
 
 /// What becomes of a request that arrives.
@@ -53,6 +55,16 @@ impl Traffic {
         Arrival::Waits
     }
 
+    /// Takes a request in that is answered by whoever read it; not when others wait, or one of that name is on the way.
+    pub(super) fn begin(&mut self, id: &RequestId) -> bool {
+        self.waiting.is_empty() && self.worked_on.len() < MOST_WORKED_ON && self.worked_on.insert(id.clone())
+    }
+
+    /// Whether it was neither answered nor cancelled yet.
+    pub(super) fn is_worked_on(&self, id: &RequestId) -> bool {
+        self.worked_on.contains(id)
+    }
+
     /// The next one whose turn it is.
     pub(super) fn next(&mut self) -> Option<ClientJsonRpcMessage> {
         if self.worked_on.len() >= MOST_WORKED_ON {
@@ -78,8 +90,59 @@ impl Traffic {
         }
     }
 
+    /// The client says nothing more.
+    pub(super) fn end(&mut self) {
+        self.is_ending = true;
+    }
+
+    /// Whether an answer changes anything for others.
+    pub(super) fn is_watched(&self) -> bool {
+        self.is_ending || !self.waiting.is_empty()
+    }
+
     /// Whether nothing is on the way.
     pub(super) fn is_quiet(&self) -> bool {
         self.worked_on.is_empty() && self.waiting.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rmcp::model::{ClientRequest, PingRequest};
+
+    #[test]
+    fn a_name_is_on_the_way_once_and_until_it_is_answered_or_cancelled() {
+        let message =
+            |id: &RequestId| ClientJsonRpcMessage::request(ClientRequest::PingRequest(PingRequest::default()), id.clone());
+        for (why, end) in
+            [("answered", Traffic::answered as fn(&mut Traffic, &RequestId)), ("cancelled", Traffic::cancelled)]
+        {
+            let (mut traffic, id) = (Traffic::default(), RequestId::Number(1));
+            assert!(traffic.begin(&id) && traffic.is_worked_on(&id) && !traffic.is_quiet(), "{why}");
+            assert!(!traffic.begin(&id), "{why}: the quick way, twice");
+            assert!(matches!(traffic.arrive(&id, 1, message(&id)), Arrival::Twice), "{why}: the other way");
+            end(&mut traffic, &id);
+            assert!(!traffic.is_worked_on(&id) && traffic.is_quiet() && traffic.begin(&id), "{why}: free again");
+        }
+    }
+
+    #[test]
+    fn nobody_overtakes_those_who_wait() {
+        let mut traffic = Traffic::default();
+        let ids: Vec<RequestId> = (0..=MOST_WORKED_ON as i64).map(RequestId::Number).collect();
+        let message = ClientJsonRpcMessage::request(
+            ClientRequest::PingRequest(PingRequest::default()),
+            RequestId::Number(0),
+        );
+        for id in &ids[..MOST_WORKED_ON] {
+            assert!(matches!(traffic.arrive(id, 1, message.clone()), Arrival::Go(_)));
+        }
+        assert!(!traffic.is_watched(), "nobody waits yet");
+        assert!(matches!(traffic.arrive(&ids[MOST_WORKED_ON], 1, message), Arrival::Waits));
+        assert!(traffic.is_watched() && !traffic.begin(&RequestId::String("late".into())));
+        traffic.answered(&ids[0]);
+        assert!(!traffic.begin(&RequestId::String("late".into())), "its turn comes after theirs");
+        assert!(traffic.next().is_some() && !traffic.is_watched());
     }
 }

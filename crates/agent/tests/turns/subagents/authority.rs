@@ -96,6 +96,54 @@ fn another_agent_works_in_its_own_workspace_and_not_in_the_starters() {
 }
 
 #[test]
+fn a_subagent_changes_neither_its_limits_nor_a_hooks_home() {
+    let stage = Stage::new(Vec::new(), three);
+    let home = stage.home();
+    let targets = [
+        ("its limits", "config.json"),
+        ("what it has used", "state/usage/main.json"),
+        ("what a hook runs", "runtime-user-env/hooks/gate/home/.profile"),
+        ("what a hook remembers", "runtime-user-env/hooks/gate/home/kept"),
+        ("a chat of its starter's", "state/sessions/main/other.jsonl"),
+        ("a file of its starter's", "workspace/own.txt"),
+    ];
+    for (_, target) in &targets {
+        std::fs::create_dir_all(home.join(target).parent().unwrap()).unwrap();
+        std::fs::write(home.join(target), "kept").unwrap();
+    }
+    // What a command works out for itself is no longer the guard's: the fence holds it.
+    let computed = |target: &str| {
+        let path = home.join(target).display().to_string().replace('/', " ");
+        let line = format!(r#"open(chr(47) + chr(47).join(\"{path}\".split()), \"a\").write(\"x\")"#);
+        call(&[("exec", &format!(r#"{{"command": "python3 -c '{line}'"}}"#))])
+    };
+    let mut acts = vec![computed("workspace-coder/made")];
+    for (_, target) in &targets {
+        let path = home.join(target).display().to_string();
+        let given = |more: &str| format!(r#"{{"path": "{path}", "content": "x"{more}}}"#);
+        acts.push(call(&[("write_file", &given(r#", "overwrite": true"#))]));
+        acts.push(call(&[("append_file", &given(""))]));
+        acts.push(call(&[("exec", &format!(r#"{{"command": "echo x > {path}"}}"#))]));
+        acts.push(computed(target));
+    }
+    acts.push(say("tried"));
+    let delegate = call(&[("delegate", r#"{"agent_id": "coder", "task": "x"}"#)]);
+    stage.play.cast([("go", vec![delegate, say("end")]), ("x", acts)]);
+    stage.answer("go");
+    let told = stage.told("x");
+    for (what, target) in &targets {
+        assert_eq!(std::fs::read_to_string(home.join(target)).unwrap(), "kept", "{what}: {told:?}");
+    }
+    assert!(home.join("workspace-coder/made").exists(), "control: the same command in its own place works");
+    let said = |words: &str| told.iter().filter(|text| text.starts_with(words)).count();
+    assert_eq!(said("access denied: path is outside the workspace"), 2 * targets.len(), "{told:?}");
+    assert_eq!(said("Command blocked by safety guard"), targets.len(), "{told:?}");
+    let held =
+        told.iter().filter(|text| text.contains("PermissionError") || text.contains("Permission denied"));
+    assert_eq!(held.count(), targets.len(), "{told:?}");
+}
+
+#[test]
 fn what_the_starter_may_not_use_its_subagents_may_not_either() {
     let exec = || call(&[("exec", r#"{"command": "touch made"}"#)]);
     let delegate = || call(&[("delegate", r#"{"agent_id": "coder", "task": "x"}"#)]);

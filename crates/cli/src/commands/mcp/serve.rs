@@ -13,7 +13,9 @@ use picoclaw_agent::mcp::server::http::{self, Token};
 use picoclaw_agent::mcp::server::{Premises, Streams, serve};
 use picoclaw_policy::{AgentId, Origin, Subject};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -42,7 +44,7 @@ pub(crate) fn run(arguments: &ServeArguments, loaded: &Loaded, surroundings: &Su
     let premises = Premises::new(Hall::new(house.warden, house.registry), Arc::new(loaded.config), subject);
     let runtime = runtime().context("could not start the runtime")?;
     match place {
-        Place::Stdio => runtime.block_on(serve(&premises, streams()))?,
+        Place::Stdio => runtime.block_on(serve(&premises, streams().context("could not use the streams")?))?,
         Place::Http { address, token } => runtime.block_on(listen(&premises, address, token))?,
     }
     // A reader that still waits for standard input must not keep the process.
@@ -54,10 +56,12 @@ fn runtime() -> std::io::Result<Runtime> {
     Builder::new_current_thread().enable_all().max_blocking_threads(THREADS).build()
 }
 
-fn streams() -> Streams {
-    Streams {
-        input: Box::new(std::io::stdin()),
-        output: Box::new(std::io::stdout()),
+/// Standard input and output by their handles: what `std` puts in between looks for line ends in every answer.
+fn streams() -> std::io::Result<Streams> {
+    let (input, output) = (std::io::stdin(), std::io::stdout());
+    Ok(Streams {
+        input: Box::new(File::from(input.as_fd().try_clone_to_owned()?)),
+        output: Box::new(File::from(output.as_fd().try_clone_to_owned()?)),
         is_deaf: Box::new(|| {
             let out = std::io::stdout();
             let mut polled = [PollFd::new(&out, PollFlags::empty())];
@@ -67,7 +71,7 @@ fn streams() -> Streams {
                 ready > 0 && polled[0].revents().intersects(PollFlags::ERR | PollFlags::NVAL)
             })
         }),
-    }
+    })
 }
 
 async fn listen(premises: &Arc<Premises>, address: SocketAddr, token: Token) -> Result<()> {

@@ -12,6 +12,13 @@ const ASKING: &str = r#"{
   "tools": {"exec": {"on_block": "ask", "custom_deny_patterns": ["^touch "]}}
 }"#;
 
+/// One turn at a time, as it is by default.
+const ONE_LANE: &str = r#"{
+  "version": 3,
+  "heartbeat": {"enabled": false},
+  "tools": {"exec": {"on_block": "ask", "custom_deny_patterns": ["^touch "]}}
+}"#;
+
 fn ask<'s>(
     scope: &'s std::thread::Scope<'s, '_>,
     gateway: &'s Gateway,
@@ -106,4 +113,72 @@ fn silence_is_a_no_and_so_is_the_end() {
     assert!(took.as_secs() < 15, "{took:?}");
     assert!(!house.workspace().join("end.txt").exists());
     drop(reading.join().unwrap());
+}
+
+#[test]
+fn an_open_question_keeps_no_other_session_waiting() {
+    let house = House::with_config(ONE_LANE);
+    let gateway = Gateway::new(&house);
+    for (why, command, file) in [
+        ("the turn itself asks", "touch own.txt", "own.txt"),
+        ("its subagent asks", r#"subagent {"task": "touch below.txt"}"#, "below.txt"),
+    ] {
+        std::thread::scope(|scope| {
+            let turn = ask(scope, &gateway, command);
+            let item = waiting(&gateway);
+            // Were the lane still taken, this would wait for the question's minute.
+            let other = ask(scope, &gateway, "echo meanwhile").join().unwrap();
+            assert_eq!(other.json()["choices"][0]["message"]["content"], "meanwhile\n", "{why}");
+            assert_eq!(waiting(&gateway)["id"], item["id"], "{why}: the question is still open");
+            let path = format!("/api/approvals/{}", item["id"].as_str().unwrap());
+            assert_eq!(gateway.post(&path, &json!({"hash": item["hash"], "answer": "once"})).status, 200);
+            assert_eq!(turn.join().unwrap().status, 200, "{why}");
+        });
+        assert!(house.workspace().join(file).exists(), "{why}: it goes on after the answer");
+    }
+    // One lane is still one lane: of two turns that only work, the second begins when the first has ended.
+    std::thread::scope(|scope| {
+        let first = ask(scope, &gateway, "sleep 1; date +%s%N > first.end");
+        eventually("the first turn never began", || {
+            house
+                .records()
+                .iter()
+                .any(|record| record["intent"].as_str().is_some_and(|i| i.contains("first.end")))
+                .then_some(())
+        });
+        let second = ask(scope, &gateway, "date +%s%N > second.begin");
+        assert_eq!((first.join().unwrap().status, second.join().unwrap().status), (200, 200));
+    });
+    let at = |name: &str| {
+        std::fs::read_to_string(house.workspace().join(name)).unwrap().trim().parse::<u128>().unwrap()
+    };
+    assert!(at("first.end") <= at("second.begin"));
+}
+
+#[test]
+fn a_yes_for_a_session_holds_until_the_rules_are_replaced() {
+    let house = House::with_config(ONE_LANE);
+    let gateway = Gateway::new(&house);
+    let bearer = gateway.bearer();
+    let headers = [("Host", "localhost"), ("Authorization", bearer.as_str()), ("X-Picoclaw-Session", "work")];
+    let body =
+        json!({"model": "main", "messages": [{"role": "user", "content": "touch again.txt"}]}).to_string();
+    let turn = |answer: &str| {
+        std::thread::scope(|scope| {
+            let asked = scope.spawn(|| gateway.send("POST /v1/chat/completions", &headers, &body).status);
+            let item = waiting(&gateway);
+            let path = format!("/api/approvals/{}", item["id"].as_str().unwrap());
+            assert_eq!(gateway.post(&path, &json!({"hash": item["hash"], "answer": answer})).status, 200);
+            assert_eq!(asked.join().unwrap(), 200);
+        });
+    };
+    turn("session");
+    let path = house.workspace().join("again.txt");
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(gateway.send("POST /v1/chat/completions", &headers, &body).status, 200);
+    assert!(path.exists(), "the same content in the same session is not asked again");
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(gateway.post("/reload", &json!({})).status, 200);
+    turn("no");
+    assert!(!path.exists(), "new rules, new question");
 }

@@ -48,38 +48,41 @@ impl Gateway {
     }
 
     pub(crate) fn with(house: &House, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
-        Self::started(house, |port| {
-            let mut command = house.command(&["gateway", "--port", &port.to_string()]);
-            command.args(arguments).envs(variables.iter().copied());
-            command
-        })
+        Self::wrapped(house, &[], arguments, variables)
     }
 
-    /// Started by a shell that may have so many descriptors.
-    pub(crate) fn limited(house: &House, descriptors: u32) -> Self {
-        Self::started(house, |port| {
-            let inner = house.command(&["gateway", "--port", &port.to_string()]);
-            let mut command = Command::new("sh");
-            command.args(["-c", &format!("ulimit -S -n {descriptors}; exec \"$0\" \"$@\"")]);
-            command.arg(inner.get_program()).args(inner.get_args()).env_clear().stdin(Stdio::null());
-            command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
-            command
-        })
-    }
-
-    fn started(house: &House, command: impl Fn(u16) -> Command) -> Self {
+    /// The same, started by another program.
+    pub(crate) fn wrapped(
+        house: &House,
+        wrapper: &[&str],
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Self {
         // A port that was free a moment ago may be somebody's by now.
         for _ in 0..5 {
-            let port = free_port();
-            if let Some(gateway) = Self::try_start(house, port, command(port)) {
+            if let Some(gateway) = Self::try_with(house, wrapper, arguments, variables) {
                 return gateway;
             }
         }
         panic!("no port could be had");
     }
 
-    fn try_start(house: &House, port: u16, mut command: Command) -> Option<Self> {
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    /// Started by a shell that may have so many descriptors.
+    pub(crate) fn limited(house: &House, descriptors: u32) -> Self {
+        let shell = format!("ulimit -S -n {descriptors}; exec \"$0\" \"$@\"");
+        Self::wrapped(house, &["sh", "-c", &shell], &[], &[])
+    }
+
+    fn try_with(
+        house: &House,
+        wrapper: &[&str],
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Option<Self> {
+        let port = free_port();
+        let mut command = house.wrapped(wrapper, &["gateway", "--port", &port.to_string()]);
+        command.args(arguments).envs(variables.iter().copied()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let said = Arc::new(Mutex::new(String::new()));
         loop {
@@ -215,7 +218,7 @@ fn dechunked(mut rest: &str) -> String {
 }
 
 /// Waits for something to come true; what was looked at is in the panic.
-pub(crate) fn eventually<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
         if let Some(found) = look() {

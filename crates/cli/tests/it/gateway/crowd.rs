@@ -2,10 +2,36 @@
 
 use super::client::{DIRECT, Gateway, SCRIPTED, eventually, request};
 use crate::house::House;
+use rustix::process::{Resource, getrlimit, setrlimit};
 use serde_json::json;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Opens connections that say nothing, or half of something, and keeps them.
+fn strangers(gateway: &Gateway, count: usize) -> Vec<TcpStream> {
+    let mut kept = Vec::new();
+    for at in 0..count {
+        let Ok(mut stream) = TcpStream::connect(("127.0.0.1", gateway.port)) else { continue };
+        if at % 2 == 0 {
+            let _ = stream.write_all(b"GET /v1/models HTTP/1.1\r\nHost: loc");
+        }
+        kept.push(stream);
+    }
+    kept
+}
+
+/// Work that needs descriptors: a command, a session, and the ledger.
+fn work(gateway: &Gateway, why: &str) {
+    let bearer = gateway.bearer();
+    let headers = [("Host", "localhost"), ("Authorization", bearer.as_str()), ("X-Picoclaw-Session", "work")];
+    let asked = json!({"model": "main", "messages": [{"role": "user", "content": "ls | cat"}]}).to_string();
+    for _ in 0..5 {
+        let answer = gateway.send("POST /v1/chat/completions", &headers, &asked);
+        assert_eq!(answer.status, 200, "{why}: {answer:?}");
+    }
+}
 
 #[test]
 fn bad_clients_do_not_stop_the_good_ones() {
@@ -36,6 +62,44 @@ fn bad_clients_do_not_stop_the_good_ones() {
     }
     assert!(watching.any(|line| line.starts_with("event: record")), "who watched still does");
     drop(bad);
+}
+
+#[test]
+fn more_connections_than_places_do_not_stop_whoever_has_the_token() {
+    let house = House::with_config(DIRECT);
+    let gateway = Gateway::new(&house);
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    let _as_it_is = setrlimit(Resource::Nofile, limit);
+    if getrlimit(Resource::Nofile).current.is_some_and(|most| most < 4096) {
+        eprintln!("SKIPPED: this user may not have as many descriptors as it takes");
+        return;
+    }
+    let mut watching = gateway.open("GET /api/events", "");
+    assert!(watching.by_ref().any(|line| line.contains("picoclaw")));
+    let kept = strangers(&gateway, 2300);
+    assert!(kept.len() > 2048, "{} connections", kept.len());
+    work(&gateway, "thousands of strangers");
+    assert!(watching.any(|line| line.starts_with("event: record")), "who watched still does");
+    let numbers = gateway.get("/metrics").body;
+    let taken = numbers.lines().find_map(|line| line.strip_prefix("picoclaw_connections ")).unwrap();
+    assert!(taken.parse::<u32>().unwrap() <= 2048, "{taken} places are taken");
+}
+
+#[test]
+fn strangers_cannot_take_the_last_descriptor() {
+    let house = House::with_config(DIRECT);
+    let few = ["sh", "-c", r#"ulimit -n 256 && exec "$0" "$@""#];
+    let gateway = Gateway::wrapped(&house, &few, &[], &[]);
+    let kept = strangers(&gateway, 400);
+    work(&gateway, "more strangers than descriptors");
+    assert!(!gateway.said().contains("Could not accept"), "{}", gateway.said());
+    drop(kept);
+    eventually("the places are not given back", || {
+        let numbers = gateway.get("/metrics").body;
+        let taken = numbers.lines().find_map(|line| line.strip_prefix("picoclaw_connections "))?;
+        (taken == "1").then_some(())
+    });
 }
 
 /// What the gateway says of its own memory.
@@ -101,6 +165,38 @@ fn everybody_who_watches_hears_of_every_turn_and_memory_stays_flat() {
         assert!(after < before + (4 << 20), "memory grows: {before} bytes, then {after}");
         // Its end ends the streams, and with them this scope.
         gateway.signal(rustix::process::Signal::TERM);
+    });
+}
+
+#[test]
+fn whoever_stands_still_is_cut_off() {
+    let house = House::with_config(DIRECT);
+    let gateway = Gateway::new(&house);
+    let bearer = gateway.bearer();
+    let head = format!("Host: localhost\r\nAuthorization: {bearer}\r\n");
+    // A body that does not go on, although whoever sends it may come in.
+    let mut half = gateway.connect();
+    half.set_read_timeout(Some(Duration::from_secs(40))).unwrap();
+    half.write_all(
+        format!("POST /v1/chat/completions HTTP/1.1\r\n{head}Content-Length: 100\r\n\r\n{{\"mo").as_bytes(),
+    )
+    .unwrap();
+    // A client that asks on and on, and reads nothing of the answers.
+    let mut deaf = gateway.connect();
+    deaf.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
+    let asking = format!("GET /openapi.json HTTP/1.1\r\n{head}\r\n").repeat(100);
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(5) && deaf.write_all(asking.as_bytes()).is_ok() {}
+    work(&gateway, "others are served meanwhile");
+    let mut told = String::new();
+    let _ = half.read_to_string(&mut told);
+    let took = began.elapsed();
+    assert!(told.starts_with("HTTP/1.1 408"), "{told}");
+    assert!(took > Duration::from_secs(25) && took < Duration::from_secs(40), "{took:?}");
+    eventually("the deaf one keeps its place", || {
+        let numbers = gateway.get("/metrics").body;
+        let taken = numbers.lines().find_map(|line| line.strip_prefix("picoclaw_connections "))?;
+        (taken == "1").then_some(())
     });
 }
 

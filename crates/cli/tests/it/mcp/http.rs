@@ -135,6 +135,24 @@ fn what_is_too_much_or_no_message_is_turned_away() {
 }
 
 #[test]
+fn there_are_128_connections_and_the_next_one_waits_its_turn() {
+    let house = House::with_config("{}");
+    let server = Listening::new(&house, &[]);
+    let bearer = format!("Bearer {TOKEN}");
+    let (headers, body) = (headers("list_dir", &bearer), modern("list_dir", &json!({})));
+    let mut taken: Vec<TcpStream> = (0..128).map(|_| server.connect()).collect();
+    let mut late = server.connect();
+    late.write_all(request(&headers, &body).as_bytes()).unwrap();
+    late.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    let mut first = [0; 12];
+    assert!(late.read_exact(&mut first).is_err(), "it was let in: {first:?}");
+    taken.truncate(127);
+    late.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    late.read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"HTTP/1.1 200", "its turn came when another one left");
+}
+
+#[test]
 fn a_client_that_hangs_up_takes_its_command_with_it() {
     let house = House::with_config("{}");
     let server = Listening::new(&house, &[]);

@@ -38,7 +38,12 @@ const DEFAULTS: &[Key] = &[
     ),
     Key::count("max_tool_iterations", 50, 100_000, "Rounds of tool calls in one turn; 0 is 20."),
     Key::count("turn_token_budget", 0, 1 << 40, "Tokens one turn may use, in and out; 0 is no limit."),
-    Key::count("max_parallel_turns", 1, 1_000, "Turns at once, over all sessions; 0 is 1."),
+    Key::count(
+        "max_parallel_turns",
+        1,
+        1_000,
+        "Turns at once, over all sessions; one that waits for a person does not count. 0 is 1.",
+    ),
     Key::count("summarize_message_threshold", 20, 1 << 30, "Messages after which a session is summarised."),
     Key::count(
         "summarize_token_percent",

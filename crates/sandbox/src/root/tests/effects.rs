@@ -116,7 +116,7 @@ fn a_listing_is_sorted_paged_and_follows_nothing() {
     }
     let list = |offset, limit| located(&fixture, "", Access::List).list(Page { offset, limit }).unwrap();
     let all = list(0, 100);
-    let seen: Vec<_> = all.entries.iter().map(|entry| (entry.name.to_str().unwrap(), entry.kind)).collect();
+    let seen: Vec<_> = all.entries().map(|entry| (entry.name.to_str().unwrap(), entry.kind)).collect();
     let want = [
         ("a", EntryKind::File),
         ("d", EntryKind::Directory),
@@ -135,7 +135,7 @@ fn a_listing_is_sorted_paged_and_follows_nothing() {
         ("nothing", 0, 0, vec![]),
     ] {
         let page = list(offset, limit);
-        let names: Vec<_> = page.entries.iter().map(|entry| entry.name.to_str().unwrap()).collect();
+        let names: Vec<_> = page.entries().map(|entry| entry.name.to_str().unwrap()).collect();
         assert_eq!((names, page.total), (want, 6), "{why}");
     }
     let endless = located(&fixture, "", Access::List).list(Page { offset: usize::MAX, limit: usize::MAX });
@@ -148,7 +148,8 @@ fn the_same_place_lists_the_same_twice() {
     fixture.build("file d/f = x");
     let place = located(&fixture, "d", Access::List);
     let page = Page { offset: 0, limit: 10 };
-    assert_eq!(place.list(page).unwrap(), place.list(page).unwrap());
+    let (first, second) = (place.list(page).unwrap(), place.list(page).unwrap());
+    assert!(first.entries().len() == 1 && first.entries().eq(second.entries()));
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn check(row: &Row, lacks: Lacks, name: &str) {
         Use::Read => place.read(ALL).map(|excerpt| Some(excerpt.bytes)),
         Use::List => place.list(Page { offset: 0, limit: 100 }).map(|listing| {
             let names: Vec<_> =
-                listing.entries.iter().map(|entry| entry.name.to_string_lossy().into_owned()).collect();
+                listing.entries().map(|entry| entry.name.to_string_lossy().into_owned()).collect();
             if let Some(want) = &row.lists {
                 assert_eq!(&names, want, "{case}");
             }

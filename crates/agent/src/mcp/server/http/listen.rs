@@ -74,7 +74,7 @@ pub async fn serve(premises: &Arc<Premises>, listener: TcpListener, token: Token
 fn service(premises: &Arc<Premises>) -> Service {
     let premises = Arc::clone(premises);
     let porch = move || {
-        Porch::new(&premises, Running::default(), Tenure::Handshake)
+        Porch::new(&premises, Arc::default(), Running::default(), Tenure::Handshake)
             .ok_or_else(|| io::Error::other("too many clients at once"))
     };
     let mut sessions = LocalSessionManager::default();

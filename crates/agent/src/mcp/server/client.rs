@@ -1,0 +1,69 @@
+//! What is known of one client: whether it shook hands in the old way, and the roots that it named.
+//!
+//! Invariant: roots that were called back are not used for a call that came after that.
+
+use super::roots::Roots;
+use rmcp::model::ProtocolVersion;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::{Mutex, MutexGuard};
+
+/// One client.
+#[derive(Debug, Default)]
+pub(super) struct Client {
+    /// Its roots, once they were asked for; held while they are.
+    roots: Mutex<Option<Roots>>,
+    /// A revision with a handshake: nothing has to be said again with each request.
+    has_greeted: AtomicBool,
+}
+
+impl Client {
+    /// It shook hands, and speaks `version`.
+    pub(super) fn greeted(&self, version: &ProtocolVersion) {
+        let is_known_for_all = version.as_str() < ProtocolVersion::V_2026_07_28.as_str();
+        self.has_greeted.store(is_known_for_all, Ordering::Release);
+    }
+
+    /// Its roots, to be looked at or asked for by one at a time.
+    pub(super) async fn roots(&self) -> MutexGuard<'_, Option<Roots>> {
+        self.roots.lock().await
+    }
+
+    /// Its roots, if nothing has to be asked to know them.
+    pub(super) fn settled_roots(&self) -> Option<Roots> {
+        if !self.has_greeted.load(Ordering::Acquire) {
+            return None;
+        }
+        self.roots.try_lock().ok()?.clone()
+    }
+
+    /// It will name others. While they are being asked for, whoever asks takes note of it later.
+    pub(super) fn forget_roots(&self) {
+        if let Ok(mut roots) = self.roots.try_lock() {
+            *roots = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roots_are_settled_after_a_handshake_and_an_answer_until_they_change() {
+        for (why, version, has_asked, is_settled) in [
+            ("nothing was asked", ProtocolVersion::V_2025_11_25, false, false),
+            ("asked", ProtocolVersion::V_2025_11_25, true, true),
+            ("a revision that says everything anew", ProtocolVersion::V_2026_07_28, true, false),
+        ] {
+            let client = Client::default();
+            if has_asked {
+                *client.roots.try_lock().unwrap() = Some(Roots::default());
+            }
+            assert_eq!(client.settled_roots(), None, "{why}: before the handshake");
+            client.greeted(&version);
+            assert_eq!(client.settled_roots().is_some(), is_settled, "{why}");
+            client.forget_roots();
+            assert_eq!(client.settled_roots(), None, "{why}: called back");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The quick way: a call of a file tool is run and answered by whoever read it.
+//!
+//! Nothing is handed from thread to thread, and nothing is turned into a tree of values. It is open to a client
+//! that shook hands, for calls that can neither ask anybody nor report progress; everything else, and everything
+//! that is in any way unusual, takes the way through the protocol's own machinery.
+//!
+//! Invariant: a call means the same on both ways: same hall, same roots, same records, same answer.
+
+use super::client::Client;
+use super::outlet::Outlet;
+use super::premises::Premises;
+use super::roots::Roots;
+use super::running::{Place, Running};
+use super::sheet::Sheet;
+use super::spelled;
+use super::traffic::Traffic;
+use crate::call::{Call, Reply};
+use picoclaw_policy::{Origin, Subject};
+use picoclaw_sandbox::launch::Halt;
+use rmcp::model::{JsonObject, RequestId};
+use serde::Deserialize;
+use serde_json::Value;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{Notify, SemaphorePermit};
+
+/// The tools that work on files: they ask nobody, and are done when they return.
+const TOOLS: [&str; 5] = ["append_file", "edit_file", "list_dir", "read_file", "write_file"];
+
+/// Keys with which a request says how it is to be understood.
+const PROTOCOL: &str = "io.modelcontextprotocol/";
+
+/// The quick way of one connection.
+pub(super) struct Quick {
+    premises: Arc<Premises>,
+    client: Arc<Client>,
+    traffic: Arc<Mutex<Traffic>>,
+    /// Told when a request was answered.
+    moved: Arc<Notify>,
+    /// Told when nothing can be written any more.
+    broken: Arc<Notify>,
+    outlet: Outlet,
+    halt: Halt,
+    _place: Place,
+}
+
+/// A call that can go this way.
+pub(super) struct Taken<'q> {
+    id: RequestId,
+    call: Call,
+    roots: Roots,
+    _turn: SemaphorePermit<'q>,
+}
+
+/// A call as nearly every client writes it; whatever else is in it makes it unusual.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Request<'l> {
+    jsonrpc: &'l str,
+    id: RequestId,
+    method: &'l str,
+    #[serde(borrow)]
+    params: Params<'l>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Params<'l> {
+    name: &'l str,
+    #[serde(default)]
+    arguments: JsonObject,
+    #[serde(default, rename = "_meta")]
+    meta: JsonObject,
+}
+
+impl Quick {
+    pub(super) fn new(
+        premises: &Arc<Premises>,
+        client: &Arc<Client>,
+        traffic: &Arc<Mutex<Traffic>>,
+        [moved, broken]: [&Arc<Notify>; 2],
+        outlet: Outlet,
+        running: &Running,
+    ) -> Self {
+        let halt = Halt::new();
+        let place = running.enter(&halt);
+        Self {
+            premises: Arc::clone(premises),
+            client: Arc::clone(client),
+            traffic: Arc::clone(traffic),
+            moved: Arc::clone(moved),
+            broken: Arc::clone(broken),
+            outlet,
+            halt,
+            _place: place,
+        }
+    }
+
+    /// Takes a line that is a call for this way; from here on it is on the way, and nobody else's.
+    pub(super) fn take(&self, line: &[u8]) -> Option<Taken<'_>> {
+        let roots = self.client.settled_roots()?;
+        let Request { jsonrpc, id, method, params } = serde_json::from_slice(line).ok()?;
+        let is_usual = jsonrpc == "2.0"
+            && method == "tools/call"
+            && TOOLS.contains(&params.name)
+            && !params.meta.keys().any(|key| key.starts_with(PROTOCOL));
+        if !is_usual {
+            return None;
+        }
+        let turn = self.premises.calls.try_acquire().ok()?;
+        if !self.traffic().begin(&id) {
+            return None;
+        }
+        let subject = Subject { origin: Origin::Mcp, ..self.premises.subject.clone() };
+        let call = Call { tool: params.name.to_owned(), arguments: Value::Object(params.arguments), subject };
+        Some(Taken { id, call, roots, _turn: turn })
+    }
+
+    /// Runs the call, and answers it unless the client has called it off.
+    pub(super) fn answer(&self, taken: Taken<'_>, sheet: &mut Sheet) {
+        let Taken { id, mut call, roots, _turn } = taken;
+        let reply = self.run(&mut call, &roots);
+        let mut output = self.outlet.take();
+        if !self.traffic().is_worked_on(&id) {
+            return self.answered(&id);
+        }
+        let mut pen = sheet.begin(&mut **output);
+        let spelled = spelled::write(&mut pen, &id, &call.tool, reply);
+        // Before its last word is out: a client may use the name again at once.
+        self.answered(&id);
+        if spelled.and_then(|()| pen.end()).is_err() {
+            self.broken.notify_one();
+        }
+    }
+
+    fn answered(&self, id: &RequestId) {
+        let mut traffic = self.traffic();
+        traffic.answered(id);
+        if traffic.is_watched() {
+            self.moved.notify_one();
+        }
+    }
+
+    fn traffic(&self) -> MutexGuard<'_, Traffic> {
+        self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self, call: &mut Call, roots: &Roots) -> Reply {
+        let hall = &self.premises.hall;
+        match roots.narrow(&call.tool, &mut call.arguments, hall.warden(), &call.subject) {
+            Some(no) => Reply::Refused(hall.warden().turn_away(&call.tool, &call.subject, no)),
+            None => hall.call_here(call, &self.halt),
+        }
+    }
+}

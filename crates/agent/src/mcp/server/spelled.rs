@@ -1,0 +1,116 @@
+//! Answers as they stand on the wire, spelled without the detour over a tree of values.
+//!
+//! Invariant: byte for byte what the protocol's own types would have written for the same reply.
+
+use super::answer;
+use super::sheet::Pen;
+use crate::call::Reply;
+use rmcp::model::{RequestId, ServerJsonRpcMessage, ServerResult};
+use std::io::{self, Write};
+
+/// Writes the answer to the request `id`, a call of `tool` that came to `reply`; for a client that shook hands.
+pub(super) fn write(pen: &mut Pen<'_>, id: &RequestId, tool: &str, reply: Reply) -> io::Result<()> {
+    match reply {
+        // Long texts: a file, a directory.
+        Reply::Done(text) if tool != "exec" => done(pen, id, tool, &text)?,
+        other => {
+            let mut result = answer::of_reply(tool, other);
+            result.result_type = None;
+            let message = ServerJsonRpcMessage::response(ServerResult::CallToolResult(result), id.clone());
+            serde_json::to_writer(&mut *pen, &message)?;
+        }
+    }
+    pen.write_all(b"\n")
+}
+
+fn done(pen: &mut Pen<'_>, id: &RequestId, tool: &str, text: &str) -> io::Result<()> {
+    pen.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":")?;
+    serde_json::to_writer(&mut *pen, id)?;
+    pen.write_all(b",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"")?;
+    pen.text(text)?;
+    pen.write_all(b"\"}],\"structuredContent\":")?;
+    if tool == "list_dir" {
+        listing(pen, text)?;
+    } else {
+        pen.write_all(b"{\"text\":\"")?;
+        pen.text(text)?;
+        pen.write_all(b"\"}")?;
+    }
+    pen.write_all(b",\"isError\":false}}")
+}
+
+/// The lines of a listing, taken apart as [`answer::of_reply`] does.
+fn listing(pen: &mut Pen<'_>, text: &str) -> io::Result<()> {
+    pen.write_all(b"{\"directories\":[")?;
+    names(pen, text.lines().filter_map(|line| line.strip_prefix(answer::DIRECTORY)))?;
+    pen.write_all(b"],\"files\":[")?;
+    names(pen, text.lines().filter_map(|line| line.strip_prefix(answer::FILE)))?;
+    pen.write_all(b"]")?;
+    let mut opening: &[u8] = b",\"note\":\"";
+    for note in text.lines().filter(|line| answer::is_note(line)) {
+        pen.write_all(opening)?;
+        pen.text(note)?;
+        opening = b"\\n";
+    }
+    if opening == b"\\n" {
+        pen.write_all(b"\"")?;
+    }
+    pen.write_all(b"}")
+}
+
+fn names<'t>(pen: &mut Pen<'_>, names: impl Iterator<Item = &'t str>) -> io::Result<()> {
+    let mut opening: &[u8] = b"\"";
+    for name in names {
+        pen.write_all(opening)?;
+        pen.text(name)?;
+        pen.write_all(b"\"")?;
+        opening = b",\"";
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sheet::Sheet;
+    use super::*;
+    use picoclaw_policy::{Code, Layer, Refusal};
+
+    #[test]
+    fn an_answer_is_spelled_as_the_protocols_own_types_spell_it() {
+        let no = Refusal {
+            code: Code::OutsideWorkspace,
+            sentence: "access denied".to_owned(),
+            rule: "workspace".to_owned(),
+            layer: Layer::Desk,
+            hint: "add a \"rule\"".to_owned(),
+        };
+        let done = |text: &str| Reply::Done(text.to_owned());
+        let long = "buy milk\n\t\"now\"\u{1}é😀".repeat(20_000);
+        for (why, tool, reply) in [
+            ("text", "read_file", done("a\n\"b\" \\ \u{1b} é")),
+            ("no text", "read_file", done("")),
+            ("a long text", "read_file", done(&long)),
+            ("a confirmation", "write_file", done("File written: a")),
+            ("an empty directory", "list_dir", done("")),
+            ("a listing", "list_dir", done("DIR: d\nFILE: a\"b\nFILE: c\\\nDIR: e")),
+            ("files alone", "list_dir", done("FILE: a")),
+            ("a page of one", "list_dir", done("FILE: a\n[truncated: \"offset\": 1]\nand more")),
+            ("a file that looks like a directory", "list_dir", done("FILE: DIR: x\nFILE: ")),
+            ("failed", "read_file", Reply::Failed("failed to read file: file not found".to_owned())),
+            ("refused", "read_file", Reply::Refused(no)),
+            ("a command", "exec", done("{\"sessionId\":\"1\"}")),
+        ] {
+            for id in [RequestId::Number(7), RequestId::String("a \"b\"".into())] {
+                let mut result = answer::of_reply(tool, reply.clone());
+                result.result_type = None;
+                let message = ServerJsonRpcMessage::response(ServerResult::CallToolResult(result), id.clone());
+                let want = serde_json::to_string(&message).unwrap() + "\n";
+                let (mut sheet, mut out) = (Sheet::default(), Vec::new());
+                let mut pen = sheet.begin(&mut out);
+                write(&mut pen, &id, tool, reply.clone()).unwrap();
+                pen.end().unwrap();
+                assert_eq!(String::from_utf8(out).unwrap(), want, "{why}");
+            }
+        }
+    }
+}

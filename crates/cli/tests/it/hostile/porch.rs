@@ -1,0 +1,80 @@
+//! What a way in must be able to do, so that a call can be made through it.
+
+use crate::house::House;
+use serde_json::{Value, json};
+use std::fmt::Debug;
+
+/// A tool and its arguments, as a model would write them.
+pub(crate) type Asked = (String, String);
+
+/// A way in.
+pub(crate) trait Porch: Debug + Sync {
+    /// As the ledger names it.
+    fn origin(&self) -> &'static str;
+
+    /// How many spawns lie between the caller and whoever began.
+    fn depth(&self) -> u64 {
+        0
+    }
+
+    /// As the ledger names whoever began.
+    fn began(&self) -> &'static str {
+        self.origin()
+    }
+
+    /// Whether this call can be spelled here at all.
+    fn takes(&self, _call: &Asked) -> bool {
+        true
+    }
+
+    /// Makes the calls in this house; what each caller was told.
+    fn call(&self, house: &House, calls: &[Asked]) -> Vec<Told>;
+}
+
+/// What the caller of one call was told.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub(crate) text: String,
+    /// Where its records are, when they do not lie in the order of the calls.
+    pub(crate) session: Option<String>,
+}
+
+impl Told {
+    pub(crate) fn new(text: &str) -> Self {
+        Self { text: text.trim_end().to_owned(), session: None }
+    }
+}
+
+/// What a model says that makes these calls so many spawns down; from the bottom up, everybody has a last word.
+pub(crate) fn script(depth: u64, calls: &[Asked]) -> String {
+    let ask = |tool: &str, arguments: Value| {
+        json!({"tool_calls": [{"name": tool, "arguments": arguments}]}).to_string()
+    };
+    let further = (0..depth).map(|_| ask("subagent", json!({"task": "go further"})));
+    let calls = calls.iter().map(|(tool, arguments)| ask(tool, arguments.as_str().into()));
+    let last = (0..=depth).map(|depth| json!({"content": format!("done {depth}")}).to_string());
+    further.chain(calls).chain(last).collect::<Vec<_>>().join("\n")
+}
+
+/// The records of these calls, two by two.
+pub(crate) fn pairs(porch: &dyn Porch, records: &[Value], told: &[Told]) -> Vec<Vec<Value>> {
+    let of_calls: Vec<&Value> =
+        records.iter().filter(|record| record["depth"] == porch.depth()).filter(is_call).collect();
+    let of_session = |session: &String| {
+        of_calls
+            .iter()
+            .filter(|record| record["session"] == session.as_str())
+            .map(|one| (*one).clone())
+            .collect()
+    };
+    let in_order = |at: usize| of_calls.iter().skip(2 * at).take(2).map(|one| (*one).clone()).collect();
+    told.iter()
+        .enumerate()
+        .map(|(at, told)| told.session.as_ref().map_or_else(|| in_order(at), of_session))
+        .collect()
+}
+
+/// Whether a record is a call's, and not that of a program of the operator's that came or went.
+fn is_call(record: &&Value) -> bool {
+    record["tool"] != "guest"
+}

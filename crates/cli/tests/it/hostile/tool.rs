@@ -1,0 +1,22 @@
+//! `picoclaw tool`: one call a process.
+
+use super::porch::{Asked, Porch, Told};
+use crate::house::House;
+
+#[derive(Debug)]
+pub(crate) struct Tool;
+
+impl Porch for Tool {
+    fn origin(&self) -> &'static str {
+        "tool"
+    }
+
+    fn call(&self, house: &House, calls: &[Asked]) -> Vec<Told> {
+        let one = |(tool, arguments): &Asked| {
+            let ran = house.run(&["tool", tool, arguments]);
+            // A tool that is not there is a mistake on the command line; it is told where mistakes are.
+            Told::new(if ran.code == 2 { ran.stderr.split("error: ").last().unwrap() } else { &ran.stdout })
+        };
+        calls.iter().map(one).collect()
+    }
+}

@@ -1,0 +1,141 @@
+//! The quick way of the file tools: the same as the other, and nobody waits for it.
+
+use super::wire::{Wire, fresh_sleep, sleeps, text, until};
+use crate::house::House;
+use serde_json::{Value, json};
+use std::cell::RefCell;
+use std::io::Write;
+use std::process::Stdio;
+
+/// A call that is unusual in a way that means nothing, and so takes the long way.
+fn call_the_long_way(wire: &mut Wire, tool: &str, arguments: &Value) -> Value {
+    wire.ask("tools/call", json!({"name": tool, "arguments": arguments, "unknown": 1}))
+}
+
+/// What a record says, without what differs from call to call.
+fn told(record: &Value) -> Value {
+    let mut told = record.clone();
+    for key in ["seq", "time", "duration_us", "prev", "hash"] {
+        told.as_object_mut().unwrap().remove(key);
+    }
+    told
+}
+
+#[test]
+fn a_call_means_the_same_on_both_ways() {
+    let house = House::with_config("{}");
+    let workspace = house.workspace();
+    std::fs::create_dir_all(workspace.join("d/e")).unwrap();
+    std::fs::write(workspace.join("d/odd \"name\"\u{1b}\n"), "").unwrap();
+    std::fs::write(workspace.join("notes"), "a\n\t\"b\" \\ \u{1} é 😀").unwrap();
+    std::fs::write(workspace.join("long"), "one line\n".repeat(200_000)).unwrap();
+    std::fs::write(workspace.join("bytes"), [0xff, 0xfe]).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", workspace.join("out")).unwrap();
+    let mut wire = Wire::greeted(&house, &[], &json!({}));
+    // The first call finds out what there is to know of a client; the quick way is open after it.
+    let _ = wire.call("list_dir", json!({}));
+    let begin = house.records().len();
+    let calls = [
+        ("a file", "read_file", json!({"path": "notes"})),
+        ("a page of a long one", "read_file", json!({"path": "long"})),
+        ("a part", "read_file", json!({"path": "long", "start_line": 3, "max_lines": 2})),
+        ("nothing there", "read_file", json!({"path": "nothing"})),
+        ("no text", "read_file", json!({"path": "bytes"})),
+        ("outside", "read_file", json!({"path": "/etc/passwd"})),
+        ("a link to the outside", "read_file", json!({"path": "out"})),
+        ("no path", "read_file", json!({})),
+        ("another type", "read_file", json!({"path": 7})),
+        ("more than there is", "read_file", json!({"path": "notes", "mode": "x"})),
+        ("a directory", "list_dir", json!({"path": "d"})),
+        ("the workspace", "list_dir", json!({})),
+        ("a page of it", "list_dir", json!({"limit": 2})),
+        ("a file", "list_dir", json!({"path": "notes"})),
+        ("written", "write_file", json!({"path": "new", "content": "x"})),
+        ("written outside", "write_file", json!({"path": "/tmp/new", "content": "x"})),
+        ("appended", "append_file", json!({"path": "new", "content": "y"})),
+        ("not to be edited", "edit_file", json!({"path": "new", "old_text": "z", "new_text": "w"})),
+    ];
+    for (why, tool, arguments) in &calls {
+        let long = call_the_long_way(&mut wire, tool, arguments)["result"].take();
+        let quick = wire.call(tool, arguments.clone());
+        assert!(long["content"][0]["text"].is_string(), "{why}: {long}");
+        assert_eq!(quick, long, "{why}: {tool} {arguments}");
+    }
+    wire.end();
+    let records = house.records();
+    let records: Vec<Value> = records[begin..].iter().map(told).collect();
+    assert_eq!(records.len(), calls.len() * 4, "two a call, on each way");
+    for (pairs, (why, ..)) in records.chunks(4).zip(&calls) {
+        assert_eq!(pairs[..2], pairs[2..], "{why}");
+    }
+}
+
+#[test]
+fn roots_narrow_the_quick_way_too_and_can_be_called_back() {
+    let house = House::with_config("{}");
+    for name in ["a", "b"] {
+        std::fs::create_dir_all(house.workspace().join(name)).unwrap();
+        std::fs::write(house.workspace().join(name).join("f"), name).unwrap();
+    }
+    let mut wire = Wire::greeted(&house, &[], &json!({"roots": {"listChanged": true}}));
+    for root in ["a", "b"] {
+        // The first call after a change is held until the client has named its roots.
+        let first = wire.send("tools/call", json!({"name": "list_dir", "arguments": {"path": root}}));
+        let asked = wire.hear();
+        assert_eq!(asked["method"], "roots/list", "{root}: {asked}");
+        let uri = format!("file://{}", house.workspace().join(root).display());
+        wire.say(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": [{"uri": uri}]}}));
+        assert_eq!(wire.hear()["id"], first);
+        for name in ["a", "b"] {
+            let result = wire.call("read_file", json!({"path": format!("{name}/f")}));
+            let rule = result["structuredContent"]["rule"].as_str();
+            assert_eq!(rule, (name != root).then_some("roots"), "{root}: {name}: {result}");
+        }
+        wire.say(&json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}));
+    }
+}
+
+#[test]
+fn a_name_is_free_again_with_its_answer() {
+    let house = House::with_config("{}");
+    std::fs::create_dir_all(house.workspace()).unwrap();
+    std::fs::write(house.workspace().join("f"), "x").unwrap();
+    let mut wire = Wire::greeted(&house, &[], &json!({}));
+    for round in 0..500 {
+        let call = json!({"name": "read_file", "arguments": {"path": "f"}});
+        wire.say(&json!({"jsonrpc": "2.0", "id": "same", "method": "tools/call", "params": call}));
+        let answer = wire.hear();
+        assert_eq!(text(&answer["result"]), "x", "{round}: {answer}");
+    }
+}
+
+#[test]
+fn a_client_that_does_not_listen_is_still_heard() {
+    let house = House::with_config("{}");
+    std::fs::create_dir_all(house.workspace()).unwrap();
+    std::fs::write(house.workspace().join("long"), "x".repeat(1 << 20)).unwrap();
+    let mut command = house.command(&["mcp", "serve"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let read = json!({"name": "read_file", "arguments": {"path": "long"}});
+    let time = fresh_sleep();
+    let sleep = json!({"name": "exec", "arguments": {"command": format!("sleep {time}")}});
+    let mut say = |message: Value| writeln!(stdin, "{message}").unwrap();
+    say(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}));
+    say(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    say(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_dir"}}));
+    // By now the pipe is full, and every reader who answers stands before it.
+    for id in 2..12 {
+        say(json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": read}));
+    }
+    say(json!({"jsonrpc": "2.0", "id": "sleep", "method": "tools/call", "params": sleep}));
+    until("the command was not heard", || sleeps(&time));
+    say(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "sleep"}}));
+    until("the cancellation was not heard", || !sleeps(&time));
+    drop(stdin);
+    drop(child.stdout.take());
+    let child = RefCell::new(child);
+    until("the server outlived its client", || child.borrow_mut().try_wait().unwrap().is_some());
+}
