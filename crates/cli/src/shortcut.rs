@@ -8,7 +8,7 @@
 use crate::arguments::{
     AgentArguments, Arguments, CheckArguments, Command, Everywhere, RunArguments, ToolArguments,
 };
-use clap::{Args, Command as Grammar, FromArgMatches};
+use clap::{Args, FromArgMatches};
 use std::ffi::OsString;
 
 /// Reads a command line: the short way where it can be gone.
@@ -28,7 +28,7 @@ fn shortcut(words: &[OsString]) -> Option<Arguments> {
 }
 
 fn part<A: Args + FromArgMatches>(words: &[OsString], whole: fn(A) -> Command) -> Option<Arguments> {
-    let bare = Grammar::new("picoclaw").no_binary_name(true).disable_help_flag(true);
+    let bare = clap::Command::default().no_binary_name(true).disable_help_flag(true);
     let parser = A::augment_args(Everywhere::augment_args(bare));
     let mut found = parser.try_get_matches_from(words).ok()?;
     let everywhere = Everywhere::from_arg_matches_mut(&mut found).ok()?;

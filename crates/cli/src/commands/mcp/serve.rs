@@ -44,9 +44,7 @@ pub(crate) fn run(arguments: &ServeArguments, loaded: &Loaded, surroundings: &Su
     let premises = Premises::new(Hall::new(house.warden, house.registry), Arc::new(loaded.config), subject);
     let runtime = runtime().context("could not start the runtime")?;
     match place {
-        Place::Stdio => {
-            runtime.block_on(serve(&premises, streams().context("could not use the streams")?))?
-        }
+        Place::Stdio => runtime.block_on(serve(&premises, streams().context("could not use the streams")?))?,
         Place::Http { address, token } => runtime.block_on(listen(&premises, address, token))?,
     }
     // A reader that still waits for standard input must not keep the process.
