@@ -10,11 +10,13 @@ use anyhow::{Context, Result, bail};
 use picoclaw_agent::call::{Call, Reply};
 use picoclaw_agent::hall::{Hall, Watcher};
 use picoclaw_agent::mcp::client::can_be_of;
+use picoclaw_agent::run::Attendance;
 use picoclaw_agent::tools::{Outcome, Registry, Visit, schema_of, unwatched};
 use picoclaw_policy::Origin;
 use picoclaw_sandbox::launch::Halt;
 use std::io::Read;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The largest arguments that are read from standard input.
 const MOST_INPUT: u64 = 64 << 20;
@@ -32,9 +34,10 @@ pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
     };
     let house = compose::house_for_one_call(loaded)?;
     let is_meant = |server: &str| can_be_of(server, &call.tool);
-    let (reply, known) = if compose::has_servers(loaded, is_meant) {
+    let (reply, known) = if compose::has_servers(loaded, is_meant) || loaded.config.hooks.are_any() {
         let subject = call.subject.clone();
-        compose::with_servers(loaded, house, &subject, is_meant, async |hall| consult(&hall, &call).await)?
+        let consult = async |hall| attended(&hall, &call, loaded).await;
+        compose::with_servers(loaded, house, &subject, is_meant, consult)?
     } else {
         let visit =
             Visit { warden: &house.warden, subject: &call.subject, halt: &Halt::new(), watcher: &unwatched };
@@ -60,7 +63,22 @@ pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
     })
 }
 
-/// The same call where servers wait: nobody can be asked here either.
+/// The same call where hooks or servers wait.
+async fn attended(hall: &Hall, call: &Call, loaded: &Loaded) -> (Reply, Arc<Registry>) {
+    let Some(attendance) = Attendance::of(&loaded.config, hall) else { return consult(hall, call).await };
+    let began = Instant::now();
+    let done = match attendance.pass(call.clone()).await {
+        Err(reply) => (reply, hall.registry()),
+        Ok(call) => {
+            let (reply, known) = consult(hall, &call).await;
+            (attendance.show(&call, reply, began.elapsed()).await, known)
+        }
+    };
+    attendance.close().await;
+    done
+}
+
+/// The call itself: nobody can be asked here either.
 async fn consult(hall: &Hall, call: &Call) -> (Reply, Arc<Registry>) {
     let (halt, unwatched): (_, Watcher) = (Halt::new(), Arc::new(|_| {}));
     let reply = match hall.call(call.clone(), &halt, Arc::clone(&unwatched)).await {

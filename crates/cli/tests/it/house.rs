@@ -27,10 +27,14 @@ impl House {
 
     /// With this configuration file; `{dir}` in it is the temporary directory.
     pub(crate) fn with_config(config: &str) -> Self {
-        let house = Self::new();
-        DirBuilder::new().mode(0o700).create(house.home()).unwrap();
-        house.configure(config);
-        house
+        Self::new().furnished(config)
+    }
+
+    /// The same, when something lies beside it already.
+    pub(crate) fn furnished(self, config: &str) -> Self {
+        DirBuilder::new().mode(0o700).create(self.home()).unwrap();
+        self.configure(config);
+        self
     }
 
     /// Whose program knows this variable besides.

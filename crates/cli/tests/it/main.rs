@@ -21,6 +21,7 @@ mod documents;
 mod exec;
 mod front_door;
 mod gateway;
+mod hooks;
 mod hostile;
 mod house;
 mod isolation;

@@ -20,6 +20,13 @@ pub struct HooksConfig {
     pub processes: Vec<HookConfig>,
 }
 
+impl HooksConfig {
+    /// Whether calls have anybody to pass.
+    pub fn are_any(&self) -> bool {
+        self.enabled && self.processes.iter().any(|hook| hook.enabled)
+    }
+}
+
 /// One entry of `hooks.processes`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookConfig {

@@ -23,7 +23,7 @@ use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Methods that are known: under these names, parameters that do not fit are the fault.
 const KNOWN: &[&str] =
@@ -106,11 +106,45 @@ impl Porch {
                 }
             };
         }
-        let (tool, copy) = (call.tool.clone(), call.clone());
+        match self.premises.attendance().await {
+            None => self.call(call.clone(), call, context, halt).await,
+            Some(attendance) => {
+                let spelled = call.clone();
+                match attendance.pass(call).await {
+                    Err(reply) => answer::of_reply(&spelled.tool, reply).into(),
+                    // What a hook made of it is held to the client's roots like what the client made of it.
+                    Ok(mut call) => {
+                        match roots.narrow(&call.tool, &mut call.arguments, warden, &call.subject) {
+                            Some(no) => {
+                                answer::refused(&warden.turn_away(&call.tool, &call.subject, no)).into()
+                            }
+                            None => self.call(call, spelled, context, halt).await,
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs a call; `spelled` is as its client wrote it, and as the client will bring it again.
+    async fn call(
+        &self,
+        call: Call,
+        spelled: Call,
+        context: &RequestContext<RoleServer>,
+        halt: &Halt,
+    ) -> CallToolResponse {
+        let (copy, began) = (call.clone(), Instant::now());
         let outcome = self.watched(context, |watcher| self.premises.hall.call(call, halt, watcher)).await;
         match outcome {
-            Outcome::Reply(reply) => answer::of_reply(&tool, reply).into(),
-            Outcome::Asks(asked) => self.ask(asked, copy, context, halt).await,
+            Outcome::Reply(reply) => {
+                let reply = match self.premises.attendance().await {
+                    None => reply,
+                    Some(attendance) => attendance.show(&copy, reply, began.elapsed()).await,
+                };
+                answer::of_reply(&copy.tool, reply).into()
+            }
+            Outcome::Asks(asked) => self.ask(asked, spelled, context, halt).await,
         }
     }
 

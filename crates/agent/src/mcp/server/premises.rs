@@ -6,13 +6,14 @@ use super::catalogue;
 use super::charter::Charter;
 use super::waiting_room::WaitingRoom;
 use crate::hall::Hall;
+use crate::run::Attendance;
 use picoclaw_policy::Subject;
 use picoclaw_policy::config::Config;
 use picoclaw_sandbox::Redactor;
 use rmcp::model::Tool;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tokio::sync::Semaphore;
+use tokio::sync::{OnceCell, Semaphore};
 
 /// How many calls run at once.
 const CALLS: usize = 32;
@@ -30,6 +31,9 @@ pub struct Premises {
     pub(super) calls: Semaphore,
     pub(super) waiting: WaitingRoom,
     tools: Vec<Tool>,
+    config: Arc<Config>,
+    /// The hooks, started with the first call.
+    attendance: OnceCell<Option<Attendance>>,
     seats: AtomicUsize,
     sessions: AtomicUsize,
 }
@@ -43,7 +47,9 @@ impl Premises {
         Arc::new(Self {
             hall,
             subject,
-            charter: Charter::new(config, names),
+            charter: Charter::new(Arc::clone(&config), names),
+            config,
+            attendance: OnceCell::new(),
             redactor,
             calls: Semaphore::new(CALLS),
             waiting: WaitingRoom::default(),
@@ -57,6 +63,23 @@ impl Premises {
     pub(super) fn offered(&self) -> Vec<&Tool> {
         let policy = self.hall.warden().policy();
         self.tools.iter().filter(|tool| policy.offers(&tool.name, &self.subject).is_ok()).collect()
+    }
+
+    /// Whether calls pass hooks, which have to be waited for.
+    pub(super) fn is_attended(&self) -> bool {
+        self.config.hooks.are_any()
+    }
+
+    /// The hooks that calls pass, if there are any.
+    pub(super) async fn attendance(&self) -> Option<&Attendance> {
+        self.attendance.get_or_init(async || Attendance::of(&self.config, &self.hall)).await.as_ref()
+    }
+
+    /// Gives the hooks time to leave.
+    pub async fn close(&self) {
+        if let Some(Some(attendance)) = self.attendance.get() {
+            attendance.close().await;
+        }
     }
 
     /// A name for a session that no other connection has.

@@ -1,7 +1,7 @@
 //! The quick way: a call of a file tool is run and answered by whoever read it.
 //!
 //! Nothing is handed from thread to thread, and nothing is turned into a tree of values. It is open to a client
-//! that shook hands, for calls that can neither ask anybody nor report progress; everything else, and everything
+//! that shook hands, for calls that pass no hook and can neither ask anybody nor report progress; everything else, and everything
 //! that is in any way unusual, takes the way through the protocol's own machinery.
 //!
 //! Invariant: a call means the same on both ways: same hall, same roots, same records, same answer.
@@ -97,6 +97,9 @@ impl Quick {
 
     /// Takes a line that is a call for this way; from here on it is on the way, and nobody else's.
     pub(super) fn take(&self, line: &[u8]) -> Option<Taken<'_>> {
+        if self.premises.is_attended() {
+            return None;
+        }
         let roots = self.client.settled_roots()?;
         let Request { jsonrpc, id, method, params } = serde_json::from_slice(line).ok()?;
         let is_usual = jsonrpc == "2.0"

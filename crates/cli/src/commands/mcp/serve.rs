@@ -49,6 +49,7 @@ pub(crate) fn run(arguments: &ServeArguments, loaded: &Loaded, surroundings: &Su
         }
         Place::Http { address, token } => runtime.block_on(listen(&premises, address, token))?,
     }
+    runtime.block_on(premises.close());
     // A reader that still waits for standard input must not keep the process.
     runtime.shutdown_background();
     Ok(Exit::Done)

@@ -42,6 +42,7 @@ pub(super) fn observed(name: &'static str, porch: &dyn Porch, isolation: Isolati
         ("files", read(&home.join("workspace-coder/notes")), FILES),
         ("guard", exec("sudo id"), GUARD),
         ("hooks", exec("echo hooked"), HOOK),
+        ("hooks", read(&site.house.workspace().join("hooked.txt")), HOOK),
         ("", exec("python3 probe.py command"), ""),
     ];
     let asked = |(tool, arguments): &(&str, Value)| -> Asked { ((*tool).to_owned(), arguments.to_string()) };

@@ -96,7 +96,7 @@ def serve():
             say(ask["id"], {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": server})
         elif method == "tools/list":
             say(ask["id"], {"tools": [{"name": "nothing", "description": "", "inputSchema": {"type": "object"}}]})
-        elif params.get("arguments", {}).get("command") == "echo hooked":
+        elif any("hooked" in str(given) for given in params.get("arguments", {}).values()):
             say(ask["id"], {"action": "deny_tool", "reason": "seen"})
         elif method.startswith("hook."):
             say(ask["id"], {"action": "continue"})

@@ -109,6 +109,7 @@ impl Site {
         }
         put(&self.house.workspace().join("probe.py"), &text);
         put(&self.house.workspace().join("own.txt"), "of its own");
+        put(&self.house.workspace().join("hooked.txt"), "the hook objects");
         fs::set_permissions(dir.join("opt/bin/claude"), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
