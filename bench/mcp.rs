@@ -148,11 +148,9 @@ pub(crate) fn measured(picoclaw: &Path, house: &House, table: &mut Table) -> Res
     let figures = take_turns(
         Clock::Wall,
         40,
-        &mut [
-            &mut || ours.turn(&asks[0]).map(drop),
-            &mut || theirs.turn(&asks[1]).map(drop),
-            &mut || floor.turn(&asks[0]).map(drop),
-        ],
+        &mut [&mut || ours.turn(&asks[0]).map(drop), &mut || theirs.turn(&asks[1]).map(drop), &mut || {
+            floor.turn(&asks[0]).map(drop)
+        }],
     )?;
     compared(table, "`list_dir` of 10,000 entries", &figures, 0.25, "≤ 1/4");
     table.told(FLOOR, &figures[2].time());

@@ -102,7 +102,10 @@ async fn what_does_not_arrive_within_thirty_seconds_is_given_up() {
         let took = begin.elapsed();
         assert!(!answer.contains(" 200 "), "{why}: {answer}");
         let limit = Duration::from_secs(30);
-        assert!(took >= limit - Duration::from_secs(1) && took <= limit + Duration::from_secs(1), "{why}: {took:?}");
+        assert!(
+            took >= limit - Duration::from_secs(1) && took <= limit + Duration::from_secs(1),
+            "{why}: {took:?}"
+        );
     }
     let answer = post(port, "list_dir", &json!({}), &json!({})).await;
     assert_eq!(answer["result"]["isError"], false, "the others are served: {answer}");

@@ -103,7 +103,8 @@ mod tests {
             for id in [RequestId::Number(7), RequestId::String("a \"b\"".into())] {
                 let mut result = answer::of_reply(tool, reply.clone());
                 result.result_type = None;
-                let message = ServerJsonRpcMessage::response(ServerResult::CallToolResult(result), id.clone());
+                let message =
+                    ServerJsonRpcMessage::response(ServerResult::CallToolResult(result), id.clone());
                 let want = serde_json::to_string(&message).unwrap() + "\n";
                 let (mut sheet, mut out) = (Sheet::default(), Vec::new());
                 let mut pen = sheet.begin(&mut out);

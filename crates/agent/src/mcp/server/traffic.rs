@@ -113,17 +113,22 @@ mod tests {
 
     #[test]
     fn a_name_is_on_the_way_once_and_until_it_is_answered_or_cancelled() {
-        let message =
-            |id: &RequestId| ClientJsonRpcMessage::request(ClientRequest::PingRequest(PingRequest::default()), id.clone());
-        for (why, end) in
-            [("answered", Traffic::answered as fn(&mut Traffic, &RequestId)), ("cancelled", Traffic::cancelled)]
-        {
+        let message = |id: &RequestId| {
+            ClientJsonRpcMessage::request(ClientRequest::PingRequest(PingRequest::default()), id.clone())
+        };
+        for (why, end) in [
+            ("answered", Traffic::answered as fn(&mut Traffic, &RequestId)),
+            ("cancelled", Traffic::cancelled),
+        ] {
             let (mut traffic, id) = (Traffic::default(), RequestId::Number(1));
             assert!(traffic.begin(&id) && traffic.is_worked_on(&id) && !traffic.is_quiet(), "{why}");
             assert!(!traffic.begin(&id), "{why}: the quick way, twice");
             assert!(matches!(traffic.arrive(&id, 1, message(&id)), Arrival::Twice), "{why}: the other way");
             end(&mut traffic, &id);
-            assert!(!traffic.is_worked_on(&id) && traffic.is_quiet() && traffic.begin(&id), "{why}: free again");
+            assert!(
+                !traffic.is_worked_on(&id) && traffic.is_quiet() && traffic.begin(&id),
+                "{why}: free again"
+            );
         }
     }
 
