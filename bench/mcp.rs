@@ -174,7 +174,7 @@ pub(crate) fn answer_with(arguments: &[OsString]) -> Result<(), Stop> {
     let path = PathBuf::from(arguments.first().ok_or("no file")?);
     let mut input = std::io::stdin().lock();
     // By its handle: what `std` puts in between looks for line ends in every answer.
-    let mut output = std::fs::File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
+    let mut output = std::io::PipeWriter::from(std::io::stdout().as_fd().try_clone_to_owned()?);
     let mut line = Vec::new();
     while input.read_until(b'\n', &mut line)? > 0 {
         if let Some(directory) = arguments.get(1) {

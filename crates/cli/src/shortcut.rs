@@ -28,7 +28,7 @@ fn shortcut(words: &[OsString]) -> Option<Arguments> {
 }
 
 fn part<A: Args + FromArgMatches>(words: &[OsString], whole: fn(A) -> Command) -> Option<Arguments> {
-    let bare = clap::Command::new("picoclaw").no_binary_name(true).disable_help_flag(true);
+    let bare = clap::Command::default().no_binary_name(true).disable_help_flag(true);
     let parser = A::augment_args(Everywhere::augment_args(bare));
     let mut found = parser.try_get_matches_from(words).ok()?;
     let everywhere = Everywhere::from_arg_matches_mut(&mut found).ok()?;

@@ -87,9 +87,7 @@ impl Container {
         ]);
         words.extend(["--cap-drop", "ALL", "--die-with-parent"]);
         words.extend(match proc {
-            Proc::Masked => {
-                &["--unshare-pid", "--proc", "/proc", "--ro-bind", "/dev/null", "/proc/kcore"][..]
-            }
+            Proc::Masked => &["--unshare-pid", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"][..],
             Proc::Whole => &["--dev-bind", "/proc", "/proc"],
         });
         let starts = Command::new(words[0])

@@ -7,9 +7,24 @@ use picoclaw_policy::Refusal;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 
-/// How the lines of a listing begin.
-pub(super) const DIRECTORY: &str = "DIR: ";
+/// How the line of a file begins in a listing.
 pub(super) const FILE: &str = "FILE: ";
+
+/// A line of a listing: names are escaped in it, so a line is an entry.
+pub(super) enum Line<'t> {
+    File(&'t str),
+    Directory(&'t str),
+    /// About the listing itself.
+    Note,
+}
+
+/// What a line of a listing names.
+pub(super) fn kind_of(line: &str) -> Line<'_> {
+    if let Some(name) = line.strip_prefix(FILE) {
+        return Line::File(name);
+    }
+    line.strip_prefix("DIR: ").map_or(Line::Note, Line::Directory)
+}
 
 /// The result of a registry tool.
 pub(super) fn of_reply(tool: &str, reply: Reply) -> CallToolResult {
@@ -66,28 +81,21 @@ fn result(text: String, structured: Value, went: Went) -> CallToolResult {
     result
 }
 
-/// The lines of a listing, taken apart: names are escaped in it, so a line is an entry.
+/// The lines of a listing, taken apart.
 fn listing(text: &str) -> Value {
-    let (mut directories, mut files, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut files, mut directories, mut notes) = (Vec::new(), Vec::new(), Vec::new());
     for line in text.lines() {
-        if let Some(name) = line.strip_prefix(FILE) {
-            files.push(Value::from(name));
-        } else if let Some(name) = line.strip_prefix(DIRECTORY) {
-            directories.push(Value::from(name));
-        } else {
-            notes.push(line);
+        match kind_of(line) {
+            Line::File(name) => files.push(Value::from(name)),
+            Line::Directory(name) => directories.push(Value::from(name)),
+            Line::Note => notes.push(line),
         }
     }
-    let mut structured = json!({"directories": Value::Array(directories), "files": Value::Array(files)});
+    let mut structured = json!({"files": Value::Array(files), "directories": Value::Array(directories)});
     if !notes.is_empty() {
         structured["note"] = json!(notes.join("\n"));
     }
     structured
-}
-
-/// Whether a line of a listing is about the listing, and no entry.
-pub(super) fn is_note(line: &str) -> bool {
-    !line.starts_with(FILE) && !line.starts_with(DIRECTORY)
 }
 
 /// A command's output, or the standing of a background session, whose reply is an object already.

@@ -8,8 +8,8 @@ use std::io::{self, Write};
 /// How much a sheet holds: what a pipe takes at once.
 const SIZE: usize = 64 << 10;
 
-/// The most that one step writes: eight bytes, the last of which may be an escape of six.
-const STEP: usize = 8 + 6;
+/// More than one step writes: eight bytes, each of which may be an escape of six.
+const STEP: usize = 8 * 6;
 
 /// The paper, used again and again.
 #[derive(Debug, Default)]
@@ -50,10 +50,9 @@ impl Pen<'_> {
             self.sheet.written += length;
             rest = &rest[taken..];
         }
-        for byte in rest {
-            let length = spell(*byte, self.room()?);
-            self.sheet.written += length;
-        }
+        let room = self.room()?;
+        let length = rest.iter().fold(0, |length, byte| length + spell(*byte, &mut room[length..]));
+        self.sheet.written += length;
         Ok(())
     }
 

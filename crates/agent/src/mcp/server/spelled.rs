@@ -2,7 +2,7 @@
 //!
 //! Invariant: byte for byte what the protocol's own types would have written for the same reply.
 
-use super::answer;
+use super::answer::{self, Line};
 use super::sheet::Pen;
 use crate::call::Reply;
 use rmcp::model::{RequestId, ServerJsonRpcMessage, ServerResult};
@@ -39,34 +39,41 @@ fn done(pen: &mut Pen<'_>, id: &RequestId, tool: &str, text: &str) -> io::Result
     pen.write_all(b",\"isError\":false}}")
 }
 
-/// The lines of a listing, taken apart as [`answer::of_reply`] does.
+/// The lines of a listing, taken apart as [`answer::of_reply`] does. Most are files: they are spelled as they come.
 fn listing(pen: &mut Pen<'_>, text: &str) -> io::Result<()> {
-    pen.write_all(b"{\"directories\":[")?;
-    names(pen, text.lines().filter_map(|line| line.strip_prefix(answer::DIRECTORY)))?;
-    pen.write_all(b"],\"files\":[")?;
-    names(pen, text.lines().filter_map(|line| line.strip_prefix(answer::FILE)))?;
+    let (mut directories, mut notes) = (Vec::new(), Vec::new());
+    let files = text.lines().filter(|line| match answer::kind_of(line) {
+        Line::File(_) => true,
+        Line::Directory(name) => {
+            directories.push(name);
+            false
+        }
+        Line::Note => {
+            notes.push(*line);
+            false
+        }
+    });
+    pen.write_all(b"{\"files\":[")?;
+    strings(pen, files.map(|line| &line[answer::FILE.len()..]), b"\",\"")?;
+    pen.write_all(b"],\"directories\":[")?;
+    strings(pen, directories.into_iter(), b"\",\"")?;
     pen.write_all(b"]")?;
-    let mut opening: &[u8] = b",\"note\":\"";
-    for note in text.lines().filter(|line| answer::is_note(line)) {
-        pen.write_all(opening)?;
-        pen.text(note)?;
-        opening = b"\\n";
-    }
-    if opening == b"\\n" {
-        pen.write_all(b"\"")?;
+    if !notes.is_empty() {
+        pen.write_all(b",\"note\":")?;
+        strings(pen, notes.into_iter(), b"\\n")?;
     }
     pen.write_all(b"}")
 }
 
-fn names<'t>(pen: &mut Pen<'_>, names: impl Iterator<Item = &'t str>) -> io::Result<()> {
+/// Texts in one pair of quotes, with `between` between them; nothing at all when there is none.
+fn strings<'t>(pen: &mut Pen<'_>, texts: impl Iterator<Item = &'t str>, between: &[u8]) -> io::Result<()> {
     let mut opening: &[u8] = b"\"";
-    for name in names {
+    for text in texts {
         pen.write_all(opening)?;
-        pen.text(name)?;
-        pen.write_all(b"\"")?;
-        opening = b",\"";
+        pen.text(text)?;
+        opening = between;
     }
-    Ok(())
+    if opening == between { pen.write_all(b"\"") } else { Ok(()) }
 }
 
 #[cfg(test)]
