@@ -13,13 +13,8 @@ use serde_json::Value;
 use std::sync::Arc;
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "task",
-        kind: Type::Text,
-        need: Need::Required,
-        about: "What the subagent is to do, in full: it sees nothing of this conversation.",
-    },
-    Parameter { name: "label", kind: Type::Text, need: Need::Optional, about: "A short name for it." },
+    start::TASK,
+    start::LABEL,
     Parameter {
         name: "agent_id",
         kind: Type::Text,

@@ -7,7 +7,7 @@ use crate::spawn::child::{self, Job};
 use crate::spawn::kin::Kin;
 use crate::spawn::news::{Turning, Who};
 use crate::spawn::present::Present;
-use crate::tools::{Arguments, Parameter, Visit};
+use crate::tools::{Arguments, Need, Parameter, Type, Visit};
 use picoclaw_policy::{SpawnIntent, Way};
 use picoclaw_sandbox::permit::Permit;
 use picoclaw_sandbox::spawn::Spawn;
@@ -16,7 +16,19 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// The longest label.
-const LABEL: usize = 80;
+const LONGEST: usize = 80;
+
+/// The task, as both who wait and who do not are asked for it.
+pub(super) const TASK: Parameter = Parameter {
+    name: "task",
+    kind: Type::Text,
+    need: Need::Required,
+    about: "What the subagent is to do, in full: it sees nothing of this conversation.",
+};
+
+/// The label.
+pub(super) const LABEL: Parameter =
+    Parameter { name: "label", kind: Type::Text, need: Need::Optional, about: "A short name for it." };
 
 /// A subagent that may start.
 pub(super) struct Start {
@@ -37,7 +49,7 @@ pub(super) fn check<'a>(parameters: &[Parameter], arguments: &'a Value) -> Resul
 /// The label as it is told: on one line.
 pub(super) fn label(arguments: &Arguments<'_>) -> String {
     let words = arguments.text("label").split_whitespace().collect::<Vec<_>>().join(" ");
-    words.chars().take(LABEL).collect()
+    words.chars().take(LONGEST).collect()
 }
 
 /// Asks the desk; the reply says why not.

@@ -4,20 +4,12 @@
 
 use super::start;
 use crate::spawn::kin::Kin;
-use crate::tools::{Arguments, Need, Outcome, Parameter, Tool, Type, Visit};
+use crate::tools::{Arguments, Outcome, Parameter, Tool, Visit};
 use picoclaw_policy::Way;
 use serde_json::Value;
 use std::sync::Arc;
 
-const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "task",
-        kind: Type::Text,
-        need: Need::Required,
-        about: "What the subagent is to do, in full: it sees nothing of this conversation.",
-    },
-    Parameter { name: "label", kind: Type::Text, need: Need::Optional, about: "A short name for it." },
-];
+const PARAMETERS: &[Parameter] = &[start::TASK, start::LABEL];
 
 /// Starts a subagent and waits for its answer.
 pub(super) struct SubagentTool(pub(super) Arc<Kin>);
