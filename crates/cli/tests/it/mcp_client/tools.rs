@@ -77,6 +77,7 @@ fn servers_that_misbehave_are_told_apart_and_none_stays() {
     yard.add(&[], "mute", "mute");
     yard.add(&[], "twins", "twins");
     yard.add(&[], "pages", "pages");
+    yard.add(&[], "deep", "deep-schema");
     yard.add(&[], "changes", "changes");
     assert_eq!(yard.house.run(&["mcp", "test", "changes"]).code, 0, "the first time it is pinned");
     let gone = yard.house.run(&["mcp", "add", "ends", "/bin/false"]);
@@ -88,6 +89,7 @@ fn servers_that_misbehave_are_told_apart_and_none_stays() {
         ("mute", "error", "was not ready within 3 s"),
         ("twins", "error", "lists tools that cannot be used"),
         ("pages", "error", "`pages`"),
+        ("deep", "error", "`deep`"),
         ("changes", "error", "picoclaw mcp trust changes"),
         ("ends", "error", "`ends`"),
     ] {
@@ -101,7 +103,7 @@ fn servers_that_misbehave_are_told_apart_and_none_stays() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     let table = yard.house.run(&["mcp", "list"]).stdout;
-    assert!(table.starts_with("NAME ") && table.lines().count() == 7, "{table}");
+    assert!(table.starts_with("NAME ") && table.lines().count() == 8, "{table}");
     for (name, code) in [("fine", 0), ("changes", 1), ("ends", 1), ("nobody", 1)] {
         assert_eq!(yard.house.run(&["mcp", "test", name]).code, code, "{name}");
     }
