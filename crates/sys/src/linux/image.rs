@@ -17,7 +17,7 @@ pub fn let_go_of_code() {
     const PAGE: usize = 4096;
     let start = (&raw const __executable_start).addr();
     let end = (&raw const __init_array_start).addr() & !(PAGE - 1);
-    if start % PAGE == 0 && start < end {
+    if start.is_multiple_of(PAGE) && start < end {
         // SAFETY: the range holds file pages that nobody writes to; a page that is dropped comes back as it was. A gap
         // between its parts, or a kernel that refuses, leaves what is mapped in place.
         let _ = unsafe { libc::madvise(start as *mut c_void, end - start, libc::MADV_DONTNEED) };
