@@ -114,7 +114,7 @@ mod tests {
             // SAFETY: the layout is not empty, each block is used within its size and given back once.
             unsafe {
                 let zeros = heap.alloc_zeroed(layout);
-                assert!(!zeros.is_null() && zeros.addr() % align == 0, "{why}");
+                assert!(!zeros.is_null() && zeros.addr().is_multiple_of(align), "{why}");
                 assert!((0..size).all(|at| *zeros.add(at) == 0), "{why}: zeroed");
                 zeros.write_bytes(7, size);
                 let grown = heap.realloc(zeros, layout, size * 2);
