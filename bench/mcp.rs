@@ -154,6 +154,16 @@ pub(crate) fn measured(picoclaw: &Path, house: &House, table: &mut Table) -> Res
     )?;
     compared(table, "`list_dir` of 10,000 entries", &figures, 0.25, "≤ 1/4");
     table.told(FLOOR, &figures[2].time());
+    // Which of its two listings people compare with is not said anywhere; this one also looks at every file.
+    let sizes = call("list_directory_with_sizes", &crowd);
+    theirs.try_out(&sizes, ENTRIES * 10)?;
+    let looked = take_turns(
+        Clock::Wall,
+        20,
+        &mut [&mut || ours.turn(&asks[0]).map(drop), &mut || theirs.turn(&sizes).map(drop)],
+    )?;
+    let (ratio, peer) = (looked[0].over(&looked[1]), time(looked[1].median()));
+    table.told(&format!("… / its listing with sizes ({peer})"), &ratio.times());
     let (mine, peers) = (ours.memory()?, theirs.memory()?);
     let memory = format!("{:.3}× ({:.1} / {:.1} MB)", mine / peers, mine / 1e6, peers / 1e6);
     table.goal("  resident memory after all that", &memory, mine / peers, 1.0 / 12.0, "≤ 1/12");
