@@ -31,6 +31,10 @@ else
   mkdir "$memory"
 fi
 
+# As installed: a copy starts a tenth faster than the file that the linker left, the bytes being the same.
+install -m755 "$picoclaw" "$disk/picoclaw"
+picoclaw=$disk/picoclaw
+
 # BENCH="open read" measures these sections alone; bench/house.rs lists them.
 # shellcheck disable=SC2086
 "$house" "$picoclaw" "$disk" "$memory" ${BENCH:-}
