@@ -20,7 +20,7 @@ fn a_session_ends_with_nought_and_leaves_the_terminal_as_it_was() {
     for (why, typed) in [("Ctrl-D", "\x04"), ("exit", "exit\r"), ("quit", "quit\r"), ("/exit", "/exit\r")] {
         let house = House::new();
         let mut terminal = open(&house, &[]);
-        let before = terminal.settings();
+        let before = terminal.first_settings.clone();
         terminal.until("main› ");
         terminal.type_in("half a line\x03");
         terminal.until("to leave: Ctrl-D");
@@ -44,7 +44,7 @@ fn a_signal_ends_a_session_and_the_terminal_is_given_back() {
             let house = House::new();
             let mark = marker();
             let mut terminal = open(&house, &[]);
-            let before = terminal.settings();
+            let before = terminal.first_settings.clone();
             terminal.until("main› ");
             if busy {
                 terminal.type_in(&format!("sleep {mark}\r"));

@@ -14,6 +14,8 @@ pub(crate) struct Terminal {
     seen: Vec<u8>,
     /// Everything that was shown, also what was waited for.
     all: Vec<u8>,
+    /// Its settings before anybody could change them.
+    pub(crate) first_settings: String,
 }
 
 /// Whether a terminal can be handed to a program here.
@@ -23,6 +25,10 @@ pub(crate) fn can_give_a_terminal() -> bool {
 
 fn set_size(controller: &OwnedFd, rows: u16, columns: u16) {
     tcsetwinsize(controller, Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+}
+
+fn settings(controller: &OwnedFd) -> String {
+    format!("{:?}", tcgetattr(controller).unwrap())
 }
 
 impl Terminal {
@@ -40,7 +46,9 @@ impl Terminal {
         leader.arg("--ctty").arg(command.get_program()).args(command.get_args()).env_clear();
         leader.env("TERM", "dumb").envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         leader.current_dir(command.get_current_dir().unwrap()).stdin(end()).stdout(end()).stderr(end());
-        Self { controller, child: leader.spawn().unwrap(), seen: Vec::new(), all: Vec::new() }
+        let first_settings = settings(&controller);
+        let child = leader.spawn().unwrap();
+        Self { controller, child, seen: Vec::new(), all: Vec::new(), first_settings }
     }
 
     /// An interactive shell on a new terminal, in the project, with job control.
@@ -124,7 +132,7 @@ impl Terminal {
 
     /// Its settings, all of them.
     pub(crate) fn settings(&self) -> String {
-        format!("{:?}", tcgetattr(&self.controller).unwrap())
+        settings(&self.controller)
     }
 
     /// Whether keys are passed on one by one.

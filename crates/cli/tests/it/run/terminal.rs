@@ -92,7 +92,6 @@ fn the_persons_terminal_is_given_back_on_every_way_out() {
         shell.args(["-c", &script]).current_dir(project.dir()).env("LINE", line);
         shell.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let mut terminal = Terminal::start(&shell);
-        let before = terminal.settings();
         terminal.until("number ");
         if let Some(signal) = signal {
             let picoclaw = terminal.child.id();
@@ -103,7 +102,7 @@ fn the_persons_terminal_is_given_back_on_every_way_out() {
             kill_process(Pid::from_raw(children.trim().parse().unwrap()).unwrap(), signal).unwrap();
         }
         terminal.until(&format!("status {code}"));
-        assert_eq!(terminal.settings(), before, "{why}");
+        assert_eq!(terminal.settings(), terminal.first_settings, "{why}");
         terminal.type_in("\r");
         terminal.end();
     }
