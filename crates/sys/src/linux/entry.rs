@@ -1,7 +1,7 @@
 //! Where the static program begins: its own tables, fetched in one piece.
 //!
 //! A program that may lie anywhere has tables of addresses, and its first act is to write each of them. Left alone that is
-//! a page fault for every page of them, more than a hundred, and half of what a start costs. One system call beforehand
+//! a page fault for every page of them, more than a hundred, and a good part of what a start costs. One system call beforehand
 //! brings them all; a kernel without it (before 5.14) says so, and the pages come one by one as ever.
 //!
 //! Invariant: whatever the call answers, the C library's own beginning follows with the stack and registers as they were.
