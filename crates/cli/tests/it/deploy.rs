@@ -39,6 +39,7 @@ fn the_unit_leaves_the_inner_cage_standing() {
         ("ProtectKernelTunables", "covers files of /proc: no new one can be mounted then"),
         ("ProtectKernelLogs", "covers /proc/kmsg, with the same result"),
         ("ProtectHostname", "covers /proc/sys/kernel/hostname, with the same result"),
+        ("RestrictSUIDSGID", "answers that there is no openat2, by which the cage knows what it shows"),
         ("ProtectProc", "mounts /proc with less in it"),
         ("ProcSubset", "mounts /proc with less in it"),
         ("MemoryDenyWriteExecute", "interpreters with a compiler of their own need such memory"),
