@@ -202,6 +202,7 @@ impl Errand<'_> {
         prepared: &Prepared,
         ledger: &'l Ledger,
     ) -> Result<Away<'l>, ErrandError> {
+        let cage = Cage::new(prepared.plan.clone(), rung.clone())?.framed(self.instance.frames());
         let spec = LaunchSpec {
             program: prepared.program.clone(),
             argv: self.command.to_vec(),
@@ -212,7 +213,7 @@ impl Errand<'_> {
             deadline: Deadline::None,
             bounds: Bounds::default(),
             principal: self.principal.clone(),
-            walls: Walls::Cage(Arc::new(Cage::new(prepared.plan.clone(), rung.clone())?)),
+            walls: Walls::Cage(Arc::new(cage)),
         };
         let (decided, began) = (self.record(ledger, rung, &prepared.work_dir)?, Instant::now());
         // The record is there; that it reaches the disk is waited for while the cage is built. A disk that fails is told by

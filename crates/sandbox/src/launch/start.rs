@@ -46,10 +46,10 @@ pub(super) fn begin(spec: LaunchSpec, news: News) -> Result<Begun, LaunchError> 
         Walls::Fence(fence) => fence.dress()?,
         Walls::Cage(cage) => cage.dress(&spec.work_dir)?,
     };
-    let stage = dress.stage.take();
+    let (stage, frame) = (dress.stage.take(), dress.frame.take());
     let (script, _held) = script(&spec, &theirs, dress, news)?;
     let spawned = live::launch(&script).map_err(|error| LaunchError::step("start a process", error))?;
-    let running = Running::new(Handle::new(spawned, stage), ours, &spec);
+    let running = Running::new(Handle::new(spawned, stage, frame), ours, &spec);
     Ok(Begun { running, script, program: spec.program })
 }
 

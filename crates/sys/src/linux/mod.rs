@@ -32,5 +32,5 @@ pub use report::Report;
 pub use script::{Exec, Keeping, News, Script};
 pub use signals::{Signals, end_by, stop_self, suspend_job};
 pub use spawn::{Order, Spawned, spawn};
-pub use step::{Bind, Step};
+pub use step::{Base, Bind, Step};
 pub use tree::end_strays;

@@ -1,0 +1,248 @@
+//! Frames: the part of a cage's file tree that is always the same, built once and kept in the instance.
+//!
+//! Some sixty files, links and mount points would otherwise be made anew for each child, which is a third of what its cage
+//! costs. A frame lies in `cache/cages/`, where no child and no file tool reaches; a child sees it as its root, read-only.
+//! Beside each frame lies a note that says what it was built of, file by file and version by version: one that says anything
+//! else than what is wanted now is not used, and whatever cannot be had here is made in the child's own file system.
+//!
+//! Whoever uses a frame holds a shared lock on its note, and it is thrown away only under an exclusive one: to remove a
+//! directory on which another namespace has mounted something would take the mount away.
+//!
+//! Invariant: a frame that is used was finished during this boot, and holds what its pieces say.
+
+use crate::isolate::layout::Piece;
+use crate::isolate::native::content;
+use picoclaw_sys::linux::mount::Identity;
+use rustix::fs::{
+    AtFlags, CWD, FlockOperation, Mode, OFlags, RenameFlags, StatVfsMountFlags, chmodat, fchmod, flock,
+    fstat, fstatfs, fstatvfs, mkdirat, openat, renameat_with, statat, symlinkat, unlink,
+};
+use rustix::io::{Errno, Result};
+use std::hash::{DefaultHasher, Hasher};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// As many as an instance keeps; the oldest makes room.
+const MOST: usize = 8;
+
+/// The note beside a frame.
+const NOTE: &str = "note";
+/// The frame itself.
+const TREE: &str = "tree";
+/// A frame while it is built, by whoever holds the lock.
+const NEW: &str = "new";
+const LOCK: &str = "lock";
+
+/// Whoever a child is, it may read its frame.
+const PUBLIC: Mode = Mode::from_raw_mode(0o644);
+const OPEN: Mode = Mode::from_raw_mode(0o755);
+
+/// A mount on which no link is followed (`ST_NOSYMFOLLOW`).
+const NO_LINKS: StatVfsMountFlags = StatVfsMountFlags::from_bits_retain(0x2000);
+
+/// File systems whose directories the kernel keeps by itself: a frame on any other could change or vanish under a child.
+const LOCAL: [u64; 7] =
+    [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0xf2f5_2010, 0x794c_7630, 0xca45_1a4e];
+
+/// Where an instance keeps its frames.
+#[derive(Debug, Clone)]
+pub struct Frames(PathBuf);
+
+/// A frame that is there, and stays until this is dropped.
+#[derive(Debug)]
+pub struct Frame {
+    /// Where it lies.
+    pub(super) path: PathBuf,
+    /// Who it was when it was finished.
+    pub(super) identity: Identity,
+    recipe: Vec<u8>,
+    _lock: OwnedFd,
+}
+
+impl Frame {
+    /// Whether it is what these pieces make.
+    pub(super) fn is_of(&self, pieces: &[Piece]) -> bool {
+        self.recipe == recipe(pieces)
+    }
+}
+
+impl Frames {
+    /// Those of the instance at `root`.
+    pub fn of(root: &Path) -> Self {
+        Self(root.join("cache/cages"))
+    }
+
+    /// The frame of these pieces; `None` where none can be kept.
+    pub(super) fn frame(&self, pieces: &[Piece]) -> Option<Frame> {
+        let (recipe, boot) = (recipe(pieces), boot()?);
+        let at = self.0.join(name(&recipe, &boot));
+        find(&at, &recipe, &boot).or_else(|| {
+            self.build(&at, pieces, &[&boot, recipe.as_slice()].concat()).ok()?;
+            find(&at, &recipe, &boot)
+        })
+    }
+
+    /// Builds one, unless somebody else is at it.
+    fn build(&self, at: &Path, pieces: &[Piece], made_of: &[u8]) -> Result<()> {
+        let present = mkdirat(CWD, &self.0, Mode::RWXU);
+        present.or_else(|errno| if errno == Errno::EXIST { Ok(()) } else { Err(errno) })?;
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let here = openat(CWD, &self.0, flags, Mode::empty())?;
+        let holds_links = !fstatvfs(&here)?.f_flag.contains(NO_LINKS);
+        if !holds_links || !LOCAL.contains(&(fstatfs(&here)?.f_type as u64)) {
+            return Err(Errno::NOTSUP);
+        }
+        let own = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let lock = openat(&here, LOCK, own, Mode::RUSR | Mode::WUSR)?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        self.make_room(made_of.get(..BOOT).unwrap_or_default())?;
+        let new = self.0.join(NEW);
+        remove(&new)?;
+        mkdirat(CWD, &new, Mode::RWXU)?;
+        let parent = openat(CWD, &new, flags, Mode::empty())?;
+        directory(&parent, TREE)?;
+        let tree = openat(&parent, TREE, flags, Mode::empty())?;
+        pieces.iter().try_for_each(|piece| put(&tree, piece))?;
+        let stat = fstat(&tree)?;
+        let note = [made_of, &stat.st_dev.to_ne_bytes(), &stat.st_ino.to_ne_bytes()].concat();
+        write(&parent, NOTE, &note)?;
+        renameat_with(CWD, &new, CWD, at, RenameFlags::NOREPLACE)
+    }
+
+    /// Removes frames of earlier boots, and the oldest ones beyond the most that are kept.
+    fn make_room(&self, boot: &[u8]) -> Result<()> {
+        let mut kept = Vec::new();
+        for entry in std::fs::read_dir(&self.0).map_err(errno)?.flatten() {
+            let at = entry.path();
+            if [LOCK, NEW].iter().any(|own| at.ends_with(own)) {
+                continue;
+            }
+            match note(&at, FlockOperation::NonBlockingLockExclusive) {
+                // In use.
+                Err(Errno::WOULDBLOCK) => {}
+                Ok((_, text)) if text.starts_with(boot) => {
+                    let since = statat(CWD, &at, AtFlags::SYMLINK_NOFOLLOW)?;
+                    kept.push(((since.st_ctime, since.st_ctime_nsec), at));
+                }
+                Ok(_) | Err(_) => discard(&at)?,
+            }
+        }
+        kept.sort();
+        let beyond = (kept.len() + 1).saturating_sub(MOST);
+        kept.iter().take(beyond).try_for_each(|(_, at)| discard(at))
+    }
+}
+
+/// What a frame is built of, as bytes that differ whenever it would.
+fn recipe(pieces: &[Piece]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(4096);
+    for piece in pieces {
+        match piece {
+            Piece::Directory(_) => bytes.push(b'd'),
+            Piece::MountPoint(_) => bytes.push(b'p'),
+            Piece::Link(to, _) => {
+                bytes.push(b'l');
+                bytes.extend_from_slice(to.to_bytes_with_nul());
+            }
+            Piece::Copy(copied, _) => {
+                bytes.push(b'c');
+                bytes.extend_from_slice(&copied.version.bytes());
+            }
+        }
+        bytes.extend_from_slice(piece.path().to_bytes_with_nul());
+    }
+    bytes
+}
+
+/// How long a boot's name is.
+const BOOT: usize = 36;
+
+/// This boot's name.
+fn boot() -> Option<[u8; BOOT]> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let file = openat(CWD, c"/proc/sys/kernel/random/boot_id", flags, Mode::empty()).ok()?;
+    let mut name = [0; BOOT];
+    (rustix::io::read(&file, &mut name) == Ok(BOOT)).then_some(name)
+}
+
+fn name(recipe: &[u8], boot: &[u8]) -> String {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(boot);
+    hasher.write(recipe);
+    format!("{:016x}", hasher.finish())
+}
+
+/// The frame at `at`, if it is what is wanted.
+fn find(at: &Path, recipe: &[u8], boot: &[u8]) -> Option<Frame> {
+    let (lock, text) = note(at, FlockOperation::NonBlockingLockShared).ok()?;
+    let (device, inode) = text.strip_prefix(boot)?.strip_prefix(recipe)?.split_at_checked(8)?;
+    let number = |bytes: &[u8]| bytes.try_into().map(u64::from_ne_bytes).ok();
+    let identity = Identity { device: number(device)?, inode: number(inode)? };
+    Some(Frame { path: at.join(TREE), identity, recipe: recipe.to_vec(), _lock: lock })
+}
+
+/// A frame's note, locked. One that was unlinked meanwhile belongs to a frame that is going.
+fn note(frame: &Path, lock: FlockOperation) -> Result<(OwnedFd, Vec<u8>)> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = openat(CWD, frame.join(NOTE), flags, Mode::empty())?;
+    flock(&file, lock)?;
+    let stat = fstat(&file)?;
+    if stat.st_nlink == 0 {
+        return Err(Errno::NOENT);
+    }
+    let mut text = vec![0; usize::try_from(stat.st_size).unwrap_or_default().min(1 << 20)];
+    let length = rustix::io::read(&file, &mut text)?;
+    text.truncate(length);
+    Ok((file, text))
+}
+
+fn put(tree: &OwnedFd, piece: &Piece) -> Result<()> {
+    match piece {
+        Piece::Directory(at) => directory(tree, at),
+        Piece::MountPoint(at) => write(tree, at, &[]),
+        Piece::Link(to, at) => symlinkat(to, tree, at),
+        Piece::Copy(copied, at) => match content(&copied.source) {
+            Ok((version, content)) if version == copied.version && content.len() as u64 == version.size => {
+                write(tree, at, &content)
+            }
+            // Changed since it was looked at: another frame is wanted.
+            _ => Err(Errno::STALE),
+        },
+    }
+}
+
+/// Modes are set once more, whatever the umask took.
+fn directory(parent: &OwnedFd, at: impl rustix::path::Arg + Copy) -> Result<()> {
+    mkdirat(parent, at, OPEN)?;
+    chmodat(parent, at, OPEN, AtFlags::empty())
+}
+
+fn write(parent: &OwnedFd, at: impl rustix::path::Arg, content: &[u8]) -> Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = openat(parent, at, flags, PUBLIC)?;
+    fchmod(&file, PUBLIC)?;
+    if rustix::io::write(&file, content)? == content.len() { Ok(()) } else { Err(Errno::NOSPC) }
+}
+
+/// Throws a frame away that nobody uses.
+fn discard(at: &Path) -> Result<()> {
+    match note(at, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => return Ok(()),
+        // From here on nobody takes it for a frame any more.
+        Ok(_lock) => unlink(at.join(NOTE))?,
+        Err(_) => {}
+    }
+    remove(at)
+}
+
+/// Removes a directory with all that is in it; one that is not there will do.
+fn remove(at: &Path) -> Result<()> {
+    match std::fs::remove_dir_all(at) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(errno(error)),
+        _ => Ok(()),
+    }
+}
+
+fn errno(error: std::io::Error) -> Errno {
+    Errno::from_io_error(&error).unwrap_or(Errno::IO)
+}
