@@ -14,8 +14,8 @@ use crate::isolate::layout::Piece;
 use crate::isolate::native::content;
 use picoclaw_sys::linux::mount::Identity;
 use rustix::fs::{
-    AtFlags, CWD, FlockOperation, Mode, OFlags, RenameFlags, StatVfsMountFlags, chmodat, fchmod, flock,
-    fstat, fstatfs, fstatvfs, mkdirat, openat, renameat_with, statat, symlinkat, unlink,
+    AtFlags, CWD, FlockOperation, Mode, OFlags, RawDir, RenameFlags, StatVfsMountFlags, chmodat, fchmod,
+    flock, fstat, fstatfs, fstatvfs, mkdirat, openat, renameat_with, statat, symlinkat, unlinkat,
 };
 use rustix::io::{Errno, Result};
 use std::hash::{DefaultHasher, Hasher};
@@ -36,6 +36,9 @@ const LOCK: &str = "lock";
 /// Whoever a child is, it may read its frame.
 const PUBLIC: Mode = Mode::from_raw_mode(0o644);
 const OPEN: Mode = Mode::from_raw_mode(0o755);
+
+/// A directory, and no link to one.
+const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// A mount on which no link is followed (`ST_NOSYMFOLLOW`).
 const NO_LINKS: StatVfsMountFlags = StatVfsMountFlags::from_bits_retain(0x2000);
@@ -86,8 +89,7 @@ impl Frames {
     fn build(&self, at: &Path, pieces: &[Piece], made_of: &[u8]) -> Result<()> {
         let present = mkdirat(CWD, &self.0, Mode::RWXU);
         present.or_else(|errno| if errno == Errno::EXIST { Ok(()) } else { Err(errno) })?;
-        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let here = openat(CWD, &self.0, flags, Mode::empty())?;
+        let here = openat(CWD, &self.0, FOLDER, Mode::empty())?;
         let holds_links = !fstatvfs(&here)?.f_flag.contains(NO_LINKS);
         if !holds_links || !LOCAL.contains(&(fstatfs(&here)?.f_type as u64)) {
             return Err(Errno::NOTSUP);
@@ -99,9 +101,9 @@ impl Frames {
         let new = self.0.join(NEW);
         remove(&new)?;
         mkdirat(CWD, &new, Mode::RWXU)?;
-        let parent = openat(CWD, &new, flags, Mode::empty())?;
+        let parent = openat(CWD, &new, FOLDER, Mode::empty())?;
         directory(&parent, TREE)?;
-        let tree = openat(&parent, TREE, flags, Mode::empty())?;
+        let tree = openat(&parent, TREE, FOLDER, Mode::empty())?;
         pieces.iter().try_for_each(|piece| put(&tree, piece))?;
         let stat = fstat(&tree)?;
         let note = [made_of, &stat.st_dev.to_ne_bytes(), &stat.st_ino.to_ne_bytes()].concat();
@@ -229,7 +231,7 @@ fn discard(at: &Path) -> Result<()> {
     match note(at, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => return Ok(()),
         // From here on nobody takes it for a frame any more.
-        Ok(_lock) => unlink(at.join(NOTE))?,
+        Ok(_lock) => unlinkat(CWD, at.join(NOTE), AtFlags::empty())?,
         Err(_) => {}
     }
     remove(at)
@@ -237,10 +239,35 @@ fn discard(at: &Path) -> Result<()> {
 
 /// Removes a directory with all that is in it; one that is not there will do.
 fn remove(at: &Path) -> Result<()> {
-    match std::fs::remove_dir_all(at) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(errno(error)),
-        _ => Ok(()),
+    match openat(CWD, at, FOLDER, Mode::empty()) {
+        Err(Errno::NOENT) => Ok(()),
+        Err(errno) => Err(errno),
+        Ok(folder) => {
+            clear(&folder)?;
+            unlinkat(CWD, at, AtFlags::REMOVEDIR)
+        }
     }
+}
+
+/// By its handle, never by a path: nobody can put another directory in its place.
+fn clear(folder: &OwnedFd) -> Result<()> {
+    let mut chunk = Vec::with_capacity(4096);
+    let mut entries = RawDir::new(folder, chunk.spare_capacity_mut());
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name == c"." || name == c".." {
+            continue;
+        }
+        match unlinkat(folder, name, AtFlags::empty()) {
+            Err(Errno::ISDIR) => {
+                clear(&openat(folder, name, FOLDER, Mode::empty())?)?;
+                unlinkat(folder, name, AtFlags::REMOVEDIR)?;
+            }
+            other => other?,
+        }
+    }
+    Ok(())
 }
 
 fn errno(error: std::io::Error) -> Errno {
