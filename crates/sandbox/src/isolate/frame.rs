@@ -108,6 +108,8 @@ impl Frames {
         let stat = fstat(&tree)?;
         let note = [made_of, &stat.st_dev.to_ne_bytes(), &stat.st_ino.to_ne_bytes()].concat();
         write(&parent, NOTE, &note)?;
+        // Whatever has this name and is not what its name says.
+        discard(at)?;
         renameat_with(CWD, &new, CWD, at, RenameFlags::NOREPLACE)
     }
 
@@ -272,4 +274,160 @@ fn clear(folder: &OwnedFd) -> Result<()> {
 
 fn errno(error: std::io::Error) -> Errno {
     Errno::from_io_error(&error).unwrap_or(Errno::IO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isolate::layout::{Copied, Version};
+    use std::os::unix::fs::MetadataExt;
+
+    struct Place {
+        _dir: tempfile::TempDir,
+        frames: Frames,
+        source: PathBuf,
+    }
+
+    fn place() -> Place {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("cache")).unwrap();
+        let source = dir.path().join("source");
+        std::fs::write(&source, "first").unwrap();
+        Place { frames: Frames::of(dir.path()), source, _dir: dir }
+    }
+
+    impl Place {
+        fn pieces(&self, top: &str) -> Vec<Piece> {
+            let version = Version::of(&rustix::fs::stat(&self.source).unwrap()).unwrap();
+            vec![
+                Piece::Directory(c"etc".into()),
+                Piece::Copy(Copied { source: self.source.clone(), version }, c"etc/copy".into()),
+                Piece::MountPoint(c"etc/place".into()),
+                Piece::Link(c"usr/bin".into(), c"bin".into()),
+                Piece::Directory(std::ffi::CString::new(top).unwrap()),
+            ]
+        }
+
+        fn frame(&self, top: &str) -> Option<Frame> {
+            self.frames.frame(&self.pieces(top))
+        }
+
+        fn names(&self) -> Vec<PathBuf> {
+            let all = std::fs::read_dir(&self.frames.0).unwrap().map(|entry| entry.unwrap().path());
+            all.filter(|path| !path.ends_with(LOCK)).collect()
+        }
+    }
+
+    fn copied(frame: &Frame) -> String {
+        std::fs::read_to_string(frame.path.join("etc/copy")).unwrap()
+    }
+
+    #[test]
+    fn a_frame_is_built_once_and_holds_what_its_pieces_say() {
+        let place = place();
+        let (first, second) = (place.frame("home").unwrap(), place.frame("home").unwrap());
+        assert_eq!((&first.path, first.identity), (&second.path, second.identity));
+        assert!(first.is_of(&place.pieces("home")) && !first.is_of(&place.pieces("opt")));
+        let meta = std::fs::metadata(&first.path).unwrap();
+        assert_eq!((meta.dev(), meta.ino()), (first.identity.device, first.identity.inode));
+        assert_eq!(copied(&first), "first");
+        assert_eq!(std::fs::read_link(first.path.join("bin")).unwrap(), Path::new("usr/bin"));
+        for (at, mode) in [("", 0o40755), ("etc", 0o40755), ("etc/copy", 0o100644), ("etc/place", 0o100644)] {
+            assert_eq!(std::fs::metadata(first.path.join(at)).unwrap().mode(), mode, "`{at}`");
+        }
+        assert_eq!(place.names().len(), 1);
+    }
+
+    #[test]
+    fn a_changed_file_means_another_frame() {
+        let place = place();
+        let before = place.frame("home").unwrap();
+        let old = place.pieces("home");
+        std::fs::write(&place.source, "later").unwrap();
+        assert!(!before.is_of(&place.pieces("home")), "of the same size, and still another version");
+        let after = place.frame("home").unwrap();
+        assert_eq!((copied(&before).as_str(), copied(&after).as_str()), ("first", "later"));
+        drop((before, after));
+        std::fs::write(&place.source, "third").unwrap();
+        assert!(place.frames.frame(&old).is_none_or(|frame| copied(&frame) == "first"), "nothing is mixed");
+    }
+
+    #[test]
+    fn whatever_is_not_a_finished_frame_is_not_taken_for_one() {
+        type Spoil = fn(&Path);
+        let spoils: [(&str, Spoil); 5] = [
+            ("a note that is cut short", |at| {
+                let text = std::fs::read(at.join(NOTE)).unwrap();
+                std::fs::write(at.join(NOTE), &text[..text.len() - 3]).unwrap();
+            }),
+            ("no note", |at| std::fs::remove_file(at.join(NOTE)).unwrap()),
+            ("a note of another boot", |at| {
+                let mut text = std::fs::read(at.join(NOTE)).unwrap();
+                text[0] ^= 1;
+                std::fs::write(at.join(NOTE), text).unwrap();
+            }),
+            ("a note of other pieces", |at| {
+                let mut text = std::fs::read(at.join(NOTE)).unwrap();
+                text[BOOT] ^= 1;
+                std::fs::write(at.join(NOTE), text).unwrap();
+            }),
+            ("a build that was interrupted", |at| {
+                std::fs::rename(at, at.with_file_name(NEW)).unwrap();
+                std::fs::write(at.with_file_name(NEW).join("tree/etc/copy"), "half").unwrap();
+            }),
+        ];
+        for (why, spoil) in spoils {
+            let place = place();
+            let at = place.frame("home").unwrap().path.parent().unwrap().to_owned();
+            std::fs::write(at.join("tree/spoilt"), "").unwrap();
+            spoil(&at);
+            let found = find(&at, &recipe(&place.pieces("home")), &boot().unwrap());
+            assert!(found.is_none(), "{why}");
+            let again = place.frame("home").expect(why);
+            assert_eq!(copied(&again), "first", "{why}");
+            assert!(!again.path.join("spoilt").exists(), "{why}: built anew");
+            assert_eq!(place.names(), [at], "{why}: nothing is left of the other");
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_a_builder() {
+        let place = place();
+        std::fs::create_dir(&place.frames.0).unwrap();
+        let lock = std::fs::File::create(place.frames.0.join(LOCK)).unwrap();
+        flock(&lock, FlockOperation::LockExclusive).unwrap();
+        assert!(place.frame("home").is_none());
+        drop(lock);
+        assert!(place.frame("home").is_some());
+    }
+
+    #[test]
+    fn the_oldest_make_room_but_none_that_is_in_use() {
+        let place = place();
+        let used = place.frame("used").unwrap();
+        let first = place.frame("a0").unwrap().path.clone();
+        for number in 1..MOST + 3 {
+            assert!(place.frame(&format!("a{number}")).is_some());
+        }
+        assert!(!first.exists(), "the oldest of those that nobody uses");
+        assert_eq!(copied(&used), "first", "whoever uses one keeps it");
+        assert_eq!(place.names().len(), MOST + 1, "and it is one more for as long");
+        drop(used);
+        place.frame("b").unwrap();
+        assert_eq!(place.names().len(), MOST);
+    }
+
+    #[test]
+    fn many_at_once_get_a_whole_frame_or_none() {
+        let place = place();
+        let got = std::thread::scope(|scope| {
+            let one = || {
+                let frames = (0..20).filter_map(|number| place.frame(["x", "y", "z"][number % 3]));
+                frames.map(|frame| assert_eq!(copied(&frame), "first")).count()
+            };
+            let all: Vec<_> = (0..8).map(|_| scope.spawn(one)).collect();
+            all.into_iter().map(|one| one.join().unwrap()).sum::<usize>()
+        });
+        assert!(got >= 3, "each is built by somebody");
+    }
 }
