@@ -33,7 +33,8 @@ fn link(argument: &str) {
 /// Writes the link script that puts the listed functions, and the C library, before all other code.
 fn side_by_side(list: &Path) -> std::io::Result<PathBuf> {
     let names = std::fs::read_to_string(list)?;
-    let mut script = String::from("SECTIONS\n{\n  .text.start :\n  {\n    *libc.a:*(.text .text.*)\n");
+    let ours = "    *(.text.picoclaw_start .text.picoclaw_memory)\n    *libc.a:*(.text .text.*)\n";
+    let mut script = format!("SECTIONS\n{{\n  .text.start :\n  {{\n{ours}");
     for name in names.lines().filter(|line| !line.starts_with('#')) {
         script += &format!("    *(.text.{name})\n");
     }
