@@ -20,6 +20,7 @@ use picoclaw_policy::config::{Backend, IsolationConfig};
 use picoclaw_policy::{Grant, Subject, Verdict, Zone};
 use std::ffi::OsString;
 use std::io;
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -132,7 +133,8 @@ impl Away<'_> {
 impl Errand<'_> {
     /// Starts the child in its cage: native where this host gives it, whatever else it gives otherwise.
     pub fn start<'l>(&self, ledger: &'l Ledger) -> Result<Away<'l>, ErrandError> {
-        let prepared = self.prepare()?;
+        // Never given back: the program ends with its errand, and its child shares this memory as long as neither writes there.
+        let prepared = ManuallyDrop::new(self.prepare()?);
         // Trying a native cage first costs nothing where it works; what it cannot hold is not tried.
         let native = Rung::Native.enforced(self.isolation).lacks(&self.isolation.require).is_none();
         if native && self.isolation.backend == Backend::Auto {

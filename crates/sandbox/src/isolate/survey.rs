@@ -7,7 +7,7 @@
 
 use crate::isolate::host::{Found, HostFiles, Kind, LiveHost};
 use rustix::fs::{AtFlags, CWD, FileType, readlinkat, statat};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -62,7 +62,7 @@ fn is_plain(path: &Path) -> bool {
 
 /// Paths by their bytes, and what they lead to.
 #[derive(Debug, Default)]
-struct Seen(BTreeMap<OsString, Option<Found>>);
+struct Seen(HashMap<OsString, Option<Found>>);
 
 impl Seen {
     fn find(&mut self, path: &Path, links: u32) -> Option<&Found> {

@@ -33,7 +33,6 @@ pub(crate) fn start_while(spec: LaunchSpec, meanwhile: impl FnOnce()) -> Result<
 /// A child on its way: its program may not run yet.
 pub(super) struct Begun {
     pub(super) running: Running,
-    script: Script,
     program: PathBuf,
 }
 
@@ -49,8 +48,8 @@ pub(super) fn begin(spec: LaunchSpec, news: News) -> Result<Begun, LaunchError> 
     let (stage, frame) = (dress.stage.take(), dress.frame.take());
     let (script, _held) = script(&spec, &theirs, dress, news)?;
     let spawned = live::launch(&script).map_err(|error| LaunchError::step("start a process", error))?;
-    let running = Running::new(Handle::new(spawned, stage, frame), ours, &spec);
-    Ok(Begun { running, script, program: spec.program })
+    let (program, handle) = (spec.program.clone(), Handle::new(spawned, stage, frame));
+    Ok(Begun { running: Running::new(handle, ours, spec, script), program })
 }
 
 impl Begun {
@@ -67,7 +66,7 @@ impl Begun {
 
     fn failure(&self, report: Option<Report>) -> LaunchError {
         self.running.handle.wait_until(None);
-        failure(report, &self.script, &self.program)
+        failure(report, self.running.script(), &self.program)
     }
 }
 
