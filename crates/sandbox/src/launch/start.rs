@@ -8,6 +8,7 @@ use crate::launch::handle::Handle;
 use crate::launch::live;
 use crate::launch::running::Running;
 use crate::launch::spec::{LaunchSpec, Walls};
+use crate::launch::status::Status;
 use crate::launch::streams::{self, Theirs};
 use picoclaw_sys::linux::landlock::Ruleset;
 use picoclaw_sys::linux::{Exec, News, Report, Script, Step};
@@ -28,6 +29,21 @@ pub(crate) fn start_while(spec: LaunchSpec, meanwhile: impl FnOnce()) -> Result<
     meanwhile();
     let report = begun.running.handle.first_report();
     if report == Some(Report::Started) { Ok(begun.running) } else { Err(begun.failure(report)) }
+}
+
+/// Starts a child and lets `stay` wait for its end, for a program that ends with it. Nobody is woken for the start: that the
+/// program never ran is found out at the end.
+pub(crate) fn stay_with(
+    spec: LaunchSpec,
+    meanwhile: impl FnOnce(),
+    stay: impl FnOnce(&mut Running) -> Status,
+) -> Result<Status, LaunchError> {
+    let mut begun = begin(spec, News::End)?;
+    meanwhile();
+    let status = stay(&mut begun.running);
+    begun.check()?;
+    begun.running.leave();
+    Ok(status)
 }
 
 /// A child on its way: its program may not run yet.
