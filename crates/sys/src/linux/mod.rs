@@ -15,6 +15,8 @@ mod heap;
 mod image;
 mod keeper;
 pub mod landlock;
+#[cfg(target_arch = "x86_64")]
+mod memory;
 pub mod mount;
 mod privilege;
 mod raw;
