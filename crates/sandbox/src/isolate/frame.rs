@@ -277,6 +277,7 @@ fn errno(error: std::io::Error) -> Errno {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test spoils files from outside the rooms")]
 mod tests {
     use super::*;
     use crate::isolate::layout::{Copied, Version};

@@ -10,6 +10,7 @@ mod descriptors;
 #[cfg(all(target_env = "musl", target_arch = "x86_64"))]
 mod entry;
 mod filter;
+mod first;
 mod heap;
 mod image;
 mod keeper;
