@@ -55,6 +55,16 @@ impl Names {
         }
     }
 
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// How much memory they take.
+    pub(super) fn weight(&self) -> usize {
+        self.bytes.capacity() + self.spans.capacity() * size_of::<Span>()
+    }
+
     /// Sorts them, and cuts off what is not wanted.
     pub(super) fn settle(&mut self) {
         let shared = self.shared();
