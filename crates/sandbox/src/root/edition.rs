@@ -58,6 +58,11 @@ impl Edition {
         })
     }
 
+    /// Whether it is the same directory, before or after a change.
+    pub(super) fn is_another_of(&self, other: &Self) -> bool {
+        (self.mount, self.device, self.inode) == (other.mount, other.device, other.inode) && self != other
+    }
+
     /// Whether every change from `now` on makes another edition.
     pub(super) fn is_settled(&self, now: Moment) -> bool {
         self.changed.is_over(now) && self.modified.is_over(now)

@@ -125,8 +125,7 @@ pub(super) fn read(dir: BorrowedFd<'_>, page: Page) -> Result<Listed> {
             }
         }
     }
-    names.settle();
-    Ok(Listed::Page(Listing { names: Arc::new(names), page, kinds, total }))
+    Ok(Listed::Page(Listing { names: Arc::new(names.close()), page, kinds, total }))
 }
 
 /// The kind of an entry; `None` when it is gone again.

@@ -40,8 +40,8 @@ impl Recall {
             return Ok(Listed::Page(listing));
         }
         let now = Moment::now();
-        let mut listed = read(dir.as_fd(), page)?;
-        if let (Listed::Page(listing), Some(edition)) = (&mut listed, edition)
+        let listed = read(dir.as_fd(), page)?;
+        if let (Listed::Page(listing), Some(edition)) = (&listed, edition)
             && edition.is_settled(now)
             && Edition::of(dir) == Some(edition)
             && edition::are_told_apart(dir)
@@ -52,8 +52,10 @@ impl Recall {
     }
 
     fn recalled(&self, edition: Edition, page: Page) -> Option<Listing> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = kept.as_ref().filter(|kept| kept.edition == edition)?;
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // What has changed does not change back: its memory is better used for what is read now.
+        drop(known.take_if(|kept| kept.edition.is_another_of(&edition)));
+        let kept = known.as_ref().filter(|kept| kept.edition == edition)?;
         let is_there = kept.names.len() == kept.total || page.window() <= kept.names.len();
         is_there.then(|| Listing {
             names: Arc::clone(&kept.names),

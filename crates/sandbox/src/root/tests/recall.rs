@@ -4,7 +4,6 @@
 //!
 //! Invariant: what a listing should be is seen from outside, by path; nothing here trusts what it tests.
 #![expect(clippy::disallowed_methods, reason = "a test builds and checks its trees from outside, by path")]
-#![expect(clippy::disallowed_types, reason = "the other process is this test binary, not an agent's")]
 
 use super::fixture::{Fixture, is_root, rounds};
 use super::processes::{part, wait_for_start};
