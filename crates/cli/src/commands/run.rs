@@ -81,12 +81,11 @@ fn caged(
         subject: compose::subject(loaded, None, Origin::Cli)?,
         tool: "run",
     };
+    if !terminal {
+        return Ok(errand.run(&ledger, |running| relay::attend(running, &signals, timeout))?);
+    }
     let mut away = errand.start(&ledger)?;
-    let status = if terminal {
-        relay::relay(&mut away.running, &signals, timeout)
-    } else {
-        relay::attend(&mut away.running, &signals, timeout)
-    };
+    let status = relay::relay(&mut away.running, &signals, timeout);
     away.back(status);
     Ok(status)
 }

@@ -20,6 +20,7 @@ use picoclaw_policy::config::{Backend, IsolationConfig};
 use picoclaw_policy::{Grant, Subject, Verdict, Zone};
 use std::ffi::OsString;
 use std::io;
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -121,29 +122,61 @@ pub struct Away<'l> {
 impl Away<'_> {
     /// Records how it ended, for a program that ends with it.
     pub fn back(self, status: Status) {
-        let finished = self.decided.finished(&super::run::told(status), self.began.elapsed());
-        if let Err(why) = self.ledger.append_and_sync_soon(&[finished]) {
-            tracing::error!(target: "ledger", error = %why, "Outcome not recorded");
-        }
+        record_end(self.ledger, self.decided, self.began, status);
         self.running.leave();
     }
 }
 
+fn record_end(ledger: &Ledger, decided: Entry, began: Instant, status: Status) {
+    let finished = decided.finished(&super::run::told(status), began.elapsed());
+    if let Err(why) = ledger.append_and_sync_soon(&[finished]) {
+        tracing::error!(target: "ledger", error = %why, "Outcome not recorded");
+    }
+}
+
+fn not_started<T>(
+    ledger: &Ledger,
+    decided: Entry,
+    began: Instant,
+    why: LaunchError,
+) -> Result<T, ErrandError> {
+    ledger.append(&[decided.finished(&format!("not started: {why}"), began.elapsed())])?;
+    Err(why.into())
+}
+
 impl Errand<'_> {
-    /// Starts the child in its cage: native where this host gives it, whatever else it gives otherwise.
+    /// Starts the child in its cage, and returns when its program runs.
     pub fn start<'l>(&self, ledger: &'l Ledger) -> Result<Away<'l>, ErrandError> {
-        let prepared = self.prepare()?;
+        self.on_best(|rung, prepared| self.start_on(rung, prepared, ledger))
+    }
+
+    /// Runs the child in its cage to its end, which `stay` waits for without reading or writing anything of the child's.
+    pub fn run(
+        &self,
+        ledger: &Ledger,
+        mut stay: impl FnMut(&mut Running) -> Status,
+    ) -> Result<Status, ErrandError> {
+        self.on_best(|rung, prepared| self.run_on(rung, prepared, ledger, &mut stay))
+    }
+
+    /// In a native cage where this host gives it, in whatever else it gives otherwise.
+    fn on_best<T>(
+        &self,
+        mut attempt: impl FnMut(&Rung, &Prepared) -> Result<T, ErrandError>,
+    ) -> Result<T, ErrandError> {
+        // Never given back: the program ends with its errand, and its child shares this memory as long as neither writes there.
+        let prepared = ManuallyDrop::new(self.prepare()?);
         // Trying a native cage first costs nothing where it works; what it cannot hold is not tried.
         let native = Rung::Native.enforced(self.isolation).lacks(&self.isolation.require).is_none();
         if native && self.isolation.backend == Backend::Auto {
-            match self.start_on(&Rung::Native, &prepared, ledger) {
+            match attempt(&Rung::Native, &prepared) {
                 Err(ErrandError::Launch(LaunchError::Isolate(_) | LaunchError::Step { .. })) => {}
-                started => return started,
+                done => return done,
             }
         }
         let rung = pick(self.isolation, &prepared.path)?;
         tell_losses(&rung, self.isolation);
-        self.start_on(&rung, &prepared, ledger)
+        attempt(&rung, &prepared)
     }
 
     fn prepare(&self) -> Result<Prepared, ErrandError> {
@@ -195,14 +228,9 @@ impl Errand<'_> {
         }
     }
 
-    /// Records what is about to happen, and lets it happen.
-    fn start_on<'l>(
-        &self,
-        rung: &Rung,
-        prepared: &Prepared,
-        ledger: &'l Ledger,
-    ) -> Result<Away<'l>, ErrandError> {
-        let spec = LaunchSpec {
+    fn spec(&self, rung: &Rung, prepared: &Prepared) -> Result<LaunchSpec, ErrandError> {
+        let cage = Cage::new(prepared.plan.clone(), rung.clone())?.framed(self.instance.frames());
+        Ok(LaunchSpec {
             program: prepared.program.clone(),
             argv: self.command.to_vec(),
             work_dir: WorkDir::open(&prepared.work_dir)
@@ -212,17 +240,43 @@ impl Errand<'_> {
             deadline: Deadline::None,
             bounds: Bounds::default(),
             principal: self.principal.clone(),
-            walls: Walls::Cage(Arc::new(Cage::new(prepared.plan.clone(), rung.clone())?)),
-        };
+            walls: Walls::Cage(Arc::new(cage)),
+        })
+    }
+
+    /// Records what is about to happen, and lets it happen.
+    fn start_on<'l>(
+        &self,
+        rung: &Rung,
+        prepared: &Prepared,
+        ledger: &'l Ledger,
+    ) -> Result<Away<'l>, ErrandError> {
+        let spec = self.spec(rung, prepared)?;
         let (decided, began) = (self.record(ledger, rung, &prepared.work_dir)?, Instant::now());
         // The record is there; that it reaches the disk is waited for while the cage is built. A disk that fails is told by
         // the next record.
         match launch::start_while(spec, || drop(ledger.sync())) {
             Ok(running) => Ok(Away { running, ledger, decided, began }),
-            Err(why) => {
-                ledger.append(&[decided.finished(&format!("not started: {why}"), began.elapsed())])?;
-                Err(why.into())
+            Err(why) => not_started(ledger, decided, began, why),
+        }
+    }
+
+    /// The same to the end, and records that too.
+    fn run_on(
+        &self,
+        rung: &Rung,
+        prepared: &Prepared,
+        ledger: &Ledger,
+        stay: &mut impl FnMut(&mut Running) -> Status,
+    ) -> Result<Status, ErrandError> {
+        let spec = self.spec(rung, prepared)?;
+        let (decided, began) = (self.record(ledger, rung, &prepared.work_dir)?, Instant::now());
+        match launch::stay_with(spec, || drop(ledger.sync()), stay) {
+            Ok(status) => {
+                record_end(ledger, decided, began, status);
+                Ok(status)
             }
+            Err(why) => not_started(ledger, decided, began, why),
         }
     }
 

@@ -64,7 +64,7 @@ impl Quarters {
         }
         let environment = cage_environment(host, &user, &config.isolation, (&home, &survey), &[workspace]);
         let enforced = rung.enforced(&config.isolation);
-        let walls = Walls::Cage(Arc::new(Cage::new(plan, rung.clone())?));
+        let walls = Walls::Cage(Arc::new(Cage::new(plan, rung.clone())?.framed(instance.frames())));
         Ok(Self::new(walls, environment, Hold::Cage, enforced))
     }
 

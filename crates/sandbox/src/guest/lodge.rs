@@ -125,7 +125,8 @@ impl Lodge {
         let variables = cage_environment(&self.host, user, &self.isolation, (&home, &LiveHost), &writable);
         let enforced = rung.enforced(&self.isolation);
         let layers = enforced.layers().map(|(_, name, grade)| format!("{name} {grade}")).to_vec();
-        Ok((Walls::Cage(Arc::new(Cage::new(plan, rung.clone())?)), variables, layers))
+        let cage = Cage::new(plan, rung.clone())?.framed(self.instance.frames());
+        Ok((Walls::Cage(Arc::new(cage)), variables, layers))
     }
 
     /// What this guest may not see: everything Protected, but an agent's workspace that the operator put it in.

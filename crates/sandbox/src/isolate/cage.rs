@@ -3,6 +3,8 @@
 //! Invariant: a child that starts in a cage has every layer its rung names; there is no half-built one.
 
 use crate::isolate::error::IsolateError;
+use crate::isolate::frame::{Frame, Frames};
+use crate::isolate::layout::{Piece, layout};
 use crate::isolate::plan::Plan;
 use crate::isolate::rung::{Rung, host_rights};
 use crate::isolate::walls::{Dress, Entry, hold, open_place};
@@ -15,7 +17,7 @@ use picoclaw_sys::linux::{Filter, Keeping, Step};
 use rustix::fs::MemfdFlags;
 use rustix::process::Resource;
 use std::os::fd::AsRawFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Walls that the kernel keeps around a child.
 #[derive(Debug)]
@@ -24,6 +26,9 @@ pub struct Cage {
     rung: Rung,
     filter: Arc<Filter>,
     landlock: Option<u32>,
+    frames: Option<Frames>,
+    /// The frame of the last child.
+    frame: Mutex<Option<Arc<Frame>>>,
 }
 
 impl Cage {
@@ -32,7 +37,12 @@ impl Cage {
         rung.check(&plan)?;
         let unfit = || hold("write the system call filter")(std::io::ErrorKind::InvalidData.into());
         let filter = Arc::new(filter::program().ok_or_else(unfit)?);
-        Ok(Self { plan, rung, filter, landlock: landlock::abi() })
+        Ok(Self { plan, rung, filter, landlock: landlock::abi(), frames: None, frame: Mutex::default() })
+    }
+
+    /// The same, with what is always the same about it kept in `frames`.
+    pub fn framed(self, frames: Frames) -> Self {
+        Self { frames: Some(frames), ..self }
     }
 
     /// The plan it follows.
@@ -65,7 +75,9 @@ impl Cage {
     fn native(&self, work_dir: &WorkDir) -> Result<Dress, IsolateError> {
         let plan = &self.plan;
         let ruleset = self.ruleset(landlock::SCOPE_ABSTRACT_SOCKETS)?;
-        let mut setup = native::setup(plan)?;
+        let layout = layout(plan)?;
+        let frame = self.frame(&layout.pieces);
+        let mut setup = native::setup(plan, layout, frame.as_deref())?;
         if let (Some(ruleset), Some(abi)) = (&ruleset, self.landlock) {
             for (path, access) in rights::given(plan) {
                 let access = landlock::known_rights(abi, access);
@@ -81,7 +93,16 @@ impl Cage {
         command.extend(ruleset.as_ref().map(|ruleset| Step::Restrict(ruleset.number())));
         command.push(Step::Filter(Arc::clone(&self.filter)));
         let (namespaces, keeping) = (native::namespaces(plan.network), Keeping::Namespace);
-        Ok(Dress { namespaces, keeping, setup, command, ruleset, entry: Entry::Step, ..Dress::open() })
+        Ok(Dress { namespaces, keeping, setup, command, ruleset, frame, entry: Entry::Step, ..Dress::open() })
+    }
+
+    fn frame(&self, pieces: &[Piece]) -> Option<Arc<Frame>> {
+        let frames = self.frames.as_ref()?;
+        let mut last = self.frame.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref().is_none_or(|frame| !frame.is_of(pieces)) {
+            *last = frames.frame(pieces).map(Arc::new);
+        }
+        last.clone()
     }
 
     /// Bubblewrap installs the filter itself, after it has built the rest; the second stage then says that it stands.

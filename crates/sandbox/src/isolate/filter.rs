@@ -8,9 +8,8 @@
 use picoclaw_sys::linux::{Filter, Instruction};
 
 const LOAD: u16 = 0x20;
-const JUMP: u16 = 0x05;
 const JUMP_IF_EQUAL: u16 = 0x15;
-const JUMP_IF_GREATER: u16 = 0x25;
+const JUMP_IF_AT_LEAST: u16 = 0x35;
 const JUMP_IF_ANY_BIT: u16 = 0x45;
 const RETURN: u16 = 0x06;
 
@@ -114,65 +113,134 @@ const FAMILIES: [u32; 5] = [0, 1, 2, 10, 16];
 
 /// The filter for every caged child.
 pub(super) fn program() -> Option<Filter> {
-    Filter::new(&instructions())
+    Filter::new(&instructions()?)
 }
 
-fn instructions() -> Vec<Instruction> {
+/// What the program does with a number; each is a few instructions at its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Allow,
+    Refuse,
+    Missing,
+    NoNamespaces,
+    NoTyping,
+    KnownFamilies,
+}
+
+impl Answer {
+    const ALL: [Self; 6] =
+        [Self::Allow, Self::Refuse, Self::Missing, Self::NoNamespaces, Self::NoTyping, Self::KnownFamilies];
+
+    fn instructions(self) -> Vec<Instruction> {
+        let refuse = (RETURN, 0, 0, errno(libc::EPERM));
+        let allow = (RETURN, 0, 0, ALLOW);
+        match self {
+            Self::Allow => vec![allow],
+            Self::Refuse => vec![refuse],
+            Self::Missing => vec![(RETURN, 0, 0, errno(libc::ENOSYS))],
+            Self::NoNamespaces => vec![argument(0), (JUMP_IF_ANY_BIT, 0, 1, NAMESPACES), refuse, allow],
+            Self::NoTyping => {
+                let [one, two, three] = TERMINAL_COMMANDS;
+                let tests = [(JUMP_IF_EQUAL, 2, 0, one), (JUMP_IF_EQUAL, 1, 0, two)];
+                [&[argument(1)], &tests[..], &[(JUMP_IF_EQUAL, 0, 1, three), refuse, allow]].concat()
+            }
+            Self::KnownFamilies => {
+                let known = FAMILIES.iter().zip((1..=FAMILIES.len() as u8).rev());
+                let tests = known.map(|(family, past)| (JUMP_IF_EQUAL, past, 0, *family));
+                let unknown = (RETURN, 0, 0, errno(libc::EAFNOSUPPORT));
+                [argument(0)].into_iter().chain(tests).chain([unknown, allow]).collect()
+            }
+        }
+    }
+}
+
+/// The answer to each number, the last one to all beyond the newest.
+static ANSWERS: [Answer; NEWEST as usize + 2] = {
+    let mut table = [Answer::Allow; NEWEST as usize + 2];
+    let mut at = 0;
+    while at < REFUSED.len() {
+        table[REFUSED[at] as usize] = Answer::Refuse;
+        at += 1;
+    }
+    table[libc::SYS_clone3 as usize] = Answer::Missing;
+    table[libc::SYS_clone as usize] = Answer::NoNamespaces;
+    table[libc::SYS_unshare as usize] = Answer::NoNamespaces;
+    table[libc::SYS_ioctl as usize] = Answer::NoTyping;
+    table[libc::SYS_socket as usize] = Answer::KnownFamilies;
+    table[NEWEST as usize + 1] = Answer::Missing;
+    table
+};
+
+/// Loads the lower half of an argument.
+fn argument(which: u32) -> Instruction {
+    (LOAD, 0, 0, 16 + 8 * which + if cfg!(target_endian = "big") { 4 } else { 0 })
+}
+
+/// A tree over the numbers, then the answers: the kernel tries the program on every number there is when it is installed,
+/// so a short way to each answer makes each start of a child cheaper. `None` when a jump would be too far.
+fn instructions() -> Option<Vec<Instruction>> {
     let mut program: Vec<Instruction> = vec![
         (LOAD, 0, 0, ARCHITECTURE_AT),
         (JUMP_IF_EQUAL, 1, 0, NATIVE),
         (RETURN, 0, 0, KILL),
         (LOAD, 0, 0, NUMBER_AT),
-        (JUMP_IF_GREATER, 0, 1, NEWEST),
-        (RETURN, 0, 0, errno(libc::ENOSYS)),
     ];
-    refuse_when(&mut program, libc::SYS_clone3, errno(libc::ENOSYS));
-    refuse_all(&mut program, REFUSED);
-    let namespaces = [(JUMP_IF_ANY_BIT, 0, 1, NAMESPACES), (RETURN, 0, 0, errno(libc::EPERM))];
-    on_argument(&mut program, libc::SYS_clone, 0, &namespaces);
-    on_argument(&mut program, libc::SYS_unshare, 0, &namespaces);
-    let mut commands = Vec::new();
-    for command in TERMINAL_COMMANDS {
-        commands.extend([(JUMP_IF_EQUAL, 0, 1, command), (RETURN, 0, 0, errno(libc::EPERM))]);
-    }
-    on_argument(&mut program, libc::SYS_ioctl, 1, &commands);
-    let mut families = Vec::new();
-    for family in FAMILIES {
-        families.extend([(JUMP_IF_EQUAL, 0, 1, family), (RETURN, 0, 0, ALLOW)]);
-    }
-    families.push((RETURN, 0, 0, errno(libc::EAFNOSUPPORT)));
-    on_argument(&mut program, libc::SYS_socket, 0, &families);
-    program.push((RETURN, 0, 0, ALLOW));
-    program
-}
-
-fn refuse_when(program: &mut Vec<Instruction>, number: i64, answer: u32) {
-    program.extend([(JUMP_IF_EQUAL, 0, 1, number as u32), (RETURN, 0, 0, answer)]);
-}
-
-/// Refuses each of `numbers`. In blocks of rising numbers, so that any other number passes most of them in one jump:
-/// the kernel tries the program on every number there is when it is installed, and again at every call.
-fn refuse_all(program: &mut Vec<Instruction>, numbers: &[i64]) {
-    const BLOCK: usize = 8;
-    let mut sorted: Vec<u32> = numbers.iter().map(|number| *number as u32).collect();
-    sorted.sort_unstable();
-    for block in sorted.chunks(BLOCK) {
-        let (length, highest) = (block.len() as u8, block.last().copied().unwrap_or(0));
-        program.push((JUMP_IF_GREATER, length + 2, 0, highest));
-        for (at, number) in (0..length).zip(block) {
-            program.push((JUMP_IF_EQUAL, length - at, 0, *number));
+    let mut ranges: Vec<(u32, Answer)> = Vec::new();
+    for (number, answer) in (0..).zip(&ANSWERS) {
+        if ranges.last().is_none_or(|(_, last)| last != answer) {
+            ranges.push((number, *answer));
         }
-        program.extend([(JUMP, 0, 0, 1), (RETURN, 0, 0, errno(libc::EPERM))]);
     }
+    let mut tree = Vec::new();
+    grow(&mut tree, &ranges);
+    let mut answers = Vec::new();
+    let mut begins = Vec::new();
+    for answer in Answer::ALL {
+        begins.push((answer, tree.len() + answers.len()));
+        answers.extend(answer.instructions());
+    }
+    let distance = |from: usize, to: &Goal| {
+        let to = match to {
+            Goal::Node(at) => *at,
+            Goal::Answer(answer) => begins.iter().find(|(known, _)| known == answer)?.1,
+        };
+        u8::try_from(to.checked_sub(from + 1)?).ok()
+    };
+    for (at, node) in tree.iter().enumerate() {
+        program.push((JUMP_IF_AT_LEAST, distance(at, &node.above)?, distance(at, &node.below)?, node.least));
+    }
+    program.extend(answers);
+    Some(program)
 }
 
-/// For one system call, looks at the lower half of an argument, and allows what `checks` does not answer.
-fn on_argument(program: &mut Vec<Instruction>, number: i64, argument: u32, checks: &[Instruction]) {
-    let past = u8::try_from(checks.len() + 2).unwrap_or(u8::MAX);
-    let lower_half = 16 + 8 * argument + if cfg!(target_endian = "big") { 4 } else { 0 };
-    program.extend([(JUMP_IF_EQUAL, 0, past, number as u32), (LOAD, 0, 0, lower_half)]);
-    program.extend_from_slice(checks);
-    program.push((RETURN, 0, 0, ALLOW));
+/// One question of the tree: whether a number is at least this.
+struct Node {
+    least: u32,
+    above: Goal,
+    below: Goal,
+}
+
+/// Where an answer to that leads.
+#[derive(Clone, Copy)]
+enum Goal {
+    Node(usize),
+    Answer(Answer),
+}
+
+/// Adds the nodes that tell `ranges` apart, the first of them first.
+fn grow(tree: &mut Vec<Node>, ranges: &[(u32, Answer)]) -> Goal {
+    let (below, above) = ranges.split_at(ranges.len() / 2);
+    let [(least, answer), ..] = above else { return Goal::Answer(Answer::Refuse) };
+    if below.is_empty() {
+        return Goal::Answer(*answer);
+    }
+    let at = tree.len();
+    tree.push(Node { least: *least, above: Goal::Node(at), below: Goal::Node(at) });
+    let goals = (grow(tree, below), grow(tree, above));
+    if let Some(node) = tree.get_mut(at) {
+        (node.below, node.above) = goals;
+    }
+    Goal::Node(at)
 }
 
 #[cfg(test)]
@@ -187,7 +255,7 @@ mod tests {
     /// Runs the program as the kernel would, on one system call.
     fn answer(architecture: u32, number: u32, arguments: [u64; 2]) -> u32 {
         let words = [number, architecture, 0, 0, arguments[0] as u32, 0, arguments[1] as u32, 0];
-        let (program, mut at, mut loaded) = (instructions(), 0, 0);
+        let (program, mut at, mut loaded) = (instructions().unwrap(), 0, 0);
         loop {
             let (code, yes, no, k) = program[at];
             let jump = |taken: bool| usize::from(if taken { yes } else { no });
@@ -196,9 +264,8 @@ mod tests {
                     loaded = words[k as usize / 4];
                     0
                 }
-                JUMP => k as usize,
                 JUMP_IF_EQUAL => jump(loaded == k),
-                JUMP_IF_GREATER => jump(loaded > k),
+                JUMP_IF_AT_LEAST => jump(loaded >= k),
                 JUMP_IF_ANY_BIT => jump(loaded & k != 0),
                 _ => return k,
             };

@@ -6,15 +6,16 @@
 //! Invariant: an answer names what was there at the first look, with every link resolved.
 
 use crate::isolate::host::{Found, HostFiles, Kind, LiveHost};
-use rustix::fs::{AtFlags, CWD, FileType};
-use std::collections::BTreeMap;
-use std::ffi::OsString;
+use rustix::fs::{AtFlags, CWD, FileType, readlinkat, statat};
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What one start has seen; copies share it.
 #[derive(Debug, Clone, Default)]
-pub struct Survey(Arc<Mutex<BTreeMap<OsString, Option<Found>>>>);
+pub struct Survey(Arc<Mutex<Seen>>);
 
 impl Survey {
     /// `path` with its links resolved; `None` when it leads nowhere.
@@ -24,48 +25,93 @@ impl Survey {
 
     /// What was seen before is forgotten, for a caller that has made something new.
     pub fn forget(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.seen().0.clear();
     }
 
     /// A survey of its own that knows what this one has found, and looks again for what was missing.
     pub fn found(&self) -> Self {
-        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = seen.iter().filter(|(_, found)| found.is_some());
-        Self(Arc::new(Mutex::new(found.map(|(path, found)| (path.clone(), found.clone())).collect())))
+        let seen = self.seen();
+        let found = seen.0.iter().filter(|(_, found)| found.is_some());
+        let found = found.map(|(path, found)| (path.clone(), found.clone())).collect();
+        Self(Arc::new(Mutex::new(Seen(found))))
     }
 
-    fn seen(&self, path: &Path) -> Option<Option<Found>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(path.as_os_str()).cloned()
-    }
-
-    fn look(&self, path: &Path) -> Option<Found> {
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return (path == Path::new("/"))
-                .then(|| Found { resolved: path.to_owned(), kind: Kind::Directory });
-        };
-        let at = self.find(parent).filter(|above| above.kind == Kind::Directory)?.resolved.join(name);
-        let stat = rustix::fs::statat(CWD, &at, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Symlink => LiveHost.find(&at),
-            FileType::Directory => Some(Found { resolved: at, kind: Kind::Directory }),
-            _ => Some(Found { resolved: at, kind: Kind::File }),
-        }
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl HostFiles for Survey {
     fn find(&self, path: &Path) -> Option<Found> {
-        if let Some(seen) = self.seen(path) {
-            return seen;
-        }
         // A path with dots means what the kernel makes of it.
-        let plain = |component| matches!(component, Component::RootDir | Component::Normal(_));
-        if !path.is_absolute() || !path.components().all(plain) {
+        if !is_plain(path) {
             return LiveHost.find(path);
         }
-        let found = self.look(path);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(path.into(), found.clone());
-        found
+        self.seen().find(path, LINKS).cloned()
+    }
+}
+
+/// As many links as the kernel follows for one path.
+const LINKS: u32 = 40;
+
+/// Whether a path is absolute, and made of names alone.
+fn is_plain(path: &Path) -> bool {
+    path.is_absolute()
+        && path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
+}
+
+/// Paths by their bytes, and what they lead to.
+#[derive(Debug, Default)]
+struct Seen(HashMap<OsString, Option<Found>>);
+
+impl Seen {
+    fn find(&mut self, path: &Path, links: u32) -> Option<&Found> {
+        if !self.0.contains_key(path.as_os_str()) {
+            let found = self.look(path, links);
+            // Nothing at the end of many links may be something at the end of fewer.
+            if found.is_none() && links < LINKS {
+                return None;
+            }
+            self.0.insert(path.into(), found);
+        }
+        self.0.get(path.as_os_str())?.as_ref()
+    }
+
+    fn look(&mut self, path: &Path, links: u32) -> Option<Found> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return (path == Path::new("/"))
+                .then(|| Found { resolved: path.to_owned(), kind: Kind::Directory });
+        };
+        let above = self.find(parent, links).filter(|above| above.kind == Kind::Directory)?;
+        let resolved = above.resolved.join(name);
+        let stat = statat(CWD, &resolved, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Symlink => self.follow(&resolved, links.checked_sub(1)?),
+            FileType::Directory => Some(Found { resolved, kind: Kind::Directory }),
+            _ => Some(Found { resolved, kind: Kind::File }),
+        }
+    }
+
+    /// Where the link at `link` leads, whose own directory has no links in its name.
+    fn follow(&mut self, link: &Path, links: u32) -> Option<Found> {
+        let to = readlinkat(CWD, link, Vec::with_capacity(256)).ok()?;
+        let to = Path::new(OsStr::from_bytes(to.to_bytes()));
+        let mut here = Found { resolved: link.parent()?.to_owned(), kind: Kind::Directory };
+        for part in to.components() {
+            if here.kind != Kind::Directory {
+                return None;
+            }
+            match part {
+                Component::RootDir => here.resolved = PathBuf::from("/"),
+                Component::Normal(name) => here = self.find(&here.resolved.join(name), links)?.clone(),
+                Component::ParentDir => drop(here.resolved.pop()),
+                Component::CurDir | Component::Prefix(_) => {}
+            }
+        }
+        // What is named with a slash or a dot at its end is a directory, or nothing.
+        let bytes = to.as_os_str().as_bytes();
+        let only_directory = bytes.ends_with(b"/") || bytes.ends_with(b"/.");
+        (here.kind == Kind::Directory || !only_directory).then_some(here)
     }
 }
 
@@ -82,7 +128,24 @@ mod tests {
         std::os::unix::fs::symlink("a", top.join("link")).unwrap();
         std::os::unix::fs::symlink("nowhere", top.join("broken")).unwrap();
         std::os::unix::fs::symlink("loop", top.join("loop")).unwrap();
-        let survey = Survey::default();
+        for (to, link) in [
+            ("link/b", "two"),
+            ("./a/../link/./b", "dotted"),
+            ("../../../../../../../../../../usr", "above-the-top"),
+            ("a/file/", "file-as-directory"),
+            ("a/file/..", "above-a-file"),
+            ("a/b/.", "directory-with-a-dot"),
+            ("/usr/bin", "absolute"),
+            ("ping", "pong"),
+            ("pong", "ping"),
+        ] {
+            std::os::unix::fs::symlink(to, top.join(link)).unwrap();
+        }
+        for depth in 0..45 {
+            std::os::unix::fs::symlink(format!("long{}", depth + 1), top.join(format!("long{depth}")))
+                .unwrap();
+        }
+        std::fs::File::create(top.join("long45")).unwrap();
         for (why, path) in [
             ("a directory", "a/b"),
             ("a file", "a/file"),
@@ -93,13 +156,28 @@ mod tests {
             ("a link to itself", "loop"),
             ("not there", "a/missing/deep"),
             ("a file is no directory", "a/file/x"),
+            ("a link to a link", "two"),
+            ("a link with dots", "dotted"),
+            ("a link beyond the top", "above-the-top"),
+            ("a file named as a directory", "file-as-directory"),
+            ("through a file", "above-a-file"),
+            ("a directory with a dot", "directory-with-a-dot"),
+            ("an absolute link", "absolute"),
+            ("through an absolute link", "absolute/env"),
+            ("two links to each other", "ping"),
+            ("forty links", "long5"),
+            ("forty-one links", "long4"),
             ("dots", "a/../link/b"),
             ("dots through a link", "link/../a"),
         ] {
+            let survey = Survey::default();
             for _twice in 0..2 {
                 assert_eq!(survey.find(&top.join(path)), LiveHost.find(&top.join(path)), "{why}: `{path}`");
             }
         }
+        let survey = Survey::default();
+        assert_eq!(survey.find(&top.join("long4")), None, "too many links");
+        assert!(survey.find(&top.join("long5")).is_some(), "what lies on that way is not taken for missing");
         assert_eq!(survey.find(Path::new("/")), LiveHost.find(Path::new("/")), "the top");
         assert_eq!(survey.find(Path::new("relative")), None, "nothing of the working directory");
     }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a keeper is reaped exactly once, and nobody else's process is ever signalled through its number.
 
+use crate::isolate::Frame;
 use crate::launch::status::Status;
 use crate::launch::{burial, live};
 use picoclaw_sys::linux::{Order, Report, Spawned};
@@ -22,6 +23,8 @@ pub(super) struct Handle {
     control: OwnedFd,
     /// Where somebody else's builder has said that its walls stand.
     stage: Option<OwnedFd>,
+    /// What its file tree stands on.
+    _frame: Option<Arc<Frame>>,
     known: Mutex<Known>,
 }
 
@@ -39,9 +42,10 @@ struct Known {
 }
 
 impl Handle {
-    pub(super) fn new(spawned: Spawned, stage: Option<OwnedFd>) -> Self {
+    pub(super) fn new(spawned: Spawned, stage: Option<OwnedFd>, frame: Option<Arc<Frame>>) -> Self {
         let Spawned { pid, pidfd, control } = spawned;
-        Self { pid, pidfd: Arc::new(pidfd), control, stage, known: Mutex::new(Known::default()) }
+        let known = Mutex::new(Known::default());
+        Self { pid, pidfd: Arc::new(pidfd), control, stage, _frame: frame, known }
     }
 
     pub(super) fn pid(&self) -> i32 {

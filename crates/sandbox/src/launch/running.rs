@@ -3,11 +3,13 @@
 //! Invariant: dropping a running child ends it and everything it started.
 
 use crate::launch::clip::{Bounds, Clip};
+use crate::launch::environment::Variables;
 use crate::launch::handle::Handle;
 use crate::launch::spec::{Deadline, LaunchSpec};
 use crate::launch::status::Status;
 use crate::launch::streams::{Ours, WindowSize, set_size};
-use picoclaw_sys::linux::Order;
+use picoclaw_sys::linux::{Order, Script};
+use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,16 +25,32 @@ pub struct Running {
     pub(super) started: Instant,
     pub(super) deadline: Option<Instant>,
     pub(super) bounds: Bounds,
+    kept: Kept,
+}
+
+/// What the child was made of. Its keeper is a copy of this process: memory that neither of them changes is shared, and to
+/// give some of it back earlier would have it copied first, page by page.
+#[derive(Debug)]
+struct Kept {
+    script: Script,
+    _words: Vec<OsString>,
+    _environment: Variables,
 }
 
 impl Running {
-    pub(super) fn new(handle: Handle, ours: Ours, spec: &LaunchSpec) -> Self {
+    pub(super) fn new(handle: Handle, ours: Ours, spec: LaunchSpec, script: Script) -> Self {
         let started = Instant::now();
         let deadline = match spec.deadline {
             Deadline::After(time) => started.checked_add(time),
             Deadline::None => None,
         };
-        Self { handle: Arc::new(handle), ours, started, deadline, bounds: spec.bounds }
+        let kept = Kept { script, _words: spec.argv, _environment: spec.environment };
+        Self { handle: Arc::new(handle), ours, started, deadline, bounds: spec.bounds, kept }
+    }
+
+    /// What it does, step by step.
+    pub(super) fn script(&self) -> &Script {
+        &self.kept.script
     }
 
     /// The process number of its keeper, for a person to see.

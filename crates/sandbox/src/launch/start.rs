@@ -8,6 +8,7 @@ use crate::launch::handle::Handle;
 use crate::launch::live;
 use crate::launch::running::Running;
 use crate::launch::spec::{LaunchSpec, Walls};
+use crate::launch::status::Status;
 use crate::launch::streams::{self, Theirs};
 use picoclaw_sys::linux::landlock::Ruleset;
 use picoclaw_sys::linux::{Exec, News, Report, Script, Step};
@@ -30,10 +31,24 @@ pub(crate) fn start_while(spec: LaunchSpec, meanwhile: impl FnOnce()) -> Result<
     if report == Some(Report::Started) { Ok(begun.running) } else { Err(begun.failure(report)) }
 }
 
+/// Starts a child and lets `stay` wait for its end, for a program that ends with it. Nobody is woken for the start: that the
+/// program never ran is found out at the end.
+pub(crate) fn stay_with(
+    spec: LaunchSpec,
+    meanwhile: impl FnOnce(),
+    stay: impl FnOnce(&mut Running) -> Status,
+) -> Result<Status, LaunchError> {
+    let mut begun = begin(spec, News::End)?;
+    meanwhile();
+    let status = stay(&mut begun.running);
+    begun.check()?;
+    begun.running.leave();
+    Ok(status)
+}
+
 /// A child on its way: its program may not run yet.
 pub(super) struct Begun {
     pub(super) running: Running,
-    script: Script,
     program: PathBuf,
 }
 
@@ -46,11 +61,11 @@ pub(super) fn begin(spec: LaunchSpec, news: News) -> Result<Begun, LaunchError> 
         Walls::Fence(fence) => fence.dress()?,
         Walls::Cage(cage) => cage.dress(&spec.work_dir)?,
     };
-    let stage = dress.stage.take();
+    let (stage, frame) = (dress.stage.take(), dress.frame.take());
     let (script, _held) = script(&spec, &theirs, dress, news)?;
     let spawned = live::launch(&script).map_err(|error| LaunchError::step("start a process", error))?;
-    let running = Running::new(Handle::new(spawned, stage), ours, &spec);
-    Ok(Begun { running, script, program: spec.program })
+    let (program, handle) = (spec.program.clone(), Handle::new(spawned, stage, frame));
+    Ok(Begun { running: Running::new(handle, ours, spec, script), program })
 }
 
 impl Begun {
@@ -67,7 +82,7 @@ impl Begun {
 
     fn failure(&self, report: Option<Report>) -> LaunchError {
         self.running.handle.wait_until(None);
-        failure(report, &self.script, &self.program)
+        failure(report, self.running.script(), &self.program)
     }
 }
 

@@ -3,8 +3,8 @@
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Backend, Expose, ExposeMode, IsolationConfig, Limits, Network};
 use picoclaw_sandbox::isolate::{
-    Author, Cage, Covered, InstanceView, Kind, LiveHost, Plan, PlanError, Request, Rung, UserEnvironment,
-    Workspace, caged, plan, toolchain_variables,
+    Author, Cage, Covered, Frames, InstanceView, Kind, LiveHost, Plan, PlanError, Request, Rung,
+    UserEnvironment, Workspace, caged, plan, toolchain_variables,
 };
 use picoclaw_sandbox::launch::environment::{Variables, set};
 use picoclaw_sandbox::launch::{
@@ -54,7 +54,9 @@ pub(crate) fn instance() -> Instance {
     let base = std::fs::canonicalize(temporary.path()).expect("it is there");
     let root = base.join("home/.picoclaw");
     let (workspace, outside) = (root.join("workspace"), base.join("outside"));
-    for directory in [&workspace, &root.join("workspace-other"), &root.join("skills"), &outside] {
+    for directory in
+        [&workspace, &root.join("workspace-other"), &root.join("skills"), &root.join("cache"), &outside]
+    {
         std::fs::create_dir_all(directory).expect("a directory");
     }
     for (path, text) in [
@@ -102,7 +104,12 @@ impl Instance {
 
     pub(crate) fn cage(&self) -> Walls {
         let cage = Cage::new(self.plan().expect("a plan"), Rung::Native).expect("a cage");
-        Walls::Cage(Arc::new(cage))
+        Walls::Cage(Arc::new(cage.framed(self.frames())))
+    }
+
+    /// Where the fixed parts of its cages are kept.
+    pub(crate) fn frames(&self) -> Frames {
+        Frames::of(&self.root)
     }
 
     /// `sh -c line` in the workspace, inside `walls`.

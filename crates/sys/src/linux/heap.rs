@@ -1,10 +1,11 @@
-//! The program's memory: `dlmalloc`, on pages that come in one piece.
+//! The program's memory: a first part that is only handed out, then `dlmalloc`, on pages that come in one piece.
 //!
 //! A fresh page costs a fault when it is first touched, several times what the page itself costs. A program that lives for
 //! two milliseconds touches every page of the little it asks for, so small regions are asked for with their pages in them.
 //!
 //! Invariant: the lock is never held over a `clone`, and the code that runs after one does not come here.
 
+use crate::linux::first::First;
 use dlmalloc::{Allocator, Dlmalloc};
 use std::alloc::{GlobalAlloc, Layout};
 use std::ptr;
@@ -13,41 +14,72 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Up to here a region comes with its pages: the step in which the allocator asks.
 const FILLED: usize = 64 << 10;
 
-/// An allocator for the whole program.
-pub struct Heap(Mutex<Dlmalloc<Pages>>);
+/// An allocator for the whole program: the first blocks one after the other, whatever does not fit there from `dlmalloc`.
+pub struct Heap {
+    first: First,
+    rest: Mutex<Dlmalloc<Pages>>,
+}
 
 impl Heap {
     /// A heap that has asked for nothing yet.
     #[expect(clippy::new_without_default, reason = "only a static holds one, and a default is not const")]
     pub const fn new() -> Self {
-        Self(Mutex::new(Dlmalloc::new_with_allocator(Pages)))
+        Self { first: First::new(), rest: Mutex::new(Dlmalloc::new_with_allocator(Pages)) }
     }
 
-    fn held(&self) -> MutexGuard<'_, Dlmalloc<Pages>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn rest(&self) -> MutexGuard<'_, Dlmalloc<Pages>> {
+        self.rest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-// SAFETY: every call goes to one allocator under one lock, with the layout as it was given; that lock allocates nothing itself.
+// SAFETY: a block belongs to whichever of the two handed it out, which its address tells, and every call about it goes there with
+// the layout as it was given; neither allocates anything here itself.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let block = self.first.take(layout);
+        if !block.is_null() {
+            return block;
+        }
         // SAFETY: the caller's promise is the allocator's own.
-        unsafe { self.held().malloc(layout.size(), layout.align()) }
+        unsafe { self.rest().malloc(layout.size(), layout.align()) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let block = self.first.take(layout);
+        if !block.is_null() {
+            // SAFETY: a block of this size was just handed out; it may have been somebody's before.
+            unsafe { block.write_bytes(0, layout.size()) };
+            return block;
+        }
         // SAFETY: the caller's promise is the allocator's own.
-        unsafe { self.held().calloc(layout.size(), layout.align()) }
+        unsafe { self.rest().calloc(layout.size(), layout.align()) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        if self.first.has(memory) {
+            return self.first.give_back(memory, layout.size());
+        }
         // SAFETY: the caller's promise is the allocator's own.
-        unsafe { self.held().free(memory, layout.size(), layout.align()) }
+        unsafe { self.rest().free(memory, layout.size(), layout.align()) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller's promise is the allocator's own.
-        unsafe { self.held().realloc(memory, layout.size(), layout.align(), size) }
+        if !self.first.has(memory) {
+            // SAFETY: the caller's promise is the allocator's own.
+            return unsafe { self.rest().realloc(memory, layout.size(), layout.align(), size) };
+        }
+        if self.first.resize(memory, layout.size(), size) {
+            return memory;
+        }
+        // SAFETY: the caller promises that the new size makes a layout; both blocks are as long as what is copied.
+        unsafe {
+            let larger = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !larger.is_null() {
+                ptr::copy_nonoverlapping(memory, larger, layout.size().min(size));
+                self.dealloc(memory, layout);
+            }
+            larger
+        }
     }
 }
 
@@ -104,6 +136,9 @@ mod tests {
         let heap = Heap::new();
         for (why, size, align) in [
             ("a little", 1, 1),
+            ("nothing but a place", 3, 16),
+            ("the longest of the first part", 16 << 10, 8),
+            ("more than that", (16 << 10) + 1, 8),
             ("a page", 4096, 8),
             ("the last that comes with its pages", FILLED, 16),
             ("more than a step", FILLED + 1, 16),

@@ -10,10 +10,13 @@ mod descriptors;
 #[cfg(all(target_env = "musl", target_arch = "x86_64"))]
 mod entry;
 mod filter;
+mod first;
 mod heap;
 mod image;
 mod keeper;
 pub mod landlock;
+#[cfg(target_arch = "x86_64")]
+mod memory;
 pub mod mount;
 mod privilege;
 mod raw;
@@ -32,5 +35,5 @@ pub use report::Report;
 pub use script::{Exec, Keeping, News, Script};
 pub use signals::{Signals, end_by, stop_self, suspend_job};
 pub use spawn::{Order, Spawned, spawn};
-pub use step::{Bind, Step};
+pub use step::{Base, Bind, Step};
 pub use tree::end_strays;

@@ -17,13 +17,22 @@ pub struct Identity {
     pub inode: u64,
 }
 
-/// Whose directories lie on the way to a place beneath the root to be.
+/// Whose directories lie on the way to a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ground {
-    /// This script's own, on the file system it made: no link can be among them.
+    /// This script's own, in the yard or prepared for it: no link can be among them.
     Own,
-    /// The host's: a link there is refused and not followed.
+    /// The host's, beneath the root to be: a link there is refused and not followed.
     Shown,
+}
+
+/// How much of a tree is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// Without what is mounted beneath.
+    This,
+    /// With it.
+    All,
 }
 
 /// A mount is read-only.
@@ -75,14 +84,16 @@ pub(crate) fn filesystem(kind: &CStr, options: &[(CString, CString)], attributes
     }
 }
 
-/// A detached copy of what is at `source`, with all that is mounted beneath it, and private to us.
+/// A detached copy of what is at `source`, private to us.
 pub(crate) fn copy(
     at: i32,
     source: &CStr,
     attributes: u64,
     expected: Option<Identity>,
+    depth: Depth,
 ) -> Result<i32, Errno> {
-    let flags = OPEN_TREE_CLONE | AT_RECURSIVE | libc::O_CLOEXEC as u32;
+    let recursive = if depth == Depth::All { AT_RECURSIVE } else { 0 };
+    let flags = OPEN_TREE_CLONE | recursive | libc::O_CLOEXEC as u32;
     // SAFETY: a live NUL-terminated path, and integers.
     let tree = unsafe { call!(libc::SYS_open_tree, at, source.as_ptr(), flags)? } as i32;
     if let Some(expected) = expected
@@ -90,7 +101,7 @@ pub(crate) fn copy(
     {
         return Err(libc::ESTALE);
     }
-    set_attributes(tree, attributes, AT_RECURSIVE)?;
+    set_attributes(tree, attributes, recursive)?;
     Ok(tree)
 }
 

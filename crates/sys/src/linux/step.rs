@@ -3,7 +3,7 @@
 //! Invariant: running a step allocates nothing and touches only the step's own memory and the descriptors of its process.
 
 use crate::linux::filter::Filter;
-use crate::linux::mount::{self, Ground, Identity};
+use crate::linux::mount::{self, Depth, Ground, Identity};
 use crate::linux::raw::{Errno, call};
 use crate::linux::{landlock, privilege};
 use std::ffi::CString;
@@ -38,26 +38,26 @@ pub enum Step {
     Filter(Arc<Filter>),
     /// Maps user and group into the new user namespace.
     MapIds(CString, CString),
-    /// Makes an empty file system with these options the root to be.
-    NewRoot(Vec<(CString, CString)>),
-    /// Makes a directory with this mode beneath the root to be.
+    /// Makes an empty file system with these options, the yard, of which the root to be gets its own parts.
+    Yard(Vec<(CString, CString)>),
+    /// Makes a read-only view of this directory the root to be.
+    Root(Base),
+    /// Makes a directory with this mode, in the yard or beneath the root to be.
     Directory(CString, u32, Ground),
-    /// Makes an empty file to mount on beneath the root to be.
+    /// Makes an empty file to mount on, in the yard or beneath the root to be.
     MountPoint(CString, Ground),
-    /// Makes a file with this content beneath the root to be, on our own ground.
+    /// Makes a file with this content in the yard.
     Content(CString, Vec<u8>),
-    /// Makes a symbolic link to the first beneath the root to be, at the second.
+    /// Makes a symbolic link to the first in the yard, at the second.
     Link(CString, CString),
     /// Shows a path of the host, with these attributes.
     Bind(Bind),
-    /// Mounts a directory of the root to be, the first, also at the second, with these attributes.
+    /// Mounts a directory of the yard, the first, beneath the root to be, at the second, with these attributes.
     Own(CString, CString, u64, Ground),
     /// A fresh procfs, read-only, after the most process numbers were set.
     Proc(Option<CString>),
     /// Terminals of its own.
     Terminals,
-    /// Sets attributes on the mount at this path beneath the root to be; an empty path is the root itself.
-    Seal(CString, u64),
     /// Makes the root to be the root.
     Pivot,
     /// Switches the private network's loopback on.
@@ -66,6 +66,15 @@ pub enum Step {
     AllowAt(i32, CString, u64),
     /// Gives up every capability for good.
     DropCapabilities,
+}
+
+/// What a root is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Base {
+    /// A directory of the host that was prepared for it, and who that was when it was judged.
+    Prepared(CString, Identity),
+    /// A directory of the yard.
+    Made(CString),
 }
 
 /// A path of the host and where it is shown.
@@ -85,52 +94,61 @@ pub struct Bind {
 
 /// What steps leave for later ones.
 pub(crate) struct Progress {
+    yard: i32,
     root: i32,
     umask: u32,
 }
 
 impl Progress {
     pub(crate) fn new() -> Self {
-        Self { root: -1, umask: 0o077 }
+        Self { yard: -1, root: -1, umask: 0o077 }
     }
 }
 
 impl Step {
     /// Does it, in the process that is to be changed.
     pub(crate) fn run(&self, progress: &mut Progress) -> Result<(), Errno> {
-        let root = progress.root;
+        let (yard, root) = (progress.yard, progress.root);
+        let on = |ground: Ground| if ground == Ground::Own { yard } else { root };
         match self {
             Self::WorkAt(path, expected) => work_at(path, *expected),
             Self::InFront(terminal) => in_front(*terminal),
             Self::Restrict(ruleset) => landlock::restrict(*ruleset),
             Self::Filter(filter) => filter.install(),
             Self::MapIds(uids, gids) => privilege::map_ids(uids.to_bytes(), gids.to_bytes()),
-            Self::NewRoot(options) => {
+            Self::Yard(options) => {
                 // The tree's modes are the plan's, not those of whoever started us.
                 // SAFETY: an integer.
                 progress.umask = unsafe { call!(libc::SYS_umask, 0)? } as u32;
-                progress.root = mount::filesystem(c"tmpfs", options, mount::NO_SUID | mount::NO_DEVICES)?;
+                progress.yard = mount::filesystem(c"tmpfs", options, mount::NO_SUID | mount::NO_DEVICES)?;
                 // Anywhere in this namespace will do until the pivot; nothing is ever shown from beneath `/proc`.
+                mount::attach_at_host(progress.yard, c"/proc")
+            }
+            Self::Root(base) => {
+                let attributes = mount::READ_ONLY | mount::NO_SUID | mount::NO_DEVICES;
+                progress.root = match base {
+                    Base::Prepared(path, who) => {
+                        mount::copy(libc::AT_FDCWD, path, attributes, Some(*who), Depth::This)?
+                    }
+                    Base::Made(path) => mount::copy(yard, path, attributes, None, Depth::This)?,
+                };
                 mount::attach_at_host(progress.root, c"/proc")
             }
-            Self::Directory(path, mode, ground) => mount::directory(root, path, *mode, *ground),
-            Self::MountPoint(path, ground) => mount::mount_point(root, path, *ground),
-            Self::Content(path, content) => mount::file(root, path, content),
-            Self::Link(to, path) => mount::link(root, to, path),
+            Self::Directory(path, mode, ground) => mount::directory(on(*ground), path, *mode, *ground),
+            Self::MountPoint(path, ground) => mount::mount_point(on(*ground), path, *ground),
+            Self::Content(path, content) => mount::file(yard, path, content),
+            Self::Link(to, path) => mount::link(yard, to, path),
             Self::Bind(bind) => {
-                let tree = mount::copy(libc::AT_FDCWD, &bind.source, bind.attributes, bind.identity)?;
+                let (source, attributes) = (&bind.source, bind.attributes);
+                let tree = mount::copy(libc::AT_FDCWD, source, attributes, bind.identity, Depth::All)?;
                 mount::attach(tree, root, &bind.target, bind.ground)
             }
             Self::Own(from, at, attributes, ground) => {
-                let tree = mount::copy(root, from, *attributes, None)?;
+                let tree = mount::copy(yard, from, *attributes, None, Depth::This)?;
                 mount::attach(tree, root, at, *ground)
             }
             Self::Proc(most) => proc(root, most.as_deref()),
             Self::Terminals => terminals(root),
-            Self::Seal(path, attributes) if path.is_empty() => mount::set_attributes(root, *attributes, 0),
-            Self::Seal(path, attributes) => {
-                mount::set_attributes(mount::beneath(root, path, libc::O_PATH)?, *attributes, 0)
-            }
             Self::Pivot => {
                 // SAFETY: an integer.
                 unsafe { call!(libc::SYS_umask, progress.umask)? };
@@ -231,18 +249,18 @@ impl fmt::Display for Step {
             Self::Restrict(_) => f.write_str("enter the Landlock domain"),
             Self::Filter(_) => f.write_str("install the system call filter"),
             Self::MapIds(..) => f.write_str("map user and group"),
-            Self::NewRoot(_) => f.write_str("make a new root"),
-            Self::Directory(path, ..) => write!(f, "make the directory `/{}`", path.to_string_lossy()),
-            Self::MountPoint(path, _) => write!(f, "make the file `/{}`", path.to_string_lossy()),
-            Self::Content(path, _) => write!(f, "write `/{}`", path.to_string_lossy()),
-            Self::Link(_, path) => write!(f, "link `/{}`", path.to_string_lossy()),
+            Self::Yard(_) => f.write_str("make a file system of its own"),
+            Self::Root(_) => f.write_str("make a new root"),
+            Self::Directory(path, ..) => write!(f, "make the directory `{}`", path.to_string_lossy()),
+            Self::MountPoint(path, _) => write!(f, "make the file `{}`", path.to_string_lossy()),
+            Self::Content(path, _) => write!(f, "write `{}`", path.to_string_lossy()),
+            Self::Link(_, path) => write!(f, "link `{}`", path.to_string_lossy()),
             Self::Bind(bind) => {
                 write!(f, "show `{}` at `/{}`", bind.source.to_string_lossy(), bind.target.to_string_lossy())
             }
             Self::Own(_, at, ..) => write!(f, "make `/{}` the cage's own", at.to_string_lossy()),
             Self::Proc(_) => f.write_str("mount `/proc`"),
             Self::Terminals => f.write_str("mount `/dev/pts`"),
-            Self::Seal(path, _) => write!(f, "seal `/{}`", path.to_string_lossy()),
             Self::Pivot => f.write_str("enter the new root"),
             Self::Loopback => f.write_str("switch the loopback on"),
             Self::AllowAt(_, path, _) => write!(f, "allow `{}`", path.to_string_lossy()),

@@ -1,0 +1,434 @@
+//! Frames: the part of a cage's file tree that is always the same, built once and kept in the instance.
+//!
+//! Some sixty files, links and mount points would otherwise be made anew for each child, which is a third of what its cage
+//! costs. A frame lies in `cache/cages/`, where no child and no file tool reaches; a child sees it as its root, read-only.
+//! Beside each frame lies a note that says what it was built of, file by file and version by version: one that says anything
+//! else than what is wanted now is not used, and whatever cannot be had here is made in the child's own file system.
+//!
+//! Whoever uses a frame holds a shared lock on its note, and it is thrown away only under an exclusive one: to remove a
+//! directory on which another namespace has mounted something would take the mount away.
+//!
+//! Invariant: a frame that is used was finished during this boot, and holds what its pieces say.
+
+use crate::isolate::layout::Piece;
+use crate::isolate::native::content;
+use picoclaw_sys::linux::mount::Identity;
+use rustix::fs::{
+    AtFlags, CWD, FlockOperation, Mode, OFlags, RawDir, RenameFlags, StatVfsMountFlags, chmodat, fchmod,
+    flock, fstat, fstatfs, fstatvfs, mkdirat, openat, renameat_with, statat, symlinkat, unlinkat,
+};
+use rustix::io::{Errno, Result};
+use std::hash::{DefaultHasher, Hasher};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// As many as an instance keeps; the oldest makes room.
+const MOST: usize = 8;
+
+/// The note beside a frame.
+const NOTE: &str = "note";
+/// The frame itself.
+const TREE: &str = "tree";
+/// A frame while it is built, by whoever holds the lock.
+const NEW: &str = "new";
+const LOCK: &str = "lock";
+
+/// Whoever a child is, it may read its frame.
+const PUBLIC: Mode = Mode::from_raw_mode(0o644);
+const OPEN: Mode = Mode::from_raw_mode(0o755);
+
+/// A directory, and no link to one.
+const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// A mount on which no link is followed (`ST_NOSYMFOLLOW`).
+const NO_LINKS: StatVfsMountFlags = StatVfsMountFlags::from_bits_retain(0x2000);
+
+/// File systems whose directories the kernel keeps by itself: a frame on any other could change or vanish under a child.
+const LOCAL: [u64; 7] =
+    [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0xf2f5_2010, 0x794c_7630, 0xca45_1a4e];
+
+/// Where an instance keeps its frames.
+#[derive(Debug, Clone)]
+pub struct Frames(PathBuf);
+
+/// A frame that is there, and stays until this is dropped.
+#[derive(Debug)]
+pub struct Frame {
+    /// Where it lies.
+    pub(super) path: PathBuf,
+    /// Who it was when it was finished.
+    pub(super) identity: Identity,
+    recipe: Vec<u8>,
+    _lock: OwnedFd,
+}
+
+impl Frame {
+    /// Whether it is what these pieces make.
+    pub(super) fn is_of(&self, pieces: &[Piece]) -> bool {
+        self.recipe == recipe(pieces)
+    }
+}
+
+impl Frames {
+    /// Those of the instance at `root`.
+    pub fn of(root: &Path) -> Self {
+        Self(root.join("cache/cages"))
+    }
+
+    /// The frame of these pieces; `None` where none can be kept.
+    pub(super) fn frame(&self, pieces: &[Piece]) -> Option<Frame> {
+        let (recipe, boot) = (recipe(pieces), boot()?);
+        let at = self.0.join(name(&recipe, &boot));
+        find(&at, &recipe, &boot).or_else(|| {
+            self.build(&at, pieces, &[&boot, recipe.as_slice()].concat()).ok()?;
+            find(&at, &recipe, &boot)
+        })
+    }
+
+    /// Builds one, unless somebody else is at it.
+    fn build(&self, at: &Path, pieces: &[Piece], made_of: &[u8]) -> Result<()> {
+        let present = mkdirat(CWD, &self.0, Mode::RWXU);
+        present.or_else(|errno| if errno == Errno::EXIST { Ok(()) } else { Err(errno) })?;
+        let here = openat(CWD, &self.0, FOLDER, Mode::empty())?;
+        let holds_links = !fstatvfs(&here)?.f_flag.contains(NO_LINKS);
+        if !holds_links || !LOCAL.contains(&(fstatfs(&here)?.f_type as u64)) {
+            return Err(Errno::NOTSUP);
+        }
+        let own = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let lock = openat(&here, LOCK, own, Mode::RUSR | Mode::WUSR)?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        self.make_room(made_of.get(..BOOT).unwrap_or_default())?;
+        let new = self.0.join(NEW);
+        remove(&new)?;
+        mkdirat(CWD, &new, Mode::RWXU)?;
+        let parent = openat(CWD, &new, FOLDER, Mode::empty())?;
+        directory(&parent, TREE)?;
+        let tree = openat(&parent, TREE, FOLDER, Mode::empty())?;
+        pieces.iter().try_for_each(|piece| put(&tree, piece))?;
+        let stat = fstat(&tree)?;
+        let note = [made_of, &stat.st_dev.to_ne_bytes(), &stat.st_ino.to_ne_bytes()].concat();
+        write(&parent, NOTE, &note)?;
+        // Whatever has this name and is not what its name says.
+        discard(at)?;
+        renameat_with(CWD, &new, CWD, at, RenameFlags::NOREPLACE)
+    }
+
+    /// Removes frames of earlier boots, and the oldest ones beyond the most that are kept.
+    fn make_room(&self, boot: &[u8]) -> Result<()> {
+        let mut kept = Vec::new();
+        for entry in std::fs::read_dir(&self.0).map_err(errno)?.flatten() {
+            let at = entry.path();
+            if [LOCK, NEW].iter().any(|own| at.ends_with(own)) {
+                continue;
+            }
+            match note(&at, FlockOperation::NonBlockingLockExclusive) {
+                // In use.
+                Err(Errno::WOULDBLOCK) => {}
+                Ok((_, text)) if text.starts_with(boot) => {
+                    let since = statat(CWD, &at, AtFlags::SYMLINK_NOFOLLOW)?;
+                    kept.push(((since.st_ctime, since.st_ctime_nsec), at));
+                }
+                Ok(_) | Err(_) => discard(&at)?,
+            }
+        }
+        kept.sort();
+        let beyond = (kept.len() + 1).saturating_sub(MOST);
+        kept.iter().take(beyond).try_for_each(|(_, at)| discard(at))
+    }
+}
+
+/// What a frame is built of, as bytes that differ whenever it would.
+fn recipe(pieces: &[Piece]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(4096);
+    for piece in pieces {
+        match piece {
+            Piece::Directory(_) => bytes.push(b'd'),
+            Piece::MountPoint(_) => bytes.push(b'p'),
+            Piece::Link(to, _) => {
+                bytes.push(b'l');
+                bytes.extend_from_slice(to.to_bytes_with_nul());
+            }
+            Piece::Copy(copied, _) => {
+                bytes.push(b'c');
+                bytes.extend_from_slice(&copied.version.bytes());
+            }
+        }
+        bytes.extend_from_slice(piece.path().to_bytes_with_nul());
+    }
+    bytes
+}
+
+/// How long a boot's name is.
+const BOOT: usize = 36;
+
+/// This boot's name.
+fn boot() -> Option<[u8; BOOT]> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let file = openat(CWD, c"/proc/sys/kernel/random/boot_id", flags, Mode::empty()).ok()?;
+    let mut name = [0; BOOT];
+    (rustix::io::read(&file, &mut name) == Ok(BOOT)).then_some(name)
+}
+
+fn name(recipe: &[u8], boot: &[u8]) -> String {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(boot);
+    hasher.write(recipe);
+    format!("{:016x}", hasher.finish())
+}
+
+/// The frame at `at`, if it is what is wanted.
+fn find(at: &Path, recipe: &[u8], boot: &[u8]) -> Option<Frame> {
+    let (lock, text) = note(at, FlockOperation::NonBlockingLockShared).ok()?;
+    let (device, inode) = text.strip_prefix(boot)?.strip_prefix(recipe)?.split_at_checked(8)?;
+    let number = |bytes: &[u8]| bytes.try_into().map(u64::from_ne_bytes).ok();
+    let identity = Identity { device: number(device)?, inode: number(inode)? };
+    Some(Frame { path: at.join(TREE), identity, recipe: recipe.to_vec(), _lock: lock })
+}
+
+/// A frame's note, locked. One that was unlinked meanwhile belongs to a frame that is going.
+fn note(frame: &Path, lock: FlockOperation) -> Result<(OwnedFd, Vec<u8>)> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = openat(CWD, frame.join(NOTE), flags, Mode::empty())?;
+    flock(&file, lock)?;
+    let stat = fstat(&file)?;
+    if stat.st_nlink == 0 {
+        return Err(Errno::NOENT);
+    }
+    let mut text = vec![0; usize::try_from(stat.st_size).unwrap_or_default().min(1 << 20)];
+    let length = rustix::io::read(&file, &mut text)?;
+    text.truncate(length);
+    Ok((file, text))
+}
+
+fn put(tree: &OwnedFd, piece: &Piece) -> Result<()> {
+    match piece {
+        Piece::Directory(at) => directory(tree, at),
+        Piece::MountPoint(at) => write(tree, at, &[]),
+        Piece::Link(to, at) => symlinkat(to, tree, at),
+        Piece::Copy(copied, at) => match content(&copied.source) {
+            Ok((version, content)) if version == copied.version && content.len() as u64 == version.size => {
+                write(tree, at, &content)
+            }
+            // Changed since it was looked at: another frame is wanted.
+            _ => Err(Errno::STALE),
+        },
+    }
+}
+
+/// Modes are set once more, whatever the umask took.
+fn directory(parent: &OwnedFd, at: impl rustix::path::Arg + Copy) -> Result<()> {
+    mkdirat(parent, at, OPEN)?;
+    chmodat(parent, at, OPEN, AtFlags::empty())
+}
+
+fn write(parent: &OwnedFd, at: impl rustix::path::Arg, content: &[u8]) -> Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = openat(parent, at, flags, PUBLIC)?;
+    fchmod(&file, PUBLIC)?;
+    if rustix::io::write(&file, content)? == content.len() { Ok(()) } else { Err(Errno::NOSPC) }
+}
+
+/// Throws a frame away that nobody uses.
+fn discard(at: &Path) -> Result<()> {
+    match note(at, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => return Ok(()),
+        // From here on nobody takes it for a frame any more.
+        Ok(_lock) => unlinkat(CWD, at.join(NOTE), AtFlags::empty())?,
+        Err(_) => {}
+    }
+    remove(at)
+}
+
+/// Removes a directory with all that is in it; one that is not there will do.
+fn remove(at: &Path) -> Result<()> {
+    match openat(CWD, at, FOLDER, Mode::empty()) {
+        Err(Errno::NOENT) => Ok(()),
+        Err(errno) => Err(errno),
+        Ok(folder) => {
+            clear(&folder)?;
+            unlinkat(CWD, at, AtFlags::REMOVEDIR)
+        }
+    }
+}
+
+/// By its handle, never by a path: nobody can put another directory in its place.
+fn clear(folder: &OwnedFd) -> Result<()> {
+    let mut chunk = Vec::with_capacity(4096);
+    let mut entries = RawDir::new(folder, chunk.spare_capacity_mut());
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name == c"." || name == c".." {
+            continue;
+        }
+        match unlinkat(folder, name, AtFlags::empty()) {
+            Err(Errno::ISDIR) => {
+                clear(&openat(folder, name, FOLDER, Mode::empty())?)?;
+                unlinkat(folder, name, AtFlags::REMOVEDIR)?;
+            }
+            other => other?,
+        }
+    }
+    Ok(())
+}
+
+fn errno(error: std::io::Error) -> Errno {
+    Errno::from_io_error(&error).unwrap_or(Errno::IO)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test spoils files from outside the rooms")]
+mod tests {
+    use super::*;
+    use crate::isolate::layout::{Copied, Version};
+    use std::os::unix::fs::MetadataExt;
+
+    struct Place {
+        _dir: tempfile::TempDir,
+        frames: Frames,
+        source: PathBuf,
+    }
+
+    fn place() -> Place {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("cache")).unwrap();
+        let source = dir.path().join("source");
+        std::fs::write(&source, "first").unwrap();
+        Place { frames: Frames::of(dir.path()), source, _dir: dir }
+    }
+
+    impl Place {
+        fn pieces(&self, top: &str) -> Vec<Piece> {
+            let version = Version::of(&rustix::fs::stat(&self.source).unwrap()).unwrap();
+            vec![
+                Piece::Directory(c"etc".into()),
+                Piece::Copy(Copied { source: self.source.clone(), version }, c"etc/copy".into()),
+                Piece::MountPoint(c"etc/place".into()),
+                Piece::Link(c"usr/bin".into(), c"bin".into()),
+                Piece::Directory(std::ffi::CString::new(top).unwrap()),
+            ]
+        }
+
+        fn frame(&self, top: &str) -> Option<Frame> {
+            self.frames.frame(&self.pieces(top))
+        }
+
+        fn names(&self) -> Vec<PathBuf> {
+            let all = std::fs::read_dir(&self.frames.0).unwrap().map(|entry| entry.unwrap().path());
+            all.filter(|path| !path.ends_with(LOCK)).collect()
+        }
+    }
+
+    fn copied(frame: &Frame) -> String {
+        std::fs::read_to_string(frame.path.join("etc/copy")).unwrap()
+    }
+
+    #[test]
+    fn a_frame_is_built_once_and_holds_what_its_pieces_say() {
+        let place = place();
+        let (first, second) = (place.frame("home").unwrap(), place.frame("home").unwrap());
+        assert_eq!((&first.path, first.identity), (&second.path, second.identity));
+        assert!(first.is_of(&place.pieces("home")) && !first.is_of(&place.pieces("opt")));
+        let meta = std::fs::metadata(&first.path).unwrap();
+        assert_eq!((meta.dev(), meta.ino()), (first.identity.device, first.identity.inode));
+        assert_eq!(copied(&first), "first");
+        assert_eq!(std::fs::read_link(first.path.join("bin")).unwrap(), Path::new("usr/bin"));
+        for (at, mode) in [("", 0o40755), ("etc", 0o40755), ("etc/copy", 0o100644), ("etc/place", 0o100644)] {
+            assert_eq!(std::fs::metadata(first.path.join(at)).unwrap().mode(), mode, "`{at}`");
+        }
+        assert_eq!(place.names().len(), 1);
+    }
+
+    #[test]
+    fn a_changed_file_means_another_frame() {
+        let place = place();
+        let before = place.frame("home").unwrap();
+        let old = place.pieces("home");
+        std::fs::write(&place.source, "later").unwrap();
+        assert!(!before.is_of(&place.pieces("home")), "of the same size, and still another version");
+        let after = place.frame("home").unwrap();
+        assert_eq!((copied(&before).as_str(), copied(&after).as_str()), ("first", "later"));
+        drop((before, after));
+        std::fs::write(&place.source, "third").unwrap();
+        assert!(place.frames.frame(&old).is_none_or(|frame| copied(&frame) == "first"), "nothing is mixed");
+    }
+
+    #[test]
+    fn whatever_is_not_a_finished_frame_is_not_taken_for_one() {
+        type Spoil = fn(&Path);
+        let spoils: [(&str, Spoil); 5] = [
+            ("a note that is cut short", |at| {
+                let text = std::fs::read(at.join(NOTE)).unwrap();
+                std::fs::write(at.join(NOTE), &text[..text.len() - 3]).unwrap();
+            }),
+            ("no note", |at| std::fs::remove_file(at.join(NOTE)).unwrap()),
+            ("a note of another boot", |at| {
+                let mut text = std::fs::read(at.join(NOTE)).unwrap();
+                text[0] ^= 1;
+                std::fs::write(at.join(NOTE), text).unwrap();
+            }),
+            ("a note of other pieces", |at| {
+                let mut text = std::fs::read(at.join(NOTE)).unwrap();
+                text[BOOT] ^= 1;
+                std::fs::write(at.join(NOTE), text).unwrap();
+            }),
+            ("a build that was interrupted", |at| {
+                std::fs::rename(at, at.with_file_name(NEW)).unwrap();
+                std::fs::write(at.with_file_name(NEW).join("tree/etc/copy"), "half").unwrap();
+            }),
+        ];
+        for (why, spoil) in spoils {
+            let place = place();
+            let at = place.frame("home").unwrap().path.parent().unwrap().to_owned();
+            std::fs::write(at.join("tree/spoilt"), "").unwrap();
+            spoil(&at);
+            let found = find(&at, &recipe(&place.pieces("home")), &boot().unwrap());
+            assert!(found.is_none(), "{why}");
+            let again = place.frame("home").expect(why);
+            assert_eq!(copied(&again), "first", "{why}");
+            assert!(!again.path.join("spoilt").exists(), "{why}: built anew");
+            assert_eq!(place.names(), [at], "{why}: nothing is left of the other");
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_a_builder() {
+        let place = place();
+        std::fs::create_dir(&place.frames.0).unwrap();
+        let lock = std::fs::File::create(place.frames.0.join(LOCK)).unwrap();
+        flock(&lock, FlockOperation::LockExclusive).unwrap();
+        assert!(place.frame("home").is_none());
+        drop(lock);
+        assert!(place.frame("home").is_some());
+    }
+
+    #[test]
+    fn the_oldest_make_room_but_none_that_is_in_use() {
+        let place = place();
+        let used = place.frame("used").unwrap();
+        let first = place.frame("a0").unwrap().path.clone();
+        for number in 1..MOST + 3 {
+            assert!(place.frame(&format!("a{number}")).is_some());
+        }
+        assert!(!first.exists(), "the oldest of those that nobody uses");
+        assert_eq!(copied(&used), "first", "whoever uses one keeps it");
+        assert_eq!(place.names().len(), MOST + 1, "and it is one more for as long");
+        drop(used);
+        place.frame("b").unwrap();
+        assert_eq!(place.names().len(), MOST);
+    }
+
+    #[test]
+    fn many_at_once_get_a_whole_frame_or_none() {
+        let place = place();
+        let got = std::thread::scope(|scope| {
+            let one = || {
+                let frames = (0..20).filter_map(|number| place.frame(["x", "y", "z"][number % 3]));
+                frames.map(|frame| assert_eq!(copied(&frame), "first")).count()
+            };
+            let all: Vec<_> = (0..8).map(|_| scope.spawn(one)).collect();
+            all.into_iter().map(|one| one.join().unwrap()).sum::<usize>()
+        });
+        assert!(got >= 3, "each is built by somebody");
+    }
+}
