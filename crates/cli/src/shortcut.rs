@@ -1,15 +1,17 @@
 //! The shortcut through the command line: of what every agent and script types, only the part that is named is built.
 //!
 //! A full parser describes every command and flag there is before it looks at a word, which takes longer than reading the
-//! configuration. Whatever is not plainly right is left to it: its words about mistakes are the only ones.
+//! configuration. Of `run` as scripts type it, flags and their values as words of their own and then `--`, nothing is
+//! described at all. Whatever is not plainly right is left to the full parser: its words about mistakes are the only ones.
 //!
 //! Invariant: what the shortcut understands, the full parser understands alike.
 
 use crate::arguments::{
-    AgentArguments, Arguments, CheckArguments, Command, Everywhere, RunArguments, ToolArguments,
+    AgentArguments, Arguments, CageArguments, CheckArguments, Command, Everywhere, RunArguments,
+    ToolArguments,
 };
 use clap::{Args, FromArgMatches};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 /// Reads a command line: the short way where it can be gone.
 pub(crate) fn read(words: &[OsString]) -> Arguments {
@@ -19,7 +21,7 @@ pub(crate) fn read(words: &[OsString]) -> Arguments {
 fn shortcut(words: &[OsString]) -> Option<Arguments> {
     let (name, rest) = (words.get(1)?.to_str()?, words.get(2..)?);
     match name {
-        "run" => part::<RunArguments>(rest, Command::Run),
+        "run" => plain_run(rest).or_else(|| part::<RunArguments>(rest, Command::Run)),
         "tool" => part::<ToolArguments>(rest, Command::Tool),
         "check" => part::<CheckArguments>(rest, Command::Check),
         "agent" => part::<AgentArguments>(rest, Command::Agent),
@@ -33,6 +35,48 @@ fn part<A: Args + FromArgMatches>(words: &[OsString], whole: fn(A) -> Command) -
     let mut found = parser.try_get_matches_from(words).ok()?;
     let everywhere = Everywhere::from_arg_matches_mut(&mut found).ok()?;
     Some(Arguments { everywhere, command: whole(A::from_arg_matches_mut(&mut found).ok()?) })
+}
+
+fn plain_run(words: &[OsString]) -> Option<Arguments> {
+    let end = words.iter().position(|word| word == "--")?;
+    let (flags, command) = (words.get(..end)?, words.get(end + 1..)?.to_vec());
+    let (mut config, mut workspace, mut timeout) = (None, None, None);
+    let (mut net, mut toolchain, mut memory) = (None, None, None);
+    let (mut ro, mut rw, mut expose, mut env) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for pair in flags.chunks(2) {
+        let [flag, value] = pair else { return None };
+        // What could be a flag in the place of a value, or stands for nothing, is for the full parser to judge.
+        if value.is_empty() || value.as_encoded_bytes().starts_with(b"-") {
+            return None;
+        }
+        match flag.to_str()? {
+            "--config" => once(&mut config, value.into())?,
+            "--workspace" => once(&mut workspace, value.into())?,
+            "--timeout" => once(&mut timeout, text(value)?)?,
+            "--net" if value == "none" || value == "host" => once(&mut net, text(value)?)?,
+            "--toolchain" => once(&mut toolchain, text(value)?)?,
+            "--memory" => once(&mut memory, text(value)?)?,
+            "--ro" => ro.push(value.into()),
+            "--rw" => rw.push(value.into()),
+            "--expose" => expose.push(text(value)?),
+            "--env" => env.push(text(value)?),
+            _ => return None,
+        }
+    }
+    let net = net.unwrap_or_else(|| "none".to_owned());
+    let cage = CageArguments { ro, rw, expose, net, toolchain, env, memory };
+    let run = RunArguments { workspace, cage, timeout, command };
+    (!run.command.is_empty())
+        .then(|| Arguments { everywhere: Everywhere { config }, command: Command::Run(run) })
+}
+
+/// A flag that is given twice is a mistake.
+fn once<T>(place: &mut Option<T>, value: T) -> Option<()> {
+    place.replace(value).is_none().then_some(())
+}
+
+fn text(value: &OsStr) -> Option<String> {
+    value.to_str().map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -51,6 +95,12 @@ mod tests {
             &["run", "--net", "host", "--ro", "/a", "--ro=/b", "--env", "A=b", "--", "sh", "-c", "x -- y"],
             &["run", "--config", "c.json", "--workspace", "w", "--timeout", "5s", "ls", "-la"],
             &["run", "--", "ls", "--config", "theirs"],
+            &["run", "--net", "none", "--", "--", "x"],
+            &["run", "--rw", "/a", "--rw", "b", "--expose", "/a:/b:ro", "--env", "A=", "--", "x"],
+            &["run", "--toolchain", "rust,node", "--memory", "2G", "--timeout", "5s", "--", "x", ""],
+            &["run", "--config", "c", "--workspace", "w", "--env", "A=1", "--env", "B=-", "--", "x"],
+            &["run", "ls", "--", "--net", "host"],
+            &["run", "--env=A", "--", "x"],
             &["tool", "list"],
             &["tool", "read_file", r#"{"path": "a"}"#, "--agent", "b"],
             &["tool", "exec", "-", "--config=c"],
@@ -66,6 +116,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_plain_needs_no_parser_at_all() {
+        for (why, line, plain) in [
+            ("as scripts type it", &["--net", "host", "--", "true"][..], true),
+            ("no flags", &["--", "true"], true),
+            ("no `--`", &["true"], false),
+            ("a value behind `=`", &["--net=host", "--", "true"], false),
+            ("a command before `--`", &["ls", "-l", "--", "x"], false),
+        ] {
+            let line: Vec<_> = line.iter().copied().map(OsString::from).collect();
+            assert_eq!(plain_run(&line).is_some(), plain, "{why}: {line:?}");
+        }
+    }
+
+    #[test]
     fn what_is_not_plainly_right_goes_the_long_way() {
         for line in [
             &[][..],
@@ -74,6 +138,13 @@ mod tests {
             &["run", "-h"],
             &["run", "--nonsense", "--", "true"],
             &["run", "--net", "elsewhere", "--", "true"],
+            &["run", "--net", "host", "--net", "host", "--", "true"],
+            &["run", "--timeout", "1s", "--timeout", "2s", "--", "true"],
+            &["run", "--workspace", "", "--", "true"],
+            &["run", "--workspace", "--", "true"],
+            &["run", "--env", "-x", "--", "true"],
+            &["run", "--"],
+            &["run", "--net", "host", "--"],
             &["tool"],
             &["tool", "read_file", "{}", "more"],
             &["--config", "c", "run", "--", "true"],

@@ -97,7 +97,8 @@ impl Instance {
         let mut closed = Vec::new();
         for file in pinned {
             closed.push(clean(file)?);
-            closed.extend(real(file, survey).ok());
+            // A file that is not there yet has no other place.
+            closed.extend(survey.resolve(file).and_then(|resolved| CleanPath::absolute(&resolved)));
         }
         let real_home = real(named.as_path(), survey)?;
         Ok(Self { real_home, home: named, pinned: closed, workspaces, survey: survey.clone() })

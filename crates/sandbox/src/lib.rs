@@ -7,6 +7,7 @@
 
 pub mod agenda;
 pub mod approver;
+mod boot;
 pub mod exec;
 pub mod files;
 pub mod guest;

@@ -10,6 +10,7 @@
 //!
 //! Invariant: a frame that is used was finished during this boot, and holds what its pieces say.
 
+use crate::boot;
 use crate::isolate::layout::Piece;
 use crate::isolate::native::content;
 use picoclaw_sys::linux::mount::Identity;
@@ -77,16 +78,16 @@ impl Frames {
 
     /// The frame of these pieces; `None` where none can be kept.
     pub(super) fn frame(&self, pieces: &[Piece]) -> Option<Frame> {
-        let (recipe, boot) = (recipe(pieces), boot()?);
-        let at = self.0.join(name(&recipe, &boot));
-        find(&at, &recipe, &boot).or_else(|| {
-            self.build(&at, pieces, &[&boot, recipe.as_slice()].concat()).ok()?;
-            find(&at, &recipe, &boot)
+        let (recipe, boot) = (recipe(pieces), Some(boot::id()).filter(|id| !id.is_empty())?.as_bytes());
+        let at = self.0.join(name(&recipe, boot));
+        find(&at, &recipe, boot).or_else(|| {
+            self.build(&at, pieces, boot, &recipe).ok()?;
+            find(&at, &recipe, boot)
         })
     }
 
     /// Builds one, unless somebody else is at it.
-    fn build(&self, at: &Path, pieces: &[Piece], made_of: &[u8]) -> Result<()> {
+    fn build(&self, at: &Path, pieces: &[Piece], boot: &[u8], recipe: &[u8]) -> Result<()> {
         let present = mkdirat(CWD, &self.0, Mode::RWXU);
         present.or_else(|errno| if errno == Errno::EXIST { Ok(()) } else { Err(errno) })?;
         let here = openat(CWD, &self.0, FOLDER, Mode::empty())?;
@@ -97,7 +98,7 @@ impl Frames {
         let own = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let lock = openat(&here, LOCK, own, Mode::RUSR | Mode::WUSR)?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
-        self.make_room(made_of.get(..BOOT).unwrap_or_default())?;
+        self.make_room(boot)?;
         let new = self.0.join(NEW);
         remove(&new)?;
         mkdirat(CWD, &new, Mode::RWXU)?;
@@ -106,7 +107,7 @@ impl Frames {
         let tree = openat(&parent, TREE, FOLDER, Mode::empty())?;
         pieces.iter().try_for_each(|piece| put(&tree, piece))?;
         let stat = fstat(&tree)?;
-        let note = [made_of, &stat.st_dev.to_ne_bytes(), &stat.st_ino.to_ne_bytes()].concat();
+        let note = [boot, recipe, &stat.st_dev.to_ne_bytes(), &stat.st_ino.to_ne_bytes()].concat();
         write(&parent, NOTE, &note)?;
         // Whatever has this name and is not what its name says.
         discard(at)?;
@@ -156,17 +157,6 @@ fn recipe(pieces: &[Piece]) -> Vec<u8> {
         bytes.extend_from_slice(piece.path().to_bytes_with_nul());
     }
     bytes
-}
-
-/// How long a boot's name is.
-const BOOT: usize = 36;
-
-/// This boot's name.
-fn boot() -> Option<[u8; BOOT]> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let file = openat(CWD, c"/proc/sys/kernel/random/boot_id", flags, Mode::empty()).ok()?;
-    let mut name = [0; BOOT];
-    (rustix::io::read(&file, &mut name) == Ok(BOOT)).then_some(name)
 }
 
 fn name(recipe: &[u8], boot: &[u8]) -> String {
@@ -369,7 +359,7 @@ mod tests {
             }),
             ("a note of other pieces", |at| {
                 let mut text = std::fs::read(at.join(NOTE)).unwrap();
-                text[BOOT] ^= 1;
+                text[boot::id().len()] ^= 1;
                 std::fs::write(at.join(NOTE), text).unwrap();
             }),
             ("a build that was interrupted", |at| {
@@ -382,7 +372,7 @@ mod tests {
             let at = place.frame("home").unwrap().path.parent().unwrap().to_owned();
             std::fs::write(at.join("tree/spoilt"), "").unwrap();
             spoil(&at);
-            let found = find(&at, &recipe(&place.pieces("home")), &boot().unwrap());
+            let found = find(&at, &recipe(&place.pieces("home")), boot::id().as_bytes());
             assert!(found.is_none(), "{why}");
             let again = place.frame("home").expect(why);
             assert_eq!(copied(&again), "first", "{why}");

@@ -43,21 +43,33 @@ impl Survey {
 
 impl HostFiles for Survey {
     fn find(&self, path: &Path) -> Option<Found> {
-        // A path with dots means what the kernel makes of it.
+        let mut seen = self.seen();
+        if let Some(known) = seen.0.get(path.as_os_str()) {
+            return known.clone();
+        }
+        // A path with dots or slashes to spare means what the kernel makes of it.
         if !is_plain(path) {
             return LiveHost.find(path);
         }
-        self.seen().find(path, LINKS).cloned()
+        seen.find(path, LINKS).cloned()
     }
 }
 
 /// As many links as the kernel follows for one path.
 const LINKS: u32 = 40;
 
-/// Whether a path is absolute, and made of names alone.
+/// Whether a path is absolute, and made of names with one slash before each.
 fn is_plain(path: &Path) -> bool {
-    path.is_absolute()
-        && path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
+    let Some(names) = path.as_os_str().as_bytes().strip_prefix(b"/") else { return false };
+    names.is_empty() || !names.split(|byte| *byte == b'/').any(|name| matches!(name, b"" | b"." | b".."))
+}
+
+/// A plain path's directory and its last name; `None` for the top.
+fn apart(path: &Path) -> Option<(&Path, &OsStr)> {
+    let bytes = path.as_os_str().as_bytes();
+    let slash = bytes.iter().rposition(|byte| *byte == b'/')?;
+    let (above, name) = (bytes.get(..slash.max(1))?, bytes.get(slash + 1..)?);
+    (!name.is_empty()).then(|| (Path::new(OsStr::from_bytes(above)), OsStr::from_bytes(name)))
 }
 
 /// Paths by their bytes, and what they lead to.
@@ -78,9 +90,8 @@ impl Seen {
     }
 
     fn look(&mut self, path: &Path, links: u32) -> Option<Found> {
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return (path == Path::new("/"))
-                .then(|| Found { resolved: path.to_owned(), kind: Kind::Directory });
+        let Some((parent, name)) = apart(path) else {
+            return Some(Found { resolved: path.to_owned(), kind: Kind::Directory });
         };
         let above = self.find(parent, links).filter(|above| above.kind == Kind::Directory)?;
         let resolved = above.resolved.join(name);
@@ -167,6 +178,9 @@ mod tests {
             ("two links to each other", "ping"),
             ("forty links", "long5"),
             ("forty-one links", "long4"),
+            ("a slash at the end", "a/b/"),
+            ("a slash at the end of a file", "a/file/"),
+            ("two slashes", "a//b"),
             ("dots", "a/../link/b"),
             ("dots through a link", "link/../a"),
         ] {

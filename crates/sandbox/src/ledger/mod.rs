@@ -37,7 +37,6 @@
 //! Invariant: records are only ever added, each names the one before, and an append that returned is there.
 
 mod append;
-mod boot;
 mod chain;
 mod encode;
 mod entry;

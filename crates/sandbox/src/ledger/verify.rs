@@ -2,13 +2,13 @@
 //!
 //! Invariant: a change that is not followed by rewriting every later record and `HEAD` is never called intact.
 
-use super::boot;
 use super::chain::{Hash, Tip};
 use super::error::LedgerError;
 use super::files::{Files, Use, segment_name};
 use super::head::{Found, Head};
 use super::walk::{Step, Walk};
 use super::writer::BATCH;
+use crate::boot;
 use std::io::BufReader;
 use std::path::Path;
 use std::time::Duration;

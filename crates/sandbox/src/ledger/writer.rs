@@ -5,7 +5,6 @@
 //!
 //! Invariant: nothing is written before the end of the chain is known, and a failed write leaves nothing behind.
 
-use super::boot;
 use super::encode::encode;
 use super::entry::Entry;
 use super::error::LedgerError;
@@ -14,6 +13,7 @@ use super::head::{Head, SIZE};
 use super::lock::{Held, PATIENCE};
 use super::repair;
 use super::time::Timestamp;
+use crate::boot;
 use crate::redact::Redactor;
 use rustix::fs::{AtFlags, CWD, fstat, statat};
 use std::fs::File;
@@ -51,7 +51,7 @@ impl Writer {
         Ok(Self {
             files,
             head_file,
-            boot: boot::id(),
+            boot: boot::id().to_owned(),
             limit: SEGMENT,
             identity: (stat.dev(), stat.ino()),
             known: None,

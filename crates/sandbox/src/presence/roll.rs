@@ -99,14 +99,19 @@ impl Roll {
     /// The roll of the instance at `home`, made if need be.
     pub fn open(home: &Path) -> Result<Self, PresenceError> {
         let (mut dir, mut path) = (lock::home(home)?, home.to_owned());
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         for room in ROOMS {
             path.push(room);
-            match mkdirat(&dir, room, Mode::RWXU) {
-                Ok(()) | Err(Errno::EXIST) => {}
-                Err(errno) => return Err(PresenceError::of("make", &path)(errno)),
+            let mut opened = openat(&dir, room, flags, Mode::empty());
+            // It is there for all but the first program, so it is made only when it is missed.
+            if opened.as_ref().is_err_and(|errno| *errno == Errno::NOENT) {
+                match mkdirat(&dir, room, Mode::RWXU) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(errno) => return Err(PresenceError::of("make", &path)(errno)),
+                }
+                opened = openat(&dir, room, flags, Mode::empty());
             }
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            dir = openat(&dir, room, flags, Mode::empty()).map_err(PresenceError::of("open", &path))?;
+            dir = opened.map_err(PresenceError::of("open", &path))?;
         }
         Ok(Self { dir: Arc::new(dir), path })
     }

@@ -46,7 +46,7 @@ impl Keeper {
     /// Stays until nobody is left below.
     pub(crate) fn keep(mut self) -> ! {
         let signals = self.let_go();
-        let mut tree = Tree::new();
+        let mut tree = None;
         self.next_look = now_ms() + WATCH_MS;
         let mut phase = Phase::Running;
         let mut ended = None;
@@ -121,8 +121,8 @@ impl Keeper {
         unsafe {
             let _ = call!(libc::SYS_dup3, self.control, CONTROL, libc::O_CLOEXEC);
             self.control = CONTROL;
-            for standard in 0..CONTROL {
-                close(standard);
+            if call!(libc::SYS_close_range, 0, CONTROL - 1, 0).is_err() {
+                (0..CONTROL).for_each(close);
             }
             let _ = close_from(CONTROL + 1);
             let _ = call!(libc::SYS_prctl, libc::PR_SET_NAME, c"picoclaw-keeper".as_ptr(), 0, 0, 0);
@@ -142,7 +142,7 @@ impl Keeper {
         let everyone = match self.keeping {
             Keeping::Namespace => -1,
             Keeping::Descendants | Keeping::Builder
-                if tree.as_mut().is_some_and(|tree| tree.signal(signal, self.spared(signal))) =>
+                if sight(tree).is_some_and(|tree| tree.signal(signal, self.spared(signal))) =>
             {
                 return;
             }
@@ -177,7 +177,7 @@ impl Keeper {
     }
 
     fn private_bytes(&self, tree: &mut Option<Tree>) -> u64 {
-        tree.as_mut().map_or(0, |tree| tree.private_pages().saturating_mul(4096))
+        sight(tree).map_or(0, |tree| tree.private_pages().saturating_mul(4096))
     }
 
     /// Waits for a signal, an order or the time of the next phase.
@@ -226,6 +226,14 @@ impl Keeper {
             }
         }
     }
+}
+
+/// A look at everybody below, with room for it: most keepers never need one.
+fn sight(tree: &mut Option<Tree>) -> Option<&mut Tree> {
+    if tree.is_none() {
+        *tree = Tree::new();
+    }
+    tree.as_mut()
 }
 
 /// Where the control socket is while keeping.
