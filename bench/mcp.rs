@@ -2,7 +2,8 @@
 //!
 //! The client writes a line that was prepared and reads one line, without taking it apart. What that alone takes is
 //! shown as the floor: the same client against a program that reads a file and writes it back twice, nothing else.
-//! Both servers answer with the text twice as well, for people and for programs. For a listing, it reads the directory too.
+//! Both servers answer with the text twice as well, for people and for programs. For a listing there are two floors: with
+//! reading the directory, which we leave out while it has not changed, and without.
 //!
 //! Invariant: every server is ended and waited for.
 
@@ -131,39 +132,7 @@ pub(crate) fn measured(picoclaw: &Path, house: &House, table: &mut Table) -> Res
         compared(table, &format!("`read_file` of {name}"), &figures, most, goal);
         table.told(FLOOR, &figures[2].time());
     }
-    let crowd = house.workspace.join("mcp-crowd");
-    for entry in 0..ENTRIES {
-        house
-            .call("write_file", json!({"path": crowd.join(format!("file-{entry:05}.txt")), "content": ""}))?;
-    }
-    let asks = [call("list_dir", &crowd), call("list_directory", &crowd)];
-    ours.try_out(&asks[0], ENTRIES * 10)?;
-    theirs.try_out(&asks[1], ENTRIES * 10)?;
-    let as_long = house.workspace.join("mcp-as-long.txt");
-    let half = "x".repeat(ours.turn(&asks[0])?.len() / 2);
-    house.call("write_file", json!({"path": as_long, "content": half}))?;
-    let mut bare = floor(&as_long)?;
-    bare.arg(&crowd);
-    let mut floor = Server::start(bare)?;
-    let figures = take_turns(
-        Clock::Wall,
-        40,
-        &mut [&mut || ours.turn(&asks[0]).map(drop), &mut || theirs.turn(&asks[1]).map(drop), &mut || {
-            floor.turn(&asks[0]).map(drop)
-        }],
-    )?;
-    compared(table, "`list_dir` of 10,000 entries", &figures, 0.25, "≤ 1/4");
-    table.told(FLOOR, &figures[2].time());
-    // Which of its two listings people compare with is not said anywhere; this one also looks at every file.
-    let sizes = call("list_directory_with_sizes", &crowd);
-    theirs.try_out(&sizes, ENTRIES * 10)?;
-    let looked = take_turns(
-        Clock::Wall,
-        20,
-        &mut [&mut || ours.turn(&asks[0]).map(drop), &mut || theirs.turn(&sizes).map(drop)],
-    )?;
-    let (ratio, peer) = (looked[0].over(&looked[1]), time(looked[1].median()));
-    table.told(&format!("… / its listing with sizes ({peer})"), &ratio.times());
+    listings(&mut ours, &mut theirs, house, table)?;
     let (mine, peers) = (ours.memory()?, theirs.memory()?);
     let memory = format!("{:.3}× ({:.1} / {:.1} MB)", mine / peers, mine / 1e6, peers / 1e6);
     table.goal("  resident memory after all that", &memory, mine / peers, 1.0 / 12.0, "≤ 1/12");
@@ -176,6 +145,63 @@ pub(crate) fn measured(picoclaw: &Path, house: &House, table: &mut Table) -> Res
     }
     let figures = starts.map(Figures::new);
     compared(table, "  cold start to the first answer", &figures, 0.05, "≤ 1/20");
+    Ok(())
+}
+
+/// A directory of ten thousand: as it is, changed before each call, and with a look at every file.
+fn listings(ours: &mut Server, theirs: &mut Server, house: &House, table: &mut Table) -> Result<(), Stop> {
+    let crowd = house.workspace.join("mcp-crowd");
+    for entry in 0..ENTRIES {
+        house
+            .call("write_file", json!({"path": crowd.join(format!("file-{entry:05}.txt")), "content": ""}))?;
+    }
+    let asks = [call("list_dir", &crowd), call("list_directory", &crowd)];
+    ours.try_out(&asks[0], ENTRIES * 10)?;
+    theirs.try_out(&asks[1], ENTRIES * 10)?;
+    let as_long = house.workspace.join("mcp-as-long.txt");
+    let half = "x".repeat(ours.turn(&asks[0])?.len() / 2);
+    house.call("write_file", json!({"path": as_long, "content": half}))?;
+    let mut reading = floor(&as_long)?;
+    reading.arg(&crowd);
+    let (mut reading, mut floor) = (Server::start(reading)?, Server::start(floor(&as_long)?)?);
+    let figures = take_turns(
+        Clock::Wall,
+        40,
+        &mut [
+            &mut || ours.turn(&asks[0]).map(drop),
+            &mut || theirs.turn(&asks[1]).map(drop),
+            &mut || reading.turn(&asks[0]).map(drop),
+            &mut || floor.turn(&asks[0]).map(drop),
+        ],
+    )?;
+    compared(table, "`list_dir` of 10,000 entries", &figures, 0.25, "≤ 1/4");
+    table.told(FLOOR, &figures[3].time());
+    table.told("  the same, with reading the directory", &figures[2].time());
+    // Nothing is remembered here: an entry comes or goes before each call, in everybody's time.
+    let entry = crowd.join("now-and-then.txt");
+    let changed = take_turns(
+        Clock::Wall,
+        40,
+        &mut [
+            &mut || peers::come_or_go(&entry).and_then(|()| ours.turn(&asks[0]).map(drop)),
+            &mut || peers::come_or_go(&entry).and_then(|()| theirs.turn(&asks[1]).map(drop)),
+            &mut || peers::come_or_go(&entry).and_then(|()| reading.turn(&asks[0]).map(drop)),
+        ],
+    )?;
+    let (ratio, own, peer) =
+        (changed[0].over(&changed[1]), time(changed[0].median()), time(changed[1].median()));
+    table.told(&format!("… one entry added or removed before each call ({own} / {peer})"), &ratio.times());
+    table.told("  the client's floor, with reading the directory", &changed[2].time());
+    // Which of its two listings people compare with is not said anywhere; this one also looks at every file.
+    let sizes = call("list_directory_with_sizes", &crowd);
+    theirs.try_out(&sizes, ENTRIES * 10)?;
+    let looked = take_turns(
+        Clock::Wall,
+        20,
+        &mut [&mut || ours.turn(&asks[0]).map(drop), &mut || theirs.turn(&sizes).map(drop)],
+    )?;
+    let (ratio, peer) = (looked[0].over(&looked[1]), time(looked[1].median()));
+    table.told(&format!("… / its listing with sizes ({peer})"), &ratio.times());
     Ok(())
 }
 

@@ -5,7 +5,10 @@
 //! Invariant: a peer checks nothing but that the kernel said yes.
 
 use super::Stop;
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fdatasync, fstat, fsync, openat, openat2, renameat};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, ResolveFlags, fdatasync, fstat, fsync, openat, openat2, renameat, unlinkat,
+};
+use rustix::io::Errno;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
@@ -58,6 +61,14 @@ pub(crate) fn replace(dir: &OwnedFd, name: &str, content: &[u8]) -> Result<(), S
     drop(file);
     renameat(dir, TEMPORARY, dir, name)?;
     Ok(fsync(dir)?)
+}
+
+/// Removes a file, or makes it where there is none.
+pub(crate) fn come_or_go(path: &Path) -> Result<(), Stop> {
+    match unlinkat(CWD, path, AtFlags::empty()) {
+        Err(Errno::NOENT) => appended(path).map(drop),
+        removed => Ok(removed?),
+    }
 }
 
 /// A new file to append to.

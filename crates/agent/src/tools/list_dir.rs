@@ -68,7 +68,7 @@ impl ListDir {
             limit: arguments.count("limit").map_or(PAGE, size).clamp(1, PAGE),
         };
         let permit = file::admit(visit, self.name(), Access::List, path, List)?;
-        Ok(match files::list(permit, page) {
+        Ok(match files::list(permit, page, visit.warden.files()) {
             Ok(listing) => Reply::Done(render(&listing, page)),
             Err(RootError::NotFound { .. }) => {
                 Reply::Failed("failed to read directory: directory not found".to_owned())

@@ -138,6 +138,24 @@ async def cancellation(client):
     assert not result.is_error, result
 
 
+async def cancelled_on_the_quick_way(client):
+    """Over before it can be stopped, or not: either way the next call is answered as if nothing had been."""
+    with open(os.path.join(WORKSPACE, "long.txt"), "w") as long:
+        long.write("x" * (1 << 20))
+    stopped = 0
+    for round in range(40):
+        call = asyncio.create_task(client.call_tool("read_file", {"path": "long.txt"}))
+        await asyncio.sleep((round % 4) / 1000)
+        call.cancel()
+        try:
+            await call
+        except asyncio.CancelledError:
+            stopped += 1
+        result = await client.call_tool("read_file", {"path": "a.txt"})
+        assert text(result) == "uno\ntwo\n", (round, result)
+    assert stopped > 0, "every call was over before it could be stopped"
+
+
 async def background(client):
     begun = await client.call_tool("exec", {"command": "cat", "background": True})
     handle = begun.structured_content["sessionId"]
@@ -194,6 +212,7 @@ async def main():
         await every_refusal(client)
         await progress(client)
         await cancellation(client)
+        await cancelled_on_the_quick_way(client)
         await background(client)
         await approvals(client)
     await nobody_to_ask()

@@ -3,7 +3,7 @@
 // Usage: typescript_client.mjs NODE_MODULES (v1|legacy|auto) WORKSPACE stdio COMMAND...
 //        typescript_client.mjs NODE_MODULES (v1|legacy|auto) WORKSPACE http URL TOKEN
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -114,6 +114,22 @@ async function progressAndCancellation(client) {
   await until(() => !isRunning(mark), 'the command outlived its cancellation');
 }
 
+// Over before it can be stopped, or not: either way the next call is answered as if nothing had been.
+async function cancelledOnTheQuickWay(client) {
+  writeFileSync(`${workspace}/long.txt`, 'x'.repeat(1 << 20));
+  let stopped = 0;
+  for (let round = 0; round < 40; round++) {
+    const stop = new AbortController();
+    const running = call(client, 'read_file', { path: 'long.txt' }, { signal: stop.signal }).then(() => 0, () => 1);
+    if (round % 4) await new Promise(done => setTimeout(done, round % 4));
+    stop.abort();
+    stopped += await running;
+    const next = await call(client, 'read_file', { path: 't.txt' });
+    assert.equal(text(next), 'uno\ntwo\n', `round ${round}`);
+  }
+  assert.ok(stopped > 0, 'every call was over before it could be stopped');
+}
+
 async function approvals(client) {
   answer = { action: 'decline' };
   const no = await call(client, 'exec', { command: 'rm -rf gone' });
@@ -129,6 +145,7 @@ const client = await connect({ elicitation: {} });
 await everyTool(client);
 await everyRefusal(client);
 await progressAndCancellation(client);
+await cancelledOnTheQuickWay(client);
 await approvals(client);
 const version = client.getNegotiatedProtocolVersion?.() ?? mode;
 await client.close();

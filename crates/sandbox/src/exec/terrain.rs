@@ -60,7 +60,8 @@ impl<'a> HostTerrain<'a> {
     }
 
     fn first_listing(&self, dir: &CleanPath) -> Option<Vec<String>> {
-        let listing = self.place(dir, Access::List)?.list(Page { offset: 0, limit: MOST_NAMES }).ok()?;
+        let page = Page { offset: 0, limit: MOST_NAMES };
+        let listing = self.place(dir, Access::List)?.list(page, self.files.recall()).ok()?;
         if listing.total > listing.entries().len() {
             return None;
         }

@@ -1,7 +1,7 @@
 //! Naming the entries of a directory, a page at a time.
 //!
 //! Invariant: the memory follows the page, not the directory; only the page's own entries and those before it are
-//! kept, and links are named, never followed.
+//! held, and links are named, never followed.
 
 use super::facts::Facts;
 use super::names::Names;
@@ -9,8 +9,9 @@ use picoclaw_policy::FileKind;
 use rustix::fs::{AtFlags, FileType, RawDir, RawDirEntry, statat};
 use rustix::io::{Errno, Result};
 use std::ffi::OsStr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
 
 /// Entries that one page and those before it may have together.
 pub(super) const WINDOW: usize = 100_000;
@@ -28,6 +29,13 @@ pub struct Page {
     pub offset: usize,
     /// The most entries that are returned.
     pub limit: usize,
+}
+
+impl Page {
+    /// How many entries have to be known for it: its own, and those before it.
+    pub(super) fn window(self) -> usize {
+        self.offset.saturating_add(self.limit)
+    }
 }
 
 /// One entry of a directory.
@@ -55,17 +63,28 @@ pub enum EntryKind {
 /// A part of a directory's entries, in the order of their names' bytes.
 #[derive(Debug, Clone)]
 pub struct Listing {
-    names: Names,
-    /// Where the page begins among the names.
-    offset: usize,
+    /// As far as they are known; at least to the end of the page.
+    pub(super) names: Arc<Names>,
+    pub(super) page: Page,
+    pub(super) kinds: Kinds,
     /// How many entries the directory has.
     pub total: usize,
+}
+
+/// Who said what the entries are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kinds {
+    /// The directory, with their names.
+    Told,
+    /// At least one of them itself, a moment later.
+    Asked,
 }
 
 impl Listing {
     /// The entries of the page.
     pub fn entries(&self) -> impl ExactSizeIterator<Item = Entry<'_>> {
-        self.names.from(self.offset).map(|(name, kind)| Entry { name: OsStr::from_bytes(name), kind })
+        let names = self.names.from(self.page.offset).take(self.page.limit);
+        names.map(|(name, kind)| Entry { name: OsStr::from_bytes(name), kind })
     }
 }
 
@@ -75,16 +94,12 @@ pub(super) enum Listed {
     TooMany,
 }
 
-/// Lists a directory that is open for reading, from its beginning.
-pub(super) fn list(dir: OwnedFd, page: Page) -> Result<Listed> {
-    let window = page.offset.saturating_add(page.limit);
-    if window > WINDOW {
-        return Ok(Listed::TooMany);
-    }
-    let mut names = Names::first(window);
-    let mut total = 0;
+/// Reads a directory that is open at its beginning. The page is no larger than a [`WINDOW`].
+pub(super) fn read(dir: BorrowedFd<'_>, page: Page) -> Result<Listed> {
+    let mut names = Names::first(page.window());
+    let (mut total, mut kinds) = (0, Kinds::Told);
     let mut chunk = Vec::with_capacity(CHUNK);
-    let mut entries = RawDir::new(dir.as_fd(), chunk.spare_capacity_mut());
+    let mut entries = RawDir::new(dir, chunk.spare_capacity_mut());
     while let Some(entry) = entries.next() {
         let entry = match entry {
             Ok(entry) => entry,
@@ -101,14 +116,16 @@ pub(super) fn list(dir: OwnedFd, page: Page) -> Result<Listed> {
             return Ok(Listed::TooMany);
         }
         if names.have_room_for(name) {
-            match kind(dir.as_fd(), &entry)? {
+            if entry.file_type() == FileType::Unknown {
+                kinds = Kinds::Asked;
+            }
+            match kind(dir, &entry)? {
                 Some(kind) => names.add(name, kind),
                 None => total -= 1,
             }
         }
     }
-    names.settle();
-    Ok(Listed::Page(Listing { names, offset: page.offset, total }))
+    Ok(Listed::Page(Listing { names: Arc::new(names.close()), page, kinds, total }))
 }
 
 /// The kind of an entry; `None` when it is gone again.

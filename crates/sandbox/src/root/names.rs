@@ -55,8 +55,26 @@ impl Names {
         }
     }
 
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// How much memory they take.
+    pub(super) fn weight(&self) -> usize {
+        self.bytes.capacity() + self.spans.capacity() * size_of::<Span>()
+    }
+
+    /// Sorts them for good; no more are added.
+    pub(super) fn close(mut self) -> Self {
+        self.settle();
+        self.bytes.shrink_to_fit();
+        self.spans.shrink_to_fit();
+        self
+    }
+
     /// Sorts them, and cuts off what is not wanted.
-    pub(super) fn settle(&mut self) {
+    fn settle(&mut self) {
         let shared = self.shared();
         let (bytes, spans) = (&self.bytes, &mut self.spans);
         for span in spans.iter_mut() {
@@ -74,7 +92,7 @@ impl Names {
         }
     }
 
-    /// The names from `offset` on; they have been settled.
+    /// The names from `offset` on, once they are closed.
     pub(super) fn from(&self, offset: usize) -> impl ExactSizeIterator<Item = (&[u8], EntryKind)> {
         let spans = self.spans.get(offset..).unwrap_or_default();
         spans.iter().map(|span| (self.name(span), span.kind))
@@ -136,7 +154,7 @@ mod tests {
             }
             assert!(names.spans.len() <= LEAST * 2 && names.bytes.len() < LEAST * 2 * 100, "it grows");
         }
-        names.settle();
+        let names = names.close();
         let numbers: Vec<_> = told(&names, 0).iter().map(|name| name[5..11].to_vec()).collect();
         assert_eq!(numbers, [b"000000", b"000001", b"000002"]);
         assert_eq!(told(&names, 2).len(), 1);
@@ -155,7 +173,7 @@ mod tests {
                     names.add(name, EntryKind::File);
                 }
             }
-            names.settle();
+            let names = names.close();
             let mut want: Vec<Vec<u8>> = all.iter().map(|name| name.clone().into_bytes()).collect();
             want.sort();
             want.truncate(wanted);

@@ -7,6 +7,15 @@ use rmcp::model::ProtocolVersion;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::{Mutex, MutexGuard};
 
+/// How a client says who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Introduction {
+    /// Once, with a handshake.
+    Handshake,
+    /// With each request, since revision 2026-07-28.
+    EachRequest,
+}
+
 /// One client.
 #[derive(Debug, Default)]
 pub(super) struct Client {
@@ -28,11 +37,16 @@ impl Client {
         self.roots.lock().await
     }
 
+    /// How it says who it is, as far as that is known.
+    pub(super) fn introduction(&self) -> Introduction {
+        match self.has_greeted.load(Ordering::Acquire) {
+            true => Introduction::Handshake,
+            false => Introduction::EachRequest,
+        }
+    }
+
     /// Its roots, if nothing has to be asked to know them.
     pub(super) fn settled_roots(&self) -> Option<Roots> {
-        if !self.has_greeted.load(Ordering::Acquire) {
-            return None;
-        }
         self.roots.try_lock().ok()?.clone()
     }
 
@@ -49,21 +63,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn roots_are_settled_after_a_handshake_and_an_answer_until_they_change() {
-        for (why, version, has_asked, is_settled) in [
-            ("nothing was asked", ProtocolVersion::V_2025_11_25, false, false),
-            ("asked", ProtocolVersion::V_2025_11_25, true, true),
-            ("a revision that says everything anew", ProtocolVersion::V_2026_07_28, true, false),
-        ] {
+    fn roots_are_settled_once_they_were_asked_for_and_until_they_change() {
+        for (why, has_asked) in [("nothing was asked", false), ("asked", true)] {
             let client = Client::default();
             if has_asked {
                 *client.roots.try_lock().unwrap() = Some(Roots::default());
             }
-            assert_eq!(client.settled_roots(), None, "{why}: before the handshake");
-            client.greeted(&version);
-            assert_eq!(client.settled_roots().is_some(), is_settled, "{why}");
+            assert_eq!(client.settled_roots().is_some(), has_asked, "{why}");
             client.forget_roots();
             assert_eq!(client.settled_roots(), None, "{why}: called back");
+        }
+    }
+
+    #[test]
+    fn only_a_handshake_of_a_revision_that_has_one_says_it_for_all_requests() {
+        let client = Client::default();
+        assert_eq!(client.introduction(), Introduction::EachRequest, "nothing was said");
+        for (version, want) in [
+            (ProtocolVersion::V_2025_11_25, Introduction::Handshake),
+            (ProtocolVersion::V_2026_07_28, Introduction::EachRequest),
+        ] {
+            client.greeted(&version);
+            assert_eq!(client.introduction(), want, "{version}");
         }
     }
 }

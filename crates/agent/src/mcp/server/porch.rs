@@ -303,18 +303,9 @@ impl ServerHandler for Porch {
         request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let offered = self.premises.offered();
-        let names: Vec<&str> = offered.iter().map(|tool| &*tool.name).collect();
-        let begin = match request.and_then(|request| request.cursor) {
-            None => 0,
-            Some(given) => cursor::read(&names, &given)
-                .ok_or_else(|| ErrorData::invalid_params("the cursor is not one of this listing's", None))?,
-        };
-        let page = offered.iter().skip(begin).take(cursor::PAGE).map(|tool| (*tool).clone()).collect();
-        let next = begin + cursor::PAGE;
-        let mut result = ListToolsResult::with_all_items(page);
-        result.next_cursor = (next < names.len()).then(|| cursor::write(&names, next));
-        Ok(result)
+        let cursor = request.and_then(|request| request.cursor);
+        cursor::page(&self.premises.offered(), cursor.as_deref(), cursor::PAGE)
+            .ok_or_else(|| ErrorData::invalid_params("the cursor is not one of this listing's", None))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

@@ -1,12 +1,13 @@
 //! The quick way: a call of a file tool is run and answered by whoever read it.
 //!
 //! Nothing is handed from thread to thread, and nothing is turned into a tree of values. It is open to a client
-//! that shook hands, for calls that pass no hook and can neither ask anybody nor report progress; everything else, and everything
-//! that is in any way unusual, takes the way through the protocol's own machinery.
+//! of which everything is known, by a handshake or by what its request says and by a first call that went the other way, for
+//! calls that pass no hook and can neither ask anybody nor report progress; everything else, and everything that is in any
+//! way unusual, takes the way through the protocol's own machinery.
 //!
 //! Invariant: a call means the same on both ways: same hall, same roots, same records, same answer.
 
-use super::client::Client;
+use super::client::{Client, Introduction};
 use super::outlet::Outlet;
 use super::premises::Premises;
 use super::roots::Roots;
@@ -17,7 +18,7 @@ use super::traffic::Traffic;
 use crate::call::{Call, Reply};
 use picoclaw_policy::{Origin, Subject};
 use picoclaw_sandbox::launch::Halt;
-use rmcp::model::{JsonObject, RequestId};
+use rmcp::model::{JsonObject, ProtocolVersion, RequestId, RequestMetaObject};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,6 +29,9 @@ const TOOLS: [&str; 5] = ["append_file", "edit_file", "list_dir", "read_file", "
 
 /// Keys with which a request says how it is to be understood.
 const PROTOCOL: &str = "io.modelcontextprotocol/";
+
+/// Those of them that say who the client is.
+const WHO: [&str; 3] = ["protocolVersion", "clientInfo", "clientCapabilities"];
 
 /// The quick way of one connection.
 pub(super) struct Quick {
@@ -46,6 +50,7 @@ pub(super) struct Quick {
 /// A call that can go this way.
 pub(super) struct Taken<'q> {
     id: RequestId,
+    introduction: Introduction,
     call: Call,
     roots: Roots,
     _turn: SemaphorePermit<'q>,
@@ -69,7 +74,7 @@ struct Params<'l> {
     #[serde(default)]
     arguments: JsonObject,
     #[serde(default, rename = "_meta")]
-    meta: JsonObject,
+    meta: RequestMetaObject,
 }
 
 impl Quick {
@@ -102,10 +107,11 @@ impl Quick {
         }
         let roots = self.client.settled_roots()?;
         let Request { jsonrpc, id, method, params } = serde_json::from_slice(line).ok()?;
+        let introduction = self.client.introduction();
         let is_usual = jsonrpc == "2.0"
             && method == "tools/call"
             && TOOLS.contains(&params.name)
-            && !params.meta.keys().any(|key| key.starts_with(PROTOCOL));
+            && says_enough(&params.meta, introduction);
         if !is_usual {
             return None;
         }
@@ -115,19 +121,19 @@ impl Quick {
         }
         let subject = Subject { origin: Origin::Mcp, ..self.premises.subject.clone() };
         let call = Call { tool: params.name.to_owned(), arguments: Value::Object(params.arguments), subject };
-        Some(Taken { id, call, roots, _turn: turn })
+        Some(Taken { id, introduction, call, roots, _turn: turn })
     }
 
     /// Runs the call, and answers it unless the client has called it off.
     pub(super) fn answer(&self, taken: Taken<'_>, sheet: &mut Sheet) {
-        let Taken { id, mut call, roots, _turn } = taken;
+        let Taken { id, introduction, mut call, roots, _turn } = taken;
         let reply = self.run(&mut call, &roots);
         let mut output = self.outlet.take();
         if !self.traffic().is_worked_on(&id) {
             return self.answered(&id);
         }
         let mut pen = sheet.begin(&mut **output);
-        let spelled = spelled::write(&mut pen, &id, &call.tool, reply);
+        let spelled = spelled::write(&mut pen, &id, introduction, &call.tool, reply);
         // Before its last word is out: a client may use the name again at once.
         self.answered(&id);
         if spelled.and_then(|()| pen.end()).is_err() {
@@ -152,6 +158,66 @@ impl Quick {
         match roots.narrow(&call.tool, &mut call.arguments, hall.warden(), &call.subject) {
             Some(no) => Reply::Refused(hall.warden().turn_away(&call.tool, &call.subject, no)),
             None => hall.call_here(call, &self.halt),
+        }
+    }
+}
+
+/// Whether a request says of itself what it must, and nothing that asks for more.
+fn says_enough(meta: &RequestMetaObject, introduction: Introduction) -> bool {
+    let mut said = meta.keys().filter_map(|key| key.strip_prefix(PROTOCOL));
+    let this = ProtocolVersion::V_2026_07_28;
+    match introduction {
+        Introduction::Handshake => said.next().is_none(),
+        Introduction::EachRequest => {
+            said.all(|key| WHO.contains(&key))
+                && meta.missing_required_keys(&this).is_empty()
+                && meta.protocol_version() == Some(this)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_request_says_as_much_as_its_revision_asks_and_no_more() {
+        let who = |version: &str, more: Value| {
+            let mut meta = json!({
+                "io.modelcontextprotocol/protocolVersion": version,
+                "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+                "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+            });
+            meta.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            meta
+        };
+        let key = |key: &str, value: Value| json!({format!("{PROTOCOL}{key}"): value});
+        for (why, meta, with_handshake, with_each) in [
+            ("nothing", json!({}), true, false),
+            ("a token for progress", json!({"progressToken": 1}), true, false),
+            ("who it is", who("2026-07-28", json!({})), false, true),
+            (
+                "and more that is its own",
+                who("2026-07-28", json!({"progressToken": 1, "a/b": 2})),
+                false,
+                true,
+            ),
+            ("and a wish", who("2026-07-28", key("logLevel", json!("debug"))), false, false),
+            ("an older revision", who("2025-11-25", json!({})), false, false),
+            ("one that nobody knows", who("2099-01-01", json!({})), false, false),
+            ("no text", who("2026-07-28", key("protocolVersion", json!(7))), false, false),
+            (
+                "offers that are none",
+                who("2026-07-28", key("clientCapabilities", json!("all"))),
+                false,
+                false,
+            ),
+            ("no offers", key("protocolVersion", json!("2026-07-28")), false, false),
+        ] {
+            let meta: RequestMetaObject = serde_json::from_value(meta).unwrap();
+            let got = [Introduction::Handshake, Introduction::EachRequest].map(|how| says_enough(&meta, how));
+            assert_eq!(got, [with_handshake, with_each], "{why}");
         }
     }
 }

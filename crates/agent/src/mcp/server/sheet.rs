@@ -8,8 +8,14 @@ use std::io::{self, Write};
 /// How much a sheet holds: what a pipe takes at once.
 const SIZE: usize = 64 << 10;
 
-/// More than one step writes: eight bytes, each of which may be an escape of six.
-const STEP: usize = 8 * 6;
+/// The least room that is worth beginning with.
+const LEAST: usize = 512;
+
+/// A byte may become an escape of six.
+const GROWTH: usize = 6;
+
+/// Bytes that are looked at and copied in one step.
+const WORD: usize = 8;
 
 /// The paper, used again and again.
 #[derive(Debug, Default)]
@@ -37,22 +43,13 @@ impl Pen<'_> {
     /// What is between the quotes of a JSON string.
     pub(super) fn text(&mut self, text: &str) -> io::Result<()> {
         let mut rest = text.as_bytes();
-        while let Some(word) = rest.first_chunk::<8>() {
+        while !rest.is_empty() {
             let room = self.room()?;
-            // All eight bytes are copied in one step; those behind the first that needs an escape are written over.
-            room[..8].copy_from_slice(word);
-            let plain = plain_bytes(*word);
-            let (mut taken, mut length) = (plain, plain);
-            if let Some(byte) = word.get(plain) {
-                taken += 1;
-                length += spell(*byte, &mut room[plain..]);
-            }
-            self.sheet.written += length;
-            rest = &rest[taken..];
+            // As much as fits however it is spelled, and a word more, so that no step has to look for room.
+            let (now, later) = rest.split_at(rest.len().min((room.len() - WORD) / GROWTH));
+            self.sheet.written += spell(now, room);
+            rest = later;
         }
-        let room = self.room()?;
-        let length = rest.iter().fold(0, |length, byte| length + spell(*byte, &mut room[length..]));
-        self.sheet.written += length;
         Ok(())
     }
 
@@ -62,10 +59,8 @@ impl Pen<'_> {
         self.out.flush()
     }
 
-    /// Room for a step.
-    #[inline]
     fn room(&mut self) -> io::Result<&mut [u8]> {
-        if self.sheet.paper.len() - self.sheet.written < STEP {
+        if self.sheet.paper.len() - self.sheet.written < LEAST {
             self.turn_over()?;
         }
         Ok(&mut self.sheet.paper[self.sheet.written..])
@@ -96,10 +91,29 @@ impl Write for Pen<'_> {
     }
 }
 
+/// Spells a text at the beginning of `room`, and says how long it got.
+fn spell(mut text: &[u8], room: &mut [u8]) -> usize {
+    let mut length = 0;
+    while let (Some(word), Some(copy)) = (text.first_chunk(), room[length..].first_chunk_mut()) {
+        // The whole word is copied; what is behind the first byte that needs an escape is written over.
+        *copy = *word;
+        let plain = plain_bytes(*word);
+        length += plain;
+        match text.get(plain) {
+            Some(byte) if plain < WORD => {
+                length += spell_byte(*byte, &mut room[length..]);
+                text = &text[plain + 1..];
+            }
+            _ => text = &text[WORD..],
+        }
+    }
+    text.iter().fold(length, |length, byte| length + spell_byte(*byte, &mut room[length..]))
+}
+
 /// How many bytes come before the first quote, backslash or control character.
 #[inline]
-fn plain_bytes(word: [u8; 8]) -> usize {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+fn plain_bytes(word: [u8; WORD]) -> usize {
+    const ONES: u64 = u64::from_ne_bytes([1; WORD]);
     const HIGH: u64 = ONES << 7;
     let word = u64::from_le_bytes(word);
     // A byte that is smaller borrows from its highest bit; what it borrows from a byte further up changes nothing here.
@@ -111,7 +125,7 @@ fn plain_bytes(word: [u8; 8]) -> usize {
 
 /// Spells one byte at the beginning of `room`, and says how long it got.
 #[inline]
-fn spell(byte: u8, room: &mut [u8]) -> usize {
+fn spell_byte(byte: u8, room: &mut [u8]) -> usize {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let short = match byte {
         b'"' | b'\\' => byte,

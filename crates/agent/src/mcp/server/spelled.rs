@@ -3,19 +3,29 @@
 //! Invariant: byte for byte what the protocol's own types would have written for the same reply.
 
 use super::answer::{self, Line};
+use super::client::Introduction;
 use super::sheet::Pen;
 use crate::call::Reply;
 use rmcp::model::{RequestId, ServerJsonRpcMessage, ServerResult};
 use std::io::{self, Write};
 
-/// Writes the answer to the request `id`, a call of `tool` that came to `reply`; for a client that shook hands.
-pub(super) fn write(pen: &mut Pen<'_>, id: &RequestId, tool: &str, reply: Reply) -> io::Result<()> {
+/// Writes the answer to the request `id`, a call of `tool` that came to `reply`.
+pub(super) fn write(
+    pen: &mut Pen<'_>,
+    id: &RequestId,
+    introduction: Introduction,
+    tool: &str,
+    reply: Reply,
+) -> io::Result<()> {
     match reply {
         // Long texts: a file, a directory.
-        Reply::Done(text) if tool != "exec" => done(pen, id, tool, &text)?,
+        Reply::Done(text) if tool != "exec" => done(pen, id, introduction, tool, &text)?,
         other => {
             let mut result = answer::of_reply(tool, other);
-            result.result_type = None;
+            // Only the revision without a handshake names the kind of a result.
+            if introduction == Introduction::Handshake {
+                result.result_type = None;
+            }
             let message = ServerJsonRpcMessage::response(ServerResult::CallToolResult(result), id.clone());
             serde_json::to_writer(&mut *pen, &message)?;
         }
@@ -23,10 +33,20 @@ pub(super) fn write(pen: &mut Pen<'_>, id: &RequestId, tool: &str, reply: Reply)
     pen.write_all(b"\n")
 }
 
-fn done(pen: &mut Pen<'_>, id: &RequestId, tool: &str, text: &str) -> io::Result<()> {
+fn done(
+    pen: &mut Pen<'_>,
+    id: &RequestId,
+    introduction: Introduction,
+    tool: &str,
+    text: &str,
+) -> io::Result<()> {
     pen.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":")?;
     serde_json::to_writer(&mut *pen, id)?;
-    pen.write_all(b",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"")?;
+    pen.write_all(b",\"result\":{")?;
+    if introduction == Introduction::EachRequest {
+        pen.write_all(b"\"resultType\":\"complete\",")?;
+    }
+    pen.write_all(b"\"content\":[{\"type\":\"text\",\"text\":\"")?;
     pen.text(text)?;
     pen.write_all(b"\"}],\"structuredContent\":")?;
     if tool == "list_dir" {
@@ -107,15 +127,18 @@ mod tests {
             ("refused", "read_file", Reply::Refused(no)),
             ("a command", "exec", done("{\"sessionId\":\"1\"}")),
         ] {
-            for id in [RequestId::Number(7), RequestId::String("a \"b\"".into())] {
+            for (id, introduction) in [
+                (RequestId::Number(7), Introduction::Handshake),
+                (RequestId::String("a \"b\"".into()), Introduction::EachRequest),
+            ] {
                 let mut result = answer::of_reply(tool, reply.clone());
-                result.result_type = None;
+                result.result_type = result.result_type.filter(|_| introduction == Introduction::EachRequest);
                 let message =
                     ServerJsonRpcMessage::response(ServerResult::CallToolResult(result), id.clone());
                 let want = serde_json::to_string(&message).unwrap() + "\n";
                 let (mut sheet, mut out) = (Sheet::default(), Vec::new());
                 let mut pen = sheet.begin(&mut out);
-                write(&mut pen, &id, tool, reply.clone()).unwrap();
+                write(&mut pen, &id, introduction, tool, reply.clone()).unwrap();
                 pen.end().unwrap();
                 assert_eq!(String::from_utf8(out).unwrap(), want, "{why}");
             }

@@ -4,12 +4,26 @@ use super::wire::{Wire, fresh_sleep, sleeps, text, until};
 use crate::house::House;
 use serde_json::{Value, json};
 use std::cell::RefCell;
-use std::io::Write;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
+/// What a request of the revision without a handshake says of itself.
+fn modern() -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    })
+}
+
 /// A call that is unusual in a way that means nothing, and so takes the long way.
-fn call_the_long_way(wire: &mut Wire, tool: &str, arguments: &Value) -> Value {
-    wire.ask("tools/call", json!({"name": tool, "arguments": arguments, "unknown": 1}))
+fn call_the_long_way(wire: &mut Wire, tool: &str, arguments: &Value, meta: &Value) -> Value {
+    wire.ask("tools/call", json!({"name": tool, "arguments": arguments, "unknown": 1, "_meta": meta}))["result"].take()
+}
+
+fn call_the_quick_way(wire: &mut Wire, tool: &str, arguments: &Value, meta: &Value) -> Value {
+    wire.ask("tools/call", json!({"name": tool, "arguments": arguments, "_meta": meta}))["result"].take()
 }
 
 /// What a record says, without what differs from call to call.
@@ -24,6 +38,13 @@ fn told(record: &Value) -> Value {
 #[test]
 fn a_call_means_the_same_on_both_ways() {
     let house = House::with_config("{}");
+    same_on_both_ways(&house, Wire::greeted(&house, &[], &json!({})), &json!({}));
+    let house = House::with_config("{}");
+    same_on_both_ways(&house, Wire::open(&house, &[]), &modern());
+}
+
+/// The same for a client that says with each call what is in `meta`.
+fn same_on_both_ways(house: &House, mut wire: Wire, meta: &Value) {
     let workspace = house.workspace();
     std::fs::create_dir_all(workspace.join("d/e")).unwrap();
     std::fs::write(workspace.join("d/odd \"name\"\u{1b}\n"), "").unwrap();
@@ -31,9 +52,8 @@ fn a_call_means_the_same_on_both_ways() {
     std::fs::write(workspace.join("long"), "one line\n".repeat(200_000)).unwrap();
     std::fs::write(workspace.join("bytes"), [0xff, 0xfe]).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", workspace.join("out")).unwrap();
-    let mut wire = Wire::greeted(&house, &[], &json!({}));
     // The first call finds out what there is to know of a client; the quick way is open after it.
-    let _ = wire.call("list_dir", json!({}));
+    let _ = call_the_quick_way(&mut wire, "list_dir", &json!({}), meta);
     let begin = house.records().len();
     let calls = [
         ("a file", "read_file", json!({"path": "notes"})),
@@ -56,10 +76,10 @@ fn a_call_means_the_same_on_both_ways() {
         ("not to be edited", "edit_file", json!({"path": "new", "old_text": "z", "new_text": "w"})),
     ];
     for (why, tool, arguments) in &calls {
-        let long = call_the_long_way(&mut wire, tool, arguments)["result"].take();
-        let quick = wire.call(tool, arguments.clone());
+        let long = call_the_long_way(&mut wire, tool, arguments, meta);
+        let quick = call_the_quick_way(&mut wire, tool, arguments, meta);
         assert!(long["content"][0]["text"].is_string(), "{why}: {long}");
-        assert_eq!(quick, long, "{why}: {tool} {arguments}");
+        assert_eq!(quick, long, "{why}: {tool} {arguments} {meta}");
     }
     wire.end();
     let records = house.records();
@@ -137,5 +157,143 @@ fn a_client_that_does_not_listen_is_still_heard() {
     drop(stdin);
     drop(child.stdout.take());
     let child = RefCell::new(child);
+    until("the server outlived its client", || child.borrow_mut().try_wait().unwrap().is_some());
+}
+
+#[test]
+fn what_a_call_has_changed_is_listed_by_the_next_on_either_way() {
+    let house = House::with_config("{}");
+    std::fs::create_dir_all(house.workspace().join("d")).unwrap();
+    let mut want: Vec<String> = (0..300).map(|number| format!("f{number:03}")).collect();
+    for name in &want {
+        std::fs::write(house.workspace().join("d").join(name), "").unwrap();
+    }
+    let mut wire = Wire::greeted(&house, &[], &json!({}));
+    for round in 0..60 {
+        for listed in [
+            call_the_long_way(&mut wire, "list_dir", &json!({"path": "d"}), &json!({})),
+            wire.call("list_dir", json!({"path": "d"})),
+            wire.call("list_dir", json!({"path": "d", "limit": 1000})),
+        ] {
+            assert_eq!(listed["structuredContent"]["files"], json!(want), "{round}");
+        }
+        let name = format!("g{round:03}");
+        wire.call("write_file", json!({"path": format!("d/{name}"), "content": ""}));
+        want.push(name);
+    }
+}
+
+/// A server whose client decides when it listens.
+struct Deaf {
+    child: std::process::Child,
+    stdin: Option<std::process::ChildStdin>,
+    stdout: BufReader<std::process::ChildStdout>,
+}
+
+impl Deaf {
+    fn greeted(house: &House) -> Self {
+        let mut command = house.command(&["mcp", "serve"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut deaf = Self { stdin: child.stdin.take(), child, stdout };
+        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+        deaf.say(&json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": hello}));
+        deaf.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        deaf.call("first", "list_dir", json!({}));
+        assert_eq!(deaf.hear_until("first"), ["hello", "first"]);
+        deaf
+    }
+
+    fn say(&mut self, message: &Value) {
+        writeln!(self.stdin.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    fn call(&mut self, id: &str, tool: &str, arguments: Value) {
+        let call = json!({"name": tool, "arguments": arguments});
+        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call}));
+    }
+
+    fn cancel(&mut self, id: &str) {
+        self.say(
+            &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}),
+        );
+    }
+
+    /// How much was said that nobody has heard.
+    fn unheard(&self) -> u64 {
+        rustix::io::ioctl_fionread(self.stdout.get_ref()).unwrap()
+    }
+
+    /// Whose answers come, up to this one.
+    fn hear_until(&mut self, last: &str) -> Vec<String> {
+        let mut heard: Vec<String> = Vec::new();
+        while heard.last().is_none_or(|id| id != last) {
+            let mut line = String::new();
+            self.stdout.read_line(&mut line).unwrap();
+            let message: Value = serde_json::from_str(&line).unwrap_or_else(|why| panic!("{why}: {line}"));
+            assert!(message["result"].is_object(), "{message}");
+            heard.push(message["id"].as_str().unwrap().to_owned());
+        }
+        heard
+    }
+}
+
+impl Drop for Deaf {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_quick_call_that_is_cancelled_is_answered_at_most_once_and_breaks_nothing() {
+    let house = House::with_config("{}");
+    std::fs::create_dir_all(house.workspace()).unwrap();
+    std::fs::write(house.workspace().join("long"), "x".repeat(1 << 20)).unwrap();
+    std::fs::write(house.workspace().join("short"), "x").unwrap();
+    let mut deaf = Deaf::greeted(&house);
+    deaf.call("half said", "read_file", json!({"path": "long"}));
+    until("the long answer never began", || deaf.unheard() > 32 << 10);
+    deaf.call("not yet said", "read_file", json!({"path": "short"}));
+    deaf.cancel("half said");
+    deaf.cancel("not yet said");
+    deaf.cancel("first");
+    deaf.cancel("never asked");
+    let time = fresh_sleep();
+    // What is said later is heard later: when this runs, everything above was heard.
+    deaf.call("command", "exec", json!({"command": format!("sleep {time}")}));
+    until("the command was not heard", || sleeps(&time));
+    deaf.cancel("command");
+    until("the cancellation was not heard", || !sleeps(&time));
+    deaf.call("after", "read_file", json!({"path": "short"}));
+    assert_eq!(
+        deaf.hear_until("after"),
+        ["half said", "after"],
+        "what was begun is ended, the rest is not said"
+    );
+    deaf.call("first", "read_file", json!({"path": "short"}));
+    assert_eq!(deaf.hear_until("first"), ["first"], "its name is free again");
+    let reads = house.records().iter().filter(|record| record["tool"] == "read_file").count();
+    assert_eq!(reads, 2 * 4, "a call that was cancelled is recorded like any other");
+    // Now before, now after it was answered.
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for round in 0..300 {
+        let (id, next) = (format!("cancelled {round}"), format!("next {round}"));
+        deaf.call(&id, "read_file", json!({"path": "short"}));
+        deaf.cancel(&id);
+        deaf.call(&next, "read_file", json!({"path": "short"}));
+        for heard in deaf.hear_until(&next) {
+            *counts.entry(heard).or_default() += 1;
+        }
+    }
+    deaf.call("last", "read_file", json!({"path": "short"}));
+    for heard in deaf.hear_until("last") {
+        *counts.entry(heard).or_default() += 1;
+    }
+    assert!(counts.values().all(|count| *count == 1), "{counts:?}");
+    assert_eq!(counts.keys().filter(|id| id.starts_with("next")).count(), 300);
+    deaf.stdin = None;
+    let child = RefCell::new(&mut deaf.child);
     until("the server outlived its client", || child.borrow_mut().try_wait().unwrap().is_some());
 }

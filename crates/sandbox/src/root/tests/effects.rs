@@ -6,7 +6,8 @@
 use super::fixture::{ALL, Fixture, KERNELS};
 use super::table::fact;
 use crate::root::{
-    APPEND_LIMIT, EDIT_LIMIT, EntryKind, More, Overwrite, Page, Place, Root, RootError, Scribe, Seals, Span,
+    APPEND_LIMIT, EDIT_LIMIT, EntryKind, More, Overwrite, Page, Place, Recall, Root, RootError, Scribe,
+    Seals, Span,
 };
 use picoclaw_policy::Access;
 use std::fs;
@@ -114,7 +115,9 @@ fn a_listing_is_sorted_paged_and_follows_nothing() {
     for line in ["dir d", "file f = x", "link l -> $OUT", "fifo p", "file a = x", "file \u{e9} = x"] {
         fixture.build(line);
     }
-    let list = |offset, limit| located(&fixture, "", Access::List).list(Page { offset, limit }).unwrap();
+    let list = |offset, limit| {
+        located(&fixture, "", Access::List).list(Page { offset, limit }, &Recall::default()).unwrap()
+    };
     let all = list(0, 100);
     let seen: Vec<_> = all.entries().map(|entry| (entry.name.to_str().unwrap(), entry.kind)).collect();
     let want = [
@@ -138,7 +141,8 @@ fn a_listing_is_sorted_paged_and_follows_nothing() {
         let names: Vec<_> = page.entries().map(|entry| entry.name.to_str().unwrap()).collect();
         assert_eq!((names, page.total), (want, 6), "{why}");
     }
-    let endless = located(&fixture, "", Access::List).list(Page { offset: usize::MAX, limit: usize::MAX });
+    let endless = located(&fixture, "", Access::List)
+        .list(Page { offset: usize::MAX, limit: usize::MAX }, &Recall::default());
     assert_eq!(fact(&endless.unwrap_err()), "too_large");
 }
 
@@ -147,8 +151,8 @@ fn the_same_place_lists_the_same_twice() {
     let fixture = Fixture::new();
     fixture.build("file d/f = x");
     let place = located(&fixture, "d", Access::List);
-    let page = Page { offset: 0, limit: 10 };
-    let (first, second) = (place.list(page).unwrap(), place.list(page).unwrap());
+    let (page, recall) = (Page { offset: 0, limit: 10 }, Recall::default());
+    let (first, second) = (place.list(page, &recall).unwrap(), place.list(page, &recall).unwrap());
     assert!(first.entries().len() == 1 && first.entries().eq(second.entries()));
 }
 

@@ -10,4 +10,5 @@ mod hostile;
 mod modes;
 mod processes;
 mod race;
+mod recall;
 mod table;

@@ -19,7 +19,7 @@ const PART: &str = "PICOCLAW_ROOT_TEST_PART";
 const WHERE: &str = "PICOCLAW_ROOT_TEST_WHERE";
 
 /// A copy of this test binary that runs only `part`.
-fn part(name: &str, workspace: &Path) -> Command {
+pub(super) fn part(name: &str, workspace: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
         .args(["--exact", "--nocapture", "--test-threads=1", "root::tests::processes::play_a_part"])
@@ -75,6 +75,7 @@ fn play_a_part() {
                 }
             }
         }
+        ("change", dir) => super::recall::change_when_told(&Path::new(&workspace).join(dir)),
         (other, _) => panic!("no part is called `{other}`"),
     }
 }
@@ -157,7 +158,7 @@ fn a_kill_leaves_the_old_file_or_the_new_one_and_no_growing_litter() {
     }
 }
 
-fn wait_for_start(child: &mut Child) {
+pub(super) fn wait_for_start(child: &mut Child) {
     let mut seen = Vec::new();
     let out = child.stdout.as_mut().unwrap();
     while !seen.ends_with(b"started\n") {
