@@ -73,8 +73,15 @@ fn apart(path: &Path) -> Option<(&Path, &OsStr)> {
 }
 
 /// Paths by their bytes, and what they lead to.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Seen(HashMap<OsString, Option<Found>>);
+
+impl Default for Seen {
+    fn default() -> Self {
+        // As many as a start asks for, so that none is moved.
+        Self(HashMap::with_capacity(112))
+    }
+}
 
 impl Seen {
     fn find(&mut self, path: &Path, links: u32) -> Option<&Found> {

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 /// How much there is.
 const ALL: usize = 256 << 10;
 /// How much is asked for with its pages at once.
-const STEP: usize = 32 << 10;
+const STEP: usize = 16 << 10;
 /// Blocks beyond this belong elsewhere.
 const LONGEST: usize = 16 << 10;
 
