@@ -67,7 +67,7 @@ fn plain_run(words: &[OsString]) -> Option<Arguments> {
     let cage = CageArguments { ro, rw, expose, net, toolchain, env, memory };
     let run = RunArguments { workspace, cage, timeout, command };
     (!run.command.is_empty())
-        .then(|| Arguments { everywhere: Everywhere { config }, command: Command::Run(run) })
+        .then_some(Arguments { everywhere: Everywhere { config }, command: Command::Run(run) })
 }
 
 /// A flag that is given twice is a mistake.
