@@ -2,12 +2,14 @@
 //!
 //! Invariant: only looks; a workspace that does not exist yet is judged by the part of its path that does.
 
-use super::file::read_text;
+use super::file::read_bytes;
 use super::load::Loaded;
 use super::surroundings::Surroundings;
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Config, Grounds, WorkspaceFault, check_workspaces};
 use picoclaw_sandbox::isolate::Survey;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// What is wrong with where the workspaces are.
@@ -82,20 +84,22 @@ fn homes(surroundings: &Surroundings) -> &[PathBuf] {
         let mut homes: Vec<PathBuf> = surroundings.user_home().into_iter().collect();
         homes.extend(surroundings.account_home.clone());
         // Without an account list, what is known of this user has to do.
-        let accounts = read_text(Path::new("/etc/passwd")).ok().flatten();
-        homes.extend(accounts.iter().flat_map(|accounts| accounts.text.lines()).filter_map(home_of_person));
+        let accounts = read_bytes(Path::new("/etc/passwd")).ok().flatten();
+        let lines = accounts.iter().flat_map(|(bytes, _)| bytes.split(|byte| *byte == b'\n'));
+        homes.extend(lines.filter_map(home_of_person));
         homes.sort();
         homes.dedup();
         homes.iter().map(|home| settled(home, &surroundings.survey)).collect()
     })
 }
 
-fn home_of_person(line: &str) -> Option<PathBuf> {
-    let mut fields = line.split(':');
-    let uid: u32 = fields.nth(2)?.parse().ok()?;
+/// By bytes: every start reads every account, and a home need not be text.
+fn home_of_person(line: &[u8]) -> Option<PathBuf> {
+    let mut fields = line.split(|byte| *byte == b':');
+    let uid: u32 = std::str::from_utf8(fields.nth(2)?).ok()?.parse().ok()?;
     let home = fields.nth(2)?;
     let person = uid == 0 || (1_000..65_534).contains(&uid);
-    (person && home.starts_with('/')).then(|| PathBuf::from(home))
+    (person && home.starts_with(b"/")).then(|| PathBuf::from(OsStr::from_bytes(home)))
 }
 
 #[cfg(test)]
@@ -109,9 +113,12 @@ mod tests {
             ("user:x:1000:1000:,,,:/home/user:/bin/bash", Some("/home/user")),
             ("daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin", None),
             ("nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin", None),
+            ("user:x:1000:1000::/home/user", Some("/home/user")),
+            ("user:x:1000:1000::home:/bin/sh", None),
             ("broken", None),
+            ("", None),
         ] {
-            assert_eq!(home_of_person(line), want.map(PathBuf::from), "`{line}`");
+            assert_eq!(home_of_person(line.as_bytes()), want.map(PathBuf::from), "`{line}`");
         }
     }
 
