@@ -1,11 +1,12 @@
 //! Three readers: one reads, and answers what it has read, if that can be done on the spot.
 //!
 //! Whoever has a call for the quick way lays the input down before it begins, and nearly always finds it there
-//! afterwards: most calls are over before another thread would be awake. One of the others looks now and then, and takes
-//! up an input that has lain for a moment, or at once where the next line is there already. So a file that is slow to come, or a client that does not listen, keeps
-//! nobody from hearing what is said next. Two may answer at once, since a client need not wait for its answers.
+//! afterwards: most calls are over before another thread would be awake. One of the others looks now and then while there
+//! is something to do, and takes up an input that has lain for a moment; at once where the next line is there already.
+//! So a file that is slow to come, or a client that does not listen, keeps nobody from hearing what is said next. Two
+//! may answer at once, since a client need not wait for its answers.
 //!
-//! Invariant: no longer than [`MOMENT`], twice at most, nobody reads; messages that are passed on keep their order.
+//! Invariant: an input lies for two moments ([`MOMENT`]) at most; messages that are passed on keep their order.
 
 use super::client::Client;
 use super::frame;

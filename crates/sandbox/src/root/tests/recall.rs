@@ -1,6 +1,7 @@
 //! What is recalled is what reading anew would give, whatever was done to the directory in between.
 //!
-//! `PICOCLAW_SOAK=1` makes 10,000 changes in step with listings, and as many bursts beside them as it takes; otherwise a few hundred.
+//! `PICOCLAW_SOAK=1` has 10,000 changes by another process, in step with listings and now and then beside them;
+//! otherwise a few hundred.
 //!
 //! Invariant: what a listing should be is seen from outside, by path; nothing here trusts what it tests.
 #![expect(clippy::disallowed_methods, reason = "a test builds and checks its trees from outside, by path")]
