@@ -40,6 +40,9 @@ fn part<A: Args + FromArgMatches>(words: &[OsString], whole: fn(A) -> Command) -
 fn plain_run(words: &[OsString]) -> Option<Arguments> {
     let end = words.iter().position(|word| word == "--")?;
     let (flags, command) = (words.get(..end)?, words.get(end + 1..)?.to_vec());
+    if command.is_empty() {
+        return None;
+    }
     let (mut config, mut workspace, mut timeout) = (None, None, None);
     let (mut net, mut toolchain, mut memory) = (None, None, None);
     let (mut ro, mut rw, mut expose, mut env) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -66,8 +69,7 @@ fn plain_run(words: &[OsString]) -> Option<Arguments> {
     let net = net.unwrap_or_else(|| "none".to_owned());
     let cage = CageArguments { ro, rw, expose, net, toolchain, env, memory };
     let run = RunArguments { workspace, cage, timeout, command };
-    (!run.command.is_empty())
-        .then_some(Arguments { everywhere: Everywhere { config }, command: Command::Run(run) })
+    Some(Arguments { everywhere: Everywhere { config }, command: Command::Run(run) })
 }
 
 /// A flag that is given twice is a mistake.

@@ -226,9 +226,11 @@ mod tests {
                 let from = pattern(size + 16);
                 let mut to = vec![0xEE; size + 32];
                 // SAFETY: both places hold what is named.
-                let answer =
-                    unsafe { picoclaw_copy(to.as_mut_ptr().add(8 + shift), from.as_ptr().add(shift), size) };
-                assert_eq!(answer, to[8 + shift..].as_mut_ptr(), "answers where it copied to");
+                unsafe {
+                    let place = to.as_mut_ptr().add(8 + shift);
+                    let answer = picoclaw_copy(place, from.as_ptr().add(shift), size);
+                    assert_eq!(answer, place, "answers where it copied to");
+                }
                 let (before, rest) = to.split_at(8 + shift);
                 let (copied, after) = rest.split_at(size);
                 assert_eq!(copied, &from[shift..shift + size], "{size} bytes, {shift} off");
