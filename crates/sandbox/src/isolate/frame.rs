@@ -122,10 +122,11 @@ impl Frames {
             if [LOCK, NEW].iter().any(|own| at.ends_with(own)) {
                 continue;
             }
-            match note(&at, FlockOperation::NonBlockingLockExclusive) {
+            // Let go of at once: whoever discards it takes the lock anew.
+            match note(&at, FlockOperation::NonBlockingLockExclusive).map(|(_lock, text)| text) {
                 // In use.
                 Err(Errno::WOULDBLOCK) => {}
-                Ok((_, text)) if text.starts_with(boot) => {
+                Ok(text) if text.starts_with(boot) => {
                     let since = statat(CWD, &at, AtFlags::SYMLINK_NOFOLLOW)?;
                     kept.push(((since.st_ctime, since.st_ctime_nsec), at));
                 }
@@ -229,10 +230,11 @@ fn discard(at: &Path) -> Result<()> {
     remove(at)
 }
 
-/// Removes a directory with all that is in it; one that is not there will do.
+/// Removes a directory with all that is in it, or whatever lies in its place; one that is not there will do.
 fn remove(at: &Path) -> Result<()> {
     match openat(CWD, at, FOLDER, Mode::empty()) {
         Err(Errno::NOENT) => Ok(()),
+        Err(Errno::NOTDIR | Errno::LOOP) => unlinkat(CWD, at, AtFlags::empty()),
         Err(errno) => Err(errno),
         Ok(folder) => {
             clear(&folder)?;
@@ -406,6 +408,39 @@ mod tests {
         drop(used);
         place.frame("b").unwrap();
         assert_eq!(place.names().len(), MOST);
+    }
+
+    #[test]
+    fn whatever_lies_there_and_is_no_frame_of_this_boot_makes_room() {
+        type Spoil = fn(&Path);
+        let spoils: [(&str, Spoil); 6] = [
+            ("of an earlier boot", |at| {
+                let mut text = std::fs::read(at.join(NOTE)).unwrap();
+                text[0] ^= 1;
+                std::fs::write(at.join(NOTE), text).unwrap();
+            }),
+            ("without a note", |at| std::fs::remove_file(at.join(NOTE)).unwrap()),
+            ("with a note that says nothing", |at| std::fs::write(at.join(NOTE), "").unwrap()),
+            ("with a link for a note", |at| {
+                std::fs::remove_file(at.join(NOTE)).unwrap();
+                std::os::unix::fs::symlink("tree", at.join(NOTE)).unwrap();
+            }),
+            ("a file", |at| {
+                std::fs::remove_dir_all(at).unwrap();
+                std::fs::write(at, "").unwrap();
+            }),
+            ("a link where the next one is built", |at| {
+                std::fs::remove_dir_all(at).unwrap();
+                std::os::unix::fs::symlink("/", at.with_file_name(NEW)).unwrap();
+            }),
+        ];
+        for (why, spoil) in spoils {
+            let place = place();
+            let old = place.frame("old").unwrap().path.parent().unwrap().to_owned();
+            spoil(&old);
+            assert!(place.frame("new").is_some(), "{why}");
+            assert!(!old.exists(), "{why}");
+        }
     }
 
     #[test]
