@@ -223,7 +223,8 @@ impl Tree {
             let target: CString =
                 source.to_bytes().strip_prefix(b"/").map_or(Ok(CString::default()), c_bytes)?;
             self.pieces.push(Piece::MountPoint(target.clone()));
-            let (ground, attributes) = (Ground::Own, NO_SUID | NO_EXEC);
+            // Read-only, a device can be written to as ever; but nobody who owns it on the host changes its mode.
+            let (ground, attributes) = (Ground::Own, NO_SUID | NO_EXEC | READ_ONLY);
             self.steps.push(Step::Bind(Bind { source, target, ground, attributes, identity: None }));
         }
         for (to, at) in [
