@@ -61,3 +61,43 @@ fn a_child_sees_the_same_on_a_frame_and_without_one() {
         assert!(!first.contains("/cache/cages/"), "{why}: without one: {first}");
     }
 }
+
+/// Takes something from a frame, as whoever cleans caches does.
+type Spoil = fn(&std::path::Path);
+
+#[test]
+fn a_frame_that_somebody_cleaned_away_is_made_anew() {
+    let spoils: [(&str, Spoil); 6] = [
+        ("everything", |cages| std::fs::remove_dir_all(cages.parent().expect("a cache")).expect("gone")),
+        ("all frames", |cages| std::fs::remove_dir_all(cages).expect("gone")),
+        ("a device", |cages| std::fs::remove_file(tree(cages).join("dev/null")).expect("gone")),
+        ("a file", |cages| std::fs::remove_file(tree(cages).join("etc/passwd")).expect("gone")),
+        ("a link", |cages| std::fs::remove_file(tree(cages).join("dev/fd")).expect("gone")),
+        ("a directory", |cages| std::fs::remove_dir_all(tree(cages).join("etc")).expect("gone")),
+    ];
+    for (why, spoil) in spoils {
+        let place = instance();
+        let cages = place.root.join("cache/cages");
+        // One cage for all, as a server has it, and a new one, as each `picoclaw run` has it.
+        let kept = place.cage();
+        let before = said(&place, LOOK, kept.clone());
+        spoil(&cages);
+        assert_eq!(said(&place, LOOK, kept), before, "{why}: the same cage again");
+        spoil_again(&place, spoil);
+        assert_eq!(said(&place, LOOK, place.cage()), before, "{why}: another cage");
+    }
+}
+
+/// The same once more, if there is a frame now.
+fn spoil_again(place: &Instance, spoil: Spoil) {
+    std::fs::create_dir_all(place.root.join("cache")).expect("a cache");
+    said(place, "true", place.cage());
+    spoil(&place.root.join("cache/cages"));
+}
+
+/// The one frame's tree.
+fn tree(cages: &std::path::Path) -> std::path::PathBuf {
+    let mut all =
+        std::fs::read_dir(cages).expect("frames").map(|entry| entry.expect("one").path().join("tree"));
+    all.find(|path| path.exists()).expect("a frame")
+}

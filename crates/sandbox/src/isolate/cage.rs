@@ -100,6 +100,8 @@ impl Cage {
         let frames = self.frames.as_ref()?;
         let mut last = self.frame.lock().unwrap_or_else(PoisonError::into_inner);
         if last.as_ref().is_none_or(|frame| !frame.is_of(pieces)) {
+            // Let go of first: nobody replaces a frame that is in use.
+            *last = None;
             *last = frames.frame(pieces).map(Arc::new);
         }
         last.clone()

@@ -3,7 +3,8 @@
 //! Some sixty files, links and mount points would otherwise be made anew for each child, which is a third of what its cage
 //! costs. A frame lies in `cache/cages/`, where no child and no file tool reaches; a child sees it as its root, read-only.
 //! Beside each frame lies a note that says what it was built of, file by file and version by version: one that says anything
-//! else than what is wanted now is not used, and whatever cannot be had here is made in the child's own file system.
+//! else than what is wanted now is not used, nor is one from which somebody has taken something; whatever cannot be had here
+//! is made in the child's own file system.
 //!
 //! Whoever uses a frame holds a shared lock on its note, and it is thrown away only under an exclusive one: to remove a
 //! directory on which another namespace has mounted something would take the mount away.
@@ -15,8 +16,8 @@ use crate::isolate::layout::Piece;
 use crate::isolate::native::content;
 use picoclaw_sys::linux::mount::Identity;
 use rustix::fs::{
-    AtFlags, CWD, FlockOperation, Mode, OFlags, RawDir, RenameFlags, StatVfsMountFlags, chmodat, fchmod,
-    flock, fstat, fstatfs, fstatvfs, mkdirat, openat, renameat_with, statat, symlinkat, unlinkat,
+    AtFlags, CWD, FlockOperation, Mode, OFlags, RawDir, RenameFlags, Stat, StatVfsMountFlags, chmodat,
+    fchmod, flock, fstat, fstatfs, fstatvfs, mkdirat, openat, renameat_with, statat, symlinkat, unlinkat,
 };
 use rustix::io::{Errno, Result};
 use std::hash::{DefaultHasher, Hasher};
@@ -60,13 +61,14 @@ pub struct Frame {
     /// Who it was when it was finished.
     pub(super) identity: Identity,
     recipe: Vec<u8>,
+    seal: Vec<u8>,
     _lock: OwnedFd,
 }
 
 impl Frame {
-    /// Whether it is what these pieces make.
+    /// Whether it is what these pieces make, and is still there as it was finished.
     pub(super) fn is_of(&self, pieces: &[Piece]) -> bool {
-        self.recipe == recipe(pieces)
+        self.recipe == recipe(pieces) && seal(&self.path, pieces).is_ok_and(|(_, seal)| seal == self.seal)
     }
 }
 
@@ -80,9 +82,9 @@ impl Frames {
     pub(super) fn frame(&self, pieces: &[Piece]) -> Option<Frame> {
         let (recipe, boot) = (recipe(pieces), Some(boot::id()).filter(|id| !id.is_empty())?.as_bytes());
         let at = self.0.join(name(&recipe, boot));
-        find(&at, &recipe, boot).or_else(|| {
+        find(&at, pieces, boot).or_else(|| {
             self.build(&at, pieces, boot, &recipe).ok()?;
-            find(&at, &recipe, boot)
+            find(&at, pieces, boot)
         })
     }
 
@@ -106,8 +108,8 @@ impl Frames {
         directory(&parent, TREE)?;
         let tree = openat(&parent, TREE, FOLDER, Mode::empty())?;
         pieces.iter().try_for_each(|piece| put(&tree, piece))?;
-        let stat = fstat(&tree)?;
-        let note = [boot, recipe, &stat.st_dev.to_ne_bytes(), &stat.st_ino.to_ne_bytes()].concat();
+        let (_, seal) = seal(&new.join(TREE), pieces)?;
+        let note = [boot, recipe, &seal].concat();
         write(&parent, NOTE, &note)?;
         // Whatever has this name and is not what its name says.
         discard(at)?;
@@ -167,13 +169,32 @@ fn name(recipe: &[u8], boot: &[u8]) -> String {
     format!("{:016x}", hasher.finish())
 }
 
+/// Who a tree is, and as of which change each of its directories: whoever cleans caches may take a file and leave the rest.
+fn seal(tree: &Path, pieces: &[Piece]) -> Result<(Identity, Vec<u8>)> {
+    let tree = openat(CWD, tree, FOLDER | OFlags::PATH, Mode::empty())?;
+    let stat = fstat(&tree)?;
+    let identity = Identity { device: stat.st_dev, inode: stat.st_ino };
+    let mut bytes = [identity.device.to_ne_bytes(), identity.inode.to_ne_bytes()].concat();
+    let mut add = |stat: &Stat| {
+        bytes.extend_from_slice(&stat.st_ctime.to_ne_bytes());
+        bytes.extend_from_slice(&stat.st_ctime_nsec.to_ne_bytes());
+    };
+    add(&stat);
+    for piece in pieces {
+        if let Piece::Directory(at) = piece {
+            add(&statat(&tree, at, AtFlags::SYMLINK_NOFOLLOW)?);
+        }
+    }
+    Ok((identity, bytes))
+}
+
 /// The frame at `at`, if it is what is wanted.
-fn find(at: &Path, recipe: &[u8], boot: &[u8]) -> Option<Frame> {
+fn find(at: &Path, pieces: &[Piece], boot: &[u8]) -> Option<Frame> {
     let (lock, text) = note(at, FlockOperation::NonBlockingLockShared).ok()?;
-    let (device, inode) = text.strip_prefix(boot)?.strip_prefix(recipe)?.split_at_checked(8)?;
-    let number = |bytes: &[u8]| bytes.try_into().map(u64::from_ne_bytes).ok();
-    let identity = Identity { device: number(device)?, inode: number(inode)? };
-    Some(Frame { path: at.join(TREE), identity, recipe: recipe.to_vec(), _lock: lock })
+    let (path, recipe) = (at.join(TREE), recipe(pieces));
+    let (identity, seal) = seal(&path, pieces).ok()?;
+    let is_whole = text.strip_prefix(boot)?.strip_prefix(recipe.as_slice())? == seal;
+    is_whole.then_some(Frame { path, identity, recipe, seal, _lock: lock })
 }
 
 /// A frame's note, locked. One that was unlinked meanwhile belongs to a frame that is going.
@@ -374,7 +395,7 @@ mod tests {
             let at = place.frame("home").unwrap().path.parent().unwrap().to_owned();
             std::fs::write(at.join("tree/spoilt"), "").unwrap();
             spoil(&at);
-            let found = find(&at, &recipe(&place.pieces("home")), boot::id().as_bytes());
+            let found = find(&at, &place.pieces("home"), boot::id().as_bytes());
             assert!(found.is_none(), "{why}");
             let again = place.frame("home").expect(why);
             assert_eq!(copied(&again), "first", "{why}");
