@@ -94,7 +94,7 @@ impl Frames {
         present.or_else(|errno| if errno == Errno::EXIST { Ok(()) } else { Err(errno) })?;
         let here = openat(CWD, &self.0, FOLDER, Mode::empty())?;
         let holds_links = !fstatvfs(&here)?.f_flag.contains(NO_LINKS);
-        if !holds_links || !LOCAL.contains(&(fstatfs(&here)?.f_type as u64)) {
+        if !is_ours(&fstat(&here)?) || !holds_links || !LOCAL.contains(&(fstatfs(&here)?.f_type as u64)) {
             return Err(Errno::NOTSUP);
         }
         let own = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -103,17 +103,24 @@ impl Frames {
         self.make_room(boot)?;
         let new = self.0.join(NEW);
         remove(&new)?;
-        mkdirat(CWD, &new, Mode::RWXU)?;
-        let parent = openat(CWD, &new, FOLDER, Mode::empty())?;
+        // Whatever went wrong, the disk may be full: nothing is left there.
+        self.finish(&new, at, pieces, &[boot, recipe].concat()).inspect_err(|_| {
+            let _left_for_the_next = remove(&new);
+        })
+    }
+
+    /// Builds it under the name `new`, and calls it `at` when it is whole.
+    fn finish(&self, new: &Path, at: &Path, pieces: &[Piece], what: &[u8]) -> Result<()> {
+        mkdirat(CWD, new, Mode::RWXU)?;
+        let parent = openat(CWD, new, FOLDER, Mode::empty())?;
         directory(&parent, TREE)?;
         let tree = openat(&parent, TREE, FOLDER, Mode::empty())?;
         pieces.iter().try_for_each(|piece| put(&tree, piece))?;
         let (_, seal) = seal(&new.join(TREE), pieces)?;
-        let note = [boot, recipe, &seal].concat();
-        write(&parent, NOTE, &note)?;
+        write(&parent, NOTE, &[what, &seal].concat())?;
         // Whatever has this name and is not what its name says.
         discard(at)?;
-        renameat_with(CWD, &new, CWD, at, RenameFlags::NOREPLACE)
+        renameat_with(CWD, new, CWD, at, RenameFlags::NOREPLACE)
     }
 
     /// Removes frames of earlier boots, and the oldest ones beyond the most that are kept.
@@ -197,13 +204,18 @@ fn find(at: &Path, pieces: &[Piece], boot: &[u8]) -> Option<Frame> {
     is_whole.then_some(Frame { path, identity, recipe, seal, _lock: lock })
 }
 
+/// Whether it belongs to who we are: root in a cage has no power over what others own, and builds on nothing of theirs.
+fn is_ours(stat: &Stat) -> bool {
+    stat.st_uid == rustix::process::geteuid().as_raw()
+}
+
 /// A frame's note, locked. One that was unlinked meanwhile belongs to a frame that is going.
 fn note(frame: &Path, lock: FlockOperation) -> Result<(OwnedFd, Vec<u8>)> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = openat(CWD, frame.join(NOTE), flags, Mode::empty())?;
     flock(&file, lock)?;
     let stat = fstat(&file)?;
-    if stat.st_nlink == 0 {
+    if stat.st_nlink == 0 || !is_ours(&stat) {
         return Err(Errno::NOENT);
     }
     let mut text = vec![0; usize::try_from(stat.st_size).unwrap_or_default().min(1 << 20)];
@@ -401,6 +413,34 @@ mod tests {
             assert_eq!(copied(&again), "first", "{why}");
             assert!(!again.path.join("spoilt").exists(), "{why}: built anew");
             assert_eq!(place.names(), [at], "{why}: nothing is left of the other");
+        }
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_frame_that_could_not_be_finished() {
+        let place = place();
+        let mut pieces = place.pieces("home");
+        pieces.push(Piece::Directory(c"not/there".into()));
+        assert!(place.frames.frame(&pieces).is_none());
+        assert_eq!(place.names(), [""; 0].map(PathBuf::from));
+        assert!(place.frame("home").is_some(), "and the next is built");
+    }
+
+    #[test]
+    fn what_belongs_to_somebody_else_is_not_built_on() {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("SKIPPED: only root gives files away");
+            return;
+        }
+        for (why, whose) in [("the frame's note", true), ("where frames are kept", false)] {
+            let place = place();
+            let at = place.frame("home").unwrap().path.parent().unwrap().to_owned();
+            let given = if whose { at.join(NOTE) } else { place.frames.0.clone() };
+            std::os::unix::fs::chown(given, Some(65_534), Some(65_534)).unwrap();
+            let found = find(&at, &place.pieces("home"), boot::id().as_bytes());
+            assert_eq!(found.is_none(), whose, "{why}");
+            drop(found);
+            assert_eq!(place.frame("opt").is_some(), whose, "{why}: another");
         }
     }
 
