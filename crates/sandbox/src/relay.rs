@@ -57,6 +57,8 @@ pub fn listen() -> io::Result<Signals> {
 /// Stays with a child on plain descriptors until it ends, passing signals on.
 pub fn attend(running: &mut Running, signals: &Signals, time: Option<Duration>) -> Status {
     let (mut limit, mut rest) = (Limit::new(time), Rest::new());
+    // Who is stopped watches no time: then only whoever sent us the signal may have us stopped, not the child by itself.
+    let mut is_asked = false;
     loop {
         if let Some(status) = running.poll() {
             return limit.told(status);
@@ -64,7 +66,7 @@ pub fn attend(running: &mut Running, signals: &Signals, time: Option<Duration>) 
         if let Some(status) = limit.check(running) {
             return status;
         }
-        if running.take_stop() {
+        if running.take_stop() && (std::mem::take(&mut is_asked) || time.is_none()) {
             stop_self();
             running.signal(SIGCONT);
         }
@@ -75,7 +77,11 @@ pub fn attend(running: &mut Running, signals: &Signals, time: Option<Duration>) 
         while let Some(signal) = signals.next() {
             match signal {
                 // We follow when it has stopped. Nobody of its session is above it, so the kernel would drop SIGTSTP.
-                SIGTSTP => running.signal(SIGSTOP),
+                SIGTSTP => {
+                    is_asked = true;
+                    running.signal(SIGSTOP);
+                }
+                SIGCONT if time.is_some() => running.signal(SIGCONT),
                 SIGWINCH | SIGCONT => {}
                 other => running.signal(other),
             }

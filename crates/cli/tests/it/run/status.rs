@@ -30,6 +30,12 @@ fn the_status_is_the_commands_own_or_says_what_went_wrong() {
             "timed out",
         ),
         ("within its time", &["--timeout", "1m", "--", "sh", "-c", "exit 3"], 3, ""),
+        (
+            "out of time, though it stops itself and others go on",
+            &["--timeout", "0.3", "--", "sh", "-c", "sleep 1000 & kill -STOP $$"],
+            124,
+            "timed out",
+        ),
         ("not found", &["--", "no-such-program"], 127, "`no-such-program`: command not found"),
         ("not found by its path", &["--", "./missing"], 127, "command not found"),
         ("not executable", &["--", "./not-executable"], 126, "cannot be executed"),
