@@ -118,6 +118,85 @@ mod tests {
     }
 
     #[test]
+    fn whatever_the_shortcut_reads_of_any_words_the_full_parser_reads_too() {
+        const WORDS: [&str; 40] = [
+            "--",
+            "--",
+            "--",
+            "-",
+            "",
+            "--net",
+            "none",
+            "host",
+            "--net=host",
+            "--ro",
+            "--rw",
+            "--expose",
+            "--env",
+            "--config",
+            "--workspace",
+            "--timeout",
+            "--toolchain",
+            "--memory",
+            "--ro=/a",
+            "--env=",
+            "--timeout=",
+            "/a",
+            "A=b",
+            "A=-",
+            "=",
+            "/a:/b:ro",
+            "5s",
+            "2G",
+            "rust,node",
+            "-h",
+            "--help",
+            "-V",
+            "--version",
+            "help",
+            "run",
+            "x",
+            "-x",
+            "--nonsense",
+            "\u{e9}",
+            "a b",
+        ];
+        let mut state = 0x2545_f491_4f6c_dd1d_u64;
+        let mut next = |below: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            usize::try_from(state % below as u64).unwrap()
+        };
+        let mut plain = 0;
+        for _ in 0..4_000 {
+            let count = next(9);
+            let mut line = vec!["run"];
+            for _ in 0..count {
+                let pair = ["--net", "--ro", "--env", "--config", "--timeout", "--expose"];
+                if next(2) == 0 {
+                    line.extend([pair[next(pair.len())], WORDS[next(WORDS.len())]]);
+                } else {
+                    line.push(WORDS[next(WORDS.len())]);
+                }
+            }
+            let mut line = typed(&line);
+            if next(8) == 0 {
+                line.insert(
+                    2 + next(line.len() - 1),
+                    std::os::unix::ffi::OsStringExt::from_vec(vec![0xff, b'=']),
+                );
+            }
+            let Some(short) = shortcut(&line) else { continue };
+            plain += usize::from(plain_run(&line[2..]).is_some());
+            let full = <Arguments as clap::Parser>::try_parse_from(&line);
+            let full = full.unwrap_or_else(|why| panic!("{line:?}: {why}"));
+            assert_eq!(format!("{short:?}"), format!("{full:?}"), "{line:?}");
+        }
+        assert!(plain > 100, "{plain} are too few to tell");
+    }
+
+    #[test]
     fn what_is_plain_needs_no_parser_at_all() {
         for (why, line, plain) in [
             ("as scripts type it", &["--net", "host", "--", "true"][..], true),
