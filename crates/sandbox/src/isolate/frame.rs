@@ -212,7 +212,11 @@ fn is_ours(stat: &Stat) -> bool {
 /// A frame's note, locked. One that was unlinked meanwhile belongs to a frame that is going.
 fn note(frame: &Path, lock: FlockOperation) -> Result<(OwnedFd, Vec<u8>)> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = openat(CWD, frame.join(NOTE), flags, Mode::empty())?;
+    // A link on the way would lead to what is not covered in every cage.
+    let cages = openat(CWD, frame.parent().ok_or(Errno::NOENT)?, FOLDER | OFlags::PATH, Mode::empty())?;
+    let name = frame.file_name().ok_or(Errno::NOENT)?;
+    let folder = openat(&cages, name, FOLDER | OFlags::PATH, Mode::empty())?;
+    let file = openat(&folder, NOTE, flags, Mode::empty())?;
     flock(&file, lock)?;
     let stat = fstat(&file)?;
     if stat.st_nlink == 0 || !is_ours(&stat) {
@@ -424,6 +428,20 @@ mod tests {
         assert!(place.frames.frame(&pieces).is_none());
         assert_eq!(place.names(), [""; 0].map(PathBuf::from));
         assert!(place.frame("home").is_some(), "and the next is built");
+    }
+
+    #[test]
+    fn a_frame_that_was_moved_and_linked_is_not_taken() {
+        for (why, is_one) in [("the frame", true), ("all frames", false)] {
+            let place = place();
+            let at = place.frame("home").unwrap().path.parent().unwrap().to_owned();
+            let from = if is_one { at } else { place.frames.0.clone() };
+            let to = place.source.with_file_name("elsewhere");
+            std::fs::rename(&from, &to).unwrap();
+            std::os::unix::fs::symlink(&to, &from).unwrap();
+            let frame = place.frame("home");
+            assert!(frame.is_none_or(|frame| !frame.path.canonicalize().unwrap().starts_with(&to)), "{why}");
+        }
     }
 
     #[test]
