@@ -28,12 +28,10 @@ impl Survey {
         self.seen().0.clear();
     }
 
-    /// A survey of its own that knows what this one has found, and looks again for what was missing.
+    /// The same survey, which looks again for what was missing.
     pub fn found(&self) -> Self {
-        let seen = self.seen();
-        let found = seen.0.iter().filter(|(_, found)| found.is_some());
-        let found = found.map(|(path, found)| (path.clone(), found.clone())).collect();
-        Self(Arc::new(Mutex::new(Seen(found))))
+        self.seen().0.retain(|_, found| found.is_some());
+        self.clone()
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
