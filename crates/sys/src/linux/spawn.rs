@@ -7,6 +7,7 @@
 
 use crate::linux::descriptors;
 use crate::linux::keeper::Keeper;
+use crate::linux::own::own_stat;
 use crate::linux::raw::{call, close, exit};
 use crate::linux::report::Report;
 use crate::linux::script::{Keeping, News, Script};
@@ -15,7 +16,6 @@ use std::ffi::{c_char, c_int, c_void};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
-use std::sync::OnceLock;
 
 /// What a parent can ask of a keeper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -251,28 +251,12 @@ fn default_signals() {
 
 /// Where the kernel put our arguments and our environment, as `/proc/self/stat` tells; nowhere when it does not.
 fn arguments_and_environment() -> (usize, usize) {
-    static WORDS: OnceLock<(usize, usize)> = OnceLock::new();
-    *WORDS.get_or_init(|| {
-        let stat = own_stat().unwrap_or_default();
-        let fields = stat.rsplit(')').next().unwrap_or_default();
-        // Counted from the third field, which follows the name: the 48th is the first argument's address, the 51st
-        // the end of the environment.
-        let mut addresses =
-            fields.split_whitespace().skip(45).filter_map(|field| field.parse::<usize>().ok());
-        match (addresses.next(), addresses.nth(2)) {
-            (Some(start), Some(end)) if start != 0 && start < end && end - start < (8 << 20) => (start, end),
-            _ => (0, 0),
-        }
-    })
-}
-
-fn own_stat() -> Option<String> {
-    use rustix::fs::{CWD, Mode, OFlags, openat};
-    let file = openat(CWD, c"/proc/self/stat", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
-    let mut text = vec![0; 2048];
-    let length = rustix::io::read(&file, text.as_mut_slice()).ok()?;
-    text.truncate(length);
-    Some(String::from_utf8_lossy(&text).into_owned())
+    // Counted from the third field: the 48th is the first argument's address, the 51st the end of the environment.
+    let mut addresses = own_stat().skip(45).filter_map(|field| field.parse::<usize>().ok());
+    match (addresses.next(), addresses.nth(2)) {
+        (Some(start), Some(end)) if start != 0 && start < end && end - start < (8 << 20) => (start, end),
+        _ => (0, 0),
+    }
 }
 
 fn on_main_thread() -> bool {
