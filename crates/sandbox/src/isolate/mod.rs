@@ -30,6 +30,7 @@ mod survey;
 mod toolchain;
 mod view;
 mod walls;
+mod within;
 
 pub use bwrap::{INSTALL_HINTS, bwrap_arguments, find_bwrap};
 pub use cage::Cage;

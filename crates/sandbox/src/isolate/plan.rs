@@ -5,6 +5,7 @@
 use crate::isolate::error::PlanError;
 use crate::isolate::host::{HostFiles, Kind};
 use crate::isolate::view::{Rule, Why, ordered};
+use crate::isolate::within::{lies_in, rest_in};
 use crate::isolate::{exposure, toolchain};
 use picoclaw_policy::config::{ExposeMode, IsolationConfig, Limits, Network};
 use std::ffi::OsString;
@@ -167,7 +168,7 @@ fn system(host: &dyn HostFiles) -> Vec<Rule> {
 fn as_on_host(path: &Path, why: Why, host: &dyn HostFiles) -> Option<Rule> {
     let found = host.find(path)?;
     let target = path.to_owned();
-    if found.resolved != path && found.resolved.starts_with("/usr") {
+    if found.resolved.as_os_str() != path.as_os_str() && lies_in(&found.resolved, Path::new("/usr")) {
         return Some(Rule::Link { target, to: found.resolved });
     }
     Some(Rule::Show { source: found.resolved, target, mode: ExposeMode::ReadOnly, kind: found.kind, why })
@@ -183,7 +184,7 @@ fn scratch() -> Vec<Rule> {
 /// Whether `shown` lies above a place of the default view. What is shown there then comes from the host; a mount point
 /// or a link beneath it would have to be made on the host.
 fn replaces(shown: &Rule, default: &Rule) -> bool {
-    default.target() != shown.target() && default.target().starts_with(shown.target())
+    lies_in(default.target(), shown.target()) && default.target() != shown.target()
 }
 
 /// The workspace, the principal's environment and the skills: all there is of the instance.
@@ -221,7 +222,7 @@ fn operator(
     let mut show = |path: &Path| {
         // Kernel views and the top are the cage's own; a path that is not there needs no place (W73).
         let reserved = path == Path::new("/")
-            || ["/proc", "/dev", "/sys", "/usr"].iter().any(|own| path.starts_with(own));
+            || ["/proc", "/dev", "/sys", "/usr"].iter().any(|own| lies_in(path, Path::new(own)));
         if let Some(found) = host.find(path).filter(|_| !reserved)
             && !covers_instance(&found.resolved, instance)
         {
@@ -266,11 +267,11 @@ fn belongings<'p>(path: &'p Path, host: &dyn HostFiles) -> Option<&'p Path> {
 
 /// Leaves out what an operator's command needs and sees anyway: a second mount beneath the first would only stumble over
 /// links there.
-fn without_repeats(rules: Vec<Rule>, host: &dyn HostFiles) -> Vec<Rule> {
+fn without_repeats(mut rules: Vec<Rule>, host: &dyn HostFiles) -> Vec<Rule> {
     let shown_anyway = |rule: &Rule| {
         let Rule::Show { source: own, target, why: Why::Operator, .. } = rule else { return false };
         rules.iter().any(|other| match other {
-            Rule::Show { source, target: above, .. } if target != above => {
+            Rule::Show { source, target: above, .. } if lies_in(target, above) && target != above => {
                 // A tree that is named by way of a link shows the same files, under that name.
                 let is_there =
                     |rest: &Path| host.find(&source.join(rest)).is_some_and(|found| found.resolved == *own);
@@ -278,22 +279,24 @@ fn without_repeats(rules: Vec<Rule>, host: &dyn HostFiles) -> Vec<Rule> {
             }
             Rule::Show { .. } => false,
             // `/bin` leads into `/usr`, where everything is shown.
-            Rule::Link { target: above, .. } => target.starts_with(above),
+            Rule::Link { target: above, .. } => lies_in(target, above),
             Rule::Scratch { .. } | Rule::Hide { .. } => false,
         })
     };
-    rules.iter().filter(|rule| !shown_anyway(rule)).cloned().collect()
+    let mut repeated = rules.iter().map(shown_anyway).collect::<Vec<_>>().into_iter();
+    rules.retain(|_| !repeated.next().unwrap_or(false));
+    rules
 }
 
 /// Whether a toolchain's place and something Protected lie in one another.
 fn meets_instance(rule: &Rule, instance: &InstanceView) -> bool {
     let Rule::Show { source, .. } = rule else { return false };
     covers_instance(source, instance)
-        || instance.protected.iter().any(|covered| source.starts_with(&covered.path))
+        || instance.protected.iter().any(|covered| lies_in(source, &covered.path))
 }
 
 fn covers_instance(path: &Path, instance: &InstanceView) -> bool {
-    instance.root.starts_with(path) || instance.protected.iter().any(|covered| covered.path.starts_with(path))
+    lies_in(&instance.root, path) || instance.protected.iter().any(|covered| lies_in(&covered.path, path))
 }
 
 /// Refuses what lies in something Protected, and puts nothing over whatever Protected lies in something shown.
@@ -304,10 +307,10 @@ fn hide(mut rules: Vec<Rule>, instance: &InstanceView) -> Result<Vec<Rule>, Plan
         let own = matches!(why, Why::Workspace | Why::UserEnvironment | Why::Skills);
         for covered in &instance.protected {
             let within_own = || rules.iter().any(|other| is_own(other, source));
-            if source.starts_with(&covered.path) && !own && !within_own() {
+            if lies_in(source, &covered.path) && !own && !within_own() {
                 return Err(PlanError::Protected { path: source.clone() });
             }
-            if let Ok(rest) = covered.path.strip_prefix(source)
+            if let Some(rest) = rest_in(&covered.path, source)
                 && !rest.as_os_str().is_empty()
             {
                 hidden.push(Rule::Hide { target: target.join(rest), kind: covered.kind });
@@ -316,7 +319,7 @@ fn hide(mut rules: Vec<Rule>, instance: &InstanceView) -> Result<Vec<Rule>, Plan
     }
     // A private directory on the way to the instance must not pass for the instance.
     let in_scratch =
-        |rule: &Rule| matches!(rule, Rule::Scratch { target } if instance.root.starts_with(target));
+        |rule: &Rule| matches!(rule, Rule::Scratch { target } if lies_in(&instance.root, target));
     if rules.iter().any(in_scratch) {
         hidden.push(Rule::Hide { target: instance.root.clone(), kind: Kind::Directory });
     }
@@ -326,7 +329,7 @@ fn hide(mut rules: Vec<Rule>, instance: &InstanceView) -> Result<Vec<Rule>, Plan
 
 /// Whether `rule` shows a part of the instance that this child may have, and `source` lies in it.
 fn is_own(rule: &Rule, source: &Path) -> bool {
-    matches!(rule, Rule::Show { source: own, why: Why::Workspace | Why::UserEnvironment | Why::Skills, .. } if source.starts_with(own))
+    matches!(rule, Rule::Show { source: own, why: Why::Workspace | Why::UserEnvironment | Why::Skills, .. } if lies_in(source, own))
 }
 
 /// Refuses an exposure that has nowhere to be mounted: a missing directory can be made where the child may write, and stays
@@ -336,11 +339,11 @@ fn mount_points(view: &[Rule], host: &dyn HostFiles) -> Result<(), PlanError> {
         let Rule::Show { target, kind, why: Why::Configured, .. } = rule else { continue };
         let above = view.iter().rev().find_map(|other| match other {
             Rule::Show { source, target: above, mode, kind: Kind::Directory, .. } if target != above => {
-                Some((source, target.strip_prefix(above).ok()?, *mode))
+                Some((source, rest_in(target, above)?, *mode))
             }
             Rule::Scratch { target: above } | Rule::Hide { target: above, .. } if target != above => {
                 // Our own ground: anything can be made there.
-                target.starts_with(above).then(|| (above, Path::new(""), ExposeMode::ReadWrite))
+                lies_in(target, above).then(|| (above, Path::new(""), ExposeMode::ReadWrite))
             }
             _ => None,
         });
@@ -358,5 +361,5 @@ fn mount_points(view: &[Rule], host: &dyn HostFiles) -> Result<(), PlanError> {
 
 fn is_visible(view: &[Rule], path: &Path) -> bool {
     view.iter()
-        .any(|rule| path.starts_with(rule.target()) && !matches!(rule, Rule::Link { .. } | Rule::Hide { .. }))
+        .any(|rule| lies_in(path, rule.target()) && !matches!(rule, Rule::Link { .. } | Rule::Hide { .. }))
 }

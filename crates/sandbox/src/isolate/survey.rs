@@ -28,12 +28,10 @@ impl Survey {
         self.seen().0.clear();
     }
 
-    /// A survey of its own that knows what this one has found, and looks again for what was missing.
+    /// The same survey, which looks again for what was missing.
     pub fn found(&self) -> Self {
-        let seen = self.seen();
-        let found = seen.0.iter().filter(|(_, found)| found.is_some());
-        let found = found.map(|(path, found)| (path.clone(), found.clone())).collect();
-        Self(Arc::new(Mutex::new(Seen(found))))
+        self.seen().0.retain(|_, found| found.is_some());
+        self.clone()
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -43,15 +41,8 @@ impl Survey {
 
 impl HostFiles for Survey {
     fn find(&self, path: &Path) -> Option<Found> {
-        let mut seen = self.seen();
-        if let Some(known) = seen.0.get(path.as_os_str()) {
-            return known.clone();
-        }
         // A path with dots or slashes to spare means what the kernel makes of it.
-        if !is_plain(path) {
-            return LiveHost.find(path);
-        }
-        seen.find(path, LINKS).cloned()
+        if is_plain(path) { self.seen().find(path, LINKS) } else { LiveHost.find(path) }
     }
 }
 
@@ -84,16 +75,16 @@ impl Default for Seen {
 }
 
 impl Seen {
-    fn find(&mut self, path: &Path, links: u32) -> Option<&Found> {
-        if !self.0.contains_key(path.as_os_str()) {
-            let found = self.look(path, links);
-            // Nothing at the end of many links may be something at the end of fewer.
-            if found.is_none() && links < LINKS {
-                return None;
-            }
-            self.0.insert(path.into(), found);
+    fn find(&mut self, path: &Path, links: u32) -> Option<Found> {
+        if let Some(known) = self.0.get(path.as_os_str()) {
+            return known.clone();
         }
-        self.0.get(path.as_os_str())?.as_ref()
+        let found = self.look(path, links);
+        // Nothing at the end of many links may be something at the end of fewer.
+        if found.is_some() || links == LINKS {
+            self.0.insert(path.into(), found.clone());
+        }
+        found
     }
 
     fn look(&mut self, path: &Path, links: u32) -> Option<Found> {
@@ -101,7 +92,8 @@ impl Seen {
             return Some(Found { resolved: path.to_owned(), kind: Kind::Directory });
         };
         let above = self.find(parent, links).filter(|above| above.kind == Kind::Directory)?;
-        let resolved = above.resolved.join(name);
+        let mut resolved = above.resolved;
+        resolved.push(name);
         let stat = statat(CWD, &resolved, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::Symlink => self.follow(&resolved, links.checked_sub(1)?),
@@ -121,7 +113,7 @@ impl Seen {
             }
             match part {
                 Component::RootDir => here.resolved = PathBuf::from("/"),
-                Component::Normal(name) => here = self.find(&here.resolved.join(name), links)?.clone(),
+                Component::Normal(name) => here = self.find(&here.resolved.join(name), links)?,
                 Component::ParentDir => drop(here.resolved.pop()),
                 Component::CurDir | Component::Prefix(_) => {}
             }

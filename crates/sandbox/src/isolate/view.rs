@@ -88,10 +88,16 @@ pub(super) fn ordered(rules: Vec<Rule>) -> Vec<Rule> {
             None => kept.push(rule),
         }
     }
-    kept.sort_by(|a, b| {
-        let depth =
-            |rule: &Rule| rule.target().as_os_str().as_bytes().iter().filter(|byte| **byte == b'/').count();
-        depth(a).cmp(&depth(b)).then_with(|| a.target().cmp(b.target()))
+    let depth =
+        |rule: &Rule| rule.target().as_os_str().as_bytes().iter().filter(|byte| **byte == b'/').count();
+    let mut kept: Vec<(usize, Rule)> = kept.into_iter().map(|rule| (depth(&rule), rule)).collect();
+    kept.sort_by(|(a_depth, a), (b_depth, b)| {
+        a_depth.cmp(b_depth).then_with(|| names(a.target()).cmp(names(b.target())))
     });
-    kept
+    kept.into_iter().map(|(_, rule)| rule).collect()
+}
+
+/// A path's bytes in an order that goes name by name, so that `a/b` comes before `a-b/c`.
+fn names(path: &Path) -> impl Iterator<Item = u8> {
+    path.as_os_str().as_bytes().iter().map(|byte| if *byte == b'/' { 0 } else { *byte })
 }

@@ -7,6 +7,7 @@
 
 use super::error::PresenceError;
 use super::lock;
+use picoclaw_sys::linux::own_stat;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{
     AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, flock, fstat, mkdirat, openat, statat, unlinkat,
@@ -119,7 +120,8 @@ impl Roll {
     /// Signs for this process.
     pub fn sign(&self, role: Role) -> Result<Signed, PresenceError> {
         let pid = i32::try_from(std::process::id()).unwrap_or_default();
-        let name = format!("{}-{pid}-{}", role.as_str(), began(pid).unwrap_or_default());
+        let began: Option<u64> = own_stat().nth(START).and_then(|field| field.parse().ok());
+        let name = format!("{}-{pid}-{}", role.as_str(), began.unwrap_or_default());
         let fault = |verb| PresenceError::of(verb, &self.path);
         loop {
             let held = self.file(&name, OFlags::CREATE).map_err(fault("sign in"))?;
@@ -216,6 +218,9 @@ fn member(name: &str) -> Option<Member> {
     Some(Member { role, pid, process: process.filter(|_| began(pid) == Some(start)) })
 }
 
+/// Where a process's stat tells when it began, counted from behind its name.
+const START: usize = 19;
+
 /// When a process began, in the kernel's ticks since the machine started.
 fn began(pid: i32) -> Option<u64> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
@@ -224,5 +229,5 @@ fn began(pid: i32) -> Option<u64> {
     let count = read(&file, &mut bytes).ok()?;
     let text = String::from_utf8_lossy(bytes.get(..count)?);
     // The program's name stands in parentheses and may hold anything, parentheses too.
-    text.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+    text.rsplit_once(')')?.1.split_whitespace().nth(START)?.parse().ok()
 }

@@ -18,6 +18,7 @@ pub mod landlock;
 #[cfg(target_arch = "x86_64")]
 mod memory;
 pub mod mount;
+mod own;
 mod privilege;
 mod raw;
 mod report;
@@ -31,6 +32,7 @@ pub use descriptors::raise_descriptors;
 pub use filter::{Filter, Instruction};
 pub use heap::Heap;
 pub use image::let_go_of_code;
+pub use own::own_stat;
 pub use report::Report;
 pub use script::{Exec, Keeping, News, Script};
 pub use signals::{Signals, end_by, stop_self, suspend_job};

@@ -7,15 +7,16 @@
 
 use crate::linux::descriptors;
 use crate::linux::keeper::Keeper;
+use crate::linux::own::own_stat;
 use crate::linux::raw::{call, close, exit};
 use crate::linux::report::Report;
 use crate::linux::script::{Keeping, News, Script};
 use crate::linux::step::Progress;
+use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_void};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
-use std::sync::OnceLock;
 
 /// What a parent can ask of a keeper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +71,6 @@ pub fn spawn(script: &Script) -> io::Result<Spawned> {
     let (ours, theirs) = control_pair()?;
     let argv = pointers(&script.exec.argv);
     let envp = pointers(&script.exec.envp);
-    let mut stack = Vec::<u8>::with_capacity(STACK);
     let child = Child {
         script,
         argv: argv.as_ptr(),
@@ -80,8 +80,6 @@ pub fn spawn(script: &Script) -> io::Result<Spawned> {
         on_main_thread: on_main_thread(),
         words: arguments_and_environment(),
     };
-    let top = stack.spare_capacity_mut().as_mut_ptr_range().end.cast::<c_void>();
-
     let mask = block_signals()?;
     let mut pidfd: c_int = -1;
     let flags = u64::from(script.namespaces) | (libc::CLONE_PIDFD | libc::SIGCHLD) as u64;
@@ -90,7 +88,7 @@ pub fn spawn(script: &Script) -> io::Result<Spawned> {
     // allocation and locks.
     let cloned = unsafe { call!(libc::SYS_clone, flags, 0, &raw mut pidfd, 0, 0) };
     if cloned == Ok(0) {
-        child.become_keeper(top);
+        child.become_keeper(STACK.top());
     }
     restore_signals(mask);
     let pid = cloned.map_err(io::Error::from_raw_os_error)? as i32;
@@ -99,7 +97,22 @@ pub fn spawn(script: &Script) -> io::Result<Spawned> {
     Ok(Spawned { pid, pidfd, control: ours })
 }
 
-const STACK: usize = 64 * 1024;
+/// The stack of a command until it executes its program. Only a keeper uses it, in its own copy of this memory; here
+/// nothing is ever written to it, so it takes no page and any number of threads may start children.
+#[repr(align(16))]
+struct Stack(UnsafeCell<[u8; 64 << 10]>);
+
+// SAFETY: this process only takes its address; whoever writes has a memory of its own.
+unsafe impl Sync for Stack {}
+
+static STACK: Stack = Stack(UnsafeCell::new([0; 64 << 10]));
+
+impl Stack {
+    fn top(&self) -> *mut c_void {
+        // SAFETY: one past the last byte of a live array.
+        unsafe { self.0.get().add(1).cast() }
+    }
+}
 
 /// What both new processes need, in memory that they share or copied.
 struct Child<'s> {
@@ -128,7 +141,7 @@ impl Child<'_> {
         }
         let mut start = Start { child: self, failure: None };
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-        // SAFETY: the stack is 64 KiB of memory nobody else uses, and CLONE_VFORK holds this process until the
+        // SAFETY: the stack is 64 KiB of this process's memory that nobody else uses, and CLONE_VFORK holds this process until the
         // command has executed or ended, so `start` outlives its use and is not touched meanwhile.
         let main = unsafe { libc::clone(become_command, stack_top, flags, (&raw mut start).cast()) };
         // SAFETY: `start` is alive; volatile because another process has written it.
@@ -251,28 +264,12 @@ fn default_signals() {
 
 /// Where the kernel put our arguments and our environment, as `/proc/self/stat` tells; nowhere when it does not.
 fn arguments_and_environment() -> (usize, usize) {
-    static WORDS: OnceLock<(usize, usize)> = OnceLock::new();
-    *WORDS.get_or_init(|| {
-        let stat = own_stat().unwrap_or_default();
-        let fields = stat.rsplit(')').next().unwrap_or_default();
-        // Counted from the third field, which follows the name: the 48th is the first argument's address, the 51st
-        // the end of the environment.
-        let mut addresses =
-            fields.split_whitespace().skip(45).filter_map(|field| field.parse::<usize>().ok());
-        match (addresses.next(), addresses.nth(2)) {
-            (Some(start), Some(end)) if start != 0 && start < end && end - start < (8 << 20) => (start, end),
-            _ => (0, 0),
-        }
-    })
-}
-
-fn own_stat() -> Option<String> {
-    use rustix::fs::{CWD, Mode, OFlags, openat};
-    let file = openat(CWD, c"/proc/self/stat", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
-    let mut text = vec![0; 2048];
-    let length = rustix::io::read(&file, text.as_mut_slice()).ok()?;
-    text.truncate(length);
-    Some(String::from_utf8_lossy(&text).into_owned())
+    // Counted from the third field: the 48th is the first argument's address, the 51st the end of the environment.
+    let mut addresses = own_stat().skip(45).filter_map(|field| field.parse::<usize>().ok());
+    match (addresses.next(), addresses.nth(2)) {
+        (Some(start), Some(end)) if start != 0 && start < end && end - start < (8 << 20) => (start, end),
+        _ => (0, 0),
+    }
 }
 
 fn on_main_thread() -> bool {
