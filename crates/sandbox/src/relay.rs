@@ -58,7 +58,7 @@ pub fn listen() -> io::Result<Signals> {
 pub fn attend(running: &mut Running, signals: &Signals, time: Option<Duration>) -> Status {
     let (mut limit, mut rest) = (Limit::new(time), Rest::new());
     // Who is stopped watches no time: then only whoever sent us the signal may have us stopped, not the child by itself.
-    let mut is_asked = false;
+    let (mut is_asked, mut is_stopped) = (false, false);
     loop {
         if let Some(status) = running.poll() {
             return limit.told(status);
@@ -66,7 +66,9 @@ pub fn attend(running: &mut Running, signals: &Signals, time: Option<Duration>) 
         if let Some(status) = limit.check(running) {
             return status;
         }
-        if running.take_stop() && (std::mem::take(&mut is_asked) || time.is_none()) {
+        is_stopped |= running.take_stop();
+        if is_stopped && (is_asked || time.is_none()) {
+            (is_asked, is_stopped) = (false, false);
             stop_self();
             running.signal(SIGCONT);
         }
@@ -81,7 +83,10 @@ pub fn attend(running: &mut Running, signals: &Signals, time: Option<Duration>) 
                     is_asked = true;
                     running.signal(SIGSTOP);
                 }
-                SIGCONT if time.is_some() => running.signal(SIGCONT),
+                SIGCONT if time.is_some() => {
+                    is_stopped = false;
+                    running.signal(SIGCONT);
+                }
                 SIGWINCH | SIGCONT => {}
                 other => running.signal(other),
             }

@@ -90,11 +90,19 @@ fn a_stopped_command_stops_picoclaw_and_goes_on_with_it() {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
         stat.rsplit(')').next().unwrap().trim().chars().next().unwrap()
     };
-    for (why, line, signal) in [
-        ("by itself", "echo ready; kill -STOP $$; echo went on", None),
-        ("from outside", "echo ready; while ! test -e go; do :; done; echo went on", Some(Signal::TSTP)),
+    let limited = &["--timeout", "1m"][..];
+    for (why, flags, line, signal) in [
+        ("by itself", &[][..], "echo ready; kill -STOP $$; echo went on", None),
+        ("from outside", &[], "echo ready; while ! test -e go; do :; done; echo went on", Some(Signal::TSTP)),
+        (
+            "from outside, within a time",
+            limited,
+            "echo ready; while ! test -e go; do :; done; echo went on",
+            Some(Signal::TSTP),
+        ),
+        ("both, within a time", limited, "echo ready; kill -STOP $$; echo went on", Some(Signal::TSTP)),
     ] {
-        let (mut child, mut out) = started(&project, &[], line);
+        let (mut child, mut out) = started(&project, flags, line);
         if let Some(signal) = signal {
             send(&child, signal);
         }
