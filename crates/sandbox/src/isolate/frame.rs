@@ -176,7 +176,8 @@ fn name(recipe: &[u8], boot: &[u8]) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// Who a tree is, and as of which change each of its directories: whoever cleans caches may take a file and leave the rest.
+/// Who a tree is, and as of which change each directory in which a piece lies: whoever cleans caches may take one and leave
+/// the rest.
 fn seal(tree: &Path, pieces: &[Piece]) -> Result<(Identity, Vec<u8>)> {
     let tree = openat(CWD, tree, FOLDER | OFlags::PATH, Mode::empty())?;
     let stat = fstat(&tree)?;
@@ -187,9 +188,13 @@ fn seal(tree: &Path, pieces: &[Piece]) -> Result<(Identity, Vec<u8>)> {
         bytes.extend_from_slice(&stat.st_ctime_nsec.to_ne_bytes());
     };
     add(&stat);
+    let mut around = Vec::new();
     for piece in pieces {
-        if let Piece::Directory(at) = piece {
-            add(&statat(&tree, at, AtFlags::SYMLINK_NOFOLLOW)?);
+        let path = piece.path().to_bytes();
+        let above = path.iter().rposition(|byte| *byte == b'/').and_then(|slash| path.get(..slash));
+        if let Some(above) = above.filter(|above| !around.contains(above)) {
+            around.push(above);
+            add(&statat(&tree, above, AtFlags::SYMLINK_NOFOLLOW)?);
         }
     }
     Ok((identity, bytes))
