@@ -69,6 +69,13 @@ fn consider(
     if asked.subject.trim().is_empty() {
         return Err("`subject`: there is nothing to check".to_owned());
     }
+    for (name, bytes) in
+        [("subject", asked.subject.as_bytes()), ("cwd", asked.cwd.as_os_str().as_encoded_bytes())]
+    {
+        if bytes.contains(&0) {
+            return Err(format!("`{name}` contains a NUL byte"));
+        }
+    }
     let subject = Subject::root(Origin::Http, agent, "http:check");
     let found =
         inquire(warden, &subject, action, &asked.subject, &asked.cwd).map_err(|why| why.to_string())?;

@@ -122,8 +122,8 @@ pub struct Away<'l> {
 impl Away<'_> {
     /// Records how it ended, for a program that ends with it.
     pub fn back(self, status: Status) {
-        record_end(self.ledger, self.decided, self.began, status);
-        self.running.leave();
+        let Self { running, ledger, decided, began } = self;
+        running.leave(|| record_end(ledger, decided, began, status));
     }
 }
 
@@ -271,11 +271,9 @@ impl Errand<'_> {
     ) -> Result<Status, ErrandError> {
         let spec = self.spec(rung, prepared)?;
         let (decided, began) = (self.record(ledger, rung, &prepared.work_dir)?, Instant::now());
-        match launch::stay_with(spec, || drop(ledger.sync()), stay) {
-            Ok(status) => {
-                record_end(ledger, decided, began, status);
-                Ok(status)
-            }
+        let last = |status| record_end(ledger, decided.clone(), began, status);
+        match launch::stay_with(spec, || drop(ledger.sync()), stay, last) {
+            Ok(status) => Ok(status),
             Err(why) => not_started(ledger, decided, began, why),
         }
     }

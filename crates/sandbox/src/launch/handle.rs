@@ -126,6 +126,19 @@ impl Handle {
         }
     }
 
+    /// Tells a keeper that has told the end that it may go.
+    pub(super) fn dismiss(&self) {
+        let _gone = rustix::net::shutdown(&self.control, rustix::net::Shutdown::Both);
+    }
+
+    /// Waits for a keeper on its way out; one that the kernel holds longer is left to the system.
+    pub(super) fn see_off(&self) {
+        const MOST: Duration = Duration::from_millis(500);
+        if !self.known().gone && is_readable(self.pidfd(), MOST) {
+            burial::bury(&self.pidfd);
+        }
+    }
+
     /// For a keeper that does not answer: kills it, and sweeps up what it can no longer keep.
     pub(super) fn kill_keeper(&self) {
         let _ = pidfd_send_signal(&*self.pidfd, Signal::KILL);

@@ -120,10 +120,15 @@ impl Running {
         self.handle.ended()
     }
 
-    /// Lets go of a child that has ended, for a program that ends now too: its keeper, which may still be on its way out,
-    /// is then waited for by the system.
-    pub fn leave(self) {
-        if self.handle.ended().is_some() {
+    /// Lets go of a child that has ended, for a program that ends too when it has done its `last`. Its keeper is waited for:
+    /// not everybody is the child of a system that does so.
+    pub fn leave(self, last: impl FnOnce()) {
+        let ended = self.handle.ended().is_some();
+        self.handle.dismiss();
+        last();
+        if ended {
+            self.handle.see_off();
+            // All that is left goes with this process.
             std::mem::forget(self);
         }
     }

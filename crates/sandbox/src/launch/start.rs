@@ -31,18 +31,19 @@ pub(crate) fn start_while(spec: LaunchSpec, meanwhile: impl FnOnce()) -> Result<
     if report == Some(Report::Started) { Ok(begun.running) } else { Err(begun.failure(report)) }
 }
 
-/// Starts a child and lets `stay` wait for its end, for a program that ends with it. Nobody is woken for the start: that the
-/// program never ran is found out at the end.
+/// Starts a child and lets `stay` wait for its end, for a program that ends with it and then has `last` to do. Nobody is
+/// woken for the start: that the program never ran is found out at the end.
 pub(crate) fn stay_with(
     spec: LaunchSpec,
     meanwhile: impl FnOnce(),
     stay: impl FnOnce(&mut Running) -> Status,
+    last: impl FnOnce(Status),
 ) -> Result<Status, LaunchError> {
     let mut begun = begin(spec, News::End)?;
     meanwhile();
     let status = stay(&mut begun.running);
     begun.check()?;
-    begun.running.leave();
+    begun.running.leave(|| last(status));
     Ok(status)
 }
 

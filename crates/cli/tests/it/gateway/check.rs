@@ -76,6 +76,9 @@ fn the_desk_says_what_would_happen_and_nothing_does() {
         json!({"action": "fly", "subject": "a"}),
         json!({"subject": "a"}),
         json!({"action": "read", "subject": "a", "as": "root"}),
+        json!({"action": "read", "subject": "a\0"}),
+        json!({"action": "exec", "subject": "ls \0"}),
+        json!({"action": "exec", "subject": "ls", "cwd": "a\0b"}),
     ] {
         assert_eq!(gateway.post("/api/check", &body).status, 400, "{body}");
     }

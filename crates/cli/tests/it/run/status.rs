@@ -1,7 +1,9 @@
 //! Exit codes: the command's own, and what went wrong about the cage.
 
-use super::Project;
+use super::{Project, is_here};
+use crate::house::ran;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Command;
 
 #[test]
 fn the_status_is_the_commands_own_or_says_what_went_wrong() {
@@ -170,4 +172,34 @@ fn every_run_is_in_the_ledger_from_its_decision_to_its_end() {
         );
         assert!(decided["enforced"].to_string().contains("filesystem full"), "{why}: {decided}");
     }
+}
+
+/// Runs its arguments ten times, as somebody who takes orphans in and never waits for them; says how many are left.
+const HARD_HEARTED: &str = "import ctypes, os, subprocess, sys
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+for _ in range(10):
+    subprocess.run(sys.argv[1:], check=True)
+left = 0
+for name in os.listdir('/proc'):
+    if name.isdigit():
+        try:
+            stat = open(f'/proc/{name}/stat').read()
+        except OSError:
+            continue
+        left += int(stat.rsplit(')', 1)[1].split()[1]) == os.getpid()
+print(left)";
+
+#[test]
+fn nobody_else_has_to_wait_for_a_keeper() {
+    let Some(project) = Project::new("keepers") else { return };
+    if !is_here("python3") {
+        eprintln!("SKIPPED: keepers: no python3 here");
+        return;
+    }
+    let own = project.command(&["--", "true"]);
+    let mut parent = Command::new("python3");
+    parent.args(["-c", HARD_HEARTED]).arg(own.get_program()).args(own.get_args()).current_dir(project.dir());
+    parent.env_clear().envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let ran = ran(parent.output().unwrap());
+    assert_eq!((ran.code, ran.stdout.trim()), (0, "0"), "{ran:?}");
 }
