@@ -37,14 +37,16 @@ fn main() -> ExitCode {
     }
     // What this process holds goes with it: nothing is taken apart piece by piece before that.
     let arguments = ManuallyDrop::new(shortcut::read(&std::env::args_os().collect::<Vec<_>>()));
-    match run(&arguments) {
+    let exit = match run(&arguments) {
         Ok(exit) => exit,
         Err(why) => {
             complain(&format!("{why:#}"));
             // A cage that is asked for and cannot be had is a configuration that cannot be used here.
             if why.is::<WorkshopError>() { Exit::Usage.into() } else { Exit::Refused.into() }
         }
-    }
+    };
+    picoclaw_sandbox::launch::wait_for_keepers();
+    exit
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode> {

@@ -58,10 +58,12 @@ pub(super) fn bury_later(pidfd: &Arc<OwnedFd>) {
     }
 }
 
-/// Waits until no keeper is on its way out: for whoever counts processes and descriptors.
+/// Waits until no keeper is on its way out: for a program that ends, since not everybody who would inherit them waits for
+/// them. What the kernel holds longer is left to the system.
 pub fn wait_for_keepers() {
+    const MOST: Duration = Duration::from_secs(2);
     let busy = |queue: &mut Queue| queue.under_way > 0 || !queue.waiting.is_empty();
-    drop(DONE.wait_while(queue(), busy).unwrap_or_else(PoisonError::into_inner));
+    drop(DONE.wait_timeout_while(queue(), MOST, busy).unwrap_or_else(PoisonError::into_inner));
 }
 
 fn serve() {

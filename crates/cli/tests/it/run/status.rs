@@ -196,10 +196,17 @@ fn nobody_else_has_to_wait_for_a_keeper() {
         eprintln!("SKIPPED: keepers: no python3 here");
         return;
     }
-    let own = project.command(&["--", "true"]);
-    let mut parent = Command::new("python3");
-    parent.args(["-c", HARD_HEARTED]).arg(own.get_program()).args(own.get_args()).current_dir(project.dir());
-    parent.env_clear().envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let ran = ran(parent.output().unwrap());
-    assert_eq!((ran.code, ran.stdout.trim()), (0, "0"), "{ran:?}");
+    let exec = r#"{"action": "run", "command": "true"}"#;
+    for (why, own) in [
+        ("a command of its own", project.command(&["--", "true"])),
+        ("a call", project.house.command(&["tool", "exec", exec])),
+        ("a turn", project.house.command(&["agent", "-m", "true"])),
+    ] {
+        let mut parent = Command::new("python3");
+        parent.args(["-c", HARD_HEARTED]).arg(own.get_program()).args(own.get_args());
+        parent.env_clear().envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let ran = ran(parent.current_dir(project.dir()).output().unwrap());
+        assert_eq!(ran.code, 0, "{why}: {ran:?}");
+        assert_eq!(ran.stdout.lines().last(), Some("0"), "{why}: {ran:?}");
+    }
 }
