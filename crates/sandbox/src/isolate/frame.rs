@@ -24,6 +24,10 @@ use std::hash::{DefaultHasher, Hasher};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+/// How frames and notes are written. To be changed with them: programs of two versions then have frames of their own in one
+/// instance, and neither throws away the other's.
+const FORMAT: &[u8] = b"2";
+
 /// As many as an instance keeps; the oldest makes room.
 const MOST: usize = 8;
 
@@ -171,6 +175,7 @@ fn recipe(pieces: &[Piece]) -> Vec<u8> {
 
 fn name(recipe: &[u8], boot: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();
+    hasher.write(FORMAT);
     hasher.write(boot);
     hasher.write(recipe);
     format!("{:016x}", hasher.finish())
