@@ -253,16 +253,21 @@ fn a_source_that_is_swapped_again_and_again_shows_what_was_judged_or_nothing() {
     let (mut right, mut refused) = (0, 0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // Gone, then a link to somewhere else, then back again.
+            // Gone, then a link to somewhere else, then back again, for shorter than a child needs or for longer.
+            let mut stays = [0, 0, 0, 1, 2, 4].map(std::time::Duration::from_millis).into_iter().cycle();
             while !over.load(Ordering::Relaxed) {
                 std::fs::rename(&source, &aside).expect("it goes");
                 std::os::unix::fs::symlink(&elsewhere, &source).expect("a link");
                 std::fs::remove_file(&source).expect("the link goes");
                 std::fs::rename(&aside, &source).expect("it comes back");
-                std::thread::yield_now();
+                stays.next().into_iter().for_each(std::thread::sleep);
             }
         });
-        for _ in 0..120 {
+        // As often as it takes until both were met, and no less than that on any machine.
+        for tried in 0..3_000 {
+            if tried >= 120 && right > 0 && refused > 0 {
+                break;
+            }
             match run_to_end(place.spec("cat /shown/word", walls.clone())) {
                 Ok(finished) => {
                     assert_eq!(finished.stdout.to_text(), "right", "{finished:?}");
