@@ -83,6 +83,17 @@ fn signals_are_passed_on() {
     }
 }
 
+/// Whether a process is stopped whose command line holds `text`.
+fn is_stopped(text: &str) -> bool {
+    std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
+        let told = |name: &str| std::fs::read(process.path().join(name)).unwrap_or_default();
+        let (stat, line) = (told("stat"), told("cmdline"));
+        let stat = String::from_utf8_lossy(&stat);
+        let stops = stat.rsplit(')').next().is_some_and(|rest| rest.trim().starts_with('T'));
+        stops && String::from_utf8_lossy(&line).contains(text)
+    })
+}
+
 #[test]
 fn a_stopped_command_stops_picoclaw_and_goes_on_with_it() {
     let Some(project) = Project::new("stops") else { return };
@@ -100,9 +111,17 @@ fn a_stopped_command_stops_picoclaw_and_goes_on_with_it() {
             "echo ready; while ! test -e go; do :; done; echo went on",
             Some(Signal::TSTP),
         ),
-        ("both, within a time", limited, "echo ready; kill -STOP $$; echo went on", Some(Signal::TSTP)),
+        (
+            "both, within a time",
+            limited,
+            "echo ready; kill -STOP $$; echo went on # itself first",
+            Some(Signal::TSTP),
+        ),
     ] {
         let (mut child, mut out) = started(&project, flags, line);
+        if line.ends_with("first") {
+            soon("it has stopped itself", || is_stopped(line));
+        }
         if let Some(signal) = signal {
             send(&child, signal);
         }
