@@ -3,6 +3,7 @@
 mod crowd;
 mod everyday;
 mod jobs;
+mod keeper;
 pub(crate) mod pty;
 mod signals;
 mod status;

@@ -6,6 +6,7 @@
 //!
 //! Invariant: between `clone` and `execve` nothing allocates, locks, panics or calls back into the caller.
 
+mod clone;
 mod descriptors;
 #[cfg(all(target_env = "musl", target_arch = "x86_64"))]
 mod entry;
@@ -27,6 +28,7 @@ mod signals;
 mod spawn;
 mod step;
 mod tree;
+mod words;
 
 pub use descriptors::raise_descriptors;
 pub use filter::{Filter, Instruction};
@@ -34,7 +36,7 @@ pub use heap::Heap;
 pub use image::let_go_of_code;
 pub use own::own_stat;
 pub use report::Report;
-pub use script::{Exec, Keeping, News, Script};
+pub use script::{Exec, Keeping, Memory, News, Script};
 pub use signals::{Signals, end_by, stop_self, suspend_job};
 pub use spawn::{Order, Spawned, spawn};
 pub use step::{Base, Bind, Step};
