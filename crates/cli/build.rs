@@ -1,8 +1,9 @@
 //! Says how the released program is linked: the static one, where it shrinks by an eighth.
 //!
 //! It aborts on a panic, so nothing ever reads unwinding tables; a packed relocation takes a bit in place of 24 bytes; it
-//! begins in the cellar (`picoclaw-sys`, `entry`), which fetches the program's tables in one piece; and the functions that a
-//! start runs (`start.order`) lie side by side, since every stretch of code that is touched costs a page fault.
+//! begins in the cellar (`picoclaw-sys`, `tables`), which fetches the program's tables in one piece; the functions that a
+//! start runs (`start.order`) lie side by side, since every stretch of code that is touched costs a page fault; and the tables that it
+//! does not look at (`start.cold`) lie apart, to be left as they are.
 //! Invariant: only a release build for musl is touched; every other build links as its target does by default.
 
 use std::path::{Path, PathBuf};

@@ -7,6 +7,7 @@ mod keeper;
 pub(crate) mod pty;
 mod signals;
 mod status;
+mod streams;
 mod terminal;
 mod view;
 

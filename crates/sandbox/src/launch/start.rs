@@ -63,6 +63,9 @@ pub(super) fn begin(spec: LaunchSpec, news: News) -> Result<Begun, LaunchError> 
         Walls::Fence(fence) => fence.dress()?,
         Walls::Cage(cage) => cage.dress(&spec.work_dir)?,
     };
+    if let Some(rules) = &dress.ruleset {
+        theirs.open_by_name(rules);
+    }
     let (stage, frame) = (dress.stage.take(), dress.frame.take());
     let (script, _held) = script(&spec, &theirs, dress, news)?;
     let script = Arc::new(script);
