@@ -36,8 +36,15 @@ impl List {
                 continue;
             }
             let behind = place.wrapping_add(TOLD);
-            if behind > low && place < high {
-                let mut bits = word >> 1;
+            let mut bits = word >> 1;
+            if low <= place && behind <= high {
+                while bits != 0 {
+                    let next = place.wrapping_add(8 * bits.trailing_zeros() as usize) as *mut usize;
+                    // SAFETY: the caller's promise; the linker says that an address lies there.
+                    unsafe { next.write((*next).wrapping_add(self.program)) };
+                    bits &= bits.wrapping_sub(1);
+                }
+            } else if behind > low && place < high {
                 while bits != 0 {
                     let next = place.wrapping_add(8 * bits.trailing_zeros() as usize);
                     // SAFETY: the caller's promise.
