@@ -26,6 +26,7 @@ mod remembered;
 mod render;
 mod rights;
 mod rung;
+mod seen;
 mod survey;
 mod toolchain;
 mod view;
