@@ -202,7 +202,10 @@ impl Instance {
 
     /// Whether others can enter the instance's directory: worth a warning, since it holds secrets.
     pub fn is_open_to_others(&self) -> bool {
-        fs::metadata(self.home.as_path()).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0)
+        let home = self.home.as_path();
+        let seen = self.survey.mode(home).map(u32::from);
+        seen.or_else(|| Some(fs::metadata(home).ok()?.permissions().mode()))
+            .is_some_and(|mode| mode & 0o077 != 0)
     }
 
     /// The tree as the owner of `own` sees it.

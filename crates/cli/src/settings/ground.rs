@@ -95,11 +95,19 @@ fn homes(surroundings: &Surroundings) -> &[PathBuf] {
 
 /// By bytes: every start reads every account, and a home need not be text.
 fn home_of_person(line: &[u8]) -> Option<PathBuf> {
-    let mut fields = line.split(|byte| *byte == b':');
-    let uid: u32 = std::str::from_utf8(fields.nth(2)?).ok()?.parse().ok()?;
-    let home = fields.nth(2)?;
+    let (mut starts, mut field) = ([0; 7], 0);
+    for (at, byte) in line.iter().enumerate() {
+        if *byte == b':' {
+            field += 1;
+            let Some(start) = starts.get_mut(field) else { break };
+            *start = at + 1;
+        }
+    }
+    let uid: u32 = std::str::from_utf8(line.get(starts[2]..starts[3].checked_sub(1)?)?).ok()?.parse().ok()?;
     let person = uid == 0 || (1_000..65_534).contains(&uid);
-    (person && home.starts_with(b"/")).then(|| PathBuf::from(OsStr::from_bytes(home)))
+    let end = if field > 5 { starts[6] - 1 } else { line.len() };
+    let home = line.get(starts[5]..end).filter(|_| person && field > 4)?;
+    home.starts_with(b"/").then(|| PathBuf::from(OsStr::from_bytes(home)))
 }
 
 #[cfg(test)]
@@ -115,6 +123,10 @@ mod tests {
             ("nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin", None),
             ("user:x:1000:1000::/home/user", Some("/home/user")),
             ("user:x:1000:1000::home:/bin/sh", None),
+            ("user:x:1000:1000::/home/user:/bin/sh:more:and:more", Some("/home/user")),
+            ("user:x:1000", None),
+            ("user:x:1000:1000:", None),
+            ("user:x::1000::/home/user:/bin/sh", None),
             ("broken", None),
             ("", None),
         ] {

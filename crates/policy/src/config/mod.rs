@@ -45,7 +45,7 @@ pub use isolation::{Backend, Expose, ExposeMode, IsolationConfig, Limits, Networ
 pub use models::{ModelConfig, SubturnConfig, TurnConfig};
 pub use reveal::{NoVault, Vault};
 pub use secret::{MASK, Secret};
-pub use settle::{Layers, Settled, settle};
+pub use settle::{Layers, Settled, Tree, settle};
 pub use show::Shown;
 pub use sources::Sources;
 pub use tools::{ExecConfig, Guard, OnBlock, ToolsConfig, WebConfig};

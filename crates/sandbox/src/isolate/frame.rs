@@ -16,8 +16,9 @@ use crate::isolate::layout::Piece;
 use crate::isolate::native::content;
 use picoclaw_sys::linux::mount::Identity;
 use rustix::fs::{
-    AtFlags, CWD, FlockOperation, Mode, OFlags, RawDir, RenameFlags, Stat, StatVfsMountFlags, chmodat,
-    fchmod, flock, fstat, fstatfs, fstatvfs, mkdirat, openat, renameat_with, statat, symlinkat, unlinkat,
+    AtFlags, CWD, FlockOperation, Mode, OFlags, RawDir, RenameFlags, ResolveFlags, Stat, StatVfsMountFlags,
+    chmodat, fchmod, flock, fstat, fstatfs, fstatvfs, mkdirat, openat, openat2, renameat_with, statat,
+    symlinkat, unlinkat,
 };
 use rustix::io::{Errno, Result};
 use std::hash::{DefaultHasher, Hasher};
@@ -228,9 +229,9 @@ fn note(frame: &Path, lock: FlockOperation) -> Result<(OwnedFd, Vec<u8>)> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     // A link on the way would lead to what is not covered in every cage.
     let cages = openat(CWD, frame.parent().ok_or(Errno::NOENT)?, FOLDER | OFlags::PATH, Mode::empty())?;
-    let name = frame.file_name().ok_or(Errno::NOENT)?;
-    let folder = openat(&cages, name, FOLDER | OFlags::PATH, Mode::empty())?;
-    let file = openat(&folder, NOTE, flags, Mode::empty())?;
+    let note = Path::new(frame.file_name().ok_or(Errno::NOENT)?).join(NOTE);
+    let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    let file = openat2(&cages, note, flags, Mode::empty(), beneath)?;
     flock(&file, lock)?;
     let stat = fstat(&file)?;
     if stat.st_nlink == 0 || !is_ours(&stat) {

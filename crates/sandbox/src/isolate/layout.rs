@@ -107,6 +107,7 @@ pub(super) fn layout<'p>(plan: &'p Plan, survey: Option<&'p Survey>) -> Result<L
         // With room for what others do before and after.
         steps: Vec::with_capacity(rules + 24),
         in_tree: Vec::with_capacity(16),
+        parent: None,
         in_yard: Vec::new(),
         parts: Vec::with_capacity(8),
         shown: Vec::with_capacity(rules),
@@ -137,6 +138,8 @@ struct Tree<'p> {
     steps: Vec<Step>,
     /// Directories that were made: in the tree, in the yard (with its parts' numbers).
     in_tree: Vec<&'p [u8]>,
+    /// The last one in the tree in which something was put, with all above it.
+    parent: Option<&'p [u8]>,
     in_yard: Vec<Vec<u8>>,
     /// Parts of the yard by where they are mounted; a part's name is its number.
     parts: Vec<&'p [u8]>,
@@ -328,7 +331,12 @@ impl<'p> Tree<'p> {
     }
 
     fn parents_in_tree(&mut self, target: &'p [u8]) {
-        above(target, 0).for_each(|directory| self.piece_directory(directory));
+        let parent = target.iter().rposition(|byte| *byte == b'/').and_then(|slash| target.get(..slash));
+        // Rules come sorted: most lie beside the one before.
+        if parent != self.parent {
+            above(target, 0).for_each(|directory| self.piece_directory(directory));
+            self.parent = parent;
+        }
     }
 
     fn piece_directory(&mut self, path: &'p [u8]) {

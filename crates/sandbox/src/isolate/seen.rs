@@ -66,6 +66,8 @@ struct Look {
     identity: Identity,
     kind: Kind,
     hold: Hold,
+    /// Its permissions.
+    mode: u16,
     /// Of a small public file: which of the versions.
     version: u32,
 }
@@ -85,46 +87,39 @@ impl Hold {
     }
 }
 
-/// A path that is absolute and made of names with one slash before each, read once.
-struct Plain<'p> {
-    path: &'p [u8],
-    hash: u32,
-    /// Where its last name's slash is.
-    slash: usize,
+/// Whether a path is absolute, and made of names with one slash before each.
+fn is_plain(path: &[u8]) -> bool {
+    let Some(names) = path.strip_prefix(b"/") else { return false };
+    let mut before = b'/';
+    for byte in names {
+        // Hardly any name begins with a dot, and those are looked at again.
+        if before == b'/' && matches!(byte, b'/' | b'.') {
+            return !names.split(|byte| *byte == b'/').any(|name| matches!(name, b"" | b"." | b".."));
+        }
+        before = *byte;
+    }
+    before != b'/' || names.is_empty()
 }
 
-impl<'p> Plain<'p> {
-    /// `None` for a path with dots or slashes to spare.
-    fn read(path: &'p [u8]) -> Option<Self> {
-        const BASIS: u32 = 0x811c_9dc5;
-        const PRIME: u32 = 0x0100_0193;
-        let (mut hash, mut slash) = (BASIS, 0);
-        if path.first() != Some(&b'/') {
-            return None;
-        }
-        for (at, byte) in path.iter().enumerate() {
-            if *byte == b'/' && at > 0 {
-                if !is_name(path.get(slash + 1..at)?) {
-                    return None;
-                }
-                slash = at;
-            }
-            hash = (hash ^ u32::from(*byte)).wrapping_mul(PRIME);
-        }
-        (path.len() == 1 || is_name(path.get(slash + 1..)?)).then_some(Self { path, hash, slash })
-    }
-
-    /// The directory it is in, and its last name; `None` for the top.
-    fn apart(&self) -> Option<(&'p [u8], &'p [u8])> {
-        if self.path.len() == 1 {
-            return None;
-        }
-        Some((self.path.get(..self.slash.max(1))?, self.path.get(self.slash + 1..)?))
-    }
+/// A plain path's directory and its last name; `None` for the top.
+fn apart(path: &[u8]) -> Option<(&[u8], &[u8])> {
+    let slash = path.iter().rposition(|byte| *byte == b'/')?;
+    let name = path.get(slash + 1..)?;
+    if name.is_empty() { None } else { Some((path.get(..slash.max(1))?, name)) }
 }
 
-fn is_name(name: &[u8]) -> bool {
-    !matches!(name, b"" | b"." | b"..")
+/// A number for a path, eight bytes at a time. Nobody gains anything by two paths with the same one.
+fn hash(path: &[u8]) -> u32 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let (words, rest) = path.as_chunks();
+    let mut hash = path.len() as u64;
+    for word in words {
+        hash = (hash.rotate_left(23) ^ u64::from_ne_bytes(*word)).wrapping_mul(FACTOR);
+    }
+    for byte in rest {
+        hash = (hash ^ u64::from(*byte)).wrapping_mul(FACTOR);
+    }
+    (hash >> 32) as u32
 }
 
 impl Default for Seen {
@@ -150,12 +145,10 @@ impl Seen {
         self.versions.clear();
         self.latest = [NONE; BUCKETS];
         self.top = None;
-        if let Some(top) = Plain::read(b"/") {
-            let at = self.add(&top);
-            let identity = Identity { device: 0, inode: 0 };
-            let look = Look { identity, kind: Kind::Directory, hold: Hold::Others, version: NONE };
-            self.set(at, Answer::There(look));
-        }
+        let at = self.add(b"/", hash(b"/"));
+        let identity = Identity { device: 0, inode: 0 };
+        let look = Look { identity, kind: Kind::Directory, hold: Hold::Others, mode: 0, version: NONE };
+        self.set(at, Answer::There(look));
     }
 
     /// Forgets what was not there.
@@ -169,8 +162,7 @@ impl Seen {
 
     /// What `path` leads to; an error for one that must be taken apart by the kernel.
     pub(super) fn find(&mut self, path: &Path) -> Result<Option<Found>, Roundabout> {
-        let plain = Plain::read(path.as_os_str().as_bytes()).ok_or(Roundabout)?;
-        let Some(at) = self.place(&plain, LINKS) else { return Ok(None) };
+        let Some(at) = self.place_of(path)? else { return Ok(None) };
         let resolved = Path::new(OsStr::from_bytes(self.text_of(at))).to_owned();
         Ok(self.look_at(at).map(|look| Found { resolved, kind: look.kind }))
     }
@@ -178,26 +170,32 @@ impl Seen {
     /// Who lies at `path` without any link on the way, where nobody but the administrator could have put it, or a link,
     /// there meanwhile.
     pub(super) fn identity(&mut self, path: &Path) -> Option<Identity> {
-        let plain = Plain::read(path.as_os_str().as_bytes())?;
-        let at = self.known(&plain).filter(|at| *at != TOP)?;
+        let path = path.as_os_str().as_bytes();
+        let at = self.known(path, hash(path)).filter(|at| *at != TOP)?;
         let look = self.look_at(at)?;
-        let mut above = plain.apart()?.0;
+        let mut above = apart(path)?.0;
         // Directly at the top the last look was the only one.
         while above.len() > 1 {
-            let directory = Plain::read(above)?;
-            let held = self.look_at(self.known(&directory)?)?.hold;
+            let held = self.look_at(self.known(above, hash(above))?)?.hold;
             if held != Hold::Administrator || self.hold_of_top() != Hold::Administrator {
                 return None;
             }
-            above = directory.apart()?.0;
+            above = apart(above)?.0;
         }
         Some(look.identity)
     }
 
     /// Which version of a small public file was seen at `path`.
     pub(super) fn version(&self, path: &Path) -> Option<Version> {
-        let at = self.known(&Plain::read(path.as_os_str().as_bytes())?)?;
-        self.versions.get(self.look_at(at)?.version as usize).copied()
+        let path = path.as_os_str().as_bytes();
+        let look = self.look_at(self.known(path, hash(path))?)?;
+        self.versions.get(look.version as usize).copied()
+    }
+
+    /// The permissions of what `path` leads to.
+    pub(super) fn mode(&mut self, path: &Path) -> Option<u16> {
+        let at = self.place_of(path).ok()?.filter(|at| *at != TOP)?;
+        Some(self.look_at(at)?.mode)
     }
 
     fn hold_of_top(&mut self) -> Hold {
@@ -205,11 +203,28 @@ impl Seen {
         *self.top.get_or_insert_with(look)
     }
 
-    /// The spot that a path leads to.
-    fn place(&mut self, plain: &Plain<'_>, links: u32) -> Option<u32> {
-        let at = self.known(plain).unwrap_or_else(|| self.add(plain));
+    /// The spot that somebody's path leads to. What is known is plain.
+    fn place_of(&mut self, path: &Path) -> Result<Option<u32>, Roundabout> {
+        let path = path.as_os_str().as_bytes();
+        let hash = hash(path);
+        let at = match self.known(path, hash) {
+            Some(at) => at,
+            None if is_plain(path) => self.add(path, hash),
+            None => return Err(Roundabout),
+        };
+        Ok(self.led(at, path, LINKS))
+    }
+
+    /// The spot that a plain path leads to.
+    fn place(&mut self, path: &[u8], links: u32) -> Option<u32> {
+        let hash = hash(path);
+        let at = self.known(path, hash).unwrap_or_else(|| self.add(path, hash));
+        self.led(at, path, links)
+    }
+
+    fn led(&mut self, at: u32, path: &[u8], links: u32) -> Option<u32> {
         let answer = match self.answer_of(at) {
-            Answer::Unasked => self.ask(at, plain, links),
+            Answer::Unasked => self.ask(at, path, links),
             known => known,
         };
         match answer {
@@ -219,8 +234,8 @@ impl Seen {
         }
     }
 
-    fn ask(&mut self, at: u32, plain: &Plain<'_>, links: u32) -> Answer {
-        let answer = self.answer(at, plain, links).unwrap_or(Answer::Nothing);
+    fn ask(&mut self, at: u32, path: &[u8], links: u32) -> Answer {
+        let answer = self.answer(at, path, links).unwrap_or(Answer::Nothing);
         // Nothing at the end of many links may be something at the end of fewer.
         if links == LINKS || !matches!(answer, Answer::Nothing) {
             self.set(at, answer);
@@ -228,15 +243,15 @@ impl Seen {
         answer
     }
 
-    fn answer(&mut self, at: u32, plain: &Plain<'_>, links: u32) -> Option<Answer> {
-        let (directory, name) = plain.apart()?;
-        let above = self.place(&Plain::read(directory)?, links)?;
+    fn answer(&mut self, at: u32, path: &[u8], links: u32) -> Option<Answer> {
+        let (directory, name) = apart(path)?;
+        let above = self.place(directory, links)?;
         if self.look_at(above)?.kind != Kind::Directory {
             return None;
         }
         if self.text_of(above) != directory {
             let real = joined(self.text_of(above), name);
-            return Some(Answer::Leads(self.place(&Plain::read(&real)?, links)?));
+            return Some(Answer::Leads(self.place(&real, links)?));
         }
         let stat = statat(CWD, self.c_text_of(at)?, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         let kind = match FileType::from_raw_mode(stat.st_mode) {
@@ -251,7 +266,13 @@ impl Seen {
             self.versions.len() as u32 - 1
         });
         let identity = Identity { device: stat.st_dev, inode: stat.st_ino };
-        Some(Answer::There(Look { identity, kind, hold: Hold::of(&stat), version }))
+        Some(Answer::There(Look {
+            identity,
+            kind,
+            hold: Hold::of(&stat),
+            mode: (stat.st_mode & 0o7777) as u16,
+            version,
+        }))
     }
 
     /// Where the link at `link` leads, which lies in `directory`.
@@ -274,17 +295,17 @@ impl Seen {
                 }
                 Component::CurDir | Component::Prefix(_) => continue,
             };
-            here = self.place(&Plain::read(&next)?, links)?;
+            here = self.place(&next, links)?;
         }
         // What is named with a slash or a dot at its end is a directory, or nothing.
         let only_directory = to.ends_with(b"/") || to.ends_with(b"/.");
         (self.look_at(here)?.kind == Kind::Directory || !only_directory).then_some(here)
     }
 
-    fn known(&self, plain: &Plain<'_>) -> Option<u32> {
-        let mut at = *self.latest.get(plain.hash as usize % BUCKETS)?;
+    fn known(&self, path: &[u8], hash: u32) -> Option<u32> {
+        let mut at = *self.latest.get(hash as usize % BUCKETS)?;
         while let Some(spot) = self.spots.get(at as usize) {
-            if spot.hash == plain.hash && self.text_of(at) == plain.path {
+            if spot.hash == hash && self.text_of(at) == path {
                 return Some(at);
             }
             at = spot.before;
@@ -292,15 +313,14 @@ impl Seen {
         None
     }
 
-    fn add(&mut self, plain: &Plain<'_>) -> u32 {
-        let (at, start) = (self.spots.len() as u32, self.text.len() as u32);
-        self.text.extend_from_slice(plain.path);
+    fn add(&mut self, path: &[u8], hash: u32) -> u32 {
+        let (at, start, length) = (self.spots.len() as u32, self.text.len() as u32, path.len() as u32);
+        self.text.extend_from_slice(path);
         self.text.push(0);
         let mut before = at;
-        if let Some(latest) = self.latest.get_mut(plain.hash as usize % BUCKETS) {
+        if let Some(latest) = self.latest.get_mut(hash as usize % BUCKETS) {
             std::mem::swap(latest, &mut before);
         }
-        let (hash, length) = (plain.hash, plain.path.len() as u32);
         self.spots.push(Spot { hash, before, start, length, answer: Answer::Unasked });
         at
     }

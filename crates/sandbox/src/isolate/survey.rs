@@ -47,6 +47,11 @@ impl Survey {
         self.seen().version(path)
     }
 
+    /// The permissions of what `path` leads to; `None` where that must be looked up anew.
+    pub(crate) fn mode(&self, path: &Path) -> Option<u16> {
+        self.seen().mode(path)
+    }
+
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
