@@ -167,6 +167,12 @@ impl Seen {
         Ok(self.look_at(at).map(|look| Found { resolved, kind: look.kind }))
     }
 
+    /// What kind of thing `path` leads to.
+    pub(super) fn kind(&mut self, path: &Path) -> Result<Option<Kind>, Roundabout> {
+        let at = self.place_of(path)?;
+        Ok(at.and_then(|at| self.look_at(at)).map(|look| look.kind))
+    }
+
     /// Who lies at `path` without any link on the way, where nobody but the administrator could have put it, or a link,
     /// there meanwhile.
     pub(super) fn identity(&mut self, path: &Path) -> Option<Identity> {

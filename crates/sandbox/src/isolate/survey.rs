@@ -5,7 +5,7 @@
 //!
 //! Invariant: an answer names what was there at the first look, with every link resolved.
 
-use crate::isolate::host::{Found, HostFiles, LiveHost};
+use crate::isolate::host::{Found, HostFiles, Kind, LiveHost};
 use crate::isolate::layout::Version;
 use crate::isolate::seen::Seen;
 use picoclaw_sys::linux::mount::Identity;
@@ -45,6 +45,12 @@ impl Survey {
     /// Which version of a small public file lay at `path`; `None` where that must be looked up anew.
     pub(super) fn version(&self, path: &Path) -> Option<Version> {
         self.seen().version(path)
+    }
+
+    /// Whether `path` leads to a directory.
+    pub(crate) fn is_directory(&self, path: &Path) -> bool {
+        let seen = self.seen().kind(path);
+        seen.unwrap_or_else(|_| LiveHost.find(path).map(|found| found.kind)) == Some(Kind::Directory)
     }
 
     /// The permissions of what `path` leads to; `None` where that must be looked up anew.

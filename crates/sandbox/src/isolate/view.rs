@@ -108,7 +108,7 @@ pub(super) fn ordered(rules: Vec<Rule>) -> Vec<Rule> {
 }
 
 /// An order of paths that goes name by name, so that `a/b` comes before `a-b/c`.
-fn by_name(one: &Path, other: &Path) -> Ordering {
+pub(crate) fn by_name(one: &Path, other: &Path) -> Ordering {
     let [one, other] = [one, other].map(|path| path.as_os_str().as_bytes());
     match one.iter().zip(other).find(|(a, b)| a != b) {
         Some((b'/', _)) => Ordering::Less,

@@ -244,7 +244,7 @@ impl Writer {
     fn read_head(&self) -> Result<Option<Head>, LedgerError> {
         let path = self.files.head_path();
         let mut bytes = [0; SIZE + 1];
-        match self.head_file.read_at(&mut bytes, 0).map_err(LedgerError::io("read", &path))? {
+        match self.head_file.read_at(&mut bytes, 0).map_err(LedgerError::io("read", path))? {
             0 => Ok(None),
             SIZE if let Some((known, same)) = &self.known
                 && bytes[..SIZE] == same[..] =>
@@ -253,7 +253,7 @@ impl Writer {
             }
             count => match Head::parse(&bytes[..count]) {
                 Some(head) => Ok(Some(head)),
-                None => Err(self.broken(&path, "its contents are not ours".to_owned())),
+                None => Err(self.broken(path, "its contents are not ours".to_owned())),
             },
         }
     }
