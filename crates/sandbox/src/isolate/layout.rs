@@ -197,13 +197,18 @@ impl<'p> Tree<'p> {
                     return Ok(());
                 }
                 let ground = self.mount_point(target, *kind, &place)?;
+                let named_by_itself = source.as_os_str() == rule.target().as_os_str();
+                let identity = match why {
+                    Why::System | Why::Etc if named_by_itself => self.identity(source)?,
+                    _ => identity(source)?,
+                };
                 let read_only = if *mode == ExposeMode::ReadOnly { READ_ONLY } else { 0 };
                 self.steps.push(Step::Bind(Bind {
                     source: c_string(source)?,
                     target: c_bytes(target)?,
                     ground,
                     attributes: NO_SUID | NO_DEVICES | read_only,
-                    identity: Some(self.identity(source)?),
+                    identity: Some(identity),
                 }));
                 self.shown.push(target);
             }
@@ -360,7 +365,8 @@ impl<'p> Tree<'p> {
 }
 
 impl Tree<'_> {
-    /// Who a source is, so that the child mounts what was judged.
+    /// Who a place of the system's is, so that the child mounts what was judged. Only of those the survey is asked: what
+    /// belongs to a project or a principal lies where children write, and they may be the administrator's.
     fn identity(&self, source: &Path) -> Result<Identity, IsolateError> {
         match self.survey.and_then(|survey| survey.identity(source)) {
             Some(known) => Ok(known),

@@ -37,7 +37,8 @@ impl Survey {
     ///
     /// What lies beneath directories that others can write is: between two looks of a survey somebody may have put a link
     /// in place of a directory, and then both the survey and the child would follow it. Where every directory on the way
-    /// is the administrator's alone, nobody has.
+    /// is the administrator's alone, only a process of the administrator's has; whoever asks knows that no child can be
+    /// that process: the system's own directories are written by no child, but by an operator's express word.
     pub(super) fn identity(&self, path: &Path) -> Option<Identity> {
         self.seen().identity(path)
     }
