@@ -26,6 +26,7 @@ pub mod relay;
 pub mod root;
 pub mod shelf;
 pub mod spawn;
+mod thread;
 pub mod warden;
 
 pub use picoclaw_sys::linux::Heap;

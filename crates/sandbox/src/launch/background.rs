@@ -12,6 +12,7 @@ use crate::launch::spec::LaunchSpec;
 use crate::launch::start::start;
 use crate::launch::status::Status;
 use crate::launch::streams::{WindowSize, set_size};
+use crate::thread;
 use picoclaw_sys::linux::Order;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::OwnedFd;
@@ -99,10 +100,7 @@ impl Background {
         let shared = Arc::new(Shared { kept: Mutex::new(kept), changed: Condvar::new() });
         let (handle, started) = (Arc::clone(&running.handle), running.started);
         let theirs = Arc::clone(&shared);
-        let drain = std::thread::Builder::new()
-            .name("picoclaw-session".into())
-            .stack_size(256 << 10)
-            .spawn(move || theirs.drain(running))
+        let drain = thread::start("picoclaw-session", 256 << 10, move || theirs.drain(running))
             .map_err(|error| LaunchError::step("start a thread for its output", error))?;
         Ok(Self { handle, input: Mutex::new(input), terminal, shared, drain: Some(drain), started })
     }

@@ -5,15 +5,18 @@
 //!
 //! Invariant: every keeper that is handed in is waited for, unless this process ends first.
 
+use crate::launch::handle::is_readable;
+use crate::thread;
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::Builder;
 use std::time::Duration;
 
 /// How long the thread stays when there is nothing to do.
 const IDLE: Duration = Duration::from_secs(10);
 
+/// Keepers that the end of this program waits for, and nobody before.
+static LAST: Mutex<Vec<Arc<OwnedFd>>> = Mutex::new(Vec::new());
 static QUEUE: Mutex<Queue> = Mutex::new(Queue { waiting: Vec::new(), under_way: 0, served: false });
 static WAKE: Condvar = Condvar::new();
 static DONE: Condvar = Condvar::new();
@@ -48,7 +51,7 @@ pub(super) fn bury_later(pidfd: &Arc<OwnedFd>) {
         WAKE.notify_one();
         return;
     }
-    let thread = Builder::new().name("keeper-burial".to_owned()).stack_size(64 << 10).spawn(serve);
+    let thread = thread::start("keeper-burial", 64 << 10, serve);
     queue.served = thread.is_ok();
     if thread.is_err() {
         // No thread to be had: then it is waited for here.
@@ -58,10 +61,20 @@ pub(super) fn bury_later(pidfd: &Arc<OwnedFd>) {
     }
 }
 
+/// Has a keeper waited for that is on its way out, by a program that is too.
+pub(super) fn bury_last(pidfd: &Arc<OwnedFd>) {
+    LAST.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(pidfd));
+}
+
 /// Waits until no keeper is on its way out: for a program that ends, since not everybody who would inherit them waits for
 /// them. What the kernel holds longer is left to the system.
 pub fn wait_for_keepers() {
     const MOST: Duration = Duration::from_secs(2);
+    for pidfd in LAST.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        if is_readable(pidfd.as_fd(), MOST) {
+            bury(&pidfd);
+        }
+    }
     let busy = |queue: &mut Queue| queue.under_way > 0 || !queue.waiting.is_empty();
     drop(DONE.wait_timeout_while(queue(), MOST, busy).unwrap_or_else(PoisonError::into_inner));
 }

@@ -131,11 +131,10 @@ impl Handle {
         let _gone = rustix::net::shutdown(&self.control, rustix::net::Shutdown::Both);
     }
 
-    /// Waits for a keeper on its way out; one that the kernel holds longer is left to the system.
-    pub(super) fn see_off(&self) {
-        const MOST: Duration = Duration::from_millis(500);
-        if !self.known().gone && is_readable(self.pidfd(), MOST) {
-            burial::bury(&self.pidfd);
+    /// Leaves a keeper on its way out to the end of this program.
+    pub(super) fn see_off_last(&self) {
+        if !self.known().gone {
+            burial::bury_last(&self.pidfd);
         }
     }
 

@@ -9,7 +9,7 @@ use crate::launch::harden::adopts_orphans;
 use picoclaw_sys::linux::{Script, Spawned, end_strays, spawn};
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 static LIVE: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
@@ -18,7 +18,7 @@ fn live() -> MutexGuard<'static, BTreeSet<i32>> {
 }
 
 /// Starts a keeper for `script`.
-pub(super) fn launch(script: &Script) -> io::Result<Spawned> {
+pub(super) fn launch(script: &Arc<Script>) -> io::Result<Spawned> {
     let mut live = live();
     let spawned = spawn(script)?;
     live.insert(spawned.pid);

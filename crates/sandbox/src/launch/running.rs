@@ -28,17 +28,17 @@ pub struct Running {
     kept: Kept,
 }
 
-/// What the child was made of. Its keeper is a copy of this process: memory that neither of them changes is shared, and to
-/// give some of it back earlier would have it copied first, page by page.
+/// What the child was made of. Its keeper has a copy of this process's memory: what neither of them changes is there once, and
+/// to give some of it back earlier would have it copied first, page by page.
 #[derive(Debug)]
 struct Kept {
-    script: Script,
+    script: Arc<Script>,
     _words: Vec<OsString>,
     _environment: Variables,
 }
 
 impl Running {
-    pub(super) fn new(handle: Handle, ours: Ours, spec: LaunchSpec, script: Script) -> Self {
+    pub(super) fn new(handle: Handle, ours: Ours, spec: LaunchSpec, script: Arc<Script>) -> Self {
         let started = Instant::now();
         let deadline = match spec.deadline {
             Deadline::After(time) => started.checked_add(time),
@@ -120,14 +120,14 @@ impl Running {
         self.handle.ended()
     }
 
-    /// Lets go of a child that has ended, for a program that ends too when it has done its `last`. Its keeper is waited for:
-    /// not everybody is the child of a system that does so.
+    /// Lets go of a child that has ended, for a program that ends too when it has done its `last`. Its keeper is waited for at
+    /// the very end ([`super::wait_for_keepers`]): not everybody is the child of a system that does so.
     pub fn leave(self, last: impl FnOnce()) {
         let ended = self.handle.ended().is_some();
         self.handle.dismiss();
         last();
         if ended {
-            self.handle.see_off();
+            self.handle.see_off_last();
             // All that is left goes with this process.
             std::mem::forget(self);
         }

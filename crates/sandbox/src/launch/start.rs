@@ -11,12 +11,13 @@ use crate::launch::spec::{LaunchSpec, Walls};
 use crate::launch::status::Status;
 use crate::launch::streams::{self, Theirs};
 use picoclaw_sys::linux::landlock::Ruleset;
-use picoclaw_sys::linux::{Exec, News, Report, Script, Step};
+use picoclaw_sys::linux::{Exec, Memory, News, Report, Script, Step};
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Starts the child that `spec` describes, and returns when its program runs.
 pub fn start(spec: LaunchSpec) -> Result<Running, LaunchError> {
@@ -62,8 +63,12 @@ pub(super) fn begin(spec: LaunchSpec, news: News) -> Result<Begun, LaunchError> 
         Walls::Fence(fence) => fence.dress()?,
         Walls::Cage(cage) => cage.dress(&spec.work_dir)?,
     };
+    if let Some(rules) = &dress.ruleset {
+        theirs.open_by_name(rules);
+    }
     let (stage, frame) = (dress.stage.take(), dress.frame.take());
     let (script, _held) = script(&spec, &theirs, dress, news)?;
+    let script = Arc::new(script);
     let spawned = live::launch(&script).map_err(|error| LaunchError::step("start a process", error))?;
     let (program, handle) = (spec.program.clone(), Handle::new(spawned, stage, frame));
     Ok(Begun { running: Running::new(handle, ours, spec, script), program })
@@ -116,8 +121,10 @@ fn script(
     command.extend(dress.command);
     setup.extend(dress.setup);
     let Dress { namespaces, keeping, memory_watch, .. } = dress;
+    // Whoever stays to the end has nothing else to do with its memory.
+    let memory = if news == News::End { Memory::Lent } else { Memory::Copied };
     Ok((
-        Script { namespaces, keeping, setup, command, exec, news, memory_watch },
+        Script { namespaces, keeping, setup, command, exec, news, memory, memory_watch },
         (dress.ruleset, dress.held),
     ))
 }

@@ -2,7 +2,8 @@
 //!
 //! Invariant: the child's ends are closed in this process as soon as the child has started.
 
-use rustix::fs::{CWD, Mode, OFlags};
+use picoclaw_sys::linux::landlock::{Ruleset, access};
+use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_getfl, fstat};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::stdio::{stderr, stdin, stdout};
@@ -83,6 +84,32 @@ pub(super) struct Theirs {
     held: Vec<OwnedFd>,
     pub(super) numbers: [RawFd; 3],
     pub(super) terminal: Option<RawFd>,
+}
+
+impl Theirs {
+    /// Lets the child open those of our own streams by name (`/dev/stdin`, `/dev/stdout`) that are files, for what it can do with them
+    /// anyway: to read what is open for reading, to write what is open for writing. What is only to be added to stays closed: opened
+    /// anew it could be overwritten.
+    pub(super) fn open_by_name(&self, rules: &Ruleset) {
+        for (number, stream) in [(0, stdin()), (1, stdout()), (2, stderr())] {
+            let is_ours = self.numbers.get(number).is_some_and(|fd| usize::try_from(*fd) == Ok(number));
+            let is_file = || fstat(stream).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_file());
+            if is_ours && is_file() {
+                // What no rule can be made about is no part of a file system, and needs none.
+                let _ = rules.allow(stream, fcntl_getfl(stream).map_or(0, rights));
+            }
+        }
+    }
+}
+
+fn rights(flags: OFlags) -> u64 {
+    let write = access::WRITE_FILE | access::TRUNCATE;
+    match flags & OFlags::ACCMODE {
+        OFlags::RDONLY => access::READ_FILE,
+        OFlags::WRONLY if !flags.contains(OFlags::APPEND) => write,
+        OFlags::RDWR if !flags.contains(OFlags::APPEND) => access::READ_FILE | write,
+        _ => 0,
+    }
 }
 
 /// Opens both ends of everything `streams` asks for.

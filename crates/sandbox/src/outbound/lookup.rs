@@ -6,6 +6,7 @@
 //! Invariant: one question, one answer; nobody asks the same resolver twice for one connection.
 
 use super::bound::{Bound, Stopped};
+use crate::thread;
 use picoclaw_policy::network::Resolution;
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
@@ -54,7 +55,8 @@ impl Lookup {
         };
         let (tell, hear) = mpsc::channel();
         let (resolver, name) = (Arc::clone(&self.resolver), host.to_owned());
-        let started = std::thread::Builder::new().name("lookup".to_owned()).spawn(move || {
+        // The C library's resolver is generous with its calls.
+        let started = thread::start("lookup", 2 << 20, move || {
             // Nobody may be left to hear it.
             let _ = tell.send(resolver.resolve(&name));
             drop(turn);

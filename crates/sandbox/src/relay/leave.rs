@@ -2,6 +2,7 @@
 //!
 //! Invariant: whoever is told to end, ends, by the very signal that said so.
 
+use crate::thread;
 use picoclaw_sys::linux::{Signals, end_by, suspend_job};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
@@ -49,7 +50,7 @@ pub fn on_signals(heard: impl Fn(Told) -> Then + Send + 'static) -> io::Result<(
             }
         }
     };
-    std::thread::Builder::new().name("signals".to_owned()).stack_size(256 << 10).spawn(listen)?;
+    thread::start("signals", 256 << 10, listen)?;
     Ok(())
 }
 

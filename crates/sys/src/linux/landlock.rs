@@ -5,7 +5,7 @@
 use crate::linux::raw::{Errno, call, close_later};
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 /// Rights over files, as the kernel numbers them.
 pub mod access {
@@ -72,12 +72,17 @@ pub fn known_rights(abi: u32, rights: u64) -> u64 {
 
 /// A set of rules under construction, or complete.
 #[derive(Debug)]
-pub struct Ruleset(OwnedFd);
+pub struct Ruleset {
+    fd: OwnedFd,
+    /// What it takes away.
+    files: u64,
+}
 
 impl Ruleset {
     /// Takes these rights away wherever no rule gives them back, and scopes what is named.
     pub fn new(abi: u32, files: u64, scoped: u64) -> io::Result<Self> {
-        let attributes = RulesetAttributes { files: known_rights(abi, files), network: 0, scoped };
+        let files = known_rights(abi, files);
+        let attributes = RulesetAttributes { files, network: 0, scoped };
         // Older kernels refuse a longer structure than they know.
         let length = match abi {
             ..=3 => 8,
@@ -88,17 +93,22 @@ impl Ruleset {
         let fd = unsafe { call!(libc::SYS_landlock_create_ruleset, &raw const attributes, length, 0) };
         let fd = fd.map_err(io::Error::from_raw_os_error)?;
         // SAFETY: the kernel has just made this descriptor for us and nobody else knows it.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd as i32) }))
+        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd as i32) }, files })
     }
 
-    /// Gives rights back beneath the file or directory behind `place`.
-    pub fn allow(&self, place: &OwnedFd, rights: u64) -> io::Result<()> {
-        add(self.0.as_raw_fd(), place.as_raw_fd(), rights).map_err(io::Error::from_raw_os_error)
+    /// Gives rights back beneath the file or directory behind `place`; of those that were never taken there is nothing to give.
+    pub fn allow(&self, place: impl AsFd, rights: u64) -> io::Result<()> {
+        match rights & self.files {
+            0 => Ok(()),
+            rights => {
+                add(self.number(), place.as_fd().as_raw_fd(), rights).map_err(io::Error::from_raw_os_error)
+            }
+        }
     }
 
     /// Its number, for a script that must not outlive it.
     pub fn number(&self) -> i32 {
-        self.0.as_raw_fd()
+        self.fd.as_raw_fd()
     }
 }
 

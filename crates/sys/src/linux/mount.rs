@@ -45,6 +45,8 @@ pub const NO_DEVICES: u64 = 0x4;
 pub const NO_EXEC: u64 = 0x8;
 
 const OPEN_TREE_CLONE: u32 = 1;
+/// `open_tree_attr`, the same number on every architecture.
+const OPEN_TREE_ATTR: c_long = 467;
 const AT_RECURSIVE: u32 = 0x8000;
 const MOVE_FROM_EMPTY: u32 = 0x4;
 const MOVE_TO_EMPTY: u32 = 0x40;
@@ -60,6 +62,13 @@ struct MountAttributes {
     clear: u64,
     propagation: u64,
     user_namespace: u64,
+}
+
+impl MountAttributes {
+    /// These, and cut off from the host's mounts to come.
+    fn private(set: u64) -> Self {
+        Self { set, clear: 0, propagation: libc::MS_PRIVATE, user_namespace: 0 }
+    }
 }
 
 #[repr(C)]
@@ -94,21 +103,35 @@ pub(crate) fn copy(
 ) -> Result<i32, Errno> {
     let recursive = if depth == Depth::All { AT_RECURSIVE } else { 0 };
     let flags = OPEN_TREE_CLONE | recursive | libc::O_CLOEXEC as u32;
-    // SAFETY: a live NUL-terminated path, and integers.
-    let tree = unsafe { call!(libc::SYS_open_tree, at, source.as_ptr(), flags)? } as i32;
-    if let Some(expected) = expected
-        && identity(tree)? != expected
-    {
-        return Err(libc::ESTALE);
+    let tree = match copy_at_once(at, source, attributes, flags) {
+        Ok(tree) => tree,
+        // A kernel before 6.15, or somebody who does not let us ask: then one after the other, which tells why if that fails too.
+        Err(_) => {
+            // SAFETY: a live NUL-terminated path, and integers.
+            let tree = unsafe { call!(libc::SYS_open_tree, at, source.as_ptr(), flags)? } as i32;
+            set_attributes(tree, attributes, recursive)?;
+            tree
+        }
+    };
+    match expected {
+        Some(expected) if identity(tree)? != expected => Err(libc::ESTALE),
+        _ => Ok(tree),
     }
-    set_attributes(tree, attributes, recursive)?;
-    Ok(tree)
+}
+
+/// The same in one call, for kernels that have it.
+fn copy_at_once(at: i32, source: &CStr, attributes: u64, flags: u32) -> Result<i32, Errno> {
+    let wanted = MountAttributes::private(attributes);
+    // SAFETY: a live NUL-terminated path, a live structure of the size that is passed with it, and integers.
+    let tree = unsafe {
+        call!(OPEN_TREE_ATTR, at, source.as_ptr(), flags, &raw const wanted, size_of::<MountAttributes>())?
+    };
+    Ok(tree as i32)
 }
 
 /// Sets attributes on the mount behind `fd`, and cuts it off from the host's mounts to come.
 pub(crate) fn set_attributes(fd: i32, attributes: u64, flags: u32) -> Result<(), Errno> {
-    let wanted =
-        MountAttributes { set: attributes, clear: 0, propagation: libc::MS_PRIVATE, user_namespace: 0 };
+    let wanted = MountAttributes::private(attributes);
     let flags = flags | libc::AT_EMPTY_PATH as u32;
     // SAFETY: a live structure of the size that is passed with it, and an empty path.
     unsafe {

@@ -7,22 +7,62 @@ use std::ffi::c_long;
 /// The kernel's reason for a no.
 pub(crate) type Errno = i32;
 
-/// One system call by number. Every argument is widened to a register: a variadic call leaves the upper half of a
-/// narrower one undefined, and the kernel would read it as part of a pointer.
+/// One system call by number. Every argument is widened to a register: the kernel reads all of it.
 macro_rules! call {
     ($number:expr $(, $argument:expr)* $(,)?) => {
-        $crate::linux::raw::check(libc::syscall($number $(, ($argument) as usize)*))
+        $crate::linux::raw::ask($number, [$(($argument) as usize),*])
     };
 }
 pub(crate) use call;
 
-/// Turns the return value of a call that was just made into a result.
-pub(crate) fn check(rc: c_long) -> Result<c_long, Errno> {
-    if rc != -1 {
-        return Ok(rc);
+/// Asks the kernel. The C library would write the outcome into the thread's memory, and a keeper may have that in common with
+/// somebody who is just looking at the outcome of a call of its own.
+///
+/// # Safety
+/// What the call reads and writes has to be the caller's to read and write.
+#[cfg(target_arch = "x86_64")]
+pub(crate) unsafe fn ask<const N: usize>(number: c_long, arguments: [usize; N]) -> Result<c_long, Errno> {
+    let [one, two, three, four, five, six] = six(arguments);
+    let answer: c_long;
+    // SAFETY: the registers are the kernel's convention; the rest is the caller's promise.
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            inlateout("rax") number => answer,
+            in("rdi") one,
+            in("rsi") two,
+            in("rdx") three,
+            in("r10") four,
+            in("r8") five,
+            in("r9") six,
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack),
+        );
+    }
+    if (-4095..0).contains(&answer) { Err(answer.wrapping_neg() as Errno) } else { Ok(answer) }
+}
+
+/// Asks the kernel through the C library, where no keeper shares anybody's memory.
+///
+/// # Safety
+/// As above.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) unsafe fn ask<const N: usize>(number: c_long, arguments: [usize; N]) -> Result<c_long, Errno> {
+    let [one, two, three, four, five, six] = six(arguments);
+    // SAFETY: the caller's promise; every argument fills its register.
+    let answer = unsafe { libc::syscall(number, one, two, three, four, five, six) };
+    if answer != -1 {
+        return Ok(answer);
     }
     // SAFETY: the C library gives every thread a valid `errno` of its own; a child made by `clone` has its parent's.
     Err(unsafe { *libc::__errno_location() })
+}
+
+fn six<const N: usize>(arguments: [usize; N]) -> [usize; 6] {
+    let mut all = [0; 6];
+    all.iter_mut().zip(arguments).for_each(|(place, argument)| *place = argument);
+    all
 }
 
 /// Closes a descriptor; whether that succeeded changes nothing for a process about to exec or end.
@@ -44,7 +84,7 @@ pub(crate) fn close_later(fd: i32) {
 pub(crate) fn exit(code: i32) -> ! {
     loop {
         // SAFETY: exit_group takes one integer and does not return; the loop is for the type alone.
-        unsafe { libc::syscall(libc::SYS_exit_group, code as usize) };
+        let _ = unsafe { call!(libc::SYS_exit_group, code) };
     }
 }
 

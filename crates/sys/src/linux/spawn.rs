@@ -1,22 +1,25 @@
 //! Two processes for one command: a keeper by `clone`, and the command itself by `vfork`.
 //!
-//! The keeper is a copy of this process that never executes anything: it prepares, starts the command, lets go of
-//! every descriptor and then only reaps. It stays undumpable like its origin, so the command cannot look into it.
+//! The keeper never executes anything: it prepares, starts the command, lets go of every descriptor and then only reaps. Its
+//! memory is a copy of this process's, or this process's own (`docs/adr/0018`). It stays undumpable like its origin, so
+//! the command cannot look into it.
 //!
 //! Invariant: the command's program runs only after every step of its script has succeeded.
 
+use crate::linux::clone::{CAN_LEND, Stack, share};
 use crate::linux::descriptors;
 use crate::linux::keeper::Keeper;
-use crate::linux::own::own_stat;
 use crate::linux::raw::{call, close, exit};
 use crate::linux::report::Report;
-use crate::linux::script::{Keeping, News, Script};
+use crate::linux::script::{Keeping, Memory, News, Script};
 use crate::linux::step::Progress;
-use std::cell::UnsafeCell;
+use crate::linux::words::Words;
 use std::ffi::{c_char, c_int, c_void};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a parent can ask of a keeper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,89 +70,120 @@ pub struct Spawned {
 ///
 /// The child hangs on the control socket: when that closes, with this process or before, its tree ends. The kernel's
 /// own parent-death signal follows the *thread* that cloned (W77), so it is asked for only where that is the main one.
-pub fn spawn(script: &Script) -> io::Result<Spawned> {
+pub fn spawn(script: &Arc<Script>) -> io::Result<Spawned> {
     let (ours, theirs) = control_pair()?;
-    let argv = pointers(&script.exec.argv);
-    let envp = pointers(&script.exec.envp);
     let child = Child {
-        script,
-        argv: argv.as_ptr(),
-        envp: envp.as_ptr(),
+        script: Arc::clone(script),
+        argv: pointers(&script.exec.argv),
+        envp: pointers(&script.exec.envp),
         control: theirs.as_raw_fd(),
         parent_end: ours.as_raw_fd(),
         on_main_thread: on_main_thread(),
-        words: arguments_and_environment(),
+        words: Words::find(),
     };
     let mask = block_signals()?;
-    let mut pidfd: c_int = -1;
-    let flags = u64::from(script.namespaces) | (libc::CLONE_PIDFD | libc::SIGCHLD) as u64;
-    // SAFETY: without CLONE_VM the child has a copy of this memory and of this stack, and continues here like a
-    // forked process; the kernel writes the pidfd into a live integer. What the child then runs is free of
-    // allocation and locks.
-    let cloned = unsafe { call!(libc::SYS_clone, flags, 0, &raw mut pidfd, 0, 0) };
-    if cloned == Ok(0) {
-        child.become_keeper(STACK.top());
-    }
+    let made = if child.may_borrow() { child.borrow() } else { child.copy() };
     restore_signals(mask);
-    let pid = cloned.map_err(io::Error::from_raw_os_error)? as i32;
+    let (pid, pidfd) = made.map_err(io::Error::from_raw_os_error)?;
     // SAFETY: the kernel has just made this descriptor for us and nobody else knows it.
     let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
     Ok(Spawned { pid, pidfd, control: ours })
 }
 
-/// The stack of a command until it executes its program. Only a keeper uses it, in its own copy of this memory; here
-/// nothing is ever written to it, so it takes no page and any number of threads may start children.
-#[repr(align(16))]
-struct Stack(UnsafeCell<[u8; 64 << 10]>);
-
-// SAFETY: this process only takes its address; whoever writes has a memory of its own.
-unsafe impl Sync for Stack {}
-
-static STACK: Stack = Stack(UnsafeCell::new([0; 64 << 10]));
-
-impl Stack {
-    fn top(&self) -> *mut c_void {
-        // SAFETY: one past the last byte of a live array.
-        unsafe { self.0.get().add(1).cast() }
-    }
-}
+/// The stack of the one keeper that works in our memory.
+static KEEPER: Stack = Stack::new();
+/// The stack of a command until it executes its program. Only a keeper's command uses it, in the keeper's copy of this
+/// memory, or here where there is one such keeper and no second.
+static COMMAND: Stack = Stack::new();
+/// Whether our memory is lent already.
+static LENT: AtomicBool = AtomicBool::new(false);
 
 /// What both new processes need, in memory that they share or copied.
-struct Child<'s> {
-    script: &'s Script,
-    argv: *const *const c_char,
-    envp: *const *const c_char,
+struct Child {
+    script: Arc<Script>,
+    argv: Vec<*const c_char>,
+    envp: Vec<*const c_char>,
     control: i32,
     parent_end: i32,
     on_main_thread: bool,
-    words: (usize, usize),
+    words: Option<Words>,
 }
 
 /// What the command leaves behind when it could not become its program.
 struct Start<'c> {
-    child: &'c Child<'c>,
+    child: &'c Child,
     failure: Option<Report>,
 }
 
-impl Child<'_> {
-    fn become_keeper(&self, stack_top: *mut c_void) -> ! {
+impl Child {
+    /// Whether the keeper may work in our memory: one at a time does, of a process that nobody can look into and whose words
+    /// can be hidden, since the keeper's are the same.
+    fn may_borrow(&self) -> bool {
+        // SAFETY: integers only.
+        let dumpable = || unsafe { call!(libc::SYS_prctl, libc::PR_GET_DUMPABLE, 0, 0, 0, 0) };
+        self.script.memory == Memory::Lent
+            && CAN_LEND
+            && self.on_main_thread
+            && self.words.is_some()
+            && dumpable() == Ok(0)
+            && !LENT.swap(true, Ordering::AcqRel)
+    }
+
+    /// Makes a keeper in our memory; its number and its pidfd.
+    fn borrow(self) -> Result<(i32, c_int), i32> {
+        if let Some(words) = self.words {
+            words.keep_two();
+        }
+        let mut pidfd: c_int = -1;
+        let flags = self.flags();
+        // Never given back: the keeper may outlive every use that this process has for it.
+        let child: &'static mut Self = Box::leak(Box::new(self));
+        // SAFETY: what the keeper reads is never given back, its stack is its alone since memory is lent once, and what it runs
+        // neither allocates nor locks nor touches what belongs to a thread.
+        let pid =
+            unsafe { share(flags, &KEEPER, &raw mut pidfd, begin_keeping, ptr::from_mut(child).cast())? };
+        Ok((pid, pidfd))
+    }
+
+    /// Makes a keeper with a copy of our memory; its number and its pidfd.
+    fn copy(self) -> Result<(i32, c_int), i32> {
+        let mut pidfd: c_int = -1;
+        // SAFETY: without CLONE_VM the child has a copy of this memory and of this stack, and continues here like a
+        // forked process; the kernel writes the pidfd into a live integer. What the child then runs is free of
+        // allocation and locks.
+        let pid = unsafe { call!(libc::SYS_clone, self.flags(), 0, &raw mut pidfd, 0, 0)? };
+        if pid == 0 {
+            if let Some(words) = self.words {
+                // Anybody in the cage may read its first process's command line.
+                words.forget();
+            }
+            self.become_keeper();
+        }
+        Ok((pid as i32, pidfd))
+    }
+
+    fn flags(&self) -> u64 {
+        u64::from(self.script.namespaces) | (libc::CLONE_PIDFD | libc::SIGCHLD) as u64
+    }
+
+    fn become_keeper(&self) -> ! {
         close(self.parent_end);
-        self.forget_words();
         if let Err(report) = self.prepare() {
             report.send(self.control);
             exit(1);
         }
         let mut start = Start { child: self, failure: None };
-        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-        // SAFETY: the stack is 64 KiB of this process's memory that nobody else uses, and CLONE_VFORK holds this process until the
+        let flags = (libc::CLONE_VFORK | libc::SIGCHLD) as u64;
+        // SAFETY: of all that share this memory only this command uses that stack, and CLONE_VFORK holds this process until the
         // command has executed or ended, so `start` outlives its use and is not touched meanwhile.
-        let main = unsafe { libc::clone(become_command, stack_top, flags, (&raw mut start).cast()) };
+        let main =
+            unsafe { share(flags, &COMMAND, ptr::null_mut(), become_command, (&raw mut start).cast()) };
         // SAFETY: `start` is alive; volatile because another process has written it.
         let failure = unsafe { ptr::read_volatile(&raw const start.failure) };
         match (main, failure) {
-            (-1, _) => Report::SetupFailed(self.script.setup.len(), libc::EAGAIN).send(self.control),
-            (_, Some(report)) => report.send(self.control),
-            (_, None) => {
+            (Err(errno), _) => Report::SetupFailed(self.script.setup.len(), errno).send(self.control),
+            (Ok(_), Some(report)) => report.send(self.control),
+            (Ok(main), None) => {
                 if self.script.news == News::StartAndEnd {
                     Report::Started.send(self.control);
                 }
@@ -158,16 +192,6 @@ impl Child<'_> {
             }
         }
         exit(1)
-    }
-
-    /// Wipes the copy of our arguments and environment: anybody in the cage may read its first process's command line.
-    fn forget_words(&self) {
-        let (start, end) = self.words;
-        if start != 0 {
-            // SAFETY: the kernel put arguments and environment there, on the main thread's stack, at our own start;
-            // this process has a private copy of that memory and reads neither any more.
-            unsafe { ptr::write_bytes(start as *mut u8, 0, end.saturating_sub(start)) };
-        }
     }
 
     fn prepare(&self) -> Result<(), Report> {
@@ -185,7 +209,7 @@ impl Child<'_> {
         default_signals();
         // SAFETY: integers only.
         unsafe {
-            // Whatever the program itself is: this copy of its memory stays next to the command.
+            // Whatever the program itself is: this memory stays next to the command.
             call!(libc::SYS_prctl, libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(failed)?;
             if self.script.keeping != Keeping::Namespace {
                 call!(libc::SYS_prctl, libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0).map_err(failed)?;
@@ -209,14 +233,20 @@ impl Child<'_> {
         }
         let exec = &self.script.exec;
         // SAFETY: the path and both null-terminated arrays point into the script, which is alive.
-        match unsafe { call!(libc::SYS_execve, exec.path.as_ptr(), self.argv, self.envp) } {
+        match unsafe { call!(libc::SYS_execve, exec.path.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr()) } {
             Ok(_) => Report::ExecFailed(libc::EIO),
             Err(errno) => Report::ExecFailed(errno),
         }
     }
 }
 
-extern "C" fn become_command(start: *mut c_void) -> c_int {
+extern "C" fn begin_keeping(child: *mut c_void) -> ! {
+    // SAFETY: what `borrow` has put there for good.
+    let child = unsafe { &*child.cast::<Child>() };
+    child.become_keeper()
+}
+
+extern "C" fn become_command(start: *mut c_void) -> ! {
     // SAFETY: `start` is the keeper's live `Start`, and the keeper is held by CLONE_VFORK.
     let start = unsafe { &mut *start.cast::<Start<'_>>() };
     if let Err(errno) = inherit_nothing() {
@@ -259,16 +289,6 @@ fn default_signals() {
     for signal in 1..=64 {
         // SAFETY: 32 zero bytes are a kernel `sigaction` that asks for the default; no old one is asked for.
         let _ = unsafe { call!(libc::SYS_rt_sigaction, signal, default.as_ptr(), 0, 8) };
-    }
-}
-
-/// Where the kernel put our arguments and our environment, as `/proc/self/stat` tells; nowhere when it does not.
-fn arguments_and_environment() -> (usize, usize) {
-    // Counted from the third field: the 48th is the first argument's address, the 51st the end of the environment.
-    let mut addresses = own_stat().skip(45).filter_map(|field| field.parse::<usize>().ok());
-    match (addresses.next(), addresses.nth(2)) {
-        (Some(start), Some(end)) if start != 0 && start < end && end - start < (8 << 20) => (start, end),
-        _ => (0, 0),
     }
 }
 

@@ -183,7 +183,7 @@ impl Tree {
 
 fn own_pid() -> i32 {
     // SAFETY: getpid takes nothing and cannot fail.
-    unsafe { libc::syscall(libc::SYS_getpid) as i32 }
+    unsafe { call!(libc::SYS_getpid) }.unwrap_or(0) as i32
 }
 
 fn signal_one(seen: Seen, signal: i32) {
