@@ -25,7 +25,7 @@ pub use intent::{
     Access, AttendIntent, ConsultIntent, ExecIntent, FileKind, Intent, Landing, Link, LinkOwner,
     ScheduleIntent, Target,
 };
-pub use path::{CleanPath, PathFault};
+pub use path::{CleanPath, PathFault, lies_in};
 pub use policy::{AgentRules, Ground, Policy, Reach, Route};
 pub use refusal::{Code, Layer, Refusal};
 pub use rules::{PathRules, RuleFault, literal_directory};

@@ -84,6 +84,22 @@ impl CleanPath {
     }
 }
 
+/// Whether `inner` is `outer` or lies in it, name by name, as [`Path::starts_with`] has it.
+///
+/// Most paths that are compared differ in an ordinary letter, or one is the other's beginning: then their bytes tell, and
+/// neither has to be taken apart.
+pub fn lies_in(inner: &Path, outer: &Path) -> bool {
+    let [own, above] = [inner, outer].map(|path| path.as_os_str().as_encoded_bytes());
+    // Where a dot or a slash stands, there may be a name that counts for nothing.
+    let is_ordinary = |byte: &u8| !matches!(byte, b'/' | b'.');
+    match own.iter().zip(above).position(|(one, other)| one != other) {
+        Some(at) if [own, above].iter().all(|path| path.get(at).is_some_and(is_ordinary)) => false,
+        None if own.len() < above.len() && above.last().is_some_and(is_ordinary) => false,
+        None if own.get(above.len()) == Some(&b'/') || own.len() == above.len() => true,
+        _ => inner.starts_with(outer),
+    }
+}
+
 // Two folded paths are the same where their texts are: no need to take them apart, as paths in general must be.
 impl PartialEq for CleanPath {
     fn eq(&self, other: &Self) -> bool {
@@ -163,6 +179,20 @@ mod tests {
 
     fn base() -> CleanPath {
         CleanPath::absolute(Path::new("/ws")).unwrap()
+    }
+
+    #[test]
+    fn one_path_lies_in_another_as_the_standard_library_has_it() {
+        let paths = [
+            "", "/", "//", ".", "..", "a", "a/b", "./a", "/a", "/a/", "//a", "/./a", "/a/.", "/a/..", "/ab",
+            "/a.", "/a/b", "/a//b", "/a/./b", "/a/b/", "/a/bc", "/a/.b", "/b", "/b/a", "/../a", "/.a", "/é",
+            "/é/a",
+        ];
+        for inner in paths.map(Path::new) {
+            for outer in paths.map(Path::new) {
+                assert_eq!(lies_in(inner, outer), inner.starts_with(outer), "{inner:?} in {outer:?}");
+            }
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Invariant: everything of an instance but an agent's own workspace is closed to that agent.
 
-use crate::isolate::{Covered, Frames, HostFiles, Kind, Survey};
+use crate::isolate::{Covered, Frames, HostFiles, Survey, by_name};
 use crate::root::{Overwrite, Root, RootError, Scribe, Seals};
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{Access, AgentId, CleanPath, Protected, Zones};
@@ -182,27 +182,31 @@ impl Instance {
 
     /// What no child may see, whoever it runs for: the instance, its configuration, every agent's workspace.
     pub(crate) fn covered(&self) -> Vec<Covered> {
-        let trees = self.workspaces.iter().flat_map(|own| [own.named.clone(), own.real.clone()]);
-        let trees =
-            trees.chain([self.home.clone(), self.real_home.clone()]).chain(self.pinned.iter().cloned());
-        self.hidden(trees)
+        let trees = self.workspaces.iter().flat_map(|own| [&own.named, &own.real]);
+        self.hidden(trees.chain([&self.home, &self.real_home]).chain(&self.pinned))
     }
 
     /// What no child of this agent's may see.
     pub(crate) fn covered_from(&self, own: &Workspace) -> Vec<Covered> {
-        self.hidden(self.zones_of(own).protected.trees.into_iter())
+        self.hidden(self.zones_of(own).protected.trees.iter())
     }
 
-    /// With links resolved, each once; what is not there hides nothing.
-    fn hidden(&self, trees: impl Iterator<Item = CleanPath>) -> Vec<Covered> {
+    /// With links resolved, each once, in order; what is not there hides nothing.
+    fn hidden<'t>(&self, trees: impl Iterator<Item = &'t CleanPath>) -> Vec<Covered> {
         let found = trees.filter_map(|tree| self.survey.find(tree.as_path()));
-        let found: BTreeMap<PathBuf, Kind> = found.map(|found| (found.resolved, found.kind)).collect();
-        found.into_iter().map(|(path, kind)| Covered { path, kind }).collect()
+        let mut hidden: Vec<_> =
+            found.map(|found| Covered { path: found.resolved, kind: found.kind }).collect();
+        hidden.sort_by(|one, other| by_name(&one.path, &other.path));
+        hidden.dedup_by(|one, other| one.path.as_os_str() == other.path.as_os_str());
+        hidden
     }
 
     /// Whether others can enter the instance's directory: worth a warning, since it holds secrets.
     pub fn is_open_to_others(&self) -> bool {
-        fs::metadata(self.home.as_path()).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0)
+        let home = self.home.as_path();
+        let seen = self.survey.mode(home).map(u32::from);
+        seen.or_else(|| Some(fs::metadata(home).ok()?.permissions().mode()))
+            .is_some_and(|mode| mode & 0o077 != 0)
     }
 
     /// The tree as the owner of `own` sees it.
@@ -236,7 +240,7 @@ fn prepare_workspace(
 }
 
 fn make_private(path: &Path, survey: &Survey) -> Result<(), InstanceError> {
-    if survey.find(path).is_some_and(|found| found.kind == Kind::Directory) {
+    if survey.is_directory(path) {
         return Ok(());
     }
     survey.forget();

@@ -16,6 +16,7 @@ use picoclaw_sandbox::launch::{Output, Principal, Status, Stdin, Streams};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::{Redactor, relay};
 use std::io::IsTerminal;
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -82,7 +83,11 @@ fn caged(
         tool: "run",
     };
     if !terminal {
-        return Ok(errand.run(&ledger, |running| relay::attend(running, &signals, timeout))?);
+        let status = errand.run(&ledger, |running| relay::attend(running, &signals, timeout))?;
+        // What was recorded reaches the disk; the handles go with the process. A failure is told by the next record.
+        let (_signals, ledger) = (ManuallyDrop::new(signals), ManuallyDrop::new(ledger));
+        let _told = ledger.sync();
+        return Ok(status);
     }
     let mut away = errand.start(&ledger)?;
     let status = relay::relay(&mut away.running, &signals, timeout);

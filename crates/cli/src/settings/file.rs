@@ -2,7 +2,9 @@
 //!
 //! Invariant: only a regular file is read; a pipe or device in its place is refused without blocking.
 
+use rustix::buffer::spare_capacity;
 use rustix::fs::{Mode, OFlags, open};
+use rustix::io::retry_on_intr;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -94,8 +96,16 @@ pub(super) fn read_bytes(path: &Path) -> Result<Option<(Vec<u8>, Metadata)>, Fil
     let expected = usize::try_from(metadata.len().min(MOST_BYTES)).unwrap_or_default();
     // One more than expected, so that the end is found without another look.
     let mut bytes = Vec::with_capacity(expected + 1);
-    // The size that was asked for may be wrong by now, or zero in a pseudo file system: the bound is on what arrives.
-    file.by_ref().take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    let read = retry_on_intr(|| rustix::io::read(&file, spare_capacity(&mut bytes)));
+    let got = read.map_err(|errno| failed(errno.into()))?;
+    // The size that was asked for may be wrong by now, or zero in a pseudo file system: the bound is on what arrives. Where
+    // there was room for more than came, and all that was told came, that was the end.
+    if got != expected || got == 0 {
+        file.by_ref()
+            .take((MOST_BYTES + 1).saturating_sub(got as u64))
+            .read_to_end(&mut bytes)
+            .map_err(failed)?;
+    }
     if bytes.len() as u64 > MOST_BYTES {
         return Err(FileError::TooLarge { path: path.to_owned() });
     }

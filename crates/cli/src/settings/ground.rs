@@ -6,7 +6,7 @@ use super::file::read_bytes;
 use super::load::Loaded;
 use super::surroundings::Surroundings;
 use picoclaw_policy::AgentId;
-use picoclaw_policy::config::{Config, Grounds, WorkspaceFault, check_workspaces};
+use picoclaw_policy::config::{Config, Grounds, WorkspaceFault, check_workspaces, homes_of_people};
 use picoclaw_sandbox::isolate::Survey;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -85,42 +85,17 @@ fn homes(surroundings: &Surroundings) -> &[PathBuf] {
         homes.extend(surroundings.account_home.clone());
         // Without an account list, what is known of this user has to do.
         let accounts = read_bytes(Path::new("/etc/passwd")).ok().flatten();
-        let lines = accounts.iter().flat_map(|(bytes, _)| bytes.split(|byte| *byte == b'\n'));
-        homes.extend(lines.filter_map(home_of_person));
+        let people = accounts.as_ref().map(|(bytes, _)| homes_of_people(bytes)).unwrap_or_default();
+        homes.extend(people.into_iter().map(|home| PathBuf::from(OsStr::from_bytes(home))));
         homes.sort();
         homes.dedup();
         homes.iter().map(|home| settled(home, &surroundings.survey)).collect()
     })
 }
 
-/// By bytes: every start reads every account, and a home need not be text.
-fn home_of_person(line: &[u8]) -> Option<PathBuf> {
-    let mut fields = line.split(|byte| *byte == b':');
-    let uid: u32 = std::str::from_utf8(fields.nth(2)?).ok()?.parse().ok()?;
-    let home = fields.nth(2)?;
-    let person = uid == 0 || (1_000..65_534).contains(&uid);
-    (person && home.starts_with(b"/")).then(|| PathBuf::from(OsStr::from_bytes(home)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn people_have_homes_and_system_accounts_do_not() {
-        for (line, want) in [
-            ("root:x:0:0:root:/root:/bin/bash", Some("/root")),
-            ("user:x:1000:1000:,,,:/home/user:/bin/bash", Some("/home/user")),
-            ("daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin", None),
-            ("nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin", None),
-            ("user:x:1000:1000::/home/user", Some("/home/user")),
-            ("user:x:1000:1000::home:/bin/sh", None),
-            ("broken", None),
-            ("", None),
-        ] {
-            assert_eq!(home_of_person(line.as_bytes()), want.map(PathBuf::from), "`{line}`");
-        }
-    }
 
     #[test]
     fn a_link_does_not_hide_where_a_workspace_is() {

@@ -7,7 +7,7 @@ use super::file::{FileError, MOST_BYTES, TextFile, read_text};
 use super::surroundings::{Home, Surroundings};
 use super::{ground, yaml};
 use picoclaw_policy::config::{
-    Config, ConfigError, Layers, McpTransport, Settled, Shown, Sources, WorkspaceFault, settle, warnings,
+    Config, ConfigError, Layers, McpTransport, Shown, Sources, Tree, WorkspaceFault, settle, warnings,
 };
 use picoclaw_sandbox::isolate::Survey;
 use std::os::unix::fs::PermissionsExt;
@@ -48,7 +48,7 @@ pub(crate) struct Loaded {
     pub(crate) notices: Vec<String>,
     /// What was seen of the machine.
     pub(crate) survey: Survey,
-    settled: Settled,
+    tree: Tree,
     text: Option<String>,
 }
 
@@ -154,12 +154,12 @@ pub(super) fn load_as(request: &Request<'_>, instead: Option<&str>) -> Result<Lo
     notices.extend(secrets_file.as_ref().and_then(|file| exposed(file, &secrets_name, Holds::Secrets)));
     let presence = if file.is_some() { Presence::Present } else { Presence::Missing };
     Ok(Loaded {
-        config: settled.config.clone(),
+        config: settled.config,
         presence,
         home: home.path().to_owned(),
         notices,
         survey: surroundings.survey.clone(),
-        settled,
+        tree: settled.tree,
         text: text.map(str::to_owned),
         config_path,
         secrets_path,
@@ -181,7 +181,7 @@ impl Loaded {
     pub(crate) fn show(&self) -> Vec<Shown> {
         let (file, secrets) = (self.config_path.to_string_lossy(), self.secrets_path.to_string_lossy());
         let sources = Sources { file: &file, text: self.text.as_deref(), secrets: &secrets };
-        self.settled.show(&sources, &self.home)
+        self.tree.show(&self.config, &sources, &self.home)
     }
 }
 

@@ -7,6 +7,7 @@
 //!
 //! Invariant: a [`Config`] is complete and checked; nothing in it still needs to be looked up or defaulted.
 
+mod accounts;
 mod agents;
 mod build;
 mod check;
@@ -33,6 +34,7 @@ mod tools;
 mod warnings;
 mod workspaces;
 
+pub use accounts::homes_of_people;
 pub use agents::AgentConfig;
 pub use check::Notice;
 pub use delegation::{DiscoveryConfig, HookConfig, HooksConfig, McpConfig, McpServerConfig, McpTransport};
@@ -45,7 +47,7 @@ pub use isolation::{Backend, Expose, ExposeMode, IsolationConfig, Limits, Networ
 pub use models::{ModelConfig, SubturnConfig, TurnConfig};
 pub use reveal::{NoVault, Vault};
 pub use secret::{MASK, Secret};
-pub use settle::{Layers, Settled, settle};
+pub use settle::{Layers, Settled, Tree, settle};
 pub use show::Shown;
 pub use sources::Sources;
 pub use tools::{ExecConfig, Guard, OnBlock, ToolsConfig, WebConfig};

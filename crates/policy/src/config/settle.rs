@@ -33,7 +33,13 @@ pub struct Settled {
     pub config: Config,
     /// What a person should know of.
     pub notices: Vec<Notice>,
-    /// The tree it was made from, for showing.
+    /// What it was made from.
+    pub tree: Tree,
+}
+
+/// What a configuration was made from, for showing.
+#[derive(Debug, Clone)]
+pub struct Tree {
     pub(crate) root: Node,
 }
 
@@ -66,7 +72,7 @@ pub fn settle(layers: &Layers<'_>, vault: &dyn Vault) -> Result<Settled, ConfigE
     if !checker.faults.is_empty() {
         return Err(ConfigError { faults: checker.faults });
     }
-    Ok(Settled { config, notices: checker.notices, root })
+    Ok(Settled { config, notices: checker.notices, tree: Tree { root } })
 }
 
 fn version(root: &Node, checker: &mut Checker<'_>) {

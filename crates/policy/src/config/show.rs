@@ -4,9 +4,10 @@
 
 use super::check::descend;
 use super::document::{Lines, Node, Origin, Value};
+use super::effective::Config;
 use super::schema::{Key, Preset, ROOT, Serving, Shape};
 use super::secret::{MASK, names_a_secret, password_in};
-use super::settle::Settled;
+use super::settle::{Settled, Tree};
 use super::sources::Sources;
 use serde_json::Value as Json;
 use std::path::Path;
@@ -25,8 +26,15 @@ pub struct Shown {
 impl Settled {
     /// Every key that is served, and what else the files hold.
     pub fn show(&self, sources: &Sources<'_>, instance: &Path) -> Vec<Shown> {
+        self.tree.show(&self.config, sources, instance)
+    }
+}
+
+impl Tree {
+    /// The same, for the configuration that was made from it.
+    pub fn show(&self, config: &Config, sources: &Sources<'_>, instance: &Path) -> Vec<Shown> {
         let lines = sources.lines();
-        let mut rows = Rows { sources, lines, secrets: &self.config.secrets, rows: Vec::new() };
+        let mut rows = Rows { sources, lines, secrets: &config.secrets, rows: Vec::new() };
         rows.section(Some(&self.root), ROOT, &mut String::new());
         let workspace =
             rows.rows.iter_mut().find(|row| row.key == "agents.defaults.workspace" && row.value.is_null());

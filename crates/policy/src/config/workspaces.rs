@@ -4,6 +4,7 @@
 //!
 //! Invariant: pure; whoever asks brings canonical paths, so that no link hides an overlap.
 
+use crate::path::lies_in;
 use crate::subject::AgentId;
 use std::path::{Path, PathBuf};
 
@@ -110,32 +111,36 @@ pub fn check_workspaces(workspaces: &[(AgentId, PathBuf)], grounds: &Grounds<'_>
 }
 
 fn alone(agent: &AgentId, workspace: &Path, grounds: &Grounds<'_>) -> Option<WorkspaceFault> {
-    let (agent, place) = (agent.clone(), workspace.to_owned());
+    // A fault is rare, and words for it are made then.
+    let whose = || (agent.clone(), workspace.to_owned());
     if workspace.parent().is_none() {
-        return Some(WorkspaceFault::Root { agent });
+        return Some(WorkspaceFault::Root { agent: agent.clone() });
     }
-    if grounds.instance.starts_with(workspace) {
-        return Some(WorkspaceFault::Instance {
-            agent,
-            workspace: place,
-            instance: grounds.instance.to_owned(),
-        });
+    if lies_in(grounds.instance, workspace) {
+        let (agent, workspace) = whose();
+        return Some(WorkspaceFault::Instance { agent, workspace, instance: grounds.instance.to_owned() });
     }
-    if let Some(home) =
-        grounds.homes.iter().find(|home| home.parent().is_some() && home.starts_with(workspace))
+    if let Some(home) = grounds.homes.iter().find(|home| lies_in(home, workspace) && home.parent().is_some())
     {
-        return Some(WorkspaceFault::Home { agent, workspace: place, home: home.clone() });
+        let (agent, workspace) = whose();
+        return Some(WorkspaceFault::Home { agent, workspace, home: home.clone() });
     }
-    if let Some(file) = grounds.files.iter().find(|file| file.starts_with(workspace)) {
-        return Some(WorkspaceFault::Holds { agent, workspace: place, file: file.clone() });
+    if let Some(file) = grounds.files.iter().find(|file| lies_in(file, workspace)) {
+        let (agent, workspace) = whose();
+        return Some(WorkspaceFault::Holds { agent, workspace, file: file.clone() });
     }
-    let part =
-        RESERVED.iter().map(|part| grounds.instance.join(part)).find(|part| workspace.starts_with(part));
-    part.map(|part| WorkspaceFault::Reserved { agent, workspace: place, part })
+    if !lies_in(workspace, grounds.instance) {
+        return None;
+    }
+    let mut parts = RESERVED.iter().map(|part| grounds.instance.join(part));
+    parts.find(|part| lies_in(workspace, part)).map(|part| {
+        let (agent, workspace) = whose();
+        WorkspaceFault::Reserved { agent, workspace, part }
+    })
 }
 
 fn overlap(one: &(AgentId, PathBuf), other: &(AgentId, PathBuf)) -> Option<WorkspaceFault> {
-    let overlaps = one.1.starts_with(&other.1) || other.1.starts_with(&one.1);
+    let overlaps = lies_in(&one.1, &other.1) || lies_in(&other.1, &one.1);
     overlaps.then(|| WorkspaceFault::Overlap {
         one: one.0.clone(),
         other: other.0.clone(),

@@ -7,8 +7,8 @@ use super::workshop::tell_losses;
 use crate::guest::Stay;
 use crate::instance::Instance;
 use crate::isolate::{
-    Author, Cage, InstanceView, IsolateError, Plan, PlanError, Request, Rung, StartError, UserEnvironment,
-    Workspace, pick, plan,
+    Author, Cage, InstanceView, IsolateError, Plan, PlanError, Request, Rung, StartError, Survey,
+    UserEnvironment, Workspace, pick, plan,
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
@@ -216,7 +216,8 @@ impl Errand<'_> {
         for (name, value) in self.variables {
             environment::set(&mut variables, name, value.clone());
         }
-        Ok(Prepared { path, program, plan, variables, work_dir })
+        let plan = Arc::new(plan);
+        Ok(Prepared { path, program, plan, variables, work_dir, survey })
     }
 
     /// Of a person's command nothing follows: what it may see beyond its directory is said with flags. A server's command
@@ -229,7 +230,9 @@ impl Errand<'_> {
     }
 
     fn spec(&self, rung: &Rung, prepared: &Prepared) -> Result<LaunchSpec, ErrandError> {
-        let cage = Cage::new(prepared.plan.clone(), rung.clone())?.framed(self.instance.frames());
+        let cage = Cage::new(Arc::clone(&prepared.plan), rung.clone())?
+            .framed(self.instance.frames())
+            .surveyed(prepared.survey.clone());
         Ok(LaunchSpec {
             program: prepared.program.clone(),
             argv: self.command.to_vec(),
@@ -295,9 +298,10 @@ impl Errand<'_> {
 struct Prepared {
     path: OsString,
     program: PathBuf,
-    plan: Plan,
+    plan: Arc<Plan>,
     variables: Variables,
     work_dir: PathBuf,
+    survey: Survey,
 }
 
 fn unusable(path: &Path, errno: rustix::io::Errno) -> ErrandError {

@@ -132,8 +132,10 @@ pub(crate) fn cage_environment(
     for (name, place) in toolchain_variables(&isolation.toolchains, (home, host), files, user) {
         environment::set(&mut environment, name, place);
     }
-    for (name, value) in git_identity(home) {
-        environment::set(&mut environment, name, value);
+    if files.find(home).is_some() {
+        for (name, value) in git_identity(home) {
+            environment::set(&mut environment, name, value);
+        }
     }
     environment
 }

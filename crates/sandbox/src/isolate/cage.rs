@@ -7,6 +7,7 @@ use crate::isolate::frame::{Frame, Frames};
 use crate::isolate::layout::{Piece, layout};
 use crate::isolate::plan::Plan;
 use crate::isolate::rung::{Rung, host_rights};
+use crate::isolate::survey::Survey;
 use crate::isolate::walls::{Dress, Entry, hold, open_place};
 use crate::isolate::{bwrap, filter, native, rights};
 use crate::launch::WorkDir;
@@ -16,33 +17,44 @@ use picoclaw_sys::linux::mount::Identity;
 use picoclaw_sys::linux::{Filter, Keeping, Step};
 use rustix::fs::MemfdFlags;
 use rustix::process::Resource;
+use std::ffi::OsStr;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Walls that the kernel keeps around a child.
 #[derive(Debug)]
 pub struct Cage {
-    plan: Plan,
+    plan: Arc<Plan>,
     rung: Rung,
     filter: Arc<Filter>,
     landlock: Option<u32>,
     frames: Option<Frames>,
     /// The frame of the last child.
     frame: Mutex<Option<Arc<Frame>>>,
+    /// What was seen when it was planned.
+    survey: Option<Survey>,
 }
 
 impl Cage {
     /// A cage for a plan, held by `rung`; refuses what that rung cannot hold.
-    pub fn new(plan: Plan, rung: Rung) -> Result<Self, IsolateError> {
+    pub fn new(plan: impl Into<Arc<Plan>>, rung: Rung) -> Result<Self, IsolateError> {
+        let plan = plan.into();
         rung.check(&plan)?;
         let unfit = || hold("write the system call filter")(std::io::ErrorKind::InvalidData.into());
         let filter = Arc::new(filter::program().ok_or_else(unfit)?);
-        Ok(Self { plan, rung, filter, landlock: landlock::abi(), frames: None, frame: Mutex::default() })
+        let (landlock, frame) = (landlock::abi(), Mutex::default());
+        Ok(Self { plan, rung, filter, landlock, frames: None, frame, survey: None })
     }
 
     /// The same, with what is always the same about it kept in `frames`.
     pub fn framed(self, frames: Frames) -> Self {
         Self { frames: Some(frames), ..self }
+    }
+
+    /// The same, for a single child that starts at once: what the plan was made from is not looked up a second time.
+    pub(crate) fn surveyed(self, survey: Survey) -> Self {
+        Self { survey: Some(survey), ..self }
     }
 
     /// The plan it follows.
@@ -60,7 +72,7 @@ impl Cage {
         let mut dress = match &self.rung {
             Rung::Native => self.native(work_dir)?,
             Rung::Bwrap(program) => {
-                let plan = Plan { work_dir: work_dir.path.clone(), ..self.plan.clone() };
+                let plan = Plan { work_dir: work_dir.path.clone(), ..Plan::clone(&self.plan) };
                 let mut arguments = bwrap::bwrap_arguments(&plan);
                 arguments.extend(bwrap::second_stage(plan.limits.processes));
                 Dress { builder: Some((program.clone(), arguments)), ..self.for_bubblewrap()? }
@@ -75,13 +87,13 @@ impl Cage {
     fn native(&self, work_dir: &WorkDir) -> Result<Dress, IsolateError> {
         let plan = &self.plan;
         let ruleset = self.ruleset(landlock::SCOPE_ABSTRACT_SOCKETS)?;
-        let layout = layout(plan)?;
+        let layout = layout(plan, self.survey.as_ref())?;
         let frame = self.frame(&layout.pieces);
         let mut setup = native::setup(plan, layout, frame.as_deref())?;
         if let (Some(ruleset), Some(abi)) = (&ruleset, self.landlock) {
             for (path, access) in rights::given(plan) {
                 let access = landlock::known_rights(abi, access);
-                setup.push(Step::AllowAt(ruleset.number(), native::c_string(&path)?, access));
+                setup.push(Step::AllowAt(ruleset.number(), native::c_string(path)?, access));
             }
         }
         setup.extend([Step::DropCapabilities, Step::NoNewPrivileges]);
@@ -96,7 +108,7 @@ impl Cage {
         Ok(Dress { namespaces, keeping, setup, command, ruleset, frame, entry: Entry::Step, ..Dress::open() })
     }
 
-    fn frame(&self, pieces: &[Piece]) -> Option<Arc<Frame>> {
+    fn frame(&self, pieces: &[Piece<'_>]) -> Option<Arc<Frame>> {
         let frames = self.frames.as_ref()?;
         let mut last = self.frame.lock().unwrap_or_else(PoisonError::into_inner);
         if last.as_ref().is_none_or(|frame| !frame.is_of(pieces)) {
@@ -133,8 +145,9 @@ impl Cage {
             ExposeMode::ReadOnly => (path, access::READS),
             ExposeMode::ReadWrite => (path, access::READS | access::WRITES),
         });
-        let devices = native::DEVICES
-            .map(|name| (std::path::Path::new("/dev").join(name), access::READ_FILE | access::WRITE_FILE));
+        let devices = native::DEVICES.map(|device| {
+            (OsStr::from_bytes(device.to_bytes()).into(), access::READ_FILE | access::WRITE_FILE)
+        });
         for (path, wanted) in shown.chain(devices) {
             if let Some((place, of_its_kind)) = open_place(&path) {
                 let wanted = landlock::known_rights(abi, wanted & of_its_kind);

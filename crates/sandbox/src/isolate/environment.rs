@@ -4,8 +4,9 @@
 
 use crate::launch::Principal;
 use crate::launch::environment::{Variables, set};
-use rustix::fs::{CWD, Mode};
+use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 use std::ffi::{OsStr, OsString};
+use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
 
 /// What passes through, besides `LC_*`.
@@ -37,6 +38,9 @@ impl UserEnvironment {
 
     /// Makes the directories, for us alone; those that are there will do.
     pub fn prepare(&self) -> Result<(), rustix::io::Errno> {
+        if self.is_whole() {
+            return Ok(());
+        }
         let missing: Vec<&Path> =
             self.0.ancestors().take_while(|path| rustix::fs::stat(*path).is_err()).collect();
         let below = REDIRECTED.map(|(_, directory)| self.0.join(directory));
@@ -47,6 +51,32 @@ impl UserEnvironment {
             }
         }
         Ok(())
+    }
+
+    /// Whether all of them are there, as far as one look tells: each start but the first finds them.
+    fn is_whole(&self) -> bool {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let Ok(folder) = openat(CWD, &self.0, flags, Mode::empty()) else { return false };
+        let mut chunk = [const { MaybeUninit::uninit() }; 1024];
+        let mut entries = RawDir::new(&folder, &mut chunk);
+        let mut found = [false; REDIRECTED.len()];
+        loop {
+            match entries.next() {
+                Some(Ok(entry)) => {
+                    let name = entry.file_name().to_bytes();
+                    for ((_, directory), found) in REDIRECTED.iter().zip(&mut found) {
+                        *found |= directory.as_bytes() == name;
+                    }
+                }
+                _ => return false,
+            }
+            if found == [true; REDIRECTED.len()] {
+                return true;
+            }
+            if entries.is_buffer_empty() {
+                return false;
+            }
+        }
     }
 
     /// The redirected variables.
@@ -95,6 +125,29 @@ mod tests {
 
     fn value<'v>(variables: &'v Variables, name: &str) -> Option<&'v str> {
         variables.iter().find(|(known, _)| known == name).and_then(|(_, value)| value.to_str())
+    }
+
+    #[test]
+    fn whatever_is_missing_of_the_directories_is_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let user = UserEnvironment::of(dir.path(), &Principal::Person);
+        let all = || REDIRECTED.iter().all(|(_, directory)| user.path().join(directory).is_dir());
+        for (why, spoil) in [
+            ("nothing is there", None),
+            ("all of it is there", Some("not-there")),
+            ("the first is missing", Some("home")),
+            ("the last is missing", Some("state")),
+        ] {
+            let _ = spoil.map(|name| std::fs::remove_dir(user.path().join(name)));
+            user.prepare().unwrap();
+            assert!(all(), "{why}");
+        }
+        for number in 0..200 {
+            std::fs::create_dir(user.path().join(format!("of-the-childs-own-making-{number}"))).unwrap();
+        }
+        std::fs::remove_dir(user.path().join("tmp")).unwrap();
+        user.prepare().unwrap();
+        assert!(all(), "among more than one look tells");
     }
 
     #[test]

@@ -113,10 +113,10 @@ const FAMILIES: [u32; 5] = [0, 1, 2, 10, 16];
 
 /// The filter for every caged child.
 pub(super) fn program() -> Option<Filter> {
-    Filter::new(&instructions()?)
+    Filter::new(&PROGRAM)
 }
 
-/// What the program does with a number; each is a few instructions at its end.
+/// What the program does with a number; each is a few instructions at its end, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
     Allow,
@@ -127,35 +127,52 @@ enum Answer {
     KnownFamilies,
 }
 
-impl Answer {
-    const ALL: [Self; 6] =
-        [Self::Allow, Self::Refuse, Self::Missing, Self::NoNamespaces, Self::NoTyping, Self::KnownFamilies];
+const REFUSE: Instruction = (RETURN, 0, 0, errno(libc::EPERM));
+const PERMIT: Instruction = (RETURN, 0, 0, ALLOW);
 
-    fn instructions(self) -> Vec<Instruction> {
-        let refuse = (RETURN, 0, 0, errno(libc::EPERM));
-        let allow = (RETURN, 0, 0, ALLOW);
+/// The answers in the order of [`Answer`], and where each begins.
+const ANSWERING: [Instruction; 21] = {
+    let ([one, two, three], [none, unix, ipv4, ipv6, netlink]) = (TERMINAL_COMMANDS, FAMILIES);
+    [
+        PERMIT,
+        REFUSE,
+        (RETURN, 0, 0, errno(libc::ENOSYS)),
+        argument(0),
+        (JUMP_IF_ANY_BIT, 0, 1, NAMESPACES),
+        REFUSE,
+        PERMIT,
+        argument(1),
+        (JUMP_IF_EQUAL, 2, 0, one),
+        (JUMP_IF_EQUAL, 1, 0, two),
+        (JUMP_IF_EQUAL, 0, 1, three),
+        REFUSE,
+        PERMIT,
+        argument(0),
+        (JUMP_IF_EQUAL, 5, 0, none),
+        (JUMP_IF_EQUAL, 4, 0, unix),
+        (JUMP_IF_EQUAL, 3, 0, ipv4),
+        (JUMP_IF_EQUAL, 2, 0, ipv6),
+        (JUMP_IF_EQUAL, 1, 0, netlink),
+        (RETURN, 0, 0, errno(libc::EAFNOSUPPORT)),
+        PERMIT,
+    ]
+};
+
+impl Answer {
+    const fn begins(self) -> usize {
         match self {
-            Self::Allow => vec![allow],
-            Self::Refuse => vec![refuse],
-            Self::Missing => vec![(RETURN, 0, 0, errno(libc::ENOSYS))],
-            Self::NoNamespaces => vec![argument(0), (JUMP_IF_ANY_BIT, 0, 1, NAMESPACES), refuse, allow],
-            Self::NoTyping => {
-                let [one, two, three] = TERMINAL_COMMANDS;
-                let tests = [(JUMP_IF_EQUAL, 2, 0, one), (JUMP_IF_EQUAL, 1, 0, two)];
-                [&[argument(1)], &tests[..], &[(JUMP_IF_EQUAL, 0, 1, three), refuse, allow]].concat()
-            }
-            Self::KnownFamilies => {
-                let known = FAMILIES.iter().zip((1..=FAMILIES.len() as u8).rev());
-                let tests = known.map(|(family, past)| (JUMP_IF_EQUAL, past, 0, *family));
-                let unknown = (RETURN, 0, 0, errno(libc::EAFNOSUPPORT));
-                [argument(0)].into_iter().chain(tests).chain([unknown, allow]).collect()
-            }
+            Self::Allow => 0,
+            Self::Refuse => 1,
+            Self::Missing => 2,
+            Self::NoNamespaces => 3,
+            Self::NoTyping => 7,
+            Self::KnownFamilies => 13,
         }
     }
 }
 
 /// The answer to each number, the last one to all beyond the newest.
-static ANSWERS: [Answer; NEWEST as usize + 2] = {
+const ANSWERS: [Answer; NEWEST as usize + 2] = {
     let mut table = [Answer::Allow; NEWEST as usize + 2];
     let mut at = 0;
     while at < REFUSED.len() {
@@ -172,75 +189,87 @@ static ANSWERS: [Answer; NEWEST as usize + 2] = {
 };
 
 /// Loads the lower half of an argument.
-fn argument(which: u32) -> Instruction {
+const fn argument(which: u32) -> Instruction {
     (LOAD, 0, 0, 16 + 8 * which + if cfg!(target_endian = "big") { 4 } else { 0 })
 }
 
-/// A tree over the numbers, then the answers: the kernel tries the program on every number there is when it is installed,
-/// so a short way to each answer makes each start of a child cheaper. `None` when a jump would be too far.
-fn instructions() -> Option<Vec<Instruction>> {
-    let mut program: Vec<Instruction> = vec![
-        (LOAD, 0, 0, ARCHITECTURE_AT),
-        (JUMP_IF_EQUAL, 1, 0, NATIVE),
-        (RETURN, 0, 0, KILL),
-        (LOAD, 0, 0, NUMBER_AT),
-    ];
-    let mut ranges: Vec<(u32, Answer)> = Vec::new();
-    for (number, answer) in (0..).zip(&ANSWERS) {
-        if ranges.last().is_none_or(|(_, last)| last != answer) {
-            ranges.push((number, *answer));
+/// How many numbers begin a range of one answer.
+const RANGES: usize = {
+    let (mut ranges, mut at) = (1, 1);
+    while at < ANSWERS.len() {
+        ranges += (ANSWERS[at] as u8 != ANSWERS[at - 1] as u8) as usize;
+        at += 1;
+    }
+    ranges
+};
+
+/// Where those ranges begin.
+const BEGINNINGS: [usize; RANGES] = {
+    let mut beginnings = [0; RANGES];
+    let (mut range, mut at) = (1, 1);
+    while at < ANSWERS.len() {
+        if ANSWERS[at] as u8 != ANSWERS[at - 1] as u8 {
+            beginnings[range] = at;
+            range += 1;
         }
+        at += 1;
     }
-    let mut tree = Vec::new();
-    grow(&mut tree, &ranges);
-    let mut answers = Vec::new();
-    let mut begins = Vec::new();
-    for answer in Answer::ALL {
-        begins.push((answer, tree.len() + answers.len()));
-        answers.extend(answer.instructions());
+    beginnings
+};
+
+/// What comes before the tree.
+const FIRST: [Instruction; 4] = [
+    (LOAD, 0, 0, ARCHITECTURE_AT),
+    (JUMP_IF_EQUAL, 1, 0, NATIVE),
+    (RETURN, 0, 0, KILL),
+    (LOAD, 0, 0, NUMBER_AT),
+];
+
+/// Questions that tell as many ranges apart.
+const NODES: usize = RANGES - 1;
+const LENGTH: usize = FIRST.len() + NODES + ANSWERING.len();
+
+/// A tree over the numbers, then the answers: the kernel tries the program on every number there is when it is installed,
+/// so a short way to each answer makes each start of a child cheaper. Written while this is compiled, which stops where a
+/// jump would be too far.
+static PROGRAM: [Instruction; LENGTH] = {
+    let mut program = [PERMIT; LENGTH];
+    let mut at = 0;
+    while at < FIRST.len() {
+        program[at] = FIRST[at];
+        at += 1;
     }
-    let distance = |from: usize, to: &Goal| {
-        let to = match to {
-            Goal::Node(at) => *at,
-            Goal::Answer(answer) => begins.iter().find(|(known, _)| known == answer)?.1,
-        };
-        u8::try_from(to.checked_sub(from + 1)?).ok()
-    };
-    for (at, node) in tree.iter().enumerate() {
-        program.push((JUMP_IF_AT_LEAST, distance(at, &node.above)?, distance(at, &node.below)?, node.least));
+    grow(&mut program, 0, (0, RANGES));
+    at = 0;
+    while at < ANSWERING.len() {
+        program[FIRST.len() + NODES + at] = ANSWERING[at];
+        at += 1;
     }
-    program.extend(answers);
-    Some(program)
+    program
+};
+
+/// Writes the nodes that tell `ranges` apart, at `node` and after it.
+const fn grow(program: &mut [Instruction; LENGTH], node: usize, ranges: (usize, usize)) {
+    let (from, to) = ranges;
+    if to - from < 2 {
+        return;
+    }
+    let middle = from + (to - from) / 2;
+    // As many nodes as ranges but one: those below come first.
+    let (below, above) = (node + 1, node + middle - from);
+    let goals = (distance(node, above, (middle, to)), distance(node, below, (from, middle)));
+    program[FIRST.len() + node] = (JUMP_IF_AT_LEAST, goals.0, goals.1, BEGINNINGS[middle] as u32);
+    grow(program, below, (from, middle));
+    grow(program, above, (middle, to));
 }
 
-/// One question of the tree: whether a number is at least this.
-struct Node {
-    least: u32,
-    above: Goal,
-    below: Goal,
-}
-
-/// Where an answer to that leads.
-#[derive(Clone, Copy)]
-enum Goal {
-    Node(usize),
-    Answer(Answer),
-}
-
-/// Adds the nodes that tell `ranges` apart, the first of them first.
-fn grow(tree: &mut Vec<Node>, ranges: &[(u32, Answer)]) -> Goal {
-    let (below, above) = ranges.split_at(ranges.len() / 2);
-    let [(least, answer), ..] = above else { return Goal::Answer(Answer::Refuse) };
-    if below.is_empty() {
-        return Goal::Answer(*answer);
-    }
-    let at = tree.len();
-    tree.push(Node { least: *least, above: Goal::Node(at), below: Goal::Node(at) });
-    let goals = (grow(tree, below), grow(tree, above));
-    if let Some(node) = tree.get_mut(at) {
-        (node.below, node.above) = goals;
-    }
-    Goal::Node(at)
+/// How far from `node` the nodes for `ranges` are, which begin at `first`, or the answer where there is only one.
+const fn distance(node: usize, first: usize, ranges: (usize, usize)) -> u8 {
+    let (from, to) = ranges;
+    let goal = if to - from > 1 { first } else { NODES + ANSWERS[BEGINNINGS[from]].begins() };
+    let far = goal - node - 1;
+    assert!(far <= u8::MAX as usize, "a jump of the filter is too far");
+    far as u8
 }
 
 #[cfg(test)]
@@ -255,9 +284,9 @@ mod tests {
     /// Runs the program as the kernel would, on one system call.
     fn answer(architecture: u32, number: u32, arguments: [u64; 2]) -> u32 {
         let words = [number, architecture, 0, 0, arguments[0] as u32, 0, arguments[1] as u32, 0];
-        let (program, mut at, mut loaded) = (instructions().unwrap(), 0, 0);
+        let (mut at, mut loaded) = (0, 0);
         loop {
-            let (code, yes, no, k) = program[at];
+            let (code, yes, no, k) = PROGRAM[at];
             let jump = |taken: bool| usize::from(if taken { yes } else { no });
             at += 1 + match code {
                 LOAD => {

@@ -16,8 +16,9 @@ use crate::isolate::layout::Piece;
 use crate::isolate::native::content;
 use picoclaw_sys::linux::mount::Identity;
 use rustix::fs::{
-    AtFlags, CWD, FlockOperation, Mode, OFlags, RawDir, RenameFlags, Stat, StatVfsMountFlags, chmodat,
-    fchmod, flock, fstat, fstatfs, fstatvfs, mkdirat, openat, renameat_with, statat, symlinkat, unlinkat,
+    AtFlags, CWD, FlockOperation, Mode, OFlags, RawDir, RenameFlags, ResolveFlags, Stat, StatVfsMountFlags,
+    chmodat, fchmod, flock, fstat, fstatfs, fstatvfs, mkdirat, openat, openat2, renameat_with, statat,
+    symlinkat, unlinkat,
 };
 use rustix::io::{Errno, Result};
 use std::hash::{DefaultHasher, Hasher};
@@ -71,7 +72,7 @@ pub struct Frame {
 
 impl Frame {
     /// Whether it is what these pieces make, and is still there as it was finished.
-    pub(super) fn is_of(&self, pieces: &[Piece]) -> bool {
+    pub(super) fn is_of(&self, pieces: &[Piece<'_>]) -> bool {
         self.recipe == recipe(pieces) && seal(&self.path, pieces).is_ok_and(|(_, seal)| seal == self.seal)
     }
 }
@@ -83,17 +84,17 @@ impl Frames {
     }
 
     /// The frame of these pieces; `None` where none can be kept.
-    pub(super) fn frame(&self, pieces: &[Piece]) -> Option<Frame> {
+    pub(super) fn frame(&self, pieces: &[Piece<'_>]) -> Option<Frame> {
         let (recipe, boot) = (recipe(pieces), Some(boot::id()).filter(|id| !id.is_empty())?.as_bytes());
         let at = self.0.join(name(&recipe, boot));
-        find(&at, pieces, boot).or_else(|| {
+        find(&at, pieces, boot, &recipe).or_else(|| {
             self.build(&at, pieces, boot, &recipe).ok()?;
-            find(&at, pieces, boot)
+            find(&at, pieces, boot, &recipe)
         })
     }
 
     /// Builds one, unless somebody else is at it.
-    fn build(&self, at: &Path, pieces: &[Piece], boot: &[u8], recipe: &[u8]) -> Result<()> {
+    fn build(&self, at: &Path, pieces: &[Piece<'_>], boot: &[u8], recipe: &[u8]) -> Result<()> {
         let present = mkdirat(CWD, &self.0, Mode::RWXU);
         present.or_else(|errno| if errno == Errno::EXIST { Ok(()) } else { Err(errno) })?;
         let here = openat(CWD, &self.0, FOLDER, Mode::empty())?;
@@ -114,7 +115,7 @@ impl Frames {
     }
 
     /// Builds it under the name `new`, and calls it `at` when it is whole.
-    fn finish(&self, new: &Path, at: &Path, pieces: &[Piece], what: &[u8]) -> Result<()> {
+    fn finish(&self, new: &Path, at: &Path, pieces: &[Piece<'_>], what: &[u8]) -> Result<()> {
         mkdirat(CWD, new, Mode::RWXU)?;
         let parent = openat(CWD, new, FOLDER, Mode::empty())?;
         directory(&parent, TREE)?;
@@ -153,7 +154,7 @@ impl Frames {
 }
 
 /// What a frame is built of, as bytes that differ whenever it would.
-fn recipe(pieces: &[Piece]) -> Vec<u8> {
+fn recipe(pieces: &[Piece<'_>]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(4096);
     for piece in pieces {
         match piece {
@@ -161,14 +162,16 @@ fn recipe(pieces: &[Piece]) -> Vec<u8> {
             Piece::MountPoint(_) => bytes.push(b'p'),
             Piece::Link(to, _) => {
                 bytes.push(b'l');
-                bytes.extend_from_slice(to.to_bytes_with_nul());
+                bytes.extend_from_slice(to);
+                bytes.push(0);
             }
             Piece::Copy(copied, _) => {
                 bytes.push(b'c');
                 bytes.extend_from_slice(&copied.version.bytes());
             }
         }
-        bytes.extend_from_slice(piece.path().to_bytes_with_nul());
+        bytes.extend_from_slice(piece.path());
+        bytes.push(0);
     }
     bytes
 }
@@ -183,7 +186,7 @@ fn name(recipe: &[u8], boot: &[u8]) -> String {
 
 /// Who a tree is, and as of which change each directory in which a piece lies: whoever cleans caches may take one and leave
 /// the rest.
-fn seal(tree: &Path, pieces: &[Piece]) -> Result<(Identity, Vec<u8>)> {
+fn seal(tree: &Path, pieces: &[Piece<'_>]) -> Result<(Identity, Vec<u8>)> {
     let tree = openat(CWD, tree, FOLDER | OFlags::PATH, Mode::empty())?;
     let stat = fstat(&tree)?;
     let identity = Identity { device: stat.st_dev, inode: stat.st_ino };
@@ -195,7 +198,7 @@ fn seal(tree: &Path, pieces: &[Piece]) -> Result<(Identity, Vec<u8>)> {
     add(&stat);
     let mut around = Vec::new();
     for piece in pieces {
-        let path = piece.path().to_bytes();
+        let path = piece.path();
         let above = path.iter().rposition(|byte| *byte == b'/').and_then(|slash| path.get(..slash));
         if let Some(above) = above.filter(|above| !around.contains(above)) {
             around.push(above);
@@ -206,12 +209,14 @@ fn seal(tree: &Path, pieces: &[Piece]) -> Result<(Identity, Vec<u8>)> {
 }
 
 /// The frame at `at`, if it is what is wanted.
-fn find(at: &Path, pieces: &[Piece], boot: &[u8]) -> Option<Frame> {
-    let (lock, text) = note(at, FlockOperation::NonBlockingLockShared).ok()?;
-    let (path, recipe) = (at.join(TREE), recipe(pieces));
+fn find(at: &Path, pieces: &[Piece<'_>], boot: &[u8], recipe: &[u8]) -> Option<Frame> {
+    let (lock, mut text) = note(at, FlockOperation::NonBlockingLockShared).ok()?;
+    let path = at.join(TREE);
     let (identity, seal) = seal(&path, pieces).ok()?;
-    let is_whole = text.strip_prefix(boot)?.strip_prefix(recipe.as_slice())? == seal;
-    is_whole.then_some(Frame { path, identity, recipe, seal, _lock: lock })
+    let is_whole = text.strip_prefix(boot)?.strip_prefix(recipe)? == seal;
+    // What it was built of is what the note says between the two.
+    text.truncate(boot.len() + recipe.len());
+    is_whole.then_some(Frame { path, identity, recipe: text.split_off(boot.len()), seal, _lock: lock })
 }
 
 /// Whether it belongs to who we are: root in a cage has no power over what others own, and builds on nothing of theirs.
@@ -224,9 +229,9 @@ fn note(frame: &Path, lock: FlockOperation) -> Result<(OwnedFd, Vec<u8>)> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     // A link on the way would lead to what is not covered in every cage.
     let cages = openat(CWD, frame.parent().ok_or(Errno::NOENT)?, FOLDER | OFlags::PATH, Mode::empty())?;
-    let name = frame.file_name().ok_or(Errno::NOENT)?;
-    let folder = openat(&cages, name, FOLDER | OFlags::PATH, Mode::empty())?;
-    let file = openat(&folder, NOTE, flags, Mode::empty())?;
+    let note = Path::new(frame.file_name().ok_or(Errno::NOENT)?).join(NOTE);
+    let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    let file = openat2(&cages, note, flags, Mode::empty(), beneath)?;
     flock(&file, lock)?;
     let stat = fstat(&file)?;
     if stat.st_nlink == 0 || !is_ours(&stat) {
@@ -238,14 +243,14 @@ fn note(frame: &Path, lock: FlockOperation) -> Result<(OwnedFd, Vec<u8>)> {
     Ok((file, text))
 }
 
-fn put(tree: &OwnedFd, piece: &Piece) -> Result<()> {
+fn put(tree: &OwnedFd, piece: &Piece<'_>) -> Result<()> {
     match piece {
-        Piece::Directory(at) => directory(tree, at),
-        Piece::MountPoint(at) => write(tree, at, &[]),
-        Piece::Link(to, at) => symlinkat(to, tree, at),
-        Piece::Copy(copied, at) => match content(&copied.source) {
+        Piece::Directory(at) => directory(tree, *at),
+        Piece::MountPoint(at) => write(tree, *at, &[]),
+        Piece::Link(to, at) => symlinkat(*to, tree, *at),
+        Piece::Copy(copied, at) => match content(copied.source) {
             Ok((version, content)) if version == copied.version && content.len() as u64 == version.size => {
-                write(tree, at, &content)
+                write(tree, *at, &content)
             }
             // Changed since it was looked at: another frame is wanted.
             _ => Err(Errno::STALE),
@@ -337,14 +342,14 @@ mod tests {
     }
 
     impl Place {
-        fn pieces(&self, top: &str) -> Vec<Piece> {
+        fn pieces<'p>(&'p self, top: &'p str) -> Vec<Piece<'p>> {
             let version = Version::of(&rustix::fs::stat(&self.source).unwrap()).unwrap();
             vec![
-                Piece::Directory(c"etc".into()),
-                Piece::Copy(Copied { source: self.source.clone(), version }, c"etc/copy".into()),
-                Piece::MountPoint(c"etc/place".into()),
-                Piece::Link(c"usr/bin".into(), c"bin".into()),
-                Piece::Directory(std::ffi::CString::new(top).unwrap()),
+                Piece::Directory(b"etc"),
+                Piece::Copy(Copied { source: &self.source, version }, b"etc/copy"),
+                Piece::MountPoint(b"etc/place"),
+                Piece::Link(b"usr/bin", b"bin"),
+                Piece::Directory(top.as_bytes()),
             ]
         }
 
@@ -421,7 +426,8 @@ mod tests {
             let at = place.frame("home").unwrap().path.parent().unwrap().to_owned();
             std::fs::write(at.join("tree/spoilt"), "").unwrap();
             spoil(&at);
-            let found = find(&at, &place.pieces("home"), boot::id().as_bytes());
+            let pieces = place.pieces("home");
+            let found = find(&at, &pieces, boot::id().as_bytes(), &recipe(&pieces));
             assert!(found.is_none(), "{why}");
             let again = place.frame("home").expect(why);
             assert_eq!(copied(&again), "first", "{why}");
@@ -434,7 +440,7 @@ mod tests {
     fn nothing_is_left_of_a_frame_that_could_not_be_finished() {
         let place = place();
         let mut pieces = place.pieces("home");
-        pieces.push(Piece::Directory(c"not/there".into()));
+        pieces.push(Piece::Directory(b"not/there"));
         assert!(place.frames.frame(&pieces).is_none());
         assert_eq!(place.names(), [""; 0].map(PathBuf::from));
         assert!(place.frame("home").is_some(), "and the next is built");
@@ -465,7 +471,8 @@ mod tests {
             let at = place.frame("home").unwrap().path.parent().unwrap().to_owned();
             let given = if whose { at.join(NOTE) } else { place.frames.0.clone() };
             std::os::unix::fs::chown(given, Some(65_534), Some(65_534)).unwrap();
-            let found = find(&at, &place.pieces("home"), boot::id().as_bytes());
+            let pieces = place.pieces("home");
+            let found = find(&at, &pieces, boot::id().as_bytes(), &recipe(&pieces));
             assert_eq!(found.is_none(), whose, "{why}");
             drop(found);
             assert_eq!(place.frame("opt").is_some(), whose, "{why}: another");

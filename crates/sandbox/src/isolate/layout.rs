@@ -8,17 +8,17 @@
 
 use crate::isolate::error::IsolateError;
 use crate::isolate::host::Kind;
-use crate::isolate::native::{DEVICES, c_string, identity};
+use crate::isolate::native::{DEVICES, c_string, identity, nul};
 use crate::isolate::plan::Plan;
+use crate::isolate::survey::Survey;
 use crate::isolate::view::{Rule, Why};
 use picoclaw_policy::config::ExposeMode;
-use picoclaw_sys::linux::mount::{Ground, NO_DEVICES, NO_EXEC, NO_SUID, READ_ONLY};
+use picoclaw_sys::linux::mount::{Ground, Identity, NO_DEVICES, NO_EXEC, NO_SUID, READ_ONLY};
 use picoclaw_sys::linux::{Bind, Step};
 use rustix::fs::{AtFlags, CWD, FileType, Stat, statat};
-use std::collections::BTreeSet;
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Directories at the top that every cage has in the same way. What lies beneath any other one is a child's own.
 const SYSTEM: [&[u8]; 14] = [
@@ -26,23 +26,23 @@ const SYSTEM: [&[u8]; 14] = [
     b"usr", b"var",
 ];
 
-/// One thing that lies in the tree itself; its path has no slash in front.
+/// One thing that lies in the tree itself; its path has no slash in front and no NUL in it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum Piece<'p> {
     /// A directory.
-    Directory(CString),
+    Directory(&'p [u8]),
     /// An empty file to mount on.
-    MountPoint(CString),
+    MountPoint(&'p [u8]),
     /// A symbolic link to the first, at the second.
-    Link(CString, CString),
+    Link(&'p [u8], &'p [u8]),
     /// A small public file: a copy costs a tenth of a mount, and the root it lies on is read-only too.
-    Copy(Copied, CString),
+    Copy(Copied<'p>, &'p [u8]),
 }
 
 /// A file as it was when it was looked at.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Copied {
-    pub(super) source: PathBuf,
+pub(super) struct Copied<'p> {
+    pub(super) source: &'p Path,
     pub(super) version: Version,
 }
 
@@ -91,18 +91,29 @@ impl Version {
 
 /// A plan's file tree.
 #[derive(Debug)]
-pub(super) struct Layout {
+pub(super) struct Layout<'p> {
     /// What the root is built of.
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<Piece<'p>>,
     /// What is then done for one child.
     pub(super) steps: Vec<Step>,
 }
 
-/// Takes a plan's view apart.
-pub(super) fn layout(plan: &Plan) -> Result<Layout, IsolateError> {
-    let mut tree = Tree::default();
-    for directory in [c"proc", c"run", c"dev", c"dev/pts"] {
-        tree.piece_directory(directory.to_bytes())?;
+/// Takes a plan's view apart. What the survey saw of its sources, where there is one, need not be looked up again.
+pub(super) fn layout<'p>(plan: &'p Plan, survey: Option<&'p Survey>) -> Result<Layout<'p>, IsolateError> {
+    let rules = plan.view.len();
+    let mut tree = Tree {
+        survey,
+        pieces: Vec::with_capacity(rules + 24),
+        // With room for what others do before and after.
+        steps: Vec::with_capacity(rules + 24),
+        in_tree: Vec::with_capacity(16),
+        parent: None,
+        in_yard: Vec::new(),
+        parts: Vec::with_capacity(8),
+        shown: Vec::with_capacity(rules),
+    };
+    for directory in [&b"proc"[..], b"run", b"dev", b"dev/pts"] {
+        tree.piece_directory(directory);
     }
     tree.devices()?;
     for rule in &plan.view {
@@ -121,26 +132,46 @@ enum Place {
     Shown(usize),
 }
 
-#[derive(Default)]
-struct Tree {
-    pieces: Vec<Piece>,
+struct Tree<'p> {
+    survey: Option<&'p Survey>,
+    pieces: Vec<Piece<'p>>,
     steps: Vec<Step>,
-    /// Directories that were made: in the tree, in the yard (with its parts' numbers), on shown ground.
-    in_tree: BTreeSet<Vec<u8>>,
-    in_yard: BTreeSet<Vec<u8>>,
+    /// Directories that were made: in the tree, in the yard (with its parts' numbers).
+    in_tree: Vec<&'p [u8]>,
+    /// The last one in the tree in which something was put, with all above it.
+    parent: Option<&'p [u8]>,
+    in_yard: Vec<Vec<u8>>,
     /// Parts of the yard by where they are mounted; a part's name is its number.
-    parts: Vec<Vec<u8>>,
+    parts: Vec<&'p [u8]>,
     /// What the host shows or the tree links: beneath these lies somebody else's ground.
-    shown: Vec<Vec<u8>>,
+    shown: Vec<&'p [u8]>,
 }
 
 /// Whether `inner` lies beneath `outer`.
 fn is_beneath(outer: &[u8], inner: &[u8]) -> bool {
-    inner.strip_prefix(outer).is_some_and(|rest| rest.first() == Some(&b'/'))
+    // That byte first: few paths get any further.
+    inner.get(outer.len()) == Some(&b'/') && inner.starts_with(outer)
 }
 
 fn c_bytes(path: &[u8]) -> Result<CString, IsolateError> {
     c_string(Path::new(std::ffi::OsStr::from_bytes(path)))
+}
+
+/// A path as a piece names it.
+fn piece_path(path: &Path) -> Result<&[u8], IsolateError> {
+    let bytes = path.as_os_str().as_bytes();
+    if bytes.contains(&0) { Err(nul(path)) } else { Ok(bytes) }
+}
+
+/// The longest of `among` that `target` lies beneath: its length and its number.
+fn nearest(among: &[&[u8]], target: &[u8]) -> Option<(usize, usize)> {
+    let mut best = None;
+    for (number, outer) in among.iter().enumerate() {
+        if is_beneath(outer, target) {
+            best = best.max(Some((outer.len(), number)));
+        }
+    }
+    best
 }
 
 /// Each directory above the last part of `path`, outermost first, beginning after `from` bytes.
@@ -149,9 +180,9 @@ fn above(path: &[u8], from: usize) -> impl Iterator<Item = &[u8]> {
     slashes.filter_map(|(at, _)| path.get(..at))
 }
 
-impl Tree {
-    fn rule(&mut self, rule: &Rule) -> Result<(), IsolateError> {
-        let target = rule.target().as_os_str().as_bytes();
+impl<'p> Tree<'p> {
+    fn rule(&mut self, rule: &'p Rule) -> Result<(), IsolateError> {
+        let target = piece_path(rule.target())?;
         let target = target.strip_prefix(b"/").unwrap_or(target);
         match rule {
             Rule::Show { source, mode, kind, why, .. } => {
@@ -159,40 +190,43 @@ impl Tree {
                 if *why == Why::Etc
                     && *kind == Kind::File
                     && matches!(place, Place::Tree)
-                    && let Some(version) =
-                        statat(CWD, source, AtFlags::SYMLINK_NOFOLLOW).ok().as_ref().and_then(Version::of)
+                    && let Some(version) = self.version(source)
                 {
-                    self.parents_in_tree(target)?;
-                    let copied = Copied { source: source.clone(), version };
-                    self.pieces.push(Piece::Copy(copied, c_bytes(target)?));
+                    self.parents_in_tree(target);
+                    self.pieces.push(Piece::Copy(Copied { source, version }, target));
                     return Ok(());
                 }
                 let ground = self.mount_point(target, *kind, &place)?;
+                let named_by_itself = source.as_os_str() == rule.target().as_os_str();
+                let identity = match why {
+                    Why::System | Why::Etc if named_by_itself => self.identity(source)?,
+                    _ => identity(source)?,
+                };
                 let read_only = if *mode == ExposeMode::ReadOnly { READ_ONLY } else { 0 };
                 self.steps.push(Step::Bind(Bind {
                     source: c_string(source)?,
                     target: c_bytes(target)?,
                     ground,
                     attributes: NO_SUID | NO_DEVICES | read_only,
-                    identity: Some(identity(source)?),
+                    identity: Some(identity),
                 }));
-                self.shown.push(target.to_vec());
+                self.shown.push(target);
             }
             Rule::Link { to, .. } => {
-                let to = c_string(to)?;
+                let to = piece_path(to)?;
                 match self.place(target)? {
                     Place::Tree => {
-                        self.parents_in_tree(target)?;
-                        self.pieces.push(Piece::Link(to, c_bytes(target)?));
+                        self.parents_in_tree(target);
+                        self.pieces.push(Piece::Link(to, target));
                     }
                     Place::Yard(path, made) => {
                         self.parents_in_yard(&path, made)?;
-                        self.steps.push(Step::Link(to, c_bytes(&path)?));
+                        self.steps.push(Step::Link(c_bytes(to)?, c_bytes(&path)?));
                     }
                     // What the host shows has its own links.
                     Place::Shown(_) => {}
                 }
-                self.shown.push(target.to_vec());
+                self.shown.push(target);
             }
             Rule::Scratch { .. } => self.part(target, 0o1777, NO_SUID | NO_DEVICES)?,
             Rule::Hide { kind: Kind::Directory, .. } => {
@@ -214,39 +248,33 @@ impl Tree {
     }
 
     fn devices(&mut self) -> Result<(), IsolateError> {
-        for name in DEVICES {
-            let device = Path::new("/dev").join(name);
-            if statat(CWD, &device, AtFlags::empty()).is_err() {
+        for device in DEVICES {
+            if statat(CWD, device, AtFlags::empty()).is_err() {
                 continue;
             }
-            let source = c_string(&device)?;
-            let target: CString =
-                source.to_bytes().strip_prefix(b"/").map_or(Ok(CString::default()), c_bytes)?;
-            self.pieces.push(Piece::MountPoint(target.clone()));
+            let target = device.to_bytes().strip_prefix(b"/").unwrap_or_default();
+            self.pieces.push(Piece::MountPoint(target));
             // Read-only, a device can be written to as ever; but nobody who owns it on the host changes its mode.
             let (ground, attributes) = (Ground::Own, NO_SUID | NO_EXEC | READ_ONLY);
+            let (source, target) = (device.into(), c_bytes(target)?);
             self.steps.push(Step::Bind(Bind { source, target, ground, attributes, identity: None }));
         }
         for (to, at) in [
-            (c"/proc/self/fd", c"dev/fd"),
-            (c"/proc/self/fd/0", c"dev/stdin"),
-            (c"/proc/self/fd/1", c"dev/stdout"),
-            (c"/proc/self/fd/2", c"dev/stderr"),
-            (c"pts/ptmx", c"dev/ptmx"),
+            (&b"/proc/self/fd"[..], &b"dev/fd"[..]),
+            (b"/proc/self/fd/0", b"dev/stdin"),
+            (b"/proc/self/fd/1", b"dev/stdout"),
+            (b"/proc/self/fd/2", b"dev/stderr"),
+            (b"pts/ptmx", b"dev/ptmx"),
         ] {
-            self.pieces.push(Piece::Link(to.into(), at.into()));
+            self.pieces.push(Piece::Link(to, at));
         }
         Ok(())
     }
 
     /// Where `target` is to be made. What lies in nothing else and is no part of the system gets a part of the yard at the
     /// top, so that the tree knows nothing of a project's path.
-    fn place(&mut self, target: &[u8]) -> Result<Place, IsolateError> {
-        let nearest = |among: &[Vec<u8>]| {
-            let around = among.iter().enumerate().filter(|(_, outer)| is_beneath(outer, target));
-            around.map(|(number, outer)| (outer.len(), number)).max()
-        };
-        match (nearest(&self.parts), nearest(&self.shown)) {
+    fn place(&mut self, target: &'p [u8]) -> Result<Place, IsolateError> {
+        match (nearest(&self.parts, target), nearest(&self.shown, target)) {
             (Some((length, number)), shown) if shown.is_none_or(|(other, _)| other < length) => {
                 return Ok(in_part(number, target, length));
             }
@@ -264,24 +292,24 @@ impl Tree {
 
     /// Mounts an empty part of the yard at `target`. Whatever is made in it is made by way of the yard, so it may be
     /// read-only from the beginning.
-    fn part(&mut self, target: &[u8], mode: u32, attributes: u64) -> Result<(), IsolateError> {
+    fn part(&mut self, target: &'p [u8], mode: u32, attributes: u64) -> Result<(), IsolateError> {
         let place = self.place(target)?;
         let ground = self.mount_point(target, Kind::Directory, &place)?;
         let own = c_bytes(self.parts.len().to_string().as_bytes())?;
         self.steps.push(Step::Directory(own.clone(), mode, Ground::Own));
         self.steps.push(Step::Own(own, c_bytes(target)?, attributes, ground));
-        self.parts.push(target.to_vec());
+        self.parts.push(target);
         Ok(())
     }
 
     /// Makes an empty file or directory, if there is none, and says whose ground leads there.
-    fn mount_point(&mut self, target: &[u8], kind: Kind, place: &Place) -> Result<Ground, IsolateError> {
+    fn mount_point(&mut self, target: &'p [u8], kind: Kind, place: &Place) -> Result<Ground, IsolateError> {
         match place {
             Place::Tree => {
-                self.parents_in_tree(target)?;
+                self.parents_in_tree(target);
                 match kind {
-                    Kind::Directory => self.piece_directory(target)?,
-                    Kind::File => self.pieces.push(Piece::MountPoint(c_bytes(target)?)),
+                    Kind::Directory => self.piece_directory(target),
+                    Kind::File => self.pieces.push(Piece::MountPoint(target)),
                 }
                 Ok(Ground::Own)
             }
@@ -307,15 +335,20 @@ impl Tree {
         }
     }
 
-    fn parents_in_tree(&mut self, target: &[u8]) -> Result<(), IsolateError> {
-        above(target, 0).try_for_each(|directory| self.piece_directory(directory))
+    fn parents_in_tree(&mut self, target: &'p [u8]) {
+        let parent = target.iter().rposition(|byte| *byte == b'/').and_then(|slash| target.get(..slash));
+        // Rules come sorted: most lie beside the one before.
+        if parent != self.parent {
+            above(target, 0).for_each(|directory| self.piece_directory(directory));
+            self.parent = parent;
+        }
     }
 
-    fn piece_directory(&mut self, path: &[u8]) -> Result<(), IsolateError> {
-        if self.in_tree.insert(path.to_vec()) {
-            self.pieces.push(Piece::Directory(c_bytes(path)?));
+    fn piece_directory(&mut self, path: &'p [u8]) {
+        if !self.in_tree.contains(&path) {
+            self.in_tree.push(path);
+            self.pieces.push(Piece::Directory(path));
         }
-        Ok(())
     }
 
     fn parents_in_yard(&mut self, path: &[u8], made: usize) -> Result<(), IsolateError> {
@@ -323,10 +356,28 @@ impl Tree {
     }
 
     fn yard_directory(&mut self, path: &[u8]) -> Result<(), IsolateError> {
-        if self.in_yard.insert(path.to_vec()) {
+        if !self.in_yard.iter().any(|known| known == path) {
+            self.in_yard.push(path.to_vec());
             self.steps.push(Step::Directory(c_bytes(path)?, 0o755, Ground::Own));
         }
         Ok(())
+    }
+}
+
+impl Tree<'_> {
+    /// Who a place of the system's is, so that the child mounts what was judged. Only of those the survey is asked: what
+    /// belongs to a project or a principal lies where children write, and they may be the administrator's.
+    fn identity(&self, source: &Path) -> Result<Identity, IsolateError> {
+        match self.survey.and_then(|survey| survey.identity(source)) {
+            Some(known) => Ok(known),
+            None => identity(source),
+        }
+    }
+
+    /// Which version of a small public file there is to copy.
+    fn version(&self, source: &Path) -> Option<Version> {
+        let look = || statat(CWD, source, AtFlags::SYMLINK_NOFOLLOW).ok().as_ref().and_then(Version::of);
+        self.survey.and_then(|survey| survey.version(source)).or_else(look)
     }
 }
 
@@ -338,9 +389,9 @@ fn in_part(number: usize, target: &[u8], length: usize) -> Place {
     Place::Yard(path, made)
 }
 
-impl Piece {
+impl<'p> Piece<'p> {
     /// Where it lies.
-    pub(super) fn path(&self) -> &CStr {
+    pub(super) fn path(&self) -> &'p [u8] {
         match self {
             Self::Directory(path) | Self::MountPoint(path) | Self::Link(_, path) | Self::Copy(_, path) => {
                 path

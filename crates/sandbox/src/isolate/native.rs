@@ -15,7 +15,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Devices that hold nothing of the host.
-pub(super) const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+pub(super) const DEVICES: [&CStr; 6] =
+    [c"/dev/null", c"/dev/zero", c"/dev/full", c"/dev/random", c"/dev/urandom", c"/dev/tty"];
 
 /// The namespaces of a cage.
 pub(super) fn namespaces(network: Network) -> u32 {
@@ -32,15 +33,20 @@ pub(super) fn namespaces(network: Network) -> u32 {
 }
 
 /// What the cage's first process does before the command starts: on a frame that is there, or on one made for it alone.
-pub(super) fn setup(plan: &Plan, layout: Layout, frame: Option<&Frame>) -> Result<Vec<Step>, IsolateError> {
-    let mut steps = vec![own_ids()?, Step::Yard(yard_options(plan))];
+pub(super) fn setup(
+    plan: &Plan,
+    layout: Layout<'_>,
+    frame: Option<&Frame>,
+) -> Result<Vec<Step>, IsolateError> {
+    let Layout { pieces, mut steps } = layout;
+    let mut first = vec![own_ids()?, Step::Yard(yard_options(plan))];
     match frame {
         Some(frame) => {
-            steps.push(Step::Root(Base::Prepared(c_string(&frame.path)?, frame.identity)));
+            first.push(Step::Root(Base::Prepared(c_string(&frame.path)?, frame.identity)));
         }
-        None => made_here(&mut steps, &layout.pieces)?,
+        None => made_here(&mut first, &pieces)?,
     }
-    steps.extend(layout.steps);
+    steps.splice(..0, first);
     steps.push(Step::Proc(most_processes(plan)));
     steps.push(Step::Terminals);
     steps.push(Step::Pivot);
@@ -51,18 +57,17 @@ pub(super) fn setup(plan: &Plan, layout: Layout, frame: Option<&Frame>) -> Resul
 }
 
 /// The pieces in a directory of the yard, and a read-only view of it as the root.
-fn made_here(steps: &mut Vec<Step>, pieces: &[Piece]) -> Result<(), IsolateError> {
-    let within = |path: &CStr| {
-        CString::new([ROOT.to_bytes(), b"/", path.to_bytes()].concat()).map_err(|_| nul(Path::new("/")))
-    };
+fn made_here(steps: &mut Vec<Step>, pieces: &[Piece<'_>]) -> Result<(), IsolateError> {
+    let in_c = |path: Vec<u8>| CString::new(path).map_err(|_| nul(Path::new("/")));
+    let within = |path: &[u8]| in_c([ROOT.to_bytes(), b"/", path].concat());
     steps.push(Step::Directory(ROOT.into(), 0o755, Ground::Own));
     for piece in pieces {
         let at = within(piece.path())?;
         steps.push(match piece {
             Piece::Directory(_) => Step::Directory(at, 0o755, Ground::Own),
             Piece::MountPoint(_) => Step::MountPoint(at, Ground::Own),
-            Piece::Link(to, _) => Step::Link(to.clone(), at),
-            Piece::Copy(copied, _) => Step::Content(at, content(&copied.source)?.1),
+            Piece::Link(to, _) => Step::Link(in_c(to.to_vec())?, at),
+            Piece::Copy(copied, _) => Step::Content(at, content(copied.source)?.1),
         });
     }
     steps.push(Step::Root(Base::Made(ROOT.into())));
@@ -100,7 +105,7 @@ pub(super) fn c_string(path: &Path) -> Result<CString, IsolateError> {
     CString::new(path.as_os_str().as_bytes()).map_err(|_| nul(path))
 }
 
-fn nul(path: &Path) -> IsolateError {
+pub(super) fn nul(path: &Path) -> IsolateError {
     IsolateError::Nul { path: path.to_owned() }
 }
 

@@ -7,25 +7,23 @@ use crate::isolate::plan::Plan;
 use crate::isolate::view::Rule;
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_sys::linux::landlock::access;
-use std::path::PathBuf;
+use std::path::Path;
 
 /// The rights taken away from a caged child.
 pub(super) const TAKEN: u64 = access::READS | access::WRITES;
 
 /// The rights given back, place by place.
-pub(super) fn given(plan: &Plan) -> Vec<(PathBuf, u64)> {
+pub(super) fn given(plan: &Plan) -> Vec<(&Path, u64)> {
     let everything = access::READS | access::WRITES;
-    let mut rights = vec![
-        (PathBuf::from("/"), access::READS),
-        (PathBuf::from("/dev"), access::WRITE_FILE | access::TRUNCATE),
-    ];
+    let mut rights =
+        vec![(Path::new("/"), access::READS), (Path::new("/dev"), access::WRITE_FILE | access::TRUNCATE)];
     for rule in &plan.view {
         match rule {
             Rule::Show { target, mode: ExposeMode::ReadWrite, kind, .. } => {
                 let all = if *kind == Kind::Directory { everything } else { everything & access::OF_A_FILE };
-                rights.push((target.clone(), all));
+                rights.push((target, all));
             }
-            Rule::Scratch { target } => rights.push((target.clone(), everything)),
+            Rule::Scratch { target } => rights.push((target, everything)),
             Rule::Show { .. } | Rule::Link { .. } | Rule::Hide { .. } => {}
         }
     }

@@ -6,11 +6,10 @@
 //! Invariant: an answer names what was there at the first look, with every link resolved.
 
 use crate::isolate::host::{Found, HostFiles, Kind, LiveHost};
-use rustix::fs::{AtFlags, CWD, FileType, readlinkat, statat};
-use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use crate::isolate::layout::Version;
+use crate::isolate::seen::Seen;
+use picoclaw_sys::linux::mount::Identity;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What one start has seen; copies share it.
@@ -25,13 +24,39 @@ impl Survey {
 
     /// What was seen before is forgotten, for a caller that has made something new.
     pub fn forget(&self) {
-        self.seen().0.clear();
+        self.seen().clear();
     }
 
     /// The same survey, which looks again for what was missing.
     pub fn found(&self) -> Self {
-        self.seen().0.retain(|_, found| found.is_some());
+        self.seen().clear_missing();
         self.clone()
+    }
+
+    /// Who lies at `path`, without a link on the way; `None` where that must be looked up anew.
+    ///
+    /// What lies beneath directories that others can write is: between two looks of a survey somebody may have put a link
+    /// in place of a directory, and then both the survey and the child would follow it. Where every directory on the way
+    /// is the administrator's alone, only a process of the administrator's has; whoever asks knows that no child can be
+    /// that process: the system's own directories are written by no child, but by an operator's express word.
+    pub(super) fn identity(&self, path: &Path) -> Option<Identity> {
+        self.seen().identity(path)
+    }
+
+    /// Which version of a small public file lay at `path`; `None` where that must be looked up anew.
+    pub(super) fn version(&self, path: &Path) -> Option<Version> {
+        self.seen().version(path)
+    }
+
+    /// Whether `path` leads to a directory.
+    pub(crate) fn is_directory(&self, path: &Path) -> bool {
+        let seen = self.seen().kind(path);
+        seen.unwrap_or_else(|_| LiveHost.find(path).map(|found| found.kind)) == Some(Kind::Directory)
+    }
+
+    /// The permissions of what `path` leads to; `None` where that must be looked up anew.
+    pub(crate) fn mode(&self, path: &Path) -> Option<u16> {
+        self.seen().mode(path)
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -41,87 +66,9 @@ impl Survey {
 
 impl HostFiles for Survey {
     fn find(&self, path: &Path) -> Option<Found> {
+        let seen = self.seen().find(path);
         // A path with dots or slashes to spare means what the kernel makes of it.
-        if is_plain(path) { self.seen().find(path, LINKS) } else { LiveHost.find(path) }
-    }
-}
-
-/// As many links as the kernel follows for one path.
-const LINKS: u32 = 40;
-
-/// Whether a path is absolute, and made of names with one slash before each.
-fn is_plain(path: &Path) -> bool {
-    let Some(names) = path.as_os_str().as_bytes().strip_prefix(b"/") else { return false };
-    names.is_empty() || !names.split(|byte| *byte == b'/').any(|name| matches!(name, b"" | b"." | b".."))
-}
-
-/// A plain path's directory and its last name; `None` for the top.
-fn apart(path: &Path) -> Option<(&Path, &OsStr)> {
-    let bytes = path.as_os_str().as_bytes();
-    let slash = bytes.iter().rposition(|byte| *byte == b'/')?;
-    let (above, name) = (bytes.get(..slash.max(1))?, bytes.get(slash + 1..)?);
-    (!name.is_empty()).then(|| (Path::new(OsStr::from_bytes(above)), OsStr::from_bytes(name)))
-}
-
-/// Paths by their bytes, and what they lead to.
-#[derive(Debug)]
-struct Seen(HashMap<OsString, Option<Found>>);
-
-impl Default for Seen {
-    fn default() -> Self {
-        // As many as a start asks for, so that none is moved.
-        Self(HashMap::with_capacity(112))
-    }
-}
-
-impl Seen {
-    fn find(&mut self, path: &Path, links: u32) -> Option<Found> {
-        if let Some(known) = self.0.get(path.as_os_str()) {
-            return known.clone();
-        }
-        let found = self.look(path, links);
-        // Nothing at the end of many links may be something at the end of fewer.
-        if found.is_some() || links == LINKS {
-            self.0.insert(path.into(), found.clone());
-        }
-        found
-    }
-
-    fn look(&mut self, path: &Path, links: u32) -> Option<Found> {
-        let Some((parent, name)) = apart(path) else {
-            return Some(Found { resolved: path.to_owned(), kind: Kind::Directory });
-        };
-        let above = self.find(parent, links).filter(|above| above.kind == Kind::Directory)?;
-        let mut resolved = above.resolved;
-        resolved.push(name);
-        let stat = statat(CWD, &resolved, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Symlink => self.follow(&resolved, links.checked_sub(1)?),
-            FileType::Directory => Some(Found { resolved, kind: Kind::Directory }),
-            _ => Some(Found { resolved, kind: Kind::File }),
-        }
-    }
-
-    /// Where the link at `link` leads, whose own directory has no links in its name.
-    fn follow(&mut self, link: &Path, links: u32) -> Option<Found> {
-        let to = readlinkat(CWD, link, Vec::with_capacity(256)).ok()?;
-        let to = Path::new(OsStr::from_bytes(to.to_bytes()));
-        let mut here = Found { resolved: link.parent()?.to_owned(), kind: Kind::Directory };
-        for part in to.components() {
-            if here.kind != Kind::Directory {
-                return None;
-            }
-            match part {
-                Component::RootDir => here.resolved = PathBuf::from("/"),
-                Component::Normal(name) => here = self.find(&here.resolved.join(name), links)?,
-                Component::ParentDir => drop(here.resolved.pop()),
-                Component::CurDir | Component::Prefix(_) => {}
-            }
-        }
-        // What is named with a slash or a dot at its end is a directory, or nothing.
-        let bytes = to.as_os_str().as_bytes();
-        let only_directory = bytes.ends_with(b"/") || bytes.ends_with(b"/.");
-        (here.kind == Kind::Directory || !only_directory).then_some(here)
+        seen.unwrap_or_else(|_| LiveHost.find(path))
     }
 }
 
@@ -193,5 +140,58 @@ mod tests {
         assert!(survey.find(&top.join("long5")).is_some(), "what lies on that way is not taken for missing");
         assert_eq!(survey.find(Path::new("/")), LiveHost.find(Path::new("/")), "the top");
         assert_eq!(survey.find(Path::new("relative")), None, "nothing of the working directory");
+    }
+
+    #[test]
+    fn an_identity_is_remembered_only_where_nobody_can_have_changed_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        std::fs::create_dir(top.join("a")).unwrap();
+        let survey = Survey::default();
+        for (why, path, remembered) in [
+            ("directly at the top", Path::new("/usr"), true),
+            ("in a directory of the system's", Path::new("/usr/lib"), true),
+            ("never asked for", Path::new("/usr/bin"), false),
+            ("with dots", Path::new("/usr/lib/../bin"), false),
+            ("where everybody writes", &top.join("a"), false),
+        ] {
+            if why != "never asked for" {
+                assert!(survey.find(path).is_some(), "{why}: `{}`", path.display());
+            }
+            let live = rustix::fs::lstat(path).unwrap();
+            let want = remembered.then_some(Identity { device: live.st_dev, inode: live.st_ino });
+            assert_eq!(survey.identity(path), want, "{why}: `{}`", path.display());
+        }
+        std::os::unix::fs::symlink("a", top.join("link")).unwrap();
+        assert!(survey.find(&top.join("link")).is_some());
+        assert_eq!(survey.identity(&top.join("link")), None, "a link is nobody");
+    }
+
+    #[test]
+    fn the_version_of_a_file_is_that_of_the_look() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().canonicalize().unwrap().join("file");
+        let survey = Survey::default();
+        assert_eq!(survey.version(&file), None, "not there");
+        for text in ["first", "second and longer"] {
+            #[expect(clippy::disallowed_methods, reason = "a test changes files from outside the rooms")]
+            std::fs::write(&file, text).unwrap();
+            rustix::fs::chmod(&file, rustix::fs::Mode::from_raw_mode(0o644)).unwrap();
+            survey.forget();
+            assert!(survey.find(&file).is_some());
+            let live = Version::of(&rustix::fs::lstat(&file).unwrap());
+            assert!(live.is_some() && survey.version(&file) == live, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_was_missing_is_looked_up_again_when_asked() {
+        let dir = tempfile::tempdir().unwrap();
+        let new = dir.path().canonicalize().unwrap().join("new");
+        let survey = Survey::default();
+        assert_eq!(survey.find(&new), None);
+        std::fs::create_dir(&new).unwrap();
+        assert_eq!(survey.find(&new), None, "as it was at the first look");
+        assert_eq!(survey.found().find(&new), LiveHost.find(&new));
     }
 }

@@ -129,6 +129,17 @@ fn resolve(place: &str, home: &Path) -> PathBuf {
     place.strip_prefix("~/").map_or_else(|| PathBuf::from(place), |rest| home.join(rest))
 }
 
+/// The places that can be there at all: in a home that is not there, nothing is looked for.
+fn places<'h>(
+    toolchain: &'static Toolchain,
+    home: &'h Path,
+    host: &dyn HostFiles,
+) -> impl Iterator<Item = PathBuf> + use<'h> {
+    let at_home = host.find(home).is_some();
+    let places = toolchain.places.iter().filter(move |place| at_home || !place.starts_with("~/"));
+    places.map(move |place| resolve(place, home))
+}
+
 /// Where the operator's environment says that toolchains are: the variable, its value, and the part that is shown.
 fn named(
     setting: &str,
@@ -155,7 +166,7 @@ pub(super) fn rules(
     variables: &[(OsString, OsString)],
     host: &dyn HostFiles,
 ) -> Vec<Rule> {
-    let places = chosen(setting).flat_map(|toolchain| toolchain.places).map(|place| resolve(place, home));
+    let places = chosen(setting).flat_map(|toolchain| places(toolchain, home, host));
     let places = places.chain(named(setting, home, variables).into_iter().map(|(_, _, place)| place));
     let found = places.filter_map(|place| host.find(&place).map(|found| (place, found)));
     let directories =
@@ -180,7 +191,7 @@ pub fn toolchain_variables(
     for toolchain in chosen(setting) {
         let own = named.iter().filter(|(name, ..)| toolchain.named_by.iter().any(|(known, _)| known == name));
         let own: Vec<_> = own.filter(|(.., place)| host.find(place).is_some()).collect();
-        let at_home = toolchain.places.iter().any(|place| host.find(&resolve(place, home)).is_some());
+        let at_home = places(toolchain, home, host).any(|place| host.find(&place).is_some());
         if !at_home && own.is_empty() {
             continue;
         }

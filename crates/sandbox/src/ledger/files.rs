@@ -3,7 +3,7 @@
 //! Invariant: every file handed out is a regular file directly inside the ledger's directory.
 
 use super::error::LedgerError;
-use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, fsync, mkdirat, openat};
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, Stat, fstat, fsync, mkdirat, openat};
 use rustix::io::Errno;
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -34,7 +34,11 @@ pub(super) struct Listing {
 pub(super) struct Files {
     dir: OwnedFd,
     path: PathBuf,
+    head: PathBuf,
 }
+
+/// A regular file, and what the file system said about it when it was opened.
+pub(super) type Opened = (File, Stat);
 
 impl Files {
     /// Opens the directory for a writer, and makes it (0700) if need be.
@@ -52,7 +56,7 @@ impl Files {
     pub(super) fn open(path: &Path) -> Result<Option<Self>, LedgerError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match openat(CWD, path, flags, Mode::empty()) {
-            Ok(dir) => Ok(Some(Self { dir, path: path.to_owned() })),
+            Ok(dir) => Ok(Some(Self { dir, path: path.to_owned(), head: path.join(HEAD) })),
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(LedgerError::io("open", path)(errno.into())),
         }
@@ -62,8 +66,8 @@ impl Files {
         &self.path
     }
 
-    pub(super) fn head_path(&self) -> PathBuf {
-        self.path.join(HEAD)
+    pub(super) fn head_path(&self) -> &Path {
+        &self.head
     }
 
     pub(super) fn segment_path(&self, number: u64) -> PathBuf {
@@ -71,13 +75,13 @@ impl Files {
     }
 
     /// Opens `HEAD`; `None` when there is none.
-    pub(super) fn head(&self, what_for: Use) -> Result<Option<File>, LedgerError> {
+    pub(super) fn head(&self, what_for: Use) -> Result<Option<Opened>, LedgerError> {
         // Not for appending: it is overwritten in place.
         self.file(HEAD, what_for, OFlags::empty())
     }
 
     /// Opens a segment; `None` when there is none.
-    pub(super) fn segment(&self, number: u64, what_for: Use) -> Result<Option<File>, LedgerError> {
+    pub(super) fn segment(&self, number: u64, what_for: Use) -> Result<Option<Opened>, LedgerError> {
         self.file(&segment_name(number), what_for, OFlags::APPEND)
     }
 
@@ -103,8 +107,8 @@ impl Files {
         fsync(&self.dir).map_err(|errno| LedgerError::io("sync", &self.path)(errno.into()))
     }
 
-    fn file(&self, name: &str, what_for: Use, extra: OFlags) -> Result<Option<File>, LedgerError> {
-        let path = self.path.join(name);
+    fn file(&self, name: &str, what_for: Use, extra: OFlags) -> Result<Option<Opened>, LedgerError> {
+        let path = || self.path.join(name);
         // NONBLOCK: a FIFO planted under this name must fail the check below, not hang here.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
         let flags = match what_for {
@@ -115,14 +119,16 @@ impl Files {
         let fd = match openat(&self.dir, name, flags, Mode::RUSR | Mode::WUSR) {
             Ok(fd) => fd,
             Err(Errno::NOENT) => return Ok(None),
-            Err(Errno::LOOP | Errno::NXIO | Errno::ISDIR) => return Err(LedgerError::NotAFile { path }),
-            Err(errno) => return Err(LedgerError::io("open", &path)(errno.into())),
+            Err(Errno::LOOP | Errno::NXIO | Errno::ISDIR) => {
+                return Err(LedgerError::NotAFile { path: path() });
+            }
+            Err(errno) => return Err(LedgerError::io("open", &path())(errno.into())),
         };
-        let stat = fstat(&fd).map_err(|errno| LedgerError::io("inspect", &path)(errno.into()))?;
+        let stat = fstat(&fd).map_err(|errno| LedgerError::io("inspect", &path())(errno.into()))?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(LedgerError::NotAFile { path });
+            return Err(LedgerError::NotAFile { path: path() });
         }
-        Ok(Some(File::from(fd)))
+        Ok(Some((File::from(fd), stat)))
     }
 }
 

@@ -3,9 +3,9 @@
 //! Invariant: a head has exactly one spelling of exactly [`SIZE`] bytes; any other bytes are not a head.
 
 use super::chain::{Hash, Tip};
-use serde::Deserialize;
+use super::decimal::Decimal;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
@@ -57,18 +57,6 @@ impl Found {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Rest {
-    seq: u64,
-    segment: u64,
-    length: u64,
-    synced: u64,
-    boot: String,
-    #[serde(rename = "check")]
-    _check: String,
-}
-
 impl Head {
     /// The head of a ledger without records.
     pub(super) fn first(boot: &str) -> Self {
@@ -76,31 +64,67 @@ impl Head {
     }
 
     pub(super) fn encode(&self) -> [u8; SIZE] {
-        let mut out = [b' '; SIZE];
-        let Self { tip, segment, length, synced, boot } = self;
-        let mut text = format!(
-            "{}\n{{\"seq\":{},\"segment\":{segment},\"length\":{length},\"synced\":{synced},\"boot\":\"{boot}\"",
-            tip.hash, tip.seq
-        );
-        let check = Hash::of(text.as_bytes()).digits();
-        text.push_str(",\"check\":\"");
-        text.push_str(&String::from_utf8_lossy(&check[..16]));
-        text.push_str("\"}");
-        // The longest numbers and a boot id of 36 characters make 257 bytes: this never falls short.
-        let _ = (&mut out[..]).write_all(text.as_bytes());
-        out[SIZE - 1] = b'\n';
-        out
+        let mut pen = Pen { out: [b' '; SIZE], at: 0 };
+        pen.put(&self.tip.hash.digits());
+        for (name, number) in [
+            (&b"\n{\"seq\":"[..], self.tip.seq),
+            (b",\"segment\":", self.segment),
+            (b",\"length\":", self.length),
+            (b",\"synced\":", self.synced),
+        ] {
+            pen.put(name);
+            pen.put(Decimal::of(number).digits());
+        }
+        pen.put(b",\"boot\":\"");
+        pen.put(self.boot.as_bytes());
+        pen.put(b"\"");
+        let check = Hash::of(pen.out.get(..pen.at).unwrap_or_default()).digits();
+        pen.put(b",\"check\":\"");
+        pen.put(&check[..16]);
+        pen.put(b"\"}");
+        pen.out[SIZE - 1] = b'\n';
+        pen.out
     }
 
     /// Reads a head back; `None` when these bytes were not written by [`Head::encode`].
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let (hash, rest) = std::str::from_utf8(bytes).ok()?.split_once('\n')?;
-        let rest: Rest = serde_json::from_str(rest).ok()?;
-        let tip = Tip { seq: rest.seq, hash: Hash::parse(hash)? };
-        let head =
-            Self { tip, segment: rest.segment, length: rest.length, synced: rest.synced, boot: rest.boot };
-        let sound = head.synced <= head.tip.seq && head.segment > 0 && head.boot.len() <= 36;
+        let (hash, rest) = bytes.split_at_checked(64)?;
+        let (seq, rest) = number(rest.strip_prefix(b"\n{\"seq\":")?)?;
+        let (segment, rest) = number(rest.strip_prefix(b",\"segment\":")?)?;
+        let (length, rest) = number(rest.strip_prefix(b",\"length\":")?)?;
+        let (synced, rest) = number(rest.strip_prefix(b",\"synced\":")?)?;
+        let rest = rest.strip_prefix(b",\"boot\":\"")?;
+        let boot = rest.get(..rest.iter().position(|byte| *byte == b'"')?)?;
+        // What would have to be escaped is in no boot id.
+        let plain = boot.len() <= 36 && boot.iter().all(|byte| *byte >= b' ' && *byte != b'\\');
+        let boot = str::from_utf8(boot).ok()?.to_owned();
+        let tip = Tip { seq, hash: Hash::parse(str::from_utf8(hash).ok()?)? };
+        let head = Self { tip, segment, length, synced, boot };
+        let sound = plain && head.synced <= head.tip.seq && head.segment > 0;
         (sound && head.encode() == bytes).then_some(head)
+    }
+}
+
+/// The number that `text` begins with, and what follows it.
+fn number(text: &[u8]) -> Option<(u64, &[u8])> {
+    let end = text.iter().position(|byte| !byte.is_ascii_digit())?;
+    let (digits, rest) = text.split_at_checked(end)?;
+    Some((str::from_utf8(digits).ok()?.parse().ok()?, rest))
+}
+
+/// Writes a head from its front. The longest numbers and a boot id of 36 characters make 257 bytes: it never runs out.
+struct Pen {
+    out: [u8; SIZE],
+    at: usize,
+}
+
+impl Pen {
+    fn put(&mut self, bytes: &[u8]) {
+        let end = self.at + bytes.len();
+        if let Some(place) = self.out.get_mut(self.at..end) {
+            place.copy_from_slice(bytes);
+            self.at = end;
+        }
     }
 }
 
@@ -123,6 +147,20 @@ mod tests {
     #[test]
     fn the_hash_stands_on_the_first_line() {
         assert!(longest().encode().starts_with(format!("{}\n", Hash::of(b"x")).as_bytes()));
+    }
+
+    #[test]
+    fn a_head_with_a_true_check_is_still_no_head_when_it_says_nonsense() {
+        let good = Head::first("5c2d");
+        for (why, head) in [
+            ("no segment", Head { segment: 0, ..good.clone() }),
+            ("more on the disk than there is", Head { synced: 1, ..good.clone() }),
+            ("what had to be escaped", Head { boot: "\\n".to_owned(), ..good.clone() }),
+            ("a quote", Head { boot: "a\"b".to_owned(), ..good.clone() }),
+            ("a boot id that is too long", Head { boot: "f".repeat(37), ..good.clone() }),
+        ] {
+            assert_eq!(Head::parse(&head.encode()), None, "{why}");
+        }
     }
 
     #[test]

@@ -38,6 +38,7 @@
 
 mod append;
 mod chain;
+mod decimal;
 mod encode;
 mod entry;
 mod error;

@@ -39,8 +39,8 @@ impl Reader {
 
     /// The last record, as `HEAD` tells it.
     pub fn head(&self) -> Result<Option<Tip>, LedgerError> {
-        let Some(file) = self.files.head(Use::Read)? else { return Ok(None) };
-        let path = self.files.head_path();
+        let Some((file, _)) = self.files.head(Use::Read)? else { return Ok(None) };
+        let path = self.files.head_path().to_owned();
         match Found::without_lock(&file).map_err(LedgerError::io("read", &path))? {
             Found::Nothing => Ok(None),
             Found::Head(head) => Ok(Some(head.tip)),
@@ -69,7 +69,7 @@ impl Reader {
     }
 
     fn count(&self, number: u64) -> Result<u64, LedgerError> {
-        let Some(file) = self.files.segment(number, Use::Read)? else { return Ok(0) };
+        let Some((file, _)) = self.files.segment(number, Use::Read)? else { return Ok(0) };
         let mut lines = Lines::new(BufReader::with_capacity(64 << 10, file), 0);
         let path = self.files.segment_path(number);
         while !matches!(lines.next().map_err(LedgerError::io("read", &path))?, Piece::End | Piece::Unfinished)
@@ -104,7 +104,7 @@ impl Records {
         loop {
             if self.lines.is_none() {
                 let file = self.files.segment(self.segment, Use::Read)?;
-                self.lines = file.map(|file| Lines::new(BufReader::with_capacity(64 << 10, file), 0));
+                self.lines = file.map(|(file, _)| Lines::new(BufReader::with_capacity(64 << 10, file), 0));
             }
             let Some(lines) = &mut self.lines else { return Ok(None) };
             let piece =

@@ -74,7 +74,7 @@ fn after_start(files: &Files, segment: &File, head: Head, boot: &str) -> Result<
 fn last_before(files: &Files, number: u64) -> Result<Tip, LedgerError> {
     let Some(before) = number.checked_sub(1).filter(|before| *before > 0) else { return Ok(Tip::NONE) };
     let path = files.segment_path(before);
-    let Some(file) = files.segment(before, Use::Read)? else {
+    let Some((file, _)) = files.segment(before, Use::Read)? else {
         return Err(LedgerError::Broken { path, what: "it is not there".to_owned() });
     };
     let mut walk = Walk::new(BufReader::new(&file), 0, None);

@@ -53,7 +53,24 @@ impl fmt::Display for Timestamp {
         let (year, month, day) = date_of(seconds / DAY);
         let clock = seconds % DAY;
         let (hour, minute, second) = (clock / 3600, clock / 60 % 60, clock % 60);
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
+        // Every record has one: the digits are put into their places one by one.
+        let mut text = *b"0000-00-00T00:00:00.000000Z";
+        if year > 9999 {
+            return write!(f, "{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z");
+        }
+        for (number, last) in
+            [(year, 3), (month, 6), (day, 9), (hour, 12), (minute, 15), (second, 18), (micros, 25)]
+        {
+            let mut left = number;
+            for place in text.iter_mut().take(last + 1).rev() {
+                if left == 0 {
+                    break;
+                }
+                *place = b'0' + (left % 10) as u8;
+                left /= 10;
+            }
+        }
+        f.write_str(str::from_utf8(&text).unwrap_or_default())
     }
 }
 

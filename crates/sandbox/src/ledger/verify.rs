@@ -171,7 +171,7 @@ impl Pass {
 
     fn segment(&mut self, number: u64) -> Result<Option<Fault>, LedgerError> {
         let path = self.files.segment_path(number);
-        let Some(file) = self.files.segment(number, Use::Read)? else {
+        let Some((file, _)) = self.files.segment(number, Use::Read)? else {
             return Ok(Some(fault(&segment_name(number), "the segment is not there")));
         };
         let mut walk = Walk::new(BufReader::with_capacity(64 << 10, file), 0, Some(self.report.head));
@@ -278,6 +278,6 @@ fn look_for_anchor(anchor: Anchor, report: Report) -> Report {
 fn read_head(files: &Files) -> Result<Found, LedgerError> {
     match files.head(Use::Read)? {
         None => Ok(Found::Nothing),
-        Some(file) => Found::without_lock(&file).map_err(LedgerError::io("read", &files.head_path())),
+        Some((file, _)) => Found::without_lock(&file).map_err(LedgerError::io("read", files.head_path())),
     }
 }

@@ -8,17 +8,17 @@
 use super::encode::encode;
 use super::entry::Entry;
 use super::error::LedgerError;
-use super::files::{Files, Use};
+use super::files::{Files, Opened, Use};
 use super::head::{Head, SIZE};
 use super::lock::{Held, PATIENCE};
 use super::repair;
 use super::time::Timestamp;
 use crate::boot;
 use crate::redact::Redactor;
-use rustix::fs::{AtFlags, CWD, fstat, statat};
+use rustix::fs::{AtFlags, CWD, Stat, fstat, statat};
 use std::fs::File;
-use std::io::Write;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -46,14 +46,13 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn open(dir: &Path) -> Result<Self, LedgerError> {
         let files = Files::make(dir)?;
-        let head_file = Arc::new(open_head(&files)?);
-        let stat = head_file.metadata().map_err(LedgerError::io("inspect", &files.head_path()))?;
+        let (head_file, stat) = open_head(&files)?;
         Ok(Self {
             files,
-            head_file,
+            head_file: Arc::new(head_file),
             boot: boot::id().to_owned(),
             limit: SEGMENT,
-            identity: (stat.dev(), stat.ino()),
+            identity: (stat.st_dev, stat.st_ino),
             known: None,
             segment: None,
             buffer: Vec::new(),
@@ -120,14 +119,21 @@ impl Writer {
         if let Some((known, _)) = &self.known {
             let same = known.tip.seq == head.tip.seq && known.tip.hash == head.tip.hash;
             if head.tip.seq <= known.tip.seq && !same {
-                return Err(self.broken(&self.files.head_path(), "`HEAD` went back".to_owned()));
+                return Err(self.broken(self.files.head_path(), "`HEAD` went back".to_owned()));
             }
         }
-        let segment = self.segment(head.segment)?;
-        let path = self.files.segment_path(head.segment);
-        let stat = fstat(&*segment).map_err(|errno| LedgerError::io("inspect", &path)(errno.into()))?;
+        // Opened just now, under the lock, it has been looked at as well.
+        let (segment, looked) = match self.known_segment(head.segment) {
+            Some(segment) => (segment, None),
+            None => self.open_segment(head.segment).map(|(segment, stat)| (segment, Some(stat)))?,
+        };
+        let path = || self.files.segment_path(head.segment);
+        let stat = match looked {
+            Some(stat) => stat,
+            None => fstat(&*segment).map_err(|errno| LedgerError::io("inspect", &path())(errno.into()))?,
+        };
         if stat.st_nlink == 0 {
-            return Err(LedgerError::Replaced { path });
+            return Err(LedgerError::Replaced { path: path() });
         }
         let size = u64::try_from(stat.st_size).unwrap_or_default();
         if head.boot == self.boot && head.length == size {
@@ -142,7 +148,7 @@ impl Writer {
         let head = Head::first(&self.boot);
         // Half a `HEAD` would not be one; an empty one begins anew.
         self.write_head(&head).inspect_err(|_| drop(self.head_file.set_len(0)))?;
-        self.head_file.sync_all().map_err(LedgerError::io("sync", &self.files.head_path()))?;
+        self.head_file.sync_all().map_err(LedgerError::io("sync", self.files.head_path()))?;
         self.files.sync_names()?;
         self.segment = Some((1, segment));
         Ok(head)
@@ -159,7 +165,7 @@ impl Writer {
         let head = Head { segment: number, length: 0, synced: head.tip.seq, ..head };
         let bytes = self.write_head(&head)?;
         // A power cut must not leave records in a segment that the `HEAD` on the disk has never heard of.
-        self.head_file.sync_data().map_err(LedgerError::io("sync", &self.files.head_path()))?;
+        self.head_file.sync_data().map_err(LedgerError::io("sync", self.files.head_path()))?;
         self.segment = Some((number, segment));
         self.known = Some((head.clone(), bytes));
         Ok(head)
@@ -172,15 +178,15 @@ impl Writer {
         redactor: &Redactor,
     ) -> Result<(u64, Arc<File>), LedgerError> {
         let segment = self.segment(head.segment)?;
-        let path = self.files.segment_path(head.segment);
+        let number = head.segment;
         let time = Timestamp::now().to_string();
         for batch in entries.chunks(BATCH) {
             self.buffer.clear();
             for entry in batch {
                 let tip = encode(&mut self.buffer, entry, head.tip, &time, redactor);
-                head.tip = tip.map_err(LedgerError::io("write", &path))?;
+                head.tip = tip.map_err(|why| self.unwritten(number, why))?;
             }
-            (&*segment).write_all(&self.buffer).map_err(LedgerError::io("write", &path))?;
+            (&*segment).write_all(&self.buffer).map_err(|why| self.unwritten(number, why))?;
             head.length += self.buffer.len() as u64;
             let bytes = self.write_head(&head)?;
             self.known = Some((head.clone(), bytes));
@@ -197,27 +203,38 @@ impl Writer {
         self.known = self.write_head(start).ok().map(|bytes| (start.clone(), bytes));
     }
 
+    fn unwritten(&self, number: u64, why: io::Error) -> LedgerError {
+        LedgerError::io("write", &self.files.segment_path(number))(why)
+    }
+
     fn segment(&mut self, number: u64) -> Result<Arc<File>, LedgerError> {
-        if let Some((open, file)) = &self.segment
-            && *open == number
-        {
-            return Ok(Arc::clone(file));
+        match self.known_segment(number) {
+            Some(segment) => Ok(segment),
+            None => self.open_segment(number).map(|(segment, _)| segment),
         }
-        let path = self.files.segment_path(number);
-        let Some(file) = self.files.segment(number, Use::Write)? else {
+    }
+
+    fn known_segment(&self, number: u64) -> Option<Arc<File>> {
+        let (_, file) = self.segment.as_ref().filter(|(open, _)| *open == number)?;
+        Some(Arc::clone(file))
+    }
+
+    fn open_segment(&mut self, number: u64) -> Result<(Arc<File>, Stat), LedgerError> {
+        let Some((file, stat)) = self.files.segment(number, Use::Write)? else {
+            let path = self.files.segment_path(number);
             return Err(self.broken(&path, "`HEAD` names it, and it is not there".to_owned()));
         };
         let file = Arc::new(file);
         self.segment = Some((number, Arc::clone(&file)));
-        Ok(file)
+        Ok((file, stat))
     }
 
     fn make_segment(&self, number: u64) -> Result<Arc<File>, LedgerError> {
         let path = self.files.segment_path(number);
         let file = self.files.segment(number, Use::Create)?;
-        let file = file.ok_or_else(|| LedgerError::Replaced { path: path.clone() })?;
+        let (file, stat) = file.ok_or_else(|| LedgerError::Replaced { path: path.clone() })?;
         // Empty is what a writer leaves that ended just here; anything else was put there by somebody.
-        if file.metadata().map_err(LedgerError::io("inspect", &path))?.len() > 0 {
+        if stat.st_size > 0 {
             return Err(self.broken(&path, "it has contents, and `HEAD` does not know it".to_owned()));
         }
         Ok(Arc::new(file))
@@ -227,7 +244,7 @@ impl Writer {
     fn read_head(&self) -> Result<Option<Head>, LedgerError> {
         let path = self.files.head_path();
         let mut bytes = [0; SIZE + 1];
-        match self.head_file.read_at(&mut bytes, 0).map_err(LedgerError::io("read", &path))? {
+        match self.head_file.read_at(&mut bytes, 0).map_err(LedgerError::io("read", path))? {
             0 => Ok(None),
             SIZE if let Some((known, same)) = &self.known
                 && bytes[..SIZE] == same[..] =>
@@ -236,14 +253,14 @@ impl Writer {
             }
             count => match Head::parse(&bytes[..count]) {
                 Some(head) => Ok(Some(head)),
-                None => Err(self.broken(&path, "its contents are not ours".to_owned())),
+                None => Err(self.broken(path, "its contents are not ours".to_owned())),
             },
         }
     }
 
     fn write_head(&self, head: &Head) -> Result<[u8; SIZE], LedgerError> {
         let bytes = head.encode();
-        self.head_file.write_all_at(&bytes, 0).map_err(LedgerError::io("write", &self.files.head_path()))?;
+        self.head_file.write_all_at(&bytes, 0).map_err(LedgerError::io("write", self.files.head_path()))?;
         Ok(bytes)
     }
 
@@ -253,14 +270,14 @@ impl Writer {
 }
 
 /// Opens `HEAD`, and makes it only where there is no record yet.
-fn open_head(files: &Files) -> Result<File, LedgerError> {
-    if let Some(file) = files.head(Use::Write)? {
-        return Ok(file);
+fn open_head(files: &Files) -> Result<Opened, LedgerError> {
+    if let Some(opened) = files.head(Use::Write)? {
+        return Ok(opened);
     }
     if !files.list()?.numbers.is_empty() {
         // Either another process has just made both, or somebody took `HEAD` away.
         return files.head(Use::Write)?.ok_or_else(|| LedgerError::Broken {
-            path: files.head_path(),
+            path: files.head_path().to_owned(),
             what: "there are records, and it is not there".to_owned(),
         });
     }

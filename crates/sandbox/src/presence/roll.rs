@@ -10,7 +10,8 @@ use super::lock;
 use picoclaw_sys::linux::own_stat;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{
-    AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, flock, fstat, mkdirat, openat, statat, unlinkat,
+    AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, ResolveFlags, flock, fstat, mkdirat, openat, openat2,
+    statat, unlinkat,
 };
 use rustix::io::{Errno, read};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -21,6 +22,7 @@ use std::time::{Duration, Instant};
 
 /// Where the roll is, below the instance.
 const ROOMS: [&str; 2] = ["state", "running"];
+const ROLL: &str = "state/running";
 
 /// How a program works for the instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +103,12 @@ impl Roll {
     pub fn open(home: &Path) -> Result<Self, PresenceError> {
         let (mut dir, mut path) = (lock::home(home)?, home.to_owned());
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // For all but the first program it is there, and one step away; what is in the way is found out step by step.
+        let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        if let Ok(dir) = openat2(&dir, ROLL, flags, Mode::empty(), beneath) {
+            path.push(ROLL);
+            return Ok(Self { dir: Arc::new(dir), path });
+        }
         for room in ROOMS {
             path.push(room);
             let mut opened = openat(&dir, room, flags, Mode::empty());

@@ -5,8 +5,8 @@
 use super::node::{Entry, Node, Origin, Value};
 pub(crate) use super::text::Control;
 use crate::config::fault::Problem;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry as Entries;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as Entries;
 use std::fmt::Write;
 use std::rc::Rc;
 
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
     fn map(&mut self, depth: usize) -> Result<Value, Stop> {
         let open = self.at;
         let mut entries: Vec<Entry> = Vec::new();
-        let mut seen: HashMap<String, usize> = HashMap::new();
+        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
         self.at += 1;
         loop {
             self.blank()?;
