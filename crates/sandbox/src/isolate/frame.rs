@@ -12,13 +12,14 @@
 //! Invariant: a frame that is used was finished during this boot, and holds what its pieces say.
 
 use crate::boot;
+use crate::isolate::held::Held;
 use crate::isolate::layout::Piece;
 use crate::isolate::native::content;
 use picoclaw_sys::linux::mount::Identity;
 use rustix::fs::{
     AtFlags, CWD, FlockOperation, Mode, OFlags, RawDir, RenameFlags, ResolveFlags, Stat, StatVfsMountFlags,
-    chmodat, fchmod, flock, fstat, fstatfs, fstatvfs, mkdirat, openat, openat2, renameat_with, statat,
-    symlinkat, unlinkat,
+    chmodat, fchmod, fstat, fstatfs, fstatvfs, mkdirat, openat, openat2, renameat_with, statat, symlinkat,
+    unlinkat,
 };
 use rustix::io::{Errno, Result};
 use std::hash::{DefaultHasher, Hasher};
@@ -67,7 +68,7 @@ pub struct Frame {
     pub(super) identity: Identity,
     recipe: Vec<u8>,
     seal: Vec<u8>,
-    _lock: OwnedFd,
+    _lock: Held,
 }
 
 impl Frame {
@@ -104,7 +105,7 @@ impl Frames {
         }
         let own = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let lock = openat(&here, LOCK, own, Mode::RUSR | Mode::WUSR)?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        let _lock = Held::take(lock, FlockOperation::NonBlockingLockExclusive)?;
         self.make_room(boot)?;
         let new = self.0.join(NEW);
         remove(&new)?;
@@ -225,14 +226,13 @@ fn is_ours(stat: &Stat) -> bool {
 }
 
 /// A frame's note, locked. One that was unlinked meanwhile belongs to a frame that is going.
-fn note(frame: &Path, lock: FlockOperation) -> Result<(OwnedFd, Vec<u8>)> {
+fn note(frame: &Path, lock: FlockOperation) -> Result<(Held, Vec<u8>)> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     // A link on the way would lead to what is not covered in every cage.
     let cages = openat(CWD, frame.parent().ok_or(Errno::NOENT)?, FOLDER | OFlags::PATH, Mode::empty())?;
     let note = Path::new(frame.file_name().ok_or(Errno::NOENT)?).join(NOTE);
     let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    let file = openat2(&cages, note, flags, Mode::empty(), beneath)?;
-    flock(&file, lock)?;
+    let file = Held::take(openat2(&cages, note, flags, Mode::empty(), beneath)?, lock)?;
     let stat = fstat(&file)?;
     if stat.st_nlink == 0 || !is_ours(&stat) {
         return Err(Errno::NOENT);
@@ -484,7 +484,7 @@ mod tests {
         let place = place();
         std::fs::create_dir(&place.frames.0).unwrap();
         let lock = std::fs::File::create(place.frames.0.join(LOCK)).unwrap();
-        flock(&lock, FlockOperation::LockExclusive).unwrap();
+        rustix::fs::flock(&lock, FlockOperation::LockExclusive).unwrap();
         assert!(place.frame("home").is_none());
         drop(lock);
         assert!(place.frame("home").is_some());

@@ -15,6 +15,7 @@ mod exposure;
 mod fence;
 mod filter;
 mod frame;
+mod held;
 mod host;
 mod identity;
 mod layout;
