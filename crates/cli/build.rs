@@ -16,9 +16,9 @@ fn main() {
     let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|has| has == value);
     if is("PROFILE", "release") && is("CARGO_CFG_TARGET_ENV", "musl") && is("CARGO_CFG_TARGET_ARCH", "x86_64")
     {
-        let place = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let place = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
         for (list, script) in [("start.order", side_by_side as Script), ("start.cold", apart)] {
-            match written(place, list, script) {
+            match written(&place, list, script) {
                 Ok(script) => link(&format!("-T,{}", script.display())),
                 Err(why) => println!("cargo::error={list}: {why}"),
             }
