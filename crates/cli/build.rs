@@ -47,17 +47,24 @@ fn written(from: &Path, list: &str, script: Script) -> std::io::Result<PathBuf> 
     Ok(place)
 }
 
-/// Puts the listed functions, and the C library, before all other code.
+/// Puts the listed functions, the program's beginning and the C library before all other code.
 fn side_by_side(names: &mut dyn Iterator<Item = &str>) -> String {
-    let ours = "    *(.text.picoclaw_start .text.picoclaw_memory)\n    *libc.a:*(.text .text.*)\n";
-    let listed: String = names.map(|name| format!("    *(.text.{name})\n")).collect();
+    let ours = "    *(.text.picoclaw_start .text.picoclaw_memory .text.main)\n    *rcrt1.o:*(.text)\n    *libc.a:*(.text .text.*)\n";
+    // What the compiler takes for unlikely it names so.
+    let listed: String = names.map(|name| format!("    *(.text.{name} .text.unlikely.{name})\n")).collect();
     format!("SECTIONS\n{{\n  .text.start :\n  {{\n{ours}{listed}  }}\n}}\nINSERT BEFORE .text;\n")
 }
 
-/// Puts the tables of the listed modules on pages of their own.
+/// Puts the tables of the listed modules on pages of their own, and their texts behind all others.
 fn apart(modules: &mut dyn Iterator<Item = &str>) -> String {
-    let listed: String = modules.map(|module| format!("    *(.data.rel.ro..Lanon.{module}.*)\n")).collect();
+    let modules: Vec<_> = modules.collect();
+    let all = |kind: &str| -> String {
+        modules.iter().map(|module| format!("    *(.{kind}..Lanon.{module}.*)\n")).collect()
+    };
+    let (tables, texts) = (all("data.rel.ro"), all("rodata"));
     format!(
-        "SECTIONS\n{{\n  .data.rel.ro.cold : ALIGN(4096)\n  {{\n    picoclaw_cold_start = .;\n{listed}    . = ALIGN(4096);\n    picoclaw_cold_end = .;\n  }}\n}}\nINSERT BEFORE .data.rel.ro;\n"
+        "SECTIONS\n{{\n  .data.rel.ro.cold : ALIGN(4096)\n  {{\n    picoclaw_cold_start = .;\n{tables}    \
+         . = ALIGN(4096);\n    picoclaw_cold_end = .;\n  }}\n}}\nINSERT BEFORE .data.rel.ro;\n\
+         SECTIONS\n{{\n  .rodata.cold : ALIGN(CONSTANT(MAXPAGESIZE))\n  {{\n{texts}  }}\n}}\nINSERT BEFORE .rodata;\n"
     )
 }
