@@ -25,7 +25,7 @@ ORIG_RAX, RIP, RAX, RDI, RSI, RDX = 15, 16, 10, 14, 13, 12
 MPROTECT = 10
 PAGE = 4096
 # Smaller ones are not worth a line.
-LEAST = 2000
+LEAST = 200
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.ptrace.restype = ctypes.c_long
@@ -51,12 +51,19 @@ def tables(link_map):
             elif rest and pending:
                 found.append((int(rest[1], 16), int(rest[2], 16), module(pending)))
                 pending = None
-    return sorted(one for one in found if one[1])
+    return sorted((one for one in found if one[1]), key=lambda one: one[0])
 
 
 def module(section):
+    """Whose a table is: the module's mark, or its own name without what changes from build to build; a keeper's is nobody's."""
     anonymous = re.search(r"\.Lanon\.([0-9a-f]+)\.", section)
-    return anonymous and anonymous[1]
+    if anonymous:
+        return anonymous[1]
+    named = re.match(r"\.data\.rel\.ro\.((?:\.Lswitch\.table\.)?_[ZR].*)$", section)
+    if not named or "picoclaw_sys" in named[1]:
+        return None
+    name = re.sub(r"17h[0-9a-f]{16}E.*$", "17h*", named[1])
+    return re.sub(r"Cs[0-9A-Za-z]{8,13}_", "Cs*_", name)
 
 
 def symbols(program):
@@ -169,7 +176,7 @@ def main():
     for _, size, whose in every:
         sizes[whose] = sizes.get(whose, 0) + size
     cold = [(size, whose) for whose, size in sizes.items() if whose and whose not in looked_at and size >= LEAST]
-    print("# Written by scripts/cold-tables.py: modules with tables of addresses that a start does not look at.")
+    print("# Made by scripts/cold-tables.py: modules, and single tables, with addresses that a start does not look at.")
     for _, whose in sorted(cold, reverse=True):
         print(whose)
     print(f"{sum(size for size, _ in cold)} bytes of {len(cold)} modules", file=sys.stderr)

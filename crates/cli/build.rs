@@ -55,13 +55,18 @@ fn side_by_side(names: &mut dyn Iterator<Item = &str>) -> String {
     format!("SECTIONS\n{{\n  .text.start :\n  {{\n{ours}{listed}  }}\n}}\nINSERT BEFORE .text;\n")
 }
 
-/// Puts the tables of the listed modules on pages of their own, and their texts behind all others.
-fn apart(modules: &mut dyn Iterator<Item = &str>) -> String {
-    let modules: Vec<_> = modules.collect();
-    let all = |kind: &str| -> String {
-        modules.iter().map(|module| format!("    *(.{kind}..Lanon.{module}.*)\n")).collect()
-    };
-    let (tables, texts) = (all("data.rel.ro"), all("rodata"));
+/// Puts the tables of the listed modules, and those that are listed by name, on pages of their own, and the modules' texts
+/// before all others.
+fn apart(cold: &mut dyn Iterator<Item = &str>) -> String {
+    let (mut tables, mut texts) = (String::new(), String::new());
+    for one in cold {
+        if one.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            tables += &format!("    *(.data.rel.ro..Lanon.{one}.*)\n");
+            texts += &format!("    *(.rodata..Lanon.{one}.*)\n");
+        } else {
+            tables += &format!("    *(.data.rel.ro.{one})\n");
+        }
+    }
     format!(
         "SECTIONS\n{{\n  .data.rel.ro.cold : ALIGN(4096)\n  {{\n    picoclaw_cold_start = .;\n{tables}    \
          . = ALIGN(4096);\n    picoclaw_cold_end = .;\n  }}\n}}\nINSERT BEFORE .data.rel.ro;\n\
