@@ -176,7 +176,7 @@ unsafe fn is_run(stack: *const usize) -> bool {
         let word = if *stack < 2 { return false } else { *stack.wrapping_add(2) as *const u8 };
         let mut at = 0;
         while at < 4 {
-            if *word.wrapping_add(at) != *b"run\0".as_ptr().wrapping_add(at) {
+            if *word.wrapping_add(at) != *c"run".as_ptr().cast::<u8>().wrapping_add(at) {
                 return false;
             }
             at += 1;
