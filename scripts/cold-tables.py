@@ -17,7 +17,8 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
+
+from one_start import libc, traced_by
 
 TRACEME, PEEKTEXT, POKETEXT, CONT, STEP, GETREGS, SETREGS = 0, 1, 4, 7, 9, 12, 13
 GETSIGINFO, SETOPTIONS, EXITKILL = 0x4202, 0x4200, 0x100000
@@ -26,10 +27,6 @@ MPROTECT = 10
 PAGE = 4096
 # Smaller ones are not worth a line.
 LEAST = 200
-
-libc = ctypes.CDLL(None, use_errno=True)
-libc.ptrace.restype = ctypes.c_long
-libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
 
 
 def tables(link_map):
@@ -153,20 +150,7 @@ def looks(program, arguments, environment):
 
 def main():
     program, link_map = os.path.realpath(sys.argv[1]), os.path.realpath(sys.argv[2])
-    with tempfile.TemporaryDirectory() as house:
-        project = os.path.join(house, "project")
-        os.mkdir(project)
-        os.chdir(project)
-        environment = {
-            "PATH": "/usr/local/bin:/usr/bin:/bin",
-            "HOME": "/nonexistent",
-            "PICOCLAW_HOME": os.path.join(house, "home"),
-        }
-        arguments = ["run", "--net", "host", "--", "/bin/true"]
-        # The first runs make the instance, which is not what a start usually does.
-        for _ in range(2):
-            subprocess.run([program, *arguments], env=environment, check=True)
-        seen, status = looks(program, arguments, environment)
+    seen, status = traced_by(looks, program)
     if status != 0:
         sys.exit(f"the traced run ended with {status}")
     every = tables(link_map)

@@ -10,13 +10,13 @@ is a hint: a name that is gone matches nothing, and a function that is missing l
 Every function of the program gets a breakpoint that removes itself when it is hit; the children are followed too.
 """
 
-import ctypes
 import os
 import re
 import signal
 import subprocess
 import sys
-import tempfile
+
+from one_start import libc, traced_by
 
 TRACEME, PEEKTEXT, POKETEXT, PEEKUSER, POKEUSER, CONT, SETOPTIONS = 0, 1, 4, 3, 6, 7, 0x4200
 FORK, VFORK, CLONE, EXEC = 0x2, 0x4, 0x8, 0x10
@@ -24,10 +24,6 @@ EVENT_EXEC = 4
 RIP = 16 * 8
 BREAKPOINT = 0xCC
 WALL = 0x40000000
-
-libc = ctypes.CDLL(None, use_errno=True)
-libc.ptrace.restype = ctypes.c_long
-libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
 
 
 def functions(program):
@@ -122,20 +118,7 @@ def trace(program, arguments, environment):
 
 def main():
     program = os.path.realpath(sys.argv[1])
-    with tempfile.TemporaryDirectory() as house:
-        project = os.path.join(house, "project")
-        os.mkdir(project)
-        os.chdir(project)
-        environment = {
-            "PATH": "/usr/local/bin:/usr/bin:/bin",
-            "HOME": "/nonexistent",
-            "PICOCLAW_HOME": os.path.join(house, "home"),
-        }
-        arguments = ["run", "--net", "host", "--", "/bin/true"]
-        # The first runs make the instance, which is not what a start usually does.
-        for _ in range(2):
-            subprocess.run([program, *arguments], env=environment, check=True)
-        order, code = trace(program, arguments, environment)
+    order, code = traced_by(trace, program)
     if code != 0:
         sys.exit(f"the traced run ended with {code}")
     # The C library's own are few, and taken whole.
