@@ -125,13 +125,14 @@ enum Answer {
     NoNamespaces,
     NoTyping,
     KnownFamilies,
+    OwnLimits,
 }
 
 const REFUSE: Instruction = (RETURN, 0, 0, errno(libc::EPERM));
 const PERMIT: Instruction = (RETURN, 0, 0, ALLOW);
 
 /// The answers in the order of [`Answer`], and where each begins.
-const ANSWERING: [Instruction; 21] = {
+const ANSWERING: [Instruction; 25] = {
     let ([one, two, three], [none, unix, ipv4, ipv6, netlink]) = (TERMINAL_COMMANDS, FAMILIES);
     [
         PERMIT,
@@ -155,6 +156,10 @@ const ANSWERING: [Instruction; 21] = {
         (JUMP_IF_EQUAL, 1, 0, netlink),
         (RETURN, 0, 0, errno(libc::EAFNOSUPPORT)),
         PERMIT,
+        argument(0),
+        (JUMP_IF_EQUAL, 1, 0, 0),
+        REFUSE,
+        PERMIT,
     ]
 };
 
@@ -167,6 +172,7 @@ impl Answer {
             Self::NoNamespaces => 3,
             Self::NoTyping => 7,
             Self::KnownFamilies => 13,
+            Self::OwnLimits => 21,
         }
     }
 }
@@ -184,6 +190,8 @@ const ANSWERS: [Answer; NEWEST as usize + 2] = {
     table[libc::SYS_unshare as usize] = Answer::NoNamespaces;
     table[libc::SYS_ioctl as usize] = Answer::NoTyping;
     table[libc::SYS_socket as usize] = Answer::KnownFamilies;
+    // Of others, the keeper among them: without descriptors it could not watch over anybody.
+    table[libc::SYS_prlimit64 as usize] = Answer::OwnLimits;
     table[NEWEST as usize + 1] = Answer::Missing;
     table
 };
@@ -326,14 +334,22 @@ mod tests {
                 denied,
             ),
             ("a local socket", libc::SYS_socket, [1, 0], ALLOW),
+            ("limits of its own", libc::SYS_prlimit64, [0, 7], ALLOW),
+            ("limits of its keeper", libc::SYS_prlimit64, [1, 7], denied),
             ("a socket to the hypervisor", libc::SYS_socket, [40, 0], errno(libc::EAFNOSUPPORT)),
         ] {
             assert_eq!(answer(NATIVE, number as u32, arguments), want, "{why}");
         }
         assert_eq!(answer(0x4000_0003, 1, [0, 0]), KILL, "another architecture");
         for number in 0..=i64::from(NEWEST) {
-            let special =
-                [libc::SYS_clone, libc::SYS_clone3, libc::SYS_unshare, libc::SYS_ioctl, libc::SYS_socket];
+            let special = [
+                libc::SYS_clone,
+                libc::SYS_clone3,
+                libc::SYS_unshare,
+                libc::SYS_ioctl,
+                libc::SYS_socket,
+                libc::SYS_prlimit64,
+            ];
             if !special.contains(&number) {
                 let want = if REFUSED.contains(&number) { denied } else { ALLOW };
                 assert_eq!(answer(NATIVE, number as u32, [0, 0]), want, "{number}");

@@ -141,7 +141,8 @@ pub fn plan(request: &Request<'_>, host: &dyn HostFiles) -> Result<Plan, PlanErr
     }
     let (own, exposed) = (own(instance, host)?, exposure::rules(&request.isolation.expose_paths, host)?);
     let mut rules = system(host);
-    rules.extend(scratch());
+    rules
+        .extend(scratch(|place| own.iter().chain(&exposed).any(|shown| lies_beneath(shown.target(), place))));
     rules.retain(|rule| !own.iter().chain(&exposed).any(|shown| replaces(shown, rule)));
     rules.extend(operator(&request.author, instance, host)?);
     toolchain::check(&request.isolation.toolchains)?;
@@ -174,17 +175,28 @@ fn as_on_host(path: &Path, why: Why, host: &dyn HostFiles) -> Option<Rule> {
     Some(Rule::Show { source: found.resolved, target, mode: ExposeMode::ReadOnly, kind: found.kind, why })
 }
 
-fn scratch() -> Vec<Rule> {
+/// Places to write to that end with the child. Where something is shown in a directory, it is a directory and no link.
+fn scratch(holds_something: impl Fn(&Path) -> bool) -> Vec<Rule> {
     let mut rules: Vec<Rule> = ["/tmp", "/dev/shm"].map(|path| Rule::Scratch { target: path.into() }).into();
-    rules.push(Rule::Link { target: "/var/tmp".into(), to: "/tmp".into() });
-    rules.push(Rule::Link { target: "/var/run".into(), to: "/run".into() });
+    if holds_something(Path::new("/var/tmp")) {
+        rules.push(Rule::Scratch { target: "/var/tmp".into() });
+    } else {
+        rules.push(Rule::Link { target: "/var/tmp".into(), to: "/tmp".into() });
+    }
+    if !holds_something(Path::new("/var/run")) {
+        rules.push(Rule::Link { target: "/var/run".into(), to: "/run".into() });
+    }
     rules
 }
 
 /// Whether `shown` lies above a place of the default view. What is shown there then comes from the host; a mount point
 /// or a link beneath it would have to be made on the host.
 fn replaces(shown: &Rule, default: &Rule) -> bool {
-    lies_in(default.target(), shown.target()) && default.target() != shown.target()
+    lies_beneath(default.target(), shown.target())
+}
+
+fn lies_beneath(path: &Path, place: &Path) -> bool {
+    lies_in(path, place) && path != place
 }
 
 /// The workspace, the principal's environment and the skills: all there is of the instance.

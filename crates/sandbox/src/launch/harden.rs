@@ -17,6 +17,8 @@ pub fn harden_self() -> Result<(), rustix::io::Errno> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     set_child_subreaper(Some(rustix::process::getpid()))?;
+    // A file that may grow no longer is an error to be told, also when a child of the same user has set that limit.
+    picoclaw_sys::linux::ignore(libc::SIGXFSZ);
     ADOPTS.store(true, Ordering::Release);
     Ok(())
 }

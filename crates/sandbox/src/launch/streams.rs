@@ -105,6 +105,7 @@ impl Theirs {
 fn rights(flags: OFlags) -> u64 {
     let write = access::WRITE_FILE | access::TRUNCATE;
     match flags & OFlags::ACCMODE {
+        _ if flags.contains(OFlags::PATH) => 0,
         OFlags::RDONLY => access::READ_FILE,
         OFlags::WRONLY if !flags.contains(OFlags::APPEND) => write,
         OFlags::RDWR if !flags.contains(OFlags::APPEND) => access::READ_FILE | write,

@@ -100,7 +100,7 @@ impl Head {
         let boot = str::from_utf8(boot).ok()?.to_owned();
         let tip = Tip { seq, hash: Hash::parse(str::from_utf8(hash).ok()?)? };
         let head = Self { tip, segment, length, synced, boot };
-        let sound = plain && head.synced <= head.tip.seq && head.segment > 0;
+        let sound = plain && head.synced <= head.tip.seq && head.tip.seq < u64::MAX && head.segment > 0;
         (sound && head.encode() == bytes).then_some(head)
     }
 }
@@ -133,8 +133,8 @@ mod tests {
     use super::*;
 
     fn longest() -> Head {
-        let tip = Tip { seq: u64::MAX, hash: Hash::of(b"x") };
-        Head { tip, segment: u64::MAX, length: u64::MAX, synced: u64::MAX, boot: "f".repeat(36) }
+        let tip = Tip { seq: u64::MAX - 1, hash: Hash::of(b"x") };
+        Head { tip, segment: u64::MAX, length: u64::MAX, synced: u64::MAX - 1, boot: "f".repeat(36) }
     }
 
     #[test]
@@ -154,6 +154,7 @@ mod tests {
         let good = Head::first("5c2d");
         for (why, head) in [
             ("no segment", Head { segment: 0, ..good.clone() }),
+            ("no number for the next", Head { tip: Tip { seq: u64::MAX, ..good.tip }, ..good.clone() }),
             ("more on the disk than there is", Head { synced: 1, ..good.clone() }),
             ("what had to be escaped", Head { boot: "\\n".to_owned(), ..good.clone() }),
             ("a quote", Head { boot: "a\"b".to_owned(), ..good.clone() }),

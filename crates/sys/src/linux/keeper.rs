@@ -16,6 +16,8 @@ const LEFTOVER_MS: i64 = 250;
 const AGAIN_MS: i64 = 5;
 /// How often memory is looked at.
 const WATCH_MS: i64 = 50;
+/// How often in a row a look may fail before nobody is watched over any more.
+const BLIND: u32 = 40;
 
 pub(crate) struct Keeper {
     pub(crate) control: i32,
@@ -23,6 +25,7 @@ pub(crate) struct Keeper {
     pub(crate) keeping: Keeping,
     pub(crate) memory_watch: u64,
     pub(crate) next_look: i64,
+    pub(crate) failed_looks: u32,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -176,8 +179,18 @@ impl Keeper {
         due
     }
 
-    fn private_bytes(&self, tree: &mut Option<Tree>) -> u64 {
-        sight(tree).map_or(0, |tree| tree.private_pages().saturating_mul(4096))
+    /// Everything there is, when it cannot be counted for too long: a limit that nobody watches over is none.
+    fn private_bytes(&mut self, tree: &mut Option<Tree>) -> u64 {
+        match sight(tree).and_then(Tree::private_pages) {
+            Some(pages) => {
+                self.failed_looks = 0;
+                pages.saturating_mul(4096)
+            }
+            None => {
+                self.failed_looks += 1;
+                if self.failed_looks < BLIND { 0 } else { u64::MAX }
+            }
+        }
     }
 
     /// Waits for a signal, an order or the time of the next phase.

@@ -44,7 +44,7 @@ pub use image::let_go_of_code;
 pub use own::own_stat;
 pub use report::Report;
 pub use script::{Exec, Keeping, Memory, News, Script};
-pub use signals::{Signals, end_by, stop_self, suspend_job};
+pub use signals::{Signals, end_by, ignore, stop_self, suspend_job};
 pub use spawn::{Order, Spawned, spawn};
 pub use step::{Base, Bind, Step};
 pub use tables::complete_tables;

@@ -12,21 +12,33 @@ const SECURE_BITS: u32 = 0b1110_1111;
 
 /// Maps our own user and group into the new user namespace.
 ///
-/// An undumpable process does not own its own maps, so it is dumpable for as long as it takes to open them. Nobody
-/// can use that who could not read the instance anyway: a caged process does not see this one, and a fenced one may
+/// An undumpable process does not own its own maps, unless it is root's: it is dumpable for as long as it takes to open them.
+/// Nobody can use that who could not read the instance anyway: a caged process does not see this one, and a fenced one may
 /// not trace outside its Landlock domain.
 pub(crate) fn map_ids(uid_map: &[u8], gid_map: &[u8]) -> Result<(), Errno> {
-    // SAFETY: static paths and integers.
+    let [groups, gids, uids] = match open_maps() {
+        Err(libc::EACCES) => while_dumpable(open_maps)?,
+        opened => opened?,
+    };
+    put(groups, b"deny")?;
+    put(gids, gid_map)?;
+    put(uids, uid_map)
+}
+
+fn open_maps() -> Result<[i32; 3], Errno> {
+    let groups = open_for_writing(c"/proc/self/setgroups")?;
+    let gids = open_for_writing(c"/proc/self/gid_map")?;
+    Ok([groups, gids, open_for_writing(c"/proc/self/uid_map")?])
+}
+
+fn while_dumpable<T>(what: fn() -> Result<T, Errno>) -> Result<T, Errno> {
+    // SAFETY: integers only.
     unsafe {
         let dumpable = call!(libc::SYS_prctl, libc::PR_GET_DUMPABLE, 0, 0, 0, 0)?;
         call!(libc::SYS_prctl, libc::PR_SET_DUMPABLE, 1, 0, 0, 0)?;
-        let groups = open_for_writing(c"/proc/self/setgroups");
-        let gids = open_for_writing(c"/proc/self/gid_map");
-        let uids = open_for_writing(c"/proc/self/uid_map");
+        let done = what();
         call!(libc::SYS_prctl, libc::PR_SET_DUMPABLE, dumpable, 0, 0, 0)?;
-        put(groups?, b"deny")?;
-        put(gids?, gid_map)?;
-        put(uids?, uid_map)
+        done
     }
 }
 

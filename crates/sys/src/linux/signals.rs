@@ -47,6 +47,14 @@ impl AsFd for Signals {
     }
 }
 
+/// Lets a signal pass: what it would have told is told by an error instead. A child hears it again.
+pub fn ignore(signal: i32) {
+    // SAFETY: no handler of ours is installed; the numbers are the kernel's.
+    unsafe {
+        libc::signal(signal, libc::SIG_IGN);
+    }
+}
+
 /// Stops this process, whoever may continue it; returns when it is continued.
 pub fn stop_self() {
     // SAFETY: `raise` takes a number and touches no memory of ours.

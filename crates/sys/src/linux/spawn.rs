@@ -117,7 +117,8 @@ struct Start<'c> {
 
 impl Child {
     /// Whether the keeper may work in our memory: one at a time does, of a process that nobody can look into and whose words
-    /// can be hidden, since the keeper's are the same.
+    /// can be hidden, since the keeper's are the same. Only root's: everybody else's has to be dumpable for a moment, and so
+    /// would be this one.
     fn may_borrow(&self) -> bool {
         // SAFETY: integers only.
         let dumpable = || unsafe { call!(libc::SYS_prctl, libc::PR_GET_DUMPABLE, 0, 0, 0, 0) };
@@ -125,6 +126,7 @@ impl Child {
             && CAN_LEND
             && self.on_main_thread
             && self.words.is_some()
+            && rustix::process::geteuid().is_root()
             && dumpable() == Ok(0)
             && !LENT.swap(true, Ordering::AcqRel)
     }
@@ -132,7 +134,7 @@ impl Child {
     /// Makes a keeper in our memory; its number and its pidfd.
     fn borrow(self) -> Result<(i32, c_int), i32> {
         if let Some(words) = self.words {
-            words.keep_two();
+            words.replace();
         }
         let mut pidfd: c_int = -1;
         let flags = self.flags();
@@ -188,7 +190,8 @@ impl Child {
                     Report::Started.send(self.control);
                 }
                 let (keeping, memory_watch) = (self.script.keeping, self.script.memory_watch);
-                Keeper { control: self.control, main, keeping, memory_watch, next_look: 0 }.keep()
+                Keeper { control: self.control, main, keeping, memory_watch, next_look: 0, failed_looks: 0 }
+                    .keep()
             }
         }
         exit(1)

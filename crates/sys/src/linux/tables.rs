@@ -127,8 +127,10 @@ unsafe extern "C" fn prepare(places: &Places) {
         LATER.end.store(list.end, Ordering::Relaxed);
         LATER.from.store(cold, Ordering::Relaxed);
         LATER.to.store(cold_end, Ordering::Relaxed);
-        protect(cold, cold_end, libc::PROT_NONE);
-        listen(looked);
+        // Out of reach, and somebody who listens: without one of them everything is written after all.
+        if !(protect(cold, cold_end, libc::PROT_NONE) && listen(looked)) {
+            complete_tables();
+        }
     } else {
         fetch(tables, end);
         // SAFETY: nobody has looked at anything yet.
@@ -143,8 +145,8 @@ fn fetch(from: usize, to: usize) {
     }
 }
 
-fn protect(from: usize, to: usize, how: i32) {
-    ask(libc::SYS_mprotect, [from, to - from, how as usize, 0]);
+fn protect(from: usize, to: usize, how: i32) -> bool {
+    ask(libc::SYS_mprotect, [from, to - from, how as usize, 0]) == 0
 }
 
 /// Finds the list, and marks it as done before the C library sees it.
@@ -185,15 +187,24 @@ unsafe fn is_run(stack: *const usize) -> bool {
     true
 }
 
-/// Asks the kernel to be told when somebody looks at what is out of reach.
-fn listen(looked: usize) {
+/// Asks the kernel to be told when somebody looks at what is out of reach. Whoever started us may have blocked that signal, and then
+/// the first look would be the end.
+fn listen(looked: usize) -> bool {
     unsafe extern "C" {
         fn picoclaw_back();
     }
     let flags = SA_RESTORER | (libc::SA_SIGINFO | libc::SA_NODEFER) as usize;
     let back: unsafe extern "C" fn() = picoclaw_back;
     let action = [looked, flags, back as usize, 0];
-    ask(libc::SYS_rt_sigaction, [libc::SIGSEGV as usize, action.as_ptr().addr(), 0, 8]);
+    let fault = 1_u64 << (libc::SIGSEGV - 1);
+    ask(libc::SYS_rt_sigaction, [libc::SIGSEGV as usize, action.as_ptr().addr(), 0, 8]) == 0
+        && ask(libc::SYS_rt_sigprocmask, [libc::SIG_UNBLOCK as usize, (&raw const fault).addr(), 0, 8]) == 0
+}
+
+/// From now on a fault is what it is everywhere.
+fn stop_listening() {
+    let default = [0_usize; 4];
+    ask(libc::SYS_rt_sigaction, [libc::SIGSEGV as usize, default.as_ptr().addr(), 0, 8]);
 }
 
 /// Somebody looked. A look at anything but what is out of reach is a fault, and ends the process as ever.
@@ -201,15 +212,14 @@ extern "C" fn looked(_signal: i32, info: *const libc::siginfo_t) {
     // SAFETY: the kernel's own record of what happened.
     let (code, at) = unsafe { ((*info).si_code, (*info).si_addr().addr()) };
     let later = LATER.from.load(Ordering::Relaxed)..LATER.to.load(Ordering::Relaxed);
-    // What somebody sent is no fault.
-    if code <= 0 {
+    if code > 0 && later.contains(&at) {
+        complete_tables();
         return;
     }
-    if later.contains(&at) {
-        complete_tables();
-    } else {
-        let default = [0_usize; 4];
-        ask(libc::SYS_rt_sigaction, [libc::SIGSEGV as usize, default.as_ptr().addr(), 0, 8]);
+    stop_listening();
+    // A fault happens again when this returns; what somebody sent has to be sent again.
+    if code <= 0 {
+        ask(libc::SYS_kill, [ask(libc::SYS_getpid, [0; 4]) as usize, libc::SIGSEGV as usize, 0, 0]);
     }
 }
 
@@ -225,7 +235,11 @@ pub fn complete_tables() {
         begin: LATER.begin.load(Ordering::Relaxed),
         end: LATER.end.load(Ordering::Relaxed),
     };
-    protect(from, to, libc::PROT_READ | libc::PROT_WRITE);
+    if !protect(from, to, libc::PROT_READ | libc::PROT_WRITE) {
+        // No memory to write to: whoever looks ends with a fault.
+        stop_listening();
+        return;
+    }
     fetch(from, to);
     // SAFETY: these have not been written, and this happens once.
     unsafe { list.write(from, to) };

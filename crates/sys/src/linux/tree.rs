@@ -93,17 +93,14 @@ impl Tree {
         let _ = unsafe { call!(libc::SYS_munmap, self.seen, MOST * size_of::<Seen>()) };
     }
 
-    /// Private memory of every process below this one, in pages.
-    pub(crate) fn private_pages(&mut self) -> u64 {
+    /// Private memory of every process below this one, in pages; `None` when `/proc` could not be read.
+    pub(crate) fn private_pages(&mut self) -> Option<u64> {
         if !self.look() {
-            return 0;
+            return None;
         }
         self.mark();
-        self.rows()
-            .iter()
-            .filter(|seen| seen.below)
-            .map(|seen| private_pages(seen.pid))
-            .fold(0, u64::saturating_add)
+        let below = self.rows().iter().filter(|seen| seen.below);
+        Some(below.map(|seen| private_pages(seen.pid)).fold(0, u64::saturating_add))
     }
 
     fn rows(&mut self) -> &mut [Seen] {

@@ -32,18 +32,15 @@ impl Words {
         wipe(self.arguments, self.environment_end);
     }
 
-    /// Wipes the arguments but for the first two, in a process that has read them and keeps its environment, which the kernel
+    /// Puts two words in the place of the arguments, in a process that has read them and keeps its environment, which the kernel
     /// shows to nobody in a cage.
-    pub(crate) fn keep_two(self) {
-        let mut at = self.arguments;
-        for _ in 0..2 {
-            // SAFETY: within the arguments, which the kernel put there; each ends with a zero byte.
-            while at < self.arguments_end && unsafe { *(at as *const u8) } != 0 {
-                at += 1;
-            }
-            at += 1;
+    pub(crate) fn replace(self) {
+        const WORDS: &[u8] = b"picoclaw\0run\0";
+        wipe(self.arguments, self.arguments_end);
+        if WORDS.len() <= self.arguments_end - self.arguments {
+            // SAFETY: as long as the place, which is writable memory of this process.
+            unsafe { ptr::copy_nonoverlapping(WORDS.as_ptr(), self.arguments as *mut u8, WORDS.len()) };
         }
-        wipe(at, self.arguments_end);
     }
 }
 

@@ -210,3 +210,20 @@ fn nobody_else_has_to_wait_for_a_keeper() {
         assert_eq!(ran.stdout.lines().last(), Some("0"), "{why}: {ran:?}");
     }
 }
+
+#[test]
+fn a_ledger_that_may_not_grow_is_an_error_and_no_signal() {
+    let Some(project) = Project::new("a limit on files") else { return };
+    let plain = project.command(&["--", "true"]);
+    assert!(project.run(&["--", "true"]).code == 0, "the control run");
+    let mut limited = std::process::Command::new("sh");
+    limited.args(["-c", "ulimit -f 0; exec \"$@\"", "sh"]).arg(plain.get_program()).args(plain.get_args());
+    for (name, value) in plain.get_envs() {
+        if let Some(value) = value {
+            limited.env(name, value);
+        }
+    }
+    let done = crate::house::ran(limited.current_dir(project.dir()).output().unwrap());
+    assert_eq!(done.code, 125, "{done:?}");
+    assert!(done.stderr.contains("File too large"), "{done:?}");
+}

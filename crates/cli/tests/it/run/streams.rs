@@ -43,6 +43,13 @@ fn a_stream_gives_no_right_but_its_own() {
             .unwrap();
         assert!(!done.status.success(), "{why}: {done:?}");
     }
+    let named = rustix::fs::open(&given, rustix::fs::OFlags::PATH, rustix::fs::Mode::empty()).unwrap();
+    let done = project.command(&["--", "sh", "-c", "cat < /dev/stdin"]).stdin(named).output().unwrap();
+    assert_eq!(
+        (done.status.success(), done.stdout.len()),
+        (false, 0),
+        "what is only named is not read: {done:?}"
+    );
     assert_eq!(read_to_string(&log).unwrap(), "first\nsecond\n");
     assert_eq!(read_to_string(&given).unwrap(), "given");
     assert_eq!(read_to_string(&beside).unwrap(), "beside");
