@@ -59,7 +59,7 @@ def module(section):
     named = re.match(r"\.data\.rel\.ro\.((?:\.Lswitch\.table\.)?_[ZR].*)$", section)
     if not named or "picoclaw_sys" in named[1]:
         return None
-    name = re.sub(r"17h[0-9a-f]{16}E.*$", "17h*", named[1])
+    name = re.sub(r"\.\d+$", ".*", re.sub(r"17h[0-9a-f]{16}E.*$", "17h*", named[1]))
     return re.sub(r"Cs[0-9A-Za-z]{8,13}_", "Cs*_", name)
 
 
