@@ -11,7 +11,8 @@
 //! Invariant: no address is read before it was written, and each is written once.
 
 use crate::linux::addresses::List;
-use std::arch::{asm, global_asm};
+use crate::linux::raw::call;
+use std::arch::global_asm;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const PAGE: usize = 4096;
@@ -141,12 +142,14 @@ unsafe extern "C" fn prepare(places: &Places) {
 /// Brings the pages in one piece, to be written to.
 fn fetch(from: usize, to: usize) {
     if from < to {
-        ask(libc::SYS_madvise, [from, to - from, libc::MADV_POPULATE_WRITE as usize, 0]);
+        // SAFETY: the program's own memory; asking for its pages changes nothing in it.
+        let _ = unsafe { call!(libc::SYS_madvise, from, to - from, libc::MADV_POPULATE_WRITE) };
     }
 }
 
 fn protect(from: usize, to: usize, how: i32) -> bool {
-    ask(libc::SYS_mprotect, [from, to - from, how as usize, 0]) == 0
+    // SAFETY: whole pages of the program's own tables, which nobody looks at while they are written.
+    unsafe { call!(libc::SYS_mprotect, from, to - from, how) }.is_ok()
 }
 
 /// Finds the list, and marks it as done before the C library sees it.
@@ -197,14 +200,18 @@ fn listen(looked: usize) -> bool {
     let back: unsafe extern "C" fn() = picoclaw_back;
     let action = [looked, flags, back as usize, 0];
     let fault = 1_u64 << (libc::SIGSEGV - 1);
-    ask(libc::SYS_rt_sigaction, [libc::SIGSEGV as usize, action.as_ptr().addr(), 0, 8]) == 0
-        && ask(libc::SYS_rt_sigprocmask, [libc::SIG_UNBLOCK as usize, (&raw const fault).addr(), 0, 8]) == 0
+    // SAFETY: a live `sigaction` and a live mask, both of the kernel's layout.
+    unsafe {
+        call!(libc::SYS_rt_sigaction, libc::SIGSEGV, action.as_ptr(), 0, 8).is_ok()
+            && call!(libc::SYS_rt_sigprocmask, libc::SIG_UNBLOCK, &raw const fault, 0, 8).is_ok()
+    }
 }
 
 /// From now on a fault is what it is everywhere.
 fn stop_listening() {
     let default = [0_usize; 4];
-    ask(libc::SYS_rt_sigaction, [libc::SIGSEGV as usize, default.as_ptr().addr(), 0, 8]);
+    // SAFETY: a live `sigaction` of the kernel's layout.
+    let _ = unsafe { call!(libc::SYS_rt_sigaction, libc::SIGSEGV, default.as_ptr(), 0, 8) };
 }
 
 /// Somebody looked. A look at anything but what is out of reach is a fault, and ends the process as ever.
@@ -219,7 +226,8 @@ extern "C" fn looked(_signal: i32, info: *const libc::siginfo_t) {
     stop_listening();
     // A fault happens again when this returns; what somebody sent has to be sent again.
     if code <= 0 {
-        ask(libc::SYS_kill, [ask(libc::SYS_getpid, [0; 4]) as usize, libc::SIGSEGV as usize, 0, 0]);
+        // SAFETY: integers only.
+        let _ = unsafe { call!(libc::SYS_getpid).and_then(|own| call!(libc::SYS_kill, own, libc::SIGSEGV)) };
     }
 }
 
@@ -245,23 +253,4 @@ pub fn complete_tables() {
     unsafe { list.write(from, to) };
     protect(from, to, libc::PROT_READ);
     LATER.to.store(from, Ordering::Relaxed);
-}
-
-/// A system call that leaves the C library out: it may not have begun yet.
-fn ask(number: libc::c_long, [one, two, three, four]: [usize; 4]) -> isize {
-    let answer;
-    // SAFETY: every caller asks for something that concerns its own memory alone, and passes what lives until then.
-    unsafe {
-        asm!(
-            "syscall",
-            inlateout("rax") number as isize => answer,
-            in("rdi") one,
-            in("rsi") two,
-            in("rdx") three,
-            in("r10") four,
-            lateout("rcx") _,
-            lateout("r11") _,
-        );
-    }
-    answer
 }
