@@ -9,14 +9,13 @@ use crate::{compose, exit, print, quantity};
 use anyhow::{Context, Result, bail};
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{AgentId, Origin};
+use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::exec::{Errand, ErrandError};
-use picoclaw_sandbox::guest::Stay;
-use picoclaw_sandbox::isolate::{HostFiles, Kind};
+use picoclaw_sandbox::isolate::{HostFiles, Kind, LiveHost};
 use picoclaw_sandbox::launch::{Output, Principal, Status, Stdin, Streams};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::{Redactor, relay};
 use std::io::IsTerminal;
-use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -73,7 +72,7 @@ fn caged(
         isolation: &asked.on_top_of(&loaded.config.isolation),
         instance: &instance,
         principal: Principal::Person,
-        stay: Stay::At { path: &workspace, mode: ExposeMode::ReadWrite },
+        dir: ChildDir::Path { path: &workspace, mode: ExposeMode::ReadWrite },
         from: &workspace,
         command: &arguments.command,
         variables: &asked.variables,
@@ -82,22 +81,19 @@ fn caged(
         subject: compose::subject(loaded, None, Origin::Cli)?,
         tool: "run",
     };
-    if !terminal {
-        let status = errand.run(&ledger, |running| relay::attend(running, &signals, timeout))?;
-        // What was recorded reaches the disk; the handles go with the process. A failure is told by the next record.
-        let (_signals, ledger) = (ManuallyDrop::new(signals), ManuallyDrop::new(ledger));
-        let _told = ledger.sync();
-        return Ok(status);
-    }
     let mut away = errand.start(&ledger)?;
-    let status = relay::relay(&mut away.running, &signals, timeout);
+    let status = if terminal {
+        relay::relay(&mut away.running, &signals, timeout)
+    } else {
+        relay::attend(&mut away.running, &signals, timeout)
+    };
     away.back(status);
     Ok(status)
 }
 
 /// The directory that the child may write: never one that holds more than a project.
 pub(crate) fn workspace(named: &Path, loaded: &Loaded, surroundings: &Surroundings) -> Result<PathBuf> {
-    let Some(found) = surroundings.survey.find(named) else {
+    let Some(found) = LiveHost.find(named) else {
         // The kernel knows why.
         let why = named.canonicalize().err().unwrap_or_else(|| std::io::ErrorKind::NotFound.into());
         bail!("could not use `{}` as the workspace: {why}", named.display());

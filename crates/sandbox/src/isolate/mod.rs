@@ -52,6 +52,5 @@ pub use remembered::pick_remembered;
 pub use rung::{Probed, Rung, choose};
 pub use survey::Survey;
 pub use toolchain::toolchain_variables;
-pub(crate) use view::by_name;
 pub use view::{Rule, Why};
 pub(crate) use walls::{Dress, Entry};
