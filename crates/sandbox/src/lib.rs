@@ -11,6 +11,7 @@ mod boot;
 pub mod bounded_lines;
 pub mod confine;
 pub mod exec;
+pub mod file_lock;
 pub mod files;
 pub mod guest;
 pub mod instance;

@@ -7,7 +7,6 @@ use crate::isolate::frame::{Frame, Frames};
 use crate::isolate::layout::{Piece, layout};
 use crate::isolate::plan::Plan;
 use crate::isolate::rung::{Rung, host_rights};
-use crate::isolate::survey::Survey;
 use crate::isolate::walls::{Dress, Entry, hold, open_place};
 use crate::isolate::{bwrap, filter, native, rights};
 use crate::launch::WorkDir;
@@ -32,8 +31,6 @@ pub struct Cage {
     frames: Option<Frames>,
     /// The frame of the last child.
     frame: Mutex<Option<Arc<Frame>>>,
-    /// What was seen when it was planned.
-    survey: Option<Survey>,
 }
 
 impl Cage {
@@ -44,17 +41,12 @@ impl Cage {
         let unfit = || hold("write the system call filter")(std::io::ErrorKind::InvalidData.into());
         let filter = Arc::new(filter::program().ok_or_else(unfit)?);
         let (landlock, frame) = (landlock::abi(), Mutex::default());
-        Ok(Self { plan, rung, filter, landlock, frames: None, frame, survey: None })
+        Ok(Self { plan, rung, filter, landlock, frames: None, frame })
     }
 
     /// The same, with what is always the same about it kept in `frames`.
     pub fn framed(self, frames: Frames) -> Self {
         Self { frames: Some(frames), ..self }
-    }
-
-    /// The same, for a single child that starts at once: what the plan was made from is not looked up a second time.
-    pub(crate) fn surveyed(self, survey: Survey) -> Self {
-        Self { survey: Some(survey), ..self }
     }
 
     /// The plan it follows.
@@ -87,7 +79,7 @@ impl Cage {
     fn native(&self, work_dir: &WorkDir) -> Result<Dress, IsolateError> {
         let plan = &self.plan;
         let ruleset = self.ruleset(landlock::SCOPE_ABSTRACT_SOCKETS)?;
-        let layout = layout(plan, self.survey.as_ref())?;
+        let layout = layout(plan)?;
         let frame = self.frame(&layout.pieces);
         let mut setup = native::setup(plan, layout, frame.as_deref())?;
         if let (Some(ruleset), Some(abi)) = (&ruleset, self.landlock) {

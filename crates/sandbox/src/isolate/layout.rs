@@ -10,10 +10,9 @@ use crate::isolate::error::IsolateError;
 use crate::isolate::host::Kind;
 use crate::isolate::native::{DEVICES, c_string, identity, nul};
 use crate::isolate::plan::Plan;
-use crate::isolate::survey::Survey;
 use crate::isolate::view::{Rule, Why};
 use picoclaw_policy::config::ExposeMode;
-use picoclaw_sys::linux::mount::{Ground, Identity, NO_DEVICES, NO_EXEC, NO_SUID, READ_ONLY};
+use picoclaw_sys::linux::mount::{Ground, NO_DEVICES, NO_EXEC, NO_SUID, READ_ONLY};
 use picoclaw_sys::linux::{Bind, Step};
 use rustix::fs::{AtFlags, CWD, FileType, Stat, statat};
 use std::ffi::CString;
@@ -98,11 +97,10 @@ pub(super) struct Layout<'p> {
     pub(super) steps: Vec<Step>,
 }
 
-/// Takes a plan's view apart. What the survey saw of its sources, where there is one, need not be looked up again.
-pub(super) fn layout<'p>(plan: &'p Plan, survey: Option<&'p Survey>) -> Result<Layout<'p>, IsolateError> {
+/// Takes a plan's view apart.
+pub(super) fn layout(plan: &Plan) -> Result<Layout<'_>, IsolateError> {
     let rules = plan.view.len();
     let mut tree = Tree {
-        survey,
         pieces: Vec::with_capacity(rules + 24),
         // With room for what others do before and after.
         steps: Vec::with_capacity(rules + 24),
@@ -133,7 +131,6 @@ enum Place {
 }
 
 struct Tree<'p> {
-    survey: Option<&'p Survey>,
     pieces: Vec<Piece<'p>>,
     steps: Vec<Step>,
     /// Directories that were made: in the tree, in the yard (with its parts' numbers).
@@ -190,25 +187,20 @@ impl<'p> Tree<'p> {
                 if *why == Why::Etc
                     && *kind == Kind::File
                     && matches!(place, Place::Tree)
-                    && let Some(version) = self.version(source)
+                    && let Some(version) = version(source)
                 {
                     self.parents_in_tree(target);
                     self.pieces.push(Piece::Copy(Copied { source, version }, target));
                     return Ok(());
                 }
                 let ground = self.mount_point(target, *kind, &place)?;
-                let named_by_itself = source.as_os_str() == rule.target().as_os_str();
-                let identity = match why {
-                    Why::System | Why::Etc if named_by_itself => self.identity(source)?,
-                    _ => identity(source)?,
-                };
                 let read_only = if *mode == ExposeMode::ReadOnly { READ_ONLY } else { 0 };
                 self.steps.push(Step::Bind(Bind {
                     source: c_string(source)?,
                     target: c_bytes(target)?,
                     ground,
                     attributes: NO_SUID | NO_DEVICES | read_only,
-                    identity: Some(identity),
+                    identity: Some(identity(source)?),
                 }));
                 self.shown.push(target);
             }
@@ -364,21 +356,9 @@ impl<'p> Tree<'p> {
     }
 }
 
-impl Tree<'_> {
-    /// Who a place of the system's is, so that the child mounts what was judged. Only of those the survey is asked: what
-    /// belongs to a project or a principal lies where children write, and they may be the administrator's.
-    fn identity(&self, source: &Path) -> Result<Identity, IsolateError> {
-        match self.survey.and_then(|survey| survey.identity(source)) {
-            Some(known) => Ok(known),
-            None => identity(source),
-        }
-    }
-
-    /// Which version of a small public file there is to copy.
-    fn version(&self, source: &Path) -> Option<Version> {
-        let look = || statat(CWD, source, AtFlags::SYMLINK_NOFOLLOW).ok().as_ref().and_then(Version::of);
-        self.survey.and_then(|survey| survey.version(source)).or_else(look)
-    }
+/// Which version of a small public file there is to copy.
+fn version(source: &Path) -> Option<Version> {
+    statat(CWD, source, AtFlags::SYMLINK_NOFOLLOW).ok().as_ref().and_then(Version::of)
 }
 
 /// A place in a part of the yard, for a target of which the first `length` bytes name where the part is mounted.
