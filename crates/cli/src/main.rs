@@ -74,7 +74,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
             return Ok(Exit::Usage.into());
         }
     };
-    let _signed = commands::stop::sign(&arguments.command, &loaded);
+    let _registration = commands::stop::register(&arguments.command, &loaded);
     if let (Command::Agent(arguments), Some(stage)) = (&arguments.command, stage) {
         let level = arguments.debug.then_some(LogLevel::Debug).or(loaded.config.log_level);
         start_logs(&loaded, &surroundings, stage.porch(), level)?;

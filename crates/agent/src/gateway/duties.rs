@@ -11,7 +11,7 @@ use crate::schedule::cron::{
 use crate::schedule::heartbeat::Heartbeat;
 use crate::tools::Tool;
 use picoclaw_sandbox::launch::Halt;
-use picoclaw_sandbox::shelf::ShelfError;
+use picoclaw_sandbox::state_dir::StateError;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -32,7 +32,7 @@ pub enum DutyError {
     Cron(#[from] CronError),
     /// The log cannot be written.
     #[error(transparent)]
-    Shelf(#[from] ShelfError),
+    State(#[from] StateError),
 }
 
 /// Jobs and heartbeat of a gateway.

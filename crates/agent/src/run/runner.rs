@@ -75,7 +75,7 @@ pub enum RunnerError {
     Sessions(#[from] crate::sessions::SessionError),
     /// A file of the program's own cannot be had.
     #[error(transparent)]
-    Shelf(#[from] picoclaw_sandbox::shelf::ShelfError),
+    State(#[from] picoclaw_sandbox::state_dir::StateError),
 }
 
 impl Runner {

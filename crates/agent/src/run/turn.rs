@@ -9,7 +9,7 @@ use crate::providers::{ProviderError, Usage};
 use crate::sessions::SessionError;
 use picoclaw_policy::{AgentId, Subject};
 use picoclaw_sandbox::launch::Halt;
-use picoclaw_sandbox::shelf::ShelfError;
+use picoclaw_sandbox::state_dir::StateError;
 
 /// What a turn is given.
 pub struct Turn<'t> {
@@ -68,7 +68,7 @@ pub enum TurnError {
     Session(#[from] SessionError),
     /// A file of the program's own cannot be used.
     #[error(transparent)]
-    Shelf(#[from] ShelfError),
+    State(#[from] StateError),
     /// The model takes no conversation this long, and only the active turn is left.
     #[error("the conversation is too long for the model: refusing to drop active turn messages")]
     TooLong,

@@ -15,7 +15,7 @@ use address::Reach;
 use anyhow::{Context, Result};
 use picoclaw_agent::gateway::{Gate, Opening, listen};
 use picoclaw_sandbox::launch::{raise_descriptors, resident_bytes};
-use picoclaw_sandbox::presence::Presence;
+use picoclaw_sandbox::presence::GatewayLock;
 use picoclaw_sandbox::readiness::notify;
 use picoclaw_sandbox::relay::{Then, Told, on_signals};
 use staffing::{Source, staff};
@@ -74,13 +74,14 @@ pub(crate) fn run(
         Ok(addresses) => addresses,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
-    let presence = Presence::claim(&loaded.home, VERSION, host, port).map_err(|why| match why.hint() {
-        Some(hint) => anyhow::anyhow!("{why}\nhint: {hint}"),
-        None => anyhow::anyhow!("{why}"),
-    })?;
+    let presence =
+        GatewayLock::acquire(&loaded.home, VERSION, host, port).map_err(|why| match why.hint() {
+            Some(hint) => anyhow::anyhow!("{why}\nhint: {hint}"),
+            None => anyhow::anyhow!("{why}"),
+        })?;
     let reach =
         if addresses.iter().all(|at| at.ip().is_loopback()) { Reach::Loopback } else { Reach::Others };
-    let source = Source { config, own: presence.recorded().token.clone(), reach };
+    let source = Source { config, own: presence.pid_file().token.clone(), reach };
     // Where the host has fewer there are fewer places; whoever comes too late is turned away.
     let descriptors = raise_descriptors(DESCRIPTORS);
     let runtime = runtime()?;

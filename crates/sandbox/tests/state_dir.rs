@@ -7,26 +7,28 @@
     reason = "tests arrange files by hand and stop where they cannot go on"
 )]
 
-use picoclaw_sandbox::shelf::{Line, Shelf, ShelfError};
+use picoclaw_sandbox::bounded_lines::Line;
+use picoclaw_sandbox::state_dir::{StateDir, StateError};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-fn shelf(home: &Path) -> Shelf {
-    Shelf::open(home, "sessions").unwrap()
+fn dir(home: &Path) -> StateDir {
+    StateDir::open(home, "sessions").unwrap()
 }
 
-fn lines(shelf: &Shelf, name: &str) -> Vec<String> {
+fn lines(dir: &StateDir, name: &str) -> Vec<String> {
     let mut seen = Vec::new();
-    let Some(book) = shelf.look_into(name).unwrap() else { return seen };
-    book.each_line(1 << 20, |line| {
-        seen.push(match line {
-            Line::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-            Line::TooLong => "(too long)".to_owned(),
-        });
-    })
-    .unwrap();
+    let Some(line_file) = dir.open_lines(name).unwrap() else { return seen };
+    line_file
+        .each_line(1 << 20, |line| {
+            seen.push(match line {
+                Line::Whole(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+                Line::TooLong { .. } => "(too long)".to_owned(),
+            });
+        })
+        .unwrap();
     seen
 }
 
@@ -37,7 +39,7 @@ fn mode(path: &Path) -> u32 {
 #[test]
 fn what_a_shelf_writes_only_its_owner_can_read() {
     let home = tempfile::tempdir().unwrap();
-    let inner = shelf(home.path()).inner("main").unwrap();
+    let inner = dir(home.path()).subdir("main").unwrap();
     inner.append("a.jsonl", b"one").unwrap();
     inner.replace("a.meta.json", b"{}").unwrap();
     let at = home.path().join("state/sessions/main");
@@ -57,97 +59,97 @@ fn a_torn_line_is_never_glued_to_the_next() {
         ("an empty file", "", vec!["new"]),
     ] {
         let home = tempfile::tempdir().unwrap();
-        let shelf = shelf(home.path());
-        std::fs::write(shelf.path().join("s"), before).unwrap();
-        shelf.append("s", b"new").unwrap();
-        assert_eq!(lines(&shelf, "s"), want, "{why}");
+        let dir = dir(home.path());
+        std::fs::write(dir.path().join("s"), before).unwrap();
+        dir.append("s", b"new").unwrap();
+        assert_eq!(lines(&dir, "s"), want, "{why}");
     }
 }
 
 #[test]
 fn lines_that_are_too_long_are_named_and_the_others_are_read() {
     let home = tempfile::tempdir().unwrap();
-    let shelf = shelf(home.path());
+    let dir = dir(home.path());
     let long = "x".repeat((1 << 20) + 1);
     for line in ["one", &long, "three"] {
-        shelf.append("s", line.as_bytes()).unwrap();
+        dir.append("s", line.as_bytes()).unwrap();
     }
-    assert_eq!(lines(&shelf, "s"), ["one", "(too long)", "three"]);
+    assert_eq!(lines(&dir, "s"), ["one", "(too long)", "three"]);
 }
 
 #[test]
 fn nothing_is_reached_through_a_link_and_nothing_hangs() {
     let home = tempfile::tempdir().unwrap();
-    let shelf = shelf(home.path());
+    let dir = dir(home.path());
     let outside = home.path().join("outside");
     std::fs::write(&outside, "keep").unwrap();
-    symlink(&outside, shelf.path().join("link")).unwrap();
-    symlink(home.path(), shelf.path().join("dir")).unwrap();
+    symlink(&outside, dir.path().join("link")).unwrap();
+    symlink(home.path(), dir.path().join("dir")).unwrap();
     rustix::fs::mknodat(
         rustix::fs::CWD,
-        shelf.path().join("fifo"),
+        dir.path().join("fifo"),
         rustix::fs::FileType::Fifo,
         rustix::fs::Mode::RWXU,
         0,
     )
     .unwrap();
     for name in ["link", "fifo"] {
-        assert!(matches!(shelf.read(name, 100), Err(ShelfError::NotAFile { .. })), "read {name}");
-        assert!(matches!(shelf.append(name, b"x"), Err(ShelfError::NotAFile { .. })), "append {name}");
+        assert!(matches!(dir.read(name, 100), Err(StateError::NotAFile { .. })), "read {name}");
+        assert!(matches!(dir.append(name, b"x"), Err(StateError::NotAFile { .. })), "append {name}");
     }
-    assert!(shelf.enter("dir").is_err(), "a linked directory");
+    assert!(dir.open_subdir("dir").is_err(), "a linked directory");
     for name in ["", ".", "..", "a/b", "../outside", "a\0b"] {
-        assert!(matches!(shelf.read(name, 100), Err(ShelfError::BadName { .. })), "{name:?}");
-        assert!(matches!(shelf.replace(name, b"x"), Err(ShelfError::BadName { .. })), "{name:?}");
-        assert!(matches!(shelf.remove(name), Err(ShelfError::BadName { .. })), "{name:?}");
+        assert!(matches!(dir.read(name, 100), Err(StateError::BadName { .. })), "{name:?}");
+        assert!(matches!(dir.replace(name, b"x"), Err(StateError::BadName { .. })), "{name:?}");
+        assert!(matches!(dir.remove(name), Err(StateError::BadName { .. })), "{name:?}");
     }
-    shelf.replace("link", b"new").unwrap();
+    dir.replace("link", b"new").unwrap();
     assert_eq!(std::fs::read_to_string(&outside).unwrap(), "keep", "the link was replaced, not followed");
 }
 
 #[test]
 fn a_held_book_is_one_writers_alone_until_it_is_dropped() {
     let home = tempfile::tempdir().unwrap();
-    let shelf = shelf(home.path());
-    let held = shelf.hold("s", Duration::ZERO).unwrap();
+    let dir = dir(home.path());
+    let held = dir.lock("s", Duration::ZERO).unwrap();
     let began = Instant::now();
-    let second = shelf.hold("s", Duration::from_millis(100));
-    assert!(matches!(second, Err(ShelfError::Busy { .. })), "{second:?}");
+    let second = dir.lock("s", Duration::from_millis(100));
+    assert!(matches!(second, Err(StateError::Busy { .. })), "{second:?}");
     assert!(began.elapsed() < Duration::from_secs(5), "the wait is bounded");
     drop(held);
-    shelf.hold("s", Duration::ZERO).unwrap();
+    dir.lock("s", Duration::ZERO).unwrap();
 }
 
 #[test]
 fn a_book_that_was_removed_while_it_was_waited_for_is_made_anew() {
     let home = tempfile::tempdir().unwrap();
-    let shelf = shelf(home.path());
-    let mut held = shelf.hold("s", Duration::ZERO).unwrap();
+    let dir = dir(home.path());
+    let mut held = dir.lock("s", Duration::ZERO).unwrap();
     held.append(b"old").unwrap();
     std::thread::scope(|scope| {
-        let other = scope.spawn(|| shelf.hold("s", Duration::from_secs(10)).unwrap().append(b"new"));
-        shelf.remove("s").unwrap();
+        let other = scope.spawn(|| dir.lock("s", Duration::from_secs(10)).unwrap().append(b"new"));
+        dir.remove("s").unwrap();
         drop(held);
         other.join().unwrap().unwrap();
     });
-    assert_eq!(lines(&shelf, "s"), ["new"]);
+    assert_eq!(lines(&dir, "s"), ["new"]);
 }
 
 #[test]
 fn writers_on_many_threads_lose_no_line() {
     let home = tempfile::tempdir().unwrap();
-    let shelf = shelf(home.path());
+    let dir = dir(home.path());
     std::thread::scope(|scope| {
         for writer in 0..4 {
-            let shelf = &shelf;
+            let dir = &dir;
             scope.spawn(move || {
                 for line in 0..25 {
-                    shelf.append("s", format!("{writer}-{line}").as_bytes()).unwrap();
+                    dir.append("s", format!("{writer}-{line}").as_bytes()).unwrap();
                 }
             });
         }
     });
-    let mut seen = lines(&shelf, "s");
+    let mut seen = lines(&dir, "s");
     seen.sort();
     let mut want: Vec<String> = (0..4).flat_map(|w| (0..25).map(move |l| format!("{w}-{l}"))).collect();
     want.sort();
@@ -176,39 +178,39 @@ fn a_full_disk_is_an_error_that_leaves_what_was_there() {
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
         return;
     };
-    let shelf = shelf(Path::new(&disk));
+    let dir = dir(Path::new(&disk));
     let line = "x".repeat(3000);
     let mut written = 0;
     let error = loop {
-        match shelf.append("s", line.as_bytes()) {
+        match dir.append("s", line.as_bytes()) {
             Ok(()) => written += 1,
             Err(error) => break error,
         }
         assert!(written < 1000, "the disk never filled up");
     };
-    assert!(matches!(error, ShelfError::Full { .. }), "{error}");
+    assert!(matches!(error, StateError::Full { .. }), "{error}");
     assert!(error.hint().unwrap().contains("space"));
     assert!(written > 5);
-    assert_eq!(lines(&shelf, "s"), vec![line.clone(); written], "no half line, nothing lost");
-    assert!(matches!(shelf.replace("meta", &[b'x'; 9000]), Err(ShelfError::Full { .. })));
-    assert_eq!(shelf.list().unwrap().len(), 1, "nothing temporary is left over");
+    assert_eq!(lines(&dir, "s"), vec![line.clone(); written], "no half line, nothing lost");
+    assert!(matches!(dir.replace("meta", &[b'x'; 9000]), Err(StateError::Full { .. })));
+    assert_eq!(dir.list().unwrap().len(), 1, "nothing temporary is left over");
 }
 
 #[test]
 fn files_are_listed_with_size_and_age_and_nothing_else_is() {
     let home = tempfile::tempdir().unwrap();
-    let shelf = shelf(home.path());
-    shelf.replace("b", b"12345").unwrap();
-    shelf.replace("a", b"").unwrap();
-    shelf.inner("dir").unwrap();
-    symlink("/etc/passwd", shelf.path().join("link")).unwrap();
-    std::fs::write(shelf.path().join(".tmp-1-2"), "left over").unwrap();
-    let seen: Vec<_> = shelf.list().unwrap().into_iter().map(|item| (item.name, item.size)).collect();
+    let dir = dir(home.path());
+    dir.replace("b", b"12345").unwrap();
+    dir.replace("a", b"").unwrap();
+    dir.subdir("dir").unwrap();
+    symlink("/etc/passwd", dir.path().join("link")).unwrap();
+    std::fs::write(dir.path().join(".tmp-1-2"), "left over").unwrap();
+    let seen: Vec<_> = dir.list().unwrap().into_iter().map(|item| (item.name, item.size)).collect();
     assert_eq!(seen, [("a".to_owned(), 0), ("b".to_owned(), 5)]);
-    assert_eq!(shelf.inner_names().unwrap(), ["dir"]);
-    assert!(matches!(shelf.read("b", 4), Err(ShelfError::TooLarge { .. })), "reading is bounded");
-    assert_eq!(shelf.read("b", 5).unwrap().unwrap(), b"12345");
-    shelf.remove("b").unwrap();
-    shelf.remove("b").unwrap();
-    assert_eq!(shelf.read("b", 5).unwrap(), None);
+    assert_eq!(dir.subdir_names().unwrap(), ["dir"]);
+    assert!(matches!(dir.read("b", 4), Err(StateError::TooLarge { .. })), "reading is bounded");
+    assert_eq!(dir.read("b", 5).unwrap().unwrap(), b"12345");
+    dir.remove("b").unwrap();
+    dir.remove("b").unwrap();
+    assert_eq!(dir.read("b", 5).unwrap(), None);
 }

@@ -1,22 +1,20 @@
-//! Why a file of the program's own could not be had.
-//!
-//! Invariant: variants are facts; the kernel's own words stay in `source`.
+//! Errors of the state directory.
 
 use rustix::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Why a file on a shelf could not be read or written.
+/// Why a file could not be read or written.
 #[derive(Debug, thiserror::Error)]
-pub enum ShelfError {
+pub enum StateError {
     /// Not a name of a file.
     #[error("`{}` is no name for a file", name.escape_debug())]
     BadName {
         /// The name.
         name: String,
     },
-    /// Somebody else works with it.
+    /// Another process has locked it.
     #[error("`{}` is in use by another process; waited {waited:?}", path.display())]
     Busy {
         /// The file.
@@ -44,7 +42,7 @@ pub enum ShelfError {
         /// The file.
         path: PathBuf,
     },
-    /// Whatever else the kernel said.
+    /// Any other error of the kernel.
     #[error("could not {verb} `{}`: {source}", path.display())]
     Io {
         /// What was tried.
@@ -56,15 +54,15 @@ pub enum ShelfError {
     },
 }
 
-impl ShelfError {
-    /// The fact behind an error number.
-    pub(super) fn of(verb: &'static str, path: &Path) -> impl Fn(Errno) -> Self {
-        move |errno| {
-            let path = path.to_owned();
-            match errno {
-                Errno::NOSPC | Errno::DQUOT => Self::Full { path },
-                Errno::LOOP | Errno::NXIO | Errno::ISDIR => Self::NotAFile { path },
-                other => Self::Io { verb, path, source: other.into() },
+impl StateError {
+    /// The variant for an error of the operating system.
+    pub(super) fn of<E: Into<io::Error>>(verb: &'static str, path: &Path) -> impl Fn(E) -> Self {
+        move |error| {
+            let (path, source) = (path.to_owned(), error.into());
+            match Errno::from_io_error(&source) {
+                Some(Errno::NOSPC | Errno::DQUOT) => Self::Full { path },
+                Some(Errno::LOOP | Errno::NXIO | Errno::ISDIR) => Self::NotAFile { path },
+                _ => Self::Io { verb, path, source },
             }
         }
     }

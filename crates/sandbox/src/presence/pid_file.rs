@@ -1,32 +1,34 @@
-//! What a gateway wrote about itself: where it is, and the token it takes.
+//! The PID file of a gateway: where it listens, and the token it takes.
 //!
-//! Invariant: reading changes nothing on the disk; whatever lies there is bounded and checked before it is believed.
+//! Its contents are bounded and checked before they are used; reading changes nothing on the disk.
 
 use crate::printable;
 use crate::root::{Taking, Temp};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, fsync, openat, unlinkat};
-use rustix::io::{Errno, read};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::ffi::OsStr;
 use std::fmt;
+use std::fs::File;
+use std::io::Read;
 use std::os::fd::OwnedFd;
 
 /// The file's name.
 pub(super) const NAME: &str = ".picoclaw.pid";
 
-/// The most of it that is read.
-const MOST: usize = 16 << 10;
+/// The largest file that is read.
+const MAX_SIZE: u64 = 16 << 10;
 
-/// The most of a version that is told.
-const TOLD: usize = 64;
+/// The most characters of a version that are shown.
+const MAX_VERSION: usize = 64;
 
-/// What a gateway wrote about itself.
+/// What a gateway writes about itself.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Recorded {
-    /// Its process number, in its own pid namespace.
+pub struct PidFile {
+    /// Its process id, in its own pid namespace.
     pub pid: u32,
-    /// What its clients must show.
+    /// The token that clients must send.
     #[serde(default)]
     pub token: String,
     /// Its version.
@@ -40,11 +42,11 @@ pub struct Recorded {
     pub host: String,
 }
 
-impl Recorded {
-    /// The version as it may be shown.
-    pub fn version_told(&self) -> String {
-        let cut: String = self.version.chars().take(TOLD).collect();
-        printable(&cut).into_owned()
+impl PidFile {
+    /// The version, safe to print.
+    pub fn printable_version(&self) -> String {
+        let version: String = self.version.chars().take(MAX_VERSION).collect();
+        printable(&version).into_owned()
     }
 
     pub(super) fn read(dir: &OwnedFd) -> Option<Self> {
@@ -54,22 +56,15 @@ impl Recorded {
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return None;
         }
-        let mut bytes = vec![0; MOST + 1];
-        let mut length = 0;
-        while length < bytes.len() {
-            match read(&file, &mut bytes[length..]) {
-                Ok(0) => break,
-                Ok(count) => length += count,
-                Err(Errno::INTR) => {}
-                Err(_) => return None,
-            }
+        let mut bytes = Vec::new();
+        let length = File::from(file).take(MAX_SIZE + 1).read_to_end(&mut bytes).ok()?;
+        if length as u64 > MAX_SIZE {
+            return None;
         }
-        // An object: a list of five things would do as well otherwise.
-        let fields: Map<String, Value> =
-            serde_json::from_slice(bytes.get(..length).filter(|_| length <= MOST)?).ok()?;
-        let recorded: Self = serde_json::from_value(Value::Object(fields)).ok()?;
-        // No process has the number zero, and none a negative one as others count.
-        (recorded.pid > 0 && i32::try_from(recorded.pid).is_ok()).then_some(recorded)
+        // An object: serde would take a list of five values as well.
+        let fields: Map<String, Value> = serde_json::from_slice(&bytes).ok()?;
+        let pid_file: Self = serde_json::from_value(Value::Object(fields)).ok()?;
+        (pid_file.pid > 0 && i32::try_from(pid_file.pid).is_ok()).then_some(pid_file)
     }
 
     pub(super) fn write(&self, dir: &OwnedFd) -> Result<(), Errno> {
@@ -84,16 +79,16 @@ impl Recorded {
     /// Removes the file if it is this one.
     pub(super) fn remove(&self, dir: &OwnedFd) {
         if Self::read(dir).as_ref() == Some(self) {
-            // A file that cannot be removed is stale from now on, which every reader can tell.
+            // A file that cannot be removed is stale, which every reader finds out by the lock.
             let _ = unlinkat(dir, NAME, AtFlags::empty());
         }
     }
 }
 
 /// Without the token.
-impl fmt::Debug for Recorded {
+impl fmt::Debug for PidFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recorded")
+        f.debug_struct("PidFile")
             .field("pid", &self.pid)
             .field("version", &self.version)
             .field("port", &self.port)
