@@ -3,11 +3,11 @@
 mod crowd;
 mod everyday;
 mod jobs;
-mod keeper;
 pub(crate) mod pty;
 mod signals;
 mod status;
 mod streams;
+mod supervisor;
 mod terminal;
 mod view;
 

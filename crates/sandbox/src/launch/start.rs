@@ -11,7 +11,7 @@ use crate::launch::spec::{LaunchSpec, Walls};
 use crate::launch::status::Status;
 use crate::launch::streams::{self, Theirs};
 use picoclaw_sys::linux::landlock::Ruleset;
-use picoclaw_sys::linux::{Exec, Memory, News, Report, Script, Step};
+use picoclaw_sys::linux::{Exec, News, Report, Script, Step};
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -121,10 +121,8 @@ fn script(
     command.extend(dress.command);
     setup.extend(dress.setup);
     let Dress { namespaces, keeping, memory_watch, .. } = dress;
-    // Whoever stays to the end has nothing else to do with its memory.
-    let memory = if news == News::End { Memory::Lent } else { Memory::Copied };
     Ok((
-        Script { namespaces, keeping, setup, command, exec, news, memory, memory_watch },
+        Script { namespaces, keeping, setup, command, exec, news, memory_watch },
         (dress.ruleset, dress.held),
     ))
 }

@@ -8,7 +8,6 @@
 
 #[cfg(any(test, all(target_env = "musl", target_arch = "x86_64")))]
 mod addresses;
-mod clone;
 mod descriptors;
 mod filter;
 mod first;
@@ -43,7 +42,7 @@ pub use heap::Heap;
 pub use image::let_go_of_code;
 pub use own::own_stat;
 pub use report::Report;
-pub use script::{Exec, Keeping, Memory, News, Script};
+pub use script::{Exec, Keeping, News, Script};
 pub use signals::{Signals, end_by, ignore, stop_self, suspend_job};
 pub use spawn::{Order, Spawned, spawn};
 pub use step::{Base, Bind, Step};
