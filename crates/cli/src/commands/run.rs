@@ -16,7 +16,6 @@ use picoclaw_sandbox::launch::{Output, Principal, Status, Stdin, Streams};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::{Redactor, relay};
 use std::io::IsTerminal;
-use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -84,8 +83,7 @@ fn caged(
     };
     if !terminal {
         let status = errand.run(&ledger, |running| relay::attend(running, &signals, timeout))?;
-        // What was recorded reaches the disk; the handles go with the process. A failure is told by the next record.
-        let (_signals, ledger) = (ManuallyDrop::new(signals), ManuallyDrop::new(ledger));
+        // A failure to sync is told by the next record.
         let _told = ledger.sync();
         return Ok(status);
     }

@@ -20,7 +20,6 @@ use picoclaw_policy::config::{Backend, IsolationConfig};
 use picoclaw_policy::{Grant, Subject, Verdict, Zone};
 use std::ffi::OsString;
 use std::io;
-use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -164,8 +163,7 @@ impl Errand<'_> {
         &self,
         mut attempt: impl FnMut(&Rung, &Prepared) -> Result<T, ErrandError>,
     ) -> Result<T, ErrandError> {
-        // Never given back: the program ends with its errand, and its child shares this memory as long as neither writes there.
-        let prepared = ManuallyDrop::new(self.prepare()?);
+        let prepared = self.prepare()?;
         // Trying a native cage first costs nothing where it works; what it cannot hold is not tried.
         let native = Rung::Native.enforced(self.isolation).lacks(&self.isolation.require).is_none();
         if native && self.isolation.backend == Backend::Auto {
