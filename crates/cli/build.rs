@@ -9,6 +9,7 @@
 use std::path::{Path, PathBuf};
 
 fn main() {
+    println!("cargo::rustc-env=PICOCLAW_TARGET={}", std::env::var("TARGET").unwrap_or_default());
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=static.ld");
     println!("cargo::rerun-if-changed=start.order");

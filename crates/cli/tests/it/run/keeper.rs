@@ -102,7 +102,7 @@ fn nobody_in_the_cage_takes_the_keepers_limits_away() {
 fn a_keeper_works_in_the_memory_of_a_plain_run_alone() {
     let Some(project) = Project::new("lent memory") else { return };
     if !rustix::process::geteuid().is_root() {
-        eprintln!("SKIPPED: lent memory: only root may compare two undumpable processes");
+        picoclaw_testing::skip!("lent memory: only root may compare two undumpable processes");
         return;
     }
     let mut child = project
