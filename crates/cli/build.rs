@@ -1,6 +1,7 @@
 //! Linker flags of the static release binary.
 
 fn main() {
+    println!("cargo::rustc-env=PICOCLAW_TARGET={}", std::env::var("TARGET").unwrap_or_default());
     println!("cargo::rerun-if-changed=build.rs");
     let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|has| has == value);
     if is("PROFILE", "release") && is("CARGO_CFG_TARGET_ENV", "musl") {

@@ -229,7 +229,7 @@ fn suite(rung: &str, walls: &dyn Fn(&mut Instance) -> Walls) {
     let (mut tried, mut skipped) = (0, 0);
     for escape in escapes().iter().filter(|escape| escape.rungs.iter().any(|known| known == rung)) {
         if let Some(need) = unmet(escape) {
-            eprintln!("SKIPPED {rung} {}: needs {need}", escape.name);
+            picoclaw_testing::skip!("{rung} {}: needs {need}", escape.name);
             skipped += 1;
             continue;
         }
@@ -265,7 +265,7 @@ fn nothing_escapes_from_a_native_cage_that_is_built_whole() {
 fn nothing_escapes_from_the_bubblewrap_cage() {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let Some(program) = find_bwrap(&path) else {
-        eprintln!("SKIPPED: bubblewrap is not installed");
+        picoclaw_testing::skip!("bubblewrap is not installed");
         return;
     };
     suite("bwrap", &|place| cage(place, Rung::Bwrap(program.clone())));

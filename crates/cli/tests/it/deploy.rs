@@ -14,7 +14,7 @@ const RECIPE: &str = include_str!("../../../../deploy/Containerfile");
 #[test]
 fn systemd_takes_the_unit_and_calls_it_hardened() {
     if !Path::new("/usr/bin/systemd-analyze").exists() {
-        eprintln!("SKIPPED: systemd-analyze is not here");
+        picoclaw_testing::skip!("systemd-analyze is not here");
         return;
     }
     let house = House::new();
@@ -99,7 +99,7 @@ impl Container {
             .output()
             .is_ok_and(|ran| ran.status.success());
         if !starts {
-            eprintln!("SKIPPED: bubblewrap cannot stand in for a container here");
+            picoclaw_testing::skip!("bubblewrap cannot stand in for a container here");
             return None;
         }
         Some(Self(words.into_iter().map(str::to_owned).collect()))
@@ -125,7 +125,7 @@ fn in_a_container_the_gateway_starts_and_says_what_still_holds() {
         assert_eq!(told.code, 0, "{told:?}");
         let is_native = told.stdout.contains("held by native: filesystem full");
         if lacks.is_none() && !is_native {
-            eprintln!("SKIPPED: this host has no native cage inside another: {}", told.stdout);
+            picoclaw_testing::skip!("this host has no native cage inside another: {}", told.stdout);
             continue;
         }
         assert_eq!(is_native, lacks.is_none(), "{told:?}");
@@ -180,7 +180,7 @@ fn relro_segment(elf: &[u8]) -> (u64, u64) {
 #[test]
 fn relocated_constants_are_read_only_while_the_program_runs() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("SKIPPED: RELRO: only root reads the memory map of an undumpable process");
+        picoclaw_testing::skip!("RELRO: only root reads the memory map of an undumpable process");
         return;
     }
     let binary = House::binary();

@@ -463,7 +463,7 @@ mod tests {
     #[test]
     fn what_belongs_to_somebody_else_is_not_built_on() {
         if !rustix::process::geteuid().is_root() {
-            eprintln!("SKIPPED: only root gives files away");
+            picoclaw_testing::skip!("only root gives files away");
             return;
         }
         for (why, whose) in [("the frame's note", true), ("where frames are kept", false)] {

@@ -159,7 +159,7 @@ fn no_supervisor_shares_the_launchers_memory_or_shows_its_command_line() {
         for child in &children {
             let (memory, shown) = child.split_once(' ').unwrap();
             match memory {
-                "unknown" => eprintln!("SKIPPED: {why}: only root may compare undumpable processes"),
+                "unknown" => picoclaw_testing::skip!("{why}: only root may compare undumpable processes"),
                 memory => assert_eq!(memory, "separate", "{why}: {ran:?}"),
             }
             // A supervisor that has ended before its command ran has kept the launcher's name.

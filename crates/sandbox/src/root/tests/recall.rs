@@ -42,8 +42,8 @@ impl Stage {
         }
         let dir = File::open(fixture.workspace().join("d")).unwrap();
         if Edition::of(&dir).is_none() || !edition::are_told_apart(&dir) {
-            eprintln!(
-                "SKIPPED: nothing is recalled on `{}`, or with this kernel",
+            picoclaw_testing::skip!(
+                "nothing is recalled on `{}`, or with this kernel",
                 fixture.workspace().display()
             );
             return None;
@@ -226,7 +226,7 @@ fn what_may_not_be_listed_any_more_is_not_recalled() {
         stage.settled();
         stage.fixture.build("mode 0300 d");
         if is_root() {
-            eprintln!("SKIPPED: to root, no permission bit counts");
+            picoclaw_testing::skip!("to root, no permission bit counts");
             return;
         }
         assert_eq!(fact(&stage.page(ALL).unwrap_err()), "access_denied");
