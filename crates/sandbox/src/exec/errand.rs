@@ -234,7 +234,7 @@ impl Errand<'_> {
     }
 
     fn spec(&self, rung: &Rung, prepared: &Prepared) -> Result<LaunchSpec, ErrandError> {
-        let cage = Cage::new(Arc::clone(&prepared.plan), rung.clone())?.framed(self.instance.frames());
+        let cage = Cage::new(Arc::clone(&prepared.plan), rung.clone())?;
         Ok(LaunchSpec {
             program: prepared.program.clone(),
             argv: self.command.to_vec(),

@@ -63,7 +63,7 @@ impl Quarters {
         }
         let environment = cage_environment(host, &user, &config.isolation, (&home, &LiveHost), &[workspace]);
         let enforced = rung.enforced(&config.isolation);
-        let walls = Walls::Cage(Arc::new(Cage::new(plan, rung.clone())?.framed(instance.frames())));
+        let walls = Walls::Cage(Arc::new(Cage::new(plan, rung.clone())?));
         Ok(Self::new(walls, environment, Hold::Cage, enforced))
     }
 

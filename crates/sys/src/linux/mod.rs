@@ -46,6 +46,6 @@ pub use report::Report;
 pub use script::{Exec, Keeping, Memory, News, Script};
 pub use signals::{Signals, end_by, ignore, stop_self, suspend_job};
 pub use spawn::{Order, Spawned, spawn};
-pub use step::{Base, Bind, Step};
+pub use step::{Bind, Step};
 pub use tables::complete_tables;
 pub use tree::end_strays;
