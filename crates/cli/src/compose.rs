@@ -91,7 +91,7 @@ pub(crate) fn instance(loaded: &Loaded) -> Result<Instance> {
 /// Makes the instance's directories.
 pub(crate) fn prepare(loaded: &Loaded) -> Result<Instance> {
     let pinned = [loaded.config_path.clone(), loaded.secrets_path.clone()];
-    Ok(Instance::prepare_seen(&loaded.home, &loaded.config, &pinned, &loaded.survey)?)
+    Ok(Instance::prepare(&loaded.home, &loaded.config, &pinned)?)
 }
 
 /// Writes the first configuration, where the configuration is the instance's own.

@@ -114,7 +114,6 @@ fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, Setti
     match loaded {
         Ok(loaded) if needs_instance && compose::is_new(&loaded) => {
             compose::make(&loaded)?;
-            request.surroundings.survey.forget();
             Ok(settings::load(request))
         }
         other => Ok(other),

@@ -3,7 +3,7 @@
 //! Invariant: every effect spends one permit and works on the place that was judged.
 
 use crate::permit::{Kind, Permit, Sealed};
-use crate::root::{Excerpt, Listing, Overwrite, Page, Place, Recall, Root, RootError, Scribe, Seals, Span};
+use crate::root::{Excerpt, Listing, Overwrite, Page, Place, Root, RootError, Scribe, Seals, Span};
 use picoclaw_policy::{
     Access, AgentId, CleanPath, FileKind, Intent, Landing, Policy, Route, Subject, Target, Zones,
 };
@@ -88,9 +88,9 @@ pub enum Step<T> {
 }
 
 /// Names a page of a directory's entries.
-pub fn list(permit: Permit<List>, page: Page, files: &Files) -> Result<Listing, RootError> {
+pub fn list(permit: Permit<List>, page: Page) -> Result<Listing, RootError> {
     let (List(sought), settling) = permit.spend();
-    settling.settle(sought.place().and_then(|place| place.list(page, &files.recall)))
+    settling.settle(sought.place().and_then(|place| place.list(page)))
 }
 
 /// Puts `content` in place of a file.
@@ -128,7 +128,6 @@ pub struct Files {
     agents: BTreeMap<AgentId, AgentFiles>,
     host: OnceLock<Root>,
     scribe: Scribe,
-    recall: Recall,
 }
 
 #[derive(Debug)]
@@ -147,8 +146,7 @@ impl Files {
             let workspace = Root::open(name)?;
             agents.insert(agent, AgentFiles { workspace, zones, seals: OnceLock::new() });
         }
-        let (scribe, recall) = (Scribe::new(locks, Scribe::WAIT)?, Recall::default());
-        Ok(Self { agents, host: OnceLock::new(), scribe, recall })
+        Ok(Self { agents, host: OnceLock::new(), scribe: Scribe::new(locks, Scribe::WAIT)? })
     }
 
     /// Looks for a path of `subject`'s, as far as its text allows looking at all.
@@ -180,11 +178,6 @@ impl Files {
     ) -> Option<Result<CleanPath, picoclaw_policy::PathFault>> {
         let agent = self.agents.get(&subject.agent)?;
         Some(CleanPath::new(path, agent.workspace.name()))
-    }
-
-    /// What was listed last.
-    pub(crate) fn recall(&self) -> &Recall {
-        &self.recall
     }
 
     /// The top of the host's tree.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: everything of an instance but an agent's own workspace is closed to that agent.
 
-use crate::isolate::{Covered, Frames, HostFiles, Survey, by_name};
+use crate::isolate::{Covered, HostFiles, LiveHost};
 use crate::root::{Overwrite, Root, RootError, Scribe, Seals};
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{Access, AgentId, CleanPath, Protected, Zones};
@@ -68,45 +68,29 @@ pub struct Instance {
     /// Files that are Protected wherever they lie: configuration and secrets.
     pinned: Vec<CleanPath>,
     workspaces: Vec<Workspace>,
-    survey: Survey,
 }
 
 impl Instance {
     /// Makes what is missing of the instance at `home`, and finds out where everything really is.
     pub fn prepare(home: &Path, config: &Config, pinned: &[PathBuf]) -> Result<Self, InstanceError> {
-        Self::prepare_seen(home, config, pinned, &Survey::default())
-    }
-
-    /// The same, for a caller that has looked around already.
-    pub fn prepare_seen(
-        home: &Path,
-        config: &Config,
-        pinned: &[PathBuf],
-        survey: &Survey,
-    ) -> Result<Self, InstanceError> {
         let named = clean(home)?;
-        make_private(named.as_path(), survey)?;
+        make_private(named.as_path())?;
         for room in ROOMS {
-            make_private(&named.as_path().join(room), survey)?;
+            make_private(&named.as_path().join(room))?;
         }
         let workspaces = config
             .agents
             .iter()
-            .map(|agent| prepare_workspace(&named, &agent.id, config, survey))
+            .map(|agent| prepare_workspace(&named, &agent.id, config))
             .collect::<Result<_, _>>()?;
         let mut closed = Vec::new();
         for file in pinned {
             closed.push(clean(file)?);
             // A file that is not there yet has no other place.
-            closed.extend(survey.resolve(file).and_then(|resolved| CleanPath::absolute(&resolved)));
+            closed.extend(fs::canonicalize(file).ok().and_then(|resolved| CleanPath::absolute(&resolved)));
         }
-        let real_home = real(named.as_path(), survey)?;
-        Ok(Self { real_home, home: named, pinned: closed, workspaces, survey: survey.clone() })
-    }
-
-    /// What the start saw of this machine.
-    pub(crate) fn survey(&self) -> &Survey {
-        &self.survey
+        let real_home = real(named.as_path())?;
+        Ok(Self { real_home, home: named, pinned: closed, workspaces })
     }
 
     /// Whether an instance was made at `home` before.
@@ -150,11 +134,6 @@ impl Instance {
         self.join("state/locks")
     }
 
-    /// Where the fixed parts of cages are kept.
-    pub fn frames(&self) -> Frames {
-        Frames::of(self.home.as_path())
-    }
-
     /// Where the ledger is.
     pub fn ledger(&self) -> PathBuf {
         self.join("ledger")
@@ -193,20 +172,17 @@ impl Instance {
 
     /// With links resolved, each once, in order; what is not there hides nothing.
     fn hidden<'t>(&self, trees: impl Iterator<Item = &'t CleanPath>) -> Vec<Covered> {
-        let found = trees.filter_map(|tree| self.survey.find(tree.as_path()));
+        let found = trees.filter_map(|tree| LiveHost.find(tree.as_path()));
         let mut hidden: Vec<_> =
             found.map(|found| Covered { path: found.resolved, kind: found.kind }).collect();
-        hidden.sort_by(|one, other| by_name(&one.path, &other.path));
-        hidden.dedup_by(|one, other| one.path.as_os_str() == other.path.as_os_str());
+        hidden.sort_by(|one, other| one.path.cmp(&other.path));
+        hidden.dedup_by(|one, other| one.path == other.path);
         hidden
     }
 
     /// Whether others can enter the instance's directory: worth a warning, since it holds secrets.
     pub fn is_open_to_others(&self) -> bool {
-        let home = self.home.as_path();
-        let seen = self.survey.mode(home).map(u32::from);
-        seen.or_else(|| Some(fs::metadata(home).ok()?.permissions().mode()))
-            .is_some_and(|mode| mode & 0o077 != 0)
+        fs::metadata(self.home.as_path()).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0)
     }
 
     /// The tree as the owner of `own` sees it.
@@ -228,22 +204,13 @@ impl Instance {
     }
 }
 
-fn prepare_workspace(
-    home: &CleanPath,
-    agent: &AgentId,
-    config: &Config,
-    survey: &Survey,
-) -> Result<Workspace, InstanceError> {
+fn prepare_workspace(home: &CleanPath, agent: &AgentId, config: &Config) -> Result<Workspace, InstanceError> {
     let named = clean(&config.workspace_of(agent, home.as_path()))?;
-    make_private(named.as_path(), survey)?;
-    Ok(Workspace { agent: agent.clone(), real: real(named.as_path(), survey)?, named })
+    make_private(named.as_path())?;
+    Ok(Workspace { agent: agent.clone(), real: real(named.as_path())?, named })
 }
 
-fn make_private(path: &Path, survey: &Survey) -> Result<(), InstanceError> {
-    if survey.is_directory(path) {
-        return Ok(());
-    }
-    survey.forget();
+fn make_private(path: &Path) -> Result<(), InstanceError> {
     DirBuilder::new().recursive(true).mode(PRIVATE).create(path).map_err(|source| InstanceError::Io {
         verb: "make the directory",
         path: path.to_owned(),
@@ -255,11 +222,7 @@ fn clean(path: &Path) -> Result<CleanPath, InstanceError> {
     CleanPath::absolute(path).ok_or_else(|| InstanceError::Relative { path: path.to_owned() })
 }
 
-fn real(path: &Path, survey: &Survey) -> Result<CleanPath, InstanceError> {
-    if let Some(resolved) = survey.resolve(path) {
-        return clean(&resolved);
-    }
-    // Not there, or not to be reached: the kernel knows which.
+fn real(path: &Path) -> Result<CleanPath, InstanceError> {
     let resolved = fs::canonicalize(path).map_err(|source| InstanceError::Io {
         verb: "resolve",
         path: path.to_owned(),

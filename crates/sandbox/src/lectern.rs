@@ -6,7 +6,7 @@
 //! Invariant: nothing is read that the agent itself could not read with a plain path beneath this directory.
 
 use crate::instance::Planted;
-use crate::root::{EntryKind, More, Overwrite, Page, Recall, Root, RootError, Scribe, Seals, Span};
+use crate::root::{EntryKind, More, Overwrite, Page, Root, RootError, Scribe, Seals, Span};
 use picoclaw_policy::{Access, FileKind, Landing, Zones};
 use std::path::Path;
 
@@ -74,8 +74,8 @@ impl Lectern {
             Landing::Workspace => {}
             _ => return Err(RootError::Escapes { path: place.asked() }),
         }
-        let listing = place.list(Page { offset: 0, limit: NAMES }, &Recall::default())?;
-        let directories = listing.entries().filter(|entry| entry.kind == EntryKind::Directory);
+        let listing = place.list(Page { offset: 0, limit: NAMES })?;
+        let directories = listing.entries.iter().filter(|entry| entry.kind == EntryKind::Directory);
         Ok(directories.filter_map(|entry| entry.name.to_str()).map(str::to_owned).collect())
     }
 }

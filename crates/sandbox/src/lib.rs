@@ -9,6 +9,7 @@ pub mod agenda;
 pub mod approver;
 mod boot;
 pub mod exec;
+pub mod file_lock;
 pub mod files;
 pub mod guest;
 pub mod instance;

@@ -68,7 +68,7 @@ impl ListDir {
             limit: arguments.count("limit").map_or(PAGE, size).clamp(1, PAGE),
         };
         let permit = file::admit(visit, self.name(), Access::List, path, List)?;
-        Ok(match files::list(permit, page, visit.warden.files()) {
+        Ok(match files::list(permit, page) {
             Ok(listing) => Reply::Done(render(&listing, page)),
             Err(RootError::NotFound { .. }) => {
                 Reply::Failed("failed to read directory: directory not found".to_owned())
@@ -79,9 +79,9 @@ impl ListDir {
 }
 
 fn render(listing: &Listing, page: Page) -> String {
-    let count = listing.entries().len();
+    let count = listing.entries.len();
     let mut text = String::with_capacity(count * 24);
-    for entry in listing.entries() {
+    for entry in &listing.entries {
         text.push_str(if entry.kind == EntryKind::Directory { "DIR: " } else { "FILE: " });
         text.push_str(&printable(&entry.name.to_string_lossy()));
         text.push('\n');

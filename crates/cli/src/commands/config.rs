@@ -4,7 +4,7 @@
 
 use crate::settings::{Presence, Request, SettingsError, load};
 use picoclaw_policy::config::{Fault, Place, advice, reminders, schema};
-use picoclaw_sandbox::isolate::exposure_faults;
+use picoclaw_sandbox::isolate::{LiveHost, exposure_faults};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -42,7 +42,7 @@ pub(crate) fn check(
             return Ok(BAD_CONFIGURATION);
         }
     };
-    let missing: Vec<String> = exposure_faults(&loaded.config.isolation.expose_paths, &loaded.survey)
+    let missing: Vec<String> = exposure_faults(&loaded.config.isolation.expose_paths, &LiveHost)
         .iter()
         .map(ToString::to_string)
         .collect();

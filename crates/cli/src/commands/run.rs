@@ -11,7 +11,6 @@ use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{AgentId, Origin};
 use picoclaw_sandbox::exec::{Errand, ErrandError};
 use picoclaw_sandbox::guest::Stay;
-use picoclaw_sandbox::isolate::{HostFiles, Kind};
 use picoclaw_sandbox::launch::{Output, Principal, Status, Stdin, Streams};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::{Redactor, relay};
@@ -95,15 +94,13 @@ fn caged(
 
 /// The directory that the child may write: never one that holds more than a project.
 pub(crate) fn workspace(named: &Path, loaded: &Loaded, surroundings: &Surroundings) -> Result<PathBuf> {
-    let Some(found) = surroundings.survey.find(named) else {
-        // The kernel knows why.
-        let why = named.canonicalize().err().unwrap_or_else(|| std::io::ErrorKind::NotFound.into());
-        bail!("could not use `{}` as the workspace: {why}", named.display());
+    let real = match named.canonicalize() {
+        Ok(real) => real,
+        Err(why) => bail!("could not use `{}` as the workspace: {why}", named.display()),
     };
-    if found.kind != Kind::Directory {
+    if !real.is_dir() {
         bail!("`{}` is not a directory", named.display());
     }
-    let real = found.resolved;
     let name = AgentId::parse("run").unwrap_or_else(AgentId::main);
     match fault_of(&real, &name, loaded, surroundings) {
         Some(fault) => bail!("{fault}\nhint: run it in a project's directory, or name one with --workspace"),

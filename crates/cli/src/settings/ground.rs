@@ -7,7 +7,6 @@ use super::load::Loaded;
 use super::surroundings::Surroundings;
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Config, Grounds, WorkspaceFault, check_workspaces, homes_of_people};
-use picoclaw_sandbox::isolate::Survey;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -19,20 +18,19 @@ pub(super) fn check(
     files: [&Path; 2],
     surroundings: &Surroundings,
 ) -> Vec<WorkspaceFault> {
-    let survey = &surroundings.survey;
-    let place = |agent: &AgentId| (agent.clone(), settled(&config.workspace_of(agent, home), survey));
+    let place = |agent: &AgentId| (agent.clone(), settled(&config.workspace_of(agent, home)));
     let workspaces: Vec<_> = config.agents.iter().map(|agent| place(&agent.id)).collect();
     // A link to a file can be replaced where it lies, and the file where it leads: neither place may be an agent's.
-    let files: Vec<_> = files.iter().flat_map(|file| [settled(file, survey), lies(file, survey)]).collect();
-    let instance = settled(home, survey);
+    let files: Vec<_> = files.iter().flat_map(|file| [settled(file), lies(file)]).collect();
+    let instance = settled(home);
     check_workspaces(&workspaces, &Grounds { instance: &instance, homes: homes(surroundings), files: &files })
 }
 
 /// Where a file's own name is, whatever it leads to.
-fn lies(file: &Path, survey: &Survey) -> PathBuf {
+fn lies(file: &Path) -> PathBuf {
     match (file.parent(), file.file_name()) {
-        (Some(directory), Some(name)) => settled(directory, survey).join(name),
-        _ => settled(file, survey),
+        (Some(directory), Some(name)) => settled(directory).join(name),
+        _ => settled(file),
     }
 }
 
@@ -43,9 +41,8 @@ pub(crate) fn fault_of(
     loaded: &Loaded,
     surroundings: &Surroundings,
 ) -> Option<WorkspaceFault> {
-    let survey = &surroundings.survey;
-    let files = [settled(&loaded.config_path, survey), settled(&loaded.secrets_path, survey)];
-    let instance = settled(&loaded.home, survey);
+    let files = [settled(&loaded.config_path), settled(&loaded.secrets_path)];
+    let instance = settled(&loaded.home);
     let grounds = Grounds { instance: &instance, homes: homes(surroundings), files: &files };
     check_workspaces(&[(agent.clone(), workspace.to_owned())], &grounds).into_iter().next()
 }
@@ -61,11 +58,11 @@ pub(crate) fn fault_in(
 }
 
 /// `path` with its links resolved, as far as it exists.
-fn settled(path: &Path, survey: &Survey) -> PathBuf {
+fn settled(path: &Path) -> PathBuf {
     let mut rest = Vec::new();
     let mut known = path;
     loop {
-        if let Some(canonical) = survey.resolve(known) {
+        if let Ok(canonical) = known.canonicalize() {
             return rest.iter().rev().fold(canonical, |path, name| path.join(name));
         }
         match (known.parent(), known.file_name()) {
@@ -89,7 +86,7 @@ fn homes(surroundings: &Surroundings) -> &[PathBuf] {
         homes.extend(people.into_iter().map(|home| PathBuf::from(OsStr::from_bytes(home))));
         homes.sort();
         homes.dedup();
-        homes.iter().map(|home| settled(home, &surroundings.survey)).collect()
+        homes.iter().map(|home| settled(home)).collect()
     })
 }
 
@@ -102,6 +99,6 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
         std::os::unix::fs::symlink(&top, top.join("link")).unwrap();
-        assert_eq!(settled(&top.join("link/not/yet"), &Survey::default()), top.join("not/yet"));
+        assert_eq!(settled(&top.join("link/not/yet")), top.join("not/yet"));
     }
 }

@@ -9,7 +9,6 @@ use super::{ground, yaml};
 use picoclaw_policy::config::{
     Config, ConfigError, Layers, McpTransport, Shown, Sources, Tree, WorkspaceFault, settle, warnings,
 };
-use picoclaw_sandbox::isolate::Survey;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -46,8 +45,6 @@ pub(crate) struct Loaded {
     pub(crate) home: PathBuf,
     /// What a person should hear about the files and variables, one line each.
     pub(crate) notices: Vec<String>,
-    /// What was seen of the machine.
-    pub(crate) survey: Survey,
     tree: Tree,
     text: Option<String>,
 }
@@ -158,7 +155,6 @@ pub(super) fn load_as(request: &Request<'_>, instead: Option<&str>) -> Result<Lo
         presence,
         home: home.path().to_owned(),
         notices,
-        survey: surroundings.survey.clone(),
         tree: settled.tree,
         text: text.map(str::to_owned),
         config_path,

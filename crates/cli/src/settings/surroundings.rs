@@ -2,7 +2,6 @@
 //!
 //! Invariant: read once, at the door; everything deeper inside takes a [`Surroundings`] and can be tested with another.
 
-use picoclaw_sandbox::isolate::Survey;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -15,8 +14,6 @@ pub(crate) struct Surroundings {
     pub(crate) variables: BTreeMap<OsString, OsString>,
     /// The account's home directory, whatever `HOME` says.
     pub(crate) account_home: Option<PathBuf>,
-    /// What was seen of the machine.
-    pub(crate) survey: Survey,
     /// Home directories of people, once they were asked for.
     pub(super) homes: OnceLock<Vec<PathBuf>>,
 }

@@ -7,7 +7,7 @@ use super::workshop::tell_losses;
 use crate::guest::Stay;
 use crate::instance::Instance;
 use crate::isolate::{
-    Author, Cage, InstanceView, IsolateError, Plan, PlanError, Request, Rung, StartError, Survey,
+    Author, Cage, InstanceView, IsolateError, LiveHost, Plan, PlanError, Request, Rung, StartError,
     UserEnvironment, Workspace, pick, plan,
 };
 use crate::launch::environment::{self, Variables};
@@ -198,24 +198,28 @@ impl Errand<'_> {
         };
         let author = Author::Operator { program: &program, arguments: self.shown_arguments() };
         let isolation = self.isolation;
-        let survey = self.instance.survey().found();
         let variables = &self.host;
         let request =
             Request { isolation, instance: &view, author, work_dir: &work_dir, home: &home, variables };
-        let plan = plan(&request, &survey)?;
+        let plan = plan(&request, &LiveHost)?;
         if tracing::enabled!(target: "isolation", tracing::Level::INFO) {
             for rule in plan.lines() {
                 tracing::info!(target: "isolation", rule, "linux isolation mount plan");
             }
         }
-        let mut variables =
-            cage_environment(&self.host, &user, isolation, (&home, &survey), std::slice::from_ref(&work_dir));
+        let mut variables = cage_environment(
+            &self.host,
+            &user,
+            isolation,
+            (&home, &LiveHost),
+            std::slice::from_ref(&work_dir),
+        );
         environment::set_work_dir(&mut variables, &work_dir);
         for (name, value) in self.variables {
             environment::set(&mut variables, name, value.clone());
         }
         let plan = Arc::new(plan);
-        Ok(Prepared { path, program, plan, variables, work_dir, survey })
+        Ok(Prepared { path, program, plan, variables, work_dir })
     }
 
     /// Of a person's command nothing follows: what it may see beyond its directory is said with flags. A server's command
@@ -228,9 +232,7 @@ impl Errand<'_> {
     }
 
     fn spec(&self, rung: &Rung, prepared: &Prepared) -> Result<LaunchSpec, ErrandError> {
-        let cage = Cage::new(Arc::clone(&prepared.plan), rung.clone())?
-            .framed(self.instance.frames())
-            .surveyed(prepared.survey.clone());
+        let cage = Cage::new(Arc::clone(&prepared.plan), rung.clone())?;
         Ok(LaunchSpec {
             program: prepared.program.clone(),
             argv: self.command.to_vec(),
@@ -299,7 +301,6 @@ struct Prepared {
     plan: Arc<Plan>,
     variables: Variables,
     work_dir: PathBuf,
-    survey: Survey,
 }
 
 fn unusable(path: &Path, errno: rustix::io::Errno) -> ErrandError {

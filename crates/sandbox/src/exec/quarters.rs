@@ -5,8 +5,8 @@
 use super::workshop::WorkshopError;
 use crate::instance::{Instance, Workspace};
 use crate::isolate::{
-    Author, Cage, Enforced, Fence, Grade, HostFiles, InstanceView, Request, Rung, UserEnvironment, caged,
-    git_identity, plan, toolchain_variables,
+    Author, Cage, Enforced, Fence, Grade, HostFiles, InstanceView, LiveHost, Request, Rung, UserEnvironment,
+    caged, git_identity, plan, toolchain_variables,
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{Principal, Walls};
@@ -57,14 +57,13 @@ impl Quarters {
             home: &home,
             variables: host,
         };
-        let survey = instance.survey().found();
-        let plan = plan(&request, &survey)?;
+        let plan = plan(&request, &LiveHost)?;
         for rule in plan.lines() {
             tracing::info!(target: "isolation", agent = %own.agent, rule, "linux isolation mount plan");
         }
-        let environment = cage_environment(host, &user, &config.isolation, (&home, &survey), &[workspace]);
+        let environment = cage_environment(host, &user, &config.isolation, (&home, &LiveHost), &[workspace]);
         let enforced = rung.enforced(&config.isolation);
-        let walls = Walls::Cage(Arc::new(Cage::new(plan, rung.clone())?.framed(instance.frames())));
+        let walls = Walls::Cage(Arc::new(Cage::new(plan, rung.clone())?));
         Ok(Self::new(walls, environment, Hold::Cage, enforced))
     }
 

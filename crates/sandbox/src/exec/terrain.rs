@@ -61,11 +61,11 @@ impl<'a> HostTerrain<'a> {
 
     fn first_listing(&self, dir: &CleanPath) -> Option<Vec<String>> {
         let page = Page { offset: 0, limit: MOST_NAMES };
-        let listing = self.place(dir, Access::List)?.list(page, self.files.recall()).ok()?;
-        if listing.total > listing.entries().len() {
+        let listing = self.place(dir, Access::List)?.list(page).ok()?;
+        if listing.total > listing.entries.len() {
             return None;
         }
-        let names = listing.entries().filter(|entry| entry.kind != EntryKind::Special);
+        let names = listing.entries.iter().filter(|entry| entry.kind != EntryKind::Special);
         names.map(|entry| entry.name.to_str().map(str::to_owned)).collect()
     }
 

@@ -125,7 +125,7 @@ impl Lodge {
         let variables = cage_environment(&self.host, user, &self.isolation, (&home, &LiveHost), &writable);
         let enforced = rung.enforced(&self.isolation);
         let layers = enforced.layers().map(|(_, name, grade)| format!("{name} {grade}")).to_vec();
-        let cage = Cage::new(plan, rung.clone())?.framed(self.instance.frames());
+        let cage = Cage::new(plan, rung.clone())?;
         Ok((Walls::Cage(Arc::new(cage)), variables, layers))
     }
 

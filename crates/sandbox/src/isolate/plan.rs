@@ -5,7 +5,6 @@
 use crate::isolate::error::PlanError;
 use crate::isolate::host::{HostFiles, Kind};
 use crate::isolate::view::{Rule, Why, ordered};
-use crate::isolate::within::{lies_in, rest_in};
 use crate::isolate::{exposure, toolchain};
 use picoclaw_policy::config::{ExposeMode, IsolationConfig, Limits, Network};
 use std::ffi::OsString;
@@ -169,7 +168,7 @@ fn system(host: &dyn HostFiles) -> Vec<Rule> {
 fn as_on_host(path: &Path, why: Why, host: &dyn HostFiles) -> Option<Rule> {
     let found = host.find(path)?;
     let target = path.to_owned();
-    if found.resolved.as_os_str() != path.as_os_str() && lies_in(&found.resolved, Path::new("/usr")) {
+    if found.resolved.as_os_str() != path.as_os_str() && found.resolved.starts_with("/usr") {
         return Some(Rule::Link { target, to: found.resolved });
     }
     Some(Rule::Show { source: found.resolved, target, mode: ExposeMode::ReadOnly, kind: found.kind, why })
@@ -196,7 +195,7 @@ fn replaces(shown: &Rule, default: &Rule) -> bool {
 }
 
 fn lies_beneath(path: &Path, place: &Path) -> bool {
-    lies_in(path, place) && path != place
+    path.starts_with(place) && path != place
 }
 
 /// The workspace, the principal's environment and the skills: all there is of the instance.
@@ -234,7 +233,7 @@ fn operator(
     let mut show = |path: &Path| {
         // Kernel views and the top are the cage's own; a path that is not there needs no place (W73).
         let reserved = path == Path::new("/")
-            || ["/proc", "/dev", "/sys", "/usr"].iter().any(|own| lies_in(path, Path::new(own)));
+            || ["/proc", "/dev", "/sys", "/usr"].iter().any(|own| path.starts_with(own));
         if let Some(found) = host.find(path).filter(|_| !reserved)
             && !covers_instance(&found.resolved, instance)
         {
@@ -283,7 +282,7 @@ fn without_repeats(mut rules: Vec<Rule>, host: &dyn HostFiles) -> Vec<Rule> {
     let shown_anyway = |rule: &Rule| {
         let Rule::Show { source: own, target, why: Why::Operator, .. } = rule else { return false };
         rules.iter().any(|other| match other {
-            Rule::Show { source, target: above, .. } if lies_in(target, above) && target != above => {
+            Rule::Show { source, target: above, .. } if target.starts_with(above) && target != above => {
                 // A tree that is named by way of a link shows the same files, under that name.
                 let is_there =
                     |rest: &Path| host.find(&source.join(rest)).is_some_and(|found| found.resolved == *own);
@@ -291,7 +290,7 @@ fn without_repeats(mut rules: Vec<Rule>, host: &dyn HostFiles) -> Vec<Rule> {
             }
             Rule::Show { .. } => false,
             // `/bin` leads into `/usr`, where everything is shown.
-            Rule::Link { target: above, .. } => lies_in(target, above),
+            Rule::Link { target: above, .. } => target.starts_with(above),
             Rule::Scratch { .. } | Rule::Hide { .. } => false,
         })
     };
@@ -304,11 +303,11 @@ fn without_repeats(mut rules: Vec<Rule>, host: &dyn HostFiles) -> Vec<Rule> {
 fn meets_instance(rule: &Rule, instance: &InstanceView) -> bool {
     let Rule::Show { source, .. } = rule else { return false };
     covers_instance(source, instance)
-        || instance.protected.iter().any(|covered| lies_in(source, &covered.path))
+        || instance.protected.iter().any(|covered| source.starts_with(&covered.path))
 }
 
 fn covers_instance(path: &Path, instance: &InstanceView) -> bool {
-    lies_in(&instance.root, path) || instance.protected.iter().any(|covered| lies_in(&covered.path, path))
+    instance.root.starts_with(path) || instance.protected.iter().any(|covered| covered.path.starts_with(path))
 }
 
 /// Refuses what lies in something Protected, and puts nothing over whatever Protected lies in something shown.
@@ -319,10 +318,10 @@ fn hide(mut rules: Vec<Rule>, instance: &InstanceView) -> Result<Vec<Rule>, Plan
         let own = matches!(why, Why::Workspace | Why::UserEnvironment | Why::Skills);
         for covered in &instance.protected {
             let within_own = || rules.iter().any(|other| is_own(other, source));
-            if lies_in(source, &covered.path) && !own && !within_own() {
+            if source.starts_with(&covered.path) && !own && !within_own() {
                 return Err(PlanError::Protected { path: source.clone() });
             }
-            if let Some(rest) = rest_in(&covered.path, source)
+            if let Ok(rest) = covered.path.strip_prefix(source)
                 && !rest.as_os_str().is_empty()
             {
                 hidden.push(Rule::Hide { target: target.join(rest), kind: covered.kind });
@@ -331,7 +330,7 @@ fn hide(mut rules: Vec<Rule>, instance: &InstanceView) -> Result<Vec<Rule>, Plan
     }
     // A private directory on the way to the instance must not pass for the instance.
     let in_scratch =
-        |rule: &Rule| matches!(rule, Rule::Scratch { target } if lies_in(&instance.root, target));
+        |rule: &Rule| matches!(rule, Rule::Scratch { target } if instance.root.starts_with(target));
     if rules.iter().any(in_scratch) {
         hidden.push(Rule::Hide { target: instance.root.clone(), kind: Kind::Directory });
     }
@@ -341,7 +340,7 @@ fn hide(mut rules: Vec<Rule>, instance: &InstanceView) -> Result<Vec<Rule>, Plan
 
 /// Whether `rule` shows a part of the instance that this child may have, and `source` lies in it.
 fn is_own(rule: &Rule, source: &Path) -> bool {
-    matches!(rule, Rule::Show { source: own, why: Why::Workspace | Why::UserEnvironment | Why::Skills, .. } if lies_in(source, own))
+    matches!(rule, Rule::Show { source: own, why: Why::Workspace | Why::UserEnvironment | Why::Skills, .. } if source.starts_with(own))
 }
 
 /// Refuses an exposure that has nowhere to be mounted: a missing directory can be made where the child may write, and stays
@@ -351,11 +350,11 @@ fn mount_points(view: &[Rule], host: &dyn HostFiles) -> Result<(), PlanError> {
         let Rule::Show { target, kind, why: Why::Configured, .. } = rule else { continue };
         let above = view.iter().rev().find_map(|other| match other {
             Rule::Show { source, target: above, mode, kind: Kind::Directory, .. } if target != above => {
-                Some((source, rest_in(target, above)?, *mode))
+                Some((source, target.strip_prefix(above).ok()?, *mode))
             }
             Rule::Scratch { target: above } | Rule::Hide { target: above, .. } if target != above => {
                 // Our own ground: anything can be made there.
-                lies_in(target, above).then(|| (above, Path::new(""), ExposeMode::ReadWrite))
+                target.starts_with(above).then(|| (above, Path::new(""), ExposeMode::ReadWrite))
             }
             _ => None,
         });
@@ -373,5 +372,5 @@ fn mount_points(view: &[Rule], host: &dyn HostFiles) -> Result<(), PlanError> {
 
 fn is_visible(view: &[Rule], path: &Path) -> bool {
     view.iter()
-        .any(|rule| lies_in(path, rule.target()) && !matches!(rule, Rule::Link { .. } | Rule::Hide { .. }))
+        .any(|rule| path.starts_with(rule.target()) && !matches!(rule, Rule::Link { .. } | Rule::Hide { .. }))
 }

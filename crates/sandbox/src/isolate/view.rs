@@ -4,8 +4,6 @@
 
 use crate::isolate::host::Kind;
 use picoclaw_policy::config::ExposeMode;
-use std::cmp::Ordering;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// One thing in the child's file tree.
@@ -81,22 +79,14 @@ impl Rule {
 /// Puts parents before children; of two rules for one target the later wins, and a hidden place stays hidden
 /// whatever else was said about it.
 pub(super) fn ordered(rules: Vec<Rule>) -> Vec<Rule> {
-    let depth = |rule: &Rule| {
-        let mut slashes = 0;
-        for byte in rule.target().as_os_str().as_bytes() {
-            slashes += usize::from(*byte == b'/');
-        }
-        slashes
-    };
-    let mut rules: Vec<(usize, Rule)> = rules.into_iter().map(|rule| (depth(&rule), rule)).collect();
+    let depth = |rule: &Rule| rule.target().components().count();
+    let mut rules = rules;
     // Stable, so that rules for one target stay in the order in which they were said.
-    rules.sort_by(|(a_depth, a), (b_depth, b)| {
-        a_depth.cmp(b_depth).then_with(|| by_name(a.target(), b.target()))
-    });
+    rules.sort_by(|a, b| depth(a).cmp(&depth(b)).then_with(|| a.target().cmp(b.target())));
     let mut kept: Vec<Rule> = Vec::with_capacity(rules.len());
-    for (_, rule) in rules {
+    for rule in rules {
         match kept.last_mut() {
-            Some(known) if known.target().as_os_str() == rule.target().as_os_str() => {
+            Some(known) if known.target() == rule.target() => {
                 if !matches!(known, Rule::Hide { .. }) {
                     *known = rule;
                 }
@@ -105,15 +95,4 @@ pub(super) fn ordered(rules: Vec<Rule>) -> Vec<Rule> {
         }
     }
     kept
-}
-
-/// An order of paths that goes name by name, so that `a/b` comes before `a-b/c`.
-pub(crate) fn by_name(one: &Path, other: &Path) -> Ordering {
-    let [one, other] = [one, other].map(|path| path.as_os_str().as_bytes());
-    match one.iter().zip(other).find(|(a, b)| a != b) {
-        Some((b'/', _)) => Ordering::Less,
-        Some((_, b'/')) => Ordering::Greater,
-        Some((a, b)) => a.cmp(b),
-        None => one.len().cmp(&other.len()),
-    }
 }

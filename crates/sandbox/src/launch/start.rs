@@ -66,11 +66,11 @@ pub(super) fn begin(spec: LaunchSpec, news: News) -> Result<Begun, LaunchError> 
     if let Some(rules) = &dress.ruleset {
         theirs.open_by_name(rules);
     }
-    let (stage, frame) = (dress.stage.take(), dress.frame.take());
+    let stage = dress.stage.take();
     let (script, _held) = script(&spec, &theirs, dress, news)?;
     let script = Arc::new(script);
     let spawned = live::launch(&script).map_err(|error| LaunchError::step("start a process", error))?;
-    let (program, handle) = (spec.program.clone(), Handle::new(spawned, stage, frame));
+    let (program, handle) = (spec.program.clone(), Handle::new(spawned, stage));
     Ok(Begun { running: Running::new(handle, ours, spec, script), program })
 }
 

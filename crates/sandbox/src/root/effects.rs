@@ -3,10 +3,9 @@
 //! Invariant: an effect uses what the place holds; it looks no path up.
 
 use super::error::RootError;
-use super::list::{ENTRIES, Listed, Listing, Page};
+use super::list::{Listed, Listing, MAX_ENTRIES, Page, read_page};
 use super::place::{Hold, Place};
 use super::read::{Excerpt, Span, read};
-use super::recall::Recall;
 use super::reopen::{self, Proc};
 use super::replace::{Overwrite, Pen};
 use super::scribe::Scribe;
@@ -32,8 +31,8 @@ impl Place {
         }
     }
 
-    /// Names a page of the directory's entries, or recalls them if nothing has changed since.
-    pub fn list(&self, page: Page, recall: &Recall) -> Result<Listing, RootError> {
+    /// Lists a page of the directory's entries.
+    pub fn list(&self, page: Page) -> Result<Listing, RootError> {
         let fault = self.fault("list");
         let dir = match &self.hold {
             Hold::Open { handle, facts } if facts.kind() == FileKind::Directory => handle.as_fd(),
@@ -44,12 +43,12 @@ impl Place {
             other => return Err(self.cannot("list", other)),
         };
         // A handle of its own, so that every listing begins at the beginning.
-        match reopen::directory(dir).and_then(|dir| recall.list(&dir, page)).map_err(fault)? {
+        match reopen::directory(dir).and_then(|dir| read_page(dir.as_fd(), page)).map_err(fault)? {
             Listed::Page(listing) => Ok(listing),
             Listed::TooMany => Err(RootError::TooLarge {
                 path: self.asked(),
-                size: ENTRIES as u64 + 1,
-                limit: ENTRIES as u64,
+                size: MAX_ENTRIES as u64 + 1,
+                limit: MAX_ENTRIES as u64,
             }),
         }
     }

@@ -1,26 +1,24 @@
-//! Naming the entries of a directory, a page at a time.
+//! Reads one page of a directory's entries, sorted by name.
 //!
-//! Invariant: the memory follows the page, not the directory; only the page's own entries and those before it are
-//! held, and links are named, never followed.
+//! Invariant: memory follows the page, not the directory; links are named and never followed.
 
 use super::facts::Facts;
-use super::names::Names;
 use picoclaw_policy::FileKind;
 use rustix::fs::{AtFlags, FileType, RawDir, RawDirEntry, statat};
 use rustix::io::{Errno, Result};
-use std::ffi::OsStr;
+use std::collections::BinaryHeap;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::Arc;
 
-/// Entries that one page and those before it may have together.
-pub(super) const WINDOW: usize = 100_000;
+/// The most entries that a page and everything before it may have together.
+const MAX_WINDOW: usize = 100_000;
 
-/// Entries that a directory may have to be listed at all.
-pub(super) const ENTRIES: usize = 2_000_000;
+/// The most entries of a directory that can be listed at all.
+pub(super) const MAX_ENTRIES: usize = 2_000_000;
 
-/// How much of a directory is asked for at once.
-const CHUNK: usize = 32 << 10;
+/// The size of the buffer for getdents64(2).
+const BUFFER_BYTES: usize = 32 << 10;
 
 /// Which part of a listing is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,112 +29,95 @@ pub struct Page {
     pub limit: usize,
 }
 
-impl Page {
-    /// How many entries have to be known for it: its own, and those before it.
-    pub(super) fn window(self) -> usize {
-        self.offset.saturating_add(self.limit)
-    }
-}
-
-/// One entry of a directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry<'l> {
+/// One entry of a directory, ordered by the bytes of its name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
     /// Its name, any bytes but NUL and slash.
-    pub name: &'l OsStr,
+    pub name: OsString,
     /// What it is.
     pub kind: EntryKind,
 }
 
-/// What an entry is, without following it: where a link leads is not told by naming it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The type of an entry; a link is not followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntryKind {
     /// A directory.
     Directory,
-    /// An ordinary file.
+    /// A regular file.
     File,
-    /// A symbolic link, to whatever.
+    /// A symbolic link.
     Link,
     /// A FIFO, socket or device.
     Special,
 }
 
-/// A part of a directory's entries, in the order of their names' bytes.
-#[derive(Debug, Clone)]
+/// One page of a directory's entries.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
-    /// As far as they are known; at least to the end of the page.
-    pub(super) names: Arc<Names>,
-    pub(super) page: Page,
-    pub(super) kinds: Kinds,
+    /// The page's entries, sorted by name.
+    pub entries: Vec<Entry>,
     /// How many entries the directory has.
     pub total: usize,
 }
 
-/// Who said what the entries are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kinds {
-    /// The directory, with their names.
-    Told,
-    /// At least one of them itself, a moment later.
-    Asked,
-}
-
-impl Listing {
-    /// The entries of the page.
-    pub fn entries(&self) -> impl ExactSizeIterator<Item = Entry<'_>> {
-        let names = self.names.from(self.page.offset).take(self.page.limit);
-        names.map(|(name, kind)| Entry { name: OsStr::from_bytes(name), kind })
-    }
-}
-
-/// What a listing came to.
+/// What reading a page led to.
 pub(super) enum Listed {
     Page(Listing),
     TooMany,
 }
 
-/// Reads a directory that is open at its beginning. The page is no larger than a [`WINDOW`].
-pub(super) fn read(dir: BorrowedFd<'_>, page: Page) -> Result<Listed> {
-    let mut names = Names::first(page.window());
-    let (mut total, mut kinds) = (0, Kinds::Told);
-    let mut chunk = Vec::with_capacity(CHUNK);
-    let mut entries = RawDir::new(dir, chunk.spare_capacity_mut());
+/// Reads a page from a directory that is open at its beginning.
+pub(super) fn read_page(dir: BorrowedFd<'_>, page: Page) -> Result<Listed> {
+    let window = page.offset.saturating_add(page.limit);
+    if window > MAX_WINDOW {
+        return Ok(Listed::TooMany);
+    }
+    // The first `window` names so far, the last of them on top.
+    let mut first = BinaryHeap::new();
+    let mut total = 0;
+    let mut buffer = Vec::with_capacity(BUFFER_BYTES);
+    let mut entries = RawDir::new(dir, buffer.spare_capacity_mut());
     while let Some(entry) = entries.next() {
         let entry = match entry {
             Ok(entry) => entry,
-            // The directory was removed; what was in it was removed before.
+            // The directory was removed, so it is empty.
             Err(Errno::NOENT) => break,
             Err(errno) => return Err(errno),
         };
-        let name = entry.file_name().to_bytes();
-        if name == b"." || name == b".." {
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name == "." || name == ".." {
             continue;
         }
         total += 1;
-        if total > ENTRIES {
+        if total > MAX_ENTRIES {
             return Ok(Listed::TooMany);
         }
-        if names.have_room_for(name) {
-            if entry.file_type() == FileType::Unknown {
-                kinds = Kinds::Asked;
-            }
-            match kind(dir, &entry)? {
-                Some(kind) => names.add(name, kind),
-                None => total -= 1,
-            }
+        let is_full = first.len() == window;
+        if is_full && first.peek().is_none_or(|last: &Entry| last.name.as_os_str() <= name) {
+            continue;
+        }
+        match kind_of(dir, &entry)? {
+            Some(kind) => first.push(Entry { name: name.to_owned(), kind }),
+            None => total -= 1,
+        }
+        if first.len() > window {
+            first.pop();
         }
     }
-    Ok(Listed::Page(Listing { names: Arc::new(names.close()), page, kinds, total }))
+    let mut entries = first.into_sorted_vec();
+    entries.drain(..page.offset.min(entries.len()));
+    Ok(Listed::Page(Listing { entries, total }))
 }
 
-/// The kind of an entry; `None` when it is gone again.
-fn kind(dir: BorrowedFd<'_>, entry: &RawDirEntry<'_>) -> Result<Option<EntryKind>> {
+/// The kind of an entry; `None` when it was removed meanwhile.
+fn kind_of(dir: BorrowedFd<'_>, entry: &RawDirEntry<'_>) -> Result<Option<EntryKind>> {
     Ok(Some(match entry.file_type() {
         FileType::Directory => EntryKind::Directory,
         FileType::RegularFile => EntryKind::File,
         FileType::Symlink => EntryKind::Link,
-        // Some file systems do not say what they name.
+        // Some file systems do not report types in getdents64(2).
         FileType::Unknown => match statat(dir, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => kind_of(&stat.into()),
+            Ok(stat) => kind_of_stat(&stat.into()),
             Err(Errno::NOENT) => return Ok(None),
             Err(errno) => return Err(errno),
         },
@@ -144,7 +125,7 @@ fn kind(dir: BorrowedFd<'_>, entry: &RawDirEntry<'_>) -> Result<Option<EntryKind
     }))
 }
 
-fn kind_of(facts: &Facts) -> EntryKind {
+fn kind_of_stat(facts: &Facts) -> EntryKind {
     match facts.kind() {
         FileKind::Directory => EntryKind::Directory,
         FileKind::Regular => EntryKind::File,

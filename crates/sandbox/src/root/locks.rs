@@ -7,19 +7,17 @@
 //! Invariant: a lock is held by an open file, so the kernel frees it when its holder dies.
 
 use super::facts::Identity;
-use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
+use crate::file_lock::FileLock;
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{Errno, Result};
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How many locks there are. Two files that share one only wait for each other.
 const STRIPES: u64 = 64;
-
-/// The longest pause between two tries.
-const PAUSE: Duration = Duration::from_millis(8);
 
 /// A directory of locks, and how long to wait for one.
 #[derive(Debug)]
@@ -27,11 +25,6 @@ pub(super) struct Locks {
     dir: OwnedFd,
     wait: Duration,
 }
-
-/// A lock that is held until it is dropped.
-#[derive(Debug)]
-#[must_use = "a lock that is dropped is free again"]
-pub(super) struct Held(#[expect(dead_code, reason = "closing it frees the lock")] OwnedFd);
 
 impl Locks {
     pub(super) fn open(dir: &Path, wait: Duration) -> Result<Self> {
@@ -50,26 +43,12 @@ impl Locks {
     }
 
     /// Takes the lock of `name` in the directory `dir`; `None` when it was not free in time.
-    pub(super) fn hold(&self, dir: Identity, name: &OsStr) -> Result<Option<Held>> {
+    pub(super) fn hold(&self, dir: Identity, name: &OsStr) -> Result<Option<FileLock>> {
         let stripe = hash(&[&dir.bytes(), name.as_bytes()]) % STRIPES;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = openat(&self.dir, format!("{stripe:02x}"), flags, Mode::from_raw_mode(0o600))?;
-        let until = Instant::now().checked_add(self.wait);
-        let mut pause = PAUSE / 32;
-        loop {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Some(Held(file))),
-                Err(Errno::WOULDBLOCK) => {}
-                Err(Errno::INTR) => continue,
-                Err(errno) => return Err(errno),
-            }
-            if until.is_none_or(|until| Instant::now() >= until) {
-                return Ok(None);
-            }
-            // `flock` knows no deadline, so a bounded wait has to ask again.
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(PAUSE);
-        }
+        FileLock::exclusive_within(file, self.wait)
+            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
 }
 

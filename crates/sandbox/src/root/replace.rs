@@ -10,7 +10,6 @@ use super::edit::{Edited, replace_once};
 use super::error::RootError;
 use super::facts::Facts;
 use super::keep::Keep;
-use super::locks::Held;
 use super::openat2::LOOK;
 use super::parents;
 use super::place::{Hold, Place};
@@ -19,6 +18,7 @@ use super::scribe::Scribe;
 use super::sweep::sweep;
 use super::temp::{Taking, Temp};
 use super::walk::Spot;
+use crate::file_lock::FileLock;
 use picoclaw_policy::FileKind;
 use rustix::fs::{Mode, OFlags, copy_file_range, fstat, fsync, openat};
 use rustix::io::{Errno, read as read_some};
@@ -51,7 +51,7 @@ pub(super) struct Pen<'a> {
     scribe: &'a Scribe,
     spot: Spot,
     there: Option<Facts>,
-    _held: Held,
+    _lock: FileLock,
 }
 
 /// The file that is at the name now.
@@ -74,9 +74,9 @@ impl<'a> Pen<'a> {
         };
         let spot =
             parents::make(&name.spot, &name.missing).map_err(place.fault("make the directories above"))?;
-        let held = scribe.locks.hold(spot.dir_facts.id(), &spot.name).map_err(place.fault("lock"))?;
-        match held {
-            Some(held) => Ok(Self { place, scribe, spot, there: name.there, _held: held }),
+        let lock = scribe.locks.hold(spot.dir_facts.id(), &spot.name).map_err(place.fault("lock"))?;
+        match lock {
+            Some(lock) => Ok(Self { place, scribe, spot, there: name.there, _lock: lock }),
             None => Err(RootError::Busy { path: place.asked(), waited: scribe.locks.wait() }),
         }
     }

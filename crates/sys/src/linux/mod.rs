@@ -31,5 +31,5 @@ pub use report::Report;
 pub use script::{Exec, Keeping, News, Script};
 pub use signals::{Signals, end_by, ignore, stop_self, suspend_job};
 pub use spawn::{Order, Spawned, spawn};
-pub use step::{Base, Bind, Step};
+pub use step::{Bind, Step};
 pub use tree::end_strays;

@@ -6,8 +6,7 @@
 use super::fixture::{ALL, Fixture, KERNELS};
 use super::table::fact;
 use crate::root::{
-    APPEND_LIMIT, EDIT_LIMIT, EntryKind, More, Overwrite, Page, Place, Recall, Root, RootError, Scribe,
-    Seals, Span,
+    APPEND_LIMIT, EDIT_LIMIT, EntryKind, More, Overwrite, Page, Place, Root, RootError, Scribe, Seals, Span,
 };
 use picoclaw_policy::Access;
 use std::fs;
@@ -115,11 +114,9 @@ fn a_listing_is_sorted_paged_and_follows_nothing() {
     for line in ["dir d", "file f = x", "link l -> $OUT", "fifo p", "file a = x", "file \u{e9} = x"] {
         fixture.build(line);
     }
-    let list = |offset, limit| {
-        located(&fixture, "", Access::List).list(Page { offset, limit }, &Recall::default()).unwrap()
-    };
+    let list = |offset, limit| located(&fixture, "", Access::List).list(Page { offset, limit }).unwrap();
     let all = list(0, 100);
-    let seen: Vec<_> = all.entries().map(|entry| (entry.name.to_str().unwrap(), entry.kind)).collect();
+    let seen: Vec<_> = all.entries.iter().map(|entry| (entry.name.to_str().unwrap(), entry.kind)).collect();
     let want = [
         ("a", EntryKind::File),
         ("d", EntryKind::Directory),
@@ -138,11 +135,10 @@ fn a_listing_is_sorted_paged_and_follows_nothing() {
         ("nothing", 0, 0, vec![]),
     ] {
         let page = list(offset, limit);
-        let names: Vec<_> = page.entries().map(|entry| entry.name.to_str().unwrap()).collect();
+        let names: Vec<_> = page.entries.iter().map(|entry| entry.name.to_str().unwrap()).collect();
         assert_eq!((names, page.total), (want, 6), "{why}");
     }
-    let endless = located(&fixture, "", Access::List)
-        .list(Page { offset: usize::MAX, limit: usize::MAX }, &Recall::default());
+    let endless = located(&fixture, "", Access::List).list(Page { offset: usize::MAX, limit: usize::MAX });
     assert_eq!(fact(&endless.unwrap_err()), "too_large");
 }
 
@@ -151,9 +147,48 @@ fn the_same_place_lists_the_same_twice() {
     let fixture = Fixture::new();
     fixture.build("file d/f = x");
     let place = located(&fixture, "d", Access::List);
-    let (page, recall) = (Page { offset: 0, limit: 10 }, Recall::default());
-    let (first, second) = (place.list(page, &recall).unwrap(), place.list(page, &recall).unwrap());
-    assert!(first.entries().len() == 1 && first.entries().eq(second.entries()));
+    let page = Page { offset: 0, limit: 10 };
+    let (first, second) = (place.list(page).unwrap(), place.list(page).unwrap());
+    assert!(first.entries.len() == 1 && first == second);
+}
+
+#[test]
+fn a_listing_is_never_stale() {
+    let fixture = Fixture::new();
+    let names = |place: &Place| {
+        let listing = place.list(Page { offset: 0, limit: 1000 }).unwrap();
+        listing.entries.into_iter().map(|entry| entry.name.into_string().unwrap()).collect::<Vec<_>>()
+    };
+    fixture.build("dir d");
+    let place = located(&fixture, "d", Access::List);
+    for number in 0..300 {
+        fixture.build(&format!("file d/f{number:03} = x"));
+        assert_eq!(names(&place).len(), number + 1, "the new entry is listed at once");
+    }
+    std::fs::remove_file(fixture.workspace().join("d/f007")).unwrap();
+    assert!(!names(&place).contains(&"f007".to_owned()), "a removed one is gone at once");
+}
+
+#[test]
+fn pages_put_together_are_the_sorted_directory() {
+    let fixture = Fixture::new();
+    fixture.build("dir d");
+    let mut want: Vec<String> =
+        (0..500_u32).map(|n| format!("{:x}", n.wrapping_mul(2_654_435_761))).collect();
+    for name in &want {
+        std::fs::File::create(fixture.workspace().join("d").join(name)).unwrap();
+    }
+    want.sort();
+    let place = located(&fixture, "d", Access::List);
+    for limit in [1, 7, 256, 499, 500, 501] {
+        let mut got = Vec::new();
+        while got.len() < want.len() {
+            let page = place.list(Page { offset: got.len(), limit }).unwrap();
+            assert_eq!((page.total, page.entries.len()), (500, limit.min(500 - got.len())));
+            got.extend(page.entries.into_iter().map(|entry| entry.name.into_string().unwrap()));
+        }
+        assert_eq!(got, want, "pages of {limit}");
+    }
 }
 
 #[test]

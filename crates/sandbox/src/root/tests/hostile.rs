@@ -5,7 +5,7 @@
 
 use super::fixture::{ALL, Fixture, KERNELS, is_root};
 use super::table::fact;
-use crate::root::{Overwrite, Page, Recall, Root, Seals};
+use crate::root::{Overwrite, Page, Root, Seals};
 use picoclaw_policy::{Access, FileKind, Landing};
 use std::ffi::OsStr;
 use std::fs;
@@ -44,7 +44,7 @@ fn names_of_any_bytes_work() {
         assert_eq!(place.read(ALL).unwrap().bytes, name);
     }
     let listing = fixture.root().locate(Path::new(""), Access::List, &fixture.seals()).unwrap();
-    assert_eq!(listing.list(Page { offset: 0, limit: 100 }, &Recall::default()).unwrap().total, 6);
+    assert_eq!(listing.list(Page { offset: 0, limit: 100 }).unwrap().total, 6);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_fifo_never_blocks_a_look_or_an_effect() {
                 assert_eq!(place.kind(), FileKind::Special);
                 let faults = [
                     place.read(ALL).map(drop),
-                    place.list(Page { offset: 0, limit: 1 }, &Recall::default()).map(drop),
+                    place.list(Page { offset: 0, limit: 1 }).map(drop),
                     place.write(b"x", Overwrite::Yes, &scribe),
                     place.append(b"x", &scribe),
                     place.edit("a", "b", &scribe),
@@ -183,10 +183,7 @@ fn a_directory_that_may_be_written_but_not_read_still_takes_files() {
     assert_eq!(fixture.read("d/f").unwrap(), b"x");
     if !is_root() {
         let place = fixture.root().locate(Path::new("d"), Access::List, &fixture.seals()).unwrap();
-        assert_eq!(
-            fact(&place.list(Page { offset: 0, limit: 1 }, &Recall::default()).unwrap_err()),
-            "access_denied"
-        );
+        assert_eq!(fact(&place.list(Page { offset: 0, limit: 1 }).unwrap_err()), "access_denied");
     }
     fixture.build("mode 0700 d");
 }

@@ -10,5 +10,4 @@ mod hostile;
 mod modes;
 mod processes;
 mod race;
-mod recall;
 mod table;

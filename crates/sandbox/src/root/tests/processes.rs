@@ -75,7 +75,6 @@ fn play_a_part() {
                 }
             }
         }
-        ("change", dir) => super::recall::change_when_told(&Path::new(&workspace).join(dir)),
         (other, _) => panic!("no part is called `{other}`"),
     }
 }

@@ -3,7 +3,7 @@
 //! Invariant: a row that cannot run on this machine says so.
 
 use super::fixture::{ALL, Fixture, KERNELS, clean, is_root};
-use crate::root::{Lacks, Overwrite, Page, Place, Recall, Root, RootError, Seals};
+use crate::root::{Lacks, Overwrite, Page, Place, Root, RootError, Seals};
 use picoclaw_policy::{Access, CleanPath, FileKind, Landing, LinkOwner};
 use std::path::Path;
 
@@ -118,9 +118,9 @@ fn check(row: &Row, lacks: Lacks, name: &str) {
     }
     let outcome = match row.access {
         Use::Read => place.read(ALL).map(|excerpt| Some(excerpt.bytes)),
-        Use::List => place.list(Page { offset: 0, limit: 100 }, &Recall::default()).map(|listing| {
+        Use::List => place.list(Page { offset: 0, limit: 100 }).map(|listing| {
             let names: Vec<_> =
-                listing.entries().map(|entry| entry.name.to_string_lossy().into_owned()).collect();
+                listing.entries.iter().map(|entry| entry.name.to_string_lossy().into_owned()).collect();
             if let Some(want) = &row.lists {
                 assert_eq!(&names, want, "{case}");
             }
