@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(crate) use company::{Company, DIRECT, company, company_for_one_turn, runtime};
+pub(crate) use company::{Company, DIRECT, company, runtime};
 pub(crate) use guests::{has_servers, with_servers};
 
 /// Directories in which anybody on this machine can put something.
@@ -117,13 +117,6 @@ pub(crate) fn house_for(loaded: &Loaded, offer: Offer) -> Result<House> {
     let instance = instance(loaded)?;
     let workshop = Workshop::new(&loaded.config, &instance, std::env::vars_os())?;
     furnished(loaded, instance, workshop, offer)
-}
-
-/// The house for a program that lives for one call: what one that stays finds out by trying may be remembered.
-pub(crate) fn house_for_one_call(loaded: &Loaded) -> Result<House> {
-    let instance = instance(loaded)?;
-    let workshop = Workshop::for_one_call(&loaded.config, &instance, std::env::vars_os())?;
-    furnished(loaded, instance, workshop, Offer::Everything)
 }
 
 fn furnished(loaded: &Loaded, instance: Instance, workshop: Workshop, offer: Offer) -> Result<House> {

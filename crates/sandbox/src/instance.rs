@@ -162,16 +162,16 @@ impl Instance {
     /// What no child may see, whoever it runs for: the instance, its configuration, every agent's workspace.
     pub(crate) fn covered(&self) -> Vec<Covered> {
         let trees = self.workspaces.iter().flat_map(|own| [&own.named, &own.real]);
-        self.hidden(trees.chain([&self.home, &self.real_home]).chain(&self.pinned))
+        Self::hidden(trees.chain([&self.home, &self.real_home]).chain(&self.pinned))
     }
 
     /// What no child of this agent's may see.
     pub(crate) fn covered_from(&self, own: &Workspace) -> Vec<Covered> {
-        self.hidden(self.zones_of(own).protected.trees.iter())
+        Self::hidden(self.zones_of(own).protected.trees.iter())
     }
 
     /// With links resolved, each once, in order; what is not there hides nothing.
-    fn hidden<'t>(&self, trees: impl Iterator<Item = &'t CleanPath>) -> Vec<Covered> {
+    fn hidden<'t>(trees: impl Iterator<Item = &'t CleanPath>) -> Vec<Covered> {
         let found = trees.filter_map(|tree| LiveHost.find(tree.as_path()));
         let mut hidden: Vec<_> =
             found.map(|found| Covered { path: found.resolved, kind: found.kind }).collect();
@@ -211,11 +211,8 @@ fn prepare_workspace(home: &CleanPath, agent: &AgentId, config: &Config) -> Resu
 }
 
 fn make_private(path: &Path) -> Result<(), InstanceError> {
-    DirBuilder::new().recursive(true).mode(PRIVATE).create(path).map_err(|source| InstanceError::Io {
-        verb: "make the directory",
-        path: path.to_owned(),
-        source,
-    })
+    let made = DirBuilder::new().recursive(true).mode(PRIVATE).create(path);
+    made.map_err(fault("make the directory", path))
 }
 
 fn clean(path: &Path) -> Result<CleanPath, InstanceError> {
@@ -223,10 +220,9 @@ fn clean(path: &Path) -> Result<CleanPath, InstanceError> {
 }
 
 fn real(path: &Path) -> Result<CleanPath, InstanceError> {
-    let resolved = fs::canonicalize(path).map_err(|source| InstanceError::Io {
-        verb: "resolve",
-        path: path.to_owned(),
-        source,
-    })?;
-    clean(&resolved)
+    clean(&fs::canonicalize(path).map_err(fault("resolve", path))?)
+}
+
+fn fault(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> InstanceError {
+    move |source| InstanceError::Io { verb, path: path.to_owned(), source }
 }

@@ -8,6 +8,8 @@
 pub mod agenda;
 pub mod approver;
 mod boot;
+pub mod bounded_lines;
+pub mod confine;
 pub mod exec;
 pub mod file_lock;
 pub mod files;

@@ -3,9 +3,9 @@
 //! Invariant: the only minter of permits; what it cannot record, it does not permit.
 
 use crate::approver::Answer;
-use crate::exec::{Exec, HostTerrain, Quarters, Workshop};
+use crate::exec::{Exec, HostTerrain, Workshop};
 use crate::files::{Files, Sought};
-use crate::guest::{Guest, GuestError, Visitor};
+use crate::guest::{Guest, GuestError, Lodge, Visitor};
 use crate::ledger::{Entry, Ledger};
 use crate::permit::{Kind, Permit, Settling};
 use crate::root::RootError;
@@ -54,6 +54,7 @@ pub struct Warden {
     policy: Policy,
     files: Files,
     workshop: Workshop,
+    lodge: Lodge,
     ledger: Arc<Ledger>,
 }
 
@@ -74,7 +75,8 @@ pub enum SeekError {
 impl Warden {
     /// A warden over these rules and files, writing to this ledger.
     pub fn new(policy: Policy, files: Files, workshop: Workshop, ledger: Ledger) -> Self {
-        Self { policy, files, workshop, ledger: Arc::new(ledger) }
+        let lodge = Lodge::new(workshop.settings().clone());
+        Self { policy, files, workshop, lodge, ledger: Arc::new(ledger) }
     }
 
     /// Looks for a path of `subject`'s. Looking is not an effect, and opens nothing that its text forbids.
@@ -87,7 +89,8 @@ impl Warden {
     pub fn seek_command(&self, command: &str, cwd: &Path, subject: &Subject) -> Result<Exec, SeekError> {
         let judgement = self.look_into(command, cwd, subject)?;
         let Sought { target: cwd, place } = self.seek(Access::List, cwd, subject)?;
-        let layers = self.workshop.quarters(&subject.agent).map(Quarters::layers).unwrap_or_default();
+        let quarters = self.workshop.quarters(&subject.agent);
+        let layers = quarters.map(|quarters| quarters.confined.layers()).unwrap_or_default();
         Ok(Exec { intent: ExecIntent { command: command.to_owned(), cwd, judgement }, place, layers })
     }
 
@@ -113,6 +116,11 @@ impl Warden {
     /// What running a command needs beside a permit.
     pub fn workshop(&self) -> &Workshop {
         &self.workshop
+    }
+
+    /// Where the operator's own programs are put up.
+    pub fn lodge(&self) -> &Lodge {
+        &self.lodge
     }
 
     /// What writing needs beside a permit.
@@ -165,7 +173,7 @@ impl Warden {
         said: &[OsString],
         subject: &Subject,
     ) -> Result<Visitor, GuestError> {
-        let mut ready = self.workshop.lodge().ready(guest)?;
+        let mut ready = self.lodge.ready(guest)?;
         ready.spec.argv.extend_from_slice(said);
         let words: Vec<_> = guest.command.iter().map(|word| word.to_string_lossy()).collect();
         let who = guest.principal.directory();

@@ -8,9 +8,10 @@
 
 use picoclaw_policy::config::{AgentConfig, Config, ExposeMode};
 use picoclaw_policy::{AgentId, Origin, Policy, Subject};
+use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::exec::Workshop;
 use picoclaw_sandbox::files::Files;
-use picoclaw_sandbox::guest::{Guest, GuestError, Stay};
+use picoclaw_sandbox::guest::{Guest, GuestError};
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::launch::{
     Bounds, Deadline, Finished, Halt, Output, Principal, Status, Stdin, Streams, harden_self,
@@ -60,7 +61,7 @@ impl Place {
         Self { _dir: dir, warden: Warden::new(policy, files, workshop, ledger), base }
     }
 
-    fn run(&self, name: &str, line: &str, stay: Stay<'_>, extra: &[&str]) -> Result<Finished, GuestError> {
+    fn run(&self, name: &str, line: &str, dir: ChildDir<'_>, extra: &[&str]) -> Result<Finished, GuestError> {
         let mut command: Vec<OsString> = ["/bin/sh", "-c", line, "sh"].map(OsString::from).into();
         command.extend(extra.iter().map(OsString::from));
         let subject = Subject::root(Origin::Mcp, AgentId::main(), "cli:default");
@@ -68,7 +69,7 @@ impl Place {
             principal: Principal::Mcp(name.to_owned()),
             command: &command,
             variables: &[("GIVEN".into(), "yes".into())],
-            stay,
+            dir,
             streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
             deadline: Deadline::After(Duration::from_secs(20)),
             bounds: Bounds::default(),
@@ -76,8 +77,8 @@ impl Place {
         Ok(self.warden.welcome(&guest, &subject)?.finish(&Halt::new(), &|_| {}))
     }
 
-    fn says(&self, line: &str, stay: Stay<'_>, extra: &[&str]) -> String {
-        self.run("files", line, stay, extra).unwrap().stdout.to_text()
+    fn says(&self, line: &str, dir: ChildDir<'_>, extra: &[&str]) -> String {
+        self.run("files", line, dir, extra).unwrap().stdout.to_text()
     }
 
     fn ledger(&self) -> String {
@@ -104,15 +105,16 @@ const TRIES: &[(&str, &str)] = &[
 fn a_caged_guest_has_its_own_part_and_nothing_else() {
     let (caged, open) = (Place::new(true), Place::new(false));
     for (why, line) in TRIES {
-        let told =
-            |place: &Place| place.says(&line.replace("BASE", place.base.to_str().unwrap()), Stay::Own, &[]);
+        let told = |place: &Place| {
+            place.says(&line.replace("BASE", place.base.to_str().unwrap()), ChildDir::Private, &[])
+        };
         assert!(told(&open).contains("GOT"), "the control run: {why}");
         assert!(!told(&caged).contains("GOT"), "{why}");
     }
     // The cage has a temporary directory of its own: writing there succeeds and reaches nobody.
     let planted = |place: &Place| {
         let file = place.base.join("home/planted");
-        place.says(&format!("echo x > {}", file.display()), Stay::Own, &[]);
+        place.says(&format!("echo x > {}", file.display()), ChildDir::Private, &[]);
         file.exists()
     };
     assert!(planted(&open), "the control run: a write beside it");
@@ -123,7 +125,7 @@ fn a_caged_guest_has_its_own_part_and_nothing_else() {
 fn secrets_stay_behind_with_and_without_a_cage() {
     for isolated in [true, false] {
         let place = Place::new(isolated);
-        let told = place.says("env; cat /proc/$PPID/environ | tr '\\0' '\\n'", Stay::Own, &[]);
+        let told = place.says("env; cat /proc/$PPID/environ | tr '\\0' '\\n'", ChildDir::Private, &[]);
         assert!(told.contains("GIVEN=yes"), "what the operator gave it: {told}");
         assert!(!told.contains("provider-key-1"), "isolated: {isolated}: {told}");
     }
@@ -135,9 +137,9 @@ fn each_guest_has_a_home_of_its_own() {
     let line = "pwd; echo $HOME; ls -A; touch planted";
     let home = place.base.join("home/.picoclaw/runtime-user-env/mcp/files/home");
     let home = home.to_str().unwrap();
-    assert_eq!(place.says(line, Stay::Own, &[]), format!("{home}\n{home}\n"));
-    assert!(place.says(line, Stay::Own, &[]).ends_with("planted\n"), "it is kept for the same guest");
-    let other = place.run("other", "ls -A; ls ../../files", Stay::Own, &[]).unwrap();
+    assert_eq!(place.says(line, ChildDir::Private, &[]), format!("{home}\n{home}\n"));
+    assert!(place.says(line, ChildDir::Private, &[]).ends_with("planted\n"), "it is kept for the same guest");
+    let other = place.run("other", "ls -A; ls ../../files", ChildDir::Private, &[]).unwrap();
     assert_eq!(other.stdout.to_text(), "", "and another guest does not see it");
 }
 
@@ -146,7 +148,7 @@ fn a_guest_sees_the_paths_of_its_own_command_line_read_only() {
     let place = Place::new(true);
     let data = place.base.join("data");
     let line = "cat \"$1\"; echo x > \"$1\" && echo WROTE";
-    assert_eq!(place.says(line, Stay::Own, &[data.to_str().unwrap()]), "DATA");
+    assert_eq!(place.says(line, ChildDir::Private, &[data.to_str().unwrap()]), "DATA");
 }
 
 #[test]
@@ -158,14 +160,14 @@ fn a_guest_works_where_the_operator_says() {
         ("read-only is not", ExposeMode::ReadOnly, "NOTES"),
     ] {
         let line = "cat notes; echo x 2>/dev/null > made && echo WROTE; ls ../workspace-other 2>/dev/null";
-        assert_eq!(place.says(line, Stay::At { path: &workspace, mode }, &[]), want, "{why}");
+        assert_eq!(place.says(line, ChildDir::Path { path: &workspace, mode }, &[]), want, "{why}");
     }
 }
 
 #[test]
 fn a_guest_is_in_the_ledger_from_start_to_end() {
     let place = Place::new(true);
-    assert_eq!(place.run("files", "exit 3", Stay::Own, &[]).unwrap().status, Status::Exited(3));
+    assert_eq!(place.run("files", "exit 3", ChildDir::Private, &[]).unwrap().status, Status::Exited(3));
     let ledger = place.ledger();
     let records: Vec<_> = ledger.lines().filter(|line| line.contains("\"guest\"")).collect();
     assert_eq!(records.len(), 2, "{ledger}");

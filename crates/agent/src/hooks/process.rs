@@ -6,7 +6,8 @@ use super::error::HookError;
 use super::link::{Link, NoAnswer};
 use picoclaw_policy::Subject;
 use picoclaw_policy::config::{ExposeMode, HookConfig};
-use picoclaw_sandbox::guest::{Guest, Stay};
+use picoclaw_sandbox::confine::ChildDir;
+use picoclaw_sandbox::guest::Guest;
 use picoclaw_sandbox::launch::{Bounds, Deadline, Output, Principal, Stdin, Streams};
 use picoclaw_sandbox::warden::Warden;
 use serde_json::{Value, json};
@@ -176,15 +177,15 @@ fn welcome(
     let variables: Vec<_> =
         config.env.iter().map(|(name, value)| (name.into(), value.reveal().into())).collect();
     // A directory of the operator's choice is shown, not opened: a hook keeps its own files in its own home.
-    let stay = match &config.dir {
-        None => Stay::Own,
-        Some(path) => Stay::At { path, mode: ExposeMode::ReadOnly },
+    let dir = match &config.dir {
+        None => ChildDir::Private,
+        Some(path) => ChildDir::Path { path, mode: ExposeMode::ReadOnly },
     };
     let guest = Guest {
         principal: Principal::Hook(config.name.clone()),
         command: &command,
         variables: &variables,
-        stay,
+        dir,
         streams: Streams::Plain { stdin: Stdin::Pipe, output: Output::Pipes },
         deadline: Deadline::None,
         bounds: Bounds::default(),

@@ -193,7 +193,7 @@ fn run_job(store: &Store, id: &str, loaded: &Loaded) -> Result<Result<Done, Cron
         if is_first { Then::Stay } else { Then::End }
     })
     .context("could not listen for signals")?;
-    let Company { hall, runner, .. } = compose::company_for_one_turn(loaded)?;
+    let Company { hall, runner, .. } = compose::company(loaded)?;
     let jobs = Jobs::new(runner.clone(), &hall, &loaded.config, Arc::new(|_, _| {}));
     let runtime = compose::runtime()?;
     let done = runtime.block_on(run_now(store, id, &jobs, &MachineClock, &halt));

@@ -9,8 +9,8 @@ use crate::{compose, exit, print, quantity};
 use anyhow::{Context, Result, bail};
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{AgentId, Origin};
+use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::exec::{Errand, ErrandError};
-use picoclaw_sandbox::guest::Stay;
 use picoclaw_sandbox::launch::{Output, Principal, Status, Stdin, Streams};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::{Redactor, relay};
@@ -71,7 +71,7 @@ fn caged(
         isolation: &asked.on_top_of(&loaded.config.isolation),
         instance: &instance,
         principal: Principal::Person,
-        stay: Stay::At { path: &workspace, mode: ExposeMode::ReadWrite },
+        dir: ChildDir::Path { path: &workspace, mode: ExposeMode::ReadWrite },
         from: &workspace,
         command: &arguments.command,
         variables: &asked.variables,
@@ -80,14 +80,12 @@ fn caged(
         subject: compose::subject(loaded, None, Origin::Cli)?,
         tool: "run",
     };
-    if !terminal {
-        let status = errand.run(&ledger, |running| relay::attend(running, &signals, timeout))?;
-        // A failure to sync is told by the next record.
-        let _told = ledger.sync();
-        return Ok(status);
-    }
     let mut away = errand.start(&ledger)?;
-    let status = relay::relay(&mut away.running, &signals, timeout);
+    let status = if terminal {
+        relay::relay(&mut away.running, &signals, timeout)
+    } else {
+        relay::attend(&mut away.running, &signals, timeout)
+    };
     away.back(status);
     Ok(status)
 }

@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
         Ok(call) => call,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
-    let house = compose::house_for_one_call(loaded)?;
+    let house = compose::house(loaded)?;
     let is_meant = |server: &str| can_be_of(server, &call.tool);
     let (reply, known) = if compose::has_servers(loaded, is_meant) || loaded.config.hooks.are_any() {
         let subject = call.subject.clone();
@@ -94,7 +94,7 @@ fn list_all(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
         Ok(subject) => subject,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
-    let house = compose::house_for_one_call(loaded)?;
+    let house = compose::house(loaded)?;
     compose::with_servers(loaded, house, &subject, |_| true, async |hall| list(&hall.registry()))?
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: composed in one place, so that every porch has the same company.
 
-use super::{House, house, house_for_one_call};
+use super::house;
 use crate::settings::Loaded;
 use anyhow::{Context, Result};
 use picoclaw_agent::hall::Hall;
@@ -31,21 +31,13 @@ pub(crate) struct Company {
 
 /// Composes everybody.
 pub(crate) fn company(loaded: &Loaded) -> Result<Company> {
-    around(loaded, house(loaded)?)
-}
-
-fn around(loaded: &Loaded, house: House) -> Result<Company> {
+    let house = house(loaded)?;
     let hall = Hall::new(house.warden, house.registry);
     let models = Models::with_guests(&loaded.config, Arc::clone(hall.warden()));
     let config = Arc::new(loaded.config.clone());
     let runner = Runner::open(hall.clone(), config, Arc::new(models.clone()), &house.instance)?;
     let sessions = runner.sessions().clone();
     Ok(Company { hall, models, sessions, runner, instance: house.instance })
-}
-
-/// The same, for a program that lives for one turn.
-pub(crate) fn company_for_one_turn(loaded: &Loaded) -> Result<Company> {
-    around(loaded, house_for_one_call(loaded)?)
 }
 
 /// What turns wait in: one thread that waits, and others that work when a room is asked for something.

@@ -2,18 +2,13 @@
 //!
 //! Invariant: always caged, whatever the configuration says about isolation; recorded before it starts and when it ends.
 
-use super::quarters::{cage_environment, operator_home};
 use super::workshop::tell_losses;
-use crate::guest::Stay;
+use crate::confine::{CageRequest, ChildDir, PlannedCage};
 use crate::instance::Instance;
-use crate::isolate::{
-    Author, Cage, InstanceView, IsolateError, LiveHost, Plan, PlanError, Request, Rung, StartError,
-    UserEnvironment, Workspace, pick, plan,
-};
+use crate::isolate::{Author, IsolateError, PlanError, Rung, StartError, UserEnvironment, pick};
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
-    self, Bounds, Deadline, LaunchError, LaunchSpec, Principal, ProgramError, Running, Status, Streams,
-    Walls, WorkDir,
+    self, LaunchError, LaunchSpec, Principal, ProgramError, Running, Status, Streams, WorkDir,
 };
 use crate::ledger::{Entry, Ledger, LedgerError};
 use picoclaw_policy::config::{Backend, IsolationConfig};
@@ -21,7 +16,6 @@ use picoclaw_policy::{Grant, Subject, Verdict, Zone};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
 /// What the operator wants run.
@@ -34,7 +28,7 @@ pub struct Errand<'e> {
     /// On whose behalf it runs: whose user environment it gets.
     pub principal: Principal,
     /// Where it works.
-    pub stay: Stay<'e>,
+    pub dir: ChildDir<'e>,
     /// Where a program that is named by a relative path is looked for.
     pub from: &'e Path,
     /// The program and its arguments.
@@ -119,111 +113,51 @@ pub struct Away<'l> {
 }
 
 impl Away<'_> {
-    /// Records how it ended, for a program that ends with it.
+    /// Records how the child ended.
     pub fn back(self, status: Status) {
-        let Self { running, ledger, decided, began } = self;
-        running.leave(|| record_end(ledger, decided, began, status));
+        let finished = self.decided.finished(&status.outcome_text(), self.began.elapsed());
+        if let Err(why) = self.ledger.append(&[finished]) {
+            tracing::error!(target: "ledger", error = %why, "Outcome not recorded");
+        }
     }
-}
-
-fn record_end(ledger: &Ledger, decided: Entry, began: Instant, status: Status) {
-    let finished = decided.finished(&super::run::told(status), began.elapsed());
-    if let Err(why) = ledger.append_and_sync_soon(&[finished]) {
-        tracing::error!(target: "ledger", error = %why, "Outcome not recorded");
-    }
-}
-
-fn not_started<T>(
-    ledger: &Ledger,
-    decided: Entry,
-    began: Instant,
-    why: LaunchError,
-) -> Result<T, ErrandError> {
-    ledger.append(&[decided.finished(&format!("not started: {why}"), began.elapsed())])?;
-    Err(why.into())
 }
 
 impl Errand<'_> {
     /// Starts the child in its cage, and returns when its program runs.
     pub fn start<'l>(&self, ledger: &'l Ledger) -> Result<Away<'l>, ErrandError> {
-        self.on_best(|rung, prepared| self.start_on(rung, prepared, ledger))
-    }
-
-    /// Runs the child in its cage to its end, which `stay` waits for without reading or writing anything of the child's.
-    pub fn run(
-        &self,
-        ledger: &Ledger,
-        mut stay: impl FnMut(&mut Running) -> Status,
-    ) -> Result<Status, ErrandError> {
-        self.on_best(|rung, prepared| self.run_on(rung, prepared, ledger, &mut stay))
-    }
-
-    /// In a native cage where this host gives it, in whatever else it gives otherwise.
-    fn on_best<T>(
-        &self,
-        mut attempt: impl FnMut(&Rung, &Prepared) -> Result<T, ErrandError>,
-    ) -> Result<T, ErrandError> {
-        let prepared = self.prepare()?;
-        // Trying a native cage first costs nothing where it works; what it cannot hold is not tried.
+        let path = environment::get(&self.host, "PATH").unwrap_or_default();
+        let name = self.command.first().ok_or(ErrandError::Nothing)?;
+        let program = launch::find_program(name, path, self.from)?;
+        let user = UserEnvironment::of(self.instance.home(), &self.principal);
+        user.prepare().map_err(|errno| unusable(user.path(), errno))?;
+        let planned = PlannedCage::new(CageRequest {
+            isolation: self.isolation,
+            instance: self.instance,
+            user: &user,
+            dir: self.dir,
+            author: Author::Operator { program: &program, arguments: self.shown_arguments() },
+            protected: self.instance.covered(),
+            host: &self.host,
+        })?;
+        for rule in planned.lines() {
+            tracing::info!(target: "isolation", rule, "linux isolation mount plan");
+        }
+        let prepared = Prepared { program: &program, planned, work_dir: self.dir.resolve(&user) };
+        // A native cage is attempted without a probe: where it works, the probe would be a second cage.
         let native = Rung::Native.enforced(self.isolation).lacks(&self.isolation.require).is_none();
         if native && self.isolation.backend == Backend::Auto {
-            match attempt(&Rung::Native, &prepared) {
+            match self.start_on(&Rung::Native, &prepared, ledger) {
                 Err(ErrandError::Launch(LaunchError::Isolate(_) | LaunchError::Step { .. })) => {}
                 done => return done,
             }
         }
-        let rung = pick(self.isolation, &prepared.path)?;
+        let rung = pick(self.isolation, path)?;
         tell_losses(&rung, self.isolation);
-        attempt(&rung, &prepared)
+        self.start_on(&rung, &prepared, ledger)
     }
 
-    fn prepare(&self) -> Result<Prepared, ErrandError> {
-        let path = self.host.iter().find(|(name, _)| name == "PATH");
-        let path = path.map(|(_, path)| path.clone()).unwrap_or_default();
-        let name = self.command.first().ok_or(ErrandError::Nothing)?;
-        let program = launch::find_program(name, &path, self.from)?;
-        let user = UserEnvironment::of(self.instance.home(), &self.principal);
-        user.prepare().map_err(|errno| unusable(user.path(), errno))?;
-        let home = operator_home(&self.host);
-        let (work_dir, workspace) = match self.stay {
-            Stay::Own => (user.path().join("home"), None),
-            Stay::At { path, mode } => (path.to_owned(), Some(Workspace { path: path.to_owned(), mode })),
-        };
-        let view = InstanceView {
-            root: self.instance.home().to_owned(),
-            workspace,
-            user_environment: user.path().to_owned(),
-            skills: self.instance.join("skills"),
-            protected: self.instance.covered(),
-        };
-        let author = Author::Operator { program: &program, arguments: self.shown_arguments() };
-        let isolation = self.isolation;
-        let variables = &self.host;
-        let request =
-            Request { isolation, instance: &view, author, work_dir: &work_dir, home: &home, variables };
-        let plan = plan(&request, &LiveHost)?;
-        if tracing::enabled!(target: "isolation", tracing::Level::INFO) {
-            for rule in plan.lines() {
-                tracing::info!(target: "isolation", rule, "linux isolation mount plan");
-            }
-        }
-        let mut variables = cage_environment(
-            &self.host,
-            &user,
-            isolation,
-            (&home, &LiveHost),
-            std::slice::from_ref(&work_dir),
-        );
-        environment::set_work_dir(&mut variables, &work_dir);
-        for (name, value) in self.variables {
-            environment::set(&mut variables, name, value.clone());
-        }
-        let plan = Arc::new(plan);
-        Ok(Prepared { path, program, plan, variables, work_dir })
-    }
-
-    /// Of a person's command nothing follows: what it may see beyond its directory is said with flags. A server's command
-    /// line is written once, for good, and names what the server is for.
+    /// Arguments whose paths are shown to the child. None for a person's own command: what it may see beyond its directory
+    /// is said with flags. The command line of a server is written once and names what the server is for.
     fn shown_arguments(&self) -> &[OsString] {
         match self.principal {
             Principal::Person => &[],
@@ -231,75 +165,47 @@ impl Errand<'_> {
         }
     }
 
-    fn spec(&self, rung: &Rung, prepared: &Prepared) -> Result<LaunchSpec, ErrandError> {
-        let cage = Cage::new(Arc::clone(&prepared.plan), rung.clone())?;
-        Ok(LaunchSpec {
-            program: prepared.program.clone(),
-            argv: self.command.to_vec(),
-            work_dir: WorkDir::open(&prepared.work_dir)
-                .map_err(|errno| unusable(&prepared.work_dir, errno))?,
-            environment: prepared.variables.clone(),
-            streams: self.streams.clone(),
-            deadline: Deadline::None,
-            bounds: Bounds::default(),
-            principal: self.principal.clone(),
-            walls: Walls::Cage(Arc::new(cage)),
-        })
-    }
-
-    /// Records what is about to happen, and lets it happen.
+    /// Records what is about to happen, then starts the child.
     fn start_on<'l>(
         &self,
         rung: &Rung,
-        prepared: &Prepared,
+        prepared: &Prepared<'_>,
         ledger: &'l Ledger,
     ) -> Result<Away<'l>, ErrandError> {
-        let spec = self.spec(rung, prepared)?;
-        let (decided, began) = (self.record(ledger, rung, &prepared.work_dir)?, Instant::now());
-        // The record is there; that it reaches the disk is waited for while the cage is built. A disk that fails is told by
-        // the next record.
-        match launch::start_while(spec, || drop(ledger.sync())) {
+        let Prepared { program, planned, work_dir } = prepared;
+        let confined = planned.build(rung)?;
+        let handle = WorkDir::open(work_dir).map_err(|errno| unusable(work_dir, errno))?;
+        let spec =
+            confined.spec(program.to_path_buf(), self.command.to_vec(), handle, self.principal.clone());
+        let mut spec = LaunchSpec { streams: self.streams.clone(), ..spec };
+        for (name, value) in self.variables {
+            environment::set(&mut spec.environment, name, value.clone());
+        }
+        let decided = self.decided(work_dir).enforcing(confined.layers());
+        ledger.append(std::slice::from_ref(&decided))?;
+        let began = Instant::now();
+        match launch::start(spec) {
             Ok(running) => Ok(Away { running, ledger, decided, began }),
-            Err(why) => not_started(ledger, decided, began, why),
+            Err(why) => {
+                ledger.append(&[decided.finished(&format!("not started: {why}"), began.elapsed())])?;
+                Err(why.into())
+            }
         }
     }
 
-    /// The same to the end, and records that too.
-    fn run_on(
-        &self,
-        rung: &Rung,
-        prepared: &Prepared,
-        ledger: &Ledger,
-        stay: &mut impl FnMut(&mut Running) -> Status,
-    ) -> Result<Status, ErrandError> {
-        let spec = self.spec(rung, prepared)?;
-        let (decided, began) = (self.record(ledger, rung, &prepared.work_dir)?, Instant::now());
-        let last = |status| record_end(ledger, decided.clone(), began, status);
-        match launch::stay_with(spec, || drop(ledger.sync()), stay, last) {
-            Ok(status) => Ok(status),
-            Err(why) => not_started(ledger, decided, began, why),
-        }
-    }
-
-    fn record(&self, ledger: &Ledger, rung: &Rung, work_dir: &Path) -> Result<Entry, ErrandError> {
+    fn decided(&self, work_dir: &Path) -> Entry {
         let words: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
         let intent = format!("run in {}: {}", work_dir.display(), words.join(" "));
         let verdict =
             Verdict::Allow(Grant { zone: Zone::Workspace, rule: "the operator's own command".to_owned() });
-        let enforced = rung.enforced(self.isolation);
-        let layers = enforced.layers().map(|(_, name, grade)| format!("{name} {grade}"));
-        let decided = Entry::decided(&self.subject, self.tool, &intent, &verdict).enforcing(layers);
-        ledger.append_and_sync_soon(std::slice::from_ref(&decided))?;
-        Ok(decided)
+        Entry::decided(&self.subject, self.tool, &intent, &verdict)
     }
 }
 
-/// What does not depend on the rung.
-struct Prepared {
-    path: OsString,
-    program: PathBuf,
-    plan: Arc<Plan>,
-    variables: Variables,
+/// What does not depend on the backend.
+struct Prepared<'e> {
+    program: &'e Path,
+    planned: PlannedCage<'e>,
     work_dir: PathBuf,
 }
 

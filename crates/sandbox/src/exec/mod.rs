@@ -14,8 +14,6 @@ mod workshop;
 
 pub use errand::{Away, Errand, ErrandError};
 pub use kind::{Attend, Exec};
-pub(crate) use quarters::{Quarters, cage_environment, operator_home};
-pub(crate) use run::told;
 pub use run::{ExecError, run, start};
 pub use session::{Program, Session};
 pub use terrain::HostTerrain;

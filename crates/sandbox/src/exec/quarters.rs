@@ -1,28 +1,42 @@
-//! Where one agent's commands live: their walls, their environment, and what the kernel holds of it.
+//! Where one agent's commands live: their confinement, their environment, and what the kernel holds of it.
 //!
 //! Invariant: a cage that is asked for and cannot be had stops the start; nothing falls back to less in silence.
 
 use super::workshop::WorkshopError;
+use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage};
 use crate::instance::{Instance, Workspace};
-use crate::isolate::{
-    Author, Cage, Enforced, Fence, Grade, HostFiles, InstanceView, LiveHost, Request, Rung, UserEnvironment,
-    caged, git_identity, plan, toolchain_variables,
-};
+use crate::isolate::{Author, Fence, Grade, Rung, UserEnvironment};
 use crate::launch::environment::{self, Variables};
 use crate::launch::{Principal, Walls};
-use picoclaw_policy::config::{Config, ExposeMode, IsolationConfig};
+use picoclaw_policy::config::{Config, ExposeMode};
 use picoclaw_policy::shell::guard::Hold;
 use picoclaw_policy::{CleanPath, literal_directory};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-/// One agent's walls and environment.
+/// Variables that change what a shell makes of a text; the guard judged it without them.
+const CHANGES_MEANING: &[&str] = &[
+    "BASH_ENV",
+    "ENV",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "BASH_COMPAT",
+    "BASH_XTRACEFD",
+    "POSIXLY_CORRECT",
+    "CDPATH",
+    "GLOBIGNORE",
+    "EXECIGNORE",
+    "PROMPT_COMMAND",
+    "PS4",
+    "OLDPWD",
+    "IFS",
+];
+
+/// One agent's confinement, and what the guard has to know of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Quarters {
-    pub(crate) walls: Walls,
-    pub(crate) environment: Variables,
+    pub(crate) confined: Confined,
     pub(crate) hold: Hold,
-    pub(crate) enforced: Enforced,
     pub(crate) home: Option<CleanPath>,
     pub(crate) path: Vec<CleanPath>,
 }
@@ -37,34 +51,19 @@ impl Quarters {
         rung: &Rung,
     ) -> Result<Self, WorkshopError> {
         let user = user_environment(own, instance)?;
-        let workspace = own.named.as_path().to_owned();
-        let view = InstanceView {
-            root: instance.home().to_owned(),
-            workspace: Some(crate::isolate::Workspace {
-                path: workspace.clone(),
-                mode: ExposeMode::ReadWrite,
-            }),
-            user_environment: user.path().to_owned(),
-            skills: instance.join("skills"),
-            protected: instance.covered_from(own),
-        };
-        let home = operator_home(host);
-        let request = Request {
+        let planned = PlannedCage::new(CageRequest {
             isolation: &config.isolation,
-            instance: &view,
+            instance,
+            user: &user,
+            dir: ChildDir::Path { path: own.named.as_path(), mode: ExposeMode::ReadWrite },
             author: Author::Model,
-            work_dir: &workspace,
-            home: &home,
-            variables: host,
-        };
-        let plan = plan(&request, &LiveHost)?;
-        for rule in plan.lines() {
+            protected: instance.covered_from(own),
+            host,
+        })?;
+        for rule in planned.lines() {
             tracing::info!(target: "isolation", agent = %own.agent, rule, "linux isolation mount plan");
         }
-        let environment = cage_environment(host, &user, &config.isolation, (&home, &LiveHost), &[workspace]);
-        let enforced = rung.enforced(&config.isolation);
-        let walls = Walls::Cage(Arc::new(Cage::new(plan, rung.clone())?));
-        Ok(Self::new(walls, environment, Hold::Cage, enforced))
+        Ok(Self::new(planned.build(rung)?))
     }
 
     /// Behind the write fence, while isolation is off.
@@ -88,61 +87,28 @@ impl Quarters {
             // Something Protected lies in the shared temporary directory: a private one takes its place.
             environment::set(&mut environment, "TMPDIR", temp.as_os_str());
         }
-        let enforced = fence.enforced();
-        let hold = match enforced.filesystem {
-            Grade::None(_) => Hold::Nothing,
-            Grade::Full | Grade::Partial(_) => Hold::Fence,
-        };
-        Ok(Self::new(Walls::Fence(Arc::new(fence)), environment, hold, enforced))
+        Ok(Self::new(Confined::fenced(fence, environment)))
     }
 
     /// With nothing around them but the user's own rights.
-    pub(crate) fn open(environment: Variables) -> Self {
-        let off = || Grade::None("isolation is off".to_owned());
-        let enforced =
-            Enforced { filesystem: off(), network: off(), processes: off(), syscalls: off(), limits: off() };
-        Self::new(Walls::Open, environment, Hold::Nothing, enforced)
+    pub(super) fn open(environment: Variables) -> Self {
+        Self::new(Confined::none(environment))
     }
 
-    /// What is held, as the ledger names it.
-    pub(crate) fn layers(&self) -> Vec<String> {
-        self.enforced.layers().iter().map(|(_, name, grade)| format!("{name} {grade}")).collect()
-    }
-
-    fn new(walls: Walls, environment: Variables, hold: Hold, enforced: Enforced) -> Self {
-        let value = |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+    /// The same without variables that change what a shell makes of a command.
+    fn new(mut confined: Confined) -> Self {
+        confined.environment.retain(|(name, _)| !changes_meaning(name));
+        let hold = match (&confined.walls, &confined.enforced.filesystem) {
+            (Walls::Cage(_), _) => Hold::Cage,
+            (Walls::Fence(_), Grade::Full | Grade::Partial(_)) => Hold::Fence,
+            (Walls::Fence(_), Grade::None(_)) | (Walls::Open, _) => Hold::Nothing,
+        };
+        let value = |name| environment::get(&confined.environment, name);
         let home = value("HOME").and_then(|home| CleanPath::absolute(Path::new(home)));
-        let path =
-            value("PATH").map(|path| std::env::split_paths(path).collect::<Vec<_>>()).unwrap_or_default();
-        let path = path.iter().filter_map(|dir| CleanPath::absolute(dir)).collect();
-        Self { walls, environment, hold, enforced, home, path }
+        let path = std::env::split_paths(value("PATH").unwrap_or_default());
+        let path = path.filter_map(|dir| CleanPath::absolute(&dir)).collect();
+        Self { confined, hold, home, path }
     }
-}
-
-/// The whole environment inside a cage: what passes, what is redirected, toolchains, git's identity.
-pub(crate) fn cage_environment(
-    host: &Variables,
-    user: &UserEnvironment,
-    isolation: &IsolationConfig,
-    (home, files): (&Path, &dyn HostFiles),
-    writable: &[PathBuf],
-) -> Variables {
-    let mut environment = caged(host.iter().cloned(), user, &isolation.env_pass, writable);
-    for (name, place) in toolchain_variables(&isolation.toolchains, (home, host), files, user) {
-        environment::set(&mut environment, name, place);
-    }
-    if files.find(home).is_some() {
-        for (name, value) in git_identity(home) {
-            environment::set(&mut environment, name, value);
-        }
-    }
-    environment
-}
-
-/// The operator's own home, where toolchains and git's identity are looked for.
-pub(crate) fn operator_home(host: &Variables) -> PathBuf {
-    let said = host.iter().find(|(name, _)| name == "HOME").map(|(_, value)| PathBuf::from(value));
-    said.filter(|home| home.is_absolute()).or_else(std::env::home_dir).unwrap_or_else(|| PathBuf::from("/"))
 }
 
 fn user_environment(own: &Workspace, instance: &Instance) -> Result<UserEnvironment, WorkshopError> {
@@ -156,8 +122,33 @@ fn user_environment(own: &Workspace, instance: &Instance) -> Result<UserEnvironm
 
 /// The temporary directories that commands use.
 fn temporary(environment: &Variables) -> Vec<PathBuf> {
-    let said = environment.iter().find(|(name, _)| name == "TMPDIR").map(|(_, value)| PathBuf::from(value));
     let mut places = vec![PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];
-    places.extend(said.filter(|path| path.is_absolute()));
     places
+        .extend(environment::get(environment, "TMPDIR").map(PathBuf::from).filter(|path| path.is_absolute()));
+    places
+}
+
+fn changes_meaning(name: &OsStr) -> bool {
+    // Exported functions travel as `BASH_FUNC_name%%`, and would stand in for the commands that were judged.
+    name.as_encoded_bytes().starts_with(b"BASH_FUNC_") || CHANGES_MEANING.iter().any(|known| name == *known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsString;
+
+    #[test]
+    fn a_command_means_what_was_judged_whatever_the_host_exports() {
+        let host = [
+            ("PATH", "/usr/bin:rel:/bin"),
+            ("BASH_ENV", "/tmp/x"),
+            ("BASH_FUNC_ls%%", "() { rm -rf ~; }"),
+            ("HOME", "/home/u"),
+        ];
+        let host = host.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        let kept = Quarters::open(host.into()).confined.environment;
+        let names: Vec<_> = kept.iter().map(|(name, _)| name.to_str().unwrap()).collect();
+        assert_eq!(names, ["PATH", "HOME"]);
+    }
 }

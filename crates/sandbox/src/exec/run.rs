@@ -6,8 +6,8 @@ use super::kind::Exec;
 use super::session::{Program, Session};
 use super::workshop::Workshop;
 use crate::launch::{
-    self, Background, Bounds, Deadline, Finished, Halt, LaunchError, LaunchSpec, Output, Principal, Status,
-    Stdin, Streams, WindowSize, WorkDir, environment,
+    self, Background, Bounds, Deadline, Finished, Halt, LaunchError, LaunchSpec, Output, Principal, Stdin,
+    Streams, WindowSize, WorkDir,
 };
 use crate::permit::Permit;
 use crate::root::RootError;
@@ -46,7 +46,7 @@ pub fn run(
     let outcome = spec(&exec, agent, shop, streams, Deadline::After(deadline), KEPT)
         .and_then(|spec| launch::run_watched(spec, halt, watch).map_err(ExecError::from));
     match &outcome {
-        Ok(finished) => settling.settle_as(&told(finished.status)),
+        Ok(finished) => settling.settle_as(&finished.status.outcome_text()),
         Err(why) => settling.settle_as(&why.to_string()),
     }
     outcome
@@ -87,37 +87,9 @@ fn spec(
     bounds: Bounds,
 ) -> Result<LaunchSpec, ExecError> {
     let quarters = shop.quarters(agent).ok_or_else(|| ExecError::NoQuarters(agent.clone()))?;
-    let path = exec.intent.cwd.asked.as_path().to_owned();
-    let mut variables = quarters.environment.clone();
-    environment::set_work_dir(&mut variables, &path);
+    let work_dir = WorkDir { handle: exec.enter()?, path: exec.intent.cwd.asked.as_path().to_owned() };
     let mut argv: Vec<OsString> = shop.arguments.iter().map(OsString::from).collect();
     argv.push(OsString::from(&exec.intent.command));
-    Ok(LaunchSpec {
-        program: shop.program.clone(),
-        argv,
-        work_dir: WorkDir { handle: exec.enter()?, path },
-        environment: variables,
-        streams,
-        deadline,
-        bounds,
-        principal: Principal::Agent(agent.clone()),
-        walls: quarters.walls.clone(),
-    })
-}
-
-/// How a command ended, as the ledger tells it.
-pub(crate) fn told(status: Status) -> String {
-    match status {
-        Status::Exited(0) => "ok".to_owned(),
-        Status::Exited(code) => format!("exit {code}{}", limited(status)),
-        Status::Signaled(signal) => format!("signal {signal}{}", limited(status)),
-        Status::TimedOut => "timed out".to_owned(),
-        Status::OutOfMemory => "out of memory".to_owned(),
-        Status::Halted => "halted".to_owned(),
-    }
-}
-
-/// The limit behind a status, if it was one.
-fn limited(status: Status) -> String {
-    status.limit().map(|limit| format!(": {limit}")).unwrap_or_default()
+    let spec = quarters.confined.spec(shop.program.clone(), argv, work_dir, Principal::Agent(agent.clone()));
+    Ok(LaunchSpec { streams, deadline, bounds, ..spec })
 }

@@ -2,7 +2,6 @@
 //!
 //! Invariant: a session ends with exactly one closing record, also when it is dropped.
 
-use super::run::told;
 use crate::launch::{Background, BackgroundError, Clipped, State};
 use crate::permit::Settling;
 use picoclaw_policy::shell::guard::Judgement;
@@ -99,7 +98,7 @@ impl Session {
         let State::Ended(status) = state else { return };
         let settling = self.settling.lock().ok().and_then(|mut held| held.take());
         if let Some(settling) = settling {
-            settling.settle_as(&told(*status));
+            settling.settle_as(&status.outcome_text());
         }
     }
 }

@@ -4,12 +4,10 @@
 //! the examination can fail.
 
 use super::workshop::Workshop;
+use crate::confine::Confined;
 use crate::isolate::{Baits, Finding, examine};
-use crate::launch::environment::{self, Variables};
-use crate::launch::{
-    Bounds, Deadline, Finished, LaunchError, LaunchSpec, Output, Principal, Stdin, Streams, Walls, WorkDir,
-    run_to_end,
-};
+use crate::launch::environment::Variables;
+use crate::launch::{Deadline, Finished, LaunchError, LaunchSpec, Principal, WorkDir, run_to_end};
 use picoclaw_policy::AgentId;
 use std::path::Path;
 use std::time::Duration;
@@ -47,26 +45,16 @@ impl Workshop {
         trial: Trial,
         host: &Variables,
     ) -> Result<Finished, LaunchError> {
-        let quarters = self.quarters(agent);
-        let (walls, mut variables) = match (trial, quarters) {
-            (Trial::AsBuilt, Some(quarters)) => (quarters.walls.clone(), quarters.environment.clone()),
-            (Trial::Bare, _) | (_, None) => (Walls::Open, host.clone()),
+        let confined = match (trial, self.quarters(agent)) {
+            (Trial::AsBuilt, Some(quarters)) => quarters.confined.clone(),
+            (Trial::Bare, _) | (_, None) => Confined::none(host.clone()),
         };
-        environment::set_work_dir(&mut variables, work_dir);
         let handle = WorkDir::open(work_dir).map_err(|errno| LaunchError::Step {
             step: format!("open `{}`", work_dir.display()),
             source: errno.into(),
         })?;
-        run_to_end(LaunchSpec {
-            program: "/bin/sh".into(),
-            argv: vec!["sh".into(), "-c".into(), line.into()],
-            work_dir: handle,
-            environment: variables,
-            streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
-            deadline: Deadline::After(PATIENCE),
-            bounds: Bounds::default(),
-            principal: Principal::Agent(agent.clone()),
-            walls,
-        })
+        let argv = vec!["sh".into(), "-c".into(), line.into()];
+        let spec = confined.spec("/bin/sh".into(), argv, handle, Principal::Agent(agent.clone()));
+        run_to_end(LaunchSpec { deadline: Deadline::After(PATIENCE), ..spec })
     }
 }

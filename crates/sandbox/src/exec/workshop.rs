@@ -3,15 +3,15 @@
 //! Invariant: decided once, at the start; no command's text changes any of it.
 
 use super::quarters::Quarters;
-use crate::guest::Lodge;
+use crate::confine::Settings;
 use crate::instance::Instance;
-use crate::isolate::{Enforced, Grade, IsolateError, PlanError, Rung, StartError, pick, pick_remembered};
+use crate::isolate::{Enforced, Grade, IsolateError, PlanError, Rung, StartError, pick};
 use crate::launch::environment::{self, Variables};
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Config, IsolationConfig};
 use picoclaw_policy::shell::guard::Shell;
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -20,24 +20,6 @@ use std::path::{Path, PathBuf};
 const SHELLS: &[(&str, Shell, &[&str])] = &[
     ("/bin/bash", Shell::Bash, &["bash", "--noprofile", "--norc", "-c"]),
     ("/bin/sh", Shell::Posix, &["sh", "-c"]),
-];
-
-/// Variables that change what a shell makes of a text; the guard judged it without them.
-const CHANGES_MEANING: &[&str] = &[
-    "BASH_ENV",
-    "ENV",
-    "SHELLOPTS",
-    "BASHOPTS",
-    "BASH_COMPAT",
-    "BASH_XTRACEFD",
-    "POSIXLY_CORRECT",
-    "CDPATH",
-    "GLOBIGNORE",
-    "EXECIGNORE",
-    "PROMPT_COMMAND",
-    "PS4",
-    "OLDPWD",
-    "IFS",
 ];
 
 /// Why no command can be run here.
@@ -72,18 +54,14 @@ impl From<StartError> for WorkshopError {
     }
 }
 
-/// How a rung is picked.
-type Pick<'p> = &'p dyn Fn(&IsolationConfig, &OsStr) -> Result<Rung, StartError>;
-
 /// Shell, walls and environment for the commands of agents.
 #[derive(Debug, Clone)]
 pub struct Workshop {
     pub(super) program: PathBuf,
     pub(super) arguments: &'static [&'static str],
     shell: Shell,
-    rung: Option<Rung>,
     quarters: BTreeMap<AgentId, Quarters>,
-    lodge: Lodge,
+    settings: Settings,
 }
 
 impl Workshop {
@@ -94,45 +72,30 @@ impl Workshop {
         instance: &Instance,
         host: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<Self, WorkshopError> {
-        Self::build(config, instance, host.into_iter().collect(), &pick)
-    }
-
-    /// The same for a program that lives for one call, which relies on a trial that passed before under the same
-    /// circumstances.
-    pub fn for_one_call(
-        config: &Config,
-        instance: &Instance,
-        host: impl IntoIterator<Item = (OsString, OsString)>,
-    ) -> Result<Self, WorkshopError> {
-        let state = instance.join("state");
-        let remembered = |isolation: &IsolationConfig, path: &OsStr| pick_remembered(isolation, path, &state);
-        Self::build(config, instance, host.into_iter().collect(), &remembered)
-    }
-
-    fn build(
-        config: &Config,
-        instance: &Instance,
-        host: Variables,
-        pick: Pick<'_>,
-    ) -> Result<Self, WorkshopError> {
         let (program, shell, arguments) =
             SHELLS.iter().find(|(path, ..)| is_program(Path::new(path))).ok_or(WorkshopError::NoShell)?;
-        let plain = for_commands(host.iter().cloned(), &config.secrets);
-        let rung = if config.isolation.enabled { Some(rung(config, &host, pick)?) } else { None };
+        let host: Variables = host.into_iter().collect();
+        let plain = environment::without_secrets(host.iter().cloned(), &config.secrets);
+        let rung = if config.isolation.enabled { Some(rung(config, &host)?) } else { None };
         let mut quarters = BTreeMap::new();
         for own in instance.workspaces() {
-            let mut built = match &rung {
+            let built = match &rung {
                 Some(rung) => Quarters::caged(own, config, instance, &host, rung)?,
                 None if config.restrict_to_workspace && config.tools.exec.fence => {
                     Quarters::fenced(own, config, instance, plain.clone())?
                 }
                 None => Quarters::open(plain.clone()),
             };
-            built.environment.retain(|(name, _)| !changes_meaning(name));
             quarters.insert(own.agent.clone(), built);
         }
-        let lodge = Lodge::new(config, instance, host, rung.clone());
-        Ok(Self { program: program.into(), arguments, shell: *shell, rung, quarters, lodge })
+        let settings = Settings {
+            isolation: config.isolation.clone(),
+            secrets: config.secrets.clone(),
+            instance: instance.clone(),
+            host,
+            rung,
+        };
+        Ok(Self { program: program.into(), arguments, shell: *shell, quarters, settings })
     }
 
     /// The shell that reads commands.
@@ -142,17 +105,17 @@ impl Workshop {
 
     /// What holds a cage here, when there is one.
     pub fn rung(&self) -> Option<&Rung> {
-        self.rung.as_ref()
+        self.settings.rung.as_ref()
     }
 
     /// What the kernel holds of an agent's commands.
     pub fn enforced(&self, agent: &AgentId) -> Option<&Enforced> {
-        self.quarters.get(agent).map(|quarters| &quarters.enforced)
+        self.quarters.get(agent).map(|quarters| &quarters.confined.enforced)
     }
 
-    /// Where the operator's own programs are put up.
-    pub fn lodge(&self) -> &Lodge {
-        &self.lodge
+    /// What confinements are made from.
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// Where an agent's commands live.
@@ -161,18 +124,9 @@ impl Workshop {
     }
 }
 
-/// The host's environment without secrets, and without what changes the meaning of a text.
-fn for_commands(host: impl IntoIterator<Item = (OsString, OsString)>, secrets: &[String]) -> Variables {
-    let mut environment = environment::without_secrets(host, secrets);
-    environment.retain(|(name, _)| !changes_meaning(name));
-    environment
-}
-
 /// The rung that this host gives; each layer that it does not hold in full is one warning.
-fn rung(config: &Config, host: &Variables, pick: Pick<'_>) -> Result<Rung, StartError> {
-    let path =
-        host.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone()).unwrap_or_default();
-    let rung = pick(&config.isolation, &path)?;
+fn rung(config: &Config, host: &Variables) -> Result<Rung, StartError> {
+    let rung = pick(&config.isolation, environment::get(host, "PATH").unwrap_or_default())?;
     tell_losses(&rung, &config.isolation);
     Ok(rung)
 }
@@ -190,30 +144,6 @@ pub(super) fn tell_losses(rung: &Rung, isolation: &IsolationConfig) {
     }
 }
 
-fn changes_meaning(name: &OsStr) -> bool {
-    // Exported functions travel as `BASH_FUNC_name%%`, and would stand in for the commands that were judged.
-    name.as_encoded_bytes().starts_with(b"BASH_FUNC_") || CHANGES_MEANING.iter().any(|known| name == *known)
-}
-
 fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_means_what_was_judged_whatever_the_host_exports() {
-        let host = [
-            ("PATH", "/usr/bin:rel:/bin"),
-            ("BASH_ENV", "/tmp/x"),
-            ("BASH_FUNC_ls%%", "() { rm -rf ~; }"),
-            ("HOME", "/home/u"),
-        ];
-        let host = host.map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        let kept = for_commands(host, &[]);
-        let names: Vec<_> = kept.iter().map(|(name, _)| name.to_str().unwrap()).collect();
-        assert_eq!(names, ["PATH", "HOME"]);
-    }
 }

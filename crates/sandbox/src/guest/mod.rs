@@ -14,5 +14,5 @@ mod visitor;
 pub use consult::Consult;
 pub use error::GuestError;
 pub use lodge::Lodge;
-pub use stay::{Guest, Stay};
+pub use stay::Guest;
 pub use visitor::Visitor;

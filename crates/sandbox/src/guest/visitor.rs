@@ -22,12 +22,12 @@ impl Visitor {
     pub fn finish(self, halt: &Halt, watch: &dyn Fn(&[u8])) -> Finished {
         let Self { running, settling } = self;
         let finished = running.finish_watched(halt, watch);
-        settling.settle_as(&crate::exec::told(finished.status));
+        settling.settle_as(&finished.status.outcome_text());
         finished
     }
 
     /// Records an end that the caller has seen.
     pub fn left(self, status: Status) {
-        self.settling.settle_as(&crate::exec::told(status));
+        self.settling.settle_as(&status.outcome_text());
     }
 }

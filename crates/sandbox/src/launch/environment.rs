@@ -36,6 +36,11 @@ pub fn set(variables: &mut Variables, name: impl AsRef<OsStr>, value: impl Into<
     }
 }
 
+/// The value of `name`.
+pub fn get<'v>(variables: &'v Variables, name: &str) -> Option<&'v OsStr> {
+    variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
+}
+
 /// Says where the child works, as a shell would.
 pub fn set_work_dir(variables: &mut Variables, path: &Path) {
     variables.retain(|(name, _)| name != "OLDPWD");

@@ -43,7 +43,6 @@ pub use run::{run_to_end, run_watched};
 pub use running::Running;
 pub use spec::{Deadline, LaunchSpec, Walls, WorkDir};
 pub use start::start;
-pub(crate) use start::{start_while, stay_with};
 pub use status::{Finished, Limit, Status};
 pub(crate) use streams::is_in_front;
 pub use streams::{Output, Stdin, Streams, WindowSize};

@@ -8,7 +8,6 @@ use crate::launch::handle::Handle;
 use crate::launch::live;
 use crate::launch::running::Running;
 use crate::launch::spec::{LaunchSpec, Walls};
-use crate::launch::status::Status;
 use crate::launch::streams::{self, Theirs};
 use picoclaw_sys::linux::landlock::Ruleset;
 use picoclaw_sys::linux::{Exec, News, Report, Script, Step};
@@ -21,31 +20,9 @@ use std::sync::Arc;
 
 /// Starts the child that `spec` describes, and returns when its program runs.
 pub fn start(spec: LaunchSpec) -> Result<Running, LaunchError> {
-    start_while(spec, || {})
-}
-
-/// The same, with something to do while the child's walls are built.
-pub(crate) fn start_while(spec: LaunchSpec, meanwhile: impl FnOnce()) -> Result<Running, LaunchError> {
     let begun = begin(spec, News::StartAndEnd)?;
-    meanwhile();
     let report = begun.running.handle.first_report();
     if report == Some(Report::Started) { Ok(begun.running) } else { Err(begun.failure(report)) }
-}
-
-/// Starts a child and lets `stay` wait for its end, for a program that ends with it and then has `last` to do. Nobody is
-/// woken for the start: that the program never ran is found out at the end.
-pub(crate) fn stay_with(
-    spec: LaunchSpec,
-    meanwhile: impl FnOnce(),
-    stay: impl FnOnce(&mut Running) -> Status,
-    last: impl FnOnce(Status),
-) -> Result<Status, LaunchError> {
-    let mut begun = begin(spec, News::End)?;
-    meanwhile();
-    let status = stay(&mut begun.running);
-    begun.check()?;
-    begun.running.leave(|| last(status));
-    Ok(status)
 }
 
 /// A child on its way: its program may not run yet.

@@ -60,6 +60,19 @@ impl Status {
         }
     }
 
+    /// The outcome as the ledger spells it.
+    pub(crate) fn outcome_text(self) -> String {
+        let limit = || self.limit().map(|limit| format!(": {limit}")).unwrap_or_default();
+        match self {
+            Self::Exited(0) => "ok".to_owned(),
+            Self::Exited(code) => format!("exit {code}{}", limit()),
+            Self::Signaled(signal) => format!("signal {signal}{}", limit()),
+            Self::TimedOut => "timed out".to_owned(),
+            Self::OutOfMemory => "out of memory".to_owned(),
+            Self::Halted => "halted".to_owned(),
+        }
+    }
+
     pub(super) fn from_wait(status: i32) -> Self {
         let status = ExitStatus::from_raw(status);
         match (status.code(), status.signal()) {

@@ -8,7 +8,8 @@ use super::variables::read_env_file;
 use crate::mcp::pins::{MOST_TOOLS, PinKey, Pins, Standing, ToolList};
 use picoclaw_policy::Subject;
 use picoclaw_policy::config::{McpServerConfig, McpTransport};
-use picoclaw_sandbox::guest::{Guest, Stay, Visitor};
+use picoclaw_sandbox::confine::ChildDir;
+use picoclaw_sandbox::guest::{Guest, Visitor};
 use picoclaw_sandbox::launch::{Bounds, Deadline, Halt, Output, Principal, Stdin, Streams};
 use picoclaw_sandbox::root::read_operator_file;
 use picoclaw_sandbox::warden::Warden;
@@ -235,7 +236,7 @@ fn welcome(warden: &Warden, config: &McpServerConfig, subject: &Subject) -> Resu
         principal: Principal::Mcp(config.name.clone()),
         command: &words,
         variables: &variables,
-        stay: Stay::Own,
+        dir: ChildDir::Private,
         streams: Streams::Plain { stdin: Stdin::Pipe, output: Output::Pipes },
         deadline: Deadline::None,
         bounds: Bounds::default(),

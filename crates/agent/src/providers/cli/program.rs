@@ -6,7 +6,8 @@ use crate::providers::http::malformed;
 use crate::providers::provider::{Again, Answer, Class, Provider, ProviderError, Reading, Request, Sink};
 use picoclaw_policy::config::{ExposeMode, ModelConfig};
 use picoclaw_policy::{AgentId, Origin, Subject};
-use picoclaw_sandbox::guest::{Guest, GuestError, Stay};
+use picoclaw_sandbox::confine::ChildDir;
+use picoclaw_sandbox::guest::{Guest, GuestError};
 use picoclaw_sandbox::launch::{
     Bounds, Clipped, Deadline, Finished, Halt, Output, Principal, Status, Stdin, Streams,
 };
@@ -109,15 +110,15 @@ impl<T: Tongue + 'static> Program<T> {
         let principal = Principal::Provider(self.tongue.principal().to_owned());
         let session = format!("provider:{}", self.name);
         move |halt| {
-            let stay = match &workspace {
-                None => Stay::Own,
-                Some(path) => Stay::At { path, mode: ExposeMode::ReadWrite },
+            let dir = match &workspace {
+                None => ChildDir::Private,
+                Some(path) => ChildDir::Path { path, mode: ExposeMode::ReadWrite },
             };
             let guest = Guest {
                 principal,
                 command: &words.command.into_iter().map(OsString::from).collect::<Vec<_>>(),
                 variables: &[],
-                stay,
+                dir,
                 streams: Streams::Plain {
                     stdin: Stdin::Bytes(words.input.into_bytes()),
                     output: Output::Pipes,
@@ -139,7 +140,7 @@ impl<T: Tongue + 'static> Program<T> {
     }
 
     async fn answer(&self, request: &Request) -> Result<Answer, ProviderError> {
-        let lodge = self.warden.workshop().lodge();
+        let lodge = self.warden.lodge();
         let safety = if lodge.is_caged() { Safety::Ours } else { Safety::Its };
         let stay = self.workspace.as_ref().map(|path| path.to_string_lossy());
         let words = self.tongue.words(request, safety, stay.as_deref());

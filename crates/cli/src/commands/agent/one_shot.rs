@@ -44,7 +44,7 @@ pub(super) fn run(
     let watch = Watch::new(stage, arguments.json);
     let company = {
         let _inside = runtime.enter();
-        compose::company_for_one_turn(loaded)?
+        compose::company(loaded)?
     };
     if let Err(why) = company.models.chain(&subject.agent, arguments.model.as_deref()) {
         return misused(arguments, &no_model(&why));

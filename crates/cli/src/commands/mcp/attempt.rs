@@ -68,7 +68,7 @@ pub(super) fn all(
     loaded: &Loaded,
     ready: Duration,
 ) -> Result<Vec<Result<Trial, McpError>>> {
-    let house = compose::house_for_one_call(loaded)?;
+    let house = compose::house(loaded)?;
     let subject = compose::subject(loaded, None, Origin::Cli)?;
     let runtime = compose::runtime()?;
     runtime.block_on(async {

@@ -12,8 +12,8 @@ use picoclaw_agent::mcp::pins::{PinKey, Pins};
 use picoclaw_agent::mcp::wrap::Gate;
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{Origin, Subject};
+use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::exec::{Errand, ErrandError};
-use picoclaw_sandbox::guest::Stay;
 use picoclaw_sandbox::launch::{Output, Principal, Status, Stdin, Streams};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::{Redactor, printable, relay};
@@ -66,7 +66,9 @@ fn caged(
         Some(path) => Some(run::workspace(&std::path::absolute(path)?, loaded, surroundings)?),
         None => None,
     };
-    let stay = workspace.as_deref().map_or(Stay::Own, |path| Stay::At { path, mode: ExposeMode::ReadWrite });
+    let dir = workspace
+        .as_deref()
+        .map_or(ChildDir::Private, |path| ChildDir::Path { path, mode: ExposeMode::ReadWrite });
     let instance = compose::instance(loaded)?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let pins = Pins::open(instance.home())?;
@@ -83,7 +85,7 @@ fn caged(
         isolation: &asked.on_top_of(&loaded.config.isolation),
         instance: &instance,
         principal: Principal::Mcp(key.name().to_owned()),
-        stay,
+        dir,
         from,
         command: &arguments.command,
         variables: &variables,

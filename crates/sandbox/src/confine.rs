@@ -1,0 +1,192 @@
+//! Assembles what a child runs in: cage, fence or nothing, with the environment that goes with it.
+//!
+//! Commands of agents, commands of the operator, helpers and the doctor's checks all get their confinement here.
+
+use crate::instance::Instance;
+use crate::isolate::{
+    Author, Cage, Covered, Enforced, Fence, Grade, InstanceView, IsolateError, LiveHost, Plan, PlanError,
+    Request, Rung, UserEnvironment, Workspace, caged, git_identity, plan, toolchain_variables,
+};
+use crate::launch::environment::{self, Variables};
+use crate::launch::{Bounds, Deadline, LaunchSpec, Output, Principal, Stdin, Streams, Walls, WorkDir};
+use picoclaw_policy::config::{ExposeMode, IsolationConfig};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The working directory of a child that the operator starts.
+#[derive(Debug, Clone, Copy)]
+pub enum ChildDir<'d> {
+    /// The child's private home, where no agent can write.
+    Private,
+    /// A directory that the operator named.
+    Path {
+        /// The directory.
+        path: &'d Path,
+        /// Whether the child may write there.
+        mode: ExposeMode,
+    },
+}
+
+impl ChildDir<'_> {
+    /// The directory of a child with this user environment.
+    pub(crate) fn resolve(&self, user: &UserEnvironment) -> PathBuf {
+        match self {
+            Self::Private => user.path().join("home"),
+            Self::Path { path, .. } => (*path).to_owned(),
+        }
+    }
+}
+
+/// What the confinements of all children of one program start have in common.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    pub(crate) isolation: IsolationConfig,
+    /// Values that no child may find in its environment.
+    pub(crate) secrets: Vec<String>,
+    pub(crate) instance: Instance,
+    /// The operator's own environment.
+    pub(crate) host: Variables,
+    /// The backend of cages; `None` while isolation is off.
+    pub(crate) rung: Option<Rung>,
+}
+
+/// Everything that a cage and its environment follow from, but the backend.
+pub(crate) struct CageRequest<'r> {
+    pub(crate) isolation: &'r IsolationConfig,
+    pub(crate) instance: &'r Instance,
+    /// The child's own part of the instance; its directories exist.
+    pub(crate) user: &'r UserEnvironment,
+    pub(crate) dir: ChildDir<'r>,
+    pub(crate) author: Author<'r>,
+    /// What the child may not see.
+    pub(crate) protected: Vec<Covered>,
+    /// The operator's own environment.
+    pub(crate) host: &'r Variables,
+}
+
+/// A cage as planned, for any backend.
+pub(crate) struct PlannedCage<'r> {
+    isolation: &'r IsolationConfig,
+    instance: &'r Instance,
+    plan: Arc<Plan>,
+    environment: Variables,
+}
+
+impl<'r> PlannedCage<'r> {
+    /// Plans the cage and its environment from the host's files as they are now.
+    pub(crate) fn new(request: CageRequest<'r>) -> Result<Self, PlanError> {
+        let CageRequest { isolation, instance, user, dir, author, protected, host } = request;
+        let work_dir = dir.resolve(user);
+        let workspace = match dir {
+            ChildDir::Private => None,
+            ChildDir::Path { path, mode } => Some(Workspace { path: path.to_owned(), mode }),
+        };
+        let is_writable = workspace.as_ref().is_none_or(|workspace| workspace.mode == ExposeMode::ReadWrite);
+        let home = operator_home(host);
+        let view = InstanceView {
+            root: instance.home().to_owned(),
+            workspace,
+            user_environment: user.path().to_owned(),
+            skills: instance.join("skills"),
+            protected,
+        };
+        let request =
+            Request { isolation, instance: &view, author, work_dir: &work_dir, home: &home, variables: host };
+        let plan = Arc::new(plan(&request, &LiveHost)?);
+        let writable: &[PathBuf] = if is_writable { std::slice::from_ref(&work_dir) } else { &[] };
+        let environment = cage_environment(host, user, isolation, &home, writable);
+        Ok(Self { isolation, instance, plan, environment })
+    }
+
+    /// The plan, one line a rule.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.plan.lines()
+    }
+
+    /// The cage on this backend; refuses what the backend cannot hold.
+    pub(crate) fn build(&self, rung: &Rung) -> Result<Confined, IsolateError> {
+        let cage = Cage::new(Arc::clone(&self.plan), rung.clone())?;
+        Ok(Confined {
+            walls: Walls::Cage(Arc::new(cage)),
+            environment: self.environment.clone(),
+            enforced: rung.enforced(self.isolation),
+        })
+    }
+}
+
+/// A confinement, the environment of a child in it, and what the kernel enforces of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Confined {
+    pub(crate) walls: Walls,
+    pub(crate) environment: Variables,
+    pub(crate) enforced: Enforced,
+}
+
+impl Confined {
+    /// Nothing but the user's own rights.
+    pub(crate) fn none(environment: Variables) -> Self {
+        let off = || Grade::None("isolation is off".to_owned());
+        let enforced =
+            Enforced { filesystem: off(), network: off(), processes: off(), syscalls: off(), limits: off() };
+        Self { walls: Walls::Open, environment, enforced }
+    }
+
+    /// The write fence.
+    pub(crate) fn fenced(fence: Fence, environment: Variables) -> Self {
+        let enforced = fence.enforced();
+        Self { walls: Walls::Fence(Arc::new(fence)), environment, enforced }
+    }
+
+    /// What is enforced, as the ledger names it.
+    pub(crate) fn layers(&self) -> Vec<String> {
+        self.enforced.layers().iter().map(|(_, name, grade)| format!("{name} {grade}")).collect()
+    }
+
+    /// A child in this confinement, without input and without a deadline.
+    pub(crate) fn spec(
+        &self,
+        program: PathBuf,
+        argv: Vec<OsString>,
+        work_dir: WorkDir,
+        principal: Principal,
+    ) -> LaunchSpec {
+        let mut environment = self.environment.clone();
+        environment::set_work_dir(&mut environment, &work_dir.path);
+        LaunchSpec {
+            program,
+            argv,
+            work_dir,
+            environment,
+            streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
+            deadline: Deadline::None,
+            bounds: Bounds::default(),
+            principal,
+            walls: self.walls.clone(),
+        }
+    }
+}
+
+/// The whole environment inside a cage: what passes, what is redirected, toolchains, git's identity.
+fn cage_environment(
+    host: &Variables,
+    user: &UserEnvironment,
+    isolation: &IsolationConfig,
+    home: &Path,
+    writable: &[PathBuf],
+) -> Variables {
+    let mut environment = caged(host.iter().cloned(), user, &isolation.env_pass, writable);
+    for (name, place) in toolchain_variables(&isolation.toolchains, (home, host), &LiveHost, user) {
+        environment::set(&mut environment, name, place);
+    }
+    for (name, value) in git_identity(home) {
+        environment::set(&mut environment, name, value);
+    }
+    environment
+}
+
+/// The operator's own home, where toolchains and git's identity are looked for.
+fn operator_home(host: &Variables) -> PathBuf {
+    let home = environment::get(host, "HOME").map(PathBuf::from);
+    home.filter(|home| home.is_absolute()).or_else(std::env::home_dir).unwrap_or_else(|| PathBuf::from("/"))
+}
