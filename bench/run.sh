@@ -6,10 +6,7 @@ cd "$(dirname "$0")/.."
 picoclaw=$(realpath "${PICOCLAW:?PICOCLAW names the release binary}")
 
 # The same target and profile as the binary, so that both allocate and inline alike.
-target=()
-case "$picoclaw" in
-  */target/*/release/picoclaw) target=(--target "$(basename "$(dirname "$(dirname "$picoclaw")")")") ;;
-esac
+target=(--target "$("$picoclaw" version --json | sed -n 's/.*"target":"\([^"]*\)".*/\1/p')")
 house=${BENCH_HOUSE:-}
 if [ -z "$house" ]; then
   echo "bench: building"

@@ -18,7 +18,7 @@ python() {
     echo "$2" > "$peers/$1/stamp"
     echo "setup: $2"
   else
-    echo "SKIPPED: $2 could not be had; tests that need it will say so"
+    echo "setup: $2 could not be had; tests that need it are skipped"
   fi
 }
 
@@ -35,7 +35,7 @@ npm_packages() {
     echo "$*" > "$peers/$name/stamp"
     echo "setup: $*"
   else
-    echo "SKIPPED: $* could not be had; tests that need it will say so"
+    echo "setup: $* could not be had; tests that need it are skipped"
   fi
 }
 

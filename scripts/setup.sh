@@ -12,7 +12,7 @@ need() {
   if command -v "$1" >/dev/null; then
     echo "setup: $2 is there"
   else
-    echo "SKIPPED: $2 is missing and could not be installed (apt install $2); tests that need it will say so"
+    echo "setup: $2 is missing and could not be installed (apt install $2); tests that need it are skipped"
   fi
 }
 
@@ -20,3 +20,4 @@ need bwrap bubblewrap "which the tests run real commands in"
 need tmux tmux "on whose screen the tests look at a session"
 need chromium chromium "in which the tests use the console"
 bash "$(dirname "$0")/peers.sh"
+bash "$(dirname "$0")/deny.sh" --install

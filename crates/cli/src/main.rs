@@ -10,24 +10,24 @@ mod logs;
 mod print;
 mod quantity;
 mod settings;
-mod shortcut;
 
 use anyhow::Result;
 use arguments::{Arguments, Command, ConfigCommand, Listing};
+use clap::Parser;
 use commands::audit::AuditArgs;
 use commands::config::{self, Format};
 use exit::Exit;
 use logs::Porch;
 use picoclaw_policy::config::{LogLevel, reminders};
+use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::exec::WorkshopError;
-use picoclaw_sandbox::{Heap, Redactor};
 use settings::{Loaded, Request, SettingsError, Surroundings};
-use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 
-/// musl's own allocator asks the kernel too often (`docs/adr/0012`).
+/// musl's allocator returns memory to the kernel too eagerly: most of a long judgement was spent there (`docs/adr/0012`).
+#[cfg(target_env = "musl")]
 #[global_allocator]
-static MEMORY: Heap = Heap::new();
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
 fn main() -> ExitCode {
     // Before anything is read: what this process holds is not for its children or neighbours to look at.
@@ -35,9 +35,7 @@ fn main() -> ExitCode {
         complain(&format!("could not harden the process: {why}"));
         return Exit::Refused.into();
     }
-    // What this process holds goes with it: nothing is taken apart piece by piece before that.
-    let arguments = ManuallyDrop::new(shortcut::read(&std::env::args_os().collect::<Vec<_>>()));
-    let exit = match run(&arguments) {
+    let exit = match run(&Arguments::parse()) {
         Ok(exit) => exit,
         Err(why) => {
             complain(&format!("{why:#}"));
@@ -50,7 +48,7 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let surroundings = ManuallyDrop::new(Surroundings::of_process());
+    let surroundings = Surroundings::of_process();
     let request = Request { config: arguments.everywhere.config.as_deref(), surroundings: &surroundings };
     match &arguments.command {
         Command::Version(listing) => return commands::version::run(listing).map(ExitCode::from),
@@ -68,7 +66,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         _ => None,
     };
     let loaded = match load(&request, &arguments.command)? {
-        Ok(loaded) => ManuallyDrop::new(loaded),
+        Ok(loaded) => loaded,
         Err(why) => {
             config::complain(&why, &mut std::io::stderr())?;
             return Ok(Exit::Usage.into());

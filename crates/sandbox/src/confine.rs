@@ -68,7 +68,6 @@ pub(crate) struct CageRequest<'r> {
 /// A cage as planned, for any backend.
 pub(crate) struct PlannedCage<'r> {
     isolation: &'r IsolationConfig,
-    instance: &'r Instance,
     plan: Arc<Plan>,
     environment: Variables,
 }
@@ -96,7 +95,7 @@ impl<'r> PlannedCage<'r> {
         let plan = Arc::new(plan(&request, &LiveHost)?);
         let writable: &[PathBuf] = if is_writable { std::slice::from_ref(&work_dir) } else { &[] };
         let environment = cage_environment(host, user, isolation, &home, writable);
-        Ok(Self { isolation, instance, plan, environment })
+        Ok(Self { isolation, plan, environment })
     }
 
     /// The plan, one line a rule.
@@ -106,7 +105,7 @@ impl<'r> PlannedCage<'r> {
 
     /// The cage on this backend; refuses what the backend cannot hold.
     pub(crate) fn build(&self, rung: &Rung) -> Result<Confined, IsolateError> {
-        let cage = Cage::new(Arc::clone(&self.plan), rung.clone())?.framed(self.instance.frames());
+        let cage = Cage::new(Arc::clone(&self.plan), rung.clone())?;
         Ok(Confined {
             walls: Walls::Cage(Arc::new(cage)),
             environment: self.environment.clone(),

@@ -2,7 +2,7 @@
 //!
 //! Invariant: everything of an instance but an agent's own workspace is closed to that agent.
 
-use crate::isolate::{Covered, Frames, HostFiles, LiveHost};
+use crate::isolate::{Covered, HostFiles, LiveHost};
 use crate::root::{Overwrite, Root, RootError, Scribe, Seals};
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{Access, AgentId, CleanPath, Protected, Zones};
@@ -132,11 +132,6 @@ impl Instance {
     /// Where the locks of file tools are.
     pub fn locks(&self) -> PathBuf {
         self.join("state/locks")
-    }
-
-    /// Where the fixed parts of cages are kept.
-    pub fn frames(&self) -> Frames {
-        Frames::of(self.home.as_path())
     }
 
     /// Where the ledger is.

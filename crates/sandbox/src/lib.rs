@@ -29,9 +29,7 @@ pub mod relay;
 pub mod root;
 pub mod spawn;
 pub mod state_dir;
-mod thread;
 pub mod warden;
 
-pub use picoclaw_sys::linux::Heap;
 pub use printable::{printable, printable_json, printable_lines};
 pub use redact::Redactor;

@@ -8,7 +8,6 @@ mod leave;
 mod limit;
 mod lines;
 mod outlet;
-mod rest;
 mod seat;
 mod talk;
 
@@ -19,7 +18,6 @@ pub use leave::{Then, Told, on_signals, suspend_program};
 use limit::Limit;
 pub use lines::Line;
 use picoclaw_sys::linux::{Signals, stop_self, suspend_job};
-use rest::Rest;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer};
 use rustix::stdio::{stdin, stdout};
@@ -56,7 +54,7 @@ pub fn listen() -> io::Result<Signals> {
 
 /// Stays with a child on plain descriptors until it ends, passing signals on.
 pub fn attend(running: &mut Running, signals: &Signals, time: Option<Duration>) -> Status {
-    let (mut limit, mut rest) = (Limit::new(time), Rest::new());
+    let mut limit = Limit::new(time);
     // Who is stopped watches no time: then only whoever sent us the signal may have us stopped, not the child by itself.
     let (mut is_asked, mut is_stopped) = (false, false);
     loop {
@@ -73,9 +71,7 @@ pub fn attend(running: &mut Running, signals: &Signals, time: Option<Duration>) 
             running.signal(SIGCONT);
         }
         let fds = [running.ended_fd(), running.news_fd(), signals.as_fd()];
-        let until = [limit.until(), rest.until()].into_iter().flatten().min();
-        wait(&mut fds.map(|fd| watch(fd, PollFlags::IN)), until);
-        rest.check();
+        wait(&mut fds.map(|fd| watch(fd, PollFlags::IN)), limit.until());
         while let Some(signal) = signals.next() {
             match signal {
                 // We follow when it has stopped. Nobody of its session is above it, so the kernel would drop SIGTSTP.
@@ -96,7 +92,7 @@ pub fn attend(running: &mut Running, signals: &Signals, time: Option<Duration>) 
 
 /// Stays with a child on a terminal of its own, relaying everything.
 pub fn relay(running: &mut Running, signals: &Signals, time: Option<Duration>) -> Status {
-    let (mut limit, mut rest) = (Limit::new(time), Rest::new());
+    let mut limit = Limit::new(time);
     let mut seat = Seat::take();
     let mut talk = Talk::default();
     // With one of its ends held here, a child that closes its own does not make the other one ready for ever.
@@ -121,8 +117,7 @@ pub fn relay(running: &mut Running, signals: &Signals, time: Option<Duration>) -
             watched.push(watch(stdin(), PollFlags::IN));
         }
         let look_again = (!seat.is_ours()).then(|| Instant::now() + LOOK_AGAIN);
-        wait(&mut watched, [limit.until(), rest.until(), look_again].into_iter().flatten().min());
-        rest.check();
+        wait(&mut watched, [limit.until(), look_again].into_iter().flatten().min());
         if watched.get(4).is_some_and(|fd| !fd.revents().is_empty()) {
             talk.read(running);
         }

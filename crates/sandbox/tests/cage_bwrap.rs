@@ -21,7 +21,7 @@ use std::time::Duration;
 
 fn walls(place: &Instance) -> Option<Walls> {
     let Some(bwrap) = find_bwrap(OsStr::new("/usr/bin:/bin")) else {
-        eprintln!("SKIPPED: bubblewrap is not installed");
+        picoclaw_testing::skip!("bubblewrap is not installed");
         return None;
     };
     let cage = Cage::new(place.plan().expect("a plan"), Rung::Bwrap(bwrap)).expect("a cage");

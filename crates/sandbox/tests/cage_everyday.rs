@@ -60,7 +60,7 @@ fn everyday_commands_work() {
         ("java", "java -version 2>&1 | grep -c -i version", "1\n"),
     ] {
         if !is_here(tool) {
-            eprintln!("SKIPPED: {tool} is not installed");
+            picoclaw_testing::skip!("{tool} is not installed");
             continue;
         }
         let mut place = instance();
@@ -76,7 +76,7 @@ fn everyday_commands_work() {
 #[test]
 fn an_interactive_shell_has_job_control() {
     if !is_here("bash") {
-        eprintln!("SKIPPED: bash is not installed");
+        picoclaw_testing::skip!("bash is not installed");
         return;
     }
     let place = instance();

@@ -23,7 +23,7 @@ fn work_inside_the_fence_goes_on() {
         std::slice::from_ref(&place.root),
     );
     if matches!(fence.enforced().filesystem, Grade::None(_)) {
-        eprintln!("SKIPPED: this kernel has no Landlock");
+        picoclaw_testing::skip!("this kernel has no Landlock");
         return;
     }
     place.user().prepare().expect("directories");

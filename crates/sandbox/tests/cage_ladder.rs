@@ -150,7 +150,7 @@ fn the_unsupported_backend_refuses_everything() {
 fn the_probe_has_seen_what_it_says() {
     let found = probe(OsStr::new("/usr/bin:/bin"));
     if let Err(reason) = &found.native {
-        eprintln!("SKIPPED: no native cage on this host: {reason}");
+        picoclaw_testing::skip!("no native cage on this host: {reason}");
         return;
     }
     let place = instance();

@@ -179,7 +179,7 @@ fn a_network_of_its_own_has_a_loopback() {
     {
         assert_eq!(place.run(line).expect("perl starts").stdout.to_text(), "connected");
     } else {
-        eprintln!("SKIPPED in part: perl is not here");
+        picoclaw_testing::skip!("in part: perl is not here");
     }
     assert_eq!(place.run("grep -c : /proc/net/dev").expect("grep starts").stdout.to_text(), "1\n");
     place.isolation.network = Network::Host;

@@ -84,6 +84,35 @@ fn nested_exposures_win_over_their_parents_whatever_the_order() {
 }
 
 #[test]
+fn an_exposure_is_where_it_was_asked_for_and_nothing_else_becomes_writable() {
+    let look = "for at in / /etc /dev /run /home /srv /opt /tmp /dev/shm; do \
+        [ -d $at ] && touch $at/probe 2>/dev/null && echo writable $at; done";
+    for (why, exposures) in [
+        ("the default view", vec![]),
+        ("beneath a directory of the system", vec![("outside/victim", "/etc/picoclaw-test/deep/victim")]),
+        ("a file at the top", vec![("outside/victim", "/victim")]),
+        (
+            "a directory and a file side by side",
+            vec![("outside", "/srv/a/b"), ("outside/victim", "/srv/a/c")],
+        ),
+        ("two directories side by side", vec![("outside", "/opt/x"), ("home/.picoclaw/skills", "/opt/y")]),
+        ("in a private directory", vec![("outside", "/tmp/deep/er")]),
+    ] {
+        let mut place = instance();
+        let mut line = look.to_owned();
+        let mut want = "writable /tmp\nwritable /dev/shm\n".to_owned();
+        for (source, target) in exposures {
+            let source = place.base.join(source);
+            place.expose(&source, Path::new(target), ExposeMode::ReadOnly);
+            line.push_str(&format!("; test -e {target} && touch {target} 2>&1 | grep -c Read-only"));
+            want.push_str("1\n");
+        }
+        let finished = place.run(&line).expect(why);
+        assert_eq!(finished.stdout.to_text(), want, "{why}: {}", finished.stderr.to_text());
+    }
+}
+
+#[test]
 fn a_part_of_the_workspace_can_be_locked() {
     let mut place = instance();
     let locked = place.workspace.join("locked");

@@ -29,7 +29,7 @@ type Look = Box<dyn FnOnce() -> Vec<Row> + Send>;
 #[test]
 fn every_path_meets_the_layers_that_the_document_names() {
     if let Some(why) = lacking() {
-        eprintln!("SKIPPED: the boundary table: {why}");
+        picoclaw_testing::skip!("the boundary table: {why}");
         return;
     }
     let control = children::control();

@@ -2,9 +2,11 @@
 
 use crate::gateway::client::{DIRECT, Gateway, free_port};
 use crate::house::{House, Ran, ran};
+use crate::run::soon;
 use serde_json::json;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 const UNIT: &str = include_str!("../../../../deploy/picoclaw.service");
 const RECIPE: &str = include_str!("../../../../deploy/Containerfile");
@@ -12,7 +14,7 @@ const RECIPE: &str = include_str!("../../../../deploy/Containerfile");
 #[test]
 fn systemd_takes_the_unit_and_calls_it_hardened() {
     if !Path::new("/usr/bin/systemd-analyze").exists() {
-        eprintln!("SKIPPED: systemd-analyze is not here");
+        picoclaw_testing::skip!("systemd-analyze is not here");
         return;
     }
     let house = House::new();
@@ -97,7 +99,7 @@ impl Container {
             .output()
             .is_ok_and(|ran| ran.status.success());
         if !starts {
-            eprintln!("SKIPPED: bubblewrap cannot stand in for a container here");
+            picoclaw_testing::skip!("bubblewrap cannot stand in for a container here");
             return None;
         }
         Some(Self(words.into_iter().map(str::to_owned).collect()))
@@ -123,7 +125,7 @@ fn in_a_container_the_gateway_starts_and_says_what_still_holds() {
         assert_eq!(told.code, 0, "{told:?}");
         let is_native = told.stdout.contains("held by native: filesystem full");
         if lacks.is_none() && !is_native {
-            eprintln!("SKIPPED: this host has no native cage inside another: {}", told.stdout);
+            picoclaw_testing::skip!("this host has no native cage inside another: {}", told.stdout);
             continue;
         }
         assert_eq!(is_native, lacks.is_none(), "{told:?}");
@@ -161,4 +163,47 @@ fn the_health_check_of_the_recipe_tells_ready_from_not() {
     let port = gateway.port;
     drop(gateway);
     assert!(!check(port), "nobody listens any more");
+}
+
+/// Offset and length in memory of the segment that is constant after relocation (`PT_GNU_RELRO`), from the ELF header.
+fn relro_segment(elf: &[u8]) -> (u64, u64) {
+    let number = |at: u64, length: u64| -> u64 {
+        let bytes = &elf[at as usize..(at + length) as usize];
+        bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+    };
+    let (table, entry, count) = (number(32, 8), number(54, 2), number(56, 2));
+    let mut headers = (0..count).map(|header| table + header * entry);
+    let relro = headers.find(|at| number(*at, 4) == 0x6474_e552).expect("the binary is linked with -z relro");
+    (number(relro + 16, 8), number(relro + 40, 8))
+}
+
+#[test]
+fn relocated_constants_are_read_only_while_the_program_runs() {
+    if !rustix::process::geteuid().is_root() {
+        picoclaw_testing::skip!("RELRO: only root reads the memory map of an undumpable process");
+        return;
+    }
+    let binary = House::binary();
+    let inode = std::fs::metadata(&binary).unwrap().ino().to_string();
+    let (start, length) = relro_segment(&std::fs::read(&binary).unwrap());
+    let house = House::new();
+    let mut command = house.command(&["agent"]);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    soon("the segment is read-only", || {
+        let maps = std::fs::read_to_string(format!("/proc/{}/maps", child.id())).unwrap();
+        let mut own =
+            maps.lines().filter(|line| line.split_whitespace().nth(4) == Some(&inode)).map(|line| {
+                let (range, rest) = line.split_once(' ').unwrap();
+                let (from, to) = range.split_once('-').unwrap();
+                let address = |text| u64::from_str_radix(text, 16).unwrap();
+                (address(from), address(to), &rest[..4])
+            });
+        let Some(first) = own.next() else { return false };
+        let (from, to) = ((first.0 + start) & !4095, (first.0 + start + length) & !4095);
+        let mut covering = own.filter(|(own_from, own_to, _)| *own_from < to && from < *own_to).peekable();
+        covering.peek().is_some() && covering.all(|(_, _, rights)| rights == "r--p")
+    });
+    drop(child.stdin.take());
+    child.wait().unwrap();
 }

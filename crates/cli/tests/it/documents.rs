@@ -65,7 +65,7 @@ fn every_session_goes_as_it_is_printed() {
             match block.kind {
                 "console" => {
                     if let Some(what) = session.lacks(block.file) {
-                        eprintln!("SKIPPED: {name}:{}: this host has no {what}", block.line);
+                        picoclaw_testing::skip!("{name}:{}: this host has no {what}", block.line);
                         continue;
                     }
                     for step in steps(&block) {
@@ -327,7 +327,7 @@ impl Session {
     fn step(&self, step: &Step) -> Result<(), String> {
         let program = step.command.split_whitespace().next().unwrap_or("");
         if program == "python3" && self.bash("command -v python3").0 != 0 {
-            eprintln!("SKIPPED: python3 is not installed: {}", step.command);
+            picoclaw_testing::skip!("python3 is not installed: {}", step.command);
             return Ok(());
         }
         let (code, printed) = self.bash(&step.command);
@@ -417,7 +417,9 @@ fn sources() -> Option<PathBuf> {
     let house = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().ok();
     let house = house.filter(|house| house.join("README.md").exists());
     if house.is_none() {
-        eprintln!("SKIPPED: the sources cannot be read here, so what the documents name was not looked up");
+        picoclaw_testing::skip!(
+            "the sources cannot be read here, so what the documents name was not looked up"
+        );
     }
     house
 }

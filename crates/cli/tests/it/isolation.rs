@@ -12,7 +12,7 @@ fn has_cage(house: &House, why: &str) -> bool {
     let doctor: Value = serde_json::from_str(&house.run(&["doctor", "--json"]).stdout).unwrap();
     let native = doctor["host"]["native"] == "yes";
     if !native {
-        eprintln!("SKIPPED: {why}: this host gives no native cage: {}", doctor["host"]["native"]);
+        picoclaw_testing::skip!("{why}: this host gives no native cage: {}", doctor["host"]["native"]);
     }
     native
 }
@@ -211,7 +211,7 @@ fn without_user_namespaces(house: &House, arguments: &[&str]) -> Option<crate::h
     inner.current_dir(house.dir().join("project")).stdin(std::process::Stdio::null());
     let ran = crate::house::ran(inner.output().unwrap());
     if ran.stderr.contains("unshare") || ran.stderr.contains("max_user_namespaces") {
-        eprintln!("SKIPPED: a user namespace without others cannot be made here: {}", ran.stderr);
+        picoclaw_testing::skip!("a user namespace without others cannot be made here: {}", ran.stderr);
         return None;
     }
     Some(ran)

@@ -21,7 +21,7 @@ impl Yard {
     /// Nothing where there is no Python, said loudly.
     fn new(config: &str) -> Option<Self> {
         if !Path::new("/usr/bin/python3").exists() {
-            eprintln!("SKIPPED: there is no python3");
+            picoclaw_testing::skip!("there is no python3");
             return None;
         }
         let house = House::with_config(config);

@@ -46,11 +46,11 @@ impl Den {
         let doctor = house.run(&["doctor", "--json"]).stdout;
         let doctor: Value = serde_json::from_str(&doctor).unwrap();
         if doctor["host"]["native"] != "yes" {
-            eprintln!("SKIPPED: {why}: this host gives no native cage: {}", doctor["host"]["native"]);
+            picoclaw_testing::skip!("{why}: this host gives no native cage: {}", doctor["host"]["native"]);
             return None;
         }
         if !Path::new("/usr/bin/python3").exists() {
-            eprintln!("SKIPPED: {why}: there is no python3");
+            picoclaw_testing::skip!("{why}: there is no python3");
             return None;
         }
         let scripts = tempfile::tempdir().unwrap();

@@ -3,11 +3,11 @@
 mod crowd;
 mod everyday;
 mod jobs;
-mod keeper;
 pub(crate) mod pty;
 mod signals;
 mod status;
 mod streams;
+mod supervisor;
 mod terminal;
 mod view;
 
@@ -33,7 +33,7 @@ impl Project {
         let doctor = house.run(&["doctor", "--json"]).stdout;
         let doctor: serde_json::Value = serde_json::from_str(&doctor).unwrap();
         if doctor["host"]["native"] != "yes" {
-            eprintln!("SKIPPED: {why}: this host gives no native cage: {}", doctor["host"]["native"]);
+            picoclaw_testing::skip!("{why}: this host gives no native cage: {}", doctor["host"]["native"]);
             return None;
         }
         Some(Self { house })
@@ -74,7 +74,7 @@ const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
 pub(crate) fn is_here(tool: &str) -> bool {
     let here = std::env::split_paths(SYSTEM_PATH).any(|dir| dir.join(tool).exists());
     if !here {
-        eprintln!("SKIPPED: {tool} is not installed");
+        picoclaw_testing::skip!("{tool} is not installed");
     }
     here
 }

@@ -208,7 +208,7 @@ fn a_full_disk_in_the_middle_of_a_session_is_said_and_loses_nothing() {
     let able =
         std::process::Command::new("unshare").args(["-rm", "mount", "-t", "tmpfs", "none", "/tmp"]).output();
     if !able.is_ok_and(|output| output.status.success()) {
-        eprintln!("SKIPPED: no user namespace with a tmpfs to be had, so no full disk was tried");
+        picoclaw_testing::skip!("no user namespace with a tmpfs to be had, so no full disk was tried");
         return;
     }
     let ran = crate::house::ran(command.output().unwrap());

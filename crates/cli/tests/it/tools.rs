@@ -21,7 +21,7 @@ impl Row<'_> {
     fn run(&self) {
         let why = self.text("why").unwrap();
         if self.text("needs") == Some("ordinary user") && is_root() {
-            eprintln!("SKIPPED as root: {why}");
+            picoclaw_testing::skip!("as root: {why}");
             return;
         }
         let house = House::new();

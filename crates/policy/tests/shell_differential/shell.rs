@@ -65,7 +65,7 @@ impl Shell {
         match shell.run(&["m2 yes".to_owned()]) {
             Ok(executed) if executed == [(0, "m2".to_owned(), vec!["yes".to_owned()])] => Some(shell),
             outcome => {
-                eprintln!("SKIPPED: `{}` in bubblewrap does not work here: {outcome:?}", shell.command);
+                picoclaw_testing::skip!("`{}` in bubblewrap does not work here: {outcome:?}", shell.command);
                 None
             }
         }

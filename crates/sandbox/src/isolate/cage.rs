@@ -3,9 +3,8 @@
 //! Invariant: a child that starts in a cage has every layer its rung names; there is no half-built one.
 
 use crate::isolate::error::IsolateError;
-use crate::isolate::frame::{Frame, Frames};
-use crate::isolate::layout::{Piece, layout};
 use crate::isolate::plan::Plan;
+use crate::isolate::rootfs::{DEVICES, c_string};
 use crate::isolate::rung::{Rung, host_rights};
 use crate::isolate::walls::{Dress, Entry, hold, open_place};
 use crate::isolate::{bwrap, filter, native, rights};
@@ -19,7 +18,7 @@ use rustix::process::Resource;
 use std::ffi::OsStr;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Walls that the kernel keeps around a child.
 #[derive(Debug)]
@@ -28,9 +27,6 @@ pub struct Cage {
     rung: Rung,
     filter: Arc<Filter>,
     landlock: Option<u32>,
-    frames: Option<Frames>,
-    /// The frame of the last child.
-    frame: Mutex<Option<Arc<Frame>>>,
 }
 
 impl Cage {
@@ -40,13 +36,7 @@ impl Cage {
         rung.check(&plan)?;
         let unfit = || hold("write the system call filter")(std::io::ErrorKind::InvalidData.into());
         let filter = Arc::new(filter::program().ok_or_else(unfit)?);
-        let (landlock, frame) = (landlock::abi(), Mutex::default());
-        Ok(Self { plan, rung, filter, landlock, frames: None, frame })
-    }
-
-    /// The same, with what is always the same about it kept in `frames`.
-    pub fn framed(self, frames: Frames) -> Self {
-        Self { frames: Some(frames), ..self }
+        Ok(Self { plan, rung, filter, landlock: landlock::abi() })
     }
 
     /// The plan it follows.
@@ -79,36 +69,23 @@ impl Cage {
     fn native(&self, work_dir: &WorkDir) -> Result<Dress, IsolateError> {
         let plan = &self.plan;
         let ruleset = self.ruleset(landlock::SCOPE_ABSTRACT_SOCKETS)?;
-        let layout = layout(plan)?;
-        let frame = self.frame(&layout.pieces);
-        let mut setup = native::setup(plan, layout, frame.as_deref())?;
+        let mut setup = native::setup(plan)?;
         if let (Some(ruleset), Some(abi)) = (&ruleset, self.landlock) {
             for (path, access) in rights::given(plan) {
                 let access = landlock::known_rights(abi, access);
-                setup.push(Step::AllowAt(ruleset.number(), native::c_string(path)?, access));
+                setup.push(Step::AllowAt(ruleset.number(), c_string(path)?, access));
             }
         }
         setup.extend([Step::DropCapabilities, Step::NoNewPrivileges]);
         let stat = rustix::fs::fstat(&work_dir.handle)
             .map_err(|errno| IsolateError::Source { path: work_dir.path.clone(), source: errno.into() })?;
         let here = Identity { device: stat.st_dev, inode: stat.st_ino };
-        let mut command = vec![Step::WorkAt(native::c_string(&work_dir.path)?, Some(here))];
+        let mut command = vec![Step::WorkAt(c_string(&work_dir.path)?, Some(here))];
         command.extend(self.limits(true));
         command.extend(ruleset.as_ref().map(|ruleset| Step::Restrict(ruleset.number())));
         command.push(Step::Filter(Arc::clone(&self.filter)));
         let (namespaces, keeping) = (native::namespaces(plan.network), Keeping::Namespace);
-        Ok(Dress { namespaces, keeping, setup, command, ruleset, frame, entry: Entry::Step, ..Dress::open() })
-    }
-
-    fn frame(&self, pieces: &[Piece<'_>]) -> Option<Arc<Frame>> {
-        let frames = self.frames.as_ref()?;
-        let mut last = self.frame.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.as_ref().is_none_or(|frame| !frame.is_of(pieces)) {
-            // Let go of first: nobody replaces a frame that is in use.
-            *last = None;
-            *last = frames.frame(pieces).map(Arc::new);
-        }
-        last.clone()
+        Ok(Dress { namespaces, keeping, setup, command, ruleset, entry: Entry::Step, ..Dress::open() })
     }
 
     /// Bubblewrap installs the filter itself, after it has built the rest; the second stage then says that it stands.
@@ -137,7 +114,7 @@ impl Cage {
             ExposeMode::ReadOnly => (path, access::READS),
             ExposeMode::ReadWrite => (path, access::READS | access::WRITES),
         });
-        let devices = native::DEVICES.map(|device| {
+        let devices = DEVICES.map(|device| {
             (OsStr::from_bytes(device.to_bytes()).into(), access::READ_FILE | access::WRITE_FILE)
         });
         for (path, wanted) in shown.chain(devices) {

@@ -95,7 +95,7 @@ mod tests {
         let isolation = picoclaw_policy::config::Config::default().isolation;
         let path = OsStr::new("/usr/bin:/bin");
         let Ok(Rung::Native) = pick_remembered(&isolation, path, state.path()) else {
-            eprintln!("SKIPPED: this host gives no native cage");
+            picoclaw_testing::skip!("this host gives no native cage");
             return;
         };
         let first = read(&note).unwrap();

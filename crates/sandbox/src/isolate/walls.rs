@@ -3,13 +3,11 @@
 //! Invariant: whatever steps name by number is held here until the child has started.
 
 use crate::isolate::error::IsolateError;
-use crate::isolate::frame::Frame;
 use picoclaw_sys::linux::landlock::{Ruleset, access};
 use picoclaw_sys::linux::{Keeping, Step};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Walls as steps.
 pub(crate) struct Dress {
@@ -20,8 +18,6 @@ pub(crate) struct Dress {
     pub(crate) memory_watch: u64,
     pub(crate) ruleset: Option<Ruleset>,
     pub(crate) held: Option<OwnedFd>,
-    /// What the child's file tree stands on, for as long as the child lives.
-    pub(crate) frame: Option<Arc<Frame>>,
     /// Where a builder's second stage writes once the walls stand.
     pub(crate) stage: Option<OwnedFd>,
     /// Where the child enters its working directory.
@@ -50,7 +46,6 @@ impl Dress {
             memory_watch: 0,
             ruleset: None,
             held: None,
-            frame: None,
             stage: None,
             entry: Entry::Handle,
             builder: None,

@@ -12,12 +12,11 @@ use crate::launch::spec::LaunchSpec;
 use crate::launch::start::start;
 use crate::launch::status::Status;
 use crate::launch::streams::{WindowSize, set_size};
-use crate::thread;
 use picoclaw_sys::linux::Order;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// How long a write may wait for a child that does not read.
@@ -100,7 +99,9 @@ impl Background {
         let shared = Arc::new(Shared { kept: Mutex::new(kept), changed: Condvar::new() });
         let (handle, started) = (Arc::clone(&running.handle), running.started);
         let theirs = Arc::clone(&shared);
-        let drain = thread::start("picoclaw-session", 256 << 10, move || theirs.drain(running))
+        let drain = thread::Builder::new()
+            .name("session".to_owned())
+            .spawn(move || theirs.drain(running))
             .map_err(|error| LaunchError::step("start a thread for its output", error))?;
         Ok(Self { handle, input: Mutex::new(input), terminal, shared, drain: Some(drain), started })
     }

@@ -6,10 +6,10 @@
 //! Invariant: every keeper that is handed in is waited for, unless this process ends first.
 
 use crate::launch::handle::is_readable;
-use crate::thread;
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 /// How long the thread stays when there is nothing to do.
@@ -51,7 +51,7 @@ pub(super) fn bury_later(pidfd: &Arc<OwnedFd>) {
         WAKE.notify_one();
         return;
     }
-    let thread = thread::start("keeper-burial", 64 << 10, serve);
+    let thread = thread::Builder::new().name("reap".to_owned()).spawn(serve);
     queue.served = thread.is_ok();
     if thread.is_err() {
         // No thread to be had: then it is waited for here.

@@ -2,7 +2,6 @@
 //!
 //! Invariant: a keeper is reaped exactly once, and nobody else's process is ever signalled through its number.
 
-use crate::isolate::Frame;
 use crate::launch::status::Status;
 use crate::launch::{burial, live};
 use picoclaw_sys::linux::{Order, Report, Spawned};
@@ -23,8 +22,6 @@ pub(super) struct Handle {
     control: OwnedFd,
     /// Where somebody else's builder has said that its walls stand.
     stage: Option<OwnedFd>,
-    /// What its file tree stands on.
-    _frame: Option<Arc<Frame>>,
     known: Mutex<Known>,
 }
 
@@ -42,10 +39,10 @@ struct Known {
 }
 
 impl Handle {
-    pub(super) fn new(spawned: Spawned, stage: Option<OwnedFd>, frame: Option<Arc<Frame>>) -> Self {
+    pub(super) fn new(spawned: Spawned, stage: Option<OwnedFd>) -> Self {
         let Spawned { pid, pidfd, control } = spawned;
         let known = Mutex::new(Known::default());
-        Self { pid, pidfd: Arc::new(pidfd), control, stage, _frame: frame, known }
+        Self { pid, pidfd: Arc::new(pidfd), control, stage, known }
     }
 
     pub(super) fn pid(&self) -> i32 {

@@ -5,6 +5,7 @@
 use rustix::process::{
     DumpableBehavior, Resource, Rlimit, set_child_subreaper, set_dumpable_behavior, setrlimit,
 };
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static ADOPTS: AtomicBool = AtomicBool::new(false);
@@ -13,7 +14,8 @@ static ADOPTS: AtomicBool = AtomicBool::new(false);
 ///
 /// For a program whose every child starts through this room: a child of any other origin would be taken for a stray
 /// when a keeper is killed.
-pub fn harden_self() -> Result<(), rustix::io::Errno> {
+pub fn harden_self() -> io::Result<()> {
+    picoclaw_sys::linux::protect_relro()?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     set_child_subreaper(Some(rustix::process::getpid()))?;

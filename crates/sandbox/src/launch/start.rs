@@ -10,7 +10,7 @@ use crate::launch::running::Running;
 use crate::launch::spec::{LaunchSpec, Walls};
 use crate::launch::streams::{self, Theirs};
 use picoclaw_sys::linux::landlock::Ruleset;
-use picoclaw_sys::linux::{Exec, Memory, News, Report, Script, Step};
+use picoclaw_sys::linux::{Exec, News, Report, Script, Step};
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -43,11 +43,11 @@ pub(super) fn begin(spec: LaunchSpec, news: News) -> Result<Begun, LaunchError> 
     if let Some(rules) = &dress.ruleset {
         theirs.open_by_name(rules);
     }
-    let (stage, frame) = (dress.stage.take(), dress.frame.take());
+    let stage = dress.stage.take();
     let (script, _held) = script(&spec, &theirs, dress, news)?;
     let script = Arc::new(script);
     let spawned = live::launch(&script).map_err(|error| LaunchError::step("start a process", error))?;
-    let (program, handle) = (spec.program.clone(), Handle::new(spawned, stage, frame));
+    let (program, handle) = (spec.program.clone(), Handle::new(spawned, stage));
     Ok(Begun { running: Running::new(handle, ours, spec, script), program })
 }
 
@@ -98,10 +98,8 @@ fn script(
     command.extend(dress.command);
     setup.extend(dress.setup);
     let Dress { namespaces, keeping, memory_watch, .. } = dress;
-    // Whoever stays to the end has nothing else to do with its memory.
-    let memory = if news == News::End { Memory::Lent } else { Memory::Copied };
     Ok((
-        Script { namespaces, keeping, setup, command, exec, news, memory, memory_watch },
+        Script { namespaces, keeping, setup, command, exec, news, memory_watch },
         (dress.ruleset, dress.held),
     ))
 }

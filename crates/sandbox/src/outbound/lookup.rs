@@ -6,13 +6,13 @@
 //! Invariant: one question, one answer; nobody asks the same resolver twice for one connection.
 
 use super::bound::{Bound, Stopped};
-use crate::thread;
 use picoclaw_policy::network::Resolution;
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 
 /// Look-ups that may be under way at once, those included that nobody waits for any more.
 const MOST_AT_ONCE: usize = 16;
@@ -55,8 +55,7 @@ impl Lookup {
         };
         let (tell, hear) = mpsc::channel();
         let (resolver, name) = (Arc::clone(&self.resolver), host.to_owned());
-        // The C library's resolver is generous with its calls.
-        let started = thread::start("lookup", 2 << 20, move || {
+        let started = thread::Builder::new().name("lookup".to_owned()).spawn(move || {
             // Nobody may be left to hear it.
             let _ = tell.send(resolver.resolve(&name));
             drop(turn);

@@ -2,10 +2,10 @@
 //!
 //! Invariant: whoever is told to end, ends, by the very signal that said so.
 
-use crate::thread;
 use picoclaw_sys::linux::{Signals, end_by, suspend_job};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
+use std::thread;
 
 const SIGHUP: i32 = 1;
 const SIGINT: i32 = 2;
@@ -50,7 +50,7 @@ pub fn on_signals(heard: impl Fn(Told) -> Then + Send + 'static) -> io::Result<(
             }
         }
     };
-    thread::start("signals", 256 << 10, listen)?;
+    thread::Builder::new().name("signals".to_owned()).spawn(listen)?;
     Ok(())
 }
 

@@ -3,8 +3,8 @@
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Backend, Expose, ExposeMode, IsolationConfig, Limits, Network};
 use picoclaw_sandbox::isolate::{
-    Author, Cage, Covered, Frames, InstanceView, Kind, LiveHost, Plan, PlanError, Request, Rung,
-    UserEnvironment, Workspace, caged, plan, toolchain_variables,
+    Author, Cage, Covered, InstanceView, Kind, LiveHost, Plan, PlanError, Request, Rung, UserEnvironment,
+    Workspace, caged, plan, toolchain_variables,
 };
 use picoclaw_sandbox::launch::environment::{Variables, set};
 use picoclaw_sandbox::launch::{
@@ -104,12 +104,7 @@ impl Instance {
 
     pub(crate) fn cage(&self) -> Walls {
         let cage = Cage::new(self.plan().expect("a plan"), Rung::Native).expect("a cage");
-        Walls::Cage(Arc::new(cage.framed(self.frames())))
-    }
-
-    /// Where the fixed parts of its cages are kept.
-    pub(crate) fn frames(&self) -> Frames {
-        Frames::of(&self.root)
+        Walls::Cage(Arc::new(cage))
     }
 
     /// `sh -c line` in the workspace, inside `walls`.

@@ -96,7 +96,7 @@ fn a_thing_in_the_place_of_the_next_segment_stops_the_writer() {
 #[test]
 fn a_directory_that_cannot_be_written_is_an_error() {
     if rustix::process::geteuid().is_root() {
-        eprintln!("SKIPPED: root writes through any mode; run the tests as an ordinary user as well");
+        picoclaw_testing::skip!("root writes through any mode; run the tests as an ordinary user as well");
         return;
     }
     let home = tempfile::tempdir().unwrap();
@@ -161,7 +161,7 @@ fn a_full_disk_is_an_error_and_leaves_whole_lines() {
             FILL,
             at.path(),
         ) {
-            eprintln!("SKIPPED: no user namespace with a tmpfs to be had, so no full disk was tried");
+            picoclaw_testing::skip!("no user namespace with a tmpfs to be had, so no full disk was tried");
         }
         return;
     };
@@ -204,7 +204,7 @@ fn a_disk_full_from_the_first_byte_leaves_a_ledger_that_can_begin_later() {
         let at = tempfile::tempdir().unwrap();
         let name = "faults::a_disk_full_from_the_first_byte_leaves_a_ledger_that_can_begin_later";
         if !inside_small_disk(name, "8k", FILL, at.path()) {
-            eprintln!("SKIPPED: no user namespace with a tmpfs to be had, so no full disk was tried");
+            picoclaw_testing::skip!("no user namespace with a tmpfs to be had, so no full disk was tried");
         }
         return;
     };
@@ -221,7 +221,9 @@ fn a_read_only_file_system_is_an_error_and_can_still_be_read() {
         let at = tempfile::tempdir().unwrap();
         let name = "faults::a_read_only_file_system_is_an_error_and_can_still_be_read";
         if !inside_small_disk(name, "1m", "", at.path()) {
-            eprintln!("SKIPPED: no user namespace with a tmpfs to be had, so no read-only disk was tried");
+            picoclaw_testing::skip!(
+                "no user namespace with a tmpfs to be had, so no read-only disk was tried"
+            );
         }
         return;
     };

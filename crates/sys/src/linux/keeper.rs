@@ -128,7 +128,7 @@ impl Keeper {
                 (0..CONTROL).for_each(close);
             }
             let _ = close_from(CONTROL + 1);
-            let _ = call!(libc::SYS_prctl, libc::PR_SET_NAME, c"picoclaw-keeper".as_ptr(), 0, 0, 0);
+            let _ = call!(libc::SYS_prctl, libc::PR_SET_NAME, c"picoclaw-superv".as_ptr(), 0, 0, 0);
             call!(libc::SYS_signalfd4, -1_i32, &raw const all, 8, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
                 .unwrap_or(-1) as i32
         }

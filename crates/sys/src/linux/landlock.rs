@@ -2,7 +2,7 @@
 //!
 //! Invariant: a ruleset only ever takes rights away.
 
-use crate::linux::raw::{Errno, call, close_later};
+use crate::linux::raw::{Errno, call, close};
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -119,7 +119,7 @@ pub(crate) fn allow_at(ruleset: i32, path: &CStr, rights: u64) -> Result<(), Err
         unsafe { call!(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), libc::O_PATH | libc::O_CLOEXEC)? }
             as i32;
     let added = add(ruleset, place, rights);
-    close_later(place);
+    close(place);
     added
 }
 

@@ -5,7 +5,7 @@
 //!
 //! Invariant: nothing is attached before its attributes are set, and no symbolic link is followed beneath the new root.
 
-use crate::linux::raw::{Errno, call, close, close_later};
+use crate::linux::raw::{Errno, call, close};
 use std::ffi::{CStr, CString, c_char, c_long};
 
 /// What is fixed about a file whatever its name: device and inode.
@@ -88,7 +88,7 @@ pub(crate) fn filesystem(kind: &CStr, options: &[(CString, CString)], attributes
         }
         call!(libc::SYS_fsconfig, context, CREATE, 0, 0, 0)?;
         let mount = call!(libc::SYS_fsmount, context, 1, attributes)?;
-        close_later(context as i32);
+        close(context as i32);
         Ok(mount as i32)
     }
 }
@@ -152,7 +152,7 @@ pub(crate) fn attach(mount: i32, root: i32, target: &CStr, ground: Ground) -> Re
     if ground == Ground::Own {
         // SAFETY: descriptors, an empty path and a live one.
         unsafe { call!(libc::SYS_move_mount, mount, c"".as_ptr(), root, target.as_ptr(), MOVE_FROM_EMPTY)? };
-        close_later(mount);
+        close(mount);
         return Ok(());
     }
     let place = beneath(root, target, libc::O_PATH)?;
@@ -160,8 +160,8 @@ pub(crate) fn attach(mount: i32, root: i32, target: &CStr, ground: Ground) -> Re
     let moved = unsafe {
         call!(libc::SYS_move_mount, mount, c"".as_ptr(), place, c"".as_ptr(), MOVE_FROM_EMPTY | MOVE_TO_EMPTY)
     };
-    close_later(place);
-    close_later(mount);
+    close(place);
+    close(mount);
     moved.map(drop)
 }
 
@@ -217,7 +217,7 @@ fn in_parent(
             let above = CStr::from_bytes_until_nul(&parent).map_err(|_| libc::ENAMETOOLONG)?;
             let directory = beneath(root, above, libc::O_PATH | libc::O_DIRECTORY)?;
             let made = make(directory, after.get(1..).unwrap_or(&[0]).as_ptr().cast());
-            close_later(directory);
+            close(directory);
             made
         }
         _ => make(root, path.as_ptr()),

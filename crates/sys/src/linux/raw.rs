@@ -15,39 +15,10 @@ macro_rules! call {
 }
 pub(crate) use call;
 
-/// Asks the kernel. The C library would write the outcome into the thread's memory, and a keeper may have that in common with
-/// somebody who is just looking at the outcome of a call of its own.
+/// Asks the kernel.
 ///
 /// # Safety
 /// What the call reads and writes has to be the caller's to read and write.
-#[cfg(target_arch = "x86_64")]
-pub(crate) unsafe fn ask<const N: usize>(number: c_long, arguments: [usize; N]) -> Result<c_long, Errno> {
-    let [one, two, three, four, five, six] = six(arguments);
-    let answer: c_long;
-    // SAFETY: the registers are the kernel's convention; the rest is the caller's promise.
-    unsafe {
-        std::arch::asm!(
-            "syscall",
-            inlateout("rax") number => answer,
-            in("rdi") one,
-            in("rsi") two,
-            in("rdx") three,
-            in("r10") four,
-            in("r8") five,
-            in("r9") six,
-            lateout("rcx") _,
-            lateout("r11") _,
-            options(nostack),
-        );
-    }
-    if (-4095..0).contains(&answer) { Err(answer.wrapping_neg() as Errno) } else { Ok(answer) }
-}
-
-/// Asks the kernel through the C library, where no keeper shares anybody's memory.
-///
-/// # Safety
-/// As above.
-#[cfg(not(target_arch = "x86_64"))]
 pub(crate) unsafe fn ask<const N: usize>(number: c_long, arguments: [usize; N]) -> Result<c_long, Errno> {
     let [one, two, three, four, five, six] = six(arguments);
     // SAFETY: the caller's promise; every argument fills its register.
@@ -69,15 +40,6 @@ fn six<const N: usize>(arguments: [usize; N]) -> [usize; 6] {
 pub(crate) fn close(fd: i32) {
     // SAFETY: closing a number touches no memory of ours, and the descriptor belongs to this process alone.
     let _ = unsafe { call!(libc::SYS_close, fd) };
-}
-
-/// Closes a descriptor of a process that soon lets go of all of them: only a large number is worth the call now, since
-/// the way to the command's start is waited for and the rest is not.
-pub(crate) fn close_later(fd: i32) {
-    const PLENTY: i32 = 256;
-    if fd > PLENTY {
-        close(fd);
-    }
 }
 
 /// Ends this process at once, without the C library's farewell.

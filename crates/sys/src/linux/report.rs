@@ -2,7 +2,7 @@
 //!
 //! Invariant: every report fits one packet and decodes to exactly what was encoded.
 
-use crate::linux::raw::call;
+use crate::linux::raw::{Errno, call};
 
 /// The length of one report on the wire.
 pub(crate) const LENGTH: usize = 12;
@@ -67,6 +67,23 @@ impl Report {
             place.copy_from_slice(&i32::to_ne_bytes(word));
         }
         bytes
+    }
+
+    /// Writes the report to a pipe; a reader that is gone needs none.
+    pub(crate) fn write(self, pipe: i32) {
+        let bytes = self.encode();
+        // SAFETY: `bytes` lives across the call and its length is passed with it.
+        let _ = unsafe { call!(libc::SYS_write, pipe, bytes.as_ptr(), LENGTH) };
+    }
+
+    /// Reads a report from a pipe; `None` when it was closed without one.
+    pub(crate) fn read(pipe: i32) -> Result<Option<Self>, Errno> {
+        let mut bytes = [0; LENGTH];
+        // SAFETY: the buffer is alive and its length is passed with it.
+        match unsafe { call!(libc::SYS_read, pipe, bytes.as_mut_ptr(), LENGTH) }? {
+            0 => Ok(None),
+            _ => Self::decode(&bytes).map(Some).ok_or(libc::EPROTO),
+        }
     }
 
     /// Sends the report; a parent that is gone needs none.

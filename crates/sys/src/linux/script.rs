@@ -26,16 +26,6 @@ pub enum News {
     End,
 }
 
-/// Whose memory a keeper works in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Memory {
-    /// Its own, a copy of this process's.
-    Copied,
-    /// This process's, where it can be lent and nobody else has it: to copy it takes longer than much of what a keeper
-    /// does. For a program that starts a child and ends with it.
-    Lent,
-}
-
 /// Everything about one child, prepared before it exists.
 #[derive(Debug)]
 pub struct Script {
@@ -51,8 +41,6 @@ pub struct Script {
     pub exec: Exec,
     /// Whether anybody waits for the start.
     pub news: News,
-    /// Where its keeper works.
-    pub memory: Memory,
     /// Private memory of the whole tree, in bytes, that the keeper watches over; zero is no watch.
     pub memory_watch: u64,
 }

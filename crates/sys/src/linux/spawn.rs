@@ -1,25 +1,23 @@
-//! Two processes for one command: a keeper by `clone`, and the command itself by `vfork`.
+//! Two processes for one command: a keeper, a copy of this process, and the command itself, a copy of the keeper until it
+//! executes its program.
 //!
-//! The keeper never executes anything: it prepares, starts the command, lets go of every descriptor and then only reaps. Its
-//! memory is a copy of this process's, or this process's own (`docs/adr/0018`). It stays undumpable like its origin, so
-//! the command cannot look into it.
+//! The keeper never executes anything: it prepares, starts the command, lets go of every descriptor and then only reaps. It
+//! stays undumpable like its origin, so the command cannot look into it.
 //!
 //! Invariant: the command's program runs only after every step of its script has succeeded.
 
-use crate::linux::clone::{CAN_LEND, Stack, share};
 use crate::linux::descriptors;
 use crate::linux::keeper::Keeper;
 use crate::linux::raw::{call, close, exit};
 use crate::linux::report::Report;
-use crate::linux::script::{Keeping, Memory, News, Script};
-use crate::linux::step::Progress;
+use crate::linux::script::{Keeping, News, Script};
+use crate::linux::step::{Progress, Step};
 use crate::linux::words::Words;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_char, c_int};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a parent can ask of a keeper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +80,7 @@ pub fn spawn(script: &Arc<Script>) -> io::Result<Spawned> {
         words: Words::find(),
     };
     let mask = block_signals()?;
-    let made = if child.may_borrow() { child.borrow() } else { child.copy() };
+    let made = child.start();
     restore_signals(mask);
     let (pid, pidfd) = made.map_err(io::Error::from_raw_os_error)?;
     // SAFETY: the kernel has just made this descriptor for us and nobody else knows it.
@@ -90,15 +88,7 @@ pub fn spawn(script: &Arc<Script>) -> io::Result<Spawned> {
     Ok(Spawned { pid, pidfd, control: ours })
 }
 
-/// The stack of the one keeper that works in our memory.
-static KEEPER: Stack = Stack::new();
-/// The stack of a command until it executes its program. Only a keeper's command uses it, in the keeper's copy of this
-/// memory, or here where there is one such keeper and no second.
-static COMMAND: Stack = Stack::new();
-/// Whether our memory is lent already.
-static LENT: AtomicBool = AtomicBool::new(false);
-
-/// What both new processes need, in memory that they share or copied.
+/// What both new processes need, in their copies of this memory.
 struct Child {
     script: Arc<Script>,
     argv: Vec<*const c_char>,
@@ -109,51 +99,15 @@ struct Child {
     words: Option<Words>,
 }
 
-/// What the command leaves behind when it could not become its program.
-struct Start<'c> {
-    child: &'c Child,
-    failure: Option<Report>,
-}
-
 impl Child {
-    /// Whether the keeper may work in our memory: one at a time does, of a process that nobody can look into and whose words
-    /// can be hidden, since the keeper's are the same. Only root's: everybody else's has to be dumpable for a moment, and so
-    /// would be this one.
-    fn may_borrow(&self) -> bool {
-        // SAFETY: integers only.
-        let dumpable = || unsafe { call!(libc::SYS_prctl, libc::PR_GET_DUMPABLE, 0, 0, 0, 0) };
-        self.script.memory == Memory::Lent
-            && CAN_LEND
-            && self.on_main_thread
-            && self.words.is_some()
-            && rustix::process::geteuid().is_root()
-            && dumpable() == Ok(0)
-            && !LENT.swap(true, Ordering::AcqRel)
-    }
-
-    /// Makes a keeper in our memory; its number and its pidfd.
-    fn borrow(self) -> Result<(i32, c_int), i32> {
-        if let Some(words) = self.words {
-            words.replace();
-        }
-        let mut pidfd: c_int = -1;
-        let flags = self.flags();
-        // Never given back: the keeper may outlive every use that this process has for it.
-        let child: &'static mut Self = Box::leak(Box::new(self));
-        // SAFETY: what the keeper reads is never given back, its stack is its alone since memory is lent once, and what it runs
-        // neither allocates nor locks nor touches what belongs to a thread.
-        let pid =
-            unsafe { share(flags, &KEEPER, &raw mut pidfd, begin_keeping, ptr::from_mut(child).cast())? };
-        Ok((pid, pidfd))
-    }
-
     /// Makes a keeper with a copy of our memory; its number and its pidfd.
-    fn copy(self) -> Result<(i32, c_int), i32> {
+    fn start(self) -> Result<(i32, c_int), i32> {
         let mut pidfd: c_int = -1;
         // SAFETY: without CLONE_VM the child has a copy of this memory and of this stack, and continues here like a
         // forked process; the kernel writes the pidfd into a live integer. What the child then runs is free of
         // allocation and locks.
-        let pid = unsafe { call!(libc::SYS_clone, self.flags(), 0, &raw mut pidfd, 0, 0)? };
+        let flags = u64::from(self.script.namespaces) | (libc::CLONE_PIDFD | libc::SIGCHLD) as u64;
+        let pid = unsafe { call!(libc::SYS_clone, flags, 0, &raw mut pidfd, 0, 0)? };
         if pid == 0 {
             if let Some(words) = self.words {
                 // Anybody in the cage may read its first process's command line.
@@ -164,28 +118,11 @@ impl Child {
         Ok((pid as i32, pidfd))
     }
 
-    fn flags(&self) -> u64 {
-        u64::from(self.script.namespaces) | (libc::CLONE_PIDFD | libc::SIGCHLD) as u64
-    }
-
     fn become_keeper(&self) -> ! {
         close(self.parent_end);
-        if let Err(report) = self.prepare() {
-            report.send(self.control);
-            exit(1);
-        }
-        let mut start = Start { child: self, failure: None };
-        let flags = (libc::CLONE_VFORK | libc::SIGCHLD) as u64;
-        // SAFETY: of all that share this memory only this command uses that stack, and CLONE_VFORK holds this process until the
-        // command has executed or ended, so `start` outlives its use and is not touched meanwhile.
-        let main =
-            unsafe { share(flags, &COMMAND, ptr::null_mut(), become_command, (&raw mut start).cast()) };
-        // SAFETY: `start` is alive; volatile because another process has written it.
-        let failure = unsafe { ptr::read_volatile(&raw const start.failure) };
-        match (main, failure) {
-            (Err(errno), _) => Report::SetupFailed(self.script.setup.len(), errno).send(self.control),
-            (Ok(_), Some(report)) => report.send(self.control),
-            (Ok(main), None) => {
+        match self.prepare().and_then(|()| self.start_command()) {
+            Err(report) => report.send(self.control),
+            Ok(main) => {
                 if self.script.news == News::StartAndEnd {
                     Report::Started.send(self.control);
                 }
@@ -195,6 +132,42 @@ impl Child {
             }
         }
         exit(1)
+    }
+
+    /// Forks the command and waits until its program runs: a successful exec closes the pipe, a failure is written to it.
+    fn start_command(&self) -> Result<i32, Report> {
+        let failed = |errno| Report::SetupFailed(self.script.setup.len(), errno);
+        let (read, write) = self.status_pipe().map_err(failed)?;
+        // SAFETY: without CLONE_VM the child has a copy of this memory and continues here like a forked process; what it
+        // then runs is free of allocation and locks.
+        let main = unsafe { call!(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) }.map_err(failed)?;
+        if main == 0 {
+            self.become_command().write(write);
+            exit(127);
+        }
+        close(write);
+        match Report::read(read).map_err(failed)? {
+            None => Ok(main as i32),
+            Some(report) => Err(report),
+        }
+    }
+
+    /// A pipe whose write end lies above every descriptor that the command sets.
+    fn status_pipe(&self) -> Result<(i32, i32), i32> {
+        let targets = self.script.command.iter().map(|step| match step {
+            Step::Descriptor(_, to) => *to,
+            _ => 0,
+        });
+        let above = targets.max().unwrap_or(0) + 1;
+        let mut ends = [-1i32; 2];
+        // SAFETY: the kernel writes two descriptors into a live array; the rest are integers.
+        unsafe {
+            call!(libc::SYS_pipe2, ends.as_mut_ptr(), libc::O_CLOEXEC)?;
+            let [read, write] = ends;
+            let moved = call!(libc::SYS_fcntl, write, libc::F_DUPFD_CLOEXEC, above)? as i32;
+            close(write);
+            Ok((read, moved))
+        }
     }
 
     fn prepare(&self) -> Result<(), Report> {
@@ -226,8 +199,10 @@ impl Child {
         Ok(())
     }
 
-    /// Runs in the keeper's memory, on a stack of its own.
     fn become_command(&self) -> Report {
+        if let Err(errno) = inherit_nothing() {
+            return Report::CommandFailed(0, errno);
+        }
         let mut progress = Progress::new();
         for (at, step) in self.script.command.iter().enumerate() {
             if let Err(errno) = step.run(&mut progress) {
@@ -241,23 +216,6 @@ impl Child {
             Err(errno) => Report::ExecFailed(errno),
         }
     }
-}
-
-extern "C" fn begin_keeping(child: *mut c_void) -> ! {
-    // SAFETY: what `borrow` has put there for good.
-    let child = unsafe { &*child.cast::<Child>() };
-    child.become_keeper()
-}
-
-extern "C" fn become_command(start: *mut c_void) -> ! {
-    // SAFETY: `start` is the keeper's live `Start`, and the keeper is held by CLONE_VFORK.
-    let start = unsafe { &mut *start.cast::<Start<'_>>() };
-    if let Err(errno) = inherit_nothing() {
-        start.failure = Some(Report::CommandFailed(0, errno));
-        exit(127);
-    }
-    start.failure = Some(start.child.become_command());
-    exit(127)
 }
 
 /// Descriptors close at the exec, their limit is the host's, signals are as for a new login, and the keeper's end is the command's.

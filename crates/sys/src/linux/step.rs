@@ -40,8 +40,8 @@ pub enum Step {
     MapIds(CString, CString),
     /// Makes an empty file system with these options, the yard, of which the root to be gets its own parts.
     Yard(Vec<(CString, CString)>),
-    /// Makes a read-only view of this directory the root to be.
-    Root(Base),
+    /// Makes a read-only view of this directory of the yard the root to be.
+    Root(CString),
     /// Makes a directory with this mode, in the yard or beneath the root to be.
     Directory(CString, u32, Ground),
     /// Makes an empty file to mount on, in the yard or beneath the root to be.
@@ -66,15 +66,6 @@ pub enum Step {
     AllowAt(i32, CString, u64),
     /// Gives up every capability for good.
     DropCapabilities,
-}
-
-/// What a root is made of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Base {
-    /// A directory of the host that was prepared for it, and who that was when it was judged.
-    Prepared(CString, Identity),
-    /// A directory of the yard.
-    Made(CString),
 }
 
 /// A path of the host and where it is shown.
@@ -124,14 +115,9 @@ impl Step {
                 // Anywhere in this namespace will do until the pivot; nothing is ever shown from beneath `/proc`.
                 mount::attach_at_host(progress.yard, c"/proc")
             }
-            Self::Root(base) => {
+            Self::Root(path) => {
                 let attributes = mount::READ_ONLY | mount::NO_SUID | mount::NO_DEVICES;
-                progress.root = match base {
-                    Base::Prepared(path, who) => {
-                        mount::copy(libc::AT_FDCWD, path, attributes, Some(*who), Depth::This)?
-                    }
-                    Base::Made(path) => mount::copy(yard, path, attributes, None, Depth::This)?,
-                };
+                progress.root = mount::copy(yard, path, attributes, None, Depth::This)?;
                 mount::attach_at_host(progress.root, c"/proc")
             }
             Self::Directory(path, mode, ground) => mount::directory(on(*ground), path, *mode, *ground),

@@ -9,7 +9,6 @@ use std::ptr;
 #[derive(Clone, Copy)]
 pub(crate) struct Words {
     arguments: usize,
-    arguments_end: usize,
     environment_end: usize,
 }
 
@@ -24,23 +23,12 @@ impl Words {
             && arguments < arguments_end
             && arguments_end <= environment_end
             && environment_end - arguments < (8 << 20);
-        plausible.then_some(Self { arguments, arguments_end, environment_end })
+        plausible.then_some(Self { arguments, environment_end })
     }
 
     /// Wipes all of them, in a process with a memory of its own that reads them no more.
     pub(crate) fn forget(self) {
         wipe(self.arguments, self.environment_end);
-    }
-
-    /// Puts two words in the place of the arguments, in a process that has read them and keeps its environment, which the kernel
-    /// shows to nobody in a cage.
-    pub(crate) fn replace(self) {
-        const WORDS: &[u8] = b"picoclaw\0run\0";
-        wipe(self.arguments, self.arguments_end);
-        if WORDS.len() <= self.arguments_end - self.arguments {
-            // SAFETY: as long as the place, which is writable memory of this process.
-            unsafe { ptr::copy_nonoverlapping(WORDS.as_ptr(), self.arguments as *mut u8, WORDS.len()) };
-        }
     }
 }
 

@@ -31,7 +31,7 @@ fn browser() -> Option<PathBuf> {
     let known = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
     let found = known.iter().map(PathBuf::from).find(|path| path.exists());
     if found.is_none() {
-        eprintln!("SKIPPED: there is no Chromium; `make setup` installs it where it can");
+        picoclaw_testing::skip!("there is no Chromium; `make setup` installs it where it can");
     }
     found
 }

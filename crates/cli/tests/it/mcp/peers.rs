@@ -20,7 +20,7 @@ pub(crate) fn peer(path: &str) -> Option<PathBuf> {
         // A virtual environment is known by the name it is called by, so links stay as they are.
         return std::path::absolute(found).ok();
     }
-    eprintln!("SKIPPED: `{}` is not there; `make setup` fetches it", found.display());
+    picoclaw_testing::skip!("`{}` is not there; `make setup` fetches it", found.display());
     None
 }
 

@@ -13,7 +13,7 @@ fn caged(why: &str) -> Option<House> {
     let house = House::with_config(r#"{"isolation": {"enabled": true}}"#);
     let ran = house.tool("exec", r#"{"command": "true"}"#);
     if ran.code != 0 {
-        eprintln!("SKIPPED: {why}: this host gives no cage: {}", ran.stderr);
+        picoclaw_testing::skip!("{why}: this host gives no cage: {}", ran.stderr);
         return None;
     }
     Some(house)

@@ -51,7 +51,7 @@ fn many_in_a_row_leave_nothing() {
 #[test]
 fn nobody_in_particular_can_use_it_too() {
     if !rustix::process::geteuid().is_root() || !super::is_here("setpriv") {
-        eprintln!("SKIPPED: only root can become nobody");
+        picoclaw_testing::skip!("only root can become nobody");
         return;
     }
     let Some(project) = Project::new("an ordinary user") else { return };
@@ -70,7 +70,7 @@ fn nobody_in_particular_can_use_it_too() {
     };
     let probe = run(&["--", "true"]);
     if probe.code == 125 {
-        eprintln!("SKIPPED: an ordinary user gets no cage here: {}", probe.stderr);
+        picoclaw_testing::skip!("an ordinary user gets no cage here: {}", probe.stderr);
         return;
     }
     for (why, line, code, out) in [

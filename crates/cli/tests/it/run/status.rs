@@ -131,7 +131,7 @@ fn a_workspace_holds_no_more_than_a_project() {
     ] {
         let place = place.replace("{dir}", top.to_str().unwrap());
         if std::fs::read_dir(&place).is_err() {
-            eprintln!("SKIPPED: `{place}` cannot be looked at here: {why}");
+            picoclaw_testing::skip!("`{place}` cannot be looked at here: {why}");
             continue;
         }
         let mut command = project.command(&["--workspace", &place, "--", "true"]);
@@ -193,7 +193,7 @@ print(left)";
 fn nobody_else_has_to_wait_for_a_keeper() {
     let Some(project) = Project::new("keepers") else { return };
     if !is_here("python3") {
-        eprintln!("SKIPPED: keepers: no python3 here");
+        picoclaw_testing::skip!("keepers: no python3 here");
         return;
     }
     let exec = r#"{"action": "run", "command": "true"}"#;

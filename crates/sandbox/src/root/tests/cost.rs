@@ -93,7 +93,7 @@ fn a_durable_write_adds_at_most_eight_system_calls() {
     fixture.build("dir d");
     let top = fixture.home().parent().unwrap().to_owned();
     let Some(nothing) = count("none", &top) else {
-        eprintln!("SKIPPED: `strace` is not installed, or may not trace here");
+        picoclaw_testing::skip!("`strace` is not installed, or may not trace here");
         return;
     };
     let each = |what: &str| (count(what, &top).unwrap() - nothing) as f64 / WRITES as f64;

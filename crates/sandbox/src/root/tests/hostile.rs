@@ -136,7 +136,7 @@ fn a_fifo_never_blocks_a_look_or_an_effect() {
 #[test]
 fn devices_in_the_workspace_are_refused() {
     if !is_root() {
-        eprintln!("SKIPPED: only root can make devices");
+        picoclaw_testing::skip!("only root can make devices");
         return;
     }
     let fixture = Fixture::new();
@@ -149,7 +149,7 @@ fn devices_in_the_workspace_are_refused() {
         rustix::fs::makedev(1, 5),
     );
     if made.is_err() {
-        eprintln!("SKIPPED: this machine does not let root make devices");
+        picoclaw_testing::skip!("this machine does not let root make devices");
         return;
     }
     assert_eq!(fact(&fixture.read("zero").unwrap_err()), "not_a_file");
@@ -159,7 +159,7 @@ fn devices_in_the_workspace_are_refused() {
 #[test]
 fn a_read_only_workspace_says_access_denied_and_loses_nothing() {
     if is_root() {
-        eprintln!("SKIPPED: permission bits do not hold root; run as an ordinary user");
+        picoclaw_testing::skip!("permission bits do not hold root; run as an ordinary user");
         return;
     }
     let fixture = Fixture::new();

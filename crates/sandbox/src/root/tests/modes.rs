@@ -58,7 +58,7 @@ fn an_existing_file_keeps_its_mode_but_no_set_id_bit() {
 #[test]
 fn an_existing_file_keeps_its_owner_where_that_may_be_done() {
     if !is_root() {
-        eprintln!("SKIPPED: only root can give files away");
+        picoclaw_testing::skip!("only root can give files away");
         return;
     }
     let fixture = Fixture::new();
@@ -73,7 +73,7 @@ fn an_existing_file_keeps_its_owner_where_that_may_be_done() {
 #[test]
 fn a_directory_that_gives_its_group_does_not_take_a_files_own() {
     if !is_root() {
-        eprintln!("SKIPPED: only root can choose a file's group freely");
+        picoclaw_testing::skip!("only root can choose a file's group freely");
         return;
     }
     let fixture = Fixture::new();
@@ -102,7 +102,7 @@ fn an_access_list_is_handed_on() {
     fixture.build("file f = old");
     let path = fixture.workspace().join("f");
     if setxattr(&path, "system.posix_acl_access", &list, XattrFlags::empty()).is_err() {
-        eprintln!("SKIPPED: this file system has no access lists");
+        picoclaw_testing::skip!("this file system has no access lists");
         return;
     }
     assert_eq!(fixture.mode("f"), 0o660, "the mask shows in the group bits");
@@ -161,7 +161,7 @@ fn only_our_own_old_private_temporary_files_are_swept() {
 #[test]
 fn somebody_elses_temporary_file_stays() {
     if !is_root() {
-        eprintln!("SKIPPED: only root can give files away");
+        picoclaw_testing::skip!("only root can give files away");
         return;
     }
     let fixture = Fixture::new();
@@ -189,7 +189,7 @@ fn a_large_directory_is_looked_through_once_an_hour_by_everybody_together() {
     }
     let size = fs::metadata(&dir).unwrap().len();
     if size <= 256 << 10 {
-        eprintln!("SKIPPED: this file system says that 6,000 names take {size} bytes");
+        picoclaw_testing::skip!("this file system says that 6,000 names take {size} bytes");
         return;
     }
     let plant = |name: &str| {

@@ -175,7 +175,7 @@ fn in_own_mounts(script: &str, dir: &Path) -> Option<std::process::Output> {
     };
     let able = unshare("mount -t tmpfs -o size=64k none \"$1\"").is_ok_and(|output| output.status.success());
     if !able {
-        eprintln!("SKIPPED: no user and mount namespaces here (`unshare -rm`)");
+        picoclaw_testing::skip!("no user and mount namespaces here (`unshare -rm`)");
         return None;
     }
     Some(unshare(script).unwrap())

@@ -1,0 +1,276 @@
+//! Turns the mount rules of a plan into the steps that build a child's root file system.
+//!
+//! What the cage owns lies in one fresh tmpfs: a directory that is mounted read-only as the root, and a directory for
+//! each private or hidden one of the plan. Paths of the host are bind mounts on top.
+//!
+//! Invariant: parents come first, and no step follows a symbolic link of the host.
+
+use crate::isolate::error::IsolateError;
+use crate::isolate::host::Kind;
+use crate::isolate::plan::Plan;
+use crate::isolate::view::{Rule, Why};
+use picoclaw_policy::config::ExposeMode;
+use picoclaw_sys::linux::mount::{Ground, Identity, NO_DEVICES, NO_EXEC, NO_SUID, READ_ONLY};
+use picoclaw_sys::linux::{Bind, Step};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, statat};
+use std::collections::HashSet;
+use std::ffi::{CStr, CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Devices that hold nothing of the host.
+pub(super) const DEVICES: [&CStr; 6] =
+    [c"/dev/null", c"/dev/zero", c"/dev/full", c"/dev/random", c"/dev/urandom", c"/dev/tty"];
+
+/// Links in `/dev`, as every Linux system has them.
+const DEVICE_LINKS: [(&str, &str); 5] = [
+    ("/proc/self/fd", "dev/fd"),
+    ("/proc/self/fd/0", "dev/stdin"),
+    ("/proc/self/fd/1", "dev/stdout"),
+    ("/proc/self/fd/2", "dev/stderr"),
+    ("pts/ptmx", "dev/ptmx"),
+];
+
+/// The directory of the tmpfs that becomes the root; the others are called by numbers.
+const ROOT: &str = "root";
+
+/// The largest file of `/etc` that is copied instead of mounted.
+const MAX_COPY_BYTES: usize = 64 << 10;
+
+/// The steps from an empty mount namespace to a root file system as the plan says.
+pub(super) fn rootfs_steps(plan: &Plan) -> Result<Vec<Step>, IsolateError> {
+    let root = c_string(Path::new(ROOT))?;
+    let mut builder = RootfsBuilder {
+        steps: vec![
+            Step::Yard(tmpfs_options(plan)),
+            Step::Directory(root.clone(), 0o755, Ground::Own),
+            Step::Root(root),
+        ],
+        own: vec![(Path::new("/"), ROOT.to_owned())],
+        shown: Vec::new(),
+        made: HashSet::new(),
+    };
+    for directory in ["proc", "run", "dev/pts"] {
+        builder.make_directories(&Path::new(ROOT).join(directory))?;
+    }
+    builder.devices()?;
+    for rule in &plan.view {
+        builder.rule(rule)?;
+    }
+    Ok(builder.steps)
+}
+
+struct RootfsBuilder<'p> {
+    steps: Vec<Step>,
+    /// The directories of the tmpfs, by where they are mounted.
+    own: Vec<(&'p Path, String)>,
+    /// Bind mounts and links: what lies beneath them is the host's.
+    shown: Vec<&'p Path>,
+    /// Directories made in the tmpfs so far.
+    made: HashSet<PathBuf>,
+}
+
+/// Where the mount point of a target is.
+enum Target<'p> {
+    /// At this path of the tmpfs.
+    Own(PathBuf),
+    /// Beneath this bind mount or link.
+    Shown(&'p Path),
+}
+
+impl<'p> RootfsBuilder<'p> {
+    fn rule(&mut self, rule: &'p Rule) -> Result<(), IsolateError> {
+        let target = rule.target();
+        match rule {
+            Rule::Show { source, mode, kind, why, .. } => {
+                if *why == Why::Etc && *kind == Kind::File && self.copy(source, target)? {
+                    return Ok(());
+                }
+                let read_only = if *mode == ExposeMode::ReadOnly { READ_ONLY } else { 0 };
+                self.bind(source, target, *kind, NO_SUID | NO_DEVICES | read_only)?;
+                self.shown.push(target);
+            }
+            Rule::Link { to, .. } => {
+                // A directory of the host has its own links.
+                if let Target::Own(path) = self.locate(target) {
+                    self.make_parents(&path)?;
+                    self.steps.push(Step::Link(c_string(to)?, c_string(&path)?));
+                }
+                self.shown.push(target);
+            }
+            Rule::Scratch { .. } => self.mount_own(target, 0o1777, NO_SUID | NO_DEVICES)?,
+            Rule::Hide { kind: Kind::Directory, .. } => {
+                self.mount_own(target, 0o755, READ_ONLY | NO_SUID | NO_DEVICES | NO_EXEC)?;
+            }
+            Rule::Hide { kind: Kind::File, .. } => {
+                let ground = self.mount_point(target, Kind::File)?;
+                self.steps.push(Step::Bind(Bind {
+                    source: c"/dev/null".into(),
+                    target: beneath_root(target)?,
+                    ground,
+                    attributes: NO_SUID | NO_DEVICES | NO_EXEC | READ_ONLY,
+                    identity: None,
+                }));
+            }
+        }
+        Ok(())
+    }
+
+    fn devices(&mut self) -> Result<(), IsolateError> {
+        for device in DEVICES {
+            if statat(CWD, device, AtFlags::empty()).is_err() {
+                continue;
+            }
+            let target = Path::new(OsStr::from_bytes(device.to_bytes()));
+            let ground = self.mount_point(target, Kind::File)?;
+            self.steps.push(Step::Bind(Bind {
+                source: device.into(),
+                target: beneath_root(target)?,
+                ground,
+                // A read-only mount still lets a device be written; it stops its owner on the host from changing its mode.
+                attributes: NO_SUID | NO_EXEC | READ_ONLY,
+                identity: None,
+            }));
+        }
+        for (to, at) in DEVICE_LINKS {
+            let path = Path::new(ROOT).join(at);
+            self.steps.push(Step::Link(c_string(Path::new(to))?, c_string(&path)?));
+        }
+        Ok(())
+    }
+
+    fn bind(
+        &mut self,
+        source: &Path,
+        target: &Path,
+        kind: Kind,
+        attributes: u64,
+    ) -> Result<(), IsolateError> {
+        let ground = self.mount_point(target, kind)?;
+        let (source, identity) = (c_string(source)?, Some(identity(source)?));
+        let target = beneath_root(target)?;
+        self.steps.push(Step::Bind(Bind { source, target, ground, attributes, identity }));
+        Ok(())
+    }
+
+    /// Copies a small public file, which costs a tenth of a mount; whether it did.
+    fn copy(&mut self, source: &Path, target: &Path) -> Result<bool, IsolateError> {
+        let Target::Own(path) = self.locate(target) else { return Ok(false) };
+        let Some(content) = small_public_file(source) else { return Ok(false) };
+        self.make_parents(&path)?;
+        self.steps.push(Step::Content(c_string(&path)?, content));
+        Ok(true)
+    }
+
+    /// Mounts a new directory of the tmpfs at `target`. What lies in it is made through the tmpfs, so the mount may be
+    /// read-only from the beginning.
+    fn mount_own(&mut self, target: &'p Path, mode: u32, attributes: u64) -> Result<(), IsolateError> {
+        let ground = self.mount_point(target, Kind::Directory)?;
+        let name = self.own.len().to_string();
+        let source = c_string(Path::new(&name))?;
+        self.steps.push(Step::Directory(source.clone(), mode, Ground::Own));
+        self.steps.push(Step::Own(source, beneath_root(target)?, attributes, ground));
+        self.own.push((target, name));
+        Ok(())
+    }
+
+    /// Makes an empty file or directory to mount on, and says whose directories lead there.
+    fn mount_point(&mut self, target: &Path, kind: Kind) -> Result<Ground, IsolateError> {
+        match self.locate(target) {
+            Target::Own(path) if kind == Kind::Directory => {
+                self.make_directories(&path)?;
+                Ok(Ground::Own)
+            }
+            Target::Own(path) => {
+                self.make_parents(&path)?;
+                self.steps.push(Step::MountPoint(c_string(&path)?, Ground::Own));
+                Ok(Ground::Own)
+            }
+            Target::Shown(above) => {
+                let between = target.ancestors().skip(1).take_while(|path| *path != above);
+                for directory in between.collect::<Vec<_>>().into_iter().rev() {
+                    self.steps.push(Step::Directory(beneath_root(directory)?, 0o755, Ground::Shown));
+                }
+                let path = beneath_root(target)?;
+                self.steps.push(match kind {
+                    Kind::Directory => Step::Directory(path, 0o755, Ground::Shown),
+                    Kind::File => Step::MountPoint(path, Ground::Shown),
+                });
+                Ok(Ground::Shown)
+            }
+        }
+    }
+
+    /// Where `target` lies: in the innermost of the mounts so far.
+    fn locate(&self, target: &Path) -> Target<'p> {
+        let length = |path: &Path| path.as_os_str().len();
+        let own = self.own.iter().filter(|(above, _)| target.starts_with(above));
+        let own = own.max_by_key(|(above, _)| length(above));
+        let shown = self.shown.iter().filter(|above| target.starts_with(above));
+        let shown = shown.max_by_key(|above| length(above));
+        match (own, shown) {
+            (Some((inner, _)), Some(above)) if length(above) > length(inner) => Target::Shown(above),
+            (Some((above, name)), _) => {
+                Target::Own(Path::new(name).join(target.strip_prefix(above).unwrap_or(target)))
+            }
+            (None, _) => Target::Own(Path::new(ROOT).join(target)),
+        }
+    }
+
+    /// Makes what is missing of the directories above a path of the tmpfs.
+    fn make_parents(&mut self, path: &Path) -> Result<(), IsolateError> {
+        path.parent().map_or(Ok(()), |parent| self.make_directories(parent))
+    }
+
+    /// Makes what is missing of a path of the tmpfs, whose first component is there already.
+    fn make_directories(&mut self, path: &Path) -> Result<(), IsolateError> {
+        let mut at = PathBuf::new();
+        for (depth, name) in path.components().enumerate() {
+            at.push(name);
+            if depth > 0 && self.made.insert(at.clone()) {
+                self.steps.push(Step::Directory(c_string(&at)?, 0o755, Ground::Own));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The size and mode of the tmpfs.
+fn tmpfs_options(plan: &Plan) -> Vec<(CString, CString)> {
+    let size = CString::new(plan.scratch_bytes().to_string()).unwrap_or_default();
+    vec![(c"mode".into(), c"0755".into()), (c"size".into(), size), (c"nr_inodes".into(), c"262144".into())]
+}
+
+/// The content of a small regular file that everyone may read; `None` for anything else.
+fn small_public_file(path: &Path) -> Option<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = openat(CWD, path, flags, Mode::empty()).ok()?;
+    let stat = fstat(&file).ok()?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || stat.st_mode & 0o004 == 0 {
+        return None;
+    }
+    let mut content = vec![0; MAX_COPY_BYTES + 1];
+    let length = rustix::io::read(&file, &mut content).ok()?;
+    content.truncate(length);
+    (1..=MAX_COPY_BYTES).contains(&length).then_some(content)
+}
+
+/// Identifies a source, so that the child mounts what was judged and nothing put in its place. Its links were resolved
+/// when it was judged; a link that is there now was put there since.
+fn identity(path: &Path) -> Result<Identity, IsolateError> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let stat = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+        .and_then(|source| fstat(&source))
+        .map_err(|errno| IsolateError::Source { path: path.to_owned(), source: errno.into() })?;
+    Ok(Identity { device: stat.st_dev, inode: stat.st_ino })
+}
+
+/// A target relative to the new root.
+fn beneath_root(target: &Path) -> Result<CString, IsolateError> {
+    c_string(target.strip_prefix("/").unwrap_or(target))
+}
+
+/// A path for a system call.
+pub(super) fn c_string(path: &Path) -> Result<CString, IsolateError> {
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| IsolateError::Nul { path: path.to_owned() })
+}

@@ -1,0 +1,38 @@
+//! How a test says that it could not run here. Used by tests alone.
+//!
+//! `make test` names a file in `PICOCLAW_SKIPS`, counts its lines at the end and lists their reasons; what was skipped in
+//! one run and ran in another (as root, as an ordinary user) does not count there. In any other run `STRICT=1` makes a
+//! skipped test fail.
+
+use std::fmt::Display;
+use std::io::Write as _;
+
+/// Reports a skipped test, or the part of it that was skipped: `skip!("python3 is not installed")`. The test returns afterwards.
+#[macro_export]
+macro_rules! skip {
+    ($($reason:tt)+) => { $crate::report(format_args!($($reason)+)) };
+}
+
+/// Writes the name of the current test and `reason` to standard error and to the file that `PICOCLAW_SKIPS` names.
+///
+/// # Panics
+/// Where the file cannot be written, and under `STRICT=1` where there is none.
+#[expect(clippy::panic, reason = "a skip that cannot be reported, or that is not allowed, fails the test")]
+pub fn report(reason: impl Display) {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("unnamed");
+    eprintln!("SKIPPED: {test}: {reason}");
+    let Some(path) = std::env::var_os("PICOCLAW_SKIPS") else {
+        assert!(std::env::var_os("STRICT").is_none_or(|strict| strict != "1"), "skipped: {reason}");
+        return;
+    };
+    let pass = std::env::var("PICOCLAW_PASS").unwrap_or_default();
+    let line = format!("{pass}\t{test}\t{reason}\n");
+    let written = std::fs::OpenOptions::new()
+        .append(true)
+        .open(path)
+        .and_then(|mut file| file.write_all(line.as_bytes()));
+    if let Err(why) = written {
+        panic!("the skip could not be reported: {why}");
+    }
+}
