@@ -4,11 +4,11 @@
 //!
 //! Invariant: a tree without faults holds keys of the table alone, each with a value of its shape.
 
-use super::document::{Control, Entry, Lines, Node, Origin, Value};
+use super::document::{Entry, EscapedControl, Lines, Node, Origin, Value};
 use super::fault::{Fault, Place, Problem, printable};
-use super::nearest::suggest;
 use super::schema::{Aliases, Key, Serving, Shape};
 use super::sources::Sources;
+use super::suggest::suggest;
 use std::cell::OnceCell;
 use std::fmt;
 use std::path::Path;
@@ -37,7 +37,7 @@ impl fmt::Display for Notice {
 /// One check, and what it found.
 pub(crate) struct Checker<'a> {
     pub(crate) sources: &'a Sources<'a>,
-    pub(crate) controls: &'a [Control],
+    pub(crate) controls: &'a [EscapedControl],
     pub(crate) user_home: Option<&'a Path>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) notices: Vec<Notice>,
@@ -48,7 +48,7 @@ impl<'a> Checker<'a> {
     /// A check that has found nothing yet.
     pub(crate) fn new(
         sources: &'a Sources<'a>,
-        controls: &'a [Control],
+        controls: &'a [EscapedControl],
         user_home: Option<&'a Path>,
     ) -> Self {
         let (faults, notices) = (Vec::new(), Vec::new());

@@ -5,8 +5,8 @@
 use super::check::Checker;
 use super::document::{Node, Origin, Value};
 use super::fault::Problem;
-use super::nearest::nearest;
 use super::schema::Shape;
+use super::suggest::nearest;
 use crate::network::Network;
 use std::path::{Component, Path};
 
@@ -190,7 +190,7 @@ impl Checker<'_> {
     fn has_control(&mut self, origin: &Origin, text: &str, what: &'static str, path: &str) -> bool {
         let Some(control) = text.chars().find(|c| c.is_control()) else { return false };
         let escape = match origin {
-            Origin::File(at) => self.controls.iter().find(|control| control.text == *at),
+            Origin::File(at) => self.controls.iter().find(|control| control.string == *at),
             _ => None,
         };
         let at = escape.map_or_else(|| origin.clone(), |escape| Origin::File(escape.at));

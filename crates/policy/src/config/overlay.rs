@@ -5,9 +5,9 @@
 use super::check::{Checker, descend};
 use super::document::{Entry, Node, Value};
 use super::fault::Problem;
-use super::nearest::suggest;
 use super::schema::{Key, ROOT, Serving, Shape};
 use super::secret::NOT_HERE;
+use super::suggest::suggest;
 
 /// Sections of the original's secrets file that stand elsewhere in the configuration.
 const MOVED: &[&str] = &["web", "skills"];

@@ -4,7 +4,7 @@
 
 use super::build::build;
 use super::check::{Checker, Notice};
-use super::document::{Node, Origin, Source, Value, read, without_bom};
+use super::document::{Node, Origin, Source, Value, parse, without_bom};
 use super::effective::Config;
 use super::fault::{ConfigError, Problem};
 use super::reveal::{Revealer, Vault};
@@ -45,15 +45,15 @@ pub struct Tree {
 
 /// Lays the layers over each other, or says everything that is wrong.
 pub fn settle(layers: &Layers<'_>, vault: &dyn Vault) -> Result<Settled, ConfigError> {
-    let reading = read(without_bom(layers.sources.text.unwrap_or("")), Source::File);
-    let mut checker = Checker::new(&layers.sources, &reading.controls, layers.user_home);
-    for slip in &reading.slips {
-        checker.fault(&Origin::File(slip.at), &slip.key, slip.problem.clone(), slip.hint.as_str());
+    let parsed = parse(without_bom(layers.sources.text.unwrap_or("")), Source::File);
+    let mut checker = Checker::new(&layers.sources, &parsed.controls, layers.user_home);
+    for error in &parsed.errors {
+        checker.fault(&Origin::File(error.at), &error.key, error.problem.clone(), error.hint.as_str());
     }
-    for (at, key) in &reading.echoes {
+    for (at, key) in &parsed.repeated {
         checker.note(&Origin::File(*at), format!("`{key}` stands here a second time"));
     }
-    let mut root = reading.root.unwrap_or_else(|| Node::new(Value::Map(Vec::new()), Origin::Default));
+    let mut root = parsed.root.unwrap_or_else(|| Node::new(Value::Map(Vec::new()), Origin::Default));
     checker.value(&mut root, const { &Shape::Section(ROOT) }, &mut String::new());
     version(&root, &mut checker);
     let mut found = match layers.secrets {

@@ -6,8 +6,8 @@ use super::view::View;
 use crate::config::agents::AgentConfig;
 use crate::config::check::Checker;
 use crate::config::fault::Problem;
-use crate::config::nearest::nearest;
 use crate::config::schema::{FOREIGN_TOOLS, SERVED_TOOLS, TOOLS};
+use crate::config::suggest::nearest;
 use crate::subject::AgentId;
 
 /// Every agent, and the one that is meant when nobody names one.
