@@ -9,7 +9,8 @@ use crate::path::CleanPath;
 use crate::refusal::Refusal;
 use crate::refusals;
 use crate::rules::PathRules;
-use crate::shell::guard::{Guard, Hold, Judgement, Remedy, Scene, Shell, Terrain};
+use crate::shell::Dialect;
+use crate::shell::guard::{Guard, Hold, Judgement, Remedy, Scene, Terrain};
 use crate::spawning::Spawning;
 use crate::subject::{AgentId, Subject};
 use crate::verdict::{Grant, Question, Verdict};
@@ -70,7 +71,7 @@ pub struct Ground<'a> {
     /// The home that the child will see.
     pub home: Option<&'a CleanPath>,
     /// The shell that will run it.
-    pub shell: Shell,
+    pub shell: Dialect,
     /// What holds the child besides the guard.
     pub hold: Hold,
     /// The file system as it is now.
@@ -140,7 +141,7 @@ impl Policy {
             hold: ground.hold,
             cwd: ground.cwd,
             home: ground.home,
-            shell: ground.shell,
+            dialect: ground.shell,
             terrain: ground.terrain,
         };
         Some(self.guard.judge(command, &scene))

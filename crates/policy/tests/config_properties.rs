@@ -147,7 +147,7 @@ fn plain_json(text: &str) -> String {
     let mut scanner = Scanner::new(text, &ScannerOptions::default());
     let mut json = String::new();
     let mut comma = "";
-    while let Some(token) = scanner.scan().unwrap() {
+    while let Ok(Some(token)) = scanner.scan() {
         match token {
             Token::CommentLine(_) | Token::CommentBlock(_) => continue,
             Token::Comma => comma = ",",

@@ -5,7 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene up has failed")]
 
 use picoclaw_policy::config::{ExecConfig, Guard as Mode, OnBlock};
-use picoclaw_policy::shell::guard::{Blank, Guard, Hold, Scene, Shell};
+use picoclaw_policy::shell::guard::{Blank, Guard, Hold, Scene};
 use picoclaw_policy::shell::{Dialect, read};
 use picoclaw_policy::{CleanPath, PathRules, Protected, Reach, Zones};
 use std::path::Path;
@@ -46,7 +46,7 @@ fn judged(guard: &Guard, text: &str) -> Duration {
         hold: Hold::Fence,
         cwd: &cwd,
         home: Some(&home),
-        shell: Shell::Bash,
+        dialect: Dialect::Bash,
         terrain: &Blank,
     };
     let start = worked();

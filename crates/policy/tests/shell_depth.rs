@@ -5,7 +5,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 use picoclaw_policy::config::Config;
-use picoclaw_policy::shell::guard::{Blank, Guard, Hold, Scene, Shell};
+use picoclaw_policy::shell::Dialect;
+use picoclaw_policy::shell::guard::{Blank, Guard, Hold, Scene};
 use picoclaw_policy::{CleanPath, PathRules, Protected, Reach, Zones};
 use std::path::Path;
 
@@ -21,7 +22,7 @@ fn allows(text: &str) -> bool {
         hold: Hold::Nothing,
         cwd: &cwd,
         home: None,
-        shell: Shell::Bash,
+        dialect: Dialect::Bash,
         terrain: &Blank,
     };
     Guard::compile(&Config::default().tools.exec).unwrap().judge(text, &scene).is_allowed()

@@ -5,7 +5,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene up has failed")]
 
 use picoclaw_policy::config::{ExecConfig, Guard as Mode, OnBlock};
-use picoclaw_policy::shell::guard::{Guard, Hold, Judgement, Kind, Landed, Remedy, Scene, Shell, Terrain};
+use picoclaw_policy::shell::Dialect;
+use picoclaw_policy::shell::guard::{Guard, Hold, Judgement, Kind, Landed, Remedy, Scene, Terrain};
 use picoclaw_policy::{CleanPath, FileKind, LinkOwner, PathRules, Protected, Reach, Zones};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -134,7 +135,7 @@ fn judged(row: &Row, mode: Mode) -> Judgement {
         hold: if row.cage.unwrap_or(false) { Hold::Cage } else { Hold::Fence },
         cwd: &cwd,
         home: Some(&home),
-        shell: Shell::Bash,
+        dialect: Dialect::Bash,
         terrain: &Table,
     };
     guard(row, mode).judge(&row.cmd, &scene)

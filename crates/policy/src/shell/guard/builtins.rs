@@ -118,7 +118,7 @@ impl Walker<'_> {
         for definition in call.args {
             if let Some((name, code)) = definition.as_str().split_once('=') {
                 self.reread(&Field::text(code), state, &Input::Inherited);
-                next.aliases.change().insert(name.to_owned(), code.to_owned());
+                Rc::make_mut(&mut next.aliases).insert(name.to_owned(), code.to_owned());
             }
         }
         Flow::either(Rc::new(next))
@@ -243,7 +243,7 @@ fn unset(call: &Invocation<'_>, state: &Rc<State>) -> Flow {
     let mut next = (**state).clone();
     for name in call.args.iter().filter_map(Field::known).filter(|name| !name.starts_with('-')) {
         next.assign(name, Variable::Unset);
-        next.functions.change().remove(name);
+        Rc::make_mut(&mut next.functions).remove(name);
     }
     Flow::either(Rc::new(next)).printing(Field::default())
 }

@@ -138,7 +138,7 @@ impl Walker<'_> {
             return Flow::either(second);
         }
         let mut wide = Rc::unwrap_or_clone(second);
-        for (name, value) in wide.variables.change() {
+        for (name, value) in Rc::make_mut(&mut wide.variables) {
             if first.variables.get(name) != Some(value) {
                 *value = Variable::Scalar(vec![Field::gap(ANYTHING)]);
             }

@@ -186,7 +186,7 @@ impl Walker<'_> {
 
     fn remember(&self, file: &str, content: Content, state: &mut Rc<State>) {
         if let Some(place) = self.at(file, state) {
-            Rc::make_mut(state).files.change().insert(place, content);
+            Rc::make_mut(&mut Rc::make_mut(state).files).insert(place, content);
         }
     }
 
@@ -216,7 +216,7 @@ impl Walker<'_> {
                     break;
                 }
                 let parent = dir.as_path().parent().and_then(CleanPath::absolute);
-                Rc::make_mut(state).made.change().insert(dir);
+                Rc::make_mut(&mut Rc::make_mut(state).made).insert(dir);
                 place = parent;
             }
         }
@@ -229,7 +229,7 @@ impl Walker<'_> {
         let name = last.trim_end_matches('/').trim_end_matches(".git");
         let name = name.rsplit(['/', ':']).next().unwrap_or(name);
         if let Some(place) = self.at(name, state) {
-            Rc::make_mut(state).made.change().insert(place);
+            Rc::make_mut(&mut Rc::make_mut(state).made).insert(place);
         }
     }
 
@@ -239,7 +239,7 @@ impl Walker<'_> {
             let dir = at.as_path().parent().and_then(CleanPath::absolute);
             let to = dir.and_then(|dir| CleanPath::new(Path::new(target), &dir).ok());
             if let Some(to) = to {
-                Rc::make_mut(state).links.change().insert(at, to);
+                Rc::make_mut(&mut Rc::make_mut(state).links).insert(at, to);
             }
         }
     }
@@ -256,7 +256,7 @@ impl Walker<'_> {
                     self.remember(&to, content, state);
                 }
                 if let (Some(target), Some(to)) = (state.links.get(&from).cloned(), self.at(&to, state)) {
-                    Rc::make_mut(state).links.change().insert(to, target);
+                    Rc::make_mut(&mut Rc::make_mut(state).links).insert(to, target);
                 }
             }
         }

@@ -4,10 +4,11 @@
 
 use super::judge::Guard;
 use super::rules::{FAMILIES, Rule};
-use super::scene::{Blank, Hold, Scene, Shell};
+use super::scene::{Blank, Hold, Scene};
 use crate::path::CleanPath;
 use crate::policy::Reach;
 use crate::rules::{PathRules, RuleFault};
+use crate::shell::Dialect;
 use crate::zone::{Protected, Zones};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -43,7 +44,7 @@ fn meets(rule: &Rule, example: &str) -> bool {
         hold: Hold::Nothing,
         cwd: &cwd,
         home: None,
-        shell: Shell::Bash,
+        dialect: Dialect::Bash,
         terrain: &Blank,
     };
     let judgement = Guard::smart().judge(example, &scene);

@@ -108,7 +108,7 @@ impl Walker<'_> {
         }
         if let Some(code) = state.aliases.get(name).cloned() {
             let mut inner = (*state).clone();
-            inner.aliases.change().remove(name);
+            Rc::make_mut(&mut inner.aliases).remove(name);
             let mut argv: Vec<Field> =
                 code.split_whitespace().map(Field::text).chain(args.iter().cloned()).collect();
             // Behind an alias that ends in a blank the next word may be one, too.

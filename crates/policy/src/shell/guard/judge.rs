@@ -4,15 +4,15 @@
 
 use super::field::{Field, MARK_BYTE, shown};
 use super::finding::{Finding, Kind, Remedy};
-use super::scene::{Scene, Shell};
+use super::scene::Scene;
 use super::state::{Place, State};
 use super::walk::{Input, Walker};
-use super::{examples, patterns, windows};
+use super::{examples, patterns};
 use crate::config::{ExecConfig, Guard as Mode};
 use crate::path::CleanPath;
 use crate::policy::Reach;
 use crate::rules::{self, RuleFault};
-use crate::shell::{Dialect, NotUnderstood, Span, read};
+use crate::shell::{NotUnderstood, Span, read};
 use regex::Regex;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -152,15 +152,7 @@ impl Guard {
                 span: Span { start: at, end: at },
             });
         }
-        let dialect = match scene.shell {
-            Shell::Bash => Dialect::Bash,
-            Shell::Posix => Dialect::Posix,
-            Shell::Windows => {
-                windows::follow(text, walker);
-                return Ok(());
-            }
-        };
-        let script = read(text, dialect)?;
+        let script = read(text, scene.dialect)?;
         walker.script(&script, Rc::new(State::new(scene.cwd)), &Input::Inherited);
         Ok(())
     }

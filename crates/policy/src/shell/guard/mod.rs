@@ -40,15 +40,13 @@ mod remedies;
 mod rules;
 mod scene;
 mod sed;
-mod shared;
 mod simple;
 mod state;
 mod tools;
 mod unwrap;
 mod walk;
-mod windows;
 
 pub use explain::{DANGEROUS, Explanation, OUTSIDE};
 pub use finding::{Finding, Kind, Remedy};
 pub use judge::{Guard, Judgement, Understood};
-pub use scene::{Blank, Hold, Landed, Scene, Shell, Terrain};
+pub use scene::{Blank, Hold, Landed, Scene, Terrain};

@@ -104,7 +104,7 @@ impl Walker<'_> {
                         _ => Content::Computed,
                     };
                 }
-                Rc::make_mut(state).files.change().insert(path.clone(), content);
+                Rc::make_mut(&mut Rc::make_mut(state).files).insert(path.clone(), content);
             }
         }
     }

@@ -6,18 +6,8 @@ use crate::intent::{FileKind, LinkOwner};
 use crate::path::CleanPath;
 use crate::policy::Reach;
 use crate::rules::PathRules;
+use crate::shell::Dialect;
 use crate::zone::Zones;
-
-/// The shell that will run the text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Shell {
-    /// GNU bash.
-    Bash,
-    /// A `/bin/sh` that need not be bash.
-    Posix,
-    /// `cmd` or PowerShell.
-    Windows,
-}
 
 /// What holds the child besides the guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,7 +38,7 @@ pub struct Scene<'a> {
     /// The home that the child will see.
     pub home: Option<&'a CleanPath>,
     /// The shell that will run it.
-    pub shell: Shell,
+    pub dialect: Dialect,
     /// The file system as it is now.
     pub terrain: &'a dyn Terrain,
 }

@@ -196,7 +196,7 @@ fn is_declaration(name: &str) -> bool {
 /// Assignments before a command last as long as the command.
 fn restore(assignments: &[Assignment], before: &Rc<State>, flow: &mut Flow) {
     for state in [&mut flow.ok, &mut flow.fail].into_iter().flatten() {
-        let variables = Rc::make_mut(state).variables.change();
+        let variables = Rc::make_mut(&mut Rc::make_mut(state).variables);
         for assignment in assignments {
             match before.variables.get(&assignment.name) {
                 Some(value) => variables.insert(assignment.name.clone(), value.clone()),

@@ -6,7 +6,6 @@
 //! Invariant: joining two states never forgets a possibility; what would be too many becomes "anything".
 
 use super::field::{ANYTHING, Field};
-use super::shared::Shared;
 use crate::path::CleanPath;
 use crate::shell::tree;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,17 +52,17 @@ pub(super) enum Content {
 /// Everything a shell would remember.
 #[derive(Debug, Clone)]
 pub(super) struct State {
-    pub(super) variables: Shared<BTreeMap<String, Variable>>,
+    pub(super) variables: Rc<BTreeMap<String, Variable>>,
     pub(super) arguments: Vec<Field>,
     pub(super) name: Field,
     pub(super) cwd: Rc<Vec<Place>>,
     pub(super) previous: Rc<Vec<Place>>,
     pub(super) stack: Vec<Rc<Vec<Place>>>,
-    pub(super) functions: Shared<BTreeMap<String, Rc<tree::Command>>>,
-    pub(super) aliases: Shared<BTreeMap<String, String>>,
-    pub(super) files: Shared<BTreeMap<CleanPath, Content>>,
-    pub(super) links: Shared<BTreeMap<CleanPath, CleanPath>>,
-    pub(super) made: Shared<BTreeSet<CleanPath>>,
+    pub(super) functions: Rc<BTreeMap<String, Rc<tree::Command>>>,
+    pub(super) aliases: Rc<BTreeMap<String, String>>,
+    pub(super) files: Rc<BTreeMap<CleanPath, Content>>,
+    pub(super) links: Rc<BTreeMap<CleanPath, CleanPath>>,
+    pub(super) made: Rc<BTreeSet<CleanPath>>,
     pub(super) exits_on_error: bool,
     /// Whether the line has given some variable the integer attribute.
     pub(super) integers: bool,
@@ -74,17 +73,17 @@ pub(super) struct State {
 impl State {
     pub(super) fn new(cwd: &CleanPath) -> Self {
         Self {
-            variables: Shared::default(),
+            variables: Rc::default(),
             arguments: Vec::new(),
             name: Field::fixed("bash"),
             cwd: Rc::new(vec![Place::At(cwd.clone())]),
             previous: Rc::new(vec![Place::Unknown]),
             stack: Vec::new(),
-            functions: Shared::default(),
-            aliases: Shared::default(),
-            files: Shared::default(),
-            links: Shared::default(),
-            made: Shared::default(),
+            functions: Rc::default(),
+            aliases: Rc::default(),
+            files: Rc::default(),
+            links: Rc::default(),
+            made: Rc::default(),
             exits_on_error: false,
             integers: false,
             shaken: false,
@@ -98,7 +97,7 @@ impl State {
 
     /// Gives a variable this value.
     pub(super) fn assign(&mut self, name: &str, value: Variable) {
-        self.variables.change().insert(name.to_owned(), value);
+        Rc::make_mut(&mut self.variables).insert(name.to_owned(), value);
     }
 
     /// Goes to one of these places.
@@ -113,7 +112,7 @@ pub(super) fn join(a: Rc<State>, b: Rc<State>) -> Rc<State> {
         return a;
     }
     let mut both = Rc::unwrap_or_clone(a);
-    if !both.variables.is(&b.variables) && both.variables != b.variables {
+    if both.variables != b.variables {
         both.variables = joined(&both.variables, &b.variables).into();
     }
     if both.arguments != b.arguments {
@@ -124,26 +123,26 @@ pub(super) fn join(a: Rc<State>, b: Rc<State>) -> Rc<State> {
     if both.stack != b.stack {
         both.stack = vec![Rc::new(vec![Place::Unknown])];
     }
-    if !both.functions.is(&b.functions) {
+    if !Rc::ptr_eq(&both.functions, &b.functions) {
         for (name, body) in b.functions.iter() {
-            both.functions.change().entry(name.clone()).or_insert_with(|| body.clone());
+            Rc::make_mut(&mut both.functions).entry(name.clone()).or_insert_with(|| body.clone());
         }
     }
-    if !both.aliases.is(&b.aliases) {
+    if !Rc::ptr_eq(&both.aliases, &b.aliases) {
         for (name, text) in b.aliases.iter() {
-            both.aliases.change().entry(name.clone()).or_insert_with(|| text.clone());
+            Rc::make_mut(&mut both.aliases).entry(name.clone()).or_insert_with(|| text.clone());
         }
     }
-    if !both.files.is(&b.files) {
-        join_files(both.files.change(), &b.files);
+    if !Rc::ptr_eq(&both.files, &b.files) {
+        join_files(Rc::make_mut(&mut both.files), &b.files);
     }
-    if !both.links.is(&b.links) {
+    if !Rc::ptr_eq(&both.links, &b.links) {
         for (at, to) in b.links.iter() {
-            both.links.change().entry(at.clone()).or_insert_with(|| to.clone());
+            Rc::make_mut(&mut both.links).entry(at.clone()).or_insert_with(|| to.clone());
         }
     }
-    if !both.made.is(&b.made) {
-        both.made.change().retain(|dir| b.made.contains(dir));
+    if !Rc::ptr_eq(&both.made, &b.made) {
+        Rc::make_mut(&mut both.made).retain(|dir| b.made.contains(dir));
     }
     both.exits_on_error &= b.exits_on_error;
     both.integers |= b.integers;

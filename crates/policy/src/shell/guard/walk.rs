@@ -8,7 +8,7 @@
 use super::field::{ANYTHING, CLASS, DOWNLOADED, Field, ONE, STAR};
 use super::finding::{Finding, Kind, Remedy};
 use super::judge::{Guard, Understood};
-use super::scene::{Scene, Shell};
+use super::scene::Scene;
 use super::state::{State, join};
 use crate::path::CleanPath;
 use crate::shell::span::Span;
@@ -128,7 +128,7 @@ impl<'a> Walker<'a> {
             parallel: 0,
             conditional: 0,
             depth: 0,
-            dialect: if scene.shell == Shell::Posix { Dialect::Posix } else { Dialect::Bash },
+            dialect: scene.dialect,
             nested: 0,
             at_hand: None,
             lifted: false,
@@ -273,9 +273,10 @@ impl<'a> Walker<'a> {
             {
                 let outer = Rc::make_mut(outer);
                 let files = state.files.iter().map(|(path, content)| (path.clone(), content.clone()));
-                outer.files.change().extend(files);
-                outer.links.change().extend(state.links.iter().map(|(at, to)| (at.clone(), to.clone())));
-                outer.made.change().extend(state.made.iter().cloned());
+                Rc::make_mut(&mut outer.files).extend(files);
+                Rc::make_mut(&mut outer.links)
+                    .extend(state.links.iter().map(|(at, to)| (at.clone(), to.clone())));
+                Rc::make_mut(&mut outer.made).extend(state.made.iter().cloned());
                 outer.shaken |= state.shaken;
             }
         }
@@ -358,7 +359,8 @@ impl<'a> Walker<'a> {
         if let CommandKind::Function(function) = &command.kind {
             let mut body = (*function.body).clone();
             body.redirections.extend(command.redirections.iter().cloned());
-            Rc::make_mut(&mut state).functions.change().insert(function.name.clone(), Rc::new(body.clone()));
+            Rc::make_mut(&mut Rc::make_mut(&mut state).functions)
+                .insert(function.name.clone(), Rc::new(body.clone()));
             // The shell itself calls this one, whenever a command is not there.
             if function.name == "command_not_found_handle" {
                 let mut inner = (*state).clone();
