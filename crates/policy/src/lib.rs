@@ -5,30 +5,27 @@
 //!
 //! Invariant: pure. The same [`Intent`] under the same [`Policy`] earns the same [`Verdict`].
 
-mod compile;
 pub mod config;
 mod intent;
 pub mod network;
 mod path;
+mod path_rules;
 mod policy;
 mod refusal;
-mod refusals;
-mod rules;
 pub mod shell;
 mod spawning;
 mod subject;
 mod verdict;
 mod zone;
 
-pub use compile::PolicyFault;
 pub use intent::{
     Access, AttendIntent, ConsultIntent, ExecIntent, FileKind, Intent, Landing, Link, LinkOwner,
     ScheduleIntent, Target,
 };
-pub use path::{CleanPath, PathFault, lies_in};
-pub use policy::{AgentRules, Ground, Policy, Reach, Route};
+pub use path::{CleanPath, PathFault};
+pub use path_rules::{PathRules, RuleFault, literal_directory};
+pub use policy::{AgentRules, Ground, Policy, PolicyFault, Reach, Route};
 pub use refusal::{Code, Layer, Refusal};
-pub use rules::{PathRules, RuleFault, literal_directory};
 pub use spawning::{SpawnIntent, Spawning, Way};
 pub use subject::{AgentId, Origin, Subject};
 pub use verdict::{Grant, Question, Verdict};

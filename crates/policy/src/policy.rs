@@ -2,13 +2,12 @@
 //!
 //! Invariant: a policy is a value; it is replaced whole and never changed.
 
-use crate::config::OnBlock;
+use crate::config::{Config, OnBlock};
 use crate::intent::{Access, AttendIntent, ExecIntent, FileKind, Intent, Landing, Link, LinkOwner, Target};
-use crate::network::{self, HostRules};
+use crate::network::{self, HostRules, NetworkFault};
 use crate::path::CleanPath;
-use crate::refusal::Refusal;
-use crate::refusals;
-use crate::rules::PathRules;
+use crate::path_rules::{PathRules, RuleFault};
+use crate::refusal::{self, Refusal};
 use crate::shell::Dialect;
 use crate::shell::guard::{Guard, Hold, Judgement, Remedy, Scene, Terrain};
 use crate::spawning::Spawning;
@@ -89,7 +88,54 @@ pub enum Route {
     Closed(Landing),
 }
 
+/// Why a configuration is no policy.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyFault {
+    /// A pattern.
+    #[error(transparent)]
+    Rule(#[from] RuleFault),
+    /// An address or a network.
+    #[error(transparent)]
+    Network(#[from] NetworkFault),
+}
+
 impl Policy {
+    /// The rules of `config` over these zones; in `shared` directories anybody can put something.
+    pub fn compile(
+        config: &Config,
+        zones: BTreeMap<AgentId, Zones>,
+        shared: Vec<CleanPath>,
+    ) -> Result<Self, PolicyFault> {
+        const UNRESTRICTED: Reach = Reach::Anywhere("agents.defaults.restrict_to_workspace");
+        let writes = if config.restrict_to_workspace { Reach::Workspace } else { UNRESTRICTED };
+        let reads = match writes {
+            Reach::Workspace if config.allow_read_outside_workspace => {
+                Reach::Anywhere("agents.defaults.allow_read_outside_workspace")
+            }
+            other => other,
+        };
+        let agents = zones.into_iter().map(|(id, zones)| {
+            let own = config.agents.iter().find(|agent| agent.id == id);
+            let disabled =
+                own.map(|agent| agent.disabled_tools.iter().cloned().collect()).unwrap_or_default();
+            (id, AgentRules { zones, disabled })
+        });
+        let disabled =
+            config.tools.disabled.iter().map(|tool| (tool.clone(), format!("tools.{tool}.enabled")));
+        Ok(Self {
+            agents: agents.collect(),
+            read_rules: PathRules::compile(&config.tools.allow_read_paths)?,
+            write_rules: PathRules::compile(&config.tools.allow_write_paths)?,
+            reads,
+            writes,
+            shared,
+            disabled: disabled.collect(),
+            guard: Guard::compile(&config.tools.exec)?,
+            on_block: config.tools.exec.on_block,
+            hosts: HostRules::compile(&config.tools.web.private_host_whitelist)?,
+            spawning: Spawning::compile(config),
+        })
+    }
     /// Decides from the text of a path where it may be looked up at all.
     pub fn route(&self, access: Access, asked: &CleanPath, subject: &Subject) -> Route {
         let Some(agent) = self.agents.get(&subject.agent) else { return Route::Closed(Landing::Unseen) };
@@ -109,7 +155,7 @@ impl Policy {
     /// Judges one effect by what was found out about it.
     pub fn judge(&self, intent: &Intent, subject: &Subject) -> Verdict {
         let Some(agent) = self.agents.get(&subject.agent) else {
-            return Verdict::Deny(refusals::no_agent(&subject.agent));
+            return Verdict::Deny(refusal::no_agent(&subject.agent));
         };
         match intent {
             Intent::Read(target) => self.judge_file(Access::Read, target, &agent.zones),
@@ -157,10 +203,10 @@ impl Policy {
         // A subject whom nobody knows is refused where it is judged, in its own words.
         let own = [&subject.agent].into_iter().find(|agent| self.agents.contains_key(*agent) && lacks(agent));
         if let Some(agent) = own.or(above) {
-            return Err(refusals::tool_disabled(tool, &format!("agents.agents[{agent}].tools.disabled")));
+            return Err(refusal::tool_disabled(tool, &format!("agents.agents[{agent}].tools.disabled")));
         }
         if let Some((_, setting)) = self.disabled.iter().find(|(name, _)| names(name, tool)) {
-            return Err(refusals::tool_disabled(tool, setting));
+            return Err(refusal::tool_disabled(tool, setting));
         }
         Ok(())
     }
@@ -168,14 +214,14 @@ impl Policy {
     fn judge_file(&self, access: Access, target: &Target, zones: &Zones) -> Verdict {
         match self.zone(access, target, zones) {
             Err(refusal) => Verdict::Deny(refusal),
-            Ok(_) if target.kind == FileKind::Special => Verdict::Deny(refusals::not_a_file(target)),
+            Ok(_) if target.kind == FileKind::Special => Verdict::Deny(refusal::not_a_file(target)),
             Ok((zone, rule)) => Verdict::Allow(Grant { zone, rule }),
         }
     }
 
     fn judge_exec(&self, exec: &ExecIntent, zones: &Zones) -> Verdict {
         if !self.may_work_in(&exec.cwd, zones) {
-            return Verdict::Deny(refusals::cwd_outside(&exec.cwd));
+            return Verdict::Deny(refusal::cwd_outside(&exec.cwd));
         }
         let grant = Grant { zone: Zone::Workspace, rule: "guard".to_owned() };
         self.judged(&exec.judgement, &exec.command, grant)
@@ -214,9 +260,9 @@ impl Policy {
 
     fn zone(&self, access: Access, target: &Target, zones: &Zones) -> Result<(Zone, String), Refusal> {
         match &target.landing {
-            Landing::Unseen => Err(refusals::outside(access, target)),
-            Landing::Protected => Err(refusals::protected(target)),
-            Landing::Escaped => Err(refusals::symlink(target, "workspace")),
+            Landing::Unseen => Err(refusal::outside(access, target)),
+            Landing::Protected => Err(refusal::protected(target)),
+            Landing::Escaped => Err(refusal::symlink(target, "workspace")),
             Landing::Workspace => Ok((Zone::Workspace, "workspace".to_owned())),
             Landing::Host { resolved, links } => self.host(access, target, resolved, links, zones),
         }
@@ -230,9 +276,9 @@ impl Policy {
         links: &[Link],
         zones: &Zones,
     ) -> Result<(Zone, String), Refusal> {
-        let Some(landed) = CleanPath::absolute(resolved) else { return Err(refusals::protected(target)) };
+        let Some(landed) = CleanPath::absolute(resolved) else { return Err(refusal::protected(target)) };
         if zones.is_protected(&landed, access) || zones.is_protected(&target.asked, access) {
-            return Err(refusals::protected(target));
+            return Err(refusal::protected(target));
         }
         if zones.in_workspace(&landed).is_some() {
             return Ok((Zone::Workspace, "workspace".to_owned()));
@@ -242,13 +288,13 @@ impl Policy {
         }
         let rules = self.rules(access);
         let Some(rule) = rules.matching(target.asked.as_path()) else {
-            return Err(refusals::symlink(target, "workspace"));
+            return Err(refusal::symlink(target, "workspace"));
         };
         let trusted = links.iter().all(|link| self.is_systems_own(link, zones));
         if trusted || rules.matching(resolved).is_some() {
-            return Ok((Zone::Outside(rule.to_owned()), format!("{}:{rule}", refusals::setting(access))));
+            return Ok((Zone::Outside(rule.to_owned()), format!("{}:{rule}", refusal::setting(access))));
         }
-        Err(refusals::symlink(target, rule))
+        Err(refusal::symlink(target, rule))
     }
 
     /// Whether a link lies where no agent can have put it.

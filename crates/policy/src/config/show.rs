@@ -3,11 +3,11 @@
 //! Invariant: no row shows a secret.
 
 use super::check::descend;
+use super::config::Config;
 use super::document::{Lines, Node, Origin, Value};
-use super::effective::Config;
+use super::merge::{Settled, Tree};
 use super::schema::{Key, Preset, ROOT, Serving, Shape};
 use super::secret::{MASK, names_a_secret, password_in};
-use super::settle::{Settled, Tree};
 use super::sources::Sources;
 use serde_json::Value as Json;
 use std::path::Path;

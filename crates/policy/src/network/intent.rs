@@ -2,8 +2,8 @@
 //!
 //! Invariant: it names every address that would be tried, or nobody looked.
 
-use super::address::{UrlFault, WebAddress, without_password};
 use super::ports;
+use super::web_address::{UrlFault, WebAddress, without_password};
 use std::fmt;
 use std::net::IpAddr;
 

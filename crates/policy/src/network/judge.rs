@@ -2,11 +2,11 @@
 //!
 //! Invariant: one address that is not public, and that no entry opens, refuses the host as a whole.
 
-use super::address::WebAddress;
-use super::blocks::unreachable_because;
+use super::host_rules::{HostRules, Network};
 use super::intent::{ConnectIntent, Resolution};
+use super::ip_ranges::unreachable_because;
 use super::ports;
-use super::rules::{HostRules, Network};
+use super::web_address::WebAddress;
 use crate::refusal::{Code, Layer, Refusal};
 use crate::verdict::{Grant, Verdict};
 use crate::zone::Zone;

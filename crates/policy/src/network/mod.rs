@@ -2,17 +2,17 @@
 //!
 //! Invariant: judged by the numbers a name stands for, never by how the name is spelled.
 
-mod address;
-mod blocks;
+mod host_rules;
 mod intent;
+mod ip_ranges;
 mod judge;
 mod ports;
 mod proxy;
-mod rules;
+mod web_address;
 
-pub use address::{LONGEST_URL, Scheme, UrlFault, WebAddress};
-pub use blocks::unreachable_because;
+pub use host_rules::{HostRules, Network, NetworkFault};
 pub use intent::{ConnectIntent, Resolution};
+pub use ip_ranges::unreachable_because;
 pub(crate) use judge::judge;
 pub use proxy::ProxyAddress;
-pub use rules::{HostRules, Network, NetworkFault};
+pub use web_address::{LONGEST_URL, Scheme, UrlFault, WebAddress};

@@ -6,8 +6,8 @@
 //! Invariant: a piece's literal text is exactly what the shell would put there; what it would compute is a piece
 //! of its own kind, never text.
 
+use super::ast::Script;
 use super::span::Span;
-use super::tree::Script;
 use std::borrow::Cow;
 
 /// One word of the text; it may become several arguments, or none.

@@ -8,7 +8,10 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-pub(super) use picoclaw_policy::lies_in;
+/// Whether `inner` is `outer` or lies beneath it.
+pub(super) fn lies_in(inner: &Path, outer: &Path) -> bool {
+    inner.starts_with(outer)
+}
 
 /// What is left of `inner` beneath `outer`.
 pub(super) fn rest_in<'p>(inner: &'p Path, outer: &Path) -> Option<&'p Path> {

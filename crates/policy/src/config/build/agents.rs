@@ -2,7 +2,7 @@
 //!
 //! Invariant: a name that is used is a name that exists.
 
-use super::view::View;
+use super::values::View;
 use crate::config::agents::AgentConfig;
 use crate::config::check::Checker;
 use crate::config::fault::Problem;

@@ -2,9 +2,9 @@
 //!
 //! Invariant: a variable whose value would be evaluated again, substitutions included, is refused.
 
-use super::field::{Field, NAME};
+use super::interpreter::Walker;
+use super::partial_word::{Field, NAME};
 use super::state::{State, Variable};
-use super::walk::Walker;
 use crate::shell::word::Arithmetic;
 use std::rc::Rc;
 

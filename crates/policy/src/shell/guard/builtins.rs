@@ -3,11 +3,11 @@
 //! Invariant: whatever a builtin runs or evaluates is judged; what it sets is remembered, or can be anything.
 
 use super::arithmetic::is_evaluated;
-use super::field::{ANYTHING, Field, NAME};
-use super::invoke::Given;
+use super::dispatch::Given;
+use super::interpreter::{Flow, Input, Walker};
 use super::options::{Grammar, Invocation};
+use super::partial_word::{ANYTHING, Field, NAME};
 use super::state::{State, Variable};
-use super::walk::{Flow, Input, Walker};
 use crate::intent::Access;
 use crate::shell::Dialect;
 use std::rc::Rc;
@@ -26,7 +26,7 @@ impl Walker<'_> {
         Some(match call.name {
             "cd" | "chdir" => self.cd(call, state),
             "pushd" => self.pushd(call, state),
-            "popd" => super::place::popd(state),
+            "popd" => super::cd::popd(state),
             "exit" => Flow { ok: None, fail: None, ended: Some(state.clone()), output: Field::default() },
             "export" | "declare" | "typeset" | "local" | "readonly" => {
                 let mut state = state.clone();

@@ -3,10 +3,10 @@
 //! Invariant: whichever way a condition goes, its commands are judged, and a loop is followed until another turn
 //! changes nothing.
 
-use super::field::{ANYTHING, Field};
+use super::interpreter::{Flow, Input, Walker, both};
+use super::partial_word::{ANYTHING, Field};
 use super::state::{Place, State, Variable, capped, join};
-use super::walk::{Flow, Input, Walker, both};
-use crate::shell::tree::{Case, CommandKind, Ending, For, If, Loop, Script, Statement, TestItem};
+use crate::shell::ast::{Case, CommandKind, Ending, For, If, Loop, Script, Statement, TestItem};
 use crate::shell::word::Word;
 use std::rc::Rc;
 

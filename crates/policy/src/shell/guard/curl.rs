@@ -2,10 +2,10 @@
 //!
 //! Invariant: a value that curl opens is judged; a body or a header that only looks like a path is not.
 
-use super::field::Field;
+use super::interpreter::Walker;
 use super::options::Invocation;
+use super::partial_word::Field;
 use super::state::State;
-use super::walk::Walker;
 use crate::intent::Access;
 use std::rc::Rc;
 

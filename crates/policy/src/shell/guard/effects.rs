@@ -2,11 +2,11 @@
 //!
 //! Invariant: what a command prints is at most as narrow as what it can really print.
 
-use super::field::{ANYTHING, DOWNLOADED, Field, INSIDE, NAME, is_marked};
+use super::interpreter::{Flow, Input, Walker};
 use super::options::{Grammar, Invocation};
+use super::partial_word::{ANYTHING, DOWNLOADED, Field, INSIDE, NAME, is_marked};
 use super::redirect::content_of;
 use super::state::{Content, State};
-use super::walk::{Flow, Input, Walker};
 use crate::intent::FileKind;
 use crate::path::CleanPath;
 use std::path::Path;

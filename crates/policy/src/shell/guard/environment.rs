@@ -3,10 +3,10 @@
 //! Invariant: a value that a program would run as a command is judged as one.
 
 use super::builtins::Language;
-use super::field::Field;
+use super::interpreter::{Input, Walker};
+use super::partial_word::Field;
 use super::simple::Scope;
 use super::state::{State, Variable};
-use super::walk::{Input, Walker};
 use crate::intent::Access;
 use std::rc::Rc;
 

@@ -6,10 +6,10 @@
 //! Invariant: the real arguments are always among those that are returned, a gap standing for whatever is not known.
 
 use super::braces::{Part, spread};
-use super::field::{ANYTHING, CLASS, Field, NAME, ONE, STAR, activated, is_marked};
+use super::interpreter::{Input, Walker};
+use super::partial_word::{ANYTHING, CLASS, Field, NAME, ONE, STAR, activated, is_marked};
 use super::state::{Place, State, Variable};
-use super::walk::{Input, Walker};
-use crate::shell::tree::Script;
+use crate::shell::ast::Script;
 use crate::shell::word::{Element, Glob, Piece, PieceKind, Quoting, Word};
 use std::rc::Rc;
 
@@ -319,7 +319,7 @@ const PLAIN: &[&str] = &[
 fn place(place: &Place) -> Field {
     match place {
         Place::At(path) => Field::text(path.as_path().to_string_lossy()),
-        Place::Within => Field::gap(super::field::INSIDE),
+        Place::Within => Field::gap(super::partial_word::INSIDE),
         Place::Unknown => Field::gap(ANYTHING),
     }
 }

@@ -3,7 +3,7 @@
 //! Invariant: a refusal begins with the documented sentence, and nothing that a command wrote controls a terminal.
 
 use super::finding::{Finding, Kind, Remedy};
-use super::judge::{Judgement, Understood};
+use super::guard::{Judgement, Understood};
 use super::remedies::entry;
 use crate::refusal::{Code, Layer, Refusal};
 use serde::Serialize;

@@ -2,13 +2,13 @@
 //!
 //! Invariant: what git would hand to a shell is judged as a command.
 
+use super::arg_profile::{self, First, Operands, Profile};
 use super::builtins::words;
-use super::field::Field;
-use super::invoke::Given;
+use super::dispatch::Given;
+use super::interpreter::{Input, Walker};
 use super::options::{Grammar, Invocation, Order, parse};
-use super::profile::{self, First, Operands, Profile};
+use super::partial_word::Field;
 use super::state::State;
-use super::walk::{Input, Walker};
 use crate::intent::Access;
 use std::rc::Rc;
 
@@ -236,7 +236,7 @@ fn profile_of(verb: &str) -> Profile {
             "env-filter",
             "commit-filter",
         ],
-        ..profile::UNKNOWN
+        ..arg_profile::UNKNOWN
     };
     match verb {
         "commit" | "tag" | "merge" | "notes" | "stash" | "revert" | "cherry-pick" => {

@@ -6,47 +6,48 @@
 //!
 //! Invariant: pure. The same text in the same scene earns the same judgement.
 
+mod arg_profile;
+mod arg_profile_readers;
+mod arg_profile_tools;
 mod arithmetic;
 mod braces;
 mod builtins;
+mod cd;
+mod command_options;
 mod compound;
+mod context;
 mod curl;
+mod deny_patterns;
+mod dispatch;
 mod effects;
 mod environment;
-mod examples;
 mod expand;
 mod explain;
-mod field;
 mod finding;
 mod git;
 mod glob;
-mod inline;
-mod interpret;
-mod invoke;
-mod judge;
-mod lists;
+#[expect(clippy::module_inception, reason = "the file is named after the type it defines")]
+mod guard;
+mod inline_code;
+mod interpreter;
+mod interpreters;
 mod operands;
 mod options;
 mod parameter;
+mod partial_word;
 mod paths;
-mod patterns;
-mod place;
-mod profile;
-mod profile_readers;
-mod profile_tools;
-mod programs;
 mod redirect;
 mod remedies;
+mod rule_examples;
 mod rules;
-mod scene;
 mod sed;
 mod simple;
+mod special_tools;
 mod state;
-mod tools;
-mod unwrap;
-mod walk;
+mod wrappers;
+mod xargs_find;
 
+pub use context::{Blank, Hold, Landed, Scene, Terrain};
 pub use explain::{DANGEROUS, Explanation, OUTSIDE};
 pub use finding::{Finding, Kind, Remedy};
-pub use judge::{Guard, Judgement, Understood};
-pub use scene::{Blank, Hold, Landed, Scene, Terrain};
+pub use guard::{Guard, Judgement, Understood};

@@ -2,11 +2,11 @@
 //!
 //! Invariant: an argument that is not known to be text is judged as a path.
 
-use super::field::{Field, is_marked};
+use super::arg_profile::{self, First, Operands, Profile};
+use super::interpreter::Walker;
 use super::options::Invocation;
-use super::profile::{self, First, Operands, Profile};
+use super::partial_word::{Field, is_marked};
 use super::state::State;
-use super::walk::Walker;
 use crate::intent::Access;
 use std::rc::Rc;
 
@@ -35,9 +35,9 @@ impl Walker<'_> {
             "export" | "declare" | "set" | "let" | "unset" | "read" => {}
             // `-d` shows the names themselves: `.` and `..` stay closed.
             "ls" if call.has(&super::options::Grammar::default(), "d", &["directory"]) => {
-                let dots = |arg: &&Field| arg.as_str() != format!(".{}", super::field::STAR);
+                let dots = |arg: &&Field| arg.as_str() != format!(".{}", super::partial_word::STAR);
                 let args: Vec<Field> = call.args.iter().filter(dots).cloned().collect();
-                self.by_profile(&args, profile::of("ls"), state);
+                self.by_profile(&args, arg_profile::of("ls"), state);
             }
             // `+/pattern` is where an editor or a pager begins.
             "vim" | "vi" | "nvim" | "view" | "ex" | "less" | "more" | "nano" | "emacs" => {
@@ -48,7 +48,7 @@ impl Walker<'_> {
                     text: "c",
                     long: &["cmd"],
                     text_long: &["cmd"],
-                    ..*profile::of(call.name)
+                    ..*arg_profile::of(call.name)
                 };
                 self.by_profile(&args, &text, state);
             }
@@ -58,7 +58,7 @@ impl Walker<'_> {
                 let patterns = call.operands(&grammar).into_iter().skip(1).collect::<Vec<_>>();
                 let args: Vec<Field> =
                     call.args.iter().filter(|arg| !patterns.contains(&arg.as_str())).cloned().collect();
-                self.by_profile(&args, &Profile { short: "bfn", text: "bn", ..profile::UNKNOWN }, state);
+                self.by_profile(&args, &Profile { short: "bfn", text: "bn", ..arg_profile::UNKNOWN }, state);
             }
             // `//dir:target` is a place in the project.
             "bazel" | "bazelisk" | "buck" | "buck2" | "pants" | "plz" => {
@@ -68,7 +68,7 @@ impl Walker<'_> {
                     .filter(|arg| !arg.as_str().trim_start_matches('-').starts_with("//"))
                     .cloned()
                     .collect();
-                self.by_profile(&args, &profile::UNKNOWN, state);
+                self.by_profile(&args, &arg_profile::UNKNOWN, state);
             }
             "openssl" => {
                 let named = |at: &usize| {
@@ -77,9 +77,9 @@ impl Walker<'_> {
                 };
                 let args: Vec<Field> =
                     (0..call.args.len()).filter(|at| !named(at)).map(|at| call.args[at].clone()).collect();
-                self.by_profile(&args, &profile::UNKNOWN, state);
+                self.by_profile(&args, &arg_profile::UNKNOWN, state);
             }
-            name => self.by_profile(call.args, profile::of(name), state),
+            name => self.by_profile(call.args, arg_profile::of(name), state),
         }
     }
 
@@ -171,7 +171,7 @@ impl Walker<'_> {
             } else {
                 self.argument(&arg[start..], Access::Read, state);
             }
-        } else if is_marked(arg) && arg.contains(super::field::ANYTHING) && arg.len() > 6 {
+        } else if is_marked(arg) && arg.contains(super::partial_word::ANYTHING) && arg.len() > 6 {
             self.path(arg.get(2..).unwrap_or_default(), Access::Read, state);
         }
     }

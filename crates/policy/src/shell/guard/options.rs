@@ -2,8 +2,8 @@
 //!
 //! Invariant: an option is found in every spelling that the program itself would take.
 
-use super::field::Field;
-use super::walk::Input;
+use super::interpreter::Input;
+use super::partial_word::Field;
 
 /// Which options of a program take a value.
 #[derive(Debug, Clone, Copy, Default)]

@@ -3,10 +3,10 @@
 //! Invariant: an operation that cannot be followed exactly gives a gap at least as wide as its result.
 
 use super::expand::Values;
-use super::field::{ANYTHING, Field, INSIDE, NAME, activated, is_marked};
 use super::glob;
+use super::interpreter::Walker;
+use super::partial_word::{ANYTHING, Field, INSIDE, NAME, activated, is_marked};
 use super::state::{State, Variable, capped};
-use super::walk::Walker;
 use crate::shell::word::{
     Arithmetic, Check, Match, Operation, Parameter, PieceKind, Place, Quoting, Reference, Side, Subscript,
     Word,
@@ -236,7 +236,7 @@ fn removed(value: &Field, pattern: &Field, side: Side, how: Match) -> Field {
             None => {}
         }
     }
-    let last = super::field::STAR;
+    let last = super::partial_word::STAR;
     if side == Side::Prefix && how == Match::Longest && pattern.as_str() == format!("{last}/") {
         let name = text.rsplit('/').next().unwrap_or(text);
         return if is_marked(name) && !value.is_open() { Field::gap(NAME) } else { Field::text(name) };

@@ -5,12 +5,12 @@
 //!
 //! Invariant: a path is fine only if every place that it can lead to is fine.
 
-use super::field::{ANYTHING, DOWNLOADED, Field, INSIDE, NAME, is_marked, shown};
+use super::context::{Hold, Landed};
 use super::finding::{Finding, Kind, Remedy};
 use super::glob;
-use super::scene::{Hold, Landed};
+use super::interpreter::Walker;
+use super::partial_word::{ANYTHING, DOWNLOADED, Field, INSIDE, NAME, is_marked, shown};
 use super::state::{Place, State};
-use super::walk::Walker;
 use crate::intent::{Access, LinkOwner};
 use crate::path::CleanPath;
 use crate::policy::Reach;

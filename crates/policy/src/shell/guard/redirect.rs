@@ -2,12 +2,12 @@
 //!
 //! Invariant: every file that a redirection opens is judged, for the use it makes of it.
 
-use super::field::{ANYTHING, DOWNLOADED, Field, is_marked};
+use super::interpreter::{Flow, Input, Walker};
+use super::partial_word::{ANYTHING, DOWNLOADED, Field, is_marked};
 use super::state::{Content, State};
-use super::walk::{Flow, Input, Walker};
 use crate::intent::Access;
 use crate::path::CleanPath;
-use crate::shell::tree::{Descriptor, Duplicate, FileMode, Redirection, RedirectionKind};
+use crate::shell::ast::{Descriptor, Duplicate, FileMode, Redirection, RedirectionKind};
 use std::rc::Rc;
 
 /// What the redirections of a command do.

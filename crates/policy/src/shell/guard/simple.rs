@@ -2,12 +2,12 @@
 //!
 //! Invariant: every possible list of arguments goes through [`Walker::invoke`], whatever wraps it.
 
-use super::field::{ANYTHING, CLASS, Field, ONE, STAR, is_marked};
-use super::invoke::Given;
+use super::dispatch::Given;
+use super::interpreter::{Flow, Input, Walker, both};
+use super::partial_word::{ANYTHING, CLASS, Field, ONE, STAR, is_marked};
 use super::state::{State, Variable};
-use super::walk::{Flow, Input, Walker, both};
 use crate::intent::Access;
-use crate::shell::tree::{Command, Simple};
+use crate::shell::ast::{Command, Simple};
 use crate::shell::word::{Assignment, AssignmentOperator, PieceKind, Subscript, Value, Word};
 use std::rc::Rc;
 

@@ -5,9 +5,9 @@
 //!
 //! Invariant: joining two states never forgets a possibility; what would be too many becomes "anything".
 
-use super::field::{ANYTHING, Field};
+use super::partial_word::{ANYTHING, Field};
 use crate::path::CleanPath;
-use crate::shell::tree;
+use crate::shell::ast;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -58,7 +58,7 @@ pub(super) struct State {
     pub(super) cwd: Rc<Vec<Place>>,
     pub(super) previous: Rc<Vec<Place>>,
     pub(super) stack: Vec<Rc<Vec<Place>>>,
-    pub(super) functions: Rc<BTreeMap<String, Rc<tree::Command>>>,
+    pub(super) functions: Rc<BTreeMap<String, Rc<ast::Command>>>,
     pub(super) aliases: Rc<BTreeMap<String, String>>,
     pub(super) files: Rc<BTreeMap<CleanPath, Content>>,
     pub(super) links: Rc<BTreeMap<CleanPath, CleanPath>>,

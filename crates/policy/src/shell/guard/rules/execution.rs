@@ -3,8 +3,8 @@
 //! Invariant: a program that would run what a pipe brings is refused.
 
 use super::{Rule, always};
+use crate::shell::guard::interpreter::Input;
 use crate::shell::guard::options::{Grammar, Invocation};
-use crate::shell::guard::walk::Input;
 
 fn reads_stream(call: &Invocation<'_>, values: &[&str]) -> bool {
     let streamed = !matches!(call.input, Input::Inherited);

@@ -18,9 +18,9 @@ mod remote;
 mod version_control;
 
 use super::builtins::words;
-use super::field::Field;
+use super::interpreter::Walker;
 use super::options::Invocation;
-use super::walk::Walker;
+use super::partial_word::Field;
 use std::borrow::Cow;
 
 /// One rule.
