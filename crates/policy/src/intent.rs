@@ -21,11 +21,11 @@ pub enum Intent {
     /// Run a command.
     Exec(ExecIntent),
     /// Do something with a command that runs in the background.
-    Attend(AttendIntent),
+    Session(SessionIntent),
     /// Connect to a host on the web.
     Connect(ConnectIntent),
     /// Ask a program of the operator's, an MCP server, to do something.
-    Consult(ConsultIntent),
+    McpCall(McpCallIntent),
     /// Start a subagent.
     Spawn(SpawnIntent),
     /// Do something with a scheduled job.
@@ -56,7 +56,7 @@ pub struct ExecIntent {
 
 /// Something that a server is asked to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConsultIntent {
+pub struct McpCallIntent {
     /// The server, as the configuration names it.
     pub server: String,
     /// Its tool, as it names it.
@@ -67,7 +67,7 @@ pub struct ConsultIntent {
 
 /// Something done with a background session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AttendIntent {
+pub struct SessionIntent {
     /// What: `poll`, `read`, `write`, `send-keys`, `kill`, `list`.
     pub action: &'static str,
     /// With which session.
@@ -87,7 +87,7 @@ impl fmt::Display for Intent {
             Self::Write(target) => write!(f, "write {}", target.asked),
             Self::Exec(exec) => write!(f, "exec in {}: {}", exec.cwd.asked, exec.command),
             Self::Connect(connect) => connect.fmt(f),
-            Self::Consult(ask) => write!(f, "consult mcp/{}: {} {}", ask.server, ask.tool, ask.arguments),
+            Self::McpCall(ask) => write!(f, "consult mcp/{}: {} {}", ask.server, ask.tool, ask.arguments),
             Self::Spawn(spawn) => spawn.fmt(f),
             Self::Schedule(asked) => {
                 write!(f, "schedule {}", asked.action)?;
@@ -97,10 +97,10 @@ impl fmt::Display for Intent {
                     .filter(|(_, part)| !part.is_empty())
                     .try_for_each(|(gap, part)| write!(f, "{gap}{part}"))
             }
-            Self::Attend(attend) if attend.input.is_empty() => {
+            Self::Session(attend) if attend.input.is_empty() => {
                 write!(f, "{} {}", attend.action, attend.session)
             }
-            Self::Attend(attend) => write!(f, "{} {}: {}", attend.action, attend.session, attend.input),
+            Self::Session(attend) => write!(f, "{} {}: {}", attend.action, attend.session, attend.input),
         }
     }
 }
@@ -133,14 +133,14 @@ pub struct Target {
     /// The path, absolute and clean.
     pub asked: CleanPath,
     /// Where it leads.
-    pub landing: Landing,
+    pub landing: PathLocation,
     /// What is there.
     pub kind: FileKind,
 }
 
 /// Where a path leads, as the look-up found it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Landing {
+pub enum PathLocation {
     /// Nobody looked: the text alone is refused.
     Unseen,
     /// Beneath the workspace's own handle.

@@ -19,14 +19,14 @@ mod verdict;
 mod zone;
 
 pub use intent::{
-    Access, AttendIntent, ConsultIntent, ExecIntent, FileKind, Intent, Landing, Link, LinkOwner,
-    ScheduleIntent, Target,
+    Access, ExecIntent, FileKind, Intent, Link, LinkOwner, McpCallIntent, PathLocation, ScheduleIntent,
+    SessionIntent, Target,
 };
 pub use path::{CleanPath, PathFault};
 pub use path_rules::{PathRules, RuleFault, literal_directory};
-pub use policy::{AgentRules, Ground, Policy, PolicyFault, Reach, Route};
+pub use policy::{AgentRules, CommandContext, Policy, PolicyFault, Reach, Route};
 pub use refusal::{Code, Layer, Refusal};
-pub use spawning::{SpawnIntent, Spawning, Way};
+pub use spawning::{SpawnIntent, SpawnKind, Spawning};
 pub use subject::{AgentId, Origin, Subject};
 pub use verdict::{Grant, Question, Verdict};
 pub use zone::{Protected, Zone, Zones};

@@ -3,13 +3,15 @@
 //! Invariant: a policy is a value; it is replaced whole and never changed.
 
 use crate::config::{Config, OnBlock};
-use crate::intent::{Access, AttendIntent, ExecIntent, FileKind, Intent, Landing, Link, LinkOwner, Target};
+use crate::intent::{
+    Access, ExecIntent, FileKind, Intent, Link, LinkOwner, PathLocation, SessionIntent, Target,
+};
 use crate::network::{self, HostRules, NetworkFault};
 use crate::path::CleanPath;
 use crate::path_rules::{PathRules, RuleFault};
 use crate::refusal::{self, Refusal};
 use crate::shell::Dialect;
-use crate::shell::guard::{Guard, Hold, Judgement, Remedy, Scene, Terrain};
+use crate::shell::guard::{Confinement, FileSystem, Guard, GuardContext, Judgement, Remedy};
 use crate::spawning::Spawning;
 use crate::subject::{AgentId, Subject};
 use crate::verdict::{Grant, Question, Verdict};
@@ -64,7 +66,7 @@ pub struct Policy {
 
 /// Where a command would run: what the guard needs besides the rules.
 #[derive(Clone, Copy)]
-pub struct Ground<'a> {
+pub struct CommandContext<'a> {
     /// The working directory.
     pub cwd: &'a CleanPath,
     /// The home that the child will see.
@@ -72,9 +74,9 @@ pub struct Ground<'a> {
     /// The shell that will run it.
     pub shell: Dialect,
     /// What holds the child besides the guard.
-    pub hold: Hold,
+    pub hold: Confinement,
     /// The file system as it is now.
-    pub terrain: &'a dyn Terrain,
+    pub terrain: &'a dyn FileSystem,
 }
 
 /// Where to look a path up, as its text alone decides.
@@ -85,7 +87,7 @@ pub enum Route {
     /// From the top of the host's tree.
     Host,
     /// Nowhere: the text is refused, and nothing is looked up for it.
-    Closed(Landing),
+    Closed(PathLocation),
 }
 
 /// Why a configuration is no policy.
@@ -138,9 +140,9 @@ impl Policy {
     }
     /// Decides from the text of a path where it may be looked up at all.
     pub fn route(&self, access: Access, asked: &CleanPath, subject: &Subject) -> Route {
-        let Some(agent) = self.agents.get(&subject.agent) else { return Route::Closed(Landing::Unseen) };
+        let Some(agent) = self.agents.get(&subject.agent) else { return Route::Closed(PathLocation::Unseen) };
         if agent.zones.is_protected(asked, access) {
-            return Route::Closed(Landing::Protected);
+            return Route::Closed(PathLocation::Protected);
         }
         if self.reach(access) != Reach::Workspace {
             return Route::Host;
@@ -148,7 +150,7 @@ impl Policy {
         match agent.zones.in_workspace(asked) {
             Some(relative) => Route::Workspace(relative.to_owned()),
             None if self.rules(access).matching(asked.as_path()).is_some() => Route::Host,
-            None => Route::Closed(Landing::Unseen),
+            None => Route::Closed(PathLocation::Unseen),
         }
     }
 
@@ -162,10 +164,10 @@ impl Policy {
             Intent::List(target) => self.judge_file(Access::List, target, &agent.zones),
             Intent::Write(target) => self.judge_file(Access::Write, target, &agent.zones),
             Intent::Exec(exec) => self.judge_exec(exec, &agent.zones),
-            Intent::Attend(attend) => self.judge_input(attend),
+            Intent::Session(attend) => self.judge_input(attend),
             Intent::Connect(connect) => network::judge(connect, &self.hosts),
             // Whether a server's tools are offered was asked before; what the server then does, its cage holds.
-            Intent::Consult(_) => {
+            Intent::McpCall(_) => {
                 Verdict::Allow(Grant { zone: Zone::Workspace, rule: "tools.mcp".to_owned() })
             }
             Intent::Spawn(spawn) => self.spawning.judge(spawn, subject),
@@ -177,9 +179,14 @@ impl Policy {
     }
 
     /// What the guard finds in `command`, on this ground; nothing for an agent that is not configured.
-    pub fn look_into(&self, command: &str, ground: &Ground<'_>, subject: &Subject) -> Option<Judgement> {
+    pub fn inspect_command(
+        &self,
+        command: &str,
+        ground: &CommandContext<'_>,
+        subject: &Subject,
+    ) -> Option<Judgement> {
         let agent = self.agents.get(&subject.agent)?;
-        let scene = Scene {
+        let scene = GuardContext {
             zones: &agent.zones,
             read_rules: &self.read_rules,
             write_rules: &self.write_rules,
@@ -227,7 +234,7 @@ impl Policy {
         self.judged(&exec.judgement, &exec.command, grant)
     }
 
-    fn judge_input(&self, attend: &AttendIntent) -> Verdict {
+    fn judge_input(&self, attend: &SessionIntent) -> Verdict {
         let grant = Grant { zone: Zone::Workspace, rule: "own session".to_owned() };
         match &attend.judgement {
             Some(judgement) => self.judged(judgement, &attend.input, grant),
@@ -249,9 +256,9 @@ impl Policy {
     /// Commands start in the workspace, or anywhere but Protected when writes reach anywhere.
     fn may_work_in(&self, cwd: &Target, zones: &Zones) -> bool {
         match &cwd.landing {
-            Landing::Workspace => true,
-            Landing::Unseen | Landing::Escaped | Landing::Protected => false,
-            Landing::Host { resolved, .. } => CleanPath::absolute(resolved).is_some_and(|landed| {
+            PathLocation::Workspace => true,
+            PathLocation::Unseen | PathLocation::Escaped | PathLocation::Protected => false,
+            PathLocation::Host { resolved, .. } => CleanPath::absolute(resolved).is_some_and(|landed| {
                 zones.in_workspace(&landed).is_some()
                     || (self.writes != Reach::Workspace && !zones.is_protected(&landed, Access::Write))
             }),
@@ -260,11 +267,11 @@ impl Policy {
 
     fn zone(&self, access: Access, target: &Target, zones: &Zones) -> Result<(Zone, String), Refusal> {
         match &target.landing {
-            Landing::Unseen => Err(refusal::outside(access, target)),
-            Landing::Protected => Err(refusal::protected(target)),
-            Landing::Escaped => Err(refusal::symlink(target, "workspace")),
-            Landing::Workspace => Ok((Zone::Workspace, "workspace".to_owned())),
-            Landing::Host { resolved, links } => self.host(access, target, resolved, links, zones),
+            PathLocation::Unseen => Err(refusal::outside(access, target)),
+            PathLocation::Protected => Err(refusal::protected(target)),
+            PathLocation::Escaped => Err(refusal::symlink(target, "workspace")),
+            PathLocation::Workspace => Ok((Zone::Workspace, "workspace".to_owned())),
+            PathLocation::Host { resolved, links } => self.host(access, target, resolved, links, zones),
         }
     }
 

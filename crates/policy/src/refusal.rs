@@ -80,9 +80,9 @@ impl Code {
 #[non_exhaustive]
 pub enum Layer {
     /// The tools registry: the call itself was not well formed.
-    Hall,
+    Registry,
     /// The policy, on the path or the tool.
-    Desk,
+    Policy,
     /// The command guard.
     Guard,
     /// The path resolver: the kernel's own answer.
@@ -103,8 +103,8 @@ impl Layer {
     /// The spelling in the ledger and in answers to programs.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Hall => "hall",
-            Self::Desk => "desk",
+            Self::Registry => "hall",
+            Self::Policy => "desk",
             Self::Guard => "guard",
             Self::Root => "root",
             Self::Cage => "cage",
@@ -159,7 +159,7 @@ pub(crate) fn outside(access: Access, target: &Target) -> Refusal {
         code: Code::OutsideWorkspace,
         sentence: OUTSIDE.to_owned(),
         rule: "workspace".to_owned(),
-        layer: Layer::Desk,
+        layer: Layer::Policy,
         hint: format!(
             "`{}`: [{}] in the configuration would allow exactly this path",
             setting(access),
@@ -186,7 +186,7 @@ pub(crate) fn protected(target: &Target) -> Refusal {
         code: Code::Protected,
         sentence: OUTSIDE.to_owned(),
         rule: "protected".to_owned(),
-        layer: Layer::Desk,
+        layer: Layer::Policy,
         hint: format!("`{}` is protected; no setting opens it to an agent", target.asked),
     }
 }
@@ -209,7 +209,7 @@ pub(crate) fn tool_disabled(tool: &str, setting: &str) -> Refusal {
         code: Code::ToolDisabled,
         sentence: format!("tool {tool:?} is disabled"),
         rule: setting.to_owned(),
-        layer: Layer::Desk,
+        layer: Layer::Policy,
         hint: format!("`{setting}` switches it off"),
     }
 }
@@ -225,7 +225,7 @@ pub(crate) fn cwd_outside(cwd: &Target) -> Refusal {
         code: Code::CommandPathOutside,
         sentence: COMMAND_OUTSIDE.to_owned(),
         rule: "working directory".to_owned(),
-        layer: Layer::Desk,
+        layer: Layer::Policy,
         hint: format!("commands start in the workspace; `{}` is not in it", cwd.asked),
     }
 }
@@ -236,7 +236,7 @@ pub(crate) fn no_agent(agent: &AgentId) -> Refusal {
         code: Code::OutsideWorkspace,
         sentence: OUTSIDE.to_owned(),
         rule: "agents".to_owned(),
-        layer: Layer::Desk,
+        layer: Layer::Policy,
         hint: format!("the configuration names no agent `{agent}`"),
     }
 }
@@ -251,7 +251,7 @@ mod tests {
             code: Code::OutsideWorkspace,
             sentence: "access denied: path is outside the workspace".to_owned(),
             rule: "workspace".to_owned(),
-            layer: Layer::Desk,
+            layer: Layer::Policy,
             hint: "add a rule".to_owned(),
         };
         assert_eq!(no.to_string(), "access denied: path is outside the workspace\nhint: add a rule");

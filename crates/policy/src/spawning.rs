@@ -14,7 +14,7 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpawnIntent {
     /// How it is asked for.
-    pub way: Way,
+    pub way: SpawnKind,
     /// The agent it would be, as it was named; nothing means the one that asks.
     pub agent: Option<String>,
     /// What it would be told.
@@ -23,7 +23,7 @@ pub struct SpawnIntent {
 
 /// How a subagent is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum SpawnKind {
     /// In the background.
     Spawn,
     /// And waited for.
@@ -80,8 +80,8 @@ impl Spawning {
         let grant = |rule: String| Verdict::Allow(Grant { zone: Zone::Workspace, rule });
         let Some(name) = spawn.target(subject) else {
             return match spawn.way {
-                Way::Spawn | Way::Subagent => grant("own agent".to_owned()),
-                Way::Delegate => Verdict::Deny(itself(subject)),
+                SpawnKind::Spawn | SpawnKind::Subagent => grant("own agent".to_owned()),
+                SpawnKind::Delegate => Verdict::Deny(itself(subject)),
             };
         };
         if !self.allowed.keys().any(|known| known.as_str() == name) {
@@ -106,7 +106,7 @@ impl Spawning {
             code: Code::TooDeep,
             sentence: "sub-turn depth limit exceeded".to_owned(),
             rule: "agents.defaults.subturn.max_depth".to_owned(),
-            layer: Layer::Desk,
+            layer: Layer::Policy,
             hint: format!("`agents.defaults.subturn.max_depth` is {}", self.max_depth),
         }
     }
@@ -116,10 +116,10 @@ fn setting(agent: &AgentId) -> String {
     format!("agents.agents[{agent}].subagents.allow_agents")
 }
 
-fn not_allowed(way: Way, name: &str, hint: &str) -> Refusal {
+fn not_allowed(way: SpawnKind, name: &str, hint: &str) -> Refusal {
     let sentence = match way {
-        Way::Spawn | Way::Subagent => format!("not allowed to spawn agent '{name}'"),
-        Way::Delegate => format!("not allowed to delegate to agent \"{name}\""),
+        SpawnKind::Spawn | SpawnKind::Subagent => format!("not allowed to spawn agent '{name}'"),
+        SpawnKind::Delegate => format!("not allowed to delegate to agent \"{name}\""),
     };
     refused(sentence, hint.to_owned())
 }
@@ -133,7 +133,7 @@ fn refused(sentence: String, hint: String) -> Refusal {
         code: Code::AgentNotAllowed,
         sentence,
         rule: "subagents.allow_agents".to_owned(),
-        layer: Layer::Desk,
+        layer: Layer::Policy,
         hint,
     }
 }
@@ -170,44 +170,44 @@ mod tests {
         let delegate = "not allowed to delegate to agent \"tester\"";
         let deep = "sub-turn depth limit exceeded";
         for (why, chain, way, agent, want) in [
-            ("itself needs no list", &["tester"][..], Way::Spawn, None, None),
-            ("itself by name", &["tester"], Way::Spawn, Some("tester"), None),
-            ("a name of nothing is itself", &["tester"], Way::Subagent, Some(" "), None),
-            ("one that the list names", &["main"], Way::Spawn, Some("coder"), None),
-            ("written otherwise", &["main"], Way::Delegate, Some(" Coder "), None),
-            ("one that it does not", &["main"], Way::Spawn, Some("tester"), Some(spawn)),
-            ("the same by delegation", &["main"], Way::Delegate, Some("tester"), Some(delegate)),
-            ("anybody", &["chief"], Way::Delegate, Some("tester"), None),
+            ("itself needs no list", &["tester"][..], SpawnKind::Spawn, None, None),
+            ("itself by name", &["tester"], SpawnKind::Spawn, Some("tester"), None),
+            ("a name of nothing is itself", &["tester"], SpawnKind::Subagent, Some(" "), None),
+            ("one that the list names", &["main"], SpawnKind::Spawn, Some("coder"), None),
+            ("written otherwise", &["main"], SpawnKind::Delegate, Some(" Coder "), None),
+            ("one that it does not", &["main"], SpawnKind::Spawn, Some("tester"), Some(spawn)),
+            ("the same by delegation", &["main"], SpawnKind::Delegate, Some("tester"), Some(delegate)),
+            ("anybody", &["chief"], SpawnKind::Delegate, Some("tester"), None),
             (
                 "anybody who exists",
                 &["chief"],
-                Way::Spawn,
+                SpawnKind::Spawn,
                 Some("nobody"),
                 Some("not allowed to spawn agent 'nobody'"),
             ),
-            ("oneself", &["main"], Way::Delegate, Some("main"), Some("cannot delegate to self")),
+            ("oneself", &["main"], SpawnKind::Delegate, Some("main"), Some("cannot delegate to self")),
             (
                 "oneself, in disguise",
                 &["main"],
-                Way::Delegate,
+                SpawnKind::Delegate,
                 Some(" MAIN"),
                 Some("cannot delegate to self"),
             ),
             (
                 "a child may what its parent may not",
                 &["main", "coder"],
-                Way::Spawn,
+                SpawnKind::Spawn,
                 Some("tester"),
                 Some(spawn),
             ),
-            ("both may", &["chief", "coder"], Way::Spawn, Some("tester"), None),
-            ("back to the first", &["main", "coder"], Way::Delegate, Some("main"), None),
-            ("at the bottom", &["main", "main", "main", "main"], Way::Spawn, None, Some(deep)),
-            ("above the bottom", &["main", "main", "main"], Way::Spawn, None, None),
+            ("both may", &["chief", "coder"], SpawnKind::Spawn, Some("tester"), None),
+            ("back to the first", &["main", "coder"], SpawnKind::Delegate, Some("main"), None),
+            ("at the bottom", &["main", "main", "main", "main"], SpawnKind::Spawn, None, Some(deep)),
+            ("above the bottom", &["main", "main", "main"], SpawnKind::Spawn, None, None),
             (
                 "a name that is a path",
                 &["chief"],
-                Way::Spawn,
+                SpawnKind::Spawn,
                 Some("../x"),
                 Some("not allowed to spawn agent '../x'"),
             ),

@@ -4,7 +4,7 @@
 
 use jsonc_parser::tokens::Token;
 use jsonc_parser::{Scanner, ScannerOptions};
-use picoclaw_policy::config::{Layers, NoVault, Place, Sources, schema, settle};
+use picoclaw_policy::config::{Layers, NoSecretSource, SourceLocation, Sources, merge_layers, schema};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use std::path::Path;
 fn load(text: &str, variables: &[(String, String)]) -> Result<(), Vec<picoclaw_policy::config::Fault>> {
     let sources = Sources { file: "config.json", text: Some(text), secrets: ".security.yml" };
     let layers = Layers { sources, secrets: None, variables, user_home: Some(Path::new("/home/user")) };
-    match settle(&layers, &NoVault) {
+    match merge_layers(&layers, &NoSecretSource) {
         Ok(settled) => {
             assert!(!settled.show(&sources, Path::new("/h")).is_empty());
             assert!(!settled.config.agents.is_empty());
@@ -22,7 +22,7 @@ fn load(text: &str, variables: &[(String, String)]) -> Result<(), Vec<picoclaw_p
             assert!(!error.faults.is_empty(), "an error without a fault");
             assert!(!error.to_string().contains('\u{1b}'), "an escape sequence reaches the terminal");
             for fault in &error.faults {
-                if let Place::File { line, column, .. } = fault.place {
+                if let SourceLocation::File { line, column, .. } = fault.place {
                     let lines = text.split('\n').count();
                     assert!((1..=lines).contains(&line) && column >= 1, "{fault}: no such place");
                 }
@@ -200,7 +200,7 @@ fn the_exported_schema_knows_every_key_that_is_shown() {
     let schema = schema();
     let sources = Sources { file: "", text: None, secrets: "" };
     let layers = Layers { sources, secrets: None, variables: &[], user_home: None };
-    let rows = settle(&layers, &NoVault).unwrap().show(&sources, Path::new("/h"));
+    let rows = merge_layers(&layers, &NoSecretSource).unwrap().show(&sources, Path::new("/h"));
     assert!(rows.len() > 80, "{} rows", rows.len());
     for row in rows {
         let pointer: String = row.key.split('.').map(|name| format!("/properties/{name}")).collect();

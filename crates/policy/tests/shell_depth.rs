@@ -6,7 +6,7 @@
 
 use picoclaw_policy::config::Config;
 use picoclaw_policy::shell::Dialect;
-use picoclaw_policy::shell::guard::{Blank, Guard, Hold, Scene};
+use picoclaw_policy::shell::guard::{Confinement, Guard, GuardContext, NoFileSystem};
 use picoclaw_policy::{CleanPath, PathRules, Protected, Reach, Zones};
 use std::path::Path;
 
@@ -14,16 +14,16 @@ use std::path::Path;
 fn allows(text: &str) -> bool {
     let clean = |path| CleanPath::absolute(Path::new(path)).unwrap();
     let (cwd, rules) = (clean("/ws"), PathRules::default());
-    let scene = Scene {
+    let scene = GuardContext {
         zones: &Zones { workspace: vec![cwd.clone()], protected: Protected::default() },
         read_rules: &rules,
         write_rules: &rules,
         reach: Reach::Workspace,
-        hold: Hold::Nothing,
+        hold: Confinement::Nothing,
         cwd: &cwd,
         home: None,
         dialect: Dialect::Bash,
-        terrain: &Blank,
+        terrain: &NoFileSystem,
     };
     Guard::compile(&Config::default().tools.exec).unwrap().judge(text, &scene).is_allowed()
 }

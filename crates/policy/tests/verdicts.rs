@@ -5,8 +5,8 @@
 use picoclaw_policy::config::{Config, OnBlock};
 use picoclaw_policy::shell::guard::Guard;
 use picoclaw_policy::{
-    Access, AgentId, AgentRules, CleanPath, FileKind, Intent, Landing, Link, LinkOwner, Origin, PathRules,
-    Policy, Protected, Reach, Route, Subject, Target, Verdict, Zones,
+    Access, AgentId, AgentRules, CleanPath, FileKind, Intent, Link, LinkOwner, Origin, PathLocation,
+    PathRules, Policy, Protected, Reach, Route, Subject, Target, Verdict, Zones,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -41,8 +41,8 @@ fn an_agent_that_is_not_configured_may_nothing() {
     let policy = policy(&toml::Table::new());
     let stranger = Subject { agent: AgentId::parse("stranger").unwrap(), ..subject() };
     let asked = clean(WORKSPACE);
-    assert_eq!(policy.route(Access::Read, &asked, &stranger), Route::Closed(Landing::Unseen));
-    let intent = Intent::Read(Target { asked, landing: Landing::Workspace, kind: FileKind::Regular });
+    assert_eq!(policy.route(Access::Read, &asked, &stranger), Route::Closed(PathLocation::Unseen));
+    let intent = Intent::Read(Target { asked, landing: PathLocation::Workspace, kind: FileKind::Regular });
     assert!(matches!(policy.judge(&intent, &stranger), Verdict::Deny(_)));
 }
 
@@ -65,12 +65,12 @@ fn check(row: &toml::Table) {
         assert_eq!(got, want, "{why}: route of `{asked}`");
     }
     let landing = match (text(row, "landing"), &route) {
-        (Some("escaped"), _) => Landing::Escaped,
-        (Some("protected"), _) => Landing::Protected,
-        (Some("workspace"), _) | (None, Route::Workspace(_)) => Landing::Workspace,
+        (Some("escaped"), _) => PathLocation::Escaped,
+        (Some("protected"), _) => PathLocation::Protected,
+        (Some("workspace"), _) | (None, Route::Workspace(_)) => PathLocation::Workspace,
         (None, Route::Closed(landing)) => landing.clone(),
         (None, Route::Host) => {
-            Landing::Host { resolved: PathBuf::from(text(row, "resolved").unwrap()), links: links(row) }
+            PathLocation::Host { resolved: PathBuf::from(text(row, "resolved").unwrap()), links: links(row) }
         }
         (Some(other), _) => panic!("{why}: no landing `{other}`"),
     };

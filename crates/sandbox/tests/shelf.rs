@@ -19,7 +19,7 @@ fn shelf(home: &Path) -> Shelf {
 
 fn lines(shelf: &Shelf, name: &str) -> Vec<String> {
     let mut seen = Vec::new();
-    let Some(book) = shelf.look_into(name).unwrap() else { return seen };
+    let Some(book) = shelf.inspect_command(name).unwrap() else { return seen };
     book.each_line(1 << 20, |line| {
         seen.push(match line {
             Line::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),

@@ -116,7 +116,7 @@ impl Sessions {
         let file = file_name(name).ok_or(SessionError::BadName)?;
         let missing = || SessionError::Missing { name: name.to_owned() };
         let shelf = self.shelf.enter(agent.as_str())?.ok_or_else(missing)?;
-        let book = shelf.look_into(&format!("{file}.jsonl"))?.ok_or_else(missing)?;
+        let book = shelf.inspect_command(&format!("{file}.jsonl"))?.ok_or_else(missing)?;
         let meta = meta(&shelf, &file, name)?.unwrap_or_default();
         let lines = reading::read(&book, 0)?;
         if lines.corrupt > 0 {
@@ -136,7 +136,7 @@ impl Sessions {
         let missing = || SessionError::Missing { name: name.to_owned() };
         let shelf = self.shelf.enter(agent.as_str())?.ok_or_else(missing)?;
         let lines = format!("{file}.jsonl");
-        shelf.look_into(&lines)?.ok_or_else(missing)?;
+        shelf.inspect_command(&lines)?.ok_or_else(missing)?;
         let held = match shelf.hold(&lines, self.patience) {
             Err(ShelfError::Busy { .. }) => return Err(SessionError::Busy { name: name.to_owned() }),
             held => held?,
@@ -156,7 +156,7 @@ impl Sessions {
             let Some(file) = item.name.strip_suffix(".jsonl") else { continue };
             let known = || read_meta(&shelf, file).ok().flatten().map(|meta| meta.key);
             let Some(name) = name_of(file).or_else(known) else { continue };
-            let Some(book) = shelf.look_into(&item.name)? else { continue };
+            let Some(book) = shelf.inspect_command(&item.name)? else { continue };
             let lines = reading::read(&book, 0)?;
             let updated_at = Timestamp::at(item.modified).to_string();
             found.push(Listed { name, agent: agent.clone(), messages: lines.readable, updated_at });

@@ -6,7 +6,7 @@ use super::file::read_bytes;
 use super::load::Loaded;
 use super::surroundings::Surroundings;
 use picoclaw_policy::AgentId;
-use picoclaw_policy::config::{Config, Grounds, WorkspaceFault, check_workspaces, homes_of_people};
+use picoclaw_policy::config::{Config, ReservedPaths, WorkspaceFault, check_workspaces, homes_of_people};
 use picoclaw_sandbox::isolate::Survey;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -25,7 +25,10 @@ pub(super) fn check(
     // A link to a file can be replaced where it lies, and the file where it leads: neither place may be an agent's.
     let files: Vec<_> = files.iter().flat_map(|file| [settled(file, survey), lies(file, survey)]).collect();
     let instance = settled(home, survey);
-    check_workspaces(&workspaces, &Grounds { instance: &instance, homes: homes(surroundings), files: &files })
+    check_workspaces(
+        &workspaces,
+        &ReservedPaths { instance: &instance, homes: homes(surroundings), files: &files },
+    )
 }
 
 /// Where a file's own name is, whatever it leads to.
@@ -46,7 +49,7 @@ pub(crate) fn fault_of(
     let survey = &surroundings.survey;
     let files = [settled(&loaded.config_path, survey), settled(&loaded.secrets_path, survey)];
     let instance = settled(&loaded.home, survey);
-    let grounds = Grounds { instance: &instance, homes: homes(surroundings), files: &files };
+    let grounds = ReservedPaths { instance: &instance, homes: homes(surroundings), files: &files };
     check_workspaces(&[(agent.clone(), workspace.to_owned())], &grounds).into_iter().next()
 }
 

@@ -4,7 +4,7 @@
 
 use super::check::Checker;
 use super::document::{Node, Origin, Source, Value, is_number, parse};
-use super::fault::{Fault, Place, Problem};
+use super::fault::{Fault, Problem, SourceLocation};
 use super::schema::{Shape, Variable, every_variable, variable};
 use super::secret::names_a_secret;
 use super::suggest::nearest;
@@ -103,7 +103,7 @@ fn json(name: &str, value: &str, key: &str, checker: &mut Checker<'_>) -> Option
         // A place inside the key, `[2]` say, tells where in the value it stands.
         let key = format!("{key}{}", if error.key.starts_with('[') { error.key.as_str() } else { "" });
         checker.faults.push(Fault {
-            place: Place::Variable(name.to_owned()),
+            place: SourceLocation::Variable(name.to_owned()),
             key,
             problem: error.problem,
             hint: error.hint,
@@ -112,7 +112,7 @@ fn json(name: &str, value: &str, key: &str, checker: &mut Checker<'_>) -> Option
     if parsed.root.is_none() && checker.faults.is_empty() {
         let problem = Problem::EndOfText;
         checker.faults.push(Fault {
-            place: Place::Variable(name.to_owned()),
+            place: SourceLocation::Variable(name.to_owned()),
             key: key.to_owned(),
             problem,
             hint: String::new(),

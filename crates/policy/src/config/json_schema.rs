@@ -2,7 +2,7 @@
 //!
 //! Invariant: what the schema accepts and what the program accepts come from the same rows.
 
-use super::schema::{Key, Preset, ROOT, Serving, Shape};
+use super::schema::{DefaultValue, Key, KeySupport, ROOT, Shape};
 use serde_json::{Map, Value, json};
 
 /// The schema of the configuration file.
@@ -36,14 +36,14 @@ fn object(keys: &[Key]) -> Value {
 fn property(key: &Key) -> Value {
     let mut value = shape(&key.shape);
     value["description"] = match key.serving {
-        Serving::Served => json!(key.doc),
-        Serving::Foreign => json!(format!("Accepted and not served: {}.", key.doc)),
+        KeySupport::Served => json!(key.doc),
+        KeySupport::Foreign => json!(format!("Accepted and not served: {}.", key.doc)),
     };
     match key.preset {
-        Preset::Unset => {}
-        Preset::Flag(flag) => value["default"] = json!(flag),
-        Preset::Whole(number) => value["default"] = json!(number),
-        Preset::Text(text) => value["default"] = json!(text),
+        DefaultValue::Unset => {}
+        DefaultValue::Flag(flag) => value["default"] = json!(flag),
+        DefaultValue::Whole(number) => value["default"] = json!(number),
+        DefaultValue::Text(text) => value["default"] = json!(text),
     }
     value
 }

@@ -7,7 +7,7 @@ use super::check::{Checker, Notice};
 use super::config::Config;
 use super::document::{Node, Origin, Source, Value, parse, without_bom};
 use super::fault::{ConfigError, Problem};
-use super::resolve_secrets::{Revealer, Vault};
+use super::resolve_secrets::{SecretResolver, SecretSource};
 use super::schema::{NEWEST, ROOT, Shape};
 use super::sources::Sources;
 use super::{environment, secrets_layer};
@@ -28,23 +28,23 @@ pub struct Layers<'a> {
 
 /// A configuration, and how it came about.
 #[derive(Debug, Clone)]
-pub struct Settled {
+pub struct LoadedConfig {
     /// What is in force.
     pub config: Config,
     /// What a person should know of.
     pub notices: Vec<Notice>,
     /// What it was made from.
-    pub tree: Tree,
+    pub tree: ConfigTree,
 }
 
 /// What a configuration was made from, for showing.
 #[derive(Debug, Clone)]
-pub struct Tree {
+pub struct ConfigTree {
     pub(crate) root: Node,
 }
 
 /// Lays the layers over each other, or says everything that is wrong.
-pub fn settle(layers: &Layers<'_>, vault: &dyn Vault) -> Result<Settled, ConfigError> {
+pub fn merge_layers(layers: &Layers<'_>, vault: &dyn SecretSource) -> Result<LoadedConfig, ConfigError> {
     let parsed = parse(without_bom(layers.sources.text.unwrap_or("")), Source::File);
     let mut checker = Checker::new(&layers.sources, &parsed.controls, layers.user_home);
     for error in &parsed.errors {
@@ -64,7 +64,7 @@ pub fn settle(layers: &Layers<'_>, vault: &dyn Vault) -> Result<Settled, ConfigE
     if !checker.faults.is_empty() {
         return Err(ConfigError { faults: checker.faults });
     }
-    let mut revealer = Revealer { vault, checker: &mut checker, found: Vec::new() };
+    let mut revealer = SecretResolver { vault, checker: &mut checker, found: Vec::new() };
     found.iter().for_each(|secret| revealer.keep(secret));
     revealer.section(&mut root, ROOT, &mut String::new());
     let secrets = longest_first(revealer.found);
@@ -72,7 +72,7 @@ pub fn settle(layers: &Layers<'_>, vault: &dyn Vault) -> Result<Settled, ConfigE
     if !checker.faults.is_empty() {
         return Err(ConfigError { faults: checker.faults });
     }
-    Ok(Settled { config, notices: checker.notices, tree: Tree { root } })
+    Ok(LoadedConfig { config, notices: checker.notices, tree: ConfigTree { root } })
 }
 
 fn version(root: &Node, checker: &mut Checker<'_>) {

@@ -1,7 +1,7 @@
 //! Configuration: from layers of text to one checked value.
 //!
 //! One table of keys ([`schema()`] exports it) drives everything: what is known, what it takes, what it is by
-//! default, which variable sets it, what is masked. [`settle`] lays defaults, file, secrets and environment over each
+//! default, which variable sets it, what is masked. [`merge_layers`] lays defaults, file, secrets and environment over each
 //! other and answers with a [`Config`] or with every fault and its place. Whoever calls brings the texts; nothing here
 //! opens a file.
 //!
@@ -40,17 +40,17 @@ pub use check::Notice;
 pub use config::Config;
 pub use document::{Entry, Node, Origin, Value};
 pub use extensions::{DiscoveryConfig, HookConfig, HooksConfig, McpConfig, McpServerConfig, McpTransport};
-pub use fault::{ConfigError, Fault, Place, Problem};
+pub use fault::{ConfigError, Fault, Problem, SourceLocation};
 pub use gateway::{GatewayConfig, HeartbeatConfig, LogLevel};
 pub use isolation::{Backend, Expose, ExposeMode, IsolationConfig, Limits, Network, Requirement};
 pub use json_schema::schema;
-pub use merge::{Layers, Settled, Tree, settle};
+pub use merge::{ConfigTree, Layers, LoadedConfig, merge_layers};
 pub use models::{ModelConfig, SubturnConfig, TurnConfig};
 pub use passwd::homes_of_people;
-pub use resolve_secrets::{NoVault, Vault};
+pub use resolve_secrets::{NoSecretSource, SecretSource};
 pub use secret::{MASK, Secret};
 pub use show::Shown;
 pub use sources::Sources;
 pub use tools::{ExecConfig, Guard, OnBlock, ToolsConfig, WebConfig};
 pub use warnings::{advice, reminders, warnings};
-pub use workspace_rules::{Grounds, WorkspaceFault, check_workspaces};
+pub use workspace_rules::{ReservedPaths, WorkspaceFault, check_workspaces};

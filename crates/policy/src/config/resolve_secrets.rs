@@ -15,29 +15,29 @@ const SHORTEST: usize = 4;
 const PLACEHOLDERS: &[&str] = &["none", "null", "dummy", "empty", "test", "local", "ollama", "fake"];
 
 /// Opens what a secret refers to.
-pub trait Vault {
+pub trait SecretSource {
     /// The value behind `file://…` or `enc://…`, or why it cannot be had. The reason must not hold the value.
     fn open(&self, reference: &str) -> Result<String, String>;
 }
 
 /// A vault for configurations that refer to nothing.
 #[derive(Debug, Clone, Copy)]
-pub struct NoVault;
+pub struct NoSecretSource;
 
-impl Vault for NoVault {
+impl SecretSource for NoSecretSource {
     fn open(&self, _reference: &str) -> Result<String, String> {
         Err("references to secrets cannot be opened here".to_owned())
     }
 }
 
 /// The pass over one tree.
-pub(crate) struct Revealer<'a, 'b> {
-    pub(crate) vault: &'a dyn Vault,
+pub(crate) struct SecretResolver<'a, 'b> {
+    pub(crate) vault: &'a dyn SecretSource,
     pub(crate) checker: &'a mut Checker<'b>,
     pub(crate) found: Vec<String>,
 }
 
-impl Revealer<'_, '_> {
+impl SecretResolver<'_, '_> {
     /// Opens and counts the secrets of a section.
     pub(crate) fn section(&mut self, node: &mut Node, keys: &'static [Key], path: &mut String) {
         let Value::Map(entries) = &mut node.value else { return };

@@ -5,7 +5,7 @@
 use super::check::{Checker, descend};
 use super::document::{Entry, Node, Value};
 use super::fault::Problem;
-use super::schema::{Key, ROOT, Serving, Shape};
+use super::schema::{Key, KeySupport, ROOT, Shape};
 use super::secret::NOT_HERE;
 use super::suggest::suggest;
 
@@ -111,7 +111,7 @@ fn merge(
         None if checker.is_full() => {}
         None => checker.fault(&secret.origin, path, Problem::UnknownKey, suggest(&secret.name, keys)),
         Some(_) if secret.node.is_null() => {}
-        Some(key) if key.serving == Serving::Foreign => every_text(&secret.node, unused),
+        Some(key) if key.serving == KeySupport::Foreign => every_text(&secret.node, unused),
         Some(key) => {
             if let Some(slot) = target.slot(key.name, &secret.origin) {
                 merge_value(slot, secret, &key.shape, path, unused, checker);

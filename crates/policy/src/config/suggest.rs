@@ -1,6 +1,6 @@
 //! The nearest known name to a misspelled one.
 
-use super::schema::{Key, ROOT, Serving, Shape};
+use super::schema::{Key, KeySupport, ROOT, Shape};
 
 /// Longer names are not compared: the comparison is quadratic, and no key is this long.
 const MAX_NAME_LEN: usize = 128;
@@ -33,7 +33,7 @@ pub(crate) fn suggest(word: &str, keys: &'static [Key]) -> String {
 
 /// The path of a key of exactly this name in another section.
 fn elsewhere(word: &str, keys: &[Key], prefix: &str) -> Option<String> {
-    let here = keys.iter().find(|key| key.name == word && key.serving == Serving::Served);
+    let here = keys.iter().find(|key| key.name == word && key.serving == KeySupport::Served);
     if let Some(key) = here {
         return Some(format!("{prefix}{}", key.name));
     }

@@ -12,7 +12,7 @@ const RESERVED: &[&str] = &["ledger", "state", "logs", "cache", "skills", "runti
 
 /// The places that workspaces are measured against, canonical.
 #[derive(Debug, Clone, Copy)]
-pub struct Grounds<'a> {
+pub struct ReservedPaths<'a> {
     /// The instance: `PICOCLAW_HOME`.
     pub instance: &'a Path,
     /// Home directories of people.
@@ -100,7 +100,10 @@ impl WorkspaceFault {
 }
 
 /// Every fault of a set of workspaces; none when they can be used.
-pub fn check_workspaces(workspaces: &[(AgentId, PathBuf)], grounds: &Grounds<'_>) -> Vec<WorkspaceFault> {
+pub fn check_workspaces(
+    workspaces: &[(AgentId, PathBuf)],
+    grounds: &ReservedPaths<'_>,
+) -> Vec<WorkspaceFault> {
     let alone = workspaces.iter().filter_map(|(agent, workspace)| alone(agent, workspace, grounds));
     let pairs = workspaces
         .iter()
@@ -109,7 +112,7 @@ pub fn check_workspaces(workspaces: &[(AgentId, PathBuf)], grounds: &Grounds<'_>
     alone.chain(pairs).collect()
 }
 
-fn alone(agent: &AgentId, workspace: &Path, grounds: &Grounds<'_>) -> Option<WorkspaceFault> {
+fn alone(agent: &AgentId, workspace: &Path, grounds: &ReservedPaths<'_>) -> Option<WorkspaceFault> {
     // A fault is rare, and words for it are made then.
     let whose = || (agent.clone(), workspace.to_owned());
     if workspace.parent().is_none() {
@@ -158,7 +161,7 @@ mod tests {
             .iter()
             .map(|(agent, path)| (AgentId::parse(agent).unwrap(), PathBuf::from(path)))
             .collect();
-        let grounds = Grounds {
+        let grounds = ReservedPaths {
             instance: Path::new("/home/user/.picoclaw"),
             homes: &[PathBuf::from("/home/user"), PathBuf::from("/root"), PathBuf::from("/")],
             files: &[

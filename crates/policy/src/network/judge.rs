@@ -81,7 +81,7 @@ fn unknown(address: &WebAddress, why: &str) -> Verdict {
 }
 
 fn deny(code: Code, rule: &str, sentence: String, hint: String) -> Verdict {
-    Verdict::Deny(Refusal { code, sentence, rule: rule.to_owned(), layer: Layer::Desk, hint })
+    Verdict::Deny(Refusal { code, sentence, rule: rule.to_owned(), layer: Layer::Policy, hint })
 }
 
 #[cfg(test)]
@@ -155,7 +155,7 @@ mod tests {
                 (Verdict::Allow(grant), Ok(rule)) => assert_eq!(grant.rule, rule, "{why}"),
                 (Verdict::Deny(no), Err(code)) => {
                     assert_eq!(no.code.as_str(), code, "{why}");
-                    assert_eq!(no.layer, Layer::Desk, "{why}");
+                    assert_eq!(no.layer, Layer::Policy, "{why}");
                     assert!(!no.hint.is_empty(), "{why}");
                 }
                 (other, _) => panic!("{why}: {other:?}"),

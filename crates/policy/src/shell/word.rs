@@ -246,7 +246,7 @@ pub enum Operation {
     /// `${x#p}`, `${x##p}`, `${x%p}`, `${x%%p}`
     Remove(Side, Match, Word),
     /// `${x/p/w}`, `${x//p/w}`, `${x/#p/w}`, `${x/%p/w}`
-    Replace(Place, Word, Option<Word>),
+    Replace(ReplaceAnchor, Word, Option<Word>),
     /// `${x:offset:length}`
     Slice(Arithmetic, Option<Arithmetic>),
     /// `${x^p}`, `${x^^p}`, `${x,p}`, `${x,,p}`, `${x~p}`, `${x~~p}`: the operator, and the pattern.
@@ -288,7 +288,7 @@ pub enum Match {
 
 /// Where a replacement happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum ReplaceAnchor {
     /// `/`
     First,
     /// `//`

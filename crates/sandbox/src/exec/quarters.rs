@@ -11,7 +11,7 @@ use crate::isolate::{
 use crate::launch::environment::{self, Variables};
 use crate::launch::{Principal, Walls};
 use picoclaw_policy::config::{Config, ExposeMode, IsolationConfig};
-use picoclaw_policy::shell::guard::Hold;
+use picoclaw_policy::shell::guard::Confinement;
 use picoclaw_policy::{CleanPath, literal_directory};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub(crate) struct Quarters {
     pub(crate) walls: Walls,
     pub(crate) environment: Variables,
-    pub(crate) hold: Hold,
+    pub(crate) hold: Confinement,
     pub(crate) enforced: Enforced,
     pub(crate) home: Option<CleanPath>,
     pub(crate) path: Vec<CleanPath>,
@@ -65,7 +65,7 @@ impl Quarters {
         let environment = cage_environment(host, &user, &config.isolation, (&home, &survey), &[workspace]);
         let enforced = rung.enforced(&config.isolation);
         let walls = Walls::Cage(Arc::new(Cage::new(plan, rung.clone())?.framed(instance.frames())));
-        Ok(Self::new(walls, environment, Hold::Cage, enforced))
+        Ok(Self::new(walls, environment, Confinement::Cage, enforced))
     }
 
     /// Behind the write fence, while isolation is off.
@@ -91,8 +91,8 @@ impl Quarters {
         }
         let enforced = fence.enforced();
         let hold = match enforced.filesystem {
-            Grade::None(_) => Hold::Nothing,
-            Grade::Full | Grade::Partial(_) => Hold::Fence,
+            Grade::None(_) => Confinement::Nothing,
+            Grade::Full | Grade::Partial(_) => Confinement::Fence,
         };
         Ok(Self::new(Walls::Fence(Arc::new(fence)), environment, hold, enforced))
     }
@@ -102,7 +102,7 @@ impl Quarters {
         let off = || Grade::None("isolation is off".to_owned());
         let enforced =
             Enforced { filesystem: off(), network: off(), processes: off(), syscalls: off(), limits: off() };
-        Self::new(Walls::Open, environment, Hold::Nothing, enforced)
+        Self::new(Walls::Open, environment, Confinement::Nothing, enforced)
     }
 
     /// What is held, as the ledger names it.
@@ -110,7 +110,7 @@ impl Quarters {
         self.enforced.layers().iter().map(|(_, name, grade)| format!("{name} {grade}")).collect()
     }
 
-    fn new(walls: Walls, environment: Variables, hold: Hold, enforced: Enforced) -> Self {
+    fn new(walls: Walls, environment: Variables, hold: Confinement, enforced: Enforced) -> Self {
         let value = |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value);
         let home = value("HOME").and_then(|home| CleanPath::absolute(Path::new(home)));
         let path =

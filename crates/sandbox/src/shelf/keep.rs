@@ -130,7 +130,7 @@ impl Shelf {
     }
 
     /// Opens a file of lines to read it, whoever writes.
-    pub fn look_into(&self, name: &str) -> Result<Option<Book>, ShelfError> {
+    pub fn inspect_command(&self, name: &str) -> Result<Option<Book>, ShelfError> {
         Ok(self.file(name, OFlags::RDONLY)?.map(|file| Book::reading(file, self.path.join(name))))
     }
 

@@ -81,7 +81,7 @@ fn misfit(tool: &str, why: &str) -> Refusal {
         code: Code::InvalidArguments,
         sentence: format!("invalid arguments for tool {tool:?}: {why}"),
         rule: "tools".to_owned(),
-        layer: Layer::Hall,
+        layer: Layer::Registry,
         hint: String::new(),
     }
 }

@@ -171,7 +171,7 @@ pub(super) fn no_commands() -> Refusal {
         code: Code::ToolDisabled,
         sentence: "scheduled commands are switched off".to_owned(),
         rule: "tools.cron.allow_command".to_owned(),
-        layer: Layer::Desk,
+        layer: Layer::Policy,
         hint: "the operator can set `tools.cron.allow_command`; `command_confirm` does not".to_owned(),
     }
 }

@@ -8,7 +8,7 @@ use crate::spawn::kin::Kin;
 use crate::spawn::news::{Turning, Who};
 use crate::spawn::present::Present;
 use crate::tools::{Arguments, Need, Parameter, Type, Visit};
-use picoclaw_policy::{SpawnIntent, Way};
+use picoclaw_policy::{SpawnIntent, SpawnKind};
 use picoclaw_sandbox::permit::Permit;
 use picoclaw_sandbox::spawn::Spawn;
 use picoclaw_sandbox::warden::Admission;
@@ -55,13 +55,13 @@ pub(super) fn label(arguments: &Arguments<'_>) -> String {
 /// Asks the desk; the reply says why not.
 pub(super) fn admit(
     tool: &str,
-    way: Way,
+    way: SpawnKind,
     arguments: &Arguments<'_>,
     kin: &Kin,
     visit: &Visit<'_>,
 ) -> Result<Start, Reply> {
     let (agent, task) = (arguments.text("agent_id"), arguments.text("task"));
-    let agent = Some(agent.to_owned()).filter(|agent| !agent.is_empty() || way == Way::Delegate);
+    let agent = Some(agent.to_owned()).filter(|agent| !agent.is_empty() || way == SpawnKind::Delegate);
     let intent = SpawnIntent { way, agent, task: task.to_owned() };
     let becomes = intent.becomes(visit.subject);
     let permit = match visit.warden.admit(tool, visit.subject, Spawn(intent)) {

@@ -3,7 +3,7 @@
 //! Invariant: a key that the table does not know cannot be asked for.
 
 use crate::config::document::{Node, Origin, Value};
-use crate::config::schema::{Key, Preset, ROOT, Shape};
+use crate::config::schema::{DefaultValue, Key, ROOT, Shape};
 use crate::config::secret::Secret;
 use std::path::PathBuf;
 
@@ -56,7 +56,7 @@ impl<'a> View<'a> {
     /// A switch.
     pub(super) fn flag(&self, name: &str) -> bool {
         match (self.get(name).map(|node| &node.value), self.preset(name)) {
-            (Some(Value::Flag(flag)), _) | (None, Preset::Flag(flag)) => *flag,
+            (Some(Value::Flag(flag)), _) | (None, DefaultValue::Flag(flag)) => *flag,
             _ => false,
         }
     }
@@ -65,7 +65,7 @@ impl<'a> View<'a> {
     pub(super) fn whole(&self, name: &str) -> i64 {
         match (self.get(name).map(|node| &node.value), self.preset(name)) {
             (Some(Value::Number(text)), _) => text.parse().unwrap_or_default(),
-            (_, Preset::Whole(number)) => *number,
+            (_, DefaultValue::Whole(number)) => *number,
             _ => 0,
         }
     }
@@ -93,7 +93,7 @@ impl<'a> View<'a> {
 
     /// A text; an empty one counts as not given.
     pub(super) fn text(&self, name: &str) -> Option<&'a str> {
-        let preset = if let Preset::Text(text) = self.preset(name) { Some(*text) } else { None };
+        let preset = if let DefaultValue::Text(text) = self.preset(name) { Some(*text) } else { None };
         self.get(name).and_then(Node::text).filter(|text| !text.is_empty()).or(preset)
     }
 
@@ -131,7 +131,7 @@ impl<'a> View<'a> {
         self.keys.iter().find(|key| key.name == name).map(|key| &key.shape)
     }
 
-    fn preset(&self, name: &str) -> &'static Preset {
-        self.keys.iter().find(|key| key.name == name).map_or(&Preset::Unset, |key| &key.preset)
+    fn preset(&self, name: &str) -> &'static DefaultValue {
+        self.keys.iter().find(|key| key.name == name).map_or(&DefaultValue::Unset, |key| &key.preset)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: every scalar and list key has exactly one regular variable, `PICOCLAW_` and its path in capitals.
 
-use super::key::{Key, Serving, Shape};
+use super::key::{Key, KeySupport, Shape};
 use super::root::ROOT;
 
 /// What every variable of ours begins with.
@@ -78,7 +78,7 @@ fn matching(keys: &'static [Key], whole: &str, rest: &str, path: &mut Vec<String
         for spelling in std::iter::once(&key.name).chain(key.aliases.names()) {
             let Some(tail) = after(rest, spelling) else { continue };
             let found = match (&key.shape, &key.serving) {
-                (_, Serving::Foreign) if tail.is_empty() || tail.starts_with('_') => {
+                (_, KeySupport::Foreign) if tail.is_empty() || tail.starts_with('_') => {
                     Some(Variable::Foreign(key.doc))
                 }
                 (Shape::Section(inner), _) => {
@@ -108,7 +108,7 @@ fn named(keys: &'static [Key], tail: &str, path: &mut Vec<String>) -> Option<Var
     let tail = tail.strip_prefix('_')?;
     let (key, name) = keys.iter().find_map(|key| {
         let name = tail.strip_suffix(&key.name.to_ascii_uppercase())?.strip_suffix('_')?;
-        (!name.is_empty() && key.serving == Serving::Served).then_some((key, name))
+        (!name.is_empty() && key.serving == KeySupport::Served).then_some((key, name))
     })?;
     path.extend([name.to_ascii_lowercase(), key.name.to_owned()]);
     Some(Variable::Sets(std::mem::take(path), key))
@@ -133,7 +133,7 @@ pub(crate) fn every_variable() -> Vec<String> {
 }
 
 fn collect(keys: &[Key], prefix: &str, names: &mut Vec<String>) {
-    for key in keys.iter().filter(|key| key.serving == Serving::Served && is_settable(key)) {
+    for key in keys.iter().filter(|key| key.serving == KeySupport::Served && is_settable(key)) {
         let name = format!("{prefix}_{}", key.name.to_ascii_uppercase());
         names.extend(key.variable.map(str::to_owned));
         match &key.shape {

@@ -17,6 +17,6 @@ mod tools;
 mod web;
 
 pub(crate) use env_names::{Variable, every_variable, variable};
-pub(crate) use key::{Aliases, Key, Preset, Serving, Shape};
+pub(crate) use key::{Aliases, DefaultValue, Key, KeySupport, Shape};
 pub(crate) use root::{NEWEST, ROOT};
 pub(crate) use tools::{FOREIGN_TOOLS, SERVED_TOOLS, TOOLS};

@@ -2,20 +2,20 @@
 //!
 //! Invariant: after any of them, every place that the shell can be in is among the places of the state.
 
-use super::interpreter::{Flow, Walker};
-use super::options::{Grammar, Invocation, Order};
-use super::partial_word::Field;
-use super::state::{Place, State, Variable};
+use super::interpreter::{Flow, Interpreter};
+use super::options::{Grammar, NamedCommand, Order};
+use super::partial_word::PartialWord;
+use super::state::{ShellDir, State, Variable};
 use crate::intent::{Access, FileKind};
 use crate::path::CleanPath;
 use std::path::Path;
 use std::rc::Rc;
 
-impl Walker<'_> {
-    pub(super) fn cd(&mut self, call: &Invocation<'_>, state: &Rc<State>) -> Flow {
+impl Interpreter<'_> {
+    pub(super) fn cd(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
         let operands = call.operands(&Grammar { order: Order::First, ..Grammar::default() });
         let mut targets = Vec::new();
-        let printed = Flow::either(state.clone()).printing(Field::default());
+        let printed = Flow::either(state.clone()).printing(PartialWord::default());
         match operands.first().copied() {
             None => {
                 for home in self.lookup("HOME", state) {
@@ -51,32 +51,34 @@ impl Walker<'_> {
     }
 
     /// Judges a directory that the shell goes to, and says which places that can be.
-    pub(super) fn entered(&mut self, target: &str, state: &Rc<State>) -> Vec<Place> {
+    pub(super) fn entered(&mut self, target: &str, state: &Rc<State>) -> Vec<ShellDir> {
         if target.is_empty() {
             return state.cwd.to_vec();
         }
         self.path(target, Access::List, state);
-        let field = Field::text(target);
+        let field = PartialWord::text(target);
         if field.is_open() {
-            return vec![Place::Unknown];
+            return vec![ShellDir::Unknown];
         }
         if field.known().is_none() {
-            return vec![Place::Within];
+            return vec![ShellDir::Within];
         }
-        let folded = |place: &Place| match place {
+        let folded = |place: &ShellDir| match place {
             _ if target.starts_with('/') => {
-                CleanPath::absolute(Path::new(target)).map_or(Place::Unknown, Place::At)
+                CleanPath::absolute(Path::new(target)).map_or(ShellDir::Unknown, ShellDir::At)
             }
-            Place::At(cwd) => CleanPath::new(Path::new(target), cwd).map_or(Place::Unknown, Place::At),
-            Place::Within if !target.split('/').any(|part| part == "..") => Place::Within,
-            Place::Within | Place::Unknown => Place::Unknown,
+            ShellDir::At(cwd) => {
+                CleanPath::new(Path::new(target), cwd).map_or(ShellDir::Unknown, ShellDir::At)
+            }
+            ShellDir::Within if !target.split('/').any(|part| part == "..") => ShellDir::Within,
+            ShellDir::Within | ShellDir::Unknown => ShellDir::Unknown,
         };
         state.cwd.iter().map(folded).collect()
     }
 
     /// Whether going there cannot fail: it is there now, or the line has made it.
-    fn is_sure(&self, place: &Place, state: &State) -> bool {
-        let Place::At(path) = place else { return false };
+    fn is_sure(&self, place: &ShellDir, state: &State) -> bool {
+        let ShellDir::At(path) = place else { return false };
         if state.shaken {
             return false;
         }
@@ -85,12 +87,12 @@ impl Walker<'_> {
             || self.scene.terrain.kind(path) == FileKind::Directory
     }
 
-    pub(super) fn pushd(&mut self, call: &Invocation<'_>, state: &Rc<State>) -> Flow {
-        let mut flow = match call.args.first().map(Field::as_str) {
+    pub(super) fn pushd(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
+        let mut flow = match call.args.first().map(PartialWord::as_str) {
             Some(target) if !target.starts_with(['+', '-']) => self.cd(call, state),
             _ => {
                 let mut next = (**state).clone();
-                next.go(vec![Place::Unknown]);
+                next.go(vec![ShellDir::Unknown]);
                 Flow::either(Rc::new(next))
             }
         };
@@ -108,7 +110,7 @@ fn is_plain(target: &str) -> bool {
 
 pub(super) fn popd(state: &Rc<State>) -> Flow {
     let mut next = (**state).clone();
-    let back = next.stack.pop().unwrap_or_else(|| Rc::new(vec![Place::Unknown]));
+    let back = next.stack.pop().unwrap_or_else(|| Rc::new(vec![ShellDir::Unknown]));
     next.go(back);
     Flow { fail: Some(state.clone()), ..Flow::ok(Rc::new(next)) }
 }

@@ -3,10 +3,10 @@
 //! Invariant: a string that one of these programs hands to a shell is read like the line itself.
 
 use super::builtins::Language;
-use super::dispatch::Given;
-use super::interpreter::{Input, Walker};
-use super::options::{Grammar, Invocation, is_cut_of};
-use super::partial_word::Field;
+use super::dispatch::Invocation;
+use super::interpreter::{Input, Interpreter};
+use super::options::{Grammar, NamedCommand, is_cut_of};
+use super::partial_word::PartialWord;
 use super::simple::Scope;
 use super::state::{State, Variable};
 use crate::intent::Access;
@@ -43,13 +43,13 @@ const CODE: &[Code] = &[
     Code { names: &["go"], short: "", long: &["exec", "toolexec"] },
 ];
 
-impl Walker<'_> {
+impl Interpreter<'_> {
     /// Judges the commands in a program's options.
-    pub(super) fn programs(&mut self, call: &Invocation<'_>, given: &Given<'_>, state: &Rc<State>) {
+    pub(super) fn programs(&mut self, call: &NamedCommand<'_>, given: &Invocation<'_>, state: &Rc<State>) {
         if let Some(known) = CODE.iter().find(|known| known.names.contains(&call.name)) {
             let grammar = Grammar { short: known.short, long: known.long, ..Grammar::default() };
             for code in call.values(&grammar, known.short, known.long) {
-                self.reread_by_sh(&Field::text(code), state, &Input::Inherited);
+                self.reread_by_sh(&PartialWord::text(code), state, &Input::Inherited);
             }
         }
         if matches!(call.name, "make" | "gmake" | "awk" | "gawk" | "sed" | "psql" | "vim") {
@@ -63,11 +63,11 @@ impl Walker<'_> {
         match call.name {
             "tar" | "bsdtar" | "gtar" => self.tar_actions(call, state),
             "make" | "gmake" => {
-                for arg in call.args.iter().map(Field::as_str) {
+                for arg in call.args.iter().map(PartialWord::as_str) {
                     if let Some((name @ ("CC" | "CXX" | "CPP" | "FC" | "LD" | "AR" | "AS"), code)) =
                         arg.split_once('=')
                     {
-                        let value = Variable::Scalar(vec![Field::text(code)]);
+                        let value = Variable::Scalar(vec![PartialWord::text(code)]);
                         self.environment(name, &value, state, Scope::Command);
                     }
                 }
@@ -75,8 +75,8 @@ impl Walker<'_> {
             "gcc" | "g++" | "cc" | "c++" => {
                 let at = call.args.iter().position(|arg| arg.as_str() == "-wrapper");
                 if let Some(code) = at.and_then(|at| call.args.get(at + 1)) {
-                    let argv: Vec<Field> = code.as_str().split(',').map(Field::text).collect();
-                    self.invoke(&Given { argv: &argv, input: given.input, span: None }, state.clone());
+                    let argv: Vec<PartialWord> = code.as_str().split(',').map(PartialWord::text).collect();
+                    self.invoke(&Invocation { argv: &argv, input: given.input, span: None }, state.clone());
                 }
             }
             "vim" | "vi" | "nvim" | "ex" | "view" | "gvim" | "less" | "more" | "ed" => {
@@ -104,7 +104,7 @@ impl Walker<'_> {
                 if let Some(at) = call.args.iter().position(|arg| matches!(arg.as_str(), "-e" | "--" | "-x"))
                 {
                     self.invoke(
-                        &Given { argv: &call.args[at + 1..], input: given.input, span: None },
+                        &Invocation { argv: &call.args[at + 1..], input: given.input, span: None },
                         state.clone(),
                     );
                 }
@@ -116,15 +116,15 @@ impl Walker<'_> {
                 let at =
                     call.args.iter().rposition(|arg| arg.as_str().starts_with('-')).map_or(1, |at| at + 1);
                 if let Some(argv) = call.args.get(at..).filter(|argv| argv.len() > 1) {
-                    self.invoke(&Given { argv, input: given.input, span: None }, state.clone());
+                    self.invoke(&Invocation { argv, input: given.input, span: None }, state.clone());
                 }
             }
             _ => {}
         }
     }
 
-    fn tar_actions(&mut self, call: &Invocation<'_>, state: &Rc<State>) {
-        let mut args = call.args.iter().map(Field::as_str);
+    fn tar_actions(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
+        let mut args = call.args.iter().map(PartialWord::as_str);
         while let Some(arg) = args.next() {
             let Some(long) = arg.strip_prefix("--") else { continue };
             let (name, glued) =
@@ -132,24 +132,24 @@ impl Walker<'_> {
             if name.len() > "checkpoint".len() && is_cut_of(name, "checkpoint-action") {
                 let action = glued.or_else(|| args.next()).unwrap_or_default();
                 if let Some(code) = action.strip_prefix("exec=") {
-                    self.reread_by_sh(&Field::text(code), state, &Input::Inherited);
+                    self.reread_by_sh(&PartialWord::text(code), state, &Input::Inherited);
                 }
             }
         }
     }
 
     /// `-c`, `--cmd`, `+…`: commands of an editor, of which `!` runs a shell.
-    fn editor(&mut self, call: &Invocation<'_>, state: &Rc<State>) {
+    fn editor(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
         let grammar = Grammar { short: "cS", long: &["cmd"], ..Grammar::default() };
         let mut commands = call.values(&grammar, "c", &["cmd"]);
         commands.extend(call.args.iter().filter_map(|arg| arg.as_str().strip_prefix('+')));
         for command in commands {
             if let Some((_, code)) = command.split_once('!') {
-                self.reread_by_sh(&Field::text(code), state, &Input::Inherited);
+                self.reread_by_sh(&PartialWord::text(code), state, &Input::Inherited);
             }
             let foreign = ["system(", "lua", "py", "perl", "ruby", "tcl"];
             if foreign.iter().any(|mark| command.contains(mark)) {
-                self.inline(&Field::text(command), Language::Other, state);
+                self.inline(&PartialWord::text(command), Language::Other, state);
             }
             // `:w file`, `:r file`, `:e file`: a first word with a slash is a search.
             for file in command.split_whitespace().skip(1).filter(|word| word.starts_with(['/', '~', '.'])) {
@@ -160,21 +160,21 @@ impl Walker<'_> {
     }
 
     /// `\!`, `!`, `system`, `shell`: how a program's own language reaches a shell.
-    fn escapes(&mut self, call: &Invocation<'_>, state: &Rc<State>) {
+    fn escapes(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
         let typed = match call.input {
             Input::Text(text) | Input::Piped(text) => text.known().unwrap_or_default(),
             _ => "",
         };
-        for arg in call.args.iter().map(Field::as_str).chain(typed.lines()) {
+        for arg in call.args.iter().map(PartialWord::as_str).chain(typed.lines()) {
             let trimmed = arg.trim_start();
             let code = ["\\!", "!", "shell ", "system ", ".shell ", ".system "]
                 .iter()
                 .find_map(|mark| trimmed.strip_prefix(mark));
             if let Some(code) = ["python ", "py "].iter().find_map(|mark| trimmed.strip_prefix(mark)) {
-                self.inline(&Field::text(code), Language::Other, state);
+                self.inline(&PartialWord::text(code), Language::Other, state);
             }
             if let Some(code) = code.or_else(|| arg.split_once("\\!").map(|(_, code)| code)) {
-                self.reread_by_sh(&Field::text(code), state, &Input::Inherited);
+                self.reread_by_sh(&PartialWord::text(code), state, &Input::Inherited);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What a command is judged against: the facts that whoever asks brings along.
 //!
-//! Invariant: the guard looks at nothing but its [`Scene`]; two equal scenes earn equal judgements.
+//! Invariant: the guard looks at nothing but its [`GuardContext`]; two equal scenes earn equal judgements.
 
 use crate::intent::{FileKind, LinkOwner};
 use crate::path::CleanPath;
@@ -11,7 +11,7 @@ use crate::zone::Zones;
 
 /// What holds the child besides the guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Hold {
+pub enum Confinement {
     /// Nothing: what the guard lets through happens.
     Nothing,
     /// The write fence: writes outside are stopped, reads are not.
@@ -22,7 +22,7 @@ pub enum Hold {
 
 /// Where and under which rules a command would run.
 #[derive(Clone, Copy)]
-pub struct Scene<'a> {
+pub struct GuardContext<'a> {
     /// The tree as the agent sees it.
     pub zones: &'a Zones,
     /// Rules that open paths for reading.
@@ -32,7 +32,7 @@ pub struct Scene<'a> {
     /// How far paths reach: [`Reach::Workspace`] while `restrict_to_workspace` is on.
     pub reach: Reach,
     /// What holds the child.
-    pub hold: Hold,
+    pub hold: Confinement,
     /// The working directory.
     pub cwd: &'a CleanPath,
     /// The home that the child will see.
@@ -40,12 +40,12 @@ pub struct Scene<'a> {
     /// The shell that will run it.
     pub dialect: Dialect,
     /// The file system as it is now.
-    pub terrain: &'a dyn Terrain,
+    pub terrain: &'a dyn FileSystem,
 }
 
 /// Where a path leads when every link that exists now is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Landed {
+pub struct Resolved {
     /// The place.
     pub path: CleanPath,
     /// Who could have made the links on the way; [`LinkOwner::System`] when there are none.
@@ -53,9 +53,9 @@ pub struct Landed {
 }
 
 /// The facts of the file system, looked up by whoever may look.
-pub trait Terrain {
+pub trait FileSystem {
     /// Follows every link of `path` that exists now; what does not exist stays as it is.
-    fn lands(&self, path: &CleanPath) -> Landed;
+    fn lands(&self, path: &CleanPath) -> Resolved;
 
     /// What is there.
     fn kind(&self, path: &CleanPath) -> FileKind;
@@ -71,11 +71,11 @@ pub trait Terrain {
 ///
 /// For judging a text alone: what it refuses, every real file system refuses too, links aside.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Blank;
+pub struct NoFileSystem;
 
-impl Terrain for Blank {
-    fn lands(&self, path: &CleanPath) -> Landed {
-        Landed { path: path.clone(), links: LinkOwner::System }
+impl FileSystem for NoFileSystem {
+    fn lands(&self, path: &CleanPath) -> Resolved {
+        Resolved { path: path.clone(), links: LinkOwner::System }
     }
 
     fn kind(&self, _path: &CleanPath) -> FileKind {

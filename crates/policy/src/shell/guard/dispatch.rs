@@ -1,14 +1,14 @@
 //! One command with its arguments: patterns of the configuration, functions, builtins, rules, wrappers, paths.
 //!
-//! Invariant: every command goes through [`Walker::invoke`], whoever runs it: the shell, or a wrapper.
+//! Invariant: every command goes through [`Interpreter::invoke`], whoever runs it: the shell, or a wrapper.
 
 use super::builtins::{Language, words};
-use super::context::Hold;
+use super::context::Confinement;
 use super::finding::{Finding, Kind, Remedy};
-use super::guard::Understood;
-use super::interpreter::{Call, DEEPEST, Flow, Input, Walker};
-use super::options::Invocation;
-use super::partial_word::{Field, is_marked, shown};
+use super::guard::ParsedCommand;
+use super::interpreter::{Call, DEEPEST, Flow, Input, Interpreter};
+use super::options::NamedCommand;
+use super::partial_word::{PartialWord, is_marked, shown};
 use super::state::State;
 use crate::policy::Reach;
 use crate::shell::Dialect;
@@ -17,18 +17,18 @@ use crate::shell::span::Span;
 use std::rc::Rc;
 
 /// One command about to be judged: its words, and what they came with.
-pub(super) struct Given<'g> {
+pub(super) struct Invocation<'g> {
     /// The arguments, the name first.
-    pub(super) argv: &'g [Field],
+    pub(super) argv: &'g [PartialWord],
     /// What it reads.
     pub(super) input: &'g Input,
     /// Where it stands in the text; `None` when it was put together from arguments.
     pub(super) span: Option<Span>,
 }
 
-impl Walker<'_> {
+impl Interpreter<'_> {
     /// Judges one command, whoever runs it: the shell, or a wrapper.
-    pub(super) fn invoke(&mut self, given: &Given<'_>, state: Rc<State>) -> Flow {
+    pub(super) fn invoke(&mut self, given: &Invocation<'_>, state: Rc<State>) -> Flow {
         if !self.spend() {
             return Flow::either(state);
         }
@@ -37,7 +37,7 @@ impl Walker<'_> {
             self.patterns_on(given);
         }
         let at = self.commands.len();
-        self.commands.push(Understood::new(given.argv, &state));
+        self.commands.push(ParsedCommand::new(given.argv, &state));
         let found = self.findings.len();
         let outer = self.at_hand.replace(at);
         self.depth += 1;
@@ -60,7 +60,7 @@ impl Walker<'_> {
     }
 
     /// Remembers which part of the text the patterns that were just suggested would take out of it.
-    fn excuse(&mut self, given: &Given<'_>, found: usize) {
+    fn excuse(&mut self, given: &Invocation<'_>, found: usize) {
         let (0, Some(span)) = (self.nested, given.span) else { return };
         if found == self.findings.len() {
             return;
@@ -75,7 +75,7 @@ impl Walker<'_> {
     }
 
     /// Asks the configuration's own patterns about the command as it is written and as it is understood.
-    fn patterns_on(&mut self, given: &Given<'_>) {
+    fn patterns_on(&mut self, given: &Invocation<'_>) {
         let normal = words(given.argv);
         let normal = if is_marked(&normal) { shown(&normal) } else { normal };
         let source = given.span.map_or("", |span| span.of(&self.text));
@@ -90,7 +90,7 @@ impl Walker<'_> {
         }
     }
 
-    fn dispatch(&mut self, given: &Given<'_>, state: Rc<State>) -> Flow {
+    fn dispatch(&mut self, given: &Invocation<'_>, state: Rc<State>) -> Flow {
         let [first, args @ ..] = given.argv else { return Flow::either(state) };
         let Some(name) = first.known() else {
             self.computed("unknown-command", "the name of the command", &words(given.argv));
@@ -101,7 +101,7 @@ impl Walker<'_> {
             return Flow::either(state);
         }
         if name.is_empty() {
-            return Flow::either(state).printing(Field::default());
+            return Flow::either(state).printing(PartialWord::default());
         }
         if let Some(body) = state.functions.get(name).cloned() {
             return self.call(name, args, &body, &state, given.input);
@@ -109,16 +109,16 @@ impl Walker<'_> {
         if let Some(code) = state.aliases.get(name).cloned() {
             let mut inner = (*state).clone();
             Rc::make_mut(&mut inner.aliases).remove(name);
-            let mut argv: Vec<Field> =
-                code.split_whitespace().map(Field::text).chain(args.iter().cloned()).collect();
+            let mut argv: Vec<PartialWord> =
+                code.split_whitespace().map(PartialWord::text).chain(args.iter().cloned()).collect();
             // Behind an alias that ends in a blank the next word may be one, too.
             let next = argv.len() - args.len();
             if code.ends_with([' ', '\t'])
                 && let Some(more) = argv.get(next).and_then(|word| inner.aliases.get(word.as_str())).cloned()
             {
-                argv.splice(next..=next, more.split_whitespace().map(Field::text));
+                argv.splice(next..=next, more.split_whitespace().map(PartialWord::text));
             }
-            self.invoke(&Given { argv: &argv, input: given.input, span: None }, Rc::new(inner));
+            self.invoke(&Invocation { argv: &argv, input: given.input, span: None }, Rc::new(inner));
         }
         let base = match name.rsplit_once('/') {
             Some((_, base)) => {
@@ -129,7 +129,7 @@ impl Walker<'_> {
             }
             None => name,
         };
-        let invocation = Invocation { name: base, args, input: given.input };
+        let invocation = NamedCommand { name: base, args, input: given.input };
         if let Some(flow) = self.builtin(&invocation, given, &state) {
             return flow;
         }
@@ -151,7 +151,14 @@ impl Walker<'_> {
     }
 
     /// A call of a function that the line defines.
-    fn call(&mut self, name: &str, args: &[Field], body: &Command, state: &Rc<State>, input: &Input) -> Flow {
+    fn call(
+        &mut self,
+        name: &str,
+        args: &[PartialWord],
+        body: &Command,
+        state: &Rc<State>,
+        input: &Input,
+    ) -> Flow {
         if let Some(call) = self.calls.iter().find(|call| call.name == name) {
             if self.parallel > call.parallel {
                 self.deny("fork-bomb", "a function that starts itself again beside itself", name);
@@ -179,7 +186,7 @@ impl Walker<'_> {
     /// danger by itself, but it can go anywhere: then a cage has to hold it.
     pub(super) fn computed(&mut self, rule: &str, what: &str, words: &str) {
         let denied = self.guard.denies();
-        let held = self.scene.reach != Reach::Workspace || self.scene.hold == Hold::Cage;
+        let held = self.scene.reach != Reach::Workspace || self.scene.hold == Confinement::Cage;
         if !denied && held {
             return;
         }

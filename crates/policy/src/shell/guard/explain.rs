@@ -3,7 +3,7 @@
 //! Invariant: a refusal begins with the documented sentence, and nothing that a command wrote controls a terminal.
 
 use super::finding::{Finding, Kind, Remedy};
-use super::guard::{Judgement, Understood};
+use super::guard::{Judgement, ParsedCommand};
 use super::remedies::entry;
 use crate::refusal::{Code, Layer, Refusal};
 use serde::Serialize;
@@ -38,7 +38,7 @@ pub struct Explanation<'j> {
     /// Every other reason.
     pub others: &'j [Finding],
     /// Each simple command, as it was understood.
-    pub commands: &'j [Understood],
+    pub commands: &'j [ParsedCommand],
 }
 
 impl Judgement {

@@ -2,11 +2,11 @@
 //!
 //! Invariant: a judgement follows from the guard, the text and the scene alone; a longer deny list never allows more.
 
-use super::context::Scene;
+use super::context::GuardContext;
 use super::finding::{Finding, Kind, Remedy};
-use super::interpreter::{Input, Walker};
-use super::partial_word::{Field, MARK_BYTE, shown};
-use super::state::{Place, State};
+use super::interpreter::{Input, Interpreter};
+use super::partial_word::{MARK_BYTE, PartialWord, shown};
+use super::state::{ShellDir, State};
 use super::{deny_patterns, rule_examples};
 use crate::config::{ExecConfig, Guard as Mode};
 use crate::path::CleanPath;
@@ -32,7 +32,7 @@ pub struct Guard {
 
 /// One simple command as the guard understood it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Understood {
+pub struct ParsedCommand {
     /// Its words after expansion; `…` stands for what is only known when it runs.
     pub argv: Vec<String>,
     /// Where it would run.
@@ -46,7 +46,7 @@ pub struct Understood {
 #[must_use = "a judgement nobody reads protects nobody"]
 pub struct Judgement {
     /// Every simple command, as it was understood.
-    pub commands: Vec<Understood>,
+    pub commands: Vec<ParsedCommand>,
     /// The reason that decides, when there is one: danger before paths.
     pub finding: Option<Finding>,
     /// Every other reason.
@@ -59,7 +59,7 @@ impl Judgement {
         self.finding.is_none()
     }
 
-    fn decided(commands: Vec<Understood>, mut findings: Vec<Finding>) -> Self {
+    fn decided(commands: Vec<ParsedCommand>, mut findings: Vec<Finding>) -> Self {
         findings.sort_by_key(|finding| match (finding.kind, &finding.remedy) {
             (Kind::Danger, Remedy::Smart) => 2,
             (Kind::Danger, _) => 0,
@@ -71,12 +71,12 @@ impl Judgement {
     }
 }
 
-impl Understood {
-    pub(super) fn new(argv: &[Field], state: &State) -> Self {
-        let place = |place: &Place| match place {
-            Place::At(path) => shown_path(path),
-            Place::Within => "a directory of the workspace".to_owned(),
-            Place::Unknown => "nobody knows".to_owned(),
+impl ParsedCommand {
+    pub(super) fn new(argv: &[PartialWord], state: &State) -> Self {
+        let place = |place: &ShellDir| match place {
+            ShellDir::At(path) => shown_path(path),
+            ShellDir::Within => "a directory of the workspace".to_owned(),
+            ShellDir::Unknown => "nobody knows".to_owned(),
         };
         let mut words: Vec<String> = argv.iter().take(MOST_SHOWN).map(|arg| shown(arg.as_str())).collect();
         if argv.len() > MOST_SHOWN {
@@ -112,11 +112,11 @@ impl Guard {
     }
 
     /// Judges a command line as the shell of the scene would run it.
-    pub fn judge(&self, text: &str, scene: &Scene<'_>) -> Judgement {
+    pub fn judge(&self, text: &str, scene: &GuardContext<'_>) -> Judgement {
         if !self.denies && scene.reach != Reach::Workspace {
             return Judgement { commands: Vec::new(), finding: None, others: Vec::new() };
         }
-        let mut walker = Walker::new(self, scene, text);
+        let mut walker = Interpreter::new(self, scene, text);
         match self.follow(text, scene, &mut walker) {
             Ok(()) => {}
             Err(fault) => walker.report(unread(&fault, text)),
@@ -145,7 +145,12 @@ impl Guard {
         Judgement::decided(walker.commands, walker.findings)
     }
 
-    fn follow(&self, text: &str, scene: &Scene<'_>, walker: &mut Walker<'_>) -> Result<(), NotUnderstood> {
+    fn follow(
+        &self,
+        text: &str,
+        scene: &GuardContext<'_>,
+        walker: &mut Interpreter<'_>,
+    ) -> Result<(), NotUnderstood> {
         if let Some(at) = text.bytes().position(|byte| byte == MARK_BYTE) {
             return Err(NotUnderstood {
                 what: "a private-use character".to_owned(),

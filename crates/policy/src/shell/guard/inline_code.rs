@@ -7,8 +7,8 @@
 
 use super::builtins::Language;
 use super::finding::Kind;
-use super::interpreter::{Input, Walker};
-use super::partial_word::{Field, is_marked};
+use super::interpreter::{Input, Interpreter};
+use super::partial_word::{PartialWord, is_marked};
 use super::state::State;
 use crate::intent::Access;
 use crate::shell::{Dialect, read};
@@ -96,9 +96,9 @@ const LONGEST_PROBE: usize = 4096;
 /// Strings of one line that are read as commands; more than that is refused.
 const MOST_PROBES: usize = 200;
 
-impl Walker<'_> {
+impl Interpreter<'_> {
     /// Judges code by what its text shows.
-    pub(super) fn inline(&mut self, code: &Field, language: Language, state: &Rc<State>) {
+    pub(super) fn inline(&mut self, code: &PartialWord, language: Language, state: &Rc<State>) {
         let text = code.as_str();
         if code.is_open() && language == Language::Other {
             return self.computed("unknown-code", "this code", text);
@@ -170,7 +170,7 @@ impl Walker<'_> {
             && ["exec(", "eval(", "eval ", "compile("].iter().any(|call| text.contains(call))
         {
             for literal in literals.iter().filter(|literal| literal.text.contains(['"', '\''])) {
-                self.inline(&Field::text(literal.text.as_str()), language, state);
+                self.inline(&PartialWord::text(literal.text.as_str()), language, state);
             }
         }
         let calls = if language == Language::Awk { &["system("][..] } else { SHELLS_OUT };
@@ -226,7 +226,7 @@ impl Walker<'_> {
         let known = self.commands.len();
         let before = std::mem::take(&mut self.findings);
         let seen = std::mem::take(&mut self.seen);
-        self.reread_in(dialect, &Field::text(string), state, &Input::Inherited);
+        self.reread_in(dialect, &PartialWord::text(string), state, &Input::Inherited);
         let found = std::mem::replace(&mut self.findings, before);
         self.seen = seen;
         self.commands.truncate(known);
@@ -257,7 +257,7 @@ impl Walker<'_> {
                 self.path(run, Access::Read, state);
             } else if home {
                 let homes = self.lookup("HOME", state);
-                let home = homes.first().map_or("", Field::as_str);
+                let home = homes.first().map_or("", PartialWord::as_str);
                 self.path(&format!("{home}{}", &run[1..]), Access::Read, state);
             }
             before = run.chars().next_back().unwrap_or(' ');

@@ -5,10 +5,10 @@
 //!
 //! Invariant: every command that the script can run is judged at least once, under every state it can run in.
 
-use super::context::Scene;
+use super::context::GuardContext;
 use super::finding::{Finding, Kind, Remedy};
-use super::guard::{Guard, Understood};
-use super::partial_word::{ANYTHING, CLASS, DOWNLOADED, Field, ONE, STAR};
+use super::guard::{Guard, ParsedCommand};
+use super::partial_word::{ANYTHING, CLASS, DOWNLOADED, ONE, PartialWord, STAR};
 use super::state::{State, join};
 use crate::path::CleanPath;
 use crate::shell::ast::{Command, CommandKind, Connector, Ending, Pipeline, Script, Statement};
@@ -28,9 +28,9 @@ pub(super) enum Input {
     /// Whatever the shell itself reads.
     Inherited,
     /// The output of another command.
-    Piped(Field),
+    Piped(PartialWord),
     /// A here-document or here-string.
-    Text(Field),
+    Text(PartialWord),
     /// One of these files.
     File(Vec<CleanPath>),
 }
@@ -45,21 +45,21 @@ pub(super) struct Flow {
     /// The state in which the shell ends here, when it does.
     pub(super) ended: Option<Rc<State>>,
     /// What it prints.
-    pub(super) output: Field,
+    pub(super) output: PartialWord,
 }
 
 impl Flow {
     /// Success, nothing printed.
     pub(super) fn ok(state: Rc<State>) -> Self {
-        Self { ok: Some(state), fail: None, ended: None, output: Field::default() }
+        Self { ok: Some(state), fail: None, ended: None, output: PartialWord::default() }
     }
 
     /// Success or failure, nothing remembered.
     pub(super) fn either(state: Rc<State>) -> Self {
-        Self { ok: Some(state.clone()), fail: Some(state), ended: None, output: Field::gap(ANYTHING) }
+        Self { ok: Some(state.clone()), fail: Some(state), ended: None, output: PartialWord::gap(ANYTHING) }
     }
 
-    pub(super) fn printing(mut self, output: Field) -> Self {
+    pub(super) fn printing(mut self, output: PartialWord) -> Self {
         self.output = output;
         self
     }
@@ -84,13 +84,13 @@ pub(super) struct Call {
 }
 
 /// The walk over one command line.
-pub(super) struct Walker<'a> {
+pub(super) struct Interpreter<'a> {
     pub(super) guard: &'a Guard,
-    pub(super) scene: &'a Scene<'a>,
+    pub(super) scene: &'a GuardContext<'a>,
     /// The text that is being read; spans point into it.
     pub(super) text: String,
     pub(super) findings: Vec<Finding>,
-    pub(super) commands: Vec<Understood>,
+    pub(super) commands: Vec<ParsedCommand>,
     /// Parts of the outermost text that an allow pattern covers.
     pub(super) allowed: Vec<Span>,
     /// Parts of it that an allow pattern would cover that a finding suggests.
@@ -114,8 +114,8 @@ pub(super) struct Walker<'a> {
     spent: usize,
 }
 
-impl<'a> Walker<'a> {
-    pub(super) fn new(guard: &'a Guard, scene: &'a Scene<'a>, text: &str) -> Self {
+impl<'a> Interpreter<'a> {
+    pub(super) fn new(guard: &'a Guard, scene: &'a GuardContext<'a>, text: &str) -> Self {
         Self {
             guard,
             scene,
@@ -178,7 +178,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Reads a text that a program hands to `/bin/sh`, which need not be the shell that runs the line.
-    pub(super) fn reread_by_sh(&mut self, code: &Field, state: &Rc<State>, input: &Input) -> Flow {
+    pub(super) fn reread_by_sh(&mut self, code: &PartialWord, state: &Rc<State>, input: &Input) -> Flow {
         self.reread_in(Dialect::Posix, code, state, input)
     }
 
@@ -186,7 +186,7 @@ impl<'a> Walker<'a> {
     pub(super) fn reread_in(
         &mut self,
         dialect: Dialect,
-        code: &Field,
+        code: &PartialWord,
         state: &Rc<State>,
         input: &Input,
     ) -> Flow {
@@ -197,7 +197,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Reads a text that the shell at hand would run as a script of its own, in the state it is started with.
-    pub(super) fn reread(&mut self, code: &Field, state: &Rc<State>, input: &Input) -> Flow {
+    pub(super) fn reread(&mut self, code: &PartialWord, state: &Rc<State>, input: &Input) -> Flow {
         let flow = Flow::either(state.clone());
         // A plain name in a gap is a word of the script, and never the name of a command.
         let readable = !code.as_str().contains([ANYTHING, DOWNLOADED, STAR, ONE, CLASS]);
@@ -255,7 +255,7 @@ impl<'a> Walker<'a> {
     }
 
     /// A list in a subshell: its variables are lost, its files stay. Gives what it prints.
-    pub(super) fn subshell(&mut self, script: &Script, state: &mut Rc<State>, input: &Input) -> Field {
+    pub(super) fn subshell(&mut self, script: &Script, state: &mut Rc<State>, input: &Input) -> PartialWord {
         let flow = self.script(script, state.clone(), input);
         self.absorb(state, &flow);
         flow.output
@@ -288,7 +288,7 @@ impl<'a> Walker<'a> {
             let flow = self.chain(statement, state.clone(), &Input::Inherited);
             self.parallel -= 1;
             self.absorb(&mut state, &flow);
-            return Flow::ok(state).printing(Field::gap(ANYTHING));
+            return Flow::ok(state).printing(PartialWord::gap(ANYTHING));
         }
         self.chain(statement, state, input)
     }
@@ -364,7 +364,7 @@ impl<'a> Walker<'a> {
             // The shell itself calls this one, whenever a command is not there.
             if function.name == "command_not_found_handle" {
                 let mut inner = (*state).clone();
-                inner.arguments = vec![Field::gap(ANYTHING)];
+                inner.arguments = vec![PartialWord::gap(ANYTHING)];
                 self.command(&body, Rc::new(inner), input);
             }
             return Flow::ok(state);
@@ -378,11 +378,11 @@ impl<'a> Walker<'a> {
 }
 
 /// Everything that the commands of a list print, in order.
-pub(super) fn sequence(printed: &[Field]) -> Field {
+pub(super) fn sequence(printed: &[PartialWord]) -> PartialWord {
     let mut some = printed.iter().filter(|field| !field.as_str().is_empty());
     match (some.next(), some.next()) {
-        (None, _) => Field::default(),
+        (None, _) => PartialWord::default(),
         (Some(only), None) => only.clone(),
-        _ => Field::gap(ANYTHING),
+        _ => PartialWord::gap(ANYTHING),
     }
 }

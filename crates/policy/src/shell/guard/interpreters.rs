@@ -3,10 +3,10 @@
 //! Invariant: code that a pipe, a download or a computation brings is never run unread.
 
 use super::builtins::{Language, words};
-use super::dispatch::Given;
-use super::interpreter::{Flow, Input, Walker};
-use super::options::{Grammar, Invocation, Item, Order, parse};
-use super::partial_word::Field;
+use super::dispatch::Invocation;
+use super::interpreter::{Flow, Input, Interpreter};
+use super::options::{Grammar, Item, NamedCommand, Order, parse};
+use super::partial_word::PartialWord;
 use super::state::{Content, State};
 use crate::intent::Access;
 use crate::path::CleanPath;
@@ -20,51 +20,51 @@ pub(super) const SHELLS: &[&str] = &[
 ];
 
 /// Another language's program: its names, the options that take code, and the options that take something else.
-struct Interpreter {
+struct InterpreterSpec {
     names: &'static [&'static str],
     code: &'static str,
     code_long: &'static [&'static str],
     valued: &'static str,
 }
 
-const INTERPRETERS: &[Interpreter] = &[
-    Interpreter {
+const INTERPRETERS: &[InterpreterSpec] = &[
+    InterpreterSpec {
         names: &["python", "pypy", "jython", "ipython", "micropython"],
         code: "c",
         code_long: &[],
         valued: "mWXQ",
     },
-    Interpreter { names: &["perl"], code: "eE", code_long: &[], valued: "MmIFi0lCDx" },
-    Interpreter { names: &["ruby", "jruby"], code: "e", code_long: &[], valued: "rIiFCEK" },
-    Interpreter {
+    InterpreterSpec { names: &["perl"], code: "eE", code_long: &[], valued: "MmIFi0lCDx" },
+    InterpreterSpec { names: &["ruby", "jruby"], code: "e", code_long: &[], valued: "rIiFCEK" },
+    InterpreterSpec {
         names: &["node", "nodejs", "bun", "tsx", "ts-node"],
         code: "ep",
         code_long: &["eval", "print"],
         valued: "rC",
     },
-    Interpreter { names: &["deno"], code: "", code_long: &[], valued: "" },
-    Interpreter { names: &["php"], code: "rBRE", code_long: &["run"], valued: "cdzfFS" },
-    Interpreter {
+    InterpreterSpec { names: &["deno"], code: "", code_long: &[], valued: "" },
+    InterpreterSpec { names: &["php"], code: "rBRE", code_long: &["run"], valued: "cdzfFS" },
+    InterpreterSpec {
         names: &["jshell", "lua", "luajit", "tclsh", "wish", "guile", "racket", "sbcl", "gforth"],
         code: "e",
         code_long: &["eval"],
         valued: "lc",
     },
-    Interpreter {
+    InterpreterSpec {
         names: &["Rscript", "R", "julia", "elixir", "groovy", "scala", "osascript", "ghci", "octave"],
         code: "eE",
         code_long: &["eval", "print"],
         valued: "lI",
     },
-    Interpreter { names: &["expect"], code: "c", code_long: &[], valued: "f" },
+    InterpreterSpec { names: &["expect"], code: "c", code_long: &[], valued: "f" },
 ];
 
-impl Walker<'_> {
+impl Interpreter<'_> {
     /// Judges the code that a program runs; `None` when it runs none.
     pub(super) fn interpreted(
         &mut self,
-        call: &Invocation<'_>,
-        given: &Given<'_>,
+        call: &NamedCommand<'_>,
+        given: &Invocation<'_>,
         state: &Rc<State>,
     ) -> Option<Flow> {
         if SHELLS.contains(&call.name) {
@@ -84,21 +84,21 @@ impl Walker<'_> {
         Some(Flow::either(state.clone()))
     }
 
-    fn shell(&mut self, call: &Invocation<'_>, given: &Given<'_>, state: &Rc<State>) -> Flow {
+    fn shell(&mut self, call: &NamedCommand<'_>, given: &Invocation<'_>, state: &Rc<State>) -> Flow {
         let grammar = Grammar {
             short: "oO",
             long: &["rcfile", "init-file", "init-command", "command"],
             order: Order::First,
         };
         // `+x` switches an option off, and is an option all the same.
-        let switched: Vec<Field> = call.args.iter().map(minus).collect();
+        let switched: Vec<PartialWord> = call.args.iter().map(minus).collect();
         let (items, start) = parse(&switched, &grammar);
         let has = |wanted: char| {
             items.iter().any(|item| matches!(item, Item::Short(letter, _) if *letter == wanted))
         };
         let operands = &call.args[start.min(call.args.len())..];
         for file in call.values(&grammar, "", &["rcfile", "init-file"]) {
-            let file = Field::text(file);
+            let file = PartialWord::text(file);
             if is_stream(&file) {
                 self.code_from_input(Language::Shell(Dialect::Bash), true, given, state);
             }
@@ -111,14 +111,14 @@ impl Walker<'_> {
         let mut inner = (**state).clone();
         inner.exits_on_error = has('e');
         for code in call.values(&grammar, "C", &["command", "init-command"]) {
-            self.reread_in(dialect, &Field::text(code), &Rc::new(inner.clone()), given.input);
+            self.reread_in(dialect, &PartialWord::text(code), &Rc::new(inner.clone()), given.input);
         }
         if has('c') {
             let Some(code) = operands.first() else {
                 self.computed("unknown-code", "the code of this shell", &words(given.argv));
                 return Flow::either(state.clone());
             };
-            inner.name = operands.get(1).cloned().unwrap_or_else(|| Field::text(call.name));
+            inner.name = operands.get(1).cloned().unwrap_or_else(|| PartialWord::text(call.name));
             inner.arguments = operands.get(2..).unwrap_or_default().to_vec();
             let flow = self.reread_in(dialect, code, &Rc::new(inner), given.input);
             let mut after = state.clone();
@@ -143,7 +143,13 @@ impl Walker<'_> {
         Flow::either(state.clone())
     }
 
-    fn language(&mut self, known: &Interpreter, call: &Invocation<'_>, given: &Given<'_>, state: &Rc<State>) {
+    fn language(
+        &mut self,
+        known: &InterpreterSpec,
+        call: &NamedCommand<'_>,
+        given: &Invocation<'_>,
+        state: &Rc<State>,
+    ) {
         let mut args = call.args.iter();
         let mut inline = false;
         while let Some(arg) = args.next() {
@@ -152,7 +158,8 @@ impl Walker<'_> {
                 let (name, glued) =
                     long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
                 if known.code_long.contains(&name) {
-                    let code = glued.map(Field::text).or_else(|| args.next().cloned()).unwrap_or_default();
+                    let code =
+                        glued.map(PartialWord::text).or_else(|| args.next().cloned()).unwrap_or_default();
                     self.inline(&code, Language::Other, state);
                     inline = true;
                 } else if matches!(name, "version" | "help") {
@@ -181,7 +188,7 @@ impl Walker<'_> {
                 let code = if glued.is_empty() {
                     args.next().cloned().unwrap_or_default()
                 } else {
-                    Field::text(glued)
+                    PartialWord::text(glued)
                 };
                 self.inline(&code, Language::Other, state);
                 inline = true;
@@ -189,21 +196,24 @@ impl Walker<'_> {
                     return;
                 }
             } else if glued.is_empty() && !"i0lCx".contains(letter) {
-                let value = args.next().map(Field::as_str).unwrap_or_default();
+                let value = args.next().map(PartialWord::as_str).unwrap_or_default();
                 if letter == 'm' && call.name.starts_with("py") {
                     let module = value.to_owned();
-                    let rest: Vec<Field> =
-                        std::iter::once(Field::text(module)).chain(args.cloned()).collect();
+                    let rest: Vec<PartialWord> =
+                        std::iter::once(PartialWord::text(module)).chain(args.cloned()).collect();
                     if matches!(rest[0].as_str(), "timeit" | "pdb" | "code" | "doctest") {
                         rest[1..].iter().for_each(|code| self.inline(code, Language::Other, state));
                     }
                     if matches!(rest[0].as_str(), "pip" | "pip3") {
-                        self.invoke(&Given { argv: &rest, input: given.input, span: None }, state.clone());
+                        self.invoke(
+                            &Invocation { argv: &rest, input: given.input, span: None },
+                            state.clone(),
+                        );
                     }
                     return;
                 }
                 if letter == 'f' {
-                    self.script_operand(&Field::text(value), given, state);
+                    self.script_operand(&PartialWord::text(value), given, state);
                     return;
                 }
             }
@@ -213,7 +223,7 @@ impl Walker<'_> {
         }
     }
 
-    fn script_operand(&mut self, script: &Field, given: &Given<'_>, state: &Rc<State>) {
+    fn script_operand(&mut self, script: &PartialWord, given: &Invocation<'_>, state: &Rc<State>) {
         if is_stream(script) {
             return self.code_from_input(
                 Language::Other,
@@ -229,7 +239,7 @@ impl Walker<'_> {
     }
 
     /// A script whose name is not fully known may be any of the files that this line has fetched.
-    fn open_script(&mut self, script: &Field, given: &Given<'_>, state: &Rc<State>) {
+    fn open_script(&mut self, script: &PartialWord, given: &Invocation<'_>, state: &Rc<State>) {
         if script.known().is_none() && state.files.values().any(|content| *content == Content::Downloaded) {
             self.deny("download-then-run", "may run what the same line has downloaded", &words(given.argv));
         }
@@ -240,7 +250,7 @@ impl Walker<'_> {
         &mut self,
         language: Language,
         substituted: bool,
-        given: &Given<'_>,
+        given: &Invocation<'_>,
         state: &Rc<State>,
     ) {
         if substituted {
@@ -278,7 +288,7 @@ impl Walker<'_> {
         place: &CleanPath,
         language: Language,
         state: &Rc<State>,
-        given: &Given<'_>,
+        given: &Invocation<'_>,
     ) {
         let landed = self.landed(place, state).path;
         match state.files.get(place).or_else(|| state.files.get(&landed)) {
@@ -290,7 +300,7 @@ impl Walker<'_> {
                 self.deny("write-then-run", "runs what the same line has computed", &words(given.argv));
             }
             Some(Content::Known(code)) => {
-                let code = Field::text(code.as_str());
+                let code = PartialWord::text(code.as_str());
                 let named = code.as_str().lines().next().and_then(|line| line.strip_prefix("#!"));
                 let foreign = named.is_some_and(|named| !named.trim_end().ends_with("sh"));
                 match language {
@@ -304,15 +314,15 @@ impl Walker<'_> {
     }
 }
 
-fn minus(arg: &Field) -> Field {
+fn minus(arg: &PartialWord) -> PartialWord {
     match arg.as_str().strip_prefix('+') {
-        Some(letters) if !letters.is_empty() => Field::text(format!("-{letters}")),
+        Some(letters) if !letters.is_empty() => PartialWord::text(format!("-{letters}")),
         _ => arg.clone(),
     }
 }
 
 /// Standard input by any of its names, or a process substitution.
-fn is_stream(script: &Field) -> bool {
+fn is_stream(script: &PartialWord) -> bool {
     matches!(script.as_str(), "-" | "/dev/stdin")
         || script.as_str().starts_with("/dev/fd/")
         || script.as_str().starts_with("/proc/self/fd/")

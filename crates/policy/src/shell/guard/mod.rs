@@ -47,7 +47,7 @@ mod state;
 mod wrappers;
 mod xargs_find;
 
-pub use context::{Blank, Hold, Landed, Scene, Terrain};
+pub use context::{Confinement, FileSystem, GuardContext, NoFileSystem, Resolved};
 pub use explain::{DANGEROUS, Explanation, OUTSIDE};
 pub use finding::{Finding, Kind, Remedy};
-pub use guard::{Guard, Judgement, Understood};
+pub use guard::{Guard, Judgement, ParsedCommand};

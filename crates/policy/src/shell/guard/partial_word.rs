@@ -27,9 +27,9 @@ pub(super) const MARK_BYTE: u8 = 0xF4;
 
 /// One argument, value or output.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(super) struct Field(Cow<'static, str>);
+pub(super) struct PartialWord(Cow<'static, str>);
 
-impl Field {
+impl PartialWord {
     /// Known text.
     pub(super) fn text(text: impl Into<String>) -> Self {
         Self(Cow::Owned(text.into()))
@@ -69,13 +69,13 @@ impl Field {
     }
 }
 
-impl fmt::Debug for Field {
+impl fmt::Debug for PartialWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&shown(&self.0), f)
     }
 }
 
-impl fmt::Display for Field {
+impl fmt::Display for PartialWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&shown(&self.0))
     }

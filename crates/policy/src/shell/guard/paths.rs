@@ -5,12 +5,12 @@
 //!
 //! Invariant: a path is fine only if every place that it can lead to is fine.
 
-use super::context::{Hold, Landed};
+use super::context::{Confinement, Resolved};
 use super::finding::{Finding, Kind, Remedy};
 use super::glob;
-use super::interpreter::Walker;
-use super::partial_word::{ANYTHING, DOWNLOADED, Field, INSIDE, NAME, is_marked, shown};
-use super::state::{Place, State};
+use super::interpreter::Interpreter;
+use super::partial_word::{ANYTHING, DOWNLOADED, INSIDE, NAME, PartialWord, is_marked, shown};
+use super::state::{ShellDir, State};
 use crate::intent::{Access, LinkOwner};
 use crate::path::CleanPath;
 use crate::policy::Reach;
@@ -30,7 +30,7 @@ const LONGEST_PATTERN: usize = 1024;
 /// More places than this that one pattern leads to are not followed one by one.
 const MOST_PLACES: usize = 64;
 
-impl Walker<'_> {
+impl Interpreter<'_> {
     /// Judges a path in a word, and says which places it names.
     pub(super) fn path(&mut self, text: &str, access: Access, state: &State) -> Vec<CleanPath> {
         if text.is_empty() || !self.spend() {
@@ -48,9 +48,9 @@ impl Walker<'_> {
         for place in state.cwd.iter() {
             let base = match place {
                 _ if text.starts_with('/') => CleanPath::absolute(Path::new("/")),
-                Place::At(cwd) => Some(cwd.clone()),
-                Place::Within if !climbs(text) => continue,
-                Place::Within | Place::Unknown => None,
+                ShellDir::At(cwd) => Some(cwd.clone()),
+                ShellDir::Within if !climbs(text) => continue,
+                ShellDir::Within | ShellDir::Unknown => None,
             };
             let Some(base) = base else {
                 self.unknown_path(text);
@@ -97,7 +97,7 @@ impl Walker<'_> {
     }
 
     pub(super) fn unknown_path(&mut self, text: &str) {
-        if self.scene.reach != Reach::Workspace || self.scene.hold == Hold::Cage {
+        if self.scene.reach != Reach::Workspace || self.scene.hold == Confinement::Cage {
             return;
         }
         self.report(Finding {
@@ -167,7 +167,7 @@ impl Walker<'_> {
     }
 
     /// Where a path leads, through links that exist and links that the line makes.
-    pub(super) fn landed(&self, path: &CleanPath, state: &State) -> Landed {
+    pub(super) fn landed(&self, path: &CleanPath, state: &State) -> Resolved {
         if state.links.is_empty() {
             return self.scene.terrain.lands(path);
         }
@@ -220,7 +220,7 @@ impl Walker<'_> {
     }
 
     /// Whether a rule of the configuration, or the `PATH`, opens a place outside.
-    fn opened(&self, asked: &CleanPath, landed: &Landed, access: Access) -> bool {
+    fn opened(&self, asked: &CleanPath, landed: &Resolved, access: Access) -> bool {
         let rules = match access {
             Access::Write => self.scene.write_rules,
             Access::Read | Access::List => self.scene.read_rules,
@@ -274,7 +274,7 @@ impl Walker<'_> {
         match value.strip_prefix('~') {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => {
                 let home = self.lookup("HOME", state);
-                format!("{}{rest}", home.first().map_or("", Field::as_str))
+                format!("{}{rest}", home.first().map_or("", PartialWord::as_str))
             }
             _ => value.to_owned(),
         }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: every rule stops what it says it stops, and spares what it says it spares.
 
-use super::context::{Blank, Hold, Scene};
+use super::context::{Confinement, GuardContext, NoFileSystem};
 use super::guard::Guard;
 use super::rules::{FAMILIES, Rule};
 use crate::path::CleanPath;
@@ -36,16 +36,16 @@ fn meets(rule: &Rule, example: &str) -> bool {
     let Some(cwd) = CleanPath::absolute(Path::new("/workspace")) else { return false };
     let zones = Zones { workspace: vec![cwd.clone()], protected: Protected::default() };
     let rules = PathRules::default();
-    let scene = Scene {
+    let scene = GuardContext {
         zones: &zones,
         read_rules: &rules,
         write_rules: &rules,
         reach: Reach::Workspace,
-        hold: Hold::Nothing,
+        hold: Confinement::Nothing,
         cwd: &cwd,
         home: None,
         dialect: Dialect::Bash,
-        terrain: &Blank,
+        terrain: &NoFileSystem,
     };
     let judgement = Guard::smart().judge(example, &scene);
     judgement.finding.iter().chain(&judgement.others).any(|finding| finding.rule == rule.name)

@@ -4,17 +4,17 @@
 
 use super::arg_profile::{self, First, Operands, Profile};
 use super::builtins::Language;
-use super::interpreter::Walker;
-use super::options::{Grammar, Invocation};
-use super::partial_word::Field;
+use super::interpreter::Interpreter;
+use super::options::{Grammar, NamedCommand};
+use super::partial_word::PartialWord;
 use super::sed;
 use super::state::State;
 use crate::intent::Access;
 use std::rc::Rc;
 
-impl Walker<'_> {
-    pub(super) fn find_operands(&mut self, call: &Invocation<'_>, state: &Rc<State>) {
-        let mut args = call.args.iter().map(Field::as_str);
+impl Interpreter<'_> {
+    pub(super) fn find_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
+        let mut args = call.args.iter().map(PartialWord::as_str);
         let mut starts = true;
         while let Some(arg) = args.next() {
             if starts && matches!(arg, "-H" | "-L" | "-P") {
@@ -45,7 +45,7 @@ impl Walker<'_> {
         }
     }
 
-    pub(super) fn sed_operands(&mut self, call: &Invocation<'_>, state: &Rc<State>) {
+    pub(super) fn sed_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
         let in_place = call
             .args
             .iter()
@@ -60,7 +60,7 @@ impl Walker<'_> {
             operands: Operands::Files(access),
             ..arg_profile::UNKNOWN
         };
-        let args: Vec<Field> = call
+        let args: Vec<PartialWord> = call
             .args
             .iter()
             .filter(|arg| !arg.as_str().starts_with("-i") || !arg.as_str().contains('/'))
@@ -75,7 +75,7 @@ impl Walker<'_> {
                     }
                     sed::Effect::Runs(code) => {
                         self.deny("sed-exec", "this script of sed runs a command", script);
-                        self.reread_by_sh(&Field::text(code), state, call.input);
+                        self.reread_by_sh(&PartialWord::text(code), state, call.input);
                     }
                     sed::Effect::Reads(file) => {
                         self.path(file, Access::Read, state);
@@ -88,7 +88,7 @@ impl Walker<'_> {
         }
     }
 
-    pub(super) fn awk_operands(&mut self, call: &Invocation<'_>, state: &Rc<State>) {
+    pub(super) fn awk_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
         let profile = Profile {
             short: "Fvfie",
             text: "Fe",
@@ -105,12 +105,12 @@ impl Walker<'_> {
             programs.extend(call.operands(&grammar).first());
         }
         for program in programs {
-            self.inline(&Field::text(program), Language::Awk, state);
+            self.inline(&PartialWord::text(program), Language::Awk, state);
         }
     }
 
-    pub(super) fn dd_operands(&mut self, call: &Invocation<'_>, state: &Rc<State>) {
-        for arg in call.args.iter().map(Field::as_str) {
+    pub(super) fn dd_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
+        for arg in call.args.iter().map(PartialWord::as_str) {
             match arg.split_once('=') {
                 Some(("of", file)) => self.argument(file, Access::Write, state),
                 Some(("if", file)) => self.argument(file, Access::Read, state),
@@ -120,7 +120,7 @@ impl Walker<'_> {
     }
 
     /// A symbolic link's target is read from where the link lies, and remembered.
-    pub(super) fn ln_operands(&mut self, call: &Invocation<'_>, state: &Rc<State>) {
+    pub(super) fn ln_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
         let grammar = Grammar { short: "tS", long: &["target-directory", "suffix"], ..Default::default() };
         let symbolic = call.has(&grammar, "s", &["symbolic"]);
         for dir in call.values(&grammar, "t", &["target-directory"]) {
@@ -142,7 +142,7 @@ impl Walker<'_> {
         }
     }
 
-    pub(super) fn tar_operands(&mut self, call: &Invocation<'_>, state: &Rc<State>) {
+    pub(super) fn tar_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
         let profile = Profile {
             short: "fCTXIgLNVbK",
             text: "IgLNVbK",
@@ -185,15 +185,15 @@ impl Walker<'_> {
             && !first.as_str().starts_with('-')
             && !first.as_str().contains(['/', '.'])
         {
-            *first = Field::text(format!("-{}", first.as_str()));
+            *first = PartialWord::text(format!("-{}", first.as_str()));
         }
         let args = args
             .into_iter()
-            .map(|arg| if arg.as_str() == "-" { Field::text("./-") } else { arg })
+            .map(|arg| if arg.as_str() == "-" { PartialWord::text("./-") } else { arg })
             .collect::<Vec<_>>();
         self.by_profile(&args, &profile, state);
         let given = |letter: char, long: &str| {
-            args.iter().map(Field::as_str).any(|arg| match arg.strip_prefix("--") {
+            args.iter().map(PartialWord::as_str).any(|arg| match arg.strip_prefix("--") {
                 Some(name) => name == long,
                 None => arg.starts_with('-') && arg.contains(letter),
             })
@@ -204,7 +204,7 @@ impl Walker<'_> {
         }
     }
 
-    pub(super) fn sqlite_operands(&mut self, call: &Invocation<'_>, state: &Rc<State>) {
+    pub(super) fn sqlite_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
         let operands = call.operands(&Grammar::default());
         for (at, operand) in operands.iter().enumerate() {
             if at == 0 {
@@ -230,7 +230,7 @@ impl Walker<'_> {
                 .iter()
                 .any(|call| operand.to_ascii_lowercase().contains(call))
             {
-                self.inline(&Field::text(*operand), Language::Other, state);
+                self.inline(&PartialWord::text(*operand), Language::Other, state);
             }
         }
     }

@@ -5,7 +5,7 @@
 //!
 //! Invariant: joining two states never forgets a possibility; what would be too many becomes "anything".
 
-use super::partial_word::{ANYTHING, Field};
+use super::partial_word::{ANYTHING, PartialWord};
 use crate::path::CleanPath;
 use crate::shell::ast;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,16 +20,16 @@ const MOST_PLACES: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Variable {
     /// One of these values.
-    Scalar(Vec<Field>),
+    Scalar(Vec<PartialWord>),
     /// These elements.
-    Array(Vec<Field>),
+    Array(Vec<PartialWord>),
     /// Nothing: the line has taken it away.
     Unset,
 }
 
 /// A working directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum ShellDir {
     /// Here.
     At(CleanPath),
     /// Somewhere beneath the workspace, or in a directory made just now: names are fine, `..` is not.
@@ -53,11 +53,11 @@ pub(super) enum Content {
 #[derive(Debug, Clone)]
 pub(super) struct State {
     pub(super) variables: Rc<BTreeMap<String, Variable>>,
-    pub(super) arguments: Vec<Field>,
-    pub(super) name: Field,
-    pub(super) cwd: Rc<Vec<Place>>,
-    pub(super) previous: Rc<Vec<Place>>,
-    pub(super) stack: Vec<Rc<Vec<Place>>>,
+    pub(super) arguments: Vec<PartialWord>,
+    pub(super) name: PartialWord,
+    pub(super) cwd: Rc<Vec<ShellDir>>,
+    pub(super) previous: Rc<Vec<ShellDir>>,
+    pub(super) stack: Vec<Rc<Vec<ShellDir>>>,
     pub(super) functions: Rc<BTreeMap<String, Rc<ast::Command>>>,
     pub(super) aliases: Rc<BTreeMap<String, String>>,
     pub(super) files: Rc<BTreeMap<CleanPath, Content>>,
@@ -75,9 +75,9 @@ impl State {
         Self {
             variables: Rc::default(),
             arguments: Vec::new(),
-            name: Field::fixed("bash"),
-            cwd: Rc::new(vec![Place::At(cwd.clone())]),
-            previous: Rc::new(vec![Place::Unknown]),
+            name: PartialWord::fixed("bash"),
+            cwd: Rc::new(vec![ShellDir::At(cwd.clone())]),
+            previous: Rc::new(vec![ShellDir::Unknown]),
             stack: Vec::new(),
             functions: Rc::default(),
             aliases: Rc::default(),
@@ -91,7 +91,7 @@ impl State {
     }
 
     /// Gives a variable one of these values.
-    pub(super) fn set(&mut self, name: &str, values: Vec<Field>) {
+    pub(super) fn set(&mut self, name: &str, values: Vec<PartialWord>) {
         self.assign(name, Variable::Scalar(capped(values)));
     }
 
@@ -101,7 +101,7 @@ impl State {
     }
 
     /// Goes to one of these places.
-    pub(super) fn go(&mut self, to: impl Into<Rc<Vec<Place>>>) {
+    pub(super) fn go(&mut self, to: impl Into<Rc<Vec<ShellDir>>>) {
         self.previous = std::mem::replace(&mut self.cwd, to.into());
     }
 }
@@ -116,12 +116,12 @@ pub(super) fn join(a: Rc<State>, b: Rc<State>) -> Rc<State> {
         both.variables = joined(&both.variables, &b.variables).into();
     }
     if both.arguments != b.arguments {
-        both.arguments = vec![Field::gap(ANYTHING)];
+        both.arguments = vec![PartialWord::gap(ANYTHING)];
     }
     places(&mut both.cwd, &b.cwd);
     places(&mut both.previous, &b.previous);
     if both.stack != b.stack {
-        both.stack = vec![Rc::new(vec![Place::Unknown])];
+        both.stack = vec![Rc::new(vec![ShellDir::Unknown])];
     }
     if !Rc::ptr_eq(&both.functions, &b.functions) {
         for (name, body) in b.functions.iter() {
@@ -180,7 +180,7 @@ fn join_files(ours: &mut BTreeMap<CleanPath, Content>, theirs: &BTreeMap<CleanPa
 /// that the line itself assigns elsewhere is the line's own, and empty here.
 fn never_assigned(name: &str) -> Variable {
     let environment = name.chars().any(|c| c.is_ascii_uppercase());
-    Variable::Scalar(vec![if environment { Field::gap(ANYTHING) } else { Field::default() }])
+    Variable::Scalar(vec![if environment { PartialWord::gap(ANYTHING) } else { PartialWord::default() }])
 }
 
 fn either(a: Variable, b: Variable) -> Variable {
@@ -192,28 +192,28 @@ fn either(a: Variable, b: Variable) -> Variable {
         }
         (Variable::Unset, other) | (other, Variable::Unset) => match other {
             Variable::Scalar(mut values) => {
-                values.push(Field::default());
+                values.push(PartialWord::default());
                 Variable::Scalar(capped(values))
             }
-            _ => Variable::Scalar(vec![Field::gap(ANYTHING)]),
+            _ => Variable::Scalar(vec![PartialWord::gap(ANYTHING)]),
         },
-        _ => Variable::Scalar(vec![Field::gap(ANYTHING)]),
+        _ => Variable::Scalar(vec![PartialWord::gap(ANYTHING)]),
     }
 }
 
 /// No value twice, and not too many.
-pub(super) fn capped(mut values: Vec<Field>) -> Vec<Field> {
+pub(super) fn capped(mut values: Vec<PartialWord>) -> Vec<PartialWord> {
     if values.len() > 1 {
         values.sort();
         values.dedup();
     }
     if values.len() > MOST_VALUES {
-        return vec![Field::gap(ANYTHING)];
+        return vec![PartialWord::gap(ANYTHING)];
     }
     values
 }
 
-fn places(a: &mut Rc<Vec<Place>>, b: &Rc<Vec<Place>>) {
+fn places(a: &mut Rc<Vec<ShellDir>>, b: &Rc<Vec<ShellDir>>) {
     if Rc::ptr_eq(a, b) {
         return;
     }
@@ -223,6 +223,6 @@ fn places(a: &mut Rc<Vec<Place>>, b: &Rc<Vec<Place>>) {
         }
     }
     if a.len() > MOST_PLACES {
-        *a = Rc::new(vec![Place::Unknown]);
+        *a = Rc::new(vec![ShellDir::Unknown]);
     }
 }

@@ -3,10 +3,10 @@
 //! Invariant: a command behind any number of wrappers meets the same rules as without them.
 
 use super::builtins::words;
-use super::dispatch::Given;
-use super::interpreter::{Flow, Input, Walker};
-use super::options::{Grammar, Invocation, Order, parse};
-use super::partial_word::Field;
+use super::dispatch::Invocation;
+use super::interpreter::{Flow, Input, Interpreter};
+use super::options::{Grammar, NamedCommand, Order, parse};
+use super::partial_word::PartialWord;
 use super::state::State;
 use std::rc::Rc;
 
@@ -121,12 +121,12 @@ pub(super) struct Unwrapped {
     pub(super) flow: Flow,
 }
 
-impl Walker<'_> {
+impl Interpreter<'_> {
     /// Judges what a command runs; `None` when it is no wrapper.
     pub(super) fn unwrap(
         &mut self,
-        call: &Invocation<'_>,
-        given: &Given<'_>,
+        call: &NamedCommand<'_>,
+        given: &Invocation<'_>,
         state: &Rc<State>,
     ) -> Option<Unwrapped> {
         match call.name {
@@ -183,12 +183,12 @@ impl Walker<'_> {
         let own = start + assignments.count();
         for arg in call.args.iter().take(own).skip(start) {
             if let Some((name, value)) = arg.as_str().split_once('=') {
-                let value = super::state::Variable::Scalar(vec![Field::text(value)]);
+                let value = super::state::Variable::Scalar(vec![PartialWord::text(value)]);
                 self.environment(name, &value, state, super::simple::Scope::Command);
             }
         }
         let rest = call.args.get(own..).filter(|rest| !rest.is_empty())?;
-        let elsewhere = Invocation { args: &call.args[..own], ..*call }.values(
+        let elsewhere = NamedCommand { args: &call.args[..own], ..*call }.values(
             &Grammar { short, long, order: Order::First },
             "CD",
             &["chdir"],
@@ -207,13 +207,13 @@ impl Walker<'_> {
 
     fn inner(
         &mut self,
-        rest: &[Field],
+        rest: &[PartialWord],
         own: usize,
-        call: &Invocation<'_>,
-        given: &Given<'_>,
+        call: &NamedCommand<'_>,
+        given: &Invocation<'_>,
         state: &Rc<State>,
     ) -> Unwrapped {
-        let inner = Given { argv: rest, input: given.input, span: None };
+        let inner = Invocation { argv: rest, input: given.input, span: None };
         let flow = self.invoke(&inner, state.clone());
         // Only the shell's own wrappers leave its variables and its directory changed.
         let flow = if matches!(call.name, "command" | "builtin" | "exec") {
@@ -231,14 +231,14 @@ impl Walker<'_> {
         Flow::either(state).printing(inner.output)
     }
 
-    fn string(&mut self, args: &[Field], own: usize, state: &Rc<State>, input: &Input) -> Unwrapped {
-        let code = Field::text(words(args));
+    fn string(&mut self, args: &[PartialWord], own: usize, state: &Rc<State>, input: &Input) -> Unwrapped {
+        let code = PartialWord::text(words(args));
         let flow = self.reread_by_sh(&code, state, input);
         Unwrapped { own, flow: self.outside_of(state, flow) }
     }
 
     /// `-c CODE` of programs that hand it to a shell.
-    fn code_option(&self, call: &Invocation<'_>) -> Option<Field> {
+    fn code_option(&self, call: &NamedCommand<'_>) -> Option<PartialWord> {
         let grammar = Grammar {
             short: "cuwEsgGT",
             long: &["command", "session-command", "call", "user", "shell"],
@@ -246,13 +246,13 @@ impl Walker<'_> {
         };
         call.values(&grammar, "c", &["command", "session-command", "call"])
             .first()
-            .map(|code| Field::text(*code))
+            .map(|code| PartialWord::text(*code))
     }
 
     fn env_string(
         &mut self,
-        call: &Invocation<'_>,
-        given: &Given<'_>,
+        call: &NamedCommand<'_>,
+        given: &Invocation<'_>,
         state: &Rc<State>,
     ) -> Option<Unwrapped> {
         let grammar =
@@ -260,14 +260,14 @@ impl Walker<'_> {
         let code = call.values(&grammar, "S", &["split-string"]).first().map(|code| (*code).to_owned())?;
         let own = parse(call.args, &grammar).1;
         let rest = words(&call.args[own..]);
-        let flow = self.reread(&Field::text(format!("{code} {rest}")), state, given.input);
+        let flow = self.reread(&PartialWord::text(format!("{code} {rest}")), state, given.input);
         Some(Unwrapped { own: call.args.len(), flow: self.outside_of(state, flow) })
     }
 
     fn verb_command(
         &mut self,
-        call: &Invocation<'_>,
-        given: &Given<'_>,
+        call: &NamedCommand<'_>,
+        given: &Invocation<'_>,
         state: &Rc<State>,
     ) -> Option<Unwrapped> {
         let verbs = VERBS.iter().find(|(name, _)| *name == call.name)?.1;
@@ -294,7 +294,7 @@ fn takes_assignments(name: &str) -> bool {
     matches!(name, "env" | "sudo" | "doas" | "dotenv")
 }
 
-fn is_assignment(wrapper: &str, arg: &Field) -> bool {
+fn is_assignment(wrapper: &str, arg: &PartialWord) -> bool {
     arg.as_str().split_once('=').is_some_and(|(name, _)| {
         // `env` takes any name, also one that no shell would.
         !name.is_empty() && wrapper == "env"

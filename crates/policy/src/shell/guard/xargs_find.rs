@@ -3,16 +3,21 @@
 //! Invariant: an item that is there to read is judged as an argument; one that is not is never a command's name.
 
 use super::builtins::words;
-use super::dispatch::Given;
-use super::interpreter::{Flow, Input, Walker};
-use super::options::{Grammar, Invocation, Item, Order, is_cut_of, parse};
-use super::partial_word::{Field, INSIDE, NAME};
+use super::dispatch::Invocation;
+use super::interpreter::{Flow, Input, Interpreter};
+use super::options::{Grammar, Item, NamedCommand, Order, is_cut_of, parse};
+use super::partial_word::{INSIDE, NAME, PartialWord};
 use super::state::State;
 use super::wrappers::Unwrapped;
 use std::rc::Rc;
 
-impl Walker<'_> {
-    pub(super) fn xargs(&mut self, call: &Invocation<'_>, given: &Given<'_>, state: &Rc<State>) -> Unwrapped {
+impl Interpreter<'_> {
+    pub(super) fn xargs(
+        &mut self,
+        call: &NamedCommand<'_>,
+        given: &Invocation<'_>,
+        state: &Rc<State>,
+    ) -> Unwrapped {
         let long = &["arg-file", "delimiter", "max-args", "max-procs", "max-chars", "process-slot-var"];
         let grammar = Grammar { short: "IEdLnPsaJR", long, order: Order::First };
         let (items, own) = parse(call.args, &grammar);
@@ -29,23 +34,23 @@ impl Walker<'_> {
             Input::Piped(field) | Input::Text(field) => field.known().map(str::to_owned),
             _ => None,
         };
-        let values: Vec<Field> = match read {
-            Some(text) => text.split_whitespace().take(64).map(Field::text).collect(),
+        let values: Vec<PartialWord> = match read {
+            Some(text) => text.split_whitespace().take(64).map(PartialWord::text).collect(),
             // Computed when it runs: the kernel's to hold, as the name of a command never is.
-            None => vec![Field::gap(NAME)],
+            None => vec![PartialWord::gap(NAME)],
         };
-        let argv: Vec<Field> = match marker {
+        let argv: Vec<PartialWord> = match marker {
             Some(marker) => {
-                let value = if values.len() == 1 { values[0].clone() } else { Field::gap(NAME) };
+                let value = if values.len() == 1 { values[0].clone() } else { PartialWord::gap(NAME) };
                 template
                     .iter()
-                    .map(|word| Field::text(word.as_str().replace(marker, value.as_str())))
+                    .map(|word| PartialWord::text(word.as_str().replace(marker, value.as_str())))
                     .collect()
             }
             None => template.iter().cloned().chain(values).collect(),
         };
         self.bulk(&argv);
-        let inner = Given { argv: &argv, input: &Input::Inherited, span: None };
+        let inner = Invocation { argv: &argv, input: &Input::Inherited, span: None };
         let flow = self.invoke(&inner, state.clone());
         Unwrapped { own, flow: self.outside_of(state, flow) }
     }
@@ -53,8 +58,8 @@ impl Walker<'_> {
     /// `find -exec`: each command, a found file in the place of `{}`.
     pub(super) fn find(
         &mut self,
-        call: &Invocation<'_>,
-        given: &Given<'_>,
+        call: &NamedCommand<'_>,
+        given: &Invocation<'_>,
         state: &Rc<State>,
     ) -> Option<Unwrapped> {
         let mut args = call.args.iter();
@@ -66,13 +71,13 @@ impl Walker<'_> {
             let found = INSIDE.to_string();
             let command = args.by_ref().take_while(|word| !matches!(word.as_str(), ";" | "+"));
             // Inside a string for a shell the mark stays what it is: a name, which must not be a command's.
-            let filled = |word: &Field| match word.as_str().contains(char::is_whitespace) {
+            let filled = |word: &PartialWord| match word.as_str().contains(char::is_whitespace) {
                 true => word.clone(),
-                false => Field::text(word.as_str().replace("{}", &found)),
+                false => PartialWord::text(word.as_str().replace("{}", &found)),
             };
-            let argv: Vec<Field> = command.map(filled).collect();
+            let argv: Vec<PartialWord> = command.map(filled).collect();
             self.bulk(&argv);
-            let inner = Given { argv: &argv, input: given.input, span: None };
+            let inner = Invocation { argv: &argv, input: given.input, span: None };
             let inner = self.invoke(&inner, state.clone());
             flow = Some(self.outside_of(state, inner));
         }
@@ -83,27 +88,28 @@ impl Walker<'_> {
 
     pub(super) fn fd(
         &mut self,
-        call: &Invocation<'_>,
-        given: &Given<'_>,
+        call: &NamedCommand<'_>,
+        given: &Invocation<'_>,
         state: &Rc<State>,
     ) -> Option<Unwrapped> {
-        let is_exec = |arg: &Field| matches!(arg.as_str(), "-x" | "-X" | "--exec" | "--exec-batch");
+        let is_exec = |arg: &PartialWord| matches!(arg.as_str(), "-x" | "-X" | "--exec" | "--exec-batch");
         let own = call.args.iter().position(is_exec)?;
         let found = INSIDE.to_string();
-        let mut argv: Vec<Field> = call.args[own + 1..]
+        let mut argv: Vec<PartialWord> = call.args[own + 1..]
             .iter()
-            .map(|word| Field::text(word.as_str().replace("{}", &found)))
+            .map(|word| PartialWord::text(word.as_str().replace("{}", &found)))
             .collect();
-        argv.push(Field::gap(INSIDE));
+        argv.push(PartialWord::gap(INSIDE));
         self.bulk(&argv);
-        let inner = Given { argv: &argv, input: given.input, span: None };
+        let inner = Invocation { argv: &argv, input: given.input, span: None };
         let flow = self.invoke(&inner, state.clone());
         Some(Unwrapped { own, flow: self.outside_of(state, flow) })
     }
 
     /// `rm` over a list of files is bulk deletion, whatever its options.
-    fn bulk(&mut self, argv: &[Field]) {
-        let name = argv.first().and_then(Field::known).map(|name| name.rsplit('/').next().unwrap_or(name));
+    fn bulk(&mut self, argv: &[PartialWord]) {
+        let name =
+            argv.first().and_then(PartialWord::known).map(|name| name.rsplit('/').next().unwrap_or(name));
         if matches!(name, Some("rm" | "unlink" | "shred")) {
             self.deny("bulk-deletion", "deletes every file of a list", &words(argv));
         }
@@ -111,8 +117,8 @@ impl Walker<'_> {
 
     pub(super) fn parallel_jobs(
         &mut self,
-        call: &Invocation<'_>,
-        given: &Given<'_>,
+        call: &NamedCommand<'_>,
+        given: &Invocation<'_>,
         state: &Rc<State>,
     ) -> Unwrapped {
         let grammar = Grammar {
@@ -134,7 +140,7 @@ impl Walker<'_> {
             return Unwrapped { own, flow: Flow::either(state.clone()) };
         }
         let code = words(template);
-        let gap = [Field::gap(NAME)];
+        let gap = [PartialWord::gap(NAME)];
         let mut flow = Flow::either(state.clone());
         for value in if values.is_empty() { &gap } else { values } {
             let line = if code.contains("{}") {
@@ -142,13 +148,12 @@ impl Walker<'_> {
             } else {
                 format!("{code} {}", value.as_str())
             };
-            let argv: Vec<Field> = line.split(' ').map(Field::text).collect();
+            let argv: Vec<PartialWord> = line.split(' ').map(PartialWord::text).collect();
             self.bulk(&argv);
-            flow = match Field::text(line.as_str()).known() {
-                Some(line) => self.reread(&Field::text(line), state, &Input::Inherited),
-                None => {
-                    self.invoke(&Given { argv: &argv, input: &Input::Inherited, span: None }, state.clone())
-                }
+            flow = match PartialWord::text(line.as_str()).known() {
+                Some(line) => self.reread(&PartialWord::text(line), state, &Input::Inherited),
+                None => self
+                    .invoke(&Invocation { argv: &argv, input: &Input::Inherited, span: None }, state.clone()),
             };
         }
         Unwrapped { own, flow: self.outside_of(state, flow) }

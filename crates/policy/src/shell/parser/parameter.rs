@@ -6,7 +6,7 @@ use super::cursor::{Read, Reader};
 use super::dollar::Frame;
 use super::operand::Operand;
 use super::reserved::starts_name;
-use crate::shell::{Check, Match, Operation, Parameter, Place, Reference, Side, Subscript};
+use crate::shell::{Check, Match, Operation, Parameter, Reference, ReplaceAnchor, Side, Subscript};
 
 /// What `${x@…}` knows.
 const TRANSFORMATIONS: &[u8] = b"UuLQEPAKak";
@@ -153,12 +153,12 @@ impl Reader<'_> {
         self.bash_only("a replacement in `${…}`", value.start)?;
         self.bump();
         let place = match self.peek() {
-            Some(b'/') => Place::All,
-            Some(b'#') => Place::Prefix,
-            Some(b'%') => Place::Suffix,
-            _ => Place::First,
+            Some(b'/') => ReplaceAnchor::All,
+            Some(b'#') => ReplaceAnchor::Prefix,
+            Some(b'%') => ReplaceAnchor::Suffix,
+            _ => ReplaceAnchor::First,
         };
-        if place != Place::First {
+        if place != ReplaceAnchor::First {
             self.bump();
         }
         let searched = self.operand_until_slash(pattern)?;
