@@ -110,8 +110,8 @@ pub(crate) fn deciding(house: &House, table: &mut Table) -> Result<(), Stop> {
     let own = path(&house.workspace.join(FILE).to_string_lossy())?;
     let rows = [
         ("in the workspace", own, PathLocation::Workspace),
-        ("opened by a rule", path("/usr/share/doc/bash/README")?, PathLocation::Unseen),
-        ("refused", path("/etc/passwd")?, PathLocation::Unseen),
+        ("opened by a rule", path("/usr/share/doc/bash/README")?, PathLocation::NotLookedUp),
+        ("refused", path("/etc/passwd")?, PathLocation::NotLookedUp),
     ];
     for (what, asked, landing) in rows {
         let decided = alone(Clock::Processor, ROUNDS, &mut || {

@@ -70,17 +70,17 @@ impl Ground {
         })
     }
 
-    pub(crate) fn scene<'a>(&'a self, terrain: &'a dyn FileSystem) -> GuardContext<'a> {
+    pub(crate) fn scene<'a>(&'a self, file_system: &'a dyn FileSystem) -> GuardContext<'a> {
         GuardContext {
             zones: &self.zones,
             read_rules: &self.rules,
             write_rules: &self.rules,
             reach: Reach::Workspace,
-            hold: Confinement::Nothing,
+            confinement: Confinement::Nothing,
             cwd: &self.cwd,
             home: Some(&self.home),
             dialect: Dialect::Bash,
-            terrain,
+            file_system,
         }
     }
 }

@@ -1,9 +1,8 @@
-//! The desk: decides, from a description alone, whether an effect may happen.
+//! Decides, from a description alone, whether an effect may happen.
 //!
-//! This crate knows nobody. It opens no file, reads no clock and starts nothing; whoever asks brings the
-//! facts along, as an [`Intent`], and takes a [`Verdict`] away.
-//!
-//! Invariant: pure. The same [`Intent`] under the same [`Policy`] earns the same [`Verdict`].
+//! The crate is pure: it opens no file, reads no clock and starts no process. Callers pass the
+//! facts in an [`Intent`] and get a [`Verdict`]; the same intent under the same [`Policy`] gets the
+//! same verdict.
 
 pub mod config;
 mod intent;

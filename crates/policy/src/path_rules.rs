@@ -1,13 +1,11 @@
 //! Allow-path rules: regular expressions over absolute paths.
-//!
-//! Invariant: a rule that does not compile stops the start; none is skipped.
 
 use crate::path::CleanPath;
 use regex::{Regex, RegexBuilder};
 use std::path::{Path, PathBuf};
 
-/// Bytes that one compiled pattern may take: a rule is a line of text, not a program.
-const PATTERN_BUDGET: usize = 1 << 20;
+/// Size limit of one compiled pattern, in bytes.
+const MAX_PATTERN_SIZE: usize = 1 << 20;
 
 /// A pattern that is not a regular expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -15,7 +13,7 @@ const PATTERN_BUDGET: usize = 1 << 20;
 pub struct RuleFault {
     /// The pattern as written.
     pub pattern: String,
-    /// What the compiler said.
+    /// The regex compiler's message.
     pub why: String,
 }
 
@@ -24,9 +22,9 @@ pub struct RuleFault {
 pub struct PathRules(Vec<Regex>);
 
 impl PathRules {
-    /// Compiles every pattern, or names the first that is none.
+    /// Compiles every pattern, or returns the first that does not compile.
     pub fn compile<S: AsRef<str>>(patterns: &[S]) -> Result<Self, RuleFault> {
-        patterns.iter().map(|pattern| compile(pattern.as_ref())).collect::<Result<_, _>>().map(Self)
+        patterns.iter().map(|pattern| compile_pattern(pattern.as_ref())).collect::<Result<_, _>>().map(Self)
     }
 
     /// The first pattern that matches `path`. A path that is not UTF-8 matches none.
@@ -36,7 +34,8 @@ impl PathRules {
     }
 }
 
-/// The directory that a pattern names literally, if it names one: `^/srv/out(?:/|$)`, `^/srv/out/.*`, `^/srv/out/`.
+/// The directory that a pattern names literally, as in `^/srv/out(?:/|$)`, `^/srv/out/.*` or
+/// `^/srv/out/`.
 pub fn literal_directory(pattern: &str) -> Option<PathBuf> {
     const ENDS: &[&str] = &["(?:/|$)", "(/|$)", "/.*$", "/.*", "/"];
     let rest = pattern.strip_prefix('^')?;
@@ -53,15 +52,15 @@ pub fn literal_directory(pattern: &str) -> Option<PathBuf> {
     CleanPath::absolute(Path::new(&text)).map(|path| path.as_path().to_owned())
 }
 
-/// Compiles one pattern of the operator's, within bounds.
-pub(crate) fn compile(pattern: &str) -> Result<Regex, RuleFault> {
+/// Compiles one pattern from the configuration, within the size limit.
+pub(crate) fn compile_pattern(pattern: &str) -> Result<Regex, RuleFault> {
     RegexBuilder::new(pattern)
-        .size_limit(PATTERN_BUDGET)
+        .size_limit(MAX_PATTERN_SIZE)
         .build()
         .map_err(|fault| RuleFault { pattern: pattern.to_owned(), why: last_line(&fault.to_string()) })
 }
 
-/// The compiler draws the pattern over several lines; its last one says what is wrong.
+/// The regex compiler draws the pattern over several lines; the last line is the message.
 fn last_line(text: &str) -> String {
     text.lines().last().unwrap_or(text).trim().trim_start_matches("error: ").to_owned()
 }

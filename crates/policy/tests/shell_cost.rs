@@ -43,11 +43,11 @@ fn judged(guard: &Guard, text: &str) -> Duration {
         read_rules: &rules,
         write_rules: &rules,
         reach: Reach::Workspace,
-        hold: Confinement::Fence,
+        confinement: Confinement::Fence,
         cwd: &cwd,
         home: Some(&home),
         dialect: Dialect::Bash,
-        terrain: &NoFileSystem,
+        file_system: &NoFileSystem,
     };
     let start = worked();
     let judgement = guard.judge(text, &scene);

@@ -19,11 +19,11 @@ fn allows(text: &str) -> bool {
         read_rules: &rules,
         write_rules: &rules,
         reach: Reach::Workspace,
-        hold: Confinement::Nothing,
+        confinement: Confinement::Nothing,
         cwd: &cwd,
         home: None,
         dialect: Dialect::Bash,
-        terrain: &NoFileSystem,
+        file_system: &NoFileSystem,
     };
     Guard::compile(&Config::default().tools.exec).unwrap().judge(text, &scene).is_allowed()
 }

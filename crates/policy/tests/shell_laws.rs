@@ -1,4 +1,4 @@
-//! Laws of the guard that hold for every text.
+//! Laws of the guard that confinement for every text.
 //!
 //! Invariant: no panic, no way to allow more by denying more, no verdict that depends on anything but its inputs.
 
@@ -27,7 +27,13 @@ fn config(mode: Mode) -> ExecConfig {
     }
 }
 
-fn judge(config: &ExecConfig, text: &str, reach: Reach, hold: Confinement, dialect: Dialect) -> Judgement {
+fn judge(
+    config: &ExecConfig,
+    text: &str,
+    reach: Reach,
+    confinement: Confinement,
+    dialect: Dialect,
+) -> Judgement {
     let zones = Zones {
         workspace: vec![clean("/home/u/.picoclaw/workspace")],
         protected: Protected { trees: vec![clean("/home/u/.picoclaw")], readable: Vec::new() },
@@ -39,11 +45,11 @@ fn judge(config: &ExecConfig, text: &str, reach: Reach, hold: Confinement, diale
         read_rules: &rules,
         write_rules: &rules,
         reach,
-        hold,
+        confinement,
         cwd: &cwd,
         home: Some(&home),
         dialect,
-        terrain: &NoFileSystem,
+        file_system: &NoFileSystem,
     };
     Guard::compile(config).unwrap().judge(text, &scene)
 }

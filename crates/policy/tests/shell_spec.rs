@@ -59,7 +59,7 @@ struct Row {
 struct Table;
 
 impl FileSystem for Table {
-    fn lands(&self, path: &CleanPath) -> Resolved {
+    fn resolve(&self, path: &CleanPath) -> Resolved {
         for (link, target) in [("data/link", "/etc"), ("docs/inner", "/home/user/.picoclaw/workspace/src")] {
             let at = clean(&format!("{WORKSPACE}/{link}"));
             if let Some(rest) = path.below(&at) {
@@ -134,11 +134,11 @@ fn judged(row: &Row, mode: Mode) -> Judgement {
         } else {
             Reach::Anywhere("restrict_to_workspace")
         },
-        hold: if row.cage.unwrap_or(false) { Confinement::Cage } else { Confinement::Fence },
+        confinement: if row.cage.unwrap_or(false) { Confinement::Cage } else { Confinement::Fence },
         cwd: &cwd,
         home: Some(&home),
         dialect: Dialect::Bash,
-        terrain: &Table,
+        file_system: &Table,
     };
     guard(row, mode).judge(&row.cmd, &scene)
 }

@@ -160,7 +160,7 @@ impl Files {
         subject: &Subject,
     ) -> Result<Sought, RootError> {
         let Some(agent) = self.agents.get(&subject.agent) else {
-            return Ok(unseen(asked, PathLocation::Unseen));
+            return Ok(unseen(asked, PathLocation::NotLookedUp));
         };
         let place = match policy.route(access, asked, subject) {
             Route::Closed(landing) => return Ok(unseen(asked, landing)),
@@ -170,7 +170,7 @@ impl Files {
                 self.host()?.locate(below, access, agent.seals())?
             }
         };
-        let target = Target { asked: asked.clone(), landing: place.landing().clone(), kind: place.kind() };
+        let target = Target { asked: asked.clone(), location: place.landing().clone(), kind: place.kind() };
         Ok(Sought { target, place: Some(place) })
     }
 
@@ -207,5 +207,8 @@ impl AgentFiles {
 }
 
 fn unseen(asked: &CleanPath, landing: PathLocation) -> Sought {
-    Sought { target: Target { asked: asked.clone(), landing, kind: FileKind::Missing }, place: None }
+    Sought {
+        target: Target { asked: asked.clone(), location: landing, kind: FileKind::Missing },
+        place: None,
+    }
 }

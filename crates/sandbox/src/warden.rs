@@ -104,9 +104,9 @@ impl Warden {
         let ground = CommandContext {
             cwd: &cwd,
             home: quarters.home.as_ref(),
-            shell: self.workshop.shell(),
-            hold: quarters.hold,
-            terrain: &HostTerrain::new(&self.files, &quarters.path),
+            dialect: self.workshop.shell(),
+            confinement: quarters.hold,
+            file_system: &HostTerrain::new(&self.files, &quarters.path),
         };
         self.policy.inspect_command(command, &ground, subject).ok_or_else(unknown)
     }
@@ -127,7 +127,7 @@ impl Warden {
 
     /// What would be said to an effect, without a record and without a key.
     pub fn consider<K: Kind>(&self, tool: &str, subject: &Subject, kind: &K) -> Verdict {
-        match self.policy.offers(tool, subject) {
+        match self.policy.check_tool(tool, subject) {
             Err(refusal) => Verdict::Deny(refusal),
             Ok(()) => self.policy.judge(&kind.intent(), subject),
         }

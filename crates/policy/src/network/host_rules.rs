@@ -1,19 +1,19 @@
-//! `tools.web.private_host_whitelist`: networks that may be reached although they are not public.
+//! `tools.web.private_host_whitelist`: private networks that may be reached.
 //!
-//! Invariant: an entry is an address or a network in numbers; a name opens nothing.
+//! Entries are numeric addresses or networks; host names are not accepted.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// A network: an address and how many of its first bits count.
+/// A network in CIDR notation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Network {
     first: IpAddr,
     length: u8,
 }
 
-/// A text that is no network.
+/// The text is not a network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is neither an IP address nor a network such as `192.168.0.0/24`")]
 pub struct NetworkFault(pub String);
@@ -34,7 +34,7 @@ impl FromStr for Network {
             Some(digits) if !digits.bytes().all(|b| b.is_ascii_digit()) => return Err(fault()),
             Some(digits) => digits.parse().ok().filter(|length| *length <= most).ok_or_else(fault)?,
         };
-        // A mapped address is the IPv4 address it maps; what is compared later is, too.
+        // An IPv4-mapped address stands for its IPv4 address, as it does in `contains`.
         match first.to_canonical() {
             IpAddr::V4(inside) if first.is_ipv6() => {
                 let length = length.checked_sub(96).ok_or_else(fault)?;
@@ -46,7 +46,7 @@ impl FromStr for Network {
 }
 
 impl Network {
-    /// Whether `ip` lies in it.
+    /// Whether the network contains `ip`.
     pub fn contains(&self, ip: IpAddr) -> bool {
         let same = |mine: u128, theirs: u128, width: u32| {
             let rest = width - u32::from(self.length);
@@ -66,18 +66,18 @@ impl fmt::Display for Network {
     }
 }
 
-/// The networks that are open although they are not public.
+/// The networks that may be reached although they are private.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostRules(Vec<Network>);
 
 impl HostRules {
-    /// Reads the entries of the configuration.
+    /// Parses the entries of the configuration.
     pub fn compile(entries: &[String]) -> Result<Self, NetworkFault> {
         entries.iter().map(|entry| entry.parse()).collect::<Result<_, _>>().map(Self)
     }
 
-    /// The entry that opens `ip`.
-    pub(super) fn opening(&self, ip: IpAddr) -> Option<&Network> {
+    /// The entry that contains `ip`.
+    pub(super) fn matching(&self, ip: IpAddr) -> Option<&Network> {
         self.0.iter().find(|network| network.contains(ip))
     }
 }

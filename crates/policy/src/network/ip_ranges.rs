@@ -1,10 +1,10 @@
-//! Which numbers are hosts of the public internet.
+//! Which IP addresses are public hosts: global unicast only.
 //!
-//! Invariant: global unicast alone; an address that carries another one inside is as good as the one it carries.
+//! An address that embeds another one (NAT64, 6to4, Teredo, ISATAP) is judged by the embedded one.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Blocks of IPv4 that are no public host: first address, length of the prefix, what it is.
+/// IPv4 blocks that are not public: first address, prefix length, description.
 const V4: &[([u8; 4], u32, &str)] = &[
     ([0, 0, 0, 0], 8, "this network"),
     ([10, 0, 0, 0], 8, "a private network"),
@@ -26,7 +26,7 @@ const V4: &[([u8; 4], u32, &str)] = &[
     ([240, 0, 0, 0], 4, "reserved or broadcast"),
 ];
 
-/// Blocks inside `2000::/3` that are no public host.
+/// Blocks within `2000::/3` that are not public.
 const V6: &[(u128, u32, &str)] = &[
     (0x2001_0000 << 96, 23, "protocol assignments"),
     (0x2001_0db8 << 96, 32, "documentation"),
@@ -34,8 +34,8 @@ const V6: &[(u128, u32, &str)] = &[
     (0x3fff_0000 << 96, 20, "documentation"),
 ];
 
-/// Why `ip` is no host of the public internet; `None` if it is one.
-pub fn unreachable_because(ip: IpAddr) -> Option<&'static str> {
+/// Why `ip` is not a public host. `None` if it is.
+pub fn why_not_public(ip: IpAddr) -> Option<&'static str> {
     match ip.to_canonical() {
         IpAddr::V4(ip) => v4(ip),
         IpAddr::V6(ip) => v6(ip),
@@ -51,12 +51,13 @@ fn v4(ip: Ipv4Addr) -> Option<&'static str> {
 }
 
 fn v6(ip: Ipv6Addr) -> Option<&'static str> {
-    if let Some(inside) = carried(ip) {
+    if let Some(inside) = embedded_ipv4(ip) {
         return inside.into_iter().find_map(v4);
     }
     let bits = u128::from(ip);
-    // Only 2000::/3 is handed out to hosts. The rest (loopback, unspecified, unique local, link-local, site-local,
-    // multicast, discard, embedded IPv4 of other kinds, local translation, reserved) is left out as a whole.
+    // Only 2000::/3 is allocated to hosts. Everything else is refused: loopback, unspecified,
+    // unique local, link-local, site-local, multicast, discard, other embedded IPv4, local
+    // translation, reserved.
     if bits >> 125 != 1 {
         return Some("not a public address");
     }
@@ -64,18 +65,18 @@ fn v6(ip: Ipv6Addr) -> Option<&'static str> {
     V6.iter().find(within).map(|(_, _, what)| *what)
 }
 
-/// The IPv4 addresses that packets to `ip` end up at, for the kinds that translators and tunnels know.
-fn carried(ip: Ipv6Addr) -> Option<Vec<Ipv4Addr>> {
+/// The IPv4 addresses that `ip` embeds, for the known translators and tunnels.
+fn embedded_ipv4(ip: Ipv6Addr) -> Option<Vec<Ipv4Addr>> {
     let bits = u128::from(ip);
     let at = |shift: u32| Ipv4Addr::from((bits >> shift) as u32);
     match ip.segments() {
-        // 64:ff9b::/96, the well-known prefix of NAT64.
+        // 64:ff9b::/96, the well-known NAT64 prefix.
         [0x64, 0xff9b, 0, 0, 0, 0, _, _] => Some(vec![at(0)]),
         // 6to4.
         [0x2002, ..] => Some(vec![at(80)]),
-        // Teredo: the server, and the client behind it with every bit turned over.
+        // Teredo: the server, and the client with every bit inverted.
         [0x2001, 0, ..] => Some(vec![at(64), Ipv4Addr::from(!(bits as u32))]),
-        // ISATAP inside a network's own prefix.
+        // ISATAP within a network's own prefix.
         [_, _, _, _, 0 | 0x200, 0x5efe, _, _] => Some(vec![at(0)]),
         _ => None,
     }
@@ -157,7 +158,7 @@ mod tests {
             ("reserved", "4000::1", false),
         ] {
             let ip: IpAddr = text.parse().unwrap();
-            assert_eq!(unreachable_because(ip).is_none(), public, "{why}: {ip}");
+            assert_eq!(why_not_public(ip).is_none(), public, "{why}: {ip}");
         }
     }
 
@@ -166,7 +167,7 @@ mod tests {
         fn an_address_inside_another_is_judged_as_itself(bits in any::<u32>()) {
             let plain = Ipv4Addr::from(bits);
             let [a, b] = [(bits >> 16) as u16, bits as u16];
-            let public = unreachable_because(plain.into()).is_none();
+            let public = why_not_public(plain.into()).is_none();
             let carriers = [
                 plain.to_ipv6_mapped(),
                 Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, a, b),
@@ -174,9 +175,9 @@ mod tests {
                 Ipv6Addr::new(0x2001, 0, 0x0808, 0x0808, 0, 0, !a, !b),
             ];
             for carrier in carriers {
-                prop_assert_eq!(unreachable_because(carrier.into()).is_none(), public, "{} in {}", plain, carrier);
+                prop_assert_eq!(why_not_public(carrier.into()).is_none(), public, "{} in {}", plain, carrier);
             }
-            prop_assert!(unreachable_because(plain.to_ipv6_compatible().into()).is_some());
+            prop_assert!(why_not_public(plain.to_ipv6_compatible().into()).is_some());
         }
 
         #[test]
@@ -184,7 +185,7 @@ mod tests {
             let ip = Ipv4Addr::from(bits);
             let special = ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_multicast()
                 || ip.is_broadcast() || ip.is_documentation() || ip.is_unspecified();
-            prop_assert!(!special || unreachable_because(ip.into()).is_some(), "{}", ip);
+            prop_assert!(!special || why_not_public(ip.into()).is_some(), "{}", ip);
         }
     }
 }

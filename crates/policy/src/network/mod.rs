@@ -1,6 +1,6 @@
-//! Connections: what an address on the web is, and which hosts may be reached.
+//! Connections: parsing of web addresses, and which hosts may be reached.
 //!
-//! Invariant: judged by the numbers a name stands for, never by how the name is spelled.
+//! A host is judged by the addresses it resolves to, never by its name.
 
 mod host_rules;
 mod intent;
@@ -12,7 +12,7 @@ mod web_address;
 
 pub use host_rules::{HostRules, Network, NetworkFault};
 pub use intent::{ConnectIntent, Resolution};
-pub use ip_ranges::unreachable_because;
+pub use ip_ranges::why_not_public;
 pub(crate) use judge::judge;
 pub use proxy::ProxyAddress;
-pub use web_address::{LONGEST_URL, Scheme, UrlFault, WebAddress};
+pub use web_address::{MAX_URL_LEN, Scheme, UrlFault, WebAddress};

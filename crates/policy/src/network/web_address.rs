@@ -1,42 +1,41 @@
-//! An address on the web, as it was asked for.
+//! A requested web address.
 //!
-//! The host is read as browsers read it: `0x7f.1`, `2130706433`, `127.1` and `0177.0.0.1` are the number they
-//! stand for, full-width letters and ideographic full stops are the letters and dots they stand for.
-//!
-//! Invariant: an address has a scheme of the web, a host and a port, and no user name, password or fragment.
+//! The host is parsed as browsers do it: `0x7f.1`, `2130706433`, `127.1` and `0177.0.0.1` are IP
+//! addresses, full-width letters and ideographic full stops are letters and dots. An address has a
+//! web scheme, a host and a port, and no credentials or fragment.
 
 use std::fmt;
 use std::net::IpAddr;
 use url::{Host, Url};
 
-/// The longest address that is looked at, in bytes.
-pub const LONGEST_URL: usize = 8192;
+/// Longest accepted address, in bytes.
+pub const MAX_URL_LEN: usize = 8192;
 
-/// How a server is spoken to.
+/// The protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
-    /// In the clear.
+    /// Plain text.
     Http,
-    /// Encrypted.
+    /// TLS.
     Https,
 }
 
-/// Why a text is no address that can be fetched.
+/// Why a text is not a web address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlFault {
-    /// It is no absolute address at all.
+    /// Not an absolute URL.
     #[error("invalid url: {0}")]
     Syntax(String),
-    /// Another scheme than the web's.
+    /// Not a web scheme.
     #[error("access denied: only http and https addresses are fetched")]
     Scheme(String),
-    /// A user name or a password stands in it.
+    /// It contains a user name or password.
     #[error("access denied: an address with a user name or password is not fetched")]
     Credentials,
 }
 
 impl UrlFault {
-    /// The rule, as the ledger names it.
+    /// The rule, as spelled in the ledger.
     pub fn rule(&self) -> &'static str {
         match self {
             Self::Syntax(_) => "url",
@@ -45,7 +44,7 @@ impl UrlFault {
         }
     }
 
-    /// What would help.
+    /// The remedy.
     pub fn hint(&self) -> String {
         match self {
             Self::Syntax(_) => "write the whole address, as in `https://example.com/page`".to_owned(),
@@ -57,18 +56,18 @@ impl UrlFault {
     }
 }
 
-/// A host on the web and what is wanted from it.
+/// A URL with a web scheme.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebAddress(Url);
 
 impl WebAddress {
-    /// Reads an absolute address.
+    /// Parses an absolute address.
     pub fn parse(text: &str) -> Result<Self, UrlFault> {
         fits(text)?;
         Self::accept(Url::parse(text.trim()).map_err(syntax)?)
     }
 
-    /// Reads where an answer from here sends us, which may be relative.
+    /// Parses a redirect's location, which may be relative to this address.
     pub fn follow(&self, location: &str) -> Result<Self, UrlFault> {
         fits(location)?;
         Self::accept(self.0.join(location.trim()).map_err(syntax)?)
@@ -84,22 +83,22 @@ impl WebAddress {
         if url.host_str().is_none_or(str::is_empty) {
             return Err(UrlFault::Syntax("no host stands in it".to_owned()));
         }
-        // A fragment is the reader's own; it is never sent, and need not be recorded.
+        // A fragment is not sent, so it is not recorded.
         url.set_fragment(None);
         Ok(Self(url))
     }
 
-    /// How the server is spoken to.
+    /// The protocol.
     pub fn scheme(&self) -> Scheme {
         if self.0.scheme() == "https" { Scheme::Https } else { Scheme::Http }
     }
 
-    /// The host, as a name or as the plain spelling of a number (IPv6 in brackets).
+    /// The host: a name, or the canonical spelling of an IP address (IPv6 in brackets).
     pub fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
     }
 
-    /// The number, if the host is one.
+    /// The IP address, if the host is one.
     pub fn literal(&self) -> Option<IpAddr> {
         match self.0.host()? {
             Host::Ipv4(ip) => Some(ip.into()),
@@ -108,12 +107,12 @@ impl WebAddress {
         }
     }
 
-    /// The port, the scheme's own if none was written.
+    /// The port; the scheme's default if none is given.
     pub fn port(&self) -> u16 {
         self.0.port_or_known_default().unwrap_or_default()
     }
 
-    /// The host, and the port unless it is the scheme's own: what the `Host` header says.
+    /// The host, with the port unless it is the default: the value of the `Host` header.
     pub fn authority(&self) -> String {
         match self.0.port() {
             Some(port) => format!("{}:{port}", self.host()),
@@ -121,7 +120,7 @@ impl WebAddress {
         }
     }
 
-    /// Path and query: what the server is asked for.
+    /// The path and query.
     pub fn path_and_query(&self) -> String {
         match self.0.query() {
             Some(query) => format!("{}?{query}", self.0.path()),
@@ -137,11 +136,11 @@ impl fmt::Display for WebAddress {
 }
 
 fn fits(text: &str) -> Result<(), UrlFault> {
-    if text.len() > LONGEST_URL {
-        return Err(UrlFault::Syntax(format!("longer than {LONGEST_URL} bytes")));
+    if text.len() > MAX_URL_LEN {
+        return Err(UrlFault::Syntax(format!("longer than {MAX_URL_LEN} bytes")));
     }
-    // Browsers drop tabs and line ends from the middle of an address. Here such a text means nothing: what a
-    // person reads is what is fetched.
+    // Browsers drop tabs and line breaks inside an address. They are refused here, so that a person
+    // sees what is fetched.
     if text.trim().contains(|c: char| c.is_control()) {
         return Err(UrlFault::Syntax("a control character stands in it".to_owned()));
     }
@@ -152,18 +151,18 @@ fn syntax(why: url::ParseError) -> UrlFault {
     UrlFault::Syntax(why.to_string())
 }
 
-/// A text that is no address, for records: without what could be a password, and not too long.
+/// A text for the ledger: without a possible password, and truncated.
 pub(super) fn without_password(text: &str) -> String {
     let start = text.find("//").map_or(0, |at| at + 2);
-    // The last `@` of all: in a text that cannot be read, nobody knows where the host would end.
+    // The last `@` counts: the end of the host is not known in a text that does not parse.
     let shown = match text[start..].rfind('@') {
         Some(at) => format!("{}***{}", &text[..start], &text[start + at..]),
         None => text.to_owned(),
     };
-    if shown.len() <= LONGEST_URL {
+    if shown.len() <= MAX_URL_LEN {
         return shown;
     }
-    let end = (0..=LONGEST_URL).rev().find(|at| shown.is_char_boundary(*at)).unwrap_or_default();
+    let end = (0..=MAX_URL_LEN).rev().find(|at| shown.is_char_boundary(*at)).unwrap_or_default();
     format!("{}…", &shown[..end])
 }
 
@@ -230,7 +229,7 @@ mod tests {
                 Err(fault) => assert_eq!(fault.rule(), rule, "{why}: `{text}`: {fault}"),
             }
         }
-        assert!(WebAddress::parse(&format!("http://example.com/{}", "a".repeat(LONGEST_URL))).is_err());
+        assert!(WebAddress::parse(&format!("http://example.com/{}", "a".repeat(MAX_URL_LEN))).is_err());
     }
 
     #[test]
@@ -261,6 +260,6 @@ mod tests {
         ] {
             assert_eq!(without_password(text), want);
         }
-        assert!(without_password(&"é".repeat(LONGEST_URL)).len() <= LONGEST_URL + 4);
+        assert!(without_password(&"é".repeat(MAX_URL_LEN)).len() <= MAX_URL_LEN + 4);
     }
 }

@@ -82,7 +82,7 @@ impl<'a> HostTerrain<'a> {
 }
 
 impl FileSystem for HostTerrain<'_> {
-    fn lands(&self, path: &CleanPath) -> Resolved {
+    fn resolve(&self, path: &CleanPath) -> Resolved {
         self.look(path).landed
     }
 

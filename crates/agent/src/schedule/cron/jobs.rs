@@ -59,7 +59,7 @@ impl Jobs {
         };
         let depth = u32::try_from(lineage.len()).unwrap_or(u32::MAX);
         let subject = Subject { origin: Origin::Cron, agent, session, depth, lineage };
-        if let Err(refusal) = self.hall.warden().policy().offers("cron", &subject) {
+        if let Err(refusal) = self.hall.warden().policy().check_tool("cron", &subject) {
             return self.refuse(&subject, refusal).await;
         }
         match &firing.task {

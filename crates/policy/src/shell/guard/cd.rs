@@ -84,7 +84,7 @@ impl Interpreter<'_> {
         }
         state.made.contains(path)
             || self.scene.zones.workspace.contains(path)
-            || self.scene.terrain.kind(path) == FileKind::Directory
+            || self.scene.file_system.kind(path) == FileKind::Directory
     }
 
     pub(super) fn pushd(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {

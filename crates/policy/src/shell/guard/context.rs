@@ -32,7 +32,7 @@ pub struct GuardContext<'a> {
     /// How far paths reach: [`Reach::Workspace`] while `restrict_to_workspace` is on.
     pub reach: Reach,
     /// What holds the child.
-    pub hold: Confinement,
+    pub confinement: Confinement,
     /// The working directory.
     pub cwd: &'a CleanPath,
     /// The home that the child will see.
@@ -40,7 +40,7 @@ pub struct GuardContext<'a> {
     /// The shell that will run it.
     pub dialect: Dialect,
     /// The file system as it is now.
-    pub terrain: &'a dyn FileSystem,
+    pub file_system: &'a dyn FileSystem,
 }
 
 /// Where a path leads when every link that exists now is followed.
@@ -55,7 +55,7 @@ pub struct Resolved {
 /// The facts of the file system, looked up by whoever may look.
 pub trait FileSystem {
     /// Follows every link of `path` that exists now; what does not exist stays as it is.
-    fn lands(&self, path: &CleanPath) -> Resolved;
+    fn resolve(&self, path: &CleanPath) -> Resolved;
 
     /// What is there.
     fn kind(&self, path: &CleanPath) -> FileKind;
@@ -74,7 +74,7 @@ pub trait FileSystem {
 pub struct NoFileSystem;
 
 impl FileSystem for NoFileSystem {
-    fn lands(&self, path: &CleanPath) -> Resolved {
+    fn resolve(&self, path: &CleanPath) -> Resolved {
         Resolved { path: path.clone(), links: LinkOwner::System }
     }
 

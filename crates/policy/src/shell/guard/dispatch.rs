@@ -183,10 +183,10 @@ impl Interpreter<'_> {
     }
 
     /// Takes a note of a command, or of code, that is only known when it runs. Where the deny rules are off it is no
-    /// danger by itself, but it can go anywhere: then a cage has to hold it.
+    /// danger by itself, but it can go anywhere: then a cage has to confinement it.
     pub(super) fn computed(&mut self, rule: &str, what: &str, words: &str) {
         let denied = self.guard.denies();
-        let held = self.scene.reach != Reach::Workspace || self.scene.hold == Confinement::Cage;
+        let held = self.scene.reach != Reach::Workspace || self.scene.confinement == Confinement::Cage;
         if !denied && held {
             return;
         }

@@ -150,7 +150,7 @@ impl Interpreter<'_> {
         };
         let has_git = |dir: &&Path| {
             let git = CleanPath::absolute(&dir.join(".git"));
-            git.is_some_and(|git| self.scene.terrain.kind(&git) != FileKind::Missing)
+            git.is_some_and(|git| self.scene.file_system.kind(&git) != FileKind::Missing)
         };
         let top = cwd.as_path().ancestors().take_while(inside).find(has_git);
         top.map_or(PartialWord::gap(ANYTHING), |top| PartialWord::text(top.display().to_string()))
@@ -203,12 +203,12 @@ impl Interpreter<'_> {
         let parents = call.has(&grammar, "p", &["parents"]);
         for operand in call.operands(&grammar) {
             let is_dir = |dir: &CleanPath| {
-                state.made.contains(dir) || self.scene.terrain.kind(dir) == FileKind::Directory
+                state.made.contains(dir) || self.scene.file_system.kind(dir) == FileKind::Directory
             };
             let mut place = self.at(operand, state).filter(|dir| {
                 let above = dir.as_path().parent().and_then(CleanPath::absolute);
                 let blocked =
-                    self.scene.terrain.kind(dir) == FileKind::Regular || state.files.contains_key(dir);
+                    self.scene.file_system.kind(dir) == FileKind::Regular || state.files.contains_key(dir);
                 !blocked
                     && (parents
                         || above.is_some_and(|above| {

@@ -96,7 +96,7 @@ impl Guard {
             return Err(fault);
         }
         let all = |patterns: &[String]| {
-            patterns.iter().map(|pattern| path_rules::compile(pattern)).collect::<Result<_, _>>()
+            patterns.iter().map(|pattern| path_rules::compile_pattern(pattern)).collect::<Result<_, _>>()
         };
         Ok(Self {
             mode: config.guard,

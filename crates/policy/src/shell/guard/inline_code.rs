@@ -1,7 +1,7 @@
 //! Code of other languages, as far as its text shows what it does.
 //!
 //! This is no reader of Python or Perl: it looks for calls that hand a string to a shell, that delete trees or start
-//! processes without end, and for paths that are written out. What is put together at run time is the kernel's to hold.
+//! processes without end, and for paths that are written out. What is put together at run time is the kernel's to confinement.
 //!
 //! Invariant: a command that the code hands to a shell as one literal meets the same rules as on the line itself.
 

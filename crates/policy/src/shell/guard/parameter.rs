@@ -356,7 +356,7 @@ fn cased(value: &PartialWord, operator: &str) -> PartialWord {
     })
 }
 
-/// The narrowest gap that is sure to hold whatever a cut or a replacement leaves of a value.
+/// The narrowest gap that is sure to confinement whatever a cut or a replacement leaves of a value.
 fn widened(value: &PartialWord) -> PartialWord {
     let text = value.as_str();
     if value.is_open() || text.starts_with('/') || text.contains("..") {

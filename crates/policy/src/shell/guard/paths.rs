@@ -73,7 +73,7 @@ impl Interpreter<'_> {
     /// Judges the program that a command names by a path.
     pub(super) fn program(&mut self, name: &str, state: &State) -> Vec<CleanPath> {
         let known =
-            CleanPath::absolute(Path::new(name)).is_some_and(|path| self.scene.terrain.on_path(&path));
+            CleanPath::absolute(Path::new(name)).is_some_and(|path| self.scene.file_system.on_path(&path));
         if known { Vec::new() } else { self.path(name, Access::Read, state) }
     }
 
@@ -97,7 +97,7 @@ impl Interpreter<'_> {
     }
 
     pub(super) fn unknown_path(&mut self, text: &str) {
-        if self.scene.reach != Reach::Workspace || self.scene.hold == Confinement::Cage {
+        if self.scene.reach != Reach::Workspace || self.scene.confinement == Confinement::Cage {
             return;
         }
         self.report(Finding {
@@ -148,7 +148,7 @@ impl Interpreter<'_> {
             let here = dir.filter(|dir| !gap && self.scene.zones.in_workspace(dir).is_some());
             let made = state.links.keys().filter(|link| link.as_path().parent() == Some(&place));
             let names: Vec<String> =
-                here.and_then(|dir| self.scene.terrain.entries(&dir)).unwrap_or_default();
+                here.and_then(|dir| self.scene.file_system.entries(&dir)).unwrap_or_default();
             let made = made.filter_map(|link| Some(link.as_path().file_name()?.to_str()?.to_owned()));
             next.extend(
                 names
@@ -160,7 +160,7 @@ impl Interpreter<'_> {
             next.push(place.join(shown(part)));
         }
         if next.len() > MOST_PLACES {
-            // Too many to follow: links among them are the kernel's to hold, the directory itself is judged.
+            // Too many to follow: links among them are the kernel's to confinement, the directory itself is judged.
             next.truncate(MOST_PLACES);
         }
         next
@@ -169,7 +169,7 @@ impl Interpreter<'_> {
     /// Where a path leads, through links that exist and links that the line makes.
     pub(super) fn landed(&self, path: &CleanPath, state: &State) -> Resolved {
         if state.links.is_empty() {
-            return self.scene.terrain.lands(path);
+            return self.scene.file_system.resolve(path);
         }
         let mut path = path.clone();
         for _ in 0..8 {
@@ -180,7 +180,7 @@ impl Interpreter<'_> {
                 _ => break,
             }
         }
-        self.scene.terrain.lands(&path)
+        self.scene.file_system.resolve(&path)
     }
 
     /// Judges one place.
@@ -228,7 +228,7 @@ impl Interpreter<'_> {
         let named = rules.matching(asked.as_path()).is_some();
         let direct = asked == &landed.path || landed.links == LinkOwner::System;
         (named && (direct || rules.matching(landed.path.as_path()).is_some()))
-            || (access != Access::Write && self.scene.terrain.on_path(asked))
+            || (access != Access::Write && self.scene.file_system.on_path(asked))
     }
 
     fn outside(&mut self, text: &str, rule: &str, why: &str, remedy: Remedy) {
@@ -241,7 +241,7 @@ impl Interpreter<'_> {
         });
     }
 
-    /// Judges every path that an argument can hold: itself, and what stands behind `=`, `@`, `:` and `file:`.
+    /// Judges every path that an argument can confinement: itself, and what stands behind `=`, `@`, `:` and `file:`.
     pub(super) fn argument(&mut self, word: &str, access: Access, state: &State) {
         if word.is_empty() || self.scheme(word, access, state) {
             return;

@@ -41,11 +41,11 @@ fn meets(rule: &Rule, example: &str) -> bool {
         read_rules: &rules,
         write_rules: &rules,
         reach: Reach::Workspace,
-        hold: Confinement::Nothing,
+        confinement: Confinement::Nothing,
         cwd: &cwd,
         home: None,
         dialect: Dialect::Bash,
-        terrain: &NoFileSystem,
+        file_system: &NoFileSystem,
     };
     let judgement = Guard::smart().judge(example, &scene);
     judgement.finding.iter().chain(&judgement.others).any(|finding| finding.rule == rule.name)

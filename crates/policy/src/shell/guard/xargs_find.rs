@@ -36,7 +36,7 @@ impl Interpreter<'_> {
         };
         let values: Vec<PartialWord> = match read {
             Some(text) => text.split_whitespace().take(64).map(PartialWord::text).collect(),
-            // Computed when it runs: the kernel's to hold, as the name of a command never is.
+            // Computed when it runs: the kernel's to confinement, as the name of a command never is.
             None => vec![PartialWord::gap(NAME)],
         };
         let argv: Vec<PartialWord> = match marker {

@@ -156,7 +156,7 @@ fn outside(fixture: &Fixture) -> Vec<u8> {
 
 fn landing(place: &Place) -> &'static str {
     match place.landing() {
-        PathLocation::Unseen => "unseen",
+        PathLocation::NotLookedUp => "unseen",
         PathLocation::Workspace => "workspace",
         PathLocation::Escaped => "escaped",
         PathLocation::Host { resolved, links } => {
