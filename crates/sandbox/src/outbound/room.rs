@@ -54,15 +54,15 @@ impl Outbound {
         mut intent: ConnectIntent,
         bound: &Bound,
     ) -> Connect {
-        if warden.policy().offers(tool, subject).is_ok()
-            && let Some(address) = intent.worth_a_look()
+        if warden.policy().check_tool(tool, subject).is_ok()
+            && let Some(address) = intent.address_to_resolve()
         {
             intent.resolution = match address.literal() {
                 Some(ip) => Resolution::Addresses(vec![ip]),
                 None => self
                     .lookup
                     .resolve(address.host(), bound)
-                    .unwrap_or_else(|why| Resolution::Nothing(why.to_string())),
+                    .unwrap_or_else(|why| Resolution::Failed(why.to_string())),
             };
         }
         Connect(intent)

@@ -42,8 +42,8 @@ fn addresses(proxy: &ProxyAddress, lookup: &Lookup, bound: &Bound) -> Result<Vec
     }
     match lookup.resolve(proxy.host(), bound)? {
         Resolution::Addresses(found) => Ok(found),
-        Resolution::Nothing(why) => Err(OutboundError::Proxy(format!("`{}`: {why}", proxy.host()))),
-        Resolution::Unseen => Ok(Vec::new()),
+        Resolution::Failed(why) => Err(OutboundError::Proxy(format!("`{}`: {why}", proxy.host()))),
+        Resolution::NotLookedUp => Ok(Vec::new()),
     }
 }
 

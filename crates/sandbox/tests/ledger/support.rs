@@ -23,7 +23,7 @@ pub(crate) fn denied(intent: &str) -> Entry {
         code: Code::OutsideWorkspace,
         sentence: "access denied: path is outside the workspace".to_owned(),
         rule: "workspace".to_owned(),
-        layer: Layer::Desk,
+        layer: Layer::Policy,
         hint: "none".to_owned(),
     };
     Entry::decided(&subject(), "read_file", intent, &Verdict::Deny(refusal))

@@ -127,7 +127,7 @@ mod tests {
             code: Code::OutsideWorkspace,
             sentence: "access denied".to_owned(),
             rule: "workspace".to_owned(),
-            layer: Layer::Desk,
+            layer: Layer::Policy,
             hint: "add a rule".to_owned(),
         };
         for (why, tool, reply, error, want) in [

@@ -108,7 +108,7 @@ mod tests {
             code: Code::OutsideWorkspace,
             sentence: "access denied".to_owned(),
             rule: "workspace".to_owned(),
-            layer: Layer::Desk,
+            layer: Layer::Policy,
             hint: "add a \"rule\"".to_owned(),
         };
         let done = |text: &str| Reply::Done(text.to_owned());

@@ -36,7 +36,7 @@ impl Redirects {
         if self.0 > MOST {
             return Err(Stray::TooMany);
         }
-        let next = ConnectIntent::following(from, location);
+        let next = ConnectIntent::redirect(from, location);
         match &next.asked {
             Ok(to) if from.scheme() == Scheme::Https && to.scheme() == Scheme::Http => {
                 Err(Stray::Downgrade(to.clone()))

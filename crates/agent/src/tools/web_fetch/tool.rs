@@ -121,7 +121,7 @@ impl WebFetch {
         let limit = if self.web.fetch_limit_bytes == 0 { LIMIT } else { self.web.fetch_limit_bytes };
         let means = Means { outbound: &self.outbound, bound: &bound, limit, trust: &|| self.trust() };
         let mut redirects = Redirects::default();
-        let mut intent = ConnectIntent::unseen(url);
+        let mut intent = ConnectIntent::unresolved(url);
         let mut came_from: Option<WebAddress> = None;
         loop {
             let (address, permit) = self.admit(intent, came_from.as_ref(), &bound, visit)?;
