@@ -160,8 +160,11 @@ impl Piped {
     fn open(premises: &Arc<Premises>) -> Self {
         let (input, say) = std::io::pipe().unwrap();
         let (hear, output) = std::io::pipe().unwrap();
-        let streams =
-            Streams { input: Box::new(input), output: Box::new(output), is_deaf: Box::new(|| false) };
+        let streams = Streams {
+            input: Box::new(input),
+            output: Box::new(output),
+            is_output_closed: Box::new(|| false),
+        };
         let premises = Arc::clone(premises);
         tokio::spawn(async move { serve(&premises, streams).await });
         Self { say, hear: Some(BufReader::new(hear)) }

@@ -8,7 +8,6 @@ use crate::entrance::{Flowing, PATIENCE, Timely, Token};
 use crate::mcp::server::frame;
 use crate::mcp::server::porch::{Porch, Tenure};
 use crate::mcp::server::premises::Premises;
-use crate::mcp::server::running::Running;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderValue, Request, Response, StatusCode};
@@ -26,6 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 /// Connections at once.
 const CONNECTIONS: usize = 128;
@@ -74,7 +74,7 @@ pub async fn serve(premises: &Arc<Premises>, listener: TcpListener, token: Token
 fn service(premises: &Arc<Premises>) -> Service {
     let premises = Arc::clone(premises);
     let porch = move || {
-        Porch::new(&premises, Arc::default(), Running::default(), Tenure::Handshake)
+        Porch::new(&premises, CancellationToken::new(), Tenure::Handshake)
             .ok_or_else(|| io::Error::other("too many clients at once"))
     };
     let mut sessions = LocalSessionManager::default();
