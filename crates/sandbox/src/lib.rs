@@ -8,6 +8,7 @@
 pub mod agenda;
 pub mod approver;
 mod boot;
+pub mod bounded_lines;
 pub mod exec;
 pub mod files;
 pub mod guest;
