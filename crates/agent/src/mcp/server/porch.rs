@@ -3,6 +3,7 @@
 //! Invariant: every call passes the hall; a client decides nothing but what it asks.
 
 use super::approval::{self, Way};
+use super::http::disconnect_token;
 use super::premises::{Premises, Seat};
 use super::progress;
 use super::roots::Roots;
@@ -323,11 +324,12 @@ impl ServerHandler for Porch {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let halt = super::http::halt_of(&context.extensions).unwrap_or_default();
+        let (halt, hung_up) = (Halt::new(), disconnect_token(&context.extensions));
         let cancelled = async {
             tokio::select! {
                 () = context.ct.cancelled() => {}
                 () = self.disconnected.cancelled() => {}
+                () = hung_up.cancelled() => {}
             }
         };
         let work = async {

@@ -85,7 +85,8 @@ async fn listen(premises: &Arc<Premises>, address: SocketAddr, token: Token) -> 
         tracing::warn!(target: "mcp", address = %bound, "Other machines can connect, and the token travels unencrypted");
     }
     print::note(&format!("picoclaw mcp: listening on http://{bound}/mcp"));
-    Ok(http::serve(premises, listener, token).await?)
+    http::serve(premises, listener, token).await;
+    Ok(())
 }
 
 /// What was asked for, checked before anything listens.
