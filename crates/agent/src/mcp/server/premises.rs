@@ -65,11 +65,6 @@ impl Premises {
         self.tools.iter().filter(|tool| policy.check_tool(&tool.name, &self.subject).is_ok()).collect()
     }
 
-    /// Whether calls pass hooks, which have to be waited for.
-    pub(super) fn is_attended(&self) -> bool {
-        self.config.hooks.are_any()
-    }
-
     /// The hooks that calls pass, if there are any.
     pub(super) async fn attendance(&self) -> Option<&Attendance> {
         self.attendance.get_or_init(async || Attendance::of(&self.config, &self.hall)).await.as_ref()

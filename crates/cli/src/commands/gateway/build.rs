@@ -1,67 +1,65 @@
-//! From settings to whoever works for the gateway, at the start and at each reload.
-//!
-//! Invariant: a start and a reload compose the same way, and refuse the same things.
+//! Builds the gateway's services from the settings, at the start and at each reload.
 
 use super::address::Reach;
 use crate::commands::status::{self, Facts};
 use crate::compose;
 use crate::settings::{self, Loaded, Request, Surroundings};
 use anyhow::{Result, bail};
-use picoclaw_agent::entrance::Token;
-use picoclaw_agent::gateway::{Reload, Staff};
+use picoclaw_agent::gateway::{Reload, Services};
+use picoclaw_agent::http_guard::Token;
 use picoclaw_policy::config::Config;
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Shorter tokens could be tried out.
-const SHORT: usize = 16;
+/// Shorter tokens could be guessed.
+const MIN_SAFE_TOKEN: usize = 16;
 
-/// What a reload goes by, beside the files.
+/// What a reload needs besides the configuration files.
 #[derive(Clone)]
 pub(super) struct Source {
-    /// The configuration file that was asked for.
+    /// The configuration file of the command line.
     pub(super) config: Option<PathBuf>,
-    /// The token of this start, for when nobody chose one.
-    pub(super) own: String,
-    /// Who can reach the gateway.
+    /// The token generated at the start, used when none is configured.
+    pub(super) generated_token: String,
+    /// From where the gateway can be reached.
     pub(super) reach: Reach,
 }
 
 impl Source {
-    /// Makes a staff from what the files say then.
+    /// A function that builds the services from the files as they are when it is called.
     pub(super) fn reload(&self) -> Reload {
         let source = self.clone();
         Arc::new(move || source.load().map_err(|why| format!("{why:#}")))
     }
 
-    fn load(&self) -> Result<Staff> {
+    fn load(&self) -> Result<Services> {
         let surroundings = Surroundings::of_process();
         let request = Request { config: self.config.as_deref(), surroundings: &surroundings };
         let loaded = settings::load(&request)?;
-        if self.reach == Reach::Others && loaded.config.gateway.token.is_none() {
+        if self.reach == Reach::Network && loaded.config.gateway.token.is_none() {
             bail!("other machines can reach the gateway, and `gateway.token` is not set any more");
         }
         for warning in loaded.warnings() {
             tracing::warn!(target: "config", "{warning}");
         }
-        staff(loaded, self)
+        services(loaded, self)
     }
 }
 
-/// Whoever works under these settings.
-pub(super) fn staff(mut loaded: Loaded, source: &Source) -> Result<Staff> {
-    let token = match chosen(&loaded.config)? {
+/// Builds the services for these settings.
+pub(super) fn services(mut loaded: Loaded, source: &Source) -> Result<Services> {
+    let token = match configured_token(&loaded.config)? {
         Some(token) => token,
-        None => Token::new(&source.own)?,
+        None => Token::new(&source.generated_token)?,
     };
-    // Whatever a tool says from here on, it does not say the token.
-    loaded.config.secrets.push(source.own.clone());
+    // Redacts the token from every tool's output.
+    loaded.config.secrets.push(source.generated_token.clone());
     let company = compose::company(&loaded)?;
     let config = Arc::new(loaded.config.clone());
     let facts = Facts::of(&loaded);
     let posture = move || status::gather(&facts).unwrap_or_else(|why| json!({"error": why.to_string()}));
-    Ok(Staff {
+    Ok(Services {
         runner: company.runner,
         hall: company.hall,
         models: company.models,
@@ -72,13 +70,13 @@ pub(super) fn staff(mut loaded: Loaded, source: &Source) -> Result<Staff> {
     })
 }
 
-/// The token that the operator chose.
-pub(super) fn chosen(config: &Config) -> Result<Option<Token>> {
+/// The token of the configuration.
+pub(super) fn configured_token(config: &Config) -> Result<Option<Token>> {
     let Some(secret) = &config.gateway.token else { return Ok(None) };
     let token = Token::chosen(secret.reveal()).map_err(|why| {
         anyhow::anyhow!("`gateway.token` cannot be used: {why}\nhint: make one with `openssl rand -hex 32`")
     })?;
-    if secret.reveal().trim().len() < SHORT {
+    if secret.reveal().trim().len() < MIN_SAFE_TOKEN {
         tracing::warn!(target: "gateway", "`gateway.token` is short enough to be guessed; make one with `openssl rand -hex 32`");
     }
     Ok(Some(token))

@@ -1,6 +1,4 @@
-//! How long a client may take: to send what it announced, and to read what it asked for.
-//!
-//! Invariant: a client that stands still is cut off, so that it holds no place for ever.
+//! Timeouts against clients that stall while sending a body or reading a response.
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
@@ -14,22 +12,22 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// For the head, for the body, and for each standstill while reading.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// For the request head, for the body, and for each write that makes no progress.
+pub(super) const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A request's body, which must be there in time.
-pub(crate) struct Timely {
+/// A request body that must arrive within [`CLIENT_TIMEOUT`].
+pub(crate) struct BodyTimeout {
     body: Incoming,
     deadline: Pin<Box<Sleep>>,
 }
 
-impl Timely {
+impl BodyTimeout {
     pub(crate) fn new(body: Incoming) -> Self {
-        Self { body, deadline: Box::pin(sleep(PATIENCE)) }
+        Self { body, deadline: Box::pin(sleep(CLIENT_TIMEOUT)) }
     }
 }
 
-impl Body for Timely {
+impl Body for BodyTimeout {
     type Data = Bytes;
     type Error = Box<dyn std::error::Error + Send + Sync>;
 
@@ -53,29 +51,19 @@ impl Body for Timely {
     }
 }
 
-/// A connection whose other side must go on reading.
-pub(crate) struct Flowing {
+/// A stream whose writes fail when the peer reads nothing for [`CLIENT_TIMEOUT`].
+pub(super) struct IdleTimeout {
     stream: TcpStream,
-    standstill: Option<Pin<Box<Sleep>>>,
+    stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl Flowing {
-    pub(crate) fn new(stream: TcpStream) -> Self {
-        Self { stream, standstill: None }
-    }
-
-    fn note<T>(&mut self, cx: &mut Context<'_>, wrote: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if wrote.is_ready() {
-            self.standstill = None;
-            return wrote;
-        }
-        let standstill = self.standstill.get_or_insert_with(|| Box::pin(sleep(PATIENCE)));
-        ready!(standstill.as_mut().poll(cx));
-        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+impl IdleTimeout {
+    pub(super) fn new(stream: TcpStream) -> Self {
+        Self { stream, stalled: None }
     }
 }
 
-impl AsyncRead for Flowing {
+impl AsyncRead for IdleTimeout {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -85,10 +73,16 @@ impl AsyncRead for Flowing {
     }
 }
 
-impl AsyncWrite for Flowing {
+impl AsyncWrite for IdleTimeout {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let wrote = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.note(cx, wrote)
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(CLIENT_TIMEOUT)));
+        ready!(stalled.as_mut().poll(cx));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

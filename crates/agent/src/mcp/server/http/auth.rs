@@ -1,19 +1,22 @@
-//! The door: who may come in at all, by the head of the request alone.
-//!
-//! Invariant: a page of another origin, and a name that is not this machine's, are turned away token or not.
+//! Decides from the request head whether a request is served: host, origin, token, path.
 
-use crate::entrance::{Hosts, Token, misled};
+use crate::http_guard::{AllowedHosts, Token, check_host_and_origin};
 use http::header::HeaderMap;
 use http::{StatusCode, Uri};
 
 /// The only path.
 const PATH: &str = "/mcp";
 
-/// Why a request is turned away.
-pub(super) fn refusal(uri: &Uri, headers: &HeaderMap, token: &Token) -> Option<StatusCode> {
-    misled(uri, headers, &Hosts::default())
-        .or_else(|| (!token.is_shown_in(headers)).then_some(StatusCode::UNAUTHORIZED))
-        .or_else(|| (uri.path() != PATH).then_some(StatusCode::NOT_FOUND))
+/// Checks a request; the status with which it is refused otherwise.
+pub(super) fn check(uri: &Uri, headers: &HeaderMap, token: &Token) -> Result<(), StatusCode> {
+    check_host_and_origin(uri, headers, &AllowedHosts::default())?;
+    if !token.is_in(headers) {
+        return Err(StatusCode::UNAUTHORIZED);
+    }
+    if uri.path() != PATH {
+        return Err(StatusCode::NOT_FOUND);
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -88,7 +91,7 @@ mod tests {
             ),
             ("a token in the query", "/mcp?token=0123456789abcdef", vec![("host", "localhost")], Some(401)),
         ] {
-            let got = refusal(&path.parse().unwrap(), &headers(&lines), &token);
+            let got = check(&path.parse().unwrap(), &headers(&lines), &token).err();
             assert_eq!(got.map(|status| status.as_u16()), want, "{why}");
         }
     }

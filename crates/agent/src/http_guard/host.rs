@@ -1,17 +1,15 @@
-//! For whom a request is, and from whose page: no name that leads here from elsewhere, no page of another origin.
-//!
-//! Invariant: a name counts only when it names this machine to itself, or the operator listed it.
+//! Validates `Host` and `Origin`, against DNS rebinding and cross-site requests.
 
 use http::header::{HOST, HeaderMap, ORIGIN};
 use http::{StatusCode, Uri};
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The names that a request may be for, beside those of the loopback.
+/// The hosts that a request may name besides loopback ones.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Hosts(Vec<String>);
+pub(crate) struct AllowedHosts(Vec<String>);
 
-impl Hosts {
-    /// Names as the operator lists them, with or without a port.
+impl AllowedHosts {
+    /// Host names of the configuration, with or without a port.
     pub(crate) fn new(names: &[String]) -> Self {
         Self(
             names
@@ -22,42 +20,45 @@ impl Hosts {
         )
     }
 
-    fn include(&self, authority: &str) -> bool {
-        is_local(authority) || self.0.iter().any(|known| is_named(authority, known))
+    fn contains(&self, authority: &str) -> bool {
+        is_loopback(authority) || self.0.iter().any(|host| is_host(authority, host))
     }
 }
 
-/// Why a request is turned away whatever token it shows.
-pub(crate) fn misled(uri: &Uri, headers: &HeaderMap, hosts: &Hosts) -> Option<StatusCode> {
+/// Refuses a foreign host (421) or a foreign origin (403), with or without a token.
+pub(crate) fn check_host_and_origin(
+    uri: &Uri,
+    headers: &HeaderMap,
+    hosts: &AllowedHosts,
+) -> Result<(), StatusCode> {
     let mut named = headers.get_all(HOST).iter().map(|host| host.to_str().unwrap_or_default());
-    let in_line = uri.authority().map(http::uri::Authority::as_str);
-    // A name that leads here from elsewhere is how a page gets past its browser's origin rule.
+    let in_request_line = uri.authority().map(http::uri::Authority::as_str);
     if headers.get(HOST).is_none()
-        || !named.all(|host| hosts.include(host))
-        || !in_line.is_none_or(|host| hosts.include(host))
+        || !named.all(|host| hosts.contains(host))
+        || !in_request_line.is_none_or(|host| hosts.contains(host))
     {
-        return Some(StatusCode::MISDIRECTED_REQUEST);
+        return Err(StatusCode::MISDIRECTED_REQUEST);
     }
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    // A name that the operator lists may be a proxy's that speaks TLS for us.
+    // A configured host name may be that of a proxy that terminates TLS.
     let is_own = |origin: &[u8]| {
-        let plain = format!("http://{host}");
-        let sealed = format!("https://{host}");
-        origin.eq_ignore_ascii_case(plain.as_bytes())
-            || (!is_local(host) && origin.eq_ignore_ascii_case(sealed.as_bytes()))
+        origin.eq_ignore_ascii_case(format!("http://{host}").as_bytes())
+            || (!is_loopback(host) && origin.eq_ignore_ascii_case(format!("https://{host}").as_bytes()))
     };
-    let is_ours = headers.get_all(ORIGIN).iter().all(|origin| is_own(origin.as_bytes()));
-    (!is_ours).then_some(StatusCode::FORBIDDEN)
+    match headers.get_all(ORIGIN).iter().all(|origin| is_own(origin.as_bytes())) {
+        true => Ok(()),
+        false => Err(StatusCode::FORBIDDEN),
+    }
 }
 
-/// Whether `authority` is `known`, which is in lower case; a known name without a port is known with any.
-fn is_named(authority: &str, known: &str) -> bool {
+/// Whether `authority` is `host`, given in lower case; a host without a port matches every port.
+fn is_host(authority: &str, host: &str) -> bool {
     let authority = authority.to_ascii_lowercase();
-    authority.strip_prefix(known).is_some_and(is_port)
+    authority.strip_prefix(host).is_some_and(is_port)
 }
 
-/// Whether `authority` names this machine to itself: `localhost`, or a loopback address, with or without a port.
-fn is_local(authority: &str) -> bool {
+/// Whether `authority` is `localhost` or a loopback address, with or without a port.
+fn is_loopback(authority: &str) -> bool {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => match rest.split_once(']') {
             Some((host, port)) => {
@@ -69,8 +70,8 @@ fn is_local(authority: &str) -> bool {
             authority.split_once(':').map_or((authority, ""), |(host, _)| (host, &authority[host.len()..]))
         }
     };
-    let is_loopback = host.parse::<IpAddr>().is_ok_and(|ip| ip.is_ipv4() && ip.is_loopback());
-    is_port(port) && (is_loopback || host.eq_ignore_ascii_case("localhost"))
+    let is_address = host.parse::<IpAddr>().is_ok_and(|ip| ip.is_ipv4() && ip.is_loopback());
+    is_port(port) && (is_address || host.eq_ignore_ascii_case("localhost"))
 }
 
 fn is_port(text: &str) -> bool {
@@ -83,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_listed_name_is_let_in_and_nothing_that_resembles_it() {
-        let hosts = Hosts::new(&["Claw.Example".to_owned(), "box:8080".to_owned(), " ".to_owned()]);
+        let hosts = AllowedHosts::new(&["Claw.Example".to_owned(), "box:8080".to_owned(), " ".to_owned()]);
         for (why, host, origin, want) in [
             ("listed", "claw.example", None, None),
             ("in another case, with a port", "CLAW.example:18790", None, None),
@@ -103,7 +104,7 @@ mod tests {
             if let Some(origin) = origin {
                 headers.insert(ORIGIN, origin.parse().unwrap());
             }
-            let got = misled(&"/".parse().unwrap(), &headers, &hosts);
+            let got = check_host_and_origin(&"/".parse().unwrap(), &headers, &hosts).err();
             assert_eq!(got.map(|status| status.as_u16()), want, "{why}");
         }
     }

@@ -1,22 +1,20 @@
-//! Answers as clients of OpenAI's protocol read them.
-//!
-//! Invariant: an answer in pieces is the same answer.
+//! Chat completions, whole or as a stream of chunks.
 
 use crate::run::Ending;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-/// What every piece of one answer has in common.
+/// The members that every chunk of a completion repeats.
 #[derive(Debug, Clone)]
-pub(super) struct Heading {
+pub(super) struct CompletionMeta {
     pub(super) id: String,
     pub(super) created: u64,
     pub(super) model: String,
 }
 
-impl Heading {
-    /// The whole answer.
-    pub(super) fn whole(&self, ending: &Ending) -> Value {
+impl CompletionMeta {
+    /// The whole completion.
+    pub(super) fn completion(&self, ending: &Ending) -> Value {
         json!({
             "id": self.id,
             "object": "chat.completion",
@@ -32,23 +30,23 @@ impl Heading {
         })
     }
 
-    /// The first piece.
-    pub(super) fn opening(&self) -> Bytes {
-        self.piece(json!({"role": "assistant", "content": ""}), Value::Null)
+    /// The first chunk.
+    pub(super) fn first_chunk(&self) -> Bytes {
+        self.delta_chunk(json!({"role": "assistant", "content": ""}), Value::Null)
     }
 
-    /// A piece of text.
-    pub(super) fn text(&self, text: &str) -> Bytes {
-        self.piece(json!({"content": text}), Value::Null)
+    /// A chunk of text.
+    pub(super) fn text_chunk(&self, text: &str) -> Bytes {
+        self.delta_chunk(json!({"content": text}), Value::Null)
     }
 
-    /// The last piece.
-    pub(super) fn closing(&self) -> Bytes {
-        self.piece(json!({}), "stop".into())
+    /// The last chunk.
+    pub(super) fn last_chunk(&self) -> Bytes {
+        self.delta_chunk(json!({}), "stop".into())
     }
 
-    /// What it cost.
-    pub(super) fn cost(&self, ending: &Ending) -> Bytes {
+    /// The chunk with the token counts.
+    pub(super) fn usage_chunk(&self, ending: &Ending) -> Bytes {
         let mut chunk = self.chunk(json!([]));
         if let Some(fields) = chunk.as_object_mut() {
             fields.insert("usage".to_owned(), usage(ending));
@@ -56,7 +54,7 @@ impl Heading {
         event(&chunk)
     }
 
-    fn piece(&self, delta: Value, finish: Value) -> Bytes {
+    fn delta_chunk(&self, delta: Value, finish: Value) -> Bytes {
         event(&self.chunk(json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish}])))
     }
 
@@ -71,16 +69,16 @@ impl Heading {
     }
 }
 
-/// One event of the stream.
+/// One server-sent event.
 pub(super) fn event(value: &Value) -> Bytes {
     Bytes::from(format!("data: {value}\n\n"))
 }
 
-/// The end of the stream.
+/// The last event of a stream.
 pub(super) const DONE: Bytes = Bytes::from_static(b"data: [DONE]\n\n");
 
-/// Shows that a quiet stream lives.
-pub(super) const PULSE: Bytes = Bytes::from_static(b": pulse\n\n");
+/// A comment that keeps an idle stream open.
+pub(super) const KEEP_ALIVE: Bytes = Bytes::from_static(b": pulse\n\n");
 
 fn usage(ending: &Ending) -> Value {
     let (input, output) = (ending.usage.input, ending.usage.output);
