@@ -23,7 +23,6 @@ use picoclaw_policy::config::Config;
 use picoclaw_policy::{AgentId, Subject};
 use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::instance::Instance;
-use picoclaw_sandbox::ledger::Timestamp;
 use picoclaw_sandbox::root::RootError;
 use serde_json::json;
 use std::future::Future;
@@ -274,7 +273,7 @@ impl Runner {
             Memory::Nowhere => Session::fleeting(self.redactor.clone()),
             Memory::Given(said) => Session::recalling(said, self.redactor.clone()),
         };
-        let instructions = self.texts.instructions(name, subject, Timestamp::now());
+        let instructions = self.texts.instructions(name, subject, jiff::Timestamp::now());
         Ok((session, instructions, self.purse.allowance(&subject.agent, &self.config, above)?))
     }
 
