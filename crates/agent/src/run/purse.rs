@@ -5,7 +5,6 @@
 use super::turn::TurnError;
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::Config;
-use picoclaw_sandbox::ledger::Timestamp;
 use picoclaw_sandbox::state_dir::{StateDir, StateError};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -155,5 +154,5 @@ impl Allowance {
 }
 
 fn today() -> String {
-    Timestamp::now().to_string().chars().take(10).collect()
+    jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
 }

@@ -3,9 +3,8 @@
 //! Invariant: a turn ends in an answer or in one error that names its cause.
 
 use super::event::Event;
-use super::mind::NoMind;
 use super::steering::Steering;
-use crate::providers::{ProviderError, Usage};
+use crate::providers::{ModelError, ProviderError, Usage};
 use crate::sessions::SessionError;
 use picoclaw_policy::{AgentId, Subject};
 use picoclaw_sandbox::launch::Halt;
@@ -58,8 +57,8 @@ pub enum TurnError {
     #[error("there is no agent `{0}`")]
     NoAgent(AgentId),
     /// There is no such model, or it cannot be used.
-    #[error(transparent)]
-    NoMind(#[from] NoMind),
+    #[error("{0}\nhint: {hint}", hint = .0.hint())]
+    NoModel(#[from] ModelError),
     /// The model failed for good.
     #[error(transparent)]
     Provider(#[from] ProviderError),

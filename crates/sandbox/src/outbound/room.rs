@@ -72,7 +72,7 @@ impl Outbound {
     pub fn open(&self, permit: Permit<Connect>, bound: &Bound) -> Result<Line, OutboundError> {
         let (connect, settling) = permit.spend();
         match self.reach(&connect.addresses(), bound) {
-            Ok(stream) => Ok(Line::new(stream, bound.clone(), settling)),
+            Ok(stream) => Ok(Line::new(stream, settling)),
             Err(why) => {
                 settling.settle_as(&why.to_string());
                 Err(why)
