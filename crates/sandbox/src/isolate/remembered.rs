@@ -9,7 +9,7 @@
 use super::error::StartError;
 use super::pick::pick;
 use super::rung::{Probed, Rung, choose};
-use crate::boot;
+use crate::boot_id::boot_id;
 use picoclaw_policy::config::{Backend, IsolationConfig};
 use picoclaw_sys::linux::landlock;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, readlinkat, statat};
@@ -46,7 +46,7 @@ pub fn pick_remembered(isolation: &IsolationConfig, path: &OsStr, state: &Path) 
 
 /// Everything that a trial's outcome depends on, as one text; `None` when a part of it cannot be known.
 fn circumstances() -> Option<String> {
-    let mut text = Some(boot::id()).filter(|id| !id.is_empty())?.to_owned();
+    let mut text = Some(boot_id()).filter(|id| !id.is_empty())?.to_owned();
     let system = rustix::system::uname();
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     writeln!(text, "{} {user} {group}", system.release().to_string_lossy()).ok()?;

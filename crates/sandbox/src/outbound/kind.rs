@@ -2,7 +2,7 @@
 //!
 //! Invariant: it holds the addresses that were judged.
 
-use crate::permit::{Kind, Sealed};
+use crate::permit::{Effect, Sealed};
 use picoclaw_policy::Intent;
 use picoclaw_policy::network::{ConnectIntent, Resolution};
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ pub struct Connect(pub(super) ConnectIntent);
 
 impl Sealed for Connect {}
 
-impl Kind for Connect {
+impl Effect for Connect {
     fn intent(&self) -> Intent {
         Intent::Connect(self.0.clone())
     }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: how it went is recorded once, also when it is dropped.
 
-use crate::permit::Settling;
+use crate::permit::OutcomeGuard;
 use std::io;
 use std::net::{Shutdown, TcpStream};
 
@@ -10,12 +10,12 @@ use std::net::{Shutdown, TcpStream};
 #[derive(Debug)]
 pub struct Line {
     stream: TcpStream,
-    settling: Option<Settling>,
+    outcome: Option<OutcomeGuard>,
 }
 
 impl Line {
-    pub(super) fn new(stream: TcpStream, settling: Settling) -> Self {
-        Self { stream, settling: Some(settling) }
+    pub(super) fn new(stream: TcpStream, outcome: OutcomeGuard) -> Self {
+        Self { stream, outcome: Some(outcome) }
     }
 
     /// The connected, non-blocking socket. The caller holds reads and writes to a deadline.
@@ -31,8 +31,8 @@ impl Line {
     fn settle(&mut self, outcome: &str) {
         // It is given up either way; that the other side was quicker is no news.
         let _ = self.stream.shutdown(Shutdown::Both);
-        if let Some(settling) = self.settling.take() {
-            settling.settle_as(outcome);
+        if let Some(guard) = self.outcome.take() {
+            guard.settle_as(outcome);
         }
     }
 }

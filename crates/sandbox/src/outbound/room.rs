@@ -70,11 +70,11 @@ impl Outbound {
 
     /// Opens a line to one of the addresses that were judged.
     pub fn open(&self, permit: Permit<Connect>, bound: &Bound) -> Result<Line, OutboundError> {
-        let (connect, settling) = permit.spend();
+        let (connect, outcome) = permit.spend();
         match self.reach(&connect.addresses(), bound) {
-            Ok(stream) => Ok(Line::new(stream, settling)),
+            Ok(stream) => Ok(Line::new(stream, outcome)),
             Err(why) => {
-                settling.settle_as(&why.to_string());
+                outcome.settle_as(&why.to_string());
                 Err(why)
             }
         }

@@ -1,34 +1,34 @@
-//! What every command of an agent starts with: the shell, its environment, and what holds it.
+//! What every command of an agent starts with: the shell, and each agent's confinement and environment.
 //!
-//! Invariant: decided once, at the start; no command's text changes any of it.
+//! It is built once, at the start; the text of a command changes none of it.
 
-use super::quarters::Quarters;
+use super::agent_env::AgentEnv;
 use crate::confine::Settings;
 use crate::instance::Instance;
 use crate::isolate::{Enforced, Grade, IsolateError, PlanError, Rung, StartError, pick};
 use crate::launch::environment::{self, Variables};
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Config, IsolationConfig};
-use picoclaw_policy::shell::Dialect as Shell;
+use picoclaw_policy::shell::Dialect;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Shells, in the order in which they are taken, with the arguments before the command.
-const SHELLS: &[(&str, Shell, &[&str])] = &[
-    ("/bin/bash", Shell::Bash, &["bash", "--noprofile", "--norc", "-c"]),
-    ("/bin/sh", Shell::Posix, &["sh", "-c"]),
+/// Shells in order of preference, with the arguments before the command.
+const SHELLS: &[(&str, Dialect, &[&str])] = &[
+    ("/bin/bash", Dialect::Bash, &["bash", "--noprofile", "--norc", "-c"]),
+    ("/bin/sh", Dialect::Posix, &["sh", "-c"]),
 ];
 
-/// Why no command can be run here.
+/// Why no command can be run.
 #[derive(Debug, thiserror::Error)]
-pub enum WorkshopError {
-    /// Neither bash nor sh is where it should be.
+pub enum ExecEnvError {
+    /// There is neither bash nor sh.
     #[error("there is no `/bin/bash` and no `/bin/sh`")]
     NoShell,
-    /// Isolation is enabled and cannot be had.
+    /// Isolation is enabled and not available.
     #[error("{}\nhint: {}", .0, .0.hint())]
     Start(Box<StartError>),
     /// The cage cannot be planned.
@@ -37,7 +37,7 @@ pub enum WorkshopError {
     /// The cage cannot be built.
     #[error(transparent)]
     Isolate(#[from] IsolateError),
-    /// The directories of the redirected environment cannot be made.
+    /// The directories of the redirected environment cannot be created.
     #[error("could not make the user environment `{}`", path.display())]
     UserEnvironment {
         /// Where.
@@ -47,46 +47,46 @@ pub enum WorkshopError {
     },
 }
 
-impl From<StartError> for WorkshopError {
-    /// Told whole, with its hint, and so not also as a cause.
+impl From<StartError> for ExecEnvError {
+    /// The message contains the cause and its hint, so there is no `source`.
     fn from(why: StartError) -> Self {
         Self::Start(Box::new(why))
     }
 }
 
-/// Shell, walls and environment for the commands of agents.
+/// The shell, and the confinement and environment of each agent's commands.
 #[derive(Debug, Clone)]
-pub struct Workshop {
+pub struct ExecEnv {
     pub(super) program: PathBuf,
     pub(super) arguments: &'static [&'static str],
-    shell: Shell,
-    quarters: BTreeMap<AgentId, Quarters>,
+    shell: Dialect,
+    agents: BTreeMap<AgentId, AgentEnv>,
     settings: Settings,
 }
 
-impl Workshop {
-    /// Finds the shell, and builds for each agent what the configuration asks for, or says why it cannot be had. A cage is
-    /// tried before anybody needs it.
+impl ExecEnv {
+    /// Finds the shell and assembles each agent's confinement as configured. The backend of cages is tried with a real
+    /// child before the first command needs it.
     pub fn new(
         config: &Config,
         instance: &Instance,
         host: impl IntoIterator<Item = (OsString, OsString)>,
-    ) -> Result<Self, WorkshopError> {
+    ) -> Result<Self, ExecEnvError> {
         let (program, shell, arguments) =
-            SHELLS.iter().find(|(path, ..)| is_program(Path::new(path))).ok_or(WorkshopError::NoShell)?;
+            SHELLS.iter().find(|(path, ..)| is_program(Path::new(path))).ok_or(ExecEnvError::NoShell)?;
         let host: Variables = host.into_iter().collect();
         let plain = environment::without_secrets(host.iter().cloned(), &config.secrets);
-        let rung = if config.isolation.enabled { Some(rung(config, &host)?) } else { None };
-        let mut quarters = BTreeMap::new();
+        let rung = if config.isolation.enabled { Some(select_rung(config, &host)?) } else { None };
+        let mut agents = BTreeMap::new();
         for own in instance.workspaces() {
-            let built = match &rung {
-                Some(rung) => Quarters::caged(own, config, instance, &host, rung)?,
+            let env = match &rung {
+                Some(rung) => AgentEnv::caged(own, config, instance, &host, rung)?,
                 None if config.restrict_to_workspace && config.tools.exec.fence => {
-                    Quarters::fenced(own, config, instance, plain.clone())?
+                    AgentEnv::fenced(own, config, instance, plain.clone())?
                 }
-                None => Quarters::open(plain.clone()),
+                None => AgentEnv::unconfined(plain.clone()),
             };
-            quarters.insert(own.agent.clone(), built);
+            agents.insert(own.agent.clone(), env);
         }
         let settings = Settings {
             isolation: config.isolation.clone(),
@@ -95,44 +95,43 @@ impl Workshop {
             host,
             rung,
         };
-        Ok(Self { program: program.into(), arguments, shell: *shell, quarters, settings })
+        Ok(Self { program: program.into(), arguments, shell: *shell, agents, settings })
     }
 
-    /// The shell that reads commands.
-    pub fn shell(&self) -> Shell {
+    /// The dialect of the shell that runs commands.
+    pub fn shell(&self) -> Dialect {
         self.shell
     }
 
-    /// What holds a cage here, when there is one.
+    /// The backend of cages; `None` while isolation is off.
     pub fn rung(&self) -> Option<&Rung> {
         self.settings.rung.as_ref()
     }
 
-    /// What the kernel holds of an agent's commands.
+    /// What the kernel enforces on an agent's commands.
     pub fn enforced(&self, agent: &AgentId) -> Option<&Enforced> {
-        self.quarters.get(agent).map(|quarters| &quarters.confined.enforced)
+        self.agents.get(agent).map(|env| &env.confined.enforced)
     }
 
-    /// What confinements are made from.
+    /// What confinements are assembled from.
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Where an agent's commands live.
-    pub(crate) fn quarters(&self, agent: &AgentId) -> Option<&Quarters> {
-        self.quarters.get(agent)
+    /// The environment of an agent's commands.
+    pub(crate) fn agent(&self, agent: &AgentId) -> Option<&AgentEnv> {
+        self.agents.get(agent)
     }
 }
 
-/// The rung that this host gives; each layer that it does not hold in full is one warning.
-fn rung(config: &Config, host: &Variables) -> Result<Rung, StartError> {
+fn select_rung(config: &Config, host: &Variables) -> Result<Rung, StartError> {
     let rung = pick(&config.isolation, environment::get(host, "PATH").unwrap_or_default())?;
-    tell_losses(&rung, &config.isolation);
+    log_unenforced(&rung, &config.isolation);
     Ok(rung)
 }
 
-/// Says what a rung does not hold in full: one warning a layer where namespaces are missing.
-pub(super) fn tell_losses(rung: &Rung, isolation: &IsolationConfig) {
+/// Logs each layer that a backend does not enforce in full, as a warning where namespaces are missing.
+pub(super) fn log_unenforced(rung: &Rung, isolation: &IsolationConfig) {
     for (_, layer, grade) in rung.enforced(isolation).layers() {
         match (rung, grade) {
             (_, Grade::Full) => {}
