@@ -32,10 +32,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use table::Table;
 
-/// The allocator of the binary, so that both spend alike.
-#[global_allocator]
-static MEMORY: picoclaw_sandbox::Heap = picoclaw_sandbox::Heap::new();
-
 /// What stops a run: never slowness, only something that does not work.
 pub(crate) type Stop = Box<dyn Error>;
 

@@ -14,10 +14,6 @@ use cage_support::instance;
 use picoclaw_sandbox::launch::{Deadline, run_to_end, wait_for_keepers};
 use std::time::Duration;
 
-/// The program's own: what it keeps is counted too.
-#[global_allocator]
-static MEMORY: picoclaw_sandbox::Heap = picoclaw_sandbox::Heap::new();
-
 #[derive(Debug)]
 struct Use {
     descriptors: usize,

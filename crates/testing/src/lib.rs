@@ -28,7 +28,10 @@ pub fn report(reason: impl Display) {
     };
     let pass = std::env::var("PICOCLAW_PASS").unwrap_or_default();
     let line = format!("{pass}\t{test}\t{reason}\n");
-    let written = std::fs::OpenOptions::new().append(true).open(path).and_then(|mut file| file.write_all(line.as_bytes()));
+    let written = std::fs::OpenOptions::new()
+        .append(true)
+        .open(path)
+        .and_then(|mut file| file.write_all(line.as_bytes()));
     if let Err(why) = written {
         panic!("the skip could not be reported: {why}");
     }

@@ -417,7 +417,9 @@ fn sources() -> Option<PathBuf> {
     let house = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().ok();
     let house = house.filter(|house| house.join("README.md").exists());
     if house.is_none() {
-        picoclaw_testing::skip!("the sources cannot be read here, so what the documents name was not looked up");
+        picoclaw_testing::skip!(
+            "the sources cannot be read here, so what the documents name was not looked up"
+        );
     }
     house
 }

@@ -11,8 +11,8 @@ use crate::isolate::{bwrap, filter, native, rights};
 use crate::launch::WorkDir;
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_sys::linux::landlock::{self, Ruleset, access};
-use picoclaw_sys::linux::mount::Identity;
-use picoclaw_sys::linux::{Filter, Keeping, Step};
+use picoclaw_sys::linux::mount::DevIno;
+use picoclaw_sys::linux::{SeccompFilter, Step, SupervisionMode};
 use rustix::fs::MemfdFlags;
 use rustix::process::Resource;
 use std::ffi::OsStr;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub struct Cage {
     plan: Arc<Plan>,
     rung: Rung,
-    filter: Arc<Filter>,
+    filter: Arc<SeccompFilter>,
     landlock: Option<u32>,
 }
 
@@ -62,7 +62,7 @@ impl Cage {
             Rung::Landlock => self.without_namespaces()?,
             Rung::Unsupported(why) => return Err(IsolateError::Unsupported { why }),
         };
-        dress.memory_watch = self.plan.limits.memory_mb << 20;
+        dress.memory_limit = self.plan.limits.memory_mb << 20;
         Ok(dress)
     }
 
@@ -73,19 +73,19 @@ impl Cage {
         if let (Some(ruleset), Some(abi)) = (&ruleset, self.landlock) {
             for (path, access) in rights::given(plan) {
                 let access = landlock::known_rights(abi, access);
-                setup.push(Step::AllowAt(ruleset.number(), c_string(path)?, access));
+                setup.push(Step::LandlockAllow(ruleset.number(), c_string(path)?, access));
             }
         }
         setup.extend([Step::DropCapabilities, Step::NoNewPrivileges]);
         let stat = rustix::fs::fstat(&work_dir.handle)
             .map_err(|errno| IsolateError::Source { path: work_dir.path.clone(), source: errno.into() })?;
-        let here = Identity { device: stat.st_dev, inode: stat.st_ino };
-        let mut command = vec![Step::WorkAt(c_string(&work_dir.path)?, Some(here))];
+        let here = DevIno { device: stat.st_dev, inode: stat.st_ino };
+        let mut command = vec![Step::Chdir(c_string(&work_dir.path)?, here)];
         command.extend(self.limits(true));
-        command.extend(ruleset.as_ref().map(|ruleset| Step::Restrict(ruleset.number())));
-        command.push(Step::Filter(Arc::clone(&self.filter)));
-        let (namespaces, keeping) = (native::namespaces(plan.network), Keeping::Namespace);
-        Ok(Dress { namespaces, keeping, setup, command, ruleset, entry: Entry::Step, ..Dress::open() })
+        command.extend(ruleset.as_ref().map(|ruleset| Step::LandlockRestrict(ruleset.number())));
+        command.push(Step::Seccomp(Arc::clone(&self.filter)));
+        let (namespaces, mode) = (native::namespaces(plan.network), SupervisionMode::Namespace);
+        Ok(Dress { namespaces, mode, setup, command, ruleset, entry: Entry::Step, ..Dress::open() })
     }
 
     /// Bubblewrap installs the filter itself, after it has built the rest; the second stage then says that it stands.
@@ -97,10 +97,10 @@ impl Cage {
         let stage = rustix::fs::memfd_create("stage", MemfdFlags::CLOEXEC).map_err(kernel)?;
         let mut command = self.limits(false);
         for (fd, number) in [(&stage, bwrap::STAGE_FD), (&file, bwrap::FILTER_FD)] {
-            command.push(Step::Descriptor(fd.as_raw_fd(), number));
+            command.push(Step::DupFd(fd.as_raw_fd(), number));
         }
-        let keeping = Keeping::Builder;
-        Ok(Dress { command, keeping, held: Some(file), stage: Some(stage), ..Dress::open() })
+        let mode = SupervisionMode::Builder;
+        Ok(Dress { command, mode, held: Some(file), stage: Some(stage), ..Dress::open() })
     }
 
     fn without_namespaces(&self) -> Result<Dress, IsolateError> {
@@ -123,8 +123,8 @@ impl Cage {
                 ruleset.allow(&place, wanted).map_err(hold("make Landlock rules"))?;
             }
         }
-        command.push(Step::Restrict(ruleset.number()));
-        command.push(Step::Filter(Arc::clone(&self.filter)));
+        command.push(Step::LandlockRestrict(ruleset.number()));
+        command.push(Step::Seccomp(Arc::clone(&self.filter)));
         Ok(Dress { command, ruleset: Some(ruleset), ..Dress::open() })
     }
 
@@ -147,8 +147,8 @@ impl Cage {
             (Resource::Cpu, limits.cpu_seconds),
         ];
         let held = steps.into_iter().filter(|(_, value)| *value > 0);
-        held.map(|(resource, value)| Step::Limit(resource as u32, value))
-            .chain([Step::Limit(Resource::Core as u32, 0)])
+        held.map(|(resource, value)| Step::Rlimit(resource, value))
+            .chain([Step::Rlimit(Resource::Core, 0)])
             .collect()
     }
 }

@@ -77,7 +77,7 @@ impl Fence {
         dress.command.push(Step::NoNewPrivileges);
         if let Some(abi) = self.abi {
             let ruleset = self.ruleset(abi).map_err(hold("make the write fence"))?;
-            dress.command.push(Step::Restrict(ruleset.number()));
+            dress.command.push(Step::LandlockRestrict(ruleset.number()));
             dress.ruleset = Some(ruleset);
         }
         Ok(dress)

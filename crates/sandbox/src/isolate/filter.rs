@@ -5,7 +5,7 @@
 //!
 //! Invariant: the program refuses by number and by the lower 32 bits of an argument, which are all the kernel reads.
 
-use picoclaw_sys::linux::{Filter, Instruction};
+use picoclaw_sys::linux::{Instruction, SeccompFilter};
 
 const LOAD: u16 = 0x20;
 const JUMP_IF_EQUAL: u16 = 0x15;
@@ -112,8 +112,8 @@ const TERMINAL_COMMANDS: [u32; 3] = [0x5412, 0x541c, 0x541d];
 const FAMILIES: [u32; 5] = [0, 1, 2, 10, 16];
 
 /// The filter for every caged child.
-pub(super) fn program() -> Option<Filter> {
-    Filter::new(&PROGRAM)
+pub(super) fn program() -> Option<SeccompFilter> {
+    SeccompFilter::new(&PROGRAM)
 }
 
 /// What the program does with a number; each is a few instructions at its end, in this order.

@@ -28,9 +28,9 @@ pub(super) fn namespaces(network: Network) -> u32 {
 pub(super) fn setup(plan: &Plan) -> Result<Vec<Step>, IsolateError> {
     let mut steps = vec![map_own_ids()?];
     steps.extend(rootfs_steps(plan)?);
-    steps.extend([Step::Proc(pid_max(plan)), Step::Terminals, Step::Pivot]);
+    steps.extend([Step::Proc(pid_max(plan)), Step::Devpts, Step::PivotRoot]);
     if plan.network == Network::None {
-        steps.push(Step::Loopback);
+        steps.push(Step::LoopbackUp);
     }
     Ok(steps)
 }

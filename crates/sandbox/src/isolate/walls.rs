@@ -4,7 +4,7 @@
 
 use crate::isolate::error::IsolateError;
 use picoclaw_sys::linux::landlock::{Ruleset, access};
-use picoclaw_sys::linux::{Keeping, Step};
+use picoclaw_sys::linux::{Step, SupervisionMode};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 /// Walls as steps.
 pub(crate) struct Dress {
     pub(crate) namespaces: u32,
-    pub(crate) keeping: Keeping,
+    pub(crate) mode: SupervisionMode,
     pub(crate) setup: Vec<Step>,
     pub(crate) command: Vec<Step>,
-    pub(crate) memory_watch: u64,
+    pub(crate) memory_limit: u64,
     pub(crate) ruleset: Option<Ruleset>,
     pub(crate) held: Option<OwnedFd>,
     /// Where a builder's second stage writes once the walls stand.
@@ -40,10 +40,10 @@ impl Dress {
     pub(crate) fn open() -> Self {
         Self {
             namespaces: 0,
-            keeping: Keeping::Descendants,
+            mode: SupervisionMode::Descendants,
             setup: Vec::new(),
             command: Vec::new(),
-            memory_watch: 0,
+            memory_limit: 0,
             ruleset: None,
             held: None,
             stage: None,

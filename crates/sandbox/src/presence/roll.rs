@@ -7,7 +7,7 @@
 
 use super::error::PresenceError;
 use super::lock;
-use picoclaw_sys::linux::own_stat;
+use picoclaw_sys::linux::proc_self_stat;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{
     AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, ResolveFlags, flock, fstat, mkdirat, openat, openat2,
@@ -128,7 +128,7 @@ impl Roll {
     /// Signs for this process.
     pub fn sign(&self, role: Role) -> Result<Signed, PresenceError> {
         let pid = i32::try_from(std::process::id()).unwrap_or_default();
-        let began: Option<u64> = own_stat().nth(START).and_then(|field| field.parse().ok());
+        let began: Option<u64> = proc_self_stat().nth(START).and_then(|field| field.parse().ok());
         let name = format!("{}-{pid}-{}", role.as_str(), began.unwrap_or_default());
         let fault = |verb| PresenceError::of(verb, &self.path);
         loop {

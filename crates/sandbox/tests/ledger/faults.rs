@@ -221,7 +221,9 @@ fn a_read_only_file_system_is_an_error_and_can_still_be_read() {
         let at = tempfile::tempdir().unwrap();
         let name = "faults::a_read_only_file_system_is_an_error_and_can_still_be_read";
         if !inside_small_disk(name, "1m", "", at.path()) {
-            picoclaw_testing::skip!("no user namespace with a tmpfs to be had, so no read-only disk was tried");
+            picoclaw_testing::skip!(
+                "no user namespace with a tmpfs to be had, so no read-only disk was tried"
+            );
         }
         return;
     };
