@@ -10,7 +10,7 @@ use super::measure::{Figures, time};
 use super::table::Table;
 use picoclaw_policy::config::{Config, ExposeMode, Network};
 use picoclaw_sandbox::isolate::{
-    Author, Cage, Frames, InstanceView, LiveHost, Request, Rung, UserEnvironment, Workspace, caged, plan,
+    Author, Cage, InstanceView, LiveHost, Request, Rung, UserEnvironment, Workspace, caged, plan,
 };
 use picoclaw_sandbox::launch::{
     Bounds, Deadline, LaunchSpec, Output, Principal, Status, Stdin, Streams, Walls, WorkDir, run_to_end,
@@ -183,7 +183,7 @@ fn in_process(house: &House) -> Result<impl Fn() -> Result<LaunchSpec, Stop> + '
         home: Path::new("/nonexistent"),
         variables: &[],
     };
-    let cage = Cage::new(plan(&request, &LiveHost)?, Rung::Native)?.framed(Frames::of(&house.home));
+    let cage = Cage::new(plan(&request, &LiveHost)?, Rung::Native)?;
     let cage = Arc::new(cage);
     let environment = caged([("PATH".into(), "/usr/bin:/bin".into())], &user, &[], &[]);
     Ok(move || {

@@ -8,7 +8,7 @@ use super::measure::{Clock, alone, take_turns, time};
 use super::peers;
 use super::table::Table;
 use picoclaw_agent::call::Call;
-use picoclaw_policy::{Access, CleanPath, FileKind, Intent, Landing, Route, Target, Verdict};
+use picoclaw_policy::{Access, CleanPath, FileKind, Intent, PathLocation, Route, Target, Verdict};
 use picoclaw_sandbox::ledger::{Entry, Ledger};
 use picoclaw_sandbox::root::{Root, Seals};
 use rustix::fs::CWD;
@@ -109,18 +109,18 @@ pub(crate) fn deciding(house: &House, table: &mut Table) -> Result<(), Stop> {
     let path = |text: &str| CleanPath::absolute(Path::new(text)).ok_or("not a path");
     let own = path(&house.workspace.join(FILE).to_string_lossy())?;
     let rows = [
-        ("in the workspace", own, Landing::Workspace),
-        ("opened by a rule", path("/usr/share/doc/bash/README")?, Landing::Unseen),
-        ("refused", path("/etc/passwd")?, Landing::Unseen),
+        ("in the workspace", own, PathLocation::Workspace),
+        ("opened by a rule", path("/usr/share/doc/bash/README")?, PathLocation::NotLookedUp),
+        ("refused", path("/etc/passwd")?, PathLocation::NotLookedUp),
     ];
     for (what, asked, landing) in rows {
         let decided = alone(Clock::Processor, ROUNDS, &mut || {
             let route = policy.route(Access::Read, black_box(&asked), &house.subject);
             let landing = match &route {
-                Route::Host => Landing::Host { resolved: asked.as_path().to_owned(), links: Vec::new() },
+                Route::Host => PathLocation::Host { resolved: asked.as_path().to_owned(), links: Vec::new() },
                 _ => landing.clone(),
             };
-            let target = Target { asked: asked.clone(), landing, kind: FileKind::Regular };
+            let target = Target { asked: asked.clone(), location: landing, kind: FileKind::Regular };
             let verdict = policy.judge(&Intent::Read(target), &house.subject);
             let _ = black_box((route, verdict));
             Ok(())

@@ -10,7 +10,8 @@ use super::measure::{Clock, Figures, alone, take_turns, time};
 use super::say;
 use super::table::Table;
 use picoclaw_policy::config::{Config, Guard as Mode};
-use picoclaw_policy::shell::guard::{Blank, Guard, Hold, Scene, Shell, Terrain};
+use picoclaw_policy::shell::Dialect;
+use picoclaw_policy::shell::guard::{Confinement, FileSystem, Guard, GuardContext, NoFileSystem};
 use picoclaw_policy::{CleanPath, PathRules, Reach, Zones};
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -69,17 +70,17 @@ impl Ground {
         })
     }
 
-    pub(crate) fn scene<'a>(&'a self, terrain: &'a dyn Terrain) -> Scene<'a> {
-        Scene {
+    pub(crate) fn scene<'a>(&'a self, file_system: &'a dyn FileSystem) -> GuardContext<'a> {
+        GuardContext {
             zones: &self.zones,
             read_rules: &self.rules,
             write_rules: &self.rules,
             reach: Reach::Workspace,
-            hold: Hold::Nothing,
+            confinement: Confinement::Nothing,
             cwd: &self.cwd,
             home: Some(&self.home),
-            shell: Shell::Bash,
-            terrain,
+            dialect: Dialect::Bash,
+            file_system,
         }
     }
 }
@@ -97,7 +98,7 @@ pub(crate) fn guard(mode: Mode) -> Result<Guard, Stop> {
 pub(crate) fn typical(house: &House, table: &mut Table) -> Result<(), Stop> {
     let (strict, smart) = (guard(Mode::Strict)?, guard(Mode::Smart)?);
     let ground = Ground::of(house)?;
-    let scene = ground.scene(&Blank);
+    let scene = ground.scene(&NoFileSystem);
     let cwd = Path::new("");
     let mut list =
         format!("{:52} {:>10} {:>10} {:>10}\n", "a typical command, judged", "strict", "smart", "on host");
@@ -116,7 +117,8 @@ pub(crate) fn typical(house: &House, table: &mut Table) -> Result<(), Stop> {
                     Ok(())
                 },
                 &mut || {
-                    let _ = black_box(house.warden.look_into(black_box(command), cwd, &house.subject)?);
+                    let _ =
+                        black_box(house.warden.inspect_command(black_box(command), cwd, &house.subject)?);
                     Ok(())
                 },
             ],
@@ -180,7 +182,7 @@ pub(crate) fn load_once() -> Result<(), Stop> {
         cwd: workspace,
         home: clean("/home/somebody")?,
     };
-    let scene = ground.scene(&Blank);
+    let scene = ground.scene(&NoFileSystem);
     let clock = Clock::Processor;
     let start = clock.now();
     let guard = guard(Mode::Strict)?;

@@ -11,7 +11,7 @@ use super::measure::{Clock, alone, time};
 use super::say;
 use super::table::Table;
 use picoclaw_policy::config::Guard as Mode;
-use picoclaw_policy::shell::guard::Blank;
+use picoclaw_policy::shell::guard::NoFileSystem;
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::path::Path;
@@ -79,7 +79,7 @@ impl Shape {
 pub(crate) fn growing(house: &House, table: &mut Table) -> Result<(), Stop> {
     let guard = guard(Mode::Strict)?;
     let ground = Ground::of(house)?;
-    let scene = ground.scene(&Blank);
+    let scene = ground.scene(&NoFileSystem);
     let mut list = format!("{:40}", "judging long inputs (strict, text alone)");
     for length in LENGTHS {
         write!(list, " {:>10}", format!("{} KiB", length / KIB))?;
@@ -98,7 +98,11 @@ pub(crate) fn growing(house: &House, table: &mut Table) -> Result<(), Stop> {
         }
         let longest = shape.of(LENGTHS[LENGTHS.len() - 1]);
         let on_host = often(&mut || {
-            let _ = black_box(house.warden.look_into(black_box(&longest), Path::new(""), &house.subject)?);
+            let _ = black_box(house.warden.inspect_command(
+                black_box(&longest),
+                Path::new(""),
+                &house.subject,
+            )?);
             Ok(())
         })?;
         let mut list = format!("{:40}", shape.name);

@@ -121,7 +121,7 @@ impl Stage {
     /// One turn of [`CALLS`] calls.
     pub(crate) fn turn(&self, session: &str) -> Result<(), Stop> {
         // Models that were made anew, so that the script begins at its beginning.
-        let models = Arc::new(Models::new(&self.config));
+        let models = Models::new(&self.config);
         let runner = Runner::open(self.hall.clone(), Arc::clone(&self.config), models, &self.instance)?;
         let turn = Turn {
             subject: subject(session),

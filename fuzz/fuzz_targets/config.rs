@@ -6,7 +6,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use picoclaw_policy::config::{Layers, NoVault, Place, Sources, advice, reminders, settle, warnings};
+use picoclaw_policy::config::{Layers, NoSecretSource, SourceLocation, Sources, advice, reminders, merge_layers, warnings};
 use std::path::Path;
 
 fuzz_target!(|input: &str| {
@@ -15,7 +15,7 @@ fuzz_target!(|input: &str| {
     let variables = [(format!("PICOCLAW_{name}"), value.to_owned())];
     let sources = Sources { file: "config.json", text: Some(text), secrets: ".security.yml" };
     let layers = Layers { sources, secrets: None, variables: &variables, user_home: Some(Path::new("/home/user")) };
-    match settle(&layers, &NoVault) {
+    match merge_layers(&layers, &NoSecretSource) {
         Ok(settled) => {
             let shown = format!("{:?}", settled.show(&sources, Path::new("/home/user/.picoclaw")));
             for model in &settled.config.models {
@@ -30,7 +30,7 @@ fuzz_target!(|input: &str| {
             assert!(!error.faults.is_empty());
             let lines = text.split('\n').count();
             for fault in &error.faults {
-                if let Place::File { line, column, .. } = fault.place {
+                if let SourceLocation::File { line, column, .. } = fault.place {
                     assert!((1..=lines).contains(&line) && column >= 1, "{fault}");
                 }
             }

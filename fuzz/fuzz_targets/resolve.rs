@@ -7,7 +7,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use picoclaw_policy::{Access, CleanPath, FileKind, Landing, Protected, Zones};
+use picoclaw_policy::{Access, CleanPath, FileKind, PathLocation, Protected, Zones};
 use picoclaw_sandbox::root::{Lacks, Root, Seals};
 use std::ffi::OsStr;
 use std::fs;
@@ -43,7 +43,7 @@ fuzz_target!(|input: &[u8]| {
             };
             let (landing, kind, resolved) = look(&fast);
             assert_eq!((landing.clone(), kind, resolved.clone()), look(&walking), "the engines disagree on {below:?}");
-            if landing == Landing::Workspace && kind != FileKind::Missing {
+            if landing == PathLocation::Workspace && kind != FileKind::Missing {
                 assert_eq!(resolved.canonicalize().ok(), Some(resolved.clone()), "{below:?} is not where it says");
                 assert!(resolved.starts_with(&workspace), "{below:?} escaped to {resolved:?}");
             }

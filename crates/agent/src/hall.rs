@@ -72,12 +72,6 @@ impl Hall {
         .unwrap_or_else(Outcome::Reply)
     }
 
-    /// Runs a call on the caller's own thread, which may block; nobody is asked, and nobody watches.
-    pub(crate) fn call_here(&self, call: &Call, halt: &Halt) -> Reply {
-        let visit = Visit { warden: &self.warden, subject: &call.subject, halt, watcher: &unwatched };
-        self.registry().run_alone(call, &visit)
-    }
-
     /// Refuses a call whose arguments are not even JSON.
     pub async fn refuse_unreadable(&self, call: Call, why: String, halt: &Halt) -> Reply {
         let hall = self.clone();

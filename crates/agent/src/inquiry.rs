@@ -78,7 +78,7 @@ const LOOKUP: Duration = Duration::from_secs(10);
 /// Asks the desk about an address of the web. Its host is looked up, which others can see: for people alone.
 pub fn inquire_address(warden: &Warden, subject: &Subject, url: &str, outbound: &Outbound) -> Findings {
     let bound = Bound::new(LOOKUP, &Halt::new());
-    let sought = outbound.seek(warden, "web_fetch", subject, ConnectIntent::unseen(url), &bound);
+    let sought = outbound.seek(warden, "web_fetch", subject, ConnectIntent::unresolved(url), &bound);
     Findings { verdict: warden.consider("web_fetch", subject, &sought), judgement: None }
 }
 

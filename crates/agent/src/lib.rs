@@ -6,10 +6,10 @@
 //! Invariant: nothing in this crate holds power; every effect passes the desk.
 
 pub mod call;
-pub mod entrance;
 pub mod gateway;
 pub mod hall;
 pub mod hooks;
+pub mod http_guard;
 pub mod inquiry;
 pub mod mcp;
 pub mod message;

@@ -112,6 +112,20 @@ async fn what_does_not_arrive_within_thirty_seconds_is_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn half_sent_requests_do_not_lock_out_clients_with_the_token() {
+    let (_house, premises) = asking();
+    let port = listening(&premises).await;
+    let mut half_sent = Vec::new();
+    for _ in 0..200 {
+        half_sent.push(send(port, "POST /mcp HTTP/1.1\r\nHost: local").await);
+    }
+    let begin = Instant::now();
+    let answer = post(port, "list_dir", &json!({}), &json!({})).await;
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+    assert!(begin.elapsed() < Duration::from_secs(1), "served after {:?}", begin.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_client_that_stops_reading_for_thirty_seconds_is_cut_off() {
     let (house, premises) = asking();
     std::fs::write(house.base.join("home/workspace/long"), "\u{1}".repeat(LONG)).unwrap();
@@ -160,8 +174,11 @@ impl Piped {
     fn open(premises: &Arc<Premises>) -> Self {
         let (input, say) = std::io::pipe().unwrap();
         let (hear, output) = std::io::pipe().unwrap();
-        let streams =
-            Streams { input: Box::new(input), output: Box::new(output), is_deaf: Box::new(|| false) };
+        let streams = Streams {
+            input: Box::new(input),
+            output: Box::new(output),
+            is_output_closed: Box::new(|| false),
+        };
         let premises = Arc::clone(premises);
         tokio::spawn(async move { serve(&premises, streams).await });
         Self { say, hear: Some(BufReader::new(hear)) }

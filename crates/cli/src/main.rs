@@ -61,8 +61,8 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Command::Agent(arguments) => Some(commands::agent::Stage::set(arguments, &surroundings)?),
         _ => None,
     };
-    let wishes = match &arguments.command {
-        Command::Gateway(_) => Some(commands::gateway::Wishes::listen()?),
+    let signals = match &arguments.command {
+        Command::Gateway(_) => Some(commands::gateway::Signals::listen()?),
         _ => None,
     };
     let loaded = match load(&request, &arguments.command)? {
@@ -72,18 +72,18 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
             return Ok(Exit::Usage.into());
         }
     };
-    let _signed = commands::stop::sign(&arguments.command, &loaded);
+    let _registration = commands::stop::register(&arguments.command, &loaded);
     if let (Command::Agent(arguments), Some(stage)) = (&arguments.command, stage) {
         let level = arguments.debug.then_some(LogLevel::Debug).or(loaded.config.log_level);
         start_logs(&loaded, &surroundings, stage.porch(), level)?;
         announce(&loaded);
         return commands::agent::run(arguments, &stage, &loaded);
     }
-    if let (Command::Gateway(own), Some(wishes)) = (&arguments.command, wishes) {
+    if let (Command::Gateway(own), Some(signals)) = (&arguments.command, signals) {
         start_logs(&loaded, &surroundings, Porch::Gateway, loaded.config.log_level)?;
         announce(&loaded);
         let config = arguments.everywhere.config.clone();
-        return commands::gateway::run(own, wishes, &loaded, &surroundings, config).map(ExitCode::from);
+        return commands::gateway::run(own, signals, &loaded, &surroundings, config).map(ExitCode::from);
     }
     start_logs(&loaded, &surroundings, Porch::OneShot, loaded.config.log_level)?;
     match &arguments.command {

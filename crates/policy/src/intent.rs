@@ -1,6 +1,4 @@
-//! What is asked, as facts: the one typed effect that a call comes down to.
-//!
-//! Invariant: an intent describes; it holds no handle and can do nothing.
+//! Intents: the one typed effect that a tool call comes down to. Data only; no handles.
 
 use crate::network::ConnectIntent;
 use crate::path::CleanPath;
@@ -9,7 +7,7 @@ use crate::spawning::SpawnIntent;
 use std::fmt;
 use std::path::PathBuf;
 
-/// One effect, with everything that was found out about it before it happens.
+/// One effect, with every fact the judgement needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Intent {
     /// Read a file's contents.
@@ -20,65 +18,65 @@ pub enum Intent {
     Write(Target),
     /// Run a command.
     Exec(ExecIntent),
-    /// Do something with a command that runs in the background.
-    Attend(AttendIntent),
-    /// Connect to a host on the web.
+    /// Use a background session.
+    Session(SessionIntent),
+    /// Connect to a web host.
     Connect(ConnectIntent),
-    /// Ask a program of the operator's, an MCP server, to do something.
-    Consult(ConsultIntent),
+    /// Call a tool of an MCP server.
+    McpCall(McpCallIntent),
     /// Start a subagent.
     Spawn(SpawnIntent),
-    /// Do something with a scheduled job.
+    /// Use the scheduler.
     Schedule(ScheduleIntent),
 }
 
-/// Something done with the list of scheduled jobs.
+/// An action on the list of scheduled jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScheduleIntent {
-    /// What: `add`, `list`, `get`, `update`, `remove`, `enable`, `disable`.
+    /// `add`, `list`, `get`, `update`, `remove`, `enable` or `disable`.
     pub action: &'static str,
-    /// With which job; empty for all, or for a new one.
+    /// The job's id. Empty for all jobs, or for a new one.
     pub job: String,
     /// What the job would do, and when.
     pub detail: String,
 }
 
-/// A command to be run, and what the guard found in it.
+/// A command to run, with the guard's findings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecIntent {
-    /// The command, as it was written.
+    /// The command as written.
     pub command: String,
-    /// The directory it would start in.
+    /// The working directory.
     pub cwd: Target,
-    /// What the guard found.
+    /// The guard's findings.
     pub judgement: Judgement,
 }
 
-/// Something that a server is asked to do.
+/// A call to a tool of an MCP server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConsultIntent {
-    /// The server, as the configuration names it.
+pub struct McpCallIntent {
+    /// The server's name in the configuration.
     pub server: String,
-    /// Its tool, as it names it.
+    /// The tool's name on that server.
     pub tool: String,
-    /// What it would be given, as JSON.
+    /// The arguments, as JSON.
     pub arguments: String,
 }
 
-/// Something done with a background session.
+/// An action on a background session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AttendIntent {
-    /// What: `poll`, `read`, `write`, `send-keys`, `kill`, `list`.
+pub struct SessionIntent {
+    /// `poll`, `read`, `write`, `send-keys`, `kill` or `list`.
     pub action: &'static str,
-    /// With which session.
+    /// The session's id.
     pub session: String,
-    /// What would be typed.
+    /// The input to send.
     pub input: String,
-    /// What the guard found in the input, where the session's program is a shell.
+    /// The guard's findings on the input, if the session's program is a shell.
     pub judgement: Option<Judgement>,
 }
 
-/// What is asked, in words: the ledger's spelling.
+/// The spelling in the ledger.
 impl fmt::Display for Intent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -87,7 +85,7 @@ impl fmt::Display for Intent {
             Self::Write(target) => write!(f, "write {}", target.asked),
             Self::Exec(exec) => write!(f, "exec in {}: {}", exec.cwd.asked, exec.command),
             Self::Connect(connect) => connect.fmt(f),
-            Self::Consult(ask) => write!(f, "consult mcp/{}: {} {}", ask.server, ask.tool, ask.arguments),
+            Self::McpCall(ask) => write!(f, "consult mcp/{}: {} {}", ask.server, ask.tool, ask.arguments),
             Self::Spawn(spawn) => spawn.fmt(f),
             Self::Schedule(asked) => {
                 write!(f, "schedule {}", asked.action)?;
@@ -97,22 +95,22 @@ impl fmt::Display for Intent {
                     .filter(|(_, part)| !part.is_empty())
                     .try_for_each(|(gap, part)| write!(f, "{gap}{part}"))
             }
-            Self::Attend(attend) if attend.input.is_empty() => {
+            Self::Session(attend) if attend.input.is_empty() => {
                 write!(f, "{} {}", attend.action, attend.session)
             }
-            Self::Attend(attend) => write!(f, "{} {}: {}", attend.action, attend.session, attend.input),
+            Self::Session(attend) => write!(f, "{} {}: {}", attend.action, attend.session, attend.input),
         }
     }
 }
 
-/// The use that is made of a file.
+/// What is done with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// Its contents are read.
+    /// Read its contents.
     Read,
-    /// Its entries are named.
+    /// List its entries.
     List,
-    /// It is made or changed.
+    /// Create or change it.
     Write,
 }
 
@@ -127,64 +125,64 @@ impl Access {
     }
 }
 
-/// A file as it was asked for, and where that leads.
+/// A requested file and where the path leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// The path, absolute and clean.
+    /// The requested path.
     pub asked: CleanPath,
     /// Where it leads.
-    pub landing: Landing,
+    pub location: PathLocation,
     /// What is there.
     pub kind: FileKind,
 }
 
-/// Where a path leads, as the look-up found it.
+/// Where a path leads, as the lookup found it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Landing {
-    /// Nobody looked: the text alone is refused.
-    Unseen,
-    /// Beneath the workspace's own handle.
+pub enum PathLocation {
+    /// No lookup took place: the text alone is refused.
+    NotLookedUp,
+    /// Beneath the workspace's directory handle.
     Workspace,
-    /// Beneath the workspace as text, but a link leads out of it.
+    /// Beneath the workspace as text, but a symbolic link leads out of it.
     Escaped,
     /// Elsewhere on the host.
     Host {
-        /// The path with every link followed.
+        /// The path with every link resolved.
         resolved: PathBuf,
-        /// Every link that was followed, in order.
+        /// The links that were followed, in order.
         links: Vec<Link>,
     },
-    /// Something Protected: by its path, by a directory above it, or by device and inode (a hard link).
+    /// Protected: by its path, by a directory above it, or by device and inode (a hard link).
     Protected,
 }
 
-/// A symbolic link on the way.
+/// A symbolic link on the path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// Where the link itself is.
+    /// The path of the link itself.
     pub at: PathBuf,
-    /// Who could have put it there.
+    /// Who could have created it.
     pub owner: LinkOwner,
 }
 
-/// Who could have made or changed a link.
+/// Who could have created or changed a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkOwner {
-    /// It lies where no agent can write: the system's own.
+    /// The system: the link lies where no agent can write.
     System,
-    /// It lies where an agent could have put it.
+    /// Any agent: the link lies where an agent can write.
     Anyone,
 }
 
-/// What a name stands for.
+/// The type of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FileKind {
-    /// Nothing is there yet.
+    /// It does not exist.
     Missing,
-    /// An ordinary file.
+    /// A regular file.
     Regular,
     /// A directory.
     Directory,
-    /// A FIFO, socket, device, or anything of procfs reached through a workspace.
+    /// A FIFO, socket or device, or a procfs entry reached through a workspace.
     Special,
 }

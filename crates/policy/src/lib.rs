@@ -1,35 +1,31 @@
-//! The desk: decides, from a description alone, whether an effect may happen.
+//! Decides, from a description alone, whether an effect may happen.
 //!
-//! This crate knows nobody. It opens no file, reads no clock and starts nothing; whoever asks brings the
-//! facts along, as an [`Intent`], and takes a [`Verdict`] away.
-//!
-//! Invariant: pure. The same [`Intent`] under the same [`Policy`] earns the same [`Verdict`].
+//! The crate is pure: it opens no file, reads no clock and starts no process. Callers pass the
+//! facts in an [`Intent`] and get a [`Verdict`]; the same intent under the same [`Policy`] gets the
+//! same verdict.
 
-mod compile;
 pub mod config;
 mod intent;
 pub mod network;
 mod path;
+mod path_rules;
 mod policy;
 mod refusal;
-mod refusals;
-mod rules;
 pub mod shell;
 mod spawning;
 mod subject;
 mod verdict;
 mod zone;
 
-pub use compile::PolicyFault;
 pub use intent::{
-    Access, AttendIntent, ConsultIntent, ExecIntent, FileKind, Intent, Landing, Link, LinkOwner,
-    ScheduleIntent, Target,
+    Access, ExecIntent, FileKind, Intent, Link, LinkOwner, McpCallIntent, PathLocation, ScheduleIntent,
+    SessionIntent, Target,
 };
-pub use path::{CleanPath, PathFault, lies_in};
-pub use policy::{AgentRules, Ground, Policy, Reach, Route};
+pub use path::{CleanPath, PathFault};
+pub use path_rules::{PathRules, RuleFault, literal_directory};
+pub use policy::{AgentRules, CommandContext, Policy, PolicyFault, Reach, Route};
 pub use refusal::{Code, Layer, Refusal};
-pub use rules::{PathRules, RuleFault, literal_directory};
-pub use spawning::{SpawnIntent, Spawning, Way};
+pub use spawning::{SpawnIntent, SpawnKind, Spawning};
 pub use subject::{AgentId, Origin, Subject};
 pub use verdict::{Grant, Question, Verdict};
 pub use zone::{Protected, Zone, Zones};

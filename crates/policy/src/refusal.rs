@@ -1,10 +1,13 @@
-//! A no: a stable code, the documented sentence, and what would make it a yes.
+//! Refusals: a stable code, the documented sentence, and the setting that would allow the effect.
 //!
-//! Invariant: one text for model, ledger and terminal; it begins with the sentence, the hint has its own line.
+//! Model, ledger and terminal get the same text: the sentence, then the hint on a line of its own.
 
+use crate::intent::{Access, Target};
+use crate::shell::guard::OUTSIDE as COMMAND_OUTSIDE;
+use crate::subject::AgentId;
 use std::fmt;
 
-/// Why something is refused; programs match on this.
+/// Why an effect is refused. Programs match on this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Code {
@@ -18,36 +21,36 @@ pub enum Code {
     NotAFile,
     /// The agent's configuration switches this tool off.
     ToolDisabled,
-    /// There is no such tool.
+    /// No tool has this name.
     UnknownTool,
-    /// The arguments do not fit the tool's schema.
+    /// The arguments do not match the tool's schema.
     InvalidArguments,
-    /// A command that the guard names dangerous.
+    /// The guard found the command dangerous.
     DangerousCommand,
-    /// A command that names a path outside the workspace.
+    /// The command names a path outside the workspace.
     CommandPathOutside,
-    /// A command that the reader does not understand.
+    /// The parser does not support the command.
     CommandNotUnderstood,
-    /// The address is none of the web, holds a password, or names a port of other services.
+    /// The URL is not a web address, contains credentials, or names a refused port.
     UrlNotAllowed,
-    /// The host is not on the public internet, and no rule names it.
+    /// The host has a private address that no rule allows.
     HostNotAllowed,
-    /// The host has no address.
+    /// The host does not resolve.
     HostUnknown,
     /// The ledger cannot be written, so nothing is permitted.
     LedgerUnavailable,
-    /// A person was asked and did not say yes.
+    /// The approval was denied or timed out.
     NotApproved,
-    /// A hook objected.
+    /// A hook denied it.
     DeniedByHook,
-    /// The configuration does not let this agent start that one.
+    /// The configuration does not allow this agent to start the other.
     AgentNotAllowed,
-    /// Too many subagents lie between this one and a person.
+    /// The subagent nesting limit is reached.
     TooDeep,
 }
 
 impl Code {
-    /// The spelling in the ledger and in answers to programs.
+    /// The spelling in the ledger and in JSON output.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::OutsideWorkspace => "outside_workspace",
@@ -72,23 +75,23 @@ impl Code {
     }
 }
 
-/// Which part of the house said no.
+/// The layer that refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Layer {
-    /// The tools registry: the call itself was not well formed.
-    Hall,
-    /// The policy, on the path or the tool.
-    Desk,
+    /// The tool registry: unknown tool or invalid arguments.
+    Registry,
+    /// The policy.
+    Policy,
     /// The command guard.
     Guard,
-    /// The path resolver: the kernel's own answer.
+    /// The path resolver.
     Root,
     /// The cage around a child.
     Cage,
     /// The write fence around a child.
     Fence,
-    /// A person.
+    /// The approver.
     Approver,
     /// A hook.
     Hook,
@@ -97,11 +100,11 @@ pub enum Layer {
 }
 
 impl Layer {
-    /// The spelling in the ledger and in answers to programs.
+    /// The spelling in the ledger and in JSON output.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Hall => "hall",
-            Self::Desk => "desk",
+            Self::Registry => "hall",
+            Self::Policy => "desk",
             Self::Guard => "guard",
             Self::Root => "root",
             Self::Cage => "cage",
@@ -113,18 +116,18 @@ impl Layer {
     }
 }
 
-/// A no with its reasons.
+/// A refusal and its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The stable code.
+    /// The code.
     pub code: Code,
-    /// The documented sentence, to the letter.
+    /// The documented sentence, verbatim.
     pub sentence: String,
-    /// The rule that refused, as the ledger names it.
+    /// The rule that refused, as spelled in the ledger.
     pub rule: String,
     /// The layer that refused.
     pub layer: Layer,
-    /// The smallest setting that would allow it, or why none would.
+    /// The narrowest setting that would allow it, or why none would.
     pub hint: String,
 }
 
@@ -140,6 +143,104 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
+pub(crate) fn setting(access: Access) -> &'static str {
+    match access {
+        Access::Read | Access::List => "tools.allow_read_paths",
+        Access::Write => "tools.allow_write_paths",
+    }
+}
+
+const OUTSIDE: &str = "access denied: path is outside the workspace";
+const SYMLINK: &str = "access denied: symlink resolves outside workspace";
+
+pub(crate) fn outside(access: Access, target: &Target) -> Refusal {
+    let pattern = regex::escape(&target.asked.to_string());
+    Refusal {
+        code: Code::OutsideWorkspace,
+        sentence: OUTSIDE.to_owned(),
+        rule: "workspace".to_owned(),
+        layer: Layer::Policy,
+        hint: format!(
+            "`{}`: [{}] in the configuration would allow exactly this path",
+            setting(access),
+            json_string(&format!("^{pattern}$"))
+        ),
+    }
+}
+
+pub(crate) fn symlink(target: &Target, rule: &str) -> Refusal {
+    Refusal {
+        code: Code::SymlinkEscape,
+        sentence: SYMLINK.to_owned(),
+        rule: rule.to_owned(),
+        layer: Layer::Root,
+        hint: format!(
+            "a link on the way to `{}` leads out; name the place it leads to, and allow that",
+            target.asked
+        ),
+    }
+}
+
+pub(crate) fn protected(target: &Target) -> Refusal {
+    Refusal {
+        code: Code::Protected,
+        sentence: OUTSIDE.to_owned(),
+        rule: "protected".to_owned(),
+        layer: Layer::Policy,
+        hint: format!("`{}` is protected; no setting opens it to an agent", target.asked),
+    }
+}
+
+pub(crate) fn not_a_file(target: &Target) -> Refusal {
+    Refusal {
+        code: Code::NotAFile,
+        sentence: "access denied: not a regular file".to_owned(),
+        rule: "regular files and directories".to_owned(),
+        layer: Layer::Root,
+        hint: format!(
+            "`{}` is a pipe, socket, device or procfs entry, and could block or act when opened",
+            target.asked
+        ),
+    }
+}
+
+pub(crate) fn tool_disabled(tool: &str, setting: &str) -> Refusal {
+    Refusal {
+        code: Code::ToolDisabled,
+        sentence: format!("tool {tool:?} is disabled"),
+        rule: setting.to_owned(),
+        layer: Layer::Policy,
+        hint: format!("`{setting}` switches it off"),
+    }
+}
+
+/// `text` as a JSON string, ready to be pasted into a configuration.
+fn json_string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// The working directory lies outside the workspace.
+pub(crate) fn cwd_outside(cwd: &Target) -> Refusal {
+    Refusal {
+        code: Code::CommandPathOutside,
+        sentence: COMMAND_OUTSIDE.to_owned(),
+        rule: "working directory".to_owned(),
+        layer: Layer::Policy,
+        hint: format!("commands start in the workspace; `{}` is not in it", cwd.asked),
+    }
+}
+
+/// The subject's agent is not configured.
+pub(crate) fn no_agent(agent: &AgentId) -> Refusal {
+    Refusal {
+        code: Code::OutsideWorkspace,
+        sentence: OUTSIDE.to_owned(),
+        rule: "agents".to_owned(),
+        layer: Layer::Policy,
+        hint: format!("the configuration names no agent `{agent}`"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,7 +251,7 @@ mod tests {
             code: Code::OutsideWorkspace,
             sentence: "access denied: path is outside the workspace".to_owned(),
             rule: "workspace".to_owned(),
-            layer: Layer::Desk,
+            layer: Layer::Policy,
             hint: "add a rule".to_owned(),
         };
         assert_eq!(no.to_string(), "access denied: path is outside the workspace\nhint: add a rule");

@@ -1,6 +1,6 @@
-//! Who may start whom: subagents as intents, and the judgement on them.
+//! Subagents: which agent may start which, and how deep.
 //!
-//! Invariant: an agent starts only whom it, and every agent above it, may start.
+//! An agent may start another only if every agent above it may, too.
 
 use crate::config::Config;
 use crate::refusal::{Code, Layer, Refusal};
@@ -10,46 +10,46 @@ use crate::zone::Zone;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A subagent that is asked for.
+/// A request to start a subagent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpawnIntent {
-    /// How it is asked for.
-    pub way: Way,
-    /// The agent it would be, as it was named; nothing means the one that asks.
+    /// The tool that requests it.
+    pub kind: SpawnKind,
+    /// The requested agent. `None` is the requesting agent itself.
     pub agent: Option<String>,
-    /// What it would be told.
+    /// The task for the subagent.
     pub task: String,
 }
 
-/// How a subagent is asked for.
+/// How a subagent is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// In the background.
+pub enum SpawnKind {
+    /// `spawn`: in the background.
     Spawn,
-    /// And waited for.
+    /// `subagent`: the caller waits.
     Subagent,
-    /// As another agent, and waited for.
+    /// `delegate`: as another agent; the caller waits.
     Delegate,
 }
 
-/// Who may start whom, and how deep.
+/// Which agent may start which, and how deep.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Spawning {
-    /// How many spawns may lie between a subagent and a person.
+    /// Maximum number of spawns between a subagent and a person.
     pub max_depth: u64,
-    /// Every agent, with the names that it may start; `*` is anybody.
+    /// For each agent the names it may start; `*` allows every agent.
     pub allowed: BTreeMap<AgentId, Vec<String>>,
 }
 
 impl SpawnIntent {
-    /// The name that was asked for, as names are written; nothing when it means `subject`'s own agent.
+    /// The normalised name of the requested agent. `None` if it is `subject`'s own.
     fn target(&self, subject: &Subject) -> Option<String> {
         let name = self.agent.as_deref().map(|name| name.trim().to_lowercase());
         name.filter(|name| !name.is_empty() && name != subject.agent.as_str())
     }
 
-    /// The agent that it would be; nothing when that is no name.
-    pub fn becomes(&self, subject: &Subject) -> Option<AgentId> {
+    /// The id of the agent that would run. `None` if the name is not valid.
+    pub fn agent_id(&self, subject: &Subject) -> Option<AgentId> {
         match self.target(subject) {
             Some(name) => AgentId::parse(&name),
             None => Some(subject.agent.clone()),
@@ -67,7 +67,7 @@ impl fmt::Display for SpawnIntent {
 }
 
 impl Spawning {
-    /// As the configuration says.
+    /// Compiles the rules of a configuration.
     pub(crate) fn compile(config: &Config) -> Self {
         let allowed = config.agents.iter().map(|agent| (agent.id.clone(), agent.allow_agents.clone()));
         Self { max_depth: config.turns.subturn.max_depth, allowed: allowed.collect() }
@@ -79,20 +79,20 @@ impl Spawning {
         }
         let grant = |rule: String| Verdict::Allow(Grant { zone: Zone::Workspace, rule });
         let Some(name) = spawn.target(subject) else {
-            return match spawn.way {
-                Way::Spawn | Way::Subagent => grant("own agent".to_owned()),
-                Way::Delegate => Verdict::Deny(itself(subject)),
+            return match spawn.kind {
+                SpawnKind::Spawn | SpawnKind::Subagent => grant("own agent".to_owned()),
+                SpawnKind::Delegate => Verdict::Deny(itself(subject)),
             };
         };
         if !self.allowed.keys().any(|known| known.as_str() == name) {
-            return Verdict::Deny(not_allowed(spawn.way, &name, &format!("there is no agent `{name}`")));
+            return Verdict::Deny(not_allowed(spawn.kind, &name, &format!("there is no agent `{name}`")));
         }
         let mut above = subject.lineage.iter().chain([&subject.agent]);
         match above.find(|agent| agent.as_str() != name && !self.allows(agent, &name)) {
             None => grant(setting(&subject.agent)),
             Some(agent) => {
                 let hint = format!("`{}` does not name `{name}`", setting(agent));
-                Verdict::Deny(not_allowed(spawn.way, &name, &hint))
+                Verdict::Deny(not_allowed(spawn.kind, &name, &hint))
             }
         }
     }
@@ -106,7 +106,7 @@ impl Spawning {
             code: Code::TooDeep,
             sentence: "sub-turn depth limit exceeded".to_owned(),
             rule: "agents.defaults.subturn.max_depth".to_owned(),
-            layer: Layer::Desk,
+            layer: Layer::Policy,
             hint: format!("`agents.defaults.subturn.max_depth` is {}", self.max_depth),
         }
     }
@@ -116,10 +116,10 @@ fn setting(agent: &AgentId) -> String {
     format!("agents.agents[{agent}].subagents.allow_agents")
 }
 
-fn not_allowed(way: Way, name: &str, hint: &str) -> Refusal {
-    let sentence = match way {
-        Way::Spawn | Way::Subagent => format!("not allowed to spawn agent '{name}'"),
-        Way::Delegate => format!("not allowed to delegate to agent \"{name}\""),
+fn not_allowed(kind: SpawnKind, name: &str, hint: &str) -> Refusal {
+    let sentence = match kind {
+        SpawnKind::Spawn | SpawnKind::Subagent => format!("not allowed to spawn agent '{name}'"),
+        SpawnKind::Delegate => format!("not allowed to delegate to agent \"{name}\""),
     };
     refused(sentence, hint.to_owned())
 }
@@ -133,7 +133,7 @@ fn refused(sentence: String, hint: String) -> Refusal {
         code: Code::AgentNotAllowed,
         sentence,
         rule: "subagents.allow_agents".to_owned(),
-        layer: Layer::Desk,
+        layer: Layer::Policy,
         hint,
     }
 }
@@ -169,50 +169,50 @@ mod tests {
         let spawn = "not allowed to spawn agent 'tester'";
         let delegate = "not allowed to delegate to agent \"tester\"";
         let deep = "sub-turn depth limit exceeded";
-        for (why, chain, way, agent, want) in [
-            ("itself needs no list", &["tester"][..], Way::Spawn, None, None),
-            ("itself by name", &["tester"], Way::Spawn, Some("tester"), None),
-            ("a name of nothing is itself", &["tester"], Way::Subagent, Some(" "), None),
-            ("one that the list names", &["main"], Way::Spawn, Some("coder"), None),
-            ("written otherwise", &["main"], Way::Delegate, Some(" Coder "), None),
-            ("one that it does not", &["main"], Way::Spawn, Some("tester"), Some(spawn)),
-            ("the same by delegation", &["main"], Way::Delegate, Some("tester"), Some(delegate)),
-            ("anybody", &["chief"], Way::Delegate, Some("tester"), None),
+        for (why, chain, kind, agent, want) in [
+            ("itself needs no list", &["tester"][..], SpawnKind::Spawn, None, None),
+            ("itself by name", &["tester"], SpawnKind::Spawn, Some("tester"), None),
+            ("a name of nothing is itself", &["tester"], SpawnKind::Subagent, Some(" "), None),
+            ("one that the list names", &["main"], SpawnKind::Spawn, Some("coder"), None),
+            ("written otherwise", &["main"], SpawnKind::Delegate, Some(" Coder "), None),
+            ("one that it does not", &["main"], SpawnKind::Spawn, Some("tester"), Some(spawn)),
+            ("the same by delegation", &["main"], SpawnKind::Delegate, Some("tester"), Some(delegate)),
+            ("anybody", &["chief"], SpawnKind::Delegate, Some("tester"), None),
             (
                 "anybody who exists",
                 &["chief"],
-                Way::Spawn,
+                SpawnKind::Spawn,
                 Some("nobody"),
                 Some("not allowed to spawn agent 'nobody'"),
             ),
-            ("oneself", &["main"], Way::Delegate, Some("main"), Some("cannot delegate to self")),
+            ("oneself", &["main"], SpawnKind::Delegate, Some("main"), Some("cannot delegate to self")),
             (
                 "oneself, in disguise",
                 &["main"],
-                Way::Delegate,
+                SpawnKind::Delegate,
                 Some(" MAIN"),
                 Some("cannot delegate to self"),
             ),
             (
                 "a child may what its parent may not",
                 &["main", "coder"],
-                Way::Spawn,
+                SpawnKind::Spawn,
                 Some("tester"),
                 Some(spawn),
             ),
-            ("both may", &["chief", "coder"], Way::Spawn, Some("tester"), None),
-            ("back to the first", &["main", "coder"], Way::Delegate, Some("main"), None),
-            ("at the bottom", &["main", "main", "main", "main"], Way::Spawn, None, Some(deep)),
-            ("above the bottom", &["main", "main", "main"], Way::Spawn, None, None),
+            ("both may", &["chief", "coder"], SpawnKind::Spawn, Some("tester"), None),
+            ("back to the first", &["main", "coder"], SpawnKind::Delegate, Some("main"), None),
+            ("at the bottom", &["main", "main", "main", "main"], SpawnKind::Spawn, None, Some(deep)),
+            ("above the bottom", &["main", "main", "main"], SpawnKind::Spawn, None, None),
             (
                 "a name that is a path",
                 &["chief"],
-                Way::Spawn,
+                SpawnKind::Spawn,
                 Some("../x"),
                 Some("not allowed to spawn agent '../x'"),
             ),
         ] {
-            let intent = SpawnIntent { way, agent: agent.map(str::to_owned), task: "t".to_owned() };
+            let intent = SpawnIntent { kind, agent: agent.map(str::to_owned), task: "t".to_owned() };
             let refused = match spawning().judge(&intent, &at(chain)) {
                 Verdict::Deny(no) => Some(no.sentence),
                 Verdict::Allow(_) | Verdict::Ask(_) => None,

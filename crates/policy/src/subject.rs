@@ -1,10 +1,9 @@
-//! Who asks: through which porch, and on whose behalf.
-//!
-//! Invariant: a subject is built from configuration and from the porch, never from what a model wrote.
+//! On whose behalf a call is made. Built from the configuration and the entry point, never from
+//! model output.
 
 use std::fmt;
 
-/// Which porch a call came through.
+/// The entry point of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// `picoclaw agent`.
@@ -21,7 +20,7 @@ pub enum Origin {
     Subagent,
     /// A process hook.
     Hook,
-    /// A client of our MCP server.
+    /// A client of the MCP server.
     Mcp,
 }
 
@@ -41,17 +40,18 @@ impl Origin {
     }
 }
 
-/// An agent's name: lower-case letters, digits, `_` and `-`, at most 64, beginning with a letter or digit.
+/// An agent's name: lower-case letters, digits, `_` and `-`, at most 64 characters, starting with a
+/// letter or digit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AgentId(String);
 
 impl AgentId {
-    /// The agent that exists without being configured.
+    /// The agent that exists without configuration.
     pub fn main() -> Self {
         Self("main".to_owned())
     }
 
-    /// Takes a name as it is written; `None` when it is not one.
+    /// Parses a name. `None` if it is not valid.
     pub fn parse(name: &str) -> Option<Self> {
         let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
         let fits = (1..=64).contains(&name.len())
@@ -72,28 +72,29 @@ impl fmt::Display for AgentId {
     }
 }
 
-/// On whose behalf something is asked.
+/// On whose behalf a call is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
-    /// The porch.
+    /// The entry point.
     pub origin: Origin,
     /// The agent whose rules and workspace apply.
     pub agent: AgentId,
     /// The session the call belongs to.
     pub session: String,
-    /// How many spawns lie between this subject and a person.
+    /// Number of spawns between this subject and a person.
     pub depth: u32,
-    /// The agents above it, from the person down; what one of them may not, this one may not either.
+    /// The agents above this one, outermost first. What one of them may not do, this one may not
+    /// do.
     pub lineage: Vec<AgentId>,
 }
 
 impl Subject {
-    /// Somebody who was not started by another agent.
+    /// A subject that no other agent started.
     pub fn root(origin: Origin, agent: AgentId, session: impl Into<String>) -> Self {
         Self { origin, agent, session: session.into(), depth: 0, lineage: Vec::new() }
     }
 
-    /// A subagent of this one's, with a session of its own.
+    /// A subagent of this subject, with its own session.
     #[must_use]
     pub fn child(&self, agent: AgentId, session: impl Into<String>) -> Self {
         let mut lineage = self.lineage.clone();

@@ -1,38 +1,36 @@
 //! The judgement on one intent.
-//!
-//! Invariant: closed on purpose; whoever reads a verdict answers all three.
 
 use crate::refusal::Refusal;
 use crate::zone::Zone;
 
 /// The judgement on one [`Intent`](crate::Intent).
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use = "a verdict nobody reads protects nobody"]
+#[must_use]
 pub enum Verdict {
-    /// Proceed, within these bounds and no others.
+    /// Proceed within these bounds.
     Allow(Grant),
-    /// A person must say yes first.
+    /// A person must approve first.
     Ask(Question),
-    /// No, and why: told to the model, written in the ledger.
+    /// Refused. The text goes to the model and into the ledger.
     Deny(Refusal),
 }
 
-/// The bounds of a yes.
+/// The bounds of a permission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// The region that the effect stays in.
+    /// The zone that the effect stays in.
     pub zone: Zone,
-    /// The rule that allowed it, as the ledger names it.
+    /// The rule that allowed it, as spelled in the ledger.
     pub rule: String,
 }
 
-/// What a person is asked.
+/// What a person is asked to approve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// What would happen, in full: the exact command or path.
+    /// The exact command or path.
     pub text: String,
-    /// Why it is asked: the refusal that a no will be.
+    /// The refusal if the answer is no.
     pub refusal: Refusal,
-    /// The bounds of a yes.
+    /// The bounds if the answer is yes.
     pub grant: Grant,
 }

@@ -1,53 +1,54 @@
-//! Regions of the file tree, seen by one agent.
+//! Zones of the file tree, as one agent sees them.
 //!
-//! Invariant: Protected wins over every other zone, and nothing in a configuration takes a path out of it.
+//! Protected takes precedence over every other zone, and no setting removes a path from it.
 
 use crate::intent::Access;
 use crate::path::CleanPath;
 use std::path::Path;
 
-/// A named region of the file tree.
+/// A zone of the file tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Zone {
     /// The agent's own workspace.
     Workspace,
-    /// Elsewhere, opened by this rule.
+    /// Elsewhere, allowed by this rule.
     Outside(String),
-    /// Never an agent's: configuration, secrets, ledger, sessions, other agents' workspaces.
+    /// Closed to agents: configuration, secrets, ledger, sessions, other agents' workspaces.
     Protected,
 }
 
-/// What no agent may touch, and the few exceptions within.
+/// The Protected zone and its exceptions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Protected {
-    /// Whole trees and single files: the instance, its configuration, other agents' workspaces.
+    /// Directory trees and single files: the instance, its configuration, other agents' workspaces.
     pub trees: Vec<CleanPath>,
-    /// Trees inside those that may be read, by rule, but never written: the shared skills.
+    /// Trees within those that a rule may open for reading, never for writing: the shared skills.
     pub readable: Vec<CleanPath>,
 }
 
-/// The tree as one agent sees it.
+/// The file tree as one agent sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Zones {
-    /// The workspace's names: as configured, and with its links resolved.
+    /// The workspace's paths: as configured, and with links resolved.
     pub workspace: Vec<CleanPath>,
-    /// What is never this agent's.
+    /// The Protected zone.
     pub protected: Protected,
 }
 
 impl Zones {
-    /// What is left of `path` below the workspace, under whichever of its names.
+    /// The rest of `path` below the workspace, under any of its paths.
     pub fn in_workspace<'p>(&self, path: &'p CleanPath) -> Option<&'p Path> {
         self.workspace.iter().find_map(|name| path.below(name))
     }
 
-    /// Whether `path` is Protected for this use.
+    /// Whether `path` is Protected for this access.
     pub fn is_protected(&self, path: &CleanPath, access: Access) -> bool {
         if is_process(path.as_path()) {
             return true;
         }
         if self.in_workspace(path).is_some() {
-            // A workspace lies inside the instance by default; only what is protected *inside* it still counts.
+            // The workspace lies inside the instance by default. Only what is protected inside it
+            // counts.
             return self
                 .protected
                 .trees
@@ -60,12 +61,9 @@ impl Zones {
     }
 }
 
-/// `/proc/<pid>`, `/proc/self` and `/proc/thread-self`: other processes' memory, environment and open files.
+/// `/proc/<pid>`, `/proc/self` and `/proc/thread-self`: memory, environment and open files of
+/// processes.
 fn is_process(path: &Path) -> bool {
-    // Every path is asked, and hardly any lies there: a look at the text saves taking it apart.
-    if !path.as_os_str().as_encoded_bytes().starts_with(b"/proc") {
-        return false;
-    }
     let Ok(rest) = path.strip_prefix("/proc") else { return false };
     let Some(first) = rest.components().next() else { return false };
     let name = first.as_os_str().as_encoded_bytes();

@@ -4,8 +4,8 @@
 
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{
-    Backend, Config, Entry, ExposeMode, Guard, Layers, LogLevel, McpTransport, NoVault, Node, Notice,
-    OnBlock, Origin, Requirement, Settled, Sources, Value, Vault, settle,
+    Backend, Config, Entry, ExposeMode, Guard, Layers, LoadedConfig, LogLevel, McpTransport, NoSecretSource,
+    Node, Notice, OnBlock, Origin, Requirement, SecretSource, Sources, Value, merge_layers,
 };
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ impl Scene<'_> {
         Sources { file: "config.json", text: Some(self.text), secrets: ".security.yml" }
     }
 
-    fn settle(&self, vault: &dyn Vault) -> Result<Settled, String> {
+    fn merge_layers(&self, vault: &dyn SecretSource) -> Result<LoadedConfig, String> {
         let variables: Vec<_> =
             self.env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let user_home = Some(Path::new("/home/user"));
@@ -30,12 +30,14 @@ impl Scene<'_> {
             variables: &variables,
             user_home,
         };
-        settle(&layers, vault).map_err(|error| error.to_string())
+        merge_layers(&layers, vault).map_err(|error| error.to_string())
     }
 }
 
-fn settled(text: &str) -> Settled {
-    Scene { text, secrets: None, env: &[] }.settle(&NoVault).unwrap_or_else(|error| panic!("{error}"))
+fn settled(text: &str) -> LoadedConfig {
+    Scene { text, secrets: None, env: &[] }
+        .merge_layers(&NoSecretSource)
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn config(text: &str) -> Config {
@@ -268,7 +270,7 @@ fn the_secrets_file_gives_keys_by_name() {
         "channel_list": {"telegram": {"settings": {"token": "tg-token"}}},
         "web": {"brave": {"api_keys": ["brave-key"]}},
     }));
-    let settled = Scene { text, secrets: Some(secrets), env: &[] }.settle(&NoVault).unwrap();
+    let settled = Scene { text, secrets: Some(secrets), env: &[] }.merge_layers(&NoSecretSource).unwrap();
     let keys: Vec<_> = settled
         .config
         .models
@@ -334,8 +336,10 @@ fn the_secrets_file_changes_nothing_but_secrets() {
         ),
     ] {
         let text = r#"{"model_list": [{"model_name": "m", "model": "openai/a"}]}"#;
-        let error =
-            Scene { text, secrets: Some(secrets(&json)), env: &[] }.settle(&NoVault).map(|_| ()).unwrap_err();
+        let error = Scene { text, secrets: Some(secrets(&json)), env: &[] }
+            .merge_layers(&NoSecretSource)
+            .map(|_| ())
+            .unwrap_err();
         assert!(error.contains(part) && error.starts_with(".security.yml:"), "{why}: {error}");
         assert!(!error.contains("sk-secret-x"), "{why}: {error}");
     }
@@ -344,7 +348,8 @@ fn the_secrets_file_changes_nothing_but_secrets() {
 #[test]
 fn a_secret_for_nothing_is_pointed_out_and_still_hidden() {
     let secrets = secrets(&serde_json::json!({"model_list": {"gone": {"api_keys": ["sk-gone"]}}}));
-    let settled = Scene { text: "{}", secrets: Some(secrets), env: &[] }.settle(&NoVault).unwrap();
+    let settled =
+        Scene { text: "{}", secrets: Some(secrets), env: &[] }.merge_layers(&NoSecretSource).unwrap();
     assert!(
         lines(&settled.notices).contains("`model_list.gone` names no model"),
         "{}",
@@ -355,7 +360,7 @@ fn a_secret_for_nothing_is_pointed_out_and_still_hidden() {
 
 struct Opens;
 
-impl Vault for Opens {
+impl SecretSource for Opens {
     fn open(&self, reference: &str) -> Result<String, String> {
         match reference {
             "file://token" => Ok("opened-token".to_owned()),
@@ -369,13 +374,13 @@ fn references_are_opened_wherever_a_secret_may_stand() {
     let text =
         r#"{"model_list": [{"model_name": "m", "model": "x", "api_keys": ["file://token", "sk-plain"]}]}"#;
     let env = [("PICOCLAW_GATEWAY_TOKEN", "file://token")];
-    let config = Scene { text, secrets: None, env: &env }.settle(&Opens).unwrap().config;
+    let config = Scene { text, secrets: None, env: &env }.merge_layers(&Opens).unwrap().config;
     assert_eq!(config.models[0].api_keys[0].reveal(), "opened-token");
     assert_eq!(config.gateway.token.map(|token| token.reveal().to_owned()).as_deref(), Some("opened-token"));
     assert_eq!(config.secrets, ["opened-token", "sk-plain"], "the value, once, and not the reference");
 
     let text = "{\"gateway\": {\"token\":\n \"enc://AAAA\"}}";
-    let error = Scene { text, secrets: None, env: &[] }.settle(&Opens).map(|_| ()).unwrap_err();
+    let error = Scene { text, secrets: None, env: &[] }.merge_layers(&Opens).map(|_| ()).unwrap_err();
     assert!(
         error.starts_with("config.json:2:2: `gateway.token`: credential: enc:// passphrase required"),
         "{error}"
@@ -398,7 +403,7 @@ fn every_place_that_can_hold_a_secret_is_known_to_redaction() {
     }"#;
     let env =
         [("PICOCLAW_KEY_PASSPHRASE", "env-passphrase"), ("PICOCLAW_CHANNELS_SLACK_BOT_TOKEN", "slack-token")];
-    let settled = Scene { text, secrets: None, env: &env }.settle(&NoVault).unwrap();
+    let settled = Scene { text, secrets: None, env: &env }.merge_layers(&NoSecretSource).unwrap();
     let known = &settled.config.secrets;
     let hidden = [
         "sk-key-1",
@@ -437,7 +442,7 @@ fn every_row_says_where_its_value_came_from() {
     let secrets = secrets(&serde_json::json!({"gateway": {"token": "gw-token"}}));
     let env = [("PICOCLAW_GATEWAY_HOST", "e")];
     let scene = Scene { text, secrets: Some(secrets), env: &env };
-    let shown = scene.settle(&NoVault).unwrap().show(&scene.sources(), Path::new("/h"));
+    let shown = scene.merge_layers(&NoSecretSource).unwrap().show(&scene.sources(), Path::new("/h"));
     for (why, key, value, origin) in [
         ("nobody said", "gateway.hot_reload", serde_json::json!(false), "default"),
         ("the file", "gateway.port", serde_json::json!(1), "config.json:3"),
@@ -458,20 +463,23 @@ fn every_row_says_where_its_value_came_from() {
 fn all_faults_are_told_at_once() {
     let text = "{\"isolation\": {\"enabled\": 1,\n\"backend\": \"x\"},\n\"tols\": {}}";
     let env = [("PICOCLAW_GATEWAY_PORT", "x")];
-    let error = Scene { text, secrets: None, env: &env }.settle(&NoVault).map(|_| ()).unwrap_err();
+    let error =
+        Scene { text, secrets: None, env: &env }.merge_layers(&NoSecretSource).map(|_| ()).unwrap_err();
     for place in ["config.json:1:27: ", "config.json:2:12: ", "config.json:3:1: ", "PICOCLAW_GATEWAY_PORT: "]
     {
         assert!(error.contains(place), "{place} in {error}");
     }
     let text = r#"{"tools": {"allow_read_paths": ["^/a\.b$", "^/c\.d$"], "x": "\q"}}"#;
-    let error = Scene { text, secrets: None, env: &[] }.settle(&NoVault).map(|_| ()).unwrap_err();
+    let error =
+        Scene { text, secrets: None, env: &[] }.merge_layers(&NoSecretSource).map(|_| ()).unwrap_err();
     assert_eq!(error.matches("is not an escape").count(), 3, "{error}");
 }
 
 #[test]
 fn a_fault_cannot_move_the_cursor_of_a_terminal() {
     let text = "{\"a\\u001b[2Jb\": 1, \"c\u{202e}d\": 2}";
-    let error = Scene { text, secrets: None, env: &[] }.settle(&NoVault).map(|_| ()).unwrap_err();
+    let error =
+        Scene { text, secrets: None, env: &[] }.merge_layers(&NoSecretSource).map(|_| ()).unwrap_err();
     assert!(!error.contains('\u{1b}') && !error.contains('\u{202e}'), "{error:?}");
     assert!(error.contains("u{1b}"), "{error}");
     for (name, value) in [
@@ -480,7 +488,7 @@ fn a_fault_cannot_move_the_cursor_of_a_terminal() {
         ("PICOCLAW_TOOLS_EXEC_GUARD", "\u{7}"),
     ] {
         let error = Scene { text: "", secrets: None, env: &[(name, value)] }
-            .settle(&NoVault)
+            .merge_layers(&NoSecretSource)
             .map(|_| ())
             .unwrap_err();
         assert!(error.chars().all(|c| c == '\n' || !c.is_control()), "{name}: {error:?}");

@@ -6,7 +6,9 @@
     reason = "a test that cannot read its table has failed"
 )]
 
-use picoclaw_policy::config::{ConfigError, Fault, Layers, NoVault, Place, Settled, Sources, settle};
+use picoclaw_policy::config::{
+    ConfigError, Fault, Layers, LoadedConfig, NoSecretSource, SourceLocation, Sources, merge_layers,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -50,10 +52,13 @@ fn sources(text: Option<&str>) -> Sources<'_> {
     Sources { file: "config.json", text, secrets: ".security.yml" }
 }
 
-fn load(text: Option<&str>, env: &BTreeMap<String, String>) -> Result<Settled, ConfigError> {
+fn load(text: Option<&str>, env: &BTreeMap<String, String>) -> Result<LoadedConfig, ConfigError> {
     let variables: Vec<_> = env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     let user_home = Some(Path::new("/home/user"));
-    settle(&Layers { sources: sources(text), secrets: None, variables: &variables, user_home }, &NoVault)
+    merge_layers(
+        &Layers { sources: sources(text), secrets: None, variables: &variables, user_home },
+        &NoSecretSource,
+    )
 }
 
 #[test]
@@ -95,7 +100,7 @@ fn what_should_not_load_says_where_and_why_and_what_to_do() {
 
 fn place(fault: &Fault) -> String {
     match &fault.place {
-        Place::File { line, column, .. } => format!("{line}:{column}"),
+        SourceLocation::File { line, column, .. } => format!("{line}:{column}"),
         other => other.to_string(),
     }
 }

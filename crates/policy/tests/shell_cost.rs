@@ -5,7 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene up has failed")]
 
 use picoclaw_policy::config::{ExecConfig, Guard as Mode, OnBlock};
-use picoclaw_policy::shell::guard::{Blank, Guard, Hold, Scene, Shell};
+use picoclaw_policy::shell::guard::{Confinement, Guard, GuardContext, NoFileSystem};
 use picoclaw_policy::shell::{Dialect, read};
 use picoclaw_policy::{CleanPath, PathRules, Protected, Reach, Zones};
 use std::path::Path;
@@ -38,16 +38,16 @@ fn judged(guard: &Guard, text: &str) -> Duration {
     let zones = Zones { workspace: vec![clean("/ws")], protected: Protected::default() };
     let rules = PathRules::default();
     let (cwd, home) = (clean("/ws"), clean("/home/user"));
-    let scene = Scene {
+    let scene = GuardContext {
         zones: &zones,
         read_rules: &rules,
         write_rules: &rules,
         reach: Reach::Workspace,
-        hold: Hold::Fence,
+        confinement: Confinement::Fence,
         cwd: &cwd,
         home: Some(&home),
-        shell: Shell::Bash,
-        terrain: &Blank,
+        dialect: Dialect::Bash,
+        file_system: &NoFileSystem,
     };
     let start = worked();
     let judgement = guard.judge(text, &scene);

@@ -5,7 +5,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 use picoclaw_policy::config::Config;
-use picoclaw_policy::shell::guard::{Blank, Guard, Hold, Scene, Shell};
+use picoclaw_policy::shell::Dialect;
+use picoclaw_policy::shell::guard::{Confinement, Guard, GuardContext, NoFileSystem};
 use picoclaw_policy::{CleanPath, PathRules, Protected, Reach, Zones};
 use std::path::Path;
 
@@ -13,16 +14,16 @@ use std::path::Path;
 fn allows(text: &str) -> bool {
     let clean = |path| CleanPath::absolute(Path::new(path)).unwrap();
     let (cwd, rules) = (clean("/ws"), PathRules::default());
-    let scene = Scene {
+    let scene = GuardContext {
         zones: &Zones { workspace: vec![cwd.clone()], protected: Protected::default() },
         read_rules: &rules,
         write_rules: &rules,
         reach: Reach::Workspace,
-        hold: Hold::Nothing,
+        confinement: Confinement::Nothing,
         cwd: &cwd,
         home: None,
-        shell: Shell::Bash,
-        terrain: &Blank,
+        dialect: Dialect::Bash,
+        file_system: &NoFileSystem,
     };
     Guard::compile(&Config::default().tools.exec).unwrap().judge(text, &scene).is_allowed()
 }

@@ -1,11 +1,12 @@
-//! Laws of the guard that hold for every text.
+//! Laws of the guard that confinement for every text.
 //!
 //! Invariant: no panic, no way to allow more by denying more, no verdict that depends on anything but its inputs.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene up has failed")]
 
 use picoclaw_policy::config::{ExecConfig, Guard as Mode, OnBlock};
-use picoclaw_policy::shell::guard::{Blank, Guard, Hold, Judgement, Kind, Scene, Shell};
+use picoclaw_policy::shell::Dialect;
+use picoclaw_policy::shell::guard::{Confinement, Guard, GuardContext, Judgement, Kind, NoFileSystem};
 use picoclaw_policy::{CleanPath, PathRules, Protected, Reach, Zones};
 use proptest::prelude::*;
 use std::path::Path;
@@ -26,29 +27,35 @@ fn config(mode: Mode) -> ExecConfig {
     }
 }
 
-fn judge(config: &ExecConfig, text: &str, reach: Reach, hold: Hold, shell: Shell) -> Judgement {
+fn judge(
+    config: &ExecConfig,
+    text: &str,
+    reach: Reach,
+    confinement: Confinement,
+    dialect: Dialect,
+) -> Judgement {
     let zones = Zones {
         workspace: vec![clean("/home/u/.picoclaw/workspace")],
         protected: Protected { trees: vec![clean("/home/u/.picoclaw")], readable: Vec::new() },
     };
     let rules = PathRules::default();
     let (cwd, home) = (clean("/home/u/.picoclaw/workspace"), clean("/home/u"));
-    let scene = Scene {
+    let scene = GuardContext {
         zones: &zones,
         read_rules: &rules,
         write_rules: &rules,
         reach,
-        hold,
+        confinement,
         cwd: &cwd,
         home: Some(&home),
-        shell,
-        terrain: &Blank,
+        dialect,
+        file_system: &NoFileSystem,
     };
     Guard::compile(config).unwrap().judge(text, &scene)
 }
 
 fn smart(text: &str) -> Judgement {
-    judge(&config(Mode::Smart), text, Reach::Workspace, Hold::Fence, Shell::Bash)
+    judge(&config(Mode::Smart), text, Reach::Workspace, Confinement::Fence, Dialect::Bash)
 }
 
 /// Texts out of the pieces that shells are made of: most of them are read, and many of them do something.
@@ -157,8 +164,8 @@ proptest! {
 
     #[test]
     fn arbitrary_text_never_panics(text in "\\PC{0,200}") {
-        for shell in [Shell::Bash, Shell::Posix, Shell::Windows] {
-            let _ = judge(&config(Mode::Strict), &text, Reach::Workspace, Hold::Nothing, shell);
+        for dialect in [Dialect::Bash, Dialect::Posix] {
+            let _ = judge(&config(Mode::Strict), &text, Reach::Workspace, Confinement::Nothing, dialect);
         }
     }
 
@@ -166,14 +173,14 @@ proptest! {
     fn a_longer_deny_list_never_allows_more(text in texts(), pattern in "[a-z/ -]{1,4}") {
         let short = config(Mode::Smart);
         let long = ExecConfig { custom_deny_patterns: vec![regex_literal(&pattern)], ..short.clone() };
-        let before = judge(&short, &text, Reach::Workspace, Hold::Nothing, Shell::Bash);
-        let after = judge(&long, &text, Reach::Workspace, Hold::Nothing, Shell::Bash);
+        let before = judge(&short, &text, Reach::Workspace, Confinement::Nothing, Dialect::Bash);
+        let after = judge(&long, &text, Reach::Workspace, Confinement::Nothing, Dialect::Bash);
         prop_assert!(before.is_allowed() || !after.is_allowed(), "`{text}`");
     }
 
     #[test]
     fn strict_allows_nothing_that_smart_refuses(text in texts()) {
-        let strict = judge(&config(Mode::Strict), &text, Reach::Workspace, Hold::Fence, Shell::Bash);
+        let strict = judge(&config(Mode::Strict), &text, Reach::Workspace, Confinement::Fence, Dialect::Bash);
         prop_assert!(!strict.is_allowed() || smart(&text).is_allowed(), "`{text}`");
     }
 
@@ -195,7 +202,7 @@ proptest! {
     #[test]
     fn freeing_paths_never_lifts_danger(text in texts()) {
         let anywhere = Reach::Anywhere("restrict_to_workspace");
-        let free = judge(&config(Mode::Smart), &text, anywhere, Hold::Nothing, Shell::Bash);
+        let free = judge(&config(Mode::Smart), &text, anywhere, Confinement::Nothing, Dialect::Bash);
         let danger = |judgement: &Judgement| judgement.finding.as_ref().is_some_and(|finding| finding.kind == Kind::Danger);
         prop_assert!(!danger(&smart(&text)) || danger(&free), "`{text}`");
     }

@@ -5,7 +5,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene up has failed")]
 
 use picoclaw_policy::config::{ExecConfig, Guard as Mode, OnBlock};
-use picoclaw_policy::shell::guard::{Guard, Hold, Judgement, Kind, Landed, Remedy, Scene, Shell, Terrain};
+use picoclaw_policy::shell::Dialect;
+use picoclaw_policy::shell::guard::{
+    Confinement, FileSystem, Guard, GuardContext, Judgement, Kind, Remedy, Resolved,
+};
 use picoclaw_policy::{CleanPath, FileKind, LinkOwner, PathRules, Protected, Reach, Zones};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -55,16 +58,16 @@ struct Row {
 /// The workspace that the table describes.
 struct Table;
 
-impl Terrain for Table {
-    fn lands(&self, path: &CleanPath) -> Landed {
+impl FileSystem for Table {
+    fn resolve(&self, path: &CleanPath) -> Resolved {
         for (link, target) in [("data/link", "/etc"), ("docs/inner", "/home/user/.picoclaw/workspace/src")] {
             let at = clean(&format!("{WORKSPACE}/{link}"));
             if let Some(rest) = path.below(&at) {
                 let path = CleanPath::absolute(&Path::new(target).join(rest)).unwrap();
-                return Landed { path, links: LinkOwner::Anyone };
+                return Resolved { path, links: LinkOwner::Anyone };
             }
         }
-        Landed { path: path.clone(), links: LinkOwner::System }
+        Resolved { path: path.clone(), links: LinkOwner::System }
     }
 
     fn kind(&self, path: &CleanPath) -> FileKind {
@@ -122,7 +125,7 @@ fn judged(row: &Row, mode: Mode) -> Judgement {
     let write_rules = PathRules::compile(&row.write_rules).unwrap();
     let cwd = clean(&format!("{WORKSPACE}/{}", row.cwd.as_deref().unwrap_or_default()));
     let home = clean("/home/user");
-    let scene = Scene {
+    let scene = GuardContext {
         zones: &zones,
         read_rules: &read_rules,
         write_rules: &write_rules,
@@ -131,11 +134,11 @@ fn judged(row: &Row, mode: Mode) -> Judgement {
         } else {
             Reach::Anywhere("restrict_to_workspace")
         },
-        hold: if row.cage.unwrap_or(false) { Hold::Cage } else { Hold::Fence },
+        confinement: if row.cage.unwrap_or(false) { Confinement::Cage } else { Confinement::Fence },
         cwd: &cwd,
         home: Some(&home),
-        shell: Shell::Bash,
-        terrain: &Table,
+        dialect: Dialect::Bash,
+        file_system: &Table,
     };
     guard(row, mode).judge(&row.cmd, &scene)
 }

@@ -5,8 +5,8 @@
 use picoclaw_policy::config::{Config, OnBlock};
 use picoclaw_policy::shell::guard::Guard;
 use picoclaw_policy::{
-    Access, AgentId, AgentRules, CleanPath, FileKind, Intent, Landing, Link, LinkOwner, Origin, PathRules,
-    Policy, Protected, Reach, Route, Subject, Target, Verdict, Zones,
+    Access, AgentId, AgentRules, CleanPath, FileKind, Intent, Link, LinkOwner, Origin, PathLocation,
+    PathRules, Policy, Protected, Reach, Route, Subject, Target, Verdict, Zones,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -26,13 +26,13 @@ fn the_desk_answers_as_the_table_says() {
 #[test]
 fn a_longer_list_of_disabled_tools_never_offers_more() {
     let mut policy = policy(&toml::Table::new());
-    assert!(policy.offers("exec", &subject()).is_ok());
+    assert!(policy.check_tool("exec", &subject()).is_ok());
     policy.agents.get_mut(&AgentId::main()).unwrap().disabled =
         ["exec", "mcp_files_*"].map(str::to_owned).into();
     for (tool, offered) in
         [("exec", false), ("mcp_files_read", false), ("mcp_file", true), ("read_file", true)]
     {
-        assert_eq!(policy.offers(tool, &subject()).is_ok(), offered, "{tool}");
+        assert_eq!(policy.check_tool(tool, &subject()).is_ok(), offered, "{tool}");
     }
 }
 
@@ -41,8 +41,8 @@ fn an_agent_that_is_not_configured_may_nothing() {
     let policy = policy(&toml::Table::new());
     let stranger = Subject { agent: AgentId::parse("stranger").unwrap(), ..subject() };
     let asked = clean(WORKSPACE);
-    assert_eq!(policy.route(Access::Read, &asked, &stranger), Route::Closed(Landing::Unseen));
-    let intent = Intent::Read(Target { asked, landing: Landing::Workspace, kind: FileKind::Regular });
+    assert_eq!(policy.route(Access::Read, &asked, &stranger), Route::Closed(PathLocation::NotLookedUp));
+    let intent = Intent::Read(Target { asked, location: PathLocation::Workspace, kind: FileKind::Regular });
     assert!(matches!(policy.judge(&intent, &stranger), Verdict::Deny(_)));
 }
 
@@ -64,22 +64,22 @@ fn check(row: &toml::Table) {
         };
         assert_eq!(got, want, "{why}: route of `{asked}`");
     }
-    let landing = match (text(row, "landing"), &route) {
-        (Some("escaped"), _) => Landing::Escaped,
-        (Some("protected"), _) => Landing::Protected,
-        (Some("workspace"), _) | (None, Route::Workspace(_)) => Landing::Workspace,
-        (None, Route::Closed(landing)) => landing.clone(),
+    let location = match (text(row, "location"), &route) {
+        (Some("escaped"), _) => PathLocation::Escaped,
+        (Some("protected"), _) => PathLocation::Protected,
+        (Some("workspace"), _) | (None, Route::Workspace(_)) => PathLocation::Workspace,
+        (None, Route::Closed(location)) => location.clone(),
         (None, Route::Host) => {
-            Landing::Host { resolved: PathBuf::from(text(row, "resolved").unwrap()), links: links(row) }
+            PathLocation::Host { resolved: PathBuf::from(text(row, "resolved").unwrap()), links: links(row) }
         }
-        (Some(other), _) => panic!("{why}: no landing `{other}`"),
+        (Some(other), _) => panic!("{why}: no location `{other}`"),
     };
     let kind = match text(row, "kind") {
         Some("special") => FileKind::Special,
         Some("missing") => FileKind::Missing,
         _ => FileKind::Regular,
     };
-    let target = Target { asked, landing, kind };
+    let target = Target { asked, location, kind };
     let intent = match access {
         Access::Read => Intent::Read(target),
         Access::List => Intent::List(target),

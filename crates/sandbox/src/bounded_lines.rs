@@ -1,6 +1,9 @@
 //! Splits a byte stream into lines of bounded length.
 //!
-//! The parser does no I/O: a caller feeds it what it read, blocking or asynchronously.
+//! [`BoundedLines`] does no I/O: a caller feeds it what it read, blocking or asynchronously. [`LineReader`] is the
+//! blocking reader.
+
+use std::io::{self, BufRead};
 
 /// One line of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +76,67 @@ impl BoundedLines {
     }
 }
 
+/// Reads lines from a blocking source, which may grow after its end was reached.
+#[derive(Debug)]
+pub struct LineReader<R> {
+    source: R,
+    lines: BoundedLines,
+    consumed: u64,
+    offset: u64,
+    count: u64,
+}
+
+impl<R: BufRead> LineReader<R> {
+    /// Lines of at most `max` bytes, not counting the line feed.
+    pub fn new(source: R, max: usize) -> Self {
+        Self { source, lines: BoundedLines::new(max), consumed: 0, offset: 0, count: 0 }
+    }
+
+    /// The next line; `None` at the end of the source, which may be in the middle of a line.
+    pub fn next_line(&mut self) -> io::Result<Option<Line>> {
+        loop {
+            let buffer = match self.source.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                buffer => buffer?,
+            };
+            if buffer.is_empty() {
+                return Ok(None);
+            }
+            let mut rest = buffer;
+            let line = self.lines.next_line(&mut rest);
+            let taken = buffer.len() - rest.len();
+            self.source.consume(taken);
+            self.consumed += taken as u64;
+            if line.is_some() {
+                self.offset = self.consumed;
+                self.count += 1;
+                return Ok(line);
+            }
+        }
+    }
+
+    /// The last line, when the source has ended without a line feed.
+    pub fn finish(&mut self) -> Option<Line> {
+        self.lines.finish()
+    }
+
+    /// Whether the source has ended in the middle of a line so far.
+    pub fn is_mid_line(&self) -> bool {
+        self.lines.is_mid_line()
+    }
+
+    /// The number of bytes up to the end of the last line that was returned. Behind a line that is too long, the number
+    /// is only as exact as the source's buffer.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The number of lines that were returned.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +198,22 @@ mod tests {
         let mut input: &[u8] = b"a\nb\nc";
         assert_eq!(lines.next_line(&mut input), Some(Line::Whole(b"a".to_vec())));
         assert_eq!(input, b"b\nc");
+    }
+
+    #[test]
+    fn a_reader_counts_lines_and_bytes_and_goes_on_when_its_source_grows() {
+        let long = [b"a\n".to_vec(), vec![b'x'; 30_000], b"\nb\nc".to_vec()].concat();
+        let mut lines = LineReader::new(io::BufReader::with_capacity(64, &long[..]), 100);
+        assert_eq!(lines.next_line().unwrap(), Some(Line::Whole(b"a".to_vec())));
+        assert_eq!(lines.offset(), 2);
+        assert!(matches!(lines.next_line().unwrap(), Some(Line::TooLong { .. })));
+        assert_eq!(lines.next_line().unwrap(), Some(Line::Whole(b"b".to_vec())));
+        assert_eq!((lines.offset(), lines.count(), lines.is_mid_line()), (30_005, 3, false));
+        assert_eq!(lines.next_line().unwrap(), None);
+        assert!(lines.is_mid_line());
+        assert_eq!(lines.next_line().unwrap(), None);
+        assert_eq!((lines.offset(), lines.count()), (30_005, 3));
+        assert_eq!(lines.finish(), Some(Line::Whole(b"c".to_vec())));
     }
 
     proptest! {

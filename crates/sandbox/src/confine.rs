@@ -68,7 +68,6 @@ pub(crate) struct CageRequest<'r> {
 /// A cage as planned, for any backend.
 pub(crate) struct PlannedCage<'r> {
     isolation: &'r IsolationConfig,
-    instance: &'r Instance,
     plan: Arc<Plan>,
     environment: Variables,
 }
@@ -96,7 +95,7 @@ impl<'r> PlannedCage<'r> {
         let plan = Arc::new(plan(&request, &LiveHost)?);
         let writable: &[PathBuf] = if is_writable { std::slice::from_ref(&work_dir) } else { &[] };
         let environment = cage_environment(host, user, isolation, &home, writable);
-        Ok(Self { isolation, instance, plan, environment })
+        Ok(Self { isolation, plan, environment })
     }
 
     /// The plan, one line a rule.

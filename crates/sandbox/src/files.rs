@@ -5,7 +5,7 @@
 use crate::permit::{Kind, Permit, Sealed};
 use crate::root::{Excerpt, Listing, Overwrite, Page, Place, Root, RootError, Scribe, Seals, Span};
 use picoclaw_policy::{
-    Access, AgentId, CleanPath, FileKind, Intent, Landing, Policy, Route, Subject, Target, Zones,
+    Access, AgentId, CleanPath, FileKind, Intent, PathLocation, Policy, Route, Subject, Target, Zones,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -157,7 +157,9 @@ impl Files {
         asked: &CleanPath,
         subject: &Subject,
     ) -> Result<Sought, RootError> {
-        let Some(agent) = self.agents.get(&subject.agent) else { return Ok(unseen(asked, Landing::Unseen)) };
+        let Some(agent) = self.agents.get(&subject.agent) else {
+            return Ok(unseen(asked, PathLocation::NotLookedUp));
+        };
         let place = match policy.route(access, asked, subject) {
             Route::Closed(landing) => return Ok(unseen(asked, landing)),
             Route::Workspace(relative) => agent.workspace.locate(&relative, access, agent.seals())?,
@@ -166,7 +168,7 @@ impl Files {
                 self.host()?.locate(below, access, agent.seals())?
             }
         };
-        let target = Target { asked: asked.clone(), landing: place.landing().clone(), kind: place.kind() };
+        let target = Target { asked: asked.clone(), location: place.landing().clone(), kind: place.kind() };
         Ok(Sought { target, place: Some(place) })
     }
 
@@ -197,6 +199,9 @@ impl AgentFiles {
     }
 }
 
-fn unseen(asked: &CleanPath, landing: Landing) -> Sought {
-    Sought { target: Target { asked: asked.clone(), landing, kind: FileKind::Missing }, place: None }
+fn unseen(asked: &CleanPath, landing: PathLocation) -> Sought {
+    Sought {
+        target: Target { asked: asked.clone(), location: landing, kind: FileKind::Missing },
+        place: None,
+    }
 }

@@ -7,7 +7,7 @@
 
 use crate::instance::Planted;
 use crate::root::{EntryKind, More, Overwrite, Page, Root, RootError, Scribe, Seals, Span};
-use picoclaw_policy::{Access, FileKind, Landing, Zones};
+use picoclaw_policy::{Access, FileKind, PathLocation, Zones};
 use std::path::Path;
 
 /// The most names that are taken from one directory.
@@ -45,8 +45,8 @@ impl Lectern {
     pub fn read(&self, path: &str, most: usize) -> Result<Option<Passage>, RootError> {
         let place = self.root.locate(Path::new(path), Access::Read, &self.seals)?;
         match place.landing() {
-            Landing::Workspace if place.kind() == FileKind::Missing => return Ok(None),
-            Landing::Workspace => {}
+            PathLocation::Workspace if place.kind() == FileKind::Missing => return Ok(None),
+            PathLocation::Workspace => {}
             _ => return Err(RootError::Escapes { path: place.asked() }),
         }
         let excerpt = place.read(Span { offset: 0, length: most })?;
@@ -56,7 +56,7 @@ impl Lectern {
     /// Puts a first text under a name; whatever is there already stays as it is.
     pub fn plant(&self, path: &str, text: &str, scribe: &Scribe) -> Result<Planted, RootError> {
         let place = self.root.locate(Path::new(path), Access::Write, &self.seals)?;
-        if place.landing() != Landing::Workspace {
+        if place.landing() != PathLocation::Workspace {
             return Err(RootError::Escapes { path: place.asked() });
         }
         match place.write(text.as_bytes(), Overwrite::No, scribe) {
@@ -70,8 +70,8 @@ impl Lectern {
     pub fn directories(&self, path: &str) -> Result<Vec<String>, RootError> {
         let place = self.root.locate(Path::new(path), Access::List, &self.seals)?;
         match place.landing() {
-            Landing::Workspace if place.kind() == FileKind::Missing => return Ok(Vec::new()),
-            Landing::Workspace => {}
+            PathLocation::Workspace if place.kind() == FileKind::Missing => return Ok(Vec::new()),
+            PathLocation::Workspace => {}
             _ => return Err(RootError::Escapes { path: place.asked() }),
         }
         let listing = place.list(Page { offset: 0, limit: NAMES })?;

@@ -27,8 +27,8 @@ pub mod readiness;
 mod redact;
 pub mod relay;
 pub mod root;
-pub mod shelf;
 pub mod spawn;
+pub mod state_dir;
 pub mod warden;
 
 pub use printable::{printable, printable_json, printable_lines};

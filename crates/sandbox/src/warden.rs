@@ -11,8 +11,8 @@ use crate::permit::{Kind, Permit, Settling};
 use crate::root::RootError;
 use picoclaw_policy::shell::guard::Judgement;
 use picoclaw_policy::{
-    Access, AgentId, CleanPath, Code, ExecIntent, Grant, Ground, Intent, Layer, PathFault, Policy, Question,
-    Refusal, Subject, Verdict, Zone,
+    Access, AgentId, CleanPath, Code, CommandContext, ExecIntent, Grant, Intent, Layer, PathFault, Policy,
+    Question, Refusal, Subject, Verdict, Zone,
 };
 use std::ffi::OsString;
 use std::path::Path;
@@ -87,7 +87,7 @@ impl Warden {
 
     /// Looks into a command that would start in `cwd`: what the guard finds, and a hold on the directory.
     pub fn seek_command(&self, command: &str, cwd: &Path, subject: &Subject) -> Result<Exec, SeekError> {
-        let judgement = self.look_into(command, cwd, subject)?;
+        let judgement = self.inspect_command(command, cwd, subject)?;
         let Sought { target: cwd, place } = self.seek(Access::List, cwd, subject)?;
         let quarters = self.workshop.quarters(&subject.agent);
         let layers = quarters.map(|quarters| quarters.confined.layers()).unwrap_or_default();
@@ -95,18 +95,23 @@ impl Warden {
     }
 
     /// What the guard finds in `command`, if it ran in `cwd`.
-    pub fn look_into(&self, command: &str, cwd: &Path, subject: &Subject) -> Result<Judgement, SeekError> {
+    pub fn inspect_command(
+        &self,
+        command: &str,
+        cwd: &Path,
+        subject: &Subject,
+    ) -> Result<Judgement, SeekError> {
         let cwd = self.absolute(cwd, subject)?;
         let unknown = || SeekError::NoAgent(subject.agent.clone());
         let quarters = self.workshop.quarters(&subject.agent).ok_or_else(unknown)?;
-        let ground = Ground {
+        let ground = CommandContext {
             cwd: &cwd,
             home: quarters.home.as_ref(),
-            shell: self.workshop.shell(),
-            hold: quarters.hold,
-            terrain: &HostTerrain::new(&self.files, &quarters.path),
+            dialect: self.workshop.shell(),
+            confinement: quarters.hold,
+            file_system: &HostTerrain::new(&self.files, &quarters.path),
         };
-        self.policy.look_into(command, &ground, subject).ok_or_else(unknown)
+        self.policy.inspect_command(command, &ground, subject).ok_or_else(unknown)
     }
 
     fn absolute(&self, path: &Path, subject: &Subject) -> Result<CleanPath, SeekError> {
@@ -130,7 +135,7 @@ impl Warden {
 
     /// What would be said to an effect, without a record and without a key.
     pub fn consider<K: Kind>(&self, tool: &str, subject: &Subject, kind: &K) -> Verdict {
-        match self.policy.offers(tool, subject) {
+        match self.policy.check_tool(tool, subject) {
             Err(refusal) => Verdict::Deny(refusal),
             Ok(()) => self.policy.judge(&kind.intent(), subject),
         }

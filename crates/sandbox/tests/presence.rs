@@ -8,7 +8,7 @@
     reason = "tests arrange files and processes by hand and stop where they cannot go on"
 )]
 
-use picoclaw_sandbox::presence::{Presence, PresenceError, Role, Roll, Stopped};
+use picoclaw_sandbox::presence::{GatewayLock, PresenceError, ProcessRegistry, Role, Stopped};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
@@ -20,8 +20,8 @@ const PID: &str = ".picoclaw.pid";
 /// Set in a copy of this program that is to be a gateway there.
 const AT: &str = "PICOCLAW_TEST_PRESENCE";
 
-fn claim(home: &Path) -> Result<Presence, PresenceError> {
-    Presence::claim(home, "1.2.3", "127.0.0.1", 18790)
+fn claim(home: &Path) -> Result<GatewayLock, PresenceError> {
+    GatewayLock::acquire(home, "1.2.3", "127.0.0.1", 18790)
 }
 
 /// Another process that claims the place, says how that went, and stays until its input ends.
@@ -78,10 +78,10 @@ fn the_pid_file_is_private_whole_and_has_a_new_token_each_time() {
         let mode = std::fs::metadata(home.path().join(PID)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert!(!format!("{presence:?}").contains(&token), "a token is not for logs");
-        assert!(Presence::is_running(home.path()));
+        assert!(GatewayLock::is_running(home.path()));
         tokens.push(token);
         drop(presence);
-        assert!(!home.path().join(PID).exists() && !Presence::is_running(home.path()));
+        assert!(!home.path().join(PID).exists() && !GatewayLock::is_running(home.path()));
     }
     assert_ne!(tokens[0], tokens[1]);
 }
@@ -105,9 +105,9 @@ fn whatever_was_left_behind_blocks_no_start_and_is_not_taken_for_running() {
     ] {
         let home = tempfile::tempdir().unwrap();
         std::fs::write(home.path().join(PID), &text).unwrap();
-        let read = Presence::read(home.path()).map(|recorded| recorded.pid);
+        let read = GatewayLock::read_pid_file(home.path()).map(|recorded| recorded.pid);
         assert_eq!(read, pid, "{why}");
-        assert!(!Presence::is_running(home.path()), "{why}");
+        assert!(!GatewayLock::is_running(home.path()), "{why}");
         assert_eq!(
             std::fs::read_to_string(home.path().join(PID)).unwrap(),
             text,
@@ -115,7 +115,7 @@ fn whatever_was_left_behind_blocks_no_start_and_is_not_taken_for_running() {
         );
         let presence = claim(home.path());
         assert!(presence.is_ok(), "{why}: {presence:?}");
-        assert_eq!(Presence::read(home.path()).unwrap().pid, own, "{why}");
+        assert_eq!(GatewayLock::read_pid_file(home.path()).unwrap().pid, own, "{why}");
     }
 }
 
@@ -125,14 +125,17 @@ fn a_link_or_a_pipe_in_place_of_the_files_leads_nowhere() {
     let victim = home.path().join("victim");
     std::fs::write(&victim, r#"{"pid":7}"#).unwrap();
     symlink(&victim, home.path().join(PID)).unwrap();
-    assert_eq!(Presence::read(home.path()), None, "a link is not followed");
+    assert_eq!(GatewayLock::read_pid_file(home.path()), None, "a link is not followed");
     drop(claim(home.path()).unwrap());
     assert_eq!(std::fs::read_to_string(&victim).unwrap(), r#"{"pid":7}"#, "nor written through");
     for name in [".picoclaw.lock", PID] {
         let home = tempfile::tempdir().unwrap();
         assert!(Command::new("mkfifo").arg(home.path().join(name)).status().unwrap().success());
         let began = Instant::now();
-        assert_eq!((Presence::read(home.path()), Presence::is_running(home.path())), (None, false));
+        assert_eq!(
+            (GatewayLock::read_pid_file(home.path()), GatewayLock::is_running(home.path())),
+            (None, false)
+        );
         assert_eq!(claim(home.path()).is_ok(), name == PID, "a PID file is replaced, a lock is not");
         assert!(began.elapsed() < Duration::from_secs(5), "and nobody waits for a writer");
     }
@@ -181,7 +184,7 @@ fn of_many_that_start_at_once_one_runs_and_the_file_is_its_own() {
             .collect();
         let winners: Vec<usize> = (0..6).filter(|at| said[*at] == "gateway runs").collect();
         assert_eq!(winners.len(), 1, "{said:?}");
-        let recorded = Presence::read(home.path()).unwrap();
+        let recorded = GatewayLock::read_pid_file(home.path()).unwrap();
         assert_eq!(recorded.pid, children[winners[0]].id());
         for child in &mut children {
             drop(child.stdin.take());
@@ -196,7 +199,7 @@ fn asking_whether_it_runs_keeps_nobody_from_starting() {
     let home = tempfile::tempdir().unwrap();
     drop(claim(home.path()).unwrap());
     std::thread::scope(|scope| {
-        let asking = scope.spawn(|| (0..2000).filter(|_| Presence::is_running(home.path())).count());
+        let asking = scope.spawn(|| (0..2000).filter(|_| GatewayLock::is_running(home.path())).count());
         for _ in 0..20 {
             let presence = claim(home.path());
             assert!(presence.is_ok(), "{presence:?}");
@@ -218,8 +221,8 @@ fn only_its_own_file_is_removed_at_the_end() {
 #[test]
 fn whoever_is_on_the_roll_is_stopped_and_nobody_else() {
     let home = tempfile::tempdir().unwrap();
-    let roll = Roll::open(home.path()).unwrap();
-    let signed = roll.sign(Role::Agent).unwrap();
+    let roll = ProcessRegistry::open(home.path()).unwrap();
+    let signed = roll.register(Role::Agent).unwrap();
     assert!(roll.others().unwrap().is_empty(), "not oneself");
     let (mut child, said) = other(home.path(), &std::env::current_exe().unwrap());
     assert_eq!(said, "gateway runs");
@@ -234,8 +237,8 @@ fn whoever_is_on_the_roll_is_stopped_and_nobody_else() {
         [(Role::Gateway, child.id() as i32)]
     );
     let told = others.pop().unwrap();
-    told.tell().unwrap();
-    assert_eq!(told.stop(Instant::now() + Duration::from_secs(15)), Stopped::Ended);
+    told.terminate().unwrap();
+    assert_eq!(told.wait_or_kill(Instant::now() + Duration::from_secs(15)), Stopped::Ended);
     assert!(!child.wait().unwrap().success(), "by the signal");
     assert!(roll.others().unwrap().is_empty());
     // Held, but with another beginning: a number of another pid namespace. It is not signalled.
@@ -243,8 +246,8 @@ fn whoever_is_on_the_roll_is_stopped_and_nobody_else() {
     held.try_lock().unwrap();
     let mut others = roll.others().unwrap();
     let foreign = others.pop().unwrap();
-    assert_eq!(foreign.tell(), Err(Stopped::OutOfReach));
-    assert_eq!(foreign.stop(Instant::now()), Stopped::OutOfReach);
+    assert_eq!(foreign.terminate(), Err(Stopped::OutOfReach));
+    assert_eq!(foreign.wait_or_kill(Instant::now()), Stopped::OutOfReach);
     let mut bystander = bystander;
     assert!(bystander.try_wait().unwrap().is_none(), "still there");
     bystander.kill().unwrap();

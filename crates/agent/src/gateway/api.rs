@@ -1,10 +1,10 @@
-//! What the console and operators ask for.
-//!
-//! Invariant: nothing here changes anything but an answer to a question, and a reload.
+//! The endpoints of the console and of operators.
 
-use super::answer::{self, Answer};
-use super::gate::Gate;
-use super::{body, reload::ReloadError};
+use super::approvals::AnswerError;
+use super::reload::ReloadError;
+use super::request;
+use super::response::{self, HttpResponse};
+use super::server::Gateway;
 use crate::schedule::cron::Whose;
 use http::{Request, StatusCode};
 use hyper::body::Incoming;
@@ -14,60 +14,58 @@ use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// What this interface is, for programs.
-const DOCUMENT: &str = include_str!("openapi.json");
+const OPENAPI: &str = include_str!("openapi.json");
 
 /// `GET /health`.
-pub(super) fn health(gate: &Gate) -> Answer {
-    answer::json(StatusCode::OK, &alive(gate, "ok"))
+pub(super) fn health(gateway: &Gateway) -> HttpResponse {
+    response::json(StatusCode::OK, &liveness(gateway, "ok"))
 }
 
 /// `GET /ready`.
-pub(super) fn ready(gate: &Gate) -> Answer {
-    match gate.lacks() {
-        None => answer::json(StatusCode::OK, &alive(gate, "ready")),
-        Some(what) => {
-            // What exactly is missing is for whoever reads the log: this page is for everybody.
-            let check = if what == "starting" || what == "ending" { what.as_str() } else { "failed" };
-            let lacking = json!({"status": "not ready", "checks": {"gateway": check}});
-            answer::json(StatusCode::SERVICE_UNAVAILABLE, &lacking)
+pub(super) fn ready(gateway: &Gateway) -> HttpResponse {
+    match gateway.not_ready_reason() {
+        None => response::json(StatusCode::OK, &liveness(gateway, "ready")),
+        Some(reason) => {
+            // This page is public; the details are in the log.
+            let check = if reason == "starting" || reason == "ending" { reason.as_str() } else { "failed" };
+            let not_ready = json!({"status": "not ready", "checks": {"gateway": check}});
+            response::json(StatusCode::SERVICE_UNAVAILABLE, &not_ready)
         }
     }
 }
 
-fn alive(gate: &Gate, status: &str) -> Value {
-    let seconds = gate.began.elapsed().as_secs();
+fn liveness(gateway: &Gateway, status: &str) -> Value {
+    let seconds = gateway.started.elapsed().as_secs();
     let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
     let uptime = format!("{hours}h{minutes}m{}s", seconds % 60);
     json!({"status": status, "uptime": uptime, "pid": std::process::id()})
 }
 
 /// `POST /reload`.
-pub(super) async fn reload(gate: &Arc<Gate>) -> Answer {
-    match gate.reload().await {
-        Ok(()) => answer::json(StatusCode::OK, &json!({"status": "reload triggered", "reloaded": true})),
+pub(super) async fn reload(gateway: &Arc<Gateway>) -> HttpResponse {
+    match gateway.reload().await {
+        Ok(()) => response::json(StatusCode::OK, &json!({"status": "reload triggered", "reloaded": true})),
         Err(why) => {
             let kept = matches!(why, ReloadError::Kept(_));
-            let told = json!({"error": why.to_string(), "reloaded": false, "kept": kept});
-            answer::json(StatusCode::INTERNAL_SERVER_ERROR, &told)
+            let error = json!({"error": why.to_string(), "reloaded": false, "kept": kept});
+            response::json(StatusCode::INTERNAL_SERVER_ERROR, &error)
         }
     }
 }
 
 /// `GET /openapi.json`.
-pub(super) fn document() -> Answer {
-    answer::whole(StatusCode::OK, "application/json", DOCUMENT)
+pub(super) fn openapi() -> HttpResponse {
+    response::full(StatusCode::OK, "application/json", OPENAPI)
 }
 
 /// `GET /api/approvals`.
-pub(super) fn approvals(gate: &Gate) -> Answer {
-    answer::json(StatusCode::OK, &json!({"items": gate.approvals.list()}))
+pub(super) fn approvals(gateway: &Gateway) -> HttpResponse {
+    response::json(StatusCode::OK, &json!({"items": gateway.approvals.list()}))
 }
 
-/// What a person says.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct ApprovalRequest {
     hash: String,
     answer: Choice,
 }
@@ -81,43 +79,48 @@ enum Choice {
 }
 
 /// `POST /api/approvals/{id}`.
-pub(super) async fn approve(gate: &Gate, id: &str, request: Request<Incoming>, from: SocketAddr) -> Answer {
-    let said: Said = match body::read(request).await {
-        Ok(said) => said,
-        Err(why) => return why,
+pub(super) async fn approve(
+    gateway: &Gateway,
+    id: &str,
+    request: Request<Incoming>,
+    address: SocketAddr,
+) -> HttpResponse {
+    let given: ApprovalRequest = match request::read_json(request).await {
+        Ok(given) => given,
+        Err(response) => return response,
     };
-    let (answer, word) = match said.answer {
+    let (answer, word) = match given.answer {
         Choice::Once => (approver::Answer::Once, "once"),
         Choice::Session => (approver::Answer::Session, "session"),
         Choice::No => (approver::Answer::No, "no"),
     };
-    let by = format!("whoever showed the gateway's token, from {}", from.ip());
+    let by = format!("whoever showed the gateway's token, from {}", address.ip());
     let Ok(number) = id.parse::<u64>() else {
-        return answer::error(StatusCode::NOT_FOUND, "no such question is open");
+        return response::error(StatusCode::NOT_FOUND, "no such question is open");
     };
-    match gate.approvals.answer(number, &said.hash, answer, by) {
+    match gateway.approvals.answer(number, &given.hash, answer, by) {
         Ok(()) => {
-            gate.counts.approval(word);
-            gate.bulletin.tell("approval", &json!({"type": "answered", "id": id, "answer": word}));
-            answer::json(StatusCode::OK, &json!({"id": id, "answer": word}))
+            gateway.counters.approval(word);
+            gateway.events.publish("approval", &json!({"type": "answered", "id": id, "answer": word}));
+            response::json(StatusCode::OK, &json!({"id": id, "answer": word}))
         }
         Err(why) => {
             let status = match why {
-                super::approvals::Unanswerable::Gone => StatusCode::NOT_FOUND,
-                super::approvals::Unanswerable::Changed => StatusCode::CONFLICT,
+                AnswerError::NotOpen => StatusCode::NOT_FOUND,
+                AnswerError::HashMismatch => StatusCode::CONFLICT,
             };
-            answer::error(status, &why.to_string())
+            response::error(status, &why.to_string())
         }
     }
 }
 
 /// `GET /api/sessions`.
-pub(super) async fn sessions(gate: &Gate) -> Answer {
-    let staff = gate.staff();
+pub(super) async fn sessions(gateway: &Gateway) -> HttpResponse {
+    let services = gateway.services();
     let listed = tokio::task::spawn_blocking(move || {
         let mut items = Vec::new();
-        for agent in &staff.config.agents {
-            for session in staff.runner.sessions().list(&agent.id)? {
+        for agent in &services.config.agents {
+            for session in services.runner.sessions().list(&agent.id)? {
                 items.push(json!({
                     "name": session.name,
                     "agent": session.agent.as_str(),
@@ -129,28 +132,28 @@ pub(super) async fn sessions(gate: &Gate) -> Answer {
         Ok::<_, crate::sessions::SessionError>(items)
     });
     match listed.await {
-        Ok(Ok(items)) => answer::json(StatusCode::OK, &json!({"items": items})),
-        Ok(Err(why)) => answer::error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),
-        Err(why) => answer::error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),
+        Ok(Ok(items)) => response::json(StatusCode::OK, &json!({"items": items})),
+        Ok(Err(why)) => response::error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),
+        Err(why) => response::error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),
     }
 }
 
 /// `GET /api/posture`.
-pub(super) async fn posture(gate: &Gate) -> Answer {
-    let look = Arc::clone(&gate.staff().posture);
-    match tokio::task::spawn_blocking(move || look()).await {
-        Ok(value) => answer::json(StatusCode::OK, &value),
-        Err(why) => answer::error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),
+pub(super) async fn posture(gateway: &Gateway) -> HttpResponse {
+    let posture = Arc::clone(&gateway.services().posture);
+    match tokio::task::spawn_blocking(move || posture()).await {
+        Ok(value) => response::json(StatusCode::OK, &value),
+        Err(why) => response::error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),
     }
 }
 
 /// `GET /api/cron`.
-pub(super) async fn jobs(gate: &Gate) -> Answer {
-    let store = gate.store.clone();
+pub(super) async fn jobs(gateway: &Gateway) -> HttpResponse {
+    let store = gateway.store.clone();
     let listed = tokio::task::spawn_blocking(move || store.list(Whose::Everybodys)).await;
     match listed {
-        Ok(Ok(jobs)) => answer::json(StatusCode::OK, &json!({"items": jobs})),
-        Ok(Err(why)) => answer::error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),
-        Err(why) => answer::error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),
+        Ok(Ok(jobs)) => response::json(StatusCode::OK, &json!({"items": jobs})),
+        Ok(Err(why)) => response::error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),
+        Err(why) => response::error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),
     }
 }

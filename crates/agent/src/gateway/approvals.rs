@@ -1,6 +1,5 @@
-//! Questions that wait for a person, and the person's answers.
-//!
-//! Invariant: an answer counts once, for the content whose hash it names, and in time; everything else is a no.
+//! Questions that wait for a person. An answer counts once, in time, and for the content whose hash
+//! it names; everything else is a no.
 
 use crate::run::Ask;
 use picoclaw_policy::Subject;
@@ -12,102 +11,105 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 use tokio::sync::oneshot;
 
-/// How long a question waits.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a question waits for its answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How many wait at once; for one more, nobody can be asked.
-const MOST: usize = 100;
+/// Questions that may wait at once.
+const MAX_OPEN: usize = 100;
 
-/// Questions that wait. Copies are the same.
+/// The open questions. Clones share them.
 #[derive(Clone, Default)]
 pub struct Approvals(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    open: BTreeMap<u64, Open>,
-    last: u64,
+    open: BTreeMap<u64, OpenQuestion>,
+    last_id: u64,
 }
 
-struct Open {
+struct OpenQuestion {
     hash: String,
-    shown: Value,
+    /// The question as the API lists it.
+    listed: Value,
     answer: oneshot::Sender<(Answer, String)>,
 }
 
 /// Why an answer does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Unanswerable {
-    /// There is no such question, or it was answered, or it is over.
+pub(super) enum AnswerError {
+    /// The question does not exist, was answered, or has expired.
     #[error("no such question is open: it was answered, its time ran out, or its turn ended")]
-    Gone,
-    /// It is about something else.
+    NotOpen,
+    /// The answer is about other content.
     #[error("the hash is not that of the question: what you saw is not what would be done")]
-    Changed,
+    HashMismatch,
 }
 
 impl Approvals {
-    /// Puts a question up; how it is shown. Nobody can be asked when too many wait already.
-    pub(super) fn put(&self, subject: &Subject, ask: Ask) -> Option<(u64, Value)> {
+    /// Opens a question and returns its id and listing. `None` when too many are open.
+    pub(super) fn open(&self, subject: &Subject, ask: Ask) -> Option<(u64, Value)> {
         let mut state = self.state();
         state.open.retain(|_, open| !open.answer.is_closed());
-        if state.open.len() >= MOST {
+        if state.open.len() >= MAX_OPEN {
             tracing::warn!(target: "gateway", "Too many questions wait already; this one is answered with no");
             return None;
         }
-        state.last += 1;
-        let id = state.last;
+        state.last_id += 1;
+        let id = state.last_id;
         let now = SystemTime::now();
         let refusal = &ask.question.refusal;
-        let shown = json!({
+        let listed = json!({
             "id": id.to_string(),
             "hash": ask.fingerprint,
             "agent": subject.agent.as_str(),
             "tool": ask.tool,
             "text": ask.question.text,
             "asked_at": Timestamp::at(now).to_string(),
-            "expires_at": Timestamp::at(now + PATIENCE).to_string(),
+            "expires_at": Timestamp::at(now + ANSWER_TIMEOUT).to_string(),
             "origin": subject.origin.as_str(),
             "session": subject.session,
             "why": refusal.sentence,
             "rule": refusal.rule,
             "hint": refusal.hint,
         });
-        state.open.insert(id, Open { hash: ask.fingerprint, shown: shown.clone(), answer: ask.answer });
-        let later = self.clone();
+        state
+            .open
+            .insert(id, OpenQuestion { hash: ask.fingerprint, listed: listed.clone(), answer: ask.answer });
+        let approvals = self.clone();
         tokio::spawn(async move {
-            tokio::time::sleep(PATIENCE).await;
-            later.expire(id);
+            tokio::time::sleep(ANSWER_TIMEOUT).await;
+            approvals.expire(id);
         });
-        Some((id, shown))
+        Some((id, listed))
     }
 
-    /// The questions that wait, the oldest first.
+    /// The open questions, the oldest first.
     pub(super) fn list(&self) -> Vec<Value> {
         let state = self.state();
-        state.open.values().filter(|open| !open.answer.is_closed()).map(|open| open.shown.clone()).collect()
+        state.open.values().filter(|open| !open.answer.is_closed()).map(|open| open.listed.clone()).collect()
     }
 
-    /// Takes an answer to what has this hash.
-    pub(super) fn answer(&self, id: u64, hash: &str, answer: Answer, by: String) -> Result<(), Unanswerable> {
+    /// Answers question `id` for the content with this hash.
+    pub(super) fn answer(&self, id: u64, hash: &str, answer: Answer, by: String) -> Result<(), AnswerError> {
         let mut state = self.state();
-        let open = state.open.get(&id).ok_or(Unanswerable::Gone)?;
+        let open = state.open.get(&id).ok_or(AnswerError::NotOpen)?;
         if open.hash != hash {
-            return Err(Unanswerable::Changed);
+            return Err(AnswerError::HashMismatch);
         }
-        let open = state.open.remove(&id).ok_or(Unanswerable::Gone)?;
-        open.answer.send((answer, by)).map_err(|_| Unanswerable::Gone)
+        let open = state.open.remove(&id).ok_or(AnswerError::NotOpen)?;
+        open.answer.send((answer, by)).map_err(|_| AnswerError::NotOpen)
     }
 
-    /// Answers everything with no, because the gateway ends.
+    /// Answers every question with no, at shutdown.
     pub fn close(&self) {
         for (_, open) in std::mem::take(&mut self.state().open) {
-            let _gone = open.answer.send((Answer::No, "nobody: the gateway ended".to_owned()));
+            let _ = open.answer.send((Answer::No, "nobody: the gateway ended".to_owned()));
         }
     }
 
     fn expire(&self, id: u64) {
         if let Some(open) = self.state().open.remove(&id) {
-            let _gone = open.answer.send((Answer::No, "nobody: no answer within 60 s".to_owned()));
+            let _ = open.answer.send((Answer::No, "nobody: no answer within 60 s".to_owned()));
         }
     }
 
@@ -144,41 +146,41 @@ mod tests {
     async fn an_answer_counts_once_for_its_content_and_in_time() {
         let approvals = Approvals::default();
         let (first, answered) = ask("rm x");
-        let (id, shown) = approvals.put(&subject(), first).unwrap();
-        assert_eq!(shown["text"], "rm x");
+        let (id, listed) = approvals.open(&subject(), first).unwrap();
+        assert_eq!(listed["text"], "rm x");
         let wrong = approvals.answer(id, "hash of rm y", Answer::Once, "p".to_owned());
-        assert_eq!(wrong, Err(Unanswerable::Changed), "another content");
+        assert_eq!(wrong, Err(AnswerError::HashMismatch), "another content");
         assert_eq!(
             approvals.answer(id + 1, "hash of rm x", Answer::Once, "p".to_owned()),
-            Err(Unanswerable::Gone)
+            Err(AnswerError::NotOpen)
         );
         assert_eq!(approvals.answer(id, "hash of rm x", Answer::Once, "p".to_owned()), Ok(()));
         assert_eq!(answered.await.unwrap(), (Answer::Once, "p".to_owned()));
         let again = approvals.answer(id, "hash of rm x", Answer::Once, "p".to_owned());
-        assert_eq!(again, Err(Unanswerable::Gone), "a second time");
+        assert_eq!(again, Err(AnswerError::NotOpen), "a second time");
 
         let (late, answered) = ask("rm z");
-        let (id, _) = approvals.put(&subject(), late).unwrap();
+        let (id, _) = approvals.open(&subject(), late).unwrap();
         assert_eq!(answered.await.unwrap().0, Answer::No, "silence is a no");
         let late = approvals.answer(id, "hash of rm z", Answer::Once, "p".to_owned());
-        assert_eq!(late, Err(Unanswerable::Gone));
+        assert_eq!(late, Err(AnswerError::NotOpen));
 
         let (given_up, answered) = ask("rm w");
         drop(answered);
-        assert!(approvals.put(&subject(), given_up).is_some());
+        assert!(approvals.open(&subject(), given_up).is_some());
         assert!(approvals.list().is_empty(), "a turn that ended asks nothing");
     }
 
     #[tokio::test]
     async fn questions_are_bounded() {
         let approvals = Approvals::default();
-        let waiting: Vec<_> = (0..MOST).map(|at| ask(&at.to_string())).collect();
+        let waiting: Vec<_> = (0..MAX_OPEN).map(|at| ask(&at.to_string())).collect();
         let mut kept = Vec::new();
         for (ask, answered) in waiting {
-            assert!(approvals.put(&subject(), ask).is_some());
+            assert!(approvals.open(&subject(), ask).is_some());
             kept.push(answered);
         }
-        assert!(approvals.put(&subject(), ask("one more").0).is_none());
+        assert!(approvals.open(&subject(), ask("one more").0).is_none());
         approvals.close();
         assert_eq!(kept.remove(0).await.unwrap().0, Answer::No);
     }

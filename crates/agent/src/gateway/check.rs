@@ -1,70 +1,64 @@
-//! `POST /api/check`: what would happen, and what would allow it.
-//!
-//! Invariant: nothing runs and nothing is recorded; no host is looked up.
+//! `POST /api/check`: a dry run of the policy. Nothing runs, nothing is recorded, no host is looked up.
 
-use super::answer::{self, Answer};
-use super::body;
-use super::gate::Gate;
+use super::request;
+use super::response::{self, HttpResponse};
+use super::server::Gateway;
 use crate::inquiry::{Action, inquire};
 use http::{Request, StatusCode};
 use hyper::body::Incoming;
 use picoclaw_policy::{AgentId, Origin, Subject};
+use picoclaw_sandbox::warden::Warden;
 use serde::Deserialize;
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// What is asked about.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
-    action: Wish,
-    /// A command, or a path.
+struct CheckRequest {
+    action: CheckAction,
+    /// A command or a path.
     subject: String,
-    /// On whose behalf; the default agent's otherwise.
+    /// The default agent when absent.
     agent: Option<String>,
-    /// Where the command would start; the workspace otherwise.
+    /// Where the command would start; the workspace when absent.
     #[serde(default)]
     cwd: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Wish {
+enum CheckAction {
     Exec,
     Read,
     Write,
 }
 
-/// Asks the desk.
-pub(super) async fn check(gate: &Gate, request: Request<Incoming>) -> Answer {
-    let asked: Asked = match body::read(request).await {
+/// Judges the described action.
+pub(super) async fn check(gateway: &Gateway, request: Request<Incoming>) -> HttpResponse {
+    let asked: CheckRequest = match request::read_json(request).await {
         Ok(asked) => asked,
-        Err(why) => return why,
+        Err(response) => return response,
     };
-    let staff = gate.staff();
+    let services = gateway.services();
     let agent = match &asked.agent {
-        None => Some(staff.config.default_agent.clone()),
-        Some(name) => staff.agent(name),
+        None => Some(services.config.default_agent.clone()),
+        Some(name) => services.agent(name),
     };
-    let Some(agent) = agent else { return answer::error(StatusCode::NOT_FOUND, "there is no such agent") };
-    let warden = staff.hall.warden().clone();
-    let found = tokio::task::spawn_blocking(move || consider(&warden, agent, &asked)).await;
+    let Some(agent) = agent else { return response::error(StatusCode::NOT_FOUND, "there is no such agent") };
+    let warden = services.hall.warden().clone();
+    let found = tokio::task::spawn_blocking(move || judge(&warden, agent, &asked)).await;
     match found {
-        Ok(Ok(found)) => answer::json(StatusCode::OK, &found),
-        Ok(Err(why)) => answer::error(StatusCode::BAD_REQUEST, &why),
-        Err(why) => answer::error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),
+        Ok(Ok(found)) => response::json(StatusCode::OK, &found),
+        Ok(Err(why)) => response::error(StatusCode::BAD_REQUEST, &why),
+        Err(why) => response::error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),
     }
 }
 
-fn consider(
-    warden: &picoclaw_sandbox::warden::Warden,
-    agent: AgentId,
-    asked: &Asked,
-) -> Result<Value, String> {
+fn judge(warden: &Warden, agent: AgentId, asked: &CheckRequest) -> Result<Value, String> {
     let action = match asked.action {
-        Wish::Exec => Action::Exec,
-        Wish::Read => Action::Read,
-        Wish::Write => Action::Write,
+        CheckAction::Exec => Action::Exec,
+        CheckAction::Read => Action::Read,
+        CheckAction::Write => Action::Write,
     };
     if asked.subject.trim().is_empty() {
         return Err("`subject`: there is nothing to check".to_owned());

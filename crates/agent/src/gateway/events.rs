@@ -1,11 +1,10 @@
-//! `GET /api/events`: the live stream.
-//!
-//! Invariant: a record is sent once; a client that falls behind is told so and cut off.
+//! `GET /api/events`: the live stream. Each record is sent once; a client that falls behind is told
+//! so and disconnected.
 
-use super::answer::{self, Answer};
-use super::bulletin::{Edition, record_frame};
-use super::gate::Gate;
-use super::{query, tail};
+use super::event_bus::{EventBatch, record_frame};
+use super::response::{self, HttpResponse};
+use super::server::Gateway;
+use super::{ledger_tail, request};
 use bytes::Bytes;
 use http::HeaderMap;
 use std::sync::Arc;
@@ -14,43 +13,44 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
-/// How many editions wait on their way to one client.
-const ON_THE_WAY: usize = 4;
+/// Batches that may be buffered for one client.
+const CLIENT_BUFFER: usize = 4;
 
-/// The most records of the past that a client gets.
-const MOST: u64 = 1000;
+/// The most past records that a client can ask for.
+const MAX_PAST_RECORDS: u64 = 1000;
 
-/// How often a quiet stream shows that it lives.
-const PULSE: Duration = Duration::from_secs(15);
+/// Interval of comments that keep an idle stream open.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Opens the stream: with `last=N` the last records first, with `Last-Event-ID` those that were missed.
-pub(super) async fn stream(gate: &Arc<Gate>, query: Option<&str>, headers: &HeaderMap) -> Answer {
-    // Heard before the past is read, so that nothing falls between.
-    let news = gate.bulletin.listen();
+/// Opens the stream. `last=N` sends the last records first, `Last-Event-ID` those that were missed.
+pub(super) async fn stream(gateway: &Arc<Gateway>, query: Option<&str>, headers: &HeaderMap) -> HttpResponse {
+    // Before the past is read, so that no record falls between the two.
+    let batches = gateway.events.subscribe();
     let since = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
-    let count = query::number(query, "last").map_or(if since.is_some() { MOST } else { 0 }, |n| n.min(MOST));
-    let reading = Arc::clone(gate);
+    let default = if since.is_some() { MAX_PAST_RECORDS } else { 0 };
+    let count = request::query_number(query, "last").map_or(default, |n| n.min(MAX_PAST_RECORDS));
+    let reader = Arc::clone(gateway);
     let past = match count {
         0 => Vec::new(),
-        count => {
-            tokio::task::spawn_blocking(move || tail::last(&reading, count, since)).await.unwrap_or_default()
-        }
+        count => tokio::task::spawn_blocking(move || ledger_tail::last(&reader, count, since))
+            .await
+            .unwrap_or_default(),
     };
-    let (sender, pieces) = mpsc::channel(ON_THE_WAY);
-    let gate = Arc::clone(gate);
+    let (client, chunks) = mpsc::channel(CLIENT_BUFFER);
+    let shutdown = gateway.shutdown.clone();
     tokio::spawn(async move {
         tokio::select! {
-            () = gate.ended() => {}
-            () = pass_on(past, news, &sender) => {}
+            () = shutdown.cancelled() => {}
+            () = forward(past, batches, &client) => {}
         }
     });
-    answer::flowing(pieces, ())
+    response::event_stream(chunks, ())
 }
 
-/// Ends when the client is gone, or too slow.
-async fn pass_on(
+/// Ends when the client is gone or too slow.
+async fn forward(
     past: Vec<(u64, String)>,
-    mut news: broadcast::Receiver<Arc<Edition>>,
+    mut batches: broadcast::Receiver<Arc<EventBatch>>,
     client: &mpsc::Sender<Bytes>,
 ) {
     if client.send(Bytes::from_static(b": picoclaw\n\n")).await.is_err() {
@@ -63,19 +63,19 @@ async fn pass_on(
             return;
         }
     }
-    let mut pulse = interval(PULSE);
-    pulse.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut keep_alive = interval(KEEP_ALIVE_INTERVAL);
+    keep_alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let frame = tokio::select! {
-            heard = news.recv() => match heard {
-                Ok(edition) => edition.after(sent),
+            received = batches.recv() => match received {
+                Ok(batch) => batch.after(sent),
                 Err(RecvError::Closed) => return,
                 Err(RecvError::Lagged(_)) => {
-                    let _gone = client.try_send(Bytes::from_static(b"event: behind\ndata: {}\n\n"));
+                    let _ = client.try_send(Bytes::from_static(b"event: behind\ndata: {}\n\n"));
                     return;
                 }
             },
-            _ = pulse.tick() => Bytes::from_static(b": pulse\n\n"),
+            _ = keep_alive.tick() => Bytes::from_static(b": pulse\n\n"),
             () = client.closed() => return,
         };
         if !frame.is_empty() && client.send(frame).await.is_err() {

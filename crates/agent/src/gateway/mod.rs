@@ -1,36 +1,34 @@
-//! The gateway: a long-running picoclaw that people, chat clients and a console page reach over HTTP.
+//! The gateway: the long-running process that chat clients, the console page and operators reach
+//! over HTTP.
 //!
-//! It is one more porch: a chat request becomes a turn with [`Origin::Http`](picoclaw_policy::Origin), and whatever that
-//! turn asks for passes the same desk as anybody's. A question that needs a person waits in [`Approvals`], bound to the
-//! hash of what is shown. Everything that a configuration decides is one [`Staff`], which a reload replaces whole.
+//! A chat request becomes a turn with [`Origin::Http`](picoclaw_policy::Origin), under the same
+//! policy as every other turn. A question that needs a person waits in [`Approvals`], bound to the
+//! hash of what is shown. Everything built from one configuration is one [`Services`], which a
+//! reload replaces as a whole.
 //!
-//! Invariant: before a request is read beyond its head, it has shown the token, unless what it asks for is for everybody.
+//! Invariant: the body of a request is read only after it has shown the token; the public paths
+//! take no body.
 
-mod answer;
 mod api;
 mod approvals;
-mod body;
-mod bulletin;
+mod background;
 mod chat;
 mod check;
 mod console;
-mod counts;
-mod duties;
+mod event_bus;
 mod events;
-mod gate;
-mod listen;
+mod ledger_tail;
 mod metrics;
-mod places;
-mod query;
 mod reload;
+mod request;
+mod response;
 mod routes;
-mod staff;
-mod tail;
-mod underway;
+mod server;
+mod services;
 
 pub use approvals::Approvals;
-pub use duties::DutyError;
-pub use gate::{Gate, Opening};
-pub use listen::listen;
+pub use background::BackgroundError;
 pub use reload::{Reload, ReloadError};
-pub use staff::{Extra, Staff};
+pub use routes::listen;
+pub use server::{Gateway, GatewayOptions};
+pub use services::{Services, StatusFn};

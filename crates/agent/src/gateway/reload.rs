@@ -1,71 +1,69 @@
-//! Reloading: another staff in place of the one there is.
-//!
-//! Invariant: either everything is new, hooks and servers too, or everything is as it was; which one is said.
+//! Reloads the configuration. Either everything is replaced, hooks and servers included, or nothing.
 
-use super::duties;
-use super::gate::Gate;
-use super::staff::Staff;
+use super::background;
+use super::server::Gateway;
+use super::services::Services;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Makes a staff from what the files say now, or says why there can be none.
-pub type Reload = Arc<dyn Fn() -> Result<Staff, String> + Send + Sync>;
+/// Builds the services from the configuration files, or explains why that fails.
+pub type Reload = Arc<dyn Fn() -> Result<Services, String> + Send + Sync>;
 
-/// How often to see whether the turns of an old staff are over.
-const LOOK: Duration = Duration::from_millis(200);
+/// Poll interval for the end of turns that use the old services.
+const RELEASE_POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Why nothing was reloaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReloadError {
-    /// Somebody else does it.
+    /// Another reload is running.
     #[error("a reload is under way already")]
     Busy,
-    /// What the files say cannot be used.
+    /// The configuration cannot be used.
     #[error("{0}; everything stays as it was")]
     Kept(String),
 }
 
-impl Gate {
-    /// Reloads, or says why everything stays as it was.
+impl Gateway {
+    /// Reloads, or explains why everything stays as it was.
     pub async fn reload(self: &Arc<Self>) -> Result<(), ReloadError> {
-        let Ok(_alone) = self.reloading.try_lock() else { return Err(ReloadError::Busy) };
-        let tried = self.try_reload().await;
-        match &tried {
+        let Ok(_guard) = self.reloading.try_lock() else { return Err(ReloadError::Busy) };
+        let result = self.try_reload().await;
+        match &result {
             Ok(()) => {
-                self.counts.reload("done");
+                self.counters.reload("done");
                 tracing::info!(target: "gateway", "Reloaded: new turns follow the new configuration");
-                self.bulletin.tell("reload", &json!({"ok": true}));
+                self.events.publish("reload", &json!({"ok": true}));
             }
             Err(why) => {
-                self.counts.reload("failed");
+                self.counters.reload("failed");
                 tracing::error!(target: "gateway", error = %why, "Not reloaded");
-                self.bulletin.tell("reload", &json!({"ok": false, "error": why.to_string()}));
+                self.events.publish("reload", &json!({"ok": false, "error": why.to_string()}));
             }
         }
-        tried
+        result
     }
 
     async fn try_reload(self: &Arc<Self>) -> Result<(), ReloadError> {
-        let make = Arc::clone(&self.reload);
-        let made = tokio::task::spawn_blocking(move || make()).await;
-        let staff = made.map_err(|why| ReloadError::Kept(why.to_string()))?.map_err(ReloadError::Kept)?;
-        staff.check().map_err(|why| ReloadError::Kept(format!("{why}; {}", why.hint())))?;
-        duties::equip(&staff, &self.store, &self.changed);
-        // Hooks that cannot come would fail every turn: found out before anything is replaced.
-        if let Err(why) = staff.runner.gather().await {
-            staff.runner.close().await;
+        let build = Arc::clone(&self.reload);
+        let built = tokio::task::spawn_blocking(move || build()).await;
+        let services = built.map_err(|why| ReloadError::Kept(why.to_string()))?.map_err(ReloadError::Kept)?;
+        services.check().map_err(|why| ReloadError::Kept(format!("{why}; {}", why.hint())))?;
+        background::add_cron_tool(&services, &self.store, &self.jobs_changed);
+        // Hooks that do not start would fail every turn, so they are started before anything is replaced.
+        if let Err(why) = services.runner.gather().await {
+            services.runner.close().await;
             return Err(ReloadError::Kept(why.to_string()));
         }
-        let old = self.replace(Arc::new(staff));
+        let old = self.replace_services(Arc::new(services));
         tokio::spawn(async move {
-            // Turns that began under it hold it.
+            // Turns that started with the old services hold a reference.
             while Arc::strong_count(&old) > 1 {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(RELEASE_POLL_INTERVAL).await;
             }
             old.runner.close().await;
         });
-        self.gather().await;
+        self.start_extensions().await;
         Ok(())
     }
 }

@@ -1,73 +1,89 @@
-//! The table of routes, and who may come in.
+//! The routes, and the checks before them: host, origin and token.
 //!
-//! Invariant: a page of another origin and a name that is not ours are turned away token or not; a path that is not for
-//! everybody does not even say whether it exists without the token.
+//! Without the token a private path answers 401 whether it exists or not.
 
-use super::answer::{self, Answer};
-use super::gate::Gate;
-use super::places::Place;
+use super::response::{self, HttpResponse};
+use super::server::Gateway;
 use super::{api, chat, check, console, events, metrics};
-use crate::entrance::misled;
+use crate::http_guard::{self, ConnectionSlot, WhenFull, check_host_and_origin};
 use http::{Method, Request, StatusCode};
 use hyper::body::Incoming;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use tokio::net::TcpListener;
 
-/// For everybody who reaches this machine.
+/// Paths that need no token.
 const PUBLIC: [&str; 3] = ["/", "/health", "/ready"];
 
-/// Answers a request.
-pub(super) async fn answer(
-    gate: &Arc<Gate>,
+/// Serves every connection of `listener` until the gateway shuts down.
+pub async fn listen(gateway: Arc<Gateway>, listener: TcpListener) {
+    let (slots, shutdown) = (gateway.connections.clone(), gateway.shutdown.clone());
+    let handler = move |request, address, slot: Arc<ConnectionSlot>| {
+        let gateway = Arc::clone(&gateway);
+        async move {
+            let response = handle(&gateway, request, address, &slot).await;
+            gateway.counters.response(response.status());
+            response
+        }
+    };
+    http_guard::serve(listener, slots, WhenFull::Close, shutdown, handler).await;
+}
+
+async fn handle(
+    gateway: &Arc<Gateway>,
     request: Request<Incoming>,
-    from: SocketAddr,
-    place: &Place,
-) -> Answer {
+    address: SocketAddr,
+    slot: &ConnectionSlot,
+) -> HttpResponse {
     let path = request.uri().path().to_owned();
     {
-        let staff = gate.staff();
-        match misled(request.uri(), request.headers(), &staff.hosts()) {
-            Some(StatusCode::FORBIDDEN) => return answer::error(StatusCode::FORBIDDEN, "foreign origin"),
-            Some(status) => return answer::error(status, "not this host"),
-            None => {}
+        let services = gateway.services();
+        match check_host_and_origin(request.uri(), request.headers(), &services.allowed_hosts()) {
+            Err(StatusCode::FORBIDDEN) => return response::error(StatusCode::FORBIDDEN, "foreign origin"),
+            Err(status) => return response::error(status, "not this host"),
+            Ok(()) => {}
         }
-        let is_known = staff.token.is_shown_in(request.headers());
-        if is_known {
-            place.is_known();
+        if services.token.is_in(request.headers()) {
+            slot.mark_authenticated();
         } else if !PUBLIC.contains(&path.as_str()) {
-            return answer::error(StatusCode::UNAUTHORIZED, "unauthorized");
+            return response::error(StatusCode::UNAUTHORIZED, "unauthorized");
         }
     }
     let method = request.method().clone();
-    // Whoever asks for the head alone is given no body by the connection itself.
+    // hyper sends no body in response to HEAD.
     let is_get = method == Method::GET || (method == Method::HEAD && PUBLIC.contains(&path.as_str()));
-    let parts: Vec<&str> = path.split('/').skip(1).collect();
-    match parts.as_slice() {
+    let is_post = method == Method::POST;
+    let segments: Vec<&str> = path.split('/').skip(1).collect();
+    match segments.as_slice() {
         [""] if is_get => console::page(),
-        ["health"] if is_get => api::health(gate),
-        ["ready"] if is_get => api::ready(gate),
-        ["reload"] if method == Method::POST => api::reload(gate).await,
-        ["metrics"] if is_get => metrics::page(gate).await,
-        ["openapi.json"] if is_get => api::document(),
-        ["v1", "models"] if is_get => chat::models(gate),
-        ["v1", "models", name] if is_get => chat::model(gate, name),
-        ["v1", "chat", "completions"] if method == Method::POST => chat::complete(gate, request).await,
-        ["api", "events"] if is_get => events::stream(gate, request.uri().query(), request.headers()).await,
-        ["api", "sessions"] if is_get => api::sessions(gate).await,
-        ["api", "approvals"] if is_get => api::approvals(gate),
-        ["api", "approvals", id] if method == Method::POST => api::approve(gate, id, request, from).await,
-        ["api", "check"] if method == Method::POST => check::check(gate, request).await,
-        ["api", "posture"] if is_get => api::posture(gate).await,
-        ["api", "cron"] if is_get => api::jobs(gate).await,
+        ["health"] if is_get => api::health(gateway),
+        ["ready"] if is_get => api::ready(gateway),
+        ["reload"] if is_post => api::reload(gateway).await,
+        ["metrics"] if is_get => metrics::page(gateway).await,
+        ["openapi.json"] if is_get => api::openapi(),
+        ["v1", "models"] if is_get => chat::models(gateway),
+        ["v1", "models", name] if is_get => chat::model(gateway, name),
+        ["v1", "chat", "completions"] if is_post => chat::completions(gateway, request).await,
+        ["api", "events"] if is_get => {
+            events::stream(gateway, request.uri().query(), request.headers()).await
+        }
+        ["api", "sessions"] if is_get => api::sessions(gateway).await,
+        ["api", "approvals"] if is_get => api::approvals(gateway),
+        ["api", "approvals", id] if is_post => api::approve(gateway, id, request, address).await,
+        ["api", "check"] if is_post => check::check(gateway, request).await,
+        ["api", "posture"] if is_get => api::posture(gateway).await,
+        ["api", "cron"] if is_get => api::jobs(gateway).await,
         ["reload"] | ["v1", "chat", "completions"] | ["api", "approvals", _] | ["api", "check"] => {
-            answer::wrong_method("POST")
+            response::method_not_allowed("POST")
         }
         [""]
         | ["health" | "ready" | "metrics" | "openapi.json"]
         | ["v1", "models"]
         | ["v1", "models", _]
-        | ["api", "events" | "sessions" | "approvals" | "posture" | "cron"] => answer::wrong_method("GET"),
+        | ["api", "events" | "sessions" | "approvals" | "posture" | "cron"] => {
+            response::method_not_allowed("GET")
+        }
         ["v1", ..] => chat::not_found(),
-        _ => answer::error(StatusCode::NOT_FOUND, "not found"),
+        _ => response::error(StatusCode::NOT_FOUND, "not found"),
     }
 }

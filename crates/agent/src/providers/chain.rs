@@ -7,7 +7,7 @@
 //! Invariant: once a person has seen a piece of an answer, no second answer begins.
 
 use super::candidate::Candidate;
-use super::provider::{Again, Answer, Class, ProviderError, Request, Sink};
+use super::provider::{Again, Answer, Class, Provider, ProviderError, ProviderKind, Request, Sink};
 use super::watched::{Seen, Watched};
 use picoclaw_sandbox::{Redactor, printable_lines};
 use std::sync::Arc;
@@ -55,9 +55,18 @@ pub struct Retry {
 
 impl Chain {
     /// The name of the model that is meant.
-    pub fn model(&self) -> String {
-        let first = self.groups.first().and_then(|group| group.entries.first()).and_then(|keys| keys.first());
-        first.map(|candidate| candidate.provider.model().to_owned()).unwrap_or_default()
+    pub fn model(&self) -> &str {
+        self.first().map(|provider| provider.model()).unwrap_or_default()
+    }
+
+    /// What answers.
+    pub fn kind(&self) -> ProviderKind {
+        self.first().map_or(ProviderKind::Model, |provider| provider.kind())
+    }
+
+    fn first(&self) -> Option<&dyn Provider> {
+        let first = self.groups.first()?.entries.first()?.first()?;
+        Some(&*first.provider)
     }
 
     /// Asks until somebody answers: the answer, and the model that gave it.

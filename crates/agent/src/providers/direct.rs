@@ -5,13 +5,13 @@
 //!
 //! Invariant: only what a person wrote becomes a call, never what a tool or a subagent answered.
 
-use super::provider::{Answer, Finish, Provider, Reading, Request, Sink, ToolSpec};
+use super::provider::{Answer, Finish, Provider, ProviderKind, Reading, Request, Sink, ToolSpec};
 use crate::message::{Message, Role, ToolCall};
 use serde_json::json;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The name under which it is asked for.
-pub(super) const NAME: &str = "direct";
+const NAME: &str = "direct";
 
 /// How the result of spawned work begins when it is given to its parent.
 const SUBTURN: &str = "[SubTurn Result]";
@@ -42,6 +42,10 @@ pub(super) struct Direct {
 impl Provider for Direct {
     fn model(&self) -> &str {
         NAME
+    }
+
+    fn kind(&self) -> ProviderKind {
+        ProviderKind::Direct
     }
 
     fn ask<'a>(&'a self, request: &'a Request, _sink: &'a mut dyn Sink) -> Reading<'a> {

@@ -27,5 +27,6 @@ pub use chain::{Chain, Retry};
 pub use model_error::ModelError;
 pub use models::Models;
 pub use provider::{
-    Again, Answer, Class, Finish, Provider, ProviderError, Reading, Request, Sink, ToolSpec, Usage,
+    Again, Answer, Class, Finish, Provider, ProviderError, ProviderKind, Reading, Request, Sink, ToolSpec,
+    Usage,
 };

@@ -5,7 +5,7 @@
 use super::candidate::Candidate;
 use super::chain::{Chain, Group, Patience};
 use super::cli::{Claude, Codex, Program, Tongue};
-use super::direct::{self, Direct};
+use super::direct::Direct;
 use super::model_error::ModelError;
 use super::protocol::{self, Key, Unclear, Wire};
 use super::provider::Provider;
@@ -30,7 +30,8 @@ struct Inner {
     turns: TurnConfig,
     redactor: Redactor,
     warden: Option<Arc<Warden>>,
-    direct: Arc<Candidate>,
+    /// Providers that no entry configures, by their own names. The first is asked when no model is configured.
+    built_in: Vec<Arc<Candidate>>,
     /// What was asked before, by entry and key.
     made: Mutex<BTreeMap<(usize, usize), Arc<Candidate>>>,
 }
@@ -44,28 +45,33 @@ struct Entry {
 impl Models {
     /// The models of a configuration, but for command-line ones. Nothing is connected to before it is asked.
     pub fn new(config: &Config) -> Self {
-        Self::build(config, None)
+        Self::build(config, None, vec![Box::new(Direct::default())])
+    }
+
+    /// The models of a configuration, and these providers under their own names instead of `direct`.
+    pub fn with_providers(config: &Config, providers: Vec<Box<dyn Provider>>) -> Self {
+        Self::build(config, None, providers)
     }
 
     /// The same, with a warden who lets in the programs of command-line models.
     pub fn with_guests(config: &Config, warden: Arc<Warden>) -> Self {
-        Self::build(config, Some(warden))
+        Self::build(config, Some(warden), vec![Box::new(Direct::default())])
     }
 
-    fn build(config: &Config, warden: Option<Arc<Warden>>) -> Self {
+    fn build(config: &Config, warden: Option<Arc<Warden>>, built_in: Vec<Box<dyn Provider>>) -> Self {
         let entry = |config: &ModelConfig| Entry {
             rate: Arc::new(Rate::new(config.rpm)),
             config: config.clone(),
             turn: Arc::default(),
         };
-        let direct = Candidate::new(Box::new(Direct::default()), String::new(), Arc::new(Rate::new(0)));
+        let candidate = |provider| Arc::new(Candidate::new(provider, String::new(), Arc::new(Rate::new(0))));
         Self(Arc::new(Inner {
             entries: config.models.iter().map(entry).collect(),
             agents: config.agents.clone(),
             turns: config.turns.clone(),
             redactor: Redactor::new(&config.secrets),
             warden,
-            direct: Arc::new(direct),
+            built_in: built_in.into_iter().map(candidate).collect(),
             made: Mutex::default(),
         }))
     }
@@ -76,7 +82,9 @@ impl Models {
         let own = inner.agents.iter().find(|known| known.id == *agent);
         let agents_model = own.and_then(|own| own.model.as_deref());
         let first = inner.entries.first().map(|entry| entry.config.name.as_str());
-        let name = asked.or(agents_model).or(inner.turns.model.as_deref()).or(first).unwrap_or(direct::NAME);
+        let built_in = inner.built_in.first().map(|candidate| candidate.provider.model());
+        let name = asked.or(agents_model).or(inner.turns.model.as_deref()).or(first).or(built_in);
+        let name = name.unwrap_or_default();
         let mut names = vec![name.to_owned()];
         // Stand-ins belong to the model they were written for; one that a person names for a turn has its own alone.
         let stand_ins = match (agents_model, own) {
@@ -141,8 +149,8 @@ impl Inner {
     fn group(&self, name: &str) -> Result<Group, ModelError> {
         let found = self.find(name);
         let Some(first) = found.first() else {
-            if name == direct::NAME {
-                return Ok(Group { entries: vec![vec![Arc::clone(&self.direct)]], turn: Arc::default() });
+            if let Some(known) = self.built_in.iter().find(|candidate| candidate.provider.model() == name) {
+                return Ok(Group { entries: vec![vec![Arc::clone(known)]], turn: Arc::default() });
             }
             return Err(ModelError::Unknown { name: name.to_owned(), known: self.names() });
         };

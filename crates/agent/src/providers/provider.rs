@@ -16,10 +16,24 @@ pub trait Provider: Send + Sync {
     /// Asks for the next message. Dropping the future gives the request up, and ends whatever serves it.
     fn ask<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink) -> Reading<'a>;
 
+    /// What answers.
+    fn kind(&self) -> ProviderKind {
+        ProviderKind::Model
+    }
+
     /// Whether a try that failed may be made again.
     fn again(&self) -> Again {
         Again::Freely
     }
+}
+
+/// What answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProviderKind {
+    /// A model: it understands what it is told about the conversation.
+    Model,
+    /// No model: the user's text is the call, and the tool's reply is the answer, to the byte.
+    Direct,
 }
 
 /// Whether a try that failed may be made again.

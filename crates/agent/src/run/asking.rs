@@ -6,9 +6,8 @@ use super::conversation::Conversation;
 use super::escort::Escort;
 use super::estimate;
 use super::event::Event;
-use super::mind::Mind;
 use super::turn::{Turn, TurnError};
-use crate::providers::{Answer, Class, Sink};
+use crate::providers::{Answer, Chain, Class, Retry, Sink};
 use picoclaw_sandbox::Redactor;
 use std::collections::BTreeSet;
 
@@ -21,20 +20,23 @@ pub(super) struct Said {
 
 /// Asks once. `Err(None)` means that the conversation is too long.
 pub(super) async fn ask(
-    (mind, escort): (&dyn Mind, &Escort),
+    (chain, escort): (&Chain, &Escort),
     conversation: &Conversation,
     turn: &Turn<'_>,
     redactor: &Redactor,
     round: u64,
 ) -> Result<Said, Option<TurnError>> {
-    let changed = escort.before_llm(round, &mind.model(), &conversation.request).await.map_err(Some)?;
+    let changed = escort.before_llm(round, chain.model(), &conversation.request).await.map_err(Some)?;
     let request = changed.as_ref().unwrap_or(&conversation.request);
     let mut pieces = Pieces { events: turn.events, redactor, growing: String::new() };
-    let retry = |why: &str, wait| (turn.events)(Event::Retry { why: redactor.clean(why).into_owned(), wait });
+    let retry = |retry: &Retry| {
+        let why = redactor.clean(&format!("{}: {}", retry.model, retry.why)).into_owned();
+        (turn.events)(Event::Retry { why, wait: retry.wait });
+    };
     let asked = tokio::select! {
         biased;
         () = turn.halt.raised() => return Err(Some(TurnError::Halted)),
-        asked = mind.ask(request, &mut pieces, &retry) => asked,
+        asked = chain.ask(request, &mut pieces, &retry) => asked,
     };
     pieces.finish();
     match asked {

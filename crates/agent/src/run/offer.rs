@@ -32,5 +32,5 @@ fn seen<'h>(
     subject: &'h Subject,
 ) -> impl Iterator<Item = &'h dyn Tool> {
     let policy = hall.warden().policy();
-    registry.seen_by(subject).filter(move |tool| policy.offers(tool.name(), subject).is_ok())
+    registry.seen_by(subject).filter(move |tool| policy.check_tool(tool.name(), subject).is_ok())
 }

@@ -5,8 +5,7 @@
 use super::turn::TurnError;
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::Config;
-use picoclaw_sandbox::ledger::Timestamp;
-use picoclaw_sandbox::shelf::{Shelf, ShelfError};
+use picoclaw_sandbox::state_dir::{StateDir, StateError};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +16,7 @@ const MOST: u64 = 4 << 10;
 
 /// The accounts of every agent.
 #[derive(Debug, Clone)]
-pub(super) struct Purse(Shelf);
+pub(super) struct Purse(StateDir);
 
 /// What one turn may still use, and everybody above it. Copies are the same allowance.
 #[derive(Debug, Clone)]
@@ -91,8 +90,8 @@ impl Day {
 
 impl Purse {
     /// The accounts of the instance at `home`.
-    pub(super) fn open(home: &Path) -> Result<Self, ShelfError> {
-        Shelf::open(home, "usage").map(Self)
+    pub(super) fn open(home: &Path) -> Result<Self, StateError> {
+        StateDir::open(home, "usage").map(Self)
     }
 
     /// What a turn of this agent's may use; a subagent's turn also uses what those above it have left.
@@ -119,15 +118,15 @@ impl Purse {
         }
     }
 
-    fn used_today(&self, agent: &AgentId) -> Result<u64, ShelfError> {
+    fn used_today(&self, agent: &AgentId) -> Result<u64, StateError> {
         let bytes = self.0.read(&format!("{agent}.json"), MOST)?.unwrap_or_default();
         let account: Account = serde_json::from_slice(&bytes).unwrap_or_default();
         Ok(if account.day == today() { account.tokens } else { 0 })
     }
 
     /// Books tokens of today's. Turns of other processes book here as well, so it is read again under a lock.
-    fn book(&self, agent: &AgentId, tokens: u64) -> Result<u64, ShelfError> {
-        let _held = self.0.hold(&format!("{agent}.lock"), std::time::Duration::from_secs(5))?;
+    fn book(&self, agent: &AgentId, tokens: u64) -> Result<u64, StateError> {
+        let _held = self.0.lock(&format!("{agent}.lock"), std::time::Duration::from_secs(5))?;
         let account = Account { day: today(), tokens: self.used_today(agent)? + tokens };
         let text = serde_json::to_vec(&account).unwrap_or_default();
         self.0.replace(&format!("{agent}.json"), &text)?;
@@ -137,7 +136,7 @@ impl Purse {
 
 impl Allowance {
     /// Books what a request used.
-    pub(super) fn book(&self, tokens: u64) -> Result<(), ShelfError> {
+    pub(super) fn book(&self, tokens: u64) -> Result<(), StateError> {
         for turn in &self.turns {
             turn.used.fetch_add(tokens, Ordering::Relaxed);
         }
@@ -155,5 +154,5 @@ impl Allowance {
 }
 
 fn today() -> String {
-    Timestamp::now().to_string().chars().take(10).collect()
+    jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
 }

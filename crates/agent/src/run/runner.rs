@@ -7,7 +7,6 @@ use super::escort::Escort;
 use super::event::Event;
 use super::hygiene;
 use super::lane::{Lane, Lanes};
-use super::mind::{Minds, Nature, NoMind};
 use super::offer;
 use super::prompt::Texts;
 use super::purse::{Allowance, Purse};
@@ -16,14 +15,13 @@ use super::sitting::{Sitting, Standing};
 use super::turn::{Ending, Turn, TurnError};
 use crate::hall::Hall;
 use crate::message::Message;
-use crate::providers::{Request, Usage};
+use crate::providers::{ModelError, Models, ProviderKind, Request, Usage};
 use crate::sessions::{Session, Sessions};
 use crate::spawn::{Above, Arrival, Attending, Kin};
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{AgentId, Subject};
 use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::instance::Instance;
-use picoclaw_sandbox::ledger::Timestamp;
 use picoclaw_sandbox::root::RootError;
 use serde_json::json;
 use std::future::Future;
@@ -36,7 +34,7 @@ use std::time::Duration;
 pub struct Runner {
     pub(super) hall: Hall,
     pub(super) config: Arc<Config>,
-    pub(super) minds: Arc<dyn Minds>,
+    pub(super) models: Models,
     pub(super) sessions: Sessions,
     pub(super) redactor: Redactor,
     texts: Arc<Texts>,
@@ -75,7 +73,7 @@ pub enum RunnerError {
     Sessions(#[from] crate::sessions::SessionError),
     /// A file of the program's own cannot be had.
     #[error(transparent)]
-    Shelf(#[from] picoclaw_sandbox::shelf::ShelfError),
+    State(#[from] picoclaw_sandbox::state_dir::StateError),
 }
 
 impl Runner {
@@ -83,7 +81,7 @@ impl Runner {
     pub fn open(
         hall: Hall,
         config: Arc<Config>,
-        minds: Arc<dyn Minds>,
+        models: Models,
         instance: &Instance,
     ) -> Result<Self, RunnerError> {
         let redactor = Redactor::new(&config.secrets);
@@ -98,7 +96,7 @@ impl Runner {
             retinue: Arc::new(Retinue::new(Arc::clone(&config), instance.home().to_owned())),
             hall,
             config,
-            minds,
+            models,
             redactor,
         })
     }
@@ -124,8 +122,12 @@ impl Runner {
     }
 
     /// What would answer.
-    pub(crate) fn nature(&self, agent: &AgentId, model: Option<&str>) -> Result<Nature, NoMind> {
-        Ok(self.minds.mind(agent, model)?.nature())
+    pub(crate) fn provider_kind(
+        &self,
+        agent: &AgentId,
+        model: Option<&str>,
+    ) -> Result<ProviderKind, ModelError> {
+        Ok(self.models.chain(agent, model)?.kind())
     }
 
     /// Runs one turn in its session.
@@ -195,12 +197,12 @@ impl Runner {
     ) -> Result<Ending, TurnError> {
         let agent = &turn.subject.agent;
         let name = self.name_of(agent).ok_or_else(|| TurnError::NoAgent(agent.clone()))?;
-        let mind = self.minds.mind(agent, turn.model.as_deref())?;
+        let chain = self.models.chain(agent, turn.model.as_deref())?;
         let (runner, subject) = (self.clone(), turn.subject.clone());
         let left = above.map(|above| above.allowance.clone());
-        let memory = match (memory, mind.nature()) {
+        let memory = match (memory, chain.kind()) {
             // A command line is taken as it is: a long session costs the thousandth command what it cost the first.
-            (Memory::Session, Nature::Literal) => Memory::SessionUnread,
+            (Memory::Session, ProviderKind::Direct) => Memory::SessionUnread,
             (memory, _) => memory,
         };
         // Files and locks may wait, and this thread must not.
@@ -242,7 +244,7 @@ impl Runner {
             hall: &self.hall,
             escort,
             lane: lane.as_deref(),
-            mind: &*mind,
+            chain: &chain,
             redactor: &self.redactor,
             conversation,
             standing: Standing::new(session),
@@ -274,7 +276,7 @@ impl Runner {
             Memory::Nowhere => Session::fleeting(self.redactor.clone()),
             Memory::Given(said) => Session::recalling(said, self.redactor.clone()),
         };
-        let instructions = self.texts.instructions(name, subject, Timestamp::now());
+        let instructions = self.texts.instructions(name, subject, jiff::Timestamp::now());
         Ok((session, instructions, self.purse.allowance(&subject.agent, &self.config, above)?))
     }
 

@@ -8,7 +8,6 @@ use super::conversation::{Conversation, Dropped};
 use super::escort::Escort;
 use super::event::Event;
 use super::lane::Lane;
-use super::mind::{Mind, Nature};
 use super::offer;
 use super::plain::plain;
 use super::purse::Allowance;
@@ -16,7 +15,7 @@ use super::turn::{Ending, Turn, TurnError};
 use crate::call::Reply;
 use crate::hall::Hall;
 use crate::message::{Message, Role, ToolCall};
-use crate::providers::{Answer, Usage};
+use crate::providers::{Answer, Chain, ProviderKind, Usage};
 use crate::sessions::{Mark, Session, SessionError};
 use crate::spawn::{Brought, Present, Subturn, Turning};
 use picoclaw_sandbox::Redactor;
@@ -39,7 +38,7 @@ pub(super) struct Sitting<'t> {
     pub(super) escort: &'t Escort,
     /// Free while a person is asked.
     pub(super) lane: Option<&'t Lane>,
-    pub(super) mind: &'t dyn Mind,
+    pub(super) chain: &'t Chain,
     pub(super) redactor: &'t Redactor,
     pub(super) conversation: Conversation,
     pub(super) standing: Standing,
@@ -135,7 +134,7 @@ impl Sitting<'_> {
             }
             let steered = self.steer()?;
             self.deliver()?;
-            if self.turn.steering.take_interrupt() && self.mind.nature() == Nature::Model {
+            if self.turn.steering.take_interrupt() && self.chain.kind() == ProviderKind::Model {
                 self.kin.brood().stop();
                 return self.sum_up().await;
             }
@@ -169,7 +168,7 @@ impl Sitting<'_> {
     /// Gives the model what its subagents have brought so far.
     fn deliver(&mut self) -> Result<(), TurnError> {
         // What asks no model would take a result for a call.
-        if self.mind.nature() == Nature::Literal {
+        if self.chain.kind() == ProviderKind::Direct {
             return Ok(());
         }
         while let Some(Brought { who, text }) = self.kin.brood().take() {
@@ -223,7 +222,7 @@ impl Sitting<'_> {
     /// Runs what the answer calls for, or takes it as the last word.
     async fn take_up(&mut self, answer: Answer) -> Result<Next, TurnError> {
         if answer.tool_calls.is_empty() {
-            let has_kin = self.kin.brood().is_busy() && self.mind.nature() == Nature::Model;
+            let has_kin = self.kin.brood().is_busy() && self.chain.kind() == ProviderKind::Model;
             if !self.turn.steering.is_waiting() && !has_kin {
                 return Ok(Next::Done(spoken(answer.content)));
             }
@@ -261,7 +260,7 @@ impl Sitting<'_> {
 
     /// Why the rest of a batch is not run.
     fn overtaken(&self) -> Option<&'static str> {
-        if self.mind.nature() == Nature::Literal {
+        if self.chain.kind() == ProviderKind::Direct {
             return None;
         }
         let steering = self.turn.steering;
@@ -280,9 +279,9 @@ impl Sitting<'_> {
         if self.turn.halt.is_raised() {
             return Err(TurnError::Halted);
         }
-        Ok(match self.mind.nature() {
-            Nature::Model => plain(reply.text()),
-            Nature::Literal => reply.text(),
+        Ok(match self.chain.kind() {
+            ProviderKind::Model => plain(reply.text()),
+            ProviderKind::Direct => reply.text(),
         })
     }
 
@@ -293,7 +292,7 @@ impl Sitting<'_> {
         loop {
             self.so_far.rounds += 1;
             let round = self.so_far.rounds;
-            match asking::ask((self.mind, self.escort), &self.conversation, self.turn, self.redactor, round)
+            match asking::ask((self.chain, self.escort), &self.conversation, self.turn, self.redactor, round)
                 .await
             {
                 Ok(Said { answer, model, tokens }) => {

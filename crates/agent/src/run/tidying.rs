@@ -6,11 +6,10 @@
 
 use super::conversation::turn_starts;
 use super::estimate;
-use super::mind::{Mind, Nature};
 use super::runner::Runner;
 use super::turn::TurnError;
 use crate::message::{Message, Role};
-use crate::providers::{Request, Sink};
+use crate::providers::{Chain, ProviderKind, Request, Sink};
 use crate::sessions::Said;
 use picoclaw_policy::Subject;
 use picoclaw_sandbox::launch::Halt;
@@ -67,8 +66,8 @@ impl Runner {
     }
 
     async fn tidy_up(&self, subject: &Subject, model: Option<&str>) -> Result<Tidied, TurnError> {
-        let mind = self.minds.mind(&subject.agent, model)?;
-        if mind.nature() == Nature::Literal {
+        let chain = self.models.chain(&subject.agent, model)?;
+        if chain.kind() == ProviderKind::Direct {
             return Ok(Tidied::Nothing);
         }
         let (runner, whose) = (self.clone(), subject.clone());
@@ -80,7 +79,7 @@ impl Runner {
         let Some(kept) = self.first_to_stay(&history) else { return Ok(Tidied::Nothing) };
         let first = history[kept].line;
         let old: Vec<Message> = history.into_iter().take(kept).map(|said| said.message).collect();
-        let summary = tokio::time::timeout(PATIENCE, self.summary(&*mind, subject, &before, &old)).await;
+        let summary = tokio::time::timeout(PATIENCE, self.summary(&chain, subject, &before, &old)).await;
         let summary = summary.unwrap_or_else(|_| crude(&before, &old));
         let (runner, whose) = (self.clone(), subject.clone());
         let write = blocking(move || {
@@ -110,18 +109,18 @@ impl Runner {
         turn_starts(&messages).into_iter().rev().find(|start| *start <= newest).filter(|start| *start > 0)
     }
 
-    async fn summary(&self, mind: &dyn Mind, subject: &Subject, before: &str, old: &[Message]) -> String {
+    async fn summary(&self, chain: &Chain, subject: &Subject, before: &str, old: &[Message]) -> String {
         if old.len() <= ONE_GO {
-            return self.summary_of(mind, subject, before, old).await;
+            return self.summary_of(chain, subject, before, old).await;
         }
         let middle =
             turn_starts(old).into_iter().rev().find(|start| *start <= old.len() / 2).unwrap_or_default();
         let (first, second) = old.split_at(if middle == 0 { old.len() / 2 } else { middle });
-        let first = self.summary_of(mind, subject, before, first).await;
-        self.summary_of(mind, subject, &first, second).await
+        let first = self.summary_of(chain, subject, before, first).await;
+        self.summary_of(chain, subject, &first, second).await
     }
 
-    async fn summary_of(&self, mind: &dyn Mind, subject: &Subject, before: &str, old: &[Message]) -> String {
+    async fn summary_of(&self, chain: &Chain, subject: &Subject, before: &str, old: &[Message]) -> String {
         let request = Request {
             messages: vec![Message::text(Role::User, self.redactor.clean(&self.question(before, old)))],
             tools: Vec::new(),
@@ -130,7 +129,7 @@ impl Runner {
             agent: subject.agent.clone(),
         };
         for _ in 0..TRIES {
-            match mind.ask(&request, &mut Unheard, &|_, _| {}).await {
+            match chain.ask(&request, &mut Unheard, &|_| {}).await {
                 Ok((answer, _)) if !answer.content.trim().is_empty() => return answer.content,
                 Ok(_) => {}
                 Err(why) => tracing::debug!(target: "session", "No summary: {why}"),

@@ -3,13 +3,12 @@
 //! Invariant: a turn ends in an answer or in one error that names its cause.
 
 use super::event::Event;
-use super::mind::NoMind;
 use super::steering::Steering;
-use crate::providers::{ProviderError, Usage};
+use crate::providers::{ModelError, ProviderError, Usage};
 use crate::sessions::SessionError;
 use picoclaw_policy::{AgentId, Subject};
 use picoclaw_sandbox::launch::Halt;
-use picoclaw_sandbox::shelf::ShelfError;
+use picoclaw_sandbox::state_dir::StateError;
 
 /// What a turn is given.
 pub struct Turn<'t> {
@@ -58,8 +57,8 @@ pub enum TurnError {
     #[error("there is no agent `{0}`")]
     NoAgent(AgentId),
     /// There is no such model, or it cannot be used.
-    #[error(transparent)]
-    NoMind(#[from] NoMind),
+    #[error("{0}\nhint: {hint}", hint = .0.hint())]
+    NoModel(#[from] ModelError),
     /// The model failed for good.
     #[error(transparent)]
     Provider(#[from] ProviderError),
@@ -68,7 +67,7 @@ pub enum TurnError {
     Session(#[from] SessionError),
     /// A file of the program's own cannot be used.
     #[error(transparent)]
-    Shelf(#[from] ShelfError),
+    State(#[from] StateError),
     /// The model takes no conversation this long, and only the active turn is left.
     #[error("the conversation is too long for the model: refusing to drop active turn messages")]
     TooLong,

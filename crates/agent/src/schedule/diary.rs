@@ -4,7 +4,7 @@
 
 use picoclaw_sandbox::ledger::Timestamp;
 use picoclaw_sandbox::printable;
-use picoclaw_sandbox::shelf::{Shelf, ShelfError};
+use picoclaw_sandbox::state_dir::{StateDir, StateError};
 use std::path::Path;
 use std::time::Duration;
 
@@ -19,14 +19,14 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// One log file.
 #[derive(Debug, Clone)]
 pub struct Diary {
-    shelf: Shelf,
+    dir: StateDir,
     name: String,
 }
 
 impl Diary {
     /// The file `<home>/logs/<name>`.
-    pub fn open(home: &Path, name: &str) -> Result<Self, ShelfError> {
-        Ok(Self { shelf: Shelf::of_logs(home)?, name: name.to_owned() })
+    pub fn open(home: &Path, name: &str) -> Result<Self, StateError> {
+        Ok(Self { dir: StateDir::of_logs(home)?, name: name.to_owned() })
     }
 
     /// Notes something that went well.
@@ -45,17 +45,17 @@ impl Diary {
         }
     }
 
-    fn write(&self, level: &str, text: &str) -> Result<(), ShelfError> {
+    fn write(&self, level: &str, text: &str) -> Result<(), StateError> {
         let now = Timestamp::now().to_string();
         let cut: String = text.trim_end().chars().take(MOST).collect();
         let (date, clock) = (now.get(..10).unwrap_or_default(), now.get(11..19).unwrap_or_default());
         let line = format!("[{date} {clock}] [{level}] {}\n", printable(&cut));
-        let mut book = self.shelf.hold(&self.name, PATIENCE)?;
-        if book.length() > LONGEST {
-            let old = self.shelf.read(&self.name, 2 * LONGEST)?.unwrap_or_default();
-            self.shelf.replace(&format!("{}.1", self.name), &old)?;
-            book.cut(0)?;
+        let mut line_file = self.dir.lock(&self.name, PATIENCE)?;
+        if line_file.length() > LONGEST {
+            let old = self.dir.read(&self.name, 2 * LONGEST)?.unwrap_or_default();
+            self.dir.replace(&format!("{}.1", self.name), &old)?;
+            line_file.truncate(0)?;
         }
-        book.append(line.as_bytes())
+        line_file.append(line.as_bytes())
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a failure names the session, and never loses what was kept before.
 
-use picoclaw_sandbox::shelf::ShelfError;
+use picoclaw_sandbox::state_dir::StateError;
 
 /// Why a session could not be opened, read or written.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +36,7 @@ pub enum SessionError {
     },
     /// The file.
     #[error("session: {0}")]
-    Shelf(#[from] ShelfError),
+    State(#[from] StateError),
 }
 
 impl SessionError {
@@ -45,7 +45,7 @@ impl SessionError {
         match self {
             Self::Busy { .. } => Some("wait for it, or name another session with `-s`"),
             Self::Missing { .. } => Some("`picoclaw session list` names them"),
-            Self::Shelf(why) => why.hint(),
+            Self::State(why) => why.hint(),
             Self::BadName | Self::Taken { .. } => None,
         }
     }

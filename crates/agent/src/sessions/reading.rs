@@ -4,7 +4,8 @@
 
 use super::error::SessionError;
 use crate::message::Message;
-use picoclaw_sandbox::shelf::{Book, Line};
+use picoclaw_sandbox::bounded_lines::Line;
+use picoclaw_sandbox::state_dir::LineFile;
 use std::collections::VecDeque;
 
 /// The longest line that is read.
@@ -27,10 +28,10 @@ pub(super) struct Lines {
 }
 
 /// Reads every message but those in the first `skip` lines.
-pub(super) fn read(book: &Book, skip: u64) -> Result<Lines, SessionError> {
+pub(super) fn read(line_file: &LineFile, skip: u64) -> Result<Lines, SessionError> {
     let mut lines = Lines::default();
     let (mut sizes, mut held) = (VecDeque::new(), 0);
-    book.each_line(LONGEST, |line| {
+    line_file.each_line(LONGEST, |line| {
         let number = lines.total;
         lines.total += 1;
         if number < skip {
@@ -40,7 +41,7 @@ pub(super) fn read(book: &Book, skip: u64) -> Result<Lines, SessionError> {
             lines.corrupt += 1;
             return;
         };
-        let Ok(message) = serde_json::from_slice(bytes) else {
+        let Ok(message) = serde_json::from_slice(&bytes) else {
             lines.corrupt += u64::from(!bytes.iter().all(u8::is_ascii_whitespace));
             return;
         };

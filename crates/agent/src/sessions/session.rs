@@ -8,7 +8,7 @@ use super::reading;
 use crate::message::Message;
 use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::ledger::Timestamp;
-use picoclaw_sandbox::shelf::{Book, Durability, Shelf};
+use picoclaw_sandbox::state_dir::{LineFile, StateDir, SyncHandle};
 
 /// A session that one turn holds. Dropping it lets others in.
 #[derive(Debug)]
@@ -34,10 +34,10 @@ pub struct Said {
 /// Where a session is kept.
 #[derive(Debug)]
 pub(super) struct Kept {
-    pub(super) shelf: Shelf,
+    pub(super) dir: StateDir,
     /// The file name without its ending.
     pub(super) file: String,
-    pub(super) book: Book,
+    pub(super) line_file: LineFile,
 }
 
 /// A point to come back to.
@@ -62,7 +62,7 @@ impl Session {
 
     /// A session with everything that was said in it since its summary.
     pub(super) fn recall(kept: Kept, meta: Meta, redactor: Redactor) -> Result<Self, SessionError> {
-        let lines = reading::read(&kept.book, meta.skip)?;
+        let lines = reading::read(&kept.line_file, meta.skip)?;
         if lines.corrupt > 0 {
             let (lines, session) = (lines.corrupt, picoclaw_sandbox::printable(&meta.key));
             tracing::warn!(target: "session", %session, lines, "Lines that could not be read were left out");
@@ -100,12 +100,12 @@ impl Session {
         message.created_at.get_or_insert_with(|| Timestamp::now().to_string());
         // A message is text and lists of text: it has a JSON form.
         let line = serde_json::to_vec(&message).unwrap_or_default();
-        Ok(kept.book.append(&line)?)
+        Ok(kept.line_file.append(&line)?)
     }
 
     /// What brings everything that was added onto the disk; nothing for a session that is not kept.
-    pub fn durability(&self) -> Option<Durability> {
-        self.kept.as_ref().map(|kept| kept.book.durability())
+    pub fn durability(&self) -> Option<SyncHandle> {
+        self.kept.as_ref().map(|kept| kept.line_file.sync_handle())
     }
 
     /// From now on `summary` stands for everything before the line `first`.
@@ -116,17 +116,17 @@ impl Session {
 
     /// Where the session is now.
     pub fn mark(&self) -> Mark {
-        let length = self.kept.as_ref().map_or(0, |kept| kept.book.length());
+        let length = self.kept.as_ref().map_or(0, |kept| kept.line_file.length());
         Mark { length, meta: self.meta.clone() }
     }
 
     /// Takes back everything since `mark`; a session that began then is gone.
     pub fn roll_back(&mut self, mark: &Mark) -> Result<(), SessionError> {
         let Some(kept) = &mut self.kept else { return Ok(()) };
-        kept.book.cut(mark.length)?;
+        kept.line_file.truncate(mark.length)?;
         if mark.length == 0 {
-            kept.shelf.remove(&format!("{}.meta.json", kept.file))?;
-            return Ok(kept.shelf.remove(&format!("{}.jsonl", kept.file))?);
+            kept.dir.remove(&format!("{}.meta.json", kept.file))?;
+            return Ok(kept.dir.remove(&format!("{}.jsonl", kept.file))?);
         }
         if mark.meta == self.meta { Ok(()) } else { self.set_meta(mark.meta.clone()) }
     }
@@ -134,7 +134,7 @@ impl Session {
     fn set_meta(&mut self, meta: Meta) -> Result<(), SessionError> {
         if let Some(kept) = &self.kept {
             let text = serde_json::to_vec(&meta).unwrap_or_default();
-            kept.shelf.replace(&format!("{}.meta.json", kept.file), &text)?;
+            kept.dir.replace(&format!("{}.meta.json", kept.file), &text)?;
         }
         self.meta = meta;
         Ok(())

@@ -11,7 +11,7 @@ use crate::message::Message;
 use picoclaw_policy::AgentId;
 use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::ledger::Timestamp;
-use picoclaw_sandbox::shelf::{Shelf, ShelfError};
+use picoclaw_sandbox::state_dir::{StateDir, StateError};
 use std::path::Path;
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ const META: u64 = 4 << 20;
 /// Where sessions are kept.
 #[derive(Debug, Clone)]
 pub struct Sessions {
-    shelf: Shelf,
+    dir: StateDir,
     redactor: Redactor,
     patience: Duration,
 }
@@ -63,7 +63,7 @@ pub struct Transcript {
 impl Sessions {
     /// The sessions of the instance at `home`; `redactor` goes over everything that is kept.
     pub fn open(home: &Path, redactor: Redactor) -> Result<Self, SessionError> {
-        Ok(Self { shelf: Shelf::open(home, "sessions")?, redactor, patience: PATIENCE })
+        Ok(Self { dir: StateDir::open(home, "sessions")?, redactor, patience: PATIENCE })
     }
 
     /// Waits this long for another turn, in place of 3 seconds.
@@ -89,22 +89,21 @@ impl Sessions {
 
     fn open_for(&self, agent: &AgentId, name: &str, recall: Recall) -> Result<Session, SessionError> {
         let file = file_name(name).ok_or(SessionError::BadName)?;
-        let shelf = self.shelf.inner(agent.as_str())?;
-        let book = match shelf.hold(&format!("{file}.jsonl"), self.patience) {
-            Err(ShelfError::Busy { .. }) => return Err(SessionError::Busy { name: name.to_owned() }),
+        let dir = self.dir.subdir(agent.as_str())?;
+        let line_file = match dir.lock(&format!("{file}.jsonl"), self.patience) {
+            Err(StateError::Busy { .. }) => return Err(SessionError::Busy { name: name.to_owned() }),
             held => held?,
         };
-        let meta = match meta(&shelf, &file, name)? {
+        let meta = match meta(&dir, &file, name)? {
             Some(meta) => meta,
             None => {
                 let created_at = Timestamp::now().to_string();
                 let meta = Meta { key: name.to_owned(), created_at, ..Meta::default() };
-                shelf
-                    .replace(&format!("{file}.meta.json"), &serde_json::to_vec(&meta).unwrap_or_default())?;
+                dir.replace(&format!("{file}.meta.json"), &serde_json::to_vec(&meta).unwrap_or_default())?;
                 meta
             }
         };
-        let kept = Kept { shelf, file, book };
+        let kept = Kept { dir, file, line_file };
         match recall {
             Recall::Everything => Session::recall(kept, meta, self.redactor.clone()),
             Recall::Nothing => Ok(Session::add_to(kept, meta, self.redactor.clone())),
@@ -115,10 +114,10 @@ impl Sessions {
     pub fn read(&self, agent: &AgentId, name: &str) -> Result<Transcript, SessionError> {
         let file = file_name(name).ok_or(SessionError::BadName)?;
         let missing = || SessionError::Missing { name: name.to_owned() };
-        let shelf = self.shelf.enter(agent.as_str())?.ok_or_else(missing)?;
-        let book = shelf.look_into(&format!("{file}.jsonl"))?.ok_or_else(missing)?;
-        let meta = meta(&shelf, &file, name)?.unwrap_or_default();
-        let lines = reading::read(&book, 0)?;
+        let dir = self.dir.open_subdir(agent.as_str())?.ok_or_else(missing)?;
+        let line_file = dir.open_lines(&format!("{file}.jsonl"))?.ok_or_else(missing)?;
+        let meta = meta(&dir, &file, name)?.unwrap_or_default();
+        let lines = reading::read(&line_file, 0)?;
         if lines.corrupt > 0 {
             tracing::warn!(target: "session", lines = lines.corrupt, "Lines that could not be read were left out");
         }
@@ -134,30 +133,30 @@ impl Sessions {
     pub fn clear(&self, agent: &AgentId, name: &str) -> Result<(), SessionError> {
         let file = file_name(name).ok_or(SessionError::BadName)?;
         let missing = || SessionError::Missing { name: name.to_owned() };
-        let shelf = self.shelf.enter(agent.as_str())?.ok_or_else(missing)?;
+        let dir = self.dir.open_subdir(agent.as_str())?.ok_or_else(missing)?;
         let lines = format!("{file}.jsonl");
-        shelf.look_into(&lines)?.ok_or_else(missing)?;
-        let held = match shelf.hold(&lines, self.patience) {
-            Err(ShelfError::Busy { .. }) => return Err(SessionError::Busy { name: name.to_owned() }),
+        dir.open_lines(&lines)?.ok_or_else(missing)?;
+        let held = match dir.lock(&lines, self.patience) {
+            Err(StateError::Busy { .. }) => return Err(SessionError::Busy { name: name.to_owned() }),
             held => held?,
         };
-        meta(&shelf, &file, name)?;
-        shelf.remove(&format!("{file}.meta.json"))?;
-        shelf.remove(&lines)?;
+        meta(&dir, &file, name)?;
+        dir.remove(&format!("{file}.meta.json"))?;
+        dir.remove(&lines)?;
         drop(held);
         Ok(())
     }
 
     /// Names an agent's sessions, in the order of their names.
     pub fn list(&self, agent: &AgentId) -> Result<Vec<Listed>, SessionError> {
-        let Some(shelf) = self.shelf.enter(agent.as_str())? else { return Ok(Vec::new()) };
+        let Some(dir) = self.dir.open_subdir(agent.as_str())? else { return Ok(Vec::new()) };
         let mut found = Vec::new();
-        for item in shelf.list()? {
+        for item in dir.list()? {
             let Some(file) = item.name.strip_suffix(".jsonl") else { continue };
-            let known = || read_meta(&shelf, file).ok().flatten().map(|meta| meta.key);
+            let known = || read_meta(&dir, file).ok().flatten().map(|meta| meta.key);
             let Some(name) = name_of(file).or_else(known) else { continue };
-            let Some(book) = shelf.look_into(&item.name)? else { continue };
-            let lines = reading::read(&book, 0)?;
+            let Some(line_file) = dir.open_lines(&item.name)? else { continue };
+            let lines = reading::read(&line_file, 0)?;
             let updated_at = Timestamp::at(item.modified).to_string();
             found.push(Listed { name, agent: agent.clone(), messages: lines.readable, updated_at });
         }
@@ -167,8 +166,8 @@ impl Sessions {
 }
 
 /// A session's meta; an error when it belongs to another name.
-fn meta(shelf: &Shelf, file: &str, name: &str) -> Result<Option<Meta>, SessionError> {
-    let found = read_meta(shelf, file)?;
+fn meta(dir: &StateDir, file: &str, name: &str) -> Result<Option<Meta>, SessionError> {
+    let found = read_meta(dir, file)?;
     match &found {
         Some(meta) if !meta.key.is_empty() && meta.key != name => {
             Err(SessionError::Taken { name: name.to_owned(), other: meta.key.clone() })
@@ -178,8 +177,8 @@ fn meta(shelf: &Shelf, file: &str, name: &str) -> Result<Option<Meta>, SessionEr
 }
 
 /// One that cannot be read is as good as none: the messages are the session.
-fn read_meta(shelf: &Shelf, file: &str) -> Result<Option<Meta>, SessionError> {
-    let Some(bytes) = shelf.read(&format!("{file}.meta.json"), META)? else { return Ok(None) };
+fn read_meta(dir: &StateDir, file: &str) -> Result<Option<Meta>, SessionError> {
+    let Some(bytes) = dir.read(&format!("{file}.meta.json"), META)? else { return Ok(None) };
     let meta = serde_json::from_slice(&bytes).ok();
     if meta.is_none() {
         tracing::warn!(target: "session", file, "The session's meta file cannot be read; its messages are");

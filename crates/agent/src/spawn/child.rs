@@ -6,7 +6,8 @@ use super::news::{Subturn, Turning, Who};
 use super::present::{Above, Present};
 use super::slots::Slot;
 use super::wording;
-use crate::run::{Event, Nature, Steering, Turn, TurnError};
+use crate::providers::ProviderKind;
+use crate::run::{Event, Steering, Turn, TurnError};
 use picoclaw_policy::{AgentId, Subject};
 use picoclaw_sandbox::launch::Halt;
 use std::pin::pin;
@@ -46,12 +47,14 @@ async fn within_its_time(
 ) -> Result<String, String> {
     let runner = &parent.runner;
     let model = model(parent, &job.subject.agent);
-    let nature = runner.nature(&job.subject.agent, model.as_deref()).map_err(|why| why.to_string())?;
+    let kind = runner
+        .provider_kind(&job.subject.agent, model.as_deref())
+        .map_err(|why| TurnError::from(why).to_string())?;
     let own = Halt::new();
     let events = |event: Event| pass_on(parent, &job.who, event);
     let turn = Turn {
         subject: job.subject.clone(),
-        input: wording::task(&job.task, &parent.subject, nature),
+        input: wording::task(&job.task, &parent.subject, kind),
         model,
         events: &events,
         steering: &Steering::new(),
@@ -72,7 +75,7 @@ async fn within_its_time(
             let ending = ended.map_err(|why| told(&why))?;
             parent.brood.count(ending.usage, ending.unasked);
             // With nobody between the task and the tool, the tool's failure is the subagent's.
-            let has_failed = nature == Nature::Literal && ending.failed;
+            let has_failed = kind == ProviderKind::Direct && ending.failed;
             return if has_failed { Err(ending.answer) } else { Ok(ending.answer) };
         }
         () = halt.raised() => "it was stopped".to_owned(),
@@ -88,8 +91,8 @@ async fn within_its_time(
 /// Whether it asks no model: what it says is then what a tool said.
 pub(super) fn is_literal(parent: &Present, job: &Job) -> bool {
     let agent = &job.subject.agent;
-    let nature = parent.runner.nature(agent, model(parent, agent).as_deref());
-    nature.is_ok_and(|nature| nature == Nature::Literal)
+    let kind = parent.runner.provider_kind(agent, model(parent, agent).as_deref());
+    kind.is_ok_and(|kind| kind == ProviderKind::Direct)
 }
 
 fn told(why: &TurnError) -> String {

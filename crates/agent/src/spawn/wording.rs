@@ -3,17 +3,17 @@
 //! Invariant: a sentence that others match on stands here, once, to the letter.
 
 use super::news::Who;
-use crate::run::Nature;
+use crate::providers::ProviderKind;
 use picoclaw_policy::Subject;
 
 /// The first words of a task, for a line.
 const BRIEF: usize = 60;
 
 /// A task as the subagent's model gets it. What asks no model gets the bare words: they are its call.
-pub(super) fn task(task: &str, parent: &Subject, nature: Nature) -> String {
-    match nature {
-        Nature::Literal => task.to_owned(),
-        Nature::Model => format!(
+pub(super) fn task(task: &str, parent: &Subject, kind: ProviderKind) -> String {
+    match kind {
+        ProviderKind::Direct => task.to_owned(),
+        ProviderKind::Model => format!(
             "You are a spawned subagent of the agent `{}`. Work on the task below by yourself, with the tools you have; nobody can answer questions of yours. Your last message is the result: it goes to the agent that started you.\n\nTask: {task}",
             parent.agent
         ),

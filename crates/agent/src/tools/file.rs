@@ -56,7 +56,7 @@ pub(super) fn misfit(visit: &Visit<'_>, tool: &str, why: &str) -> Reply {
         code: Code::InvalidArguments,
         sentence: why.to_owned(),
         rule: "tools".to_owned(),
-        layer: Layer::Hall,
+        layer: Layer::Registry,
         hint: String::new(),
     };
     Reply::Refused(visit.warden.turn_away(tool, visit.subject, refusal))

@@ -215,6 +215,6 @@ fn over(reply: Reply, tool: &str, redactor: &Redactor) -> Reply {
 
 fn away(visit: &Visit<'_>, call: &Call, code: Code, sentence: String) -> Outcome {
     let refusal =
-        Refusal { code, sentence, rule: "tools".to_owned(), layer: Layer::Hall, hint: String::new() };
+        Refusal { code, sentence, rule: "tools".to_owned(), layer: Layer::Registry, hint: String::new() };
     Reply::Refused(visit.warden.turn_away(&call.tool, &call.subject, refusal)).into()
 }

@@ -215,7 +215,7 @@ fn a_name_means_an_entry_or_it_is_an_error_with_a_remedy() {
                 assert!(error.to_string().starts_with(text), "{why}: {error}");
                 assert!(!error.hint().is_empty(), "{why}: no remedy");
             }
-            (got, _) => panic!("{why}: {:?}", got.map(|chain| chain.model())),
+            (got, _) => panic!("{why}: {:?}", got.map(|chain| chain.model().to_owned())),
         }
     }
     let empty = Models::new(&config(&json!({})));

@@ -3,7 +3,7 @@
 use picoclaw_agent::message::{Message, Role};
 use picoclaw_agent::providers::{Answer, Models, ProviderError, Request, Retry, Sink, ToolSpec};
 use picoclaw_policy::AgentId;
-use picoclaw_policy::config::{Config, Layers, NoVault, Sources, settle};
+use picoclaw_policy::config::{Config, Layers, NoSecretSource, Sources, merge_layers};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ pub(crate) fn config(json: &Value) -> Config {
     let text = json.to_string();
     let sources = Sources { file: "config.json", text: Some(&text), secrets: ".security.yml" };
     let layers = Layers { sources, secrets: None, variables: &[], user_home: Some(Path::new("/home/user")) };
-    settle(&layers, &NoVault).unwrap_or_else(|error| panic!("{error}")).config
+    merge_layers(&layers, &NoSecretSource).unwrap_or_else(|error| panic!("{error}")).config
 }
 
 /// Models with these entries, the first of them everybody's.

@@ -2,10 +2,10 @@
 
 use picoclaw_agent::hall::Hall;
 use picoclaw_agent::message::{Message, ToolCall};
-use picoclaw_agent::providers::{Answer, Class, ProviderError, Request, Sink, Usage};
-use picoclaw_agent::run::{
-    Ending, Event, Mind, Minds, Nature, NoMind, OnRetry, Runner, Steering, Thinking, Turn, TurnError,
+use picoclaw_agent::providers::{
+    Answer, Class, Models, Provider, ProviderError, ProviderKind, Reading, Request, Sink, Usage,
 };
+use picoclaw_agent::run::{Ending, Event, Runner, Steering, Turn, TurnError};
 use picoclaw_agent::tools::Registry;
 use picoclaw_policy::config::{Config, Guard};
 use picoclaw_policy::{AgentId, Origin, Policy, Subject};
@@ -60,19 +60,19 @@ pub(crate) struct Script {
     pub(crate) asked: Arc<Mutex<Vec<Request>>>,
     /// Called before each answer.
     pub(crate) before: Arc<dyn Fn(usize) + Send + Sync>,
-    nature: Nature,
+    kind: ProviderKind,
 }
 
-impl Mind for Script {
-    fn model(&self) -> String {
-        "script".to_owned()
+impl Provider for Script {
+    fn model(&self) -> &str {
+        "script"
     }
 
-    fn nature(&self) -> Nature {
-        self.nature
+    fn kind(&self) -> ProviderKind {
+        self.kind
     }
 
-    fn ask<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink, _: OnRetry<'a>) -> Thinking<'a> {
+    fn ask<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink) -> Reading<'a> {
         let round = {
             let mut asked = self.asked.lock().unwrap();
             asked.push(request.clone());
@@ -86,22 +86,13 @@ impl Mind for Script {
                     for piece in answer.content.as_bytes().chunks(3) {
                         sink.text(&String::from_utf8_lossy(piece));
                     }
-                    Ok((answer, "script".to_owned()))
+                    Ok(answer)
                 }
                 Some(Act::Fail(class, why)) => Err(ProviderError::new(class, why)),
                 Some(Act::Hang) => std::future::pending().await,
                 None => Err(ProviderError::new(Class::Unknown, "the script is over")),
             }
         })
-    }
-}
-
-impl Minds for Script {
-    fn mind(&self, _: &AgentId, asked: Option<&str>) -> Result<Box<dyn Mind>, NoMind> {
-        match asked {
-            Some("nobody") => Err(NoMind("there is no model `nobody`".to_owned())),
-            _ => Ok(Box::new(self.clone())),
-        }
     }
 }
 
@@ -120,19 +111,20 @@ impl House {
     }
 
     pub(crate) fn with(acts: Vec<Act>, set: impl FnOnce(&mut Config)) -> Self {
-        Self::build(acts, Nature::Model, set)
+        Self::build(acts, ProviderKind::Model, set)
     }
 
-    pub(crate) fn build(acts: Vec<Act>, nature: Nature, set: impl FnOnce(&mut Config)) -> Self {
+    pub(crate) fn build(acts: Vec<Act>, kind: ProviderKind, set: impl FnOnce(&mut Config)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let mut config = Config::default();
         config.tools.exec.guard = Guard::Smart;
+        config.turns.max_llm_retries = 0;
         set(&mut config);
         let script = Script {
             acts: Arc::new(Mutex::new(acts.into())),
             asked: Arc::default(),
             before: Arc::new(|_| {}),
-            nature,
+            kind,
         };
         let config = Arc::new(config);
         let runner = open(&dir.path().join("home"), &config, &script);
@@ -218,12 +210,17 @@ pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 pub(crate) fn open(home: &std::path::Path, config: &Arc<Config>, script: &Script) -> Runner {
-    open_with(home, config, Arc::new(script.clone()))
+    open_with(home, config, vec![Box::new(script.clone())])
 }
 
-pub(crate) fn open_with(home: &std::path::Path, config: &Arc<Config>, minds: Arc<dyn Minds>) -> Runner {
+pub(crate) fn open_with(
+    home: &std::path::Path,
+    config: &Arc<Config>,
+    providers: Vec<Box<dyn Provider>>,
+) -> Runner {
     let (hall, instance) = hall(home, config);
-    Runner::open(hall, Arc::clone(config), minds, &instance).unwrap()
+    let models = Models::with_providers(config, providers);
+    Runner::open(hall, Arc::clone(config), models, &instance).unwrap()
 }
 
 /// The tools of an instance, behind its desk.

@@ -2,8 +2,8 @@
 
 use crate::house::{Act, House, call, say};
 use picoclaw_agent::message::{Role, ToolCall};
-use picoclaw_agent::providers::{Answer, Class};
-use picoclaw_agent::run::{Event, Nature, TurnError};
+use picoclaw_agent::providers::{Answer, Class, ProviderKind};
+use picoclaw_agent::run::{Event, TurnError};
 use std::sync::Mutex;
 
 #[test]
@@ -172,15 +172,14 @@ fn a_failure_after_tools_keeps_what_they_did() {
 #[test]
 fn encodings_are_taken_out_for_models_alone() {
     let code: String = "aB3+".chars().cycle().take(4000).collect();
-    for (nature, is_plain) in [(Nature::Model, true), (Nature::Literal, false)] {
-        let house =
-            House::build(vec![call(&[("read_file", r#"{"path": "b64"}"#)]), say("ok")], nature, |_| {});
+    for (kind, is_plain) in [(ProviderKind::Model, true), (ProviderKind::Direct, false)] {
+        let house = House::build(vec![call(&[("read_file", r#"{"path": "b64"}"#)]), say("ok")], kind, |_| {});
         std::fs::write(house.workspace().join("b64"), &code).unwrap();
         house.turn("go").unwrap();
         assert_eq!(
             house.sent()[2].content.contains("[base64 removed: 4000 characters]"),
             is_plain,
-            "{nature:?}"
+            "{kind:?}"
         );
     }
 }
@@ -196,7 +195,7 @@ fn a_model_that_nobody_knows_is_an_error_of_its_own() {
         steering: &house.steering,
         halt: &house.halt,
     };
-    assert!(matches!(crate::house::run(house.runner.turn(turn)), Err(TurnError::NoMind(_))));
+    assert!(matches!(crate::house::run(house.runner.turn(turn)), Err(TurnError::NoModel(_))));
     assert!(matches!(house.turn_as("stranger", "s", "x", &|_| {}), Err(TurnError::NoAgent(_))));
 }
 

@@ -1,8 +1,8 @@
 //! Summaries of what was said long ago.
 
 use crate::house::{Act, House, call, run, say, subject};
-use picoclaw_agent::providers::Class;
-use picoclaw_agent::run::{Nature, Tidied};
+use picoclaw_agent::providers::{Class, ProviderKind};
+use picoclaw_agent::run::Tidied;
 
 /// Twelve turns, and then these.
 fn house(after: Vec<Act>) -> House {
@@ -63,7 +63,7 @@ fn a_short_session_and_one_long_turn_are_left_alone() {
 fn where_there_is_no_model_nothing_is_asked() {
     let mut acts: Vec<Act> = (0..12).map(|_| say("x")).collect();
     acts.push(say("never asked"));
-    let house = House::build(acts, Nature::Literal, |_| {});
+    let house = House::build(acts, ProviderKind::Direct, |_| {});
     for _ in 0..12 {
         house.turn("ls").unwrap();
     }

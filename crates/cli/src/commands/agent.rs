@@ -74,7 +74,7 @@ fn no_model(why: &ModelError) -> anyhow::Error {
 /// How a turn's failure ends the program.
 fn exit_of(error: &TurnError) -> Exit {
     match error {
-        TurnError::NoAgent(_) | TurnError::NoMind(_) => Exit::Usage,
+        TurnError::NoAgent(_) | TurnError::NoModel(_) => Exit::Usage,
         _ => Exit::Refused,
     }
 }

@@ -3,7 +3,7 @@
 //! Invariant: nothing that is printed holds a secret.
 
 use crate::settings::{Presence, Request, SettingsError, load};
-use picoclaw_policy::config::{Fault, Place, advice, reminders, schema};
+use picoclaw_policy::config::{Fault, SourceLocation, advice, reminders, schema};
 use picoclaw_sandbox::isolate::{LiveHost, exposure_faults};
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -141,13 +141,13 @@ fn errors(error: &SettingsError) -> Value {
 fn fault(fault: &Fault) -> Value {
     let mut shown = json!({ "key": fault.key, "message": fault.problem.to_string(), "hint": fault.hint });
     match &fault.place {
-        Place::File { file, line, column } => {
+        SourceLocation::File { file, line, column } => {
             shown["file"] = json!(file);
             shown["line"] = json!(line);
             shown["column"] = json!(column);
         }
-        Place::Variable(name) => shown["variable"] = json!(name),
-        Place::Default => {}
+        SourceLocation::Variable(name) => shown["variable"] = json!(name),
+        SourceLocation::Default => {}
     }
     shown
 }

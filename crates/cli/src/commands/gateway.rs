@@ -1,10 +1,8 @@
 //! `picoclaw gateway`: the long-running process.
-//!
-//! Invariant: nothing listens before everything is composed, and the end leaves no turn half done.
 
 mod address;
-mod staffing;
-mod watch;
+mod build;
+mod config_watcher;
 
 use crate::arguments::GatewayArguments;
 use crate::commands::version::VERSION;
@@ -13,12 +11,12 @@ use crate::print;
 use crate::settings::{Loaded, Surroundings};
 use address::Reach;
 use anyhow::{Context, Result};
-use picoclaw_agent::gateway::{Gate, Opening, listen};
+use build::{Source, services};
+use picoclaw_agent::gateway::{Gateway, GatewayOptions, listen};
 use picoclaw_sandbox::launch::{raise_descriptors, resident_bytes};
-use picoclaw_sandbox::presence::Presence;
+use picoclaw_sandbox::presence::GatewayLock;
 use picoclaw_sandbox::readiness::notify;
 use picoclaw_sandbox::relay::{Then, Told, on_signals};
-use staffing::{Source, staff};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,44 +24,44 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 
-/// Threads for calls that wait.
-const THREADS: usize = 64;
+/// Threads for blocking calls.
+const MAX_BLOCKING_THREADS: usize = 64;
 
-/// Descriptors, where the host lets us: a connection has one, and so has much else.
-const DESCRIPTORS: u64 = 8192;
+/// The descriptor limit, where the host allows it: each connection takes one.
+const MAX_DESCRIPTORS: u64 = 8192;
 
-/// What a signal asks for.
+/// What a signal requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wish {
+enum Signal {
     Reload,
-    End,
+    Terminate,
 }
 
-/// What signals ask for.
-pub(crate) struct Wishes(mpsc::UnboundedReceiver<Wish>);
+/// The signals that arrive.
+pub(crate) struct Signals(mpsc::UnboundedReceiver<Signal>);
 
-impl Wishes {
-    /// Listens for signals; to be called before any thread is started, so that none of them is ended in its place.
+impl Signals {
+    /// Invariant: called before any other thread is started, so that all of them block the signals.
     pub(crate) fn listen() -> Result<Self> {
-        let (sender, wishes) = mpsc::unbounded_channel();
+        let (sender, signals) = mpsc::unbounded_channel();
         on_signals(move |told| {
-            let wish = if told == Told::HangUp { Wish::Reload } else { Wish::End };
-            // Asked to end a second time, it ends at once.
-            if wish == Wish::End && sender.is_closed() {
+            let signal = if told == Told::HangUp { Signal::Reload } else { Signal::Terminate };
+            // The second request to terminate ends the process at once.
+            if signal == Signal::Terminate && sender.is_closed() {
                 return Then::End;
             }
-            let _gone = sender.send(wish);
+            let _ = sender.send(signal);
             Then::Stay
         })
         .context("could not listen for signals")?;
-        Ok(Self(wishes))
+        Ok(Self(signals))
     }
 }
 
-/// Runs until it is told to end.
+/// Runs until a signal ends it.
 pub(crate) fn run(
     arguments: &GatewayArguments,
-    wishes: Wishes,
+    signals: Signals,
     loaded: &Loaded,
     surroundings: &Surroundings,
     config: Option<PathBuf>,
@@ -74,39 +72,40 @@ pub(crate) fn run(
         Ok(addresses) => addresses,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
-    let presence = Presence::claim(&loaded.home, VERSION, host, port).map_err(|why| match why.hint() {
-        Some(hint) => anyhow::anyhow!("{why}\nhint: {hint}"),
-        None => anyhow::anyhow!("{why}"),
-    })?;
+    let presence =
+        GatewayLock::acquire(&loaded.home, VERSION, host, port).map_err(|why| match why.hint() {
+            Some(hint) => anyhow::anyhow!("{why}\nhint: {hint}"),
+            None => anyhow::anyhow!("{why}"),
+        })?;
     let reach =
-        if addresses.iter().all(|at| at.ip().is_loopback()) { Reach::Loopback } else { Reach::Others };
-    let source = Source { config, own: presence.recorded().token.clone(), reach };
-    // Where the host has fewer there are fewer places; whoever comes too late is turned away.
-    let descriptors = raise_descriptors(DESCRIPTORS);
+        if addresses.iter().all(|at| at.ip().is_loopback()) { Reach::Loopback } else { Reach::Network };
+    let source = Source { config, generated_token: presence.pid_file().token.clone(), reach };
+    // With a lower limit fewer connections are accepted.
+    let max_descriptors = raise_descriptors(MAX_DESCRIPTORS);
     let runtime = runtime()?;
     let ended = {
         let _inside = runtime.enter();
-        let staff = staff(loaded.clone(), &source)?;
-        if let Err(why) = staff.check() {
+        let services = services(loaded.clone(), &source)?;
+        if let Err(why) = services.check() {
             return Ok(exit::bad_usage(&anyhow::anyhow!("{why}\nhint: {}", why.hint())));
         }
-        let opening = Opening {
-            staff,
+        let options = GatewayOptions {
+            services,
             reload: source.reload(),
             home: loaded.home.clone(),
             version: VERSION,
-            resident: resident_bytes,
-            descriptors,
+            resident_bytes,
+            max_descriptors,
         };
-        runtime.block_on(serve(opening, &addresses, wishes, loaded, surroundings))
+        runtime.block_on(serve(options, &addresses, signals, loaded, surroundings))
     };
-    // Whatever still blocks a thread must not hold the end back.
+    // Does not wait for blocking threads.
     runtime.shutdown_background();
     drop(presence);
     ended.map(|()| Exit::Done)
 }
 
-/// Other machines reach it only with a token that somebody chose.
+/// Refuses a non-loopback address without a configured token.
 fn checked(addresses: Vec<SocketAddr>, loaded: &Loaded) -> Result<Vec<SocketAddr>> {
     let open = addresses.iter().find(|at| !at.ip().is_loopback());
     if let (Some(open), None) = (open, &loaded.config.gateway.token) {
@@ -116,50 +115,55 @@ fn checked(addresses: Vec<SocketAddr>, loaded: &Loaded) -> Result<Vec<SocketAddr
             open.ip()
         );
     }
-    staffing::chosen(&loaded.config)?;
+    build::configured_token(&loaded.config)?;
     Ok(addresses)
 }
 
 fn runtime() -> Result<Runtime> {
     let mut builder = Builder::new_current_thread();
-    builder.enable_all().max_blocking_threads(THREADS).build().context("could not start the runtime")
+    builder
+        .enable_all()
+        .max_blocking_threads(MAX_BLOCKING_THREADS)
+        .build()
+        .context("could not start the runtime")
 }
 
 async fn serve(
-    opening: Opening,
+    options: GatewayOptions,
     addresses: &[SocketAddr],
-    Wishes(mut wishes): Wishes,
+    Signals(mut signals): Signals,
     loaded: &Loaded,
     surroundings: &Surroundings,
 ) -> Result<()> {
     let listeners = bind(addresses).await?;
-    let gate = Gate::open(opening)?;
+    let gateway = Gateway::new(options)?;
     let bound: Vec<String> =
         listeners.iter().filter_map(|at| Some(at.local_addr().ok()?.to_string())).collect();
     for listener in listeners {
-        tokio::spawn(listen(Arc::clone(&gate), listener));
+        tokio::spawn(listen(Arc::clone(&gateway), listener));
     }
-    gate.prepare().await?;
-    welcome(&gate, &bound);
+    gateway.start().await?;
+    print_banner(&gateway, &bound);
     let systemd = surroundings.variable("NOTIFY_SOCKET").filter(|socket| !socket.is_empty());
-    let tell = |state: &str| {
+    let notify_systemd = |state: &str| {
         if let Some(Err(why)) = systemd.map(|socket| notify(socket, state)) {
             tracing::warn!(target: "gateway", error = %why, "Whoever started this program could not be told");
         }
     };
-    tell("READY=1\nSTATUS=Ready");
-    tokio::spawn(watch::files(Arc::clone(&gate), [loaded.config_path.clone(), loaded.secrets_path.clone()]));
-    while let Some(wish) = wishes.recv().await {
-        match wish {
-            // What came of it is logged and told to whoever watches.
-            Wish::Reload => drop(gate.reload().await),
-            Wish::End => break,
+    notify_systemd("READY=1\nSTATUS=Ready");
+    let files = [loaded.config_path.clone(), loaded.secrets_path.clone()];
+    tokio::spawn(config_watcher::watch(Arc::clone(&gateway), files));
+    while let Some(signal) = signals.recv().await {
+        match signal {
+            // The result is logged and published.
+            Signal::Reload => drop(gateway.reload().await),
+            Signal::Terminate => break,
         }
     }
-    tell("STOPPING=1");
-    drop(wishes);
+    notify_systemd("STOPPING=1");
+    drop(signals);
     tracing::info!(target: "gateway", "Ending");
-    gate.end().await;
+    gateway.shut_down().await;
     tracing::info!(target: "gateway", "Ended");
     Ok(())
 }
@@ -169,7 +173,7 @@ async fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>> {
     for address in addresses {
         match TcpListener::bind(address).await {
             Ok(listener) => bound.push(listener),
-            // A machine without IPv6 has no loopback of it either.
+            // Without IPv6 there is no IPv6 loopback address.
             Err(why) if address.is_ipv6() && !bound.is_empty() && address::is_absent(&why) => {}
             Err(why) => return Err(why).with_context(|| format!("could not listen on `{address}`")),
         }
@@ -177,13 +181,13 @@ async fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>> {
     Ok(bound)
 }
 
-fn welcome(gate: &Gate, bound: &[String]) {
-    let staff = gate.staff();
+fn print_banner(gateway: &Gateway, bound: &[String]) {
+    let services = gateway.services();
     print::note("📦 Agent Status:");
-    print::note(&format!("  • Agents: {}", staff.config.agents.len()));
-    print::note(&format!("  • Tools: {} loaded", staff.hall.registry().tools().count()));
+    print::note(&format!("  • Agents: {}", services.config.agents.len()));
+    print::note(&format!("  • Tools: {} loaded", services.hall.registry().tools().count()));
     print::note("✓ Cron service started");
-    if staff.config.heartbeat.enabled {
+    if services.config.heartbeat.enabled {
         print::note("✓ Heartbeat service started");
     }
     let first = bound.first().map_or("", String::as_str);

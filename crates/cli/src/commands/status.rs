@@ -13,7 +13,7 @@ use picoclaw_policy::config::Config;
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::isolate::pick;
 use picoclaw_sandbox::ledger::Reader;
-use picoclaw_sandbox::presence::Presence as Gateway;
+use picoclaw_sandbox::presence::GatewayLock;
 use picoclaw_sandbox::printable;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -112,14 +112,14 @@ fn isolation(config: &Config) -> String {
 
 /// Whether the gateway runs, and where; its token is not for showing.
 fn gateway(loaded: &Facts) -> Value {
-    if !Gateway::is_running(&loaded.home) {
+    if !GatewayLock::is_running(&loaded.home) {
         return json!({"running": false});
     }
-    match Gateway::read(&loaded.home) {
+    match GatewayLock::read_pid_file(&loaded.home) {
         Some(known) => json!({
             "running": true,
             "pid": known.pid,
-            "version": known.version_told(),
+            "version": known.printable_version(),
             "host": printable(&known.host),
             "port": known.port,
         }),

@@ -1,6 +1,6 @@
 //! `picoclaw stop`: ends every program that works for the instance, and with it its turns and children.
 //!
-//! Invariant: only who signed the roll is signalled; whoever cannot be reached is named.
+//! Invariant: only registered processes are signalled; one that cannot be reached is named.
 
 use crate::arguments::Command;
 use crate::commands::cron::CronCommand;
@@ -10,48 +10,48 @@ use crate::print;
 use crate::settings::Loaded;
 use anyhow::Result;
 use picoclaw_sandbox::instance::Instance;
-use picoclaw_sandbox::presence::{Member, Presence, Role, Roll, Signed, Stopped};
+use picoclaw_sandbox::presence::{GatewayLock, ProcessRegistry, Registration, Role, RunningProcess, Stopped};
 use std::time::{Duration, Instant};
 
 /// How long a program may take to end by itself.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// Puts this program on the roll, where it is one that can be stopped.
-pub(crate) fn sign(command: &Command, loaded: &Loaded) -> Option<Signed> {
+/// Registers this program, where it is one that can be stopped.
+pub(crate) fn register(command: &Command, loaded: &Loaded) -> Option<Registration> {
     let role = match command {
         Command::Agent(_) => Role::Agent,
         Command::Tool(_) => Role::Tool,
-        Command::Run(_) | Command::Mcp(McpCommand::Wrap(_)) => Role::Errand,
+        Command::Run(_) | Command::Mcp(McpCommand::Wrap(_)) => Role::Run,
         Command::Mcp(McpCommand::Serve(_)) => Role::Server,
         Command::Cron(CronCommand::Run { .. }) => Role::Job,
         _ => return None,
     };
-    let signed = Roll::open(&loaded.home).and_then(|roll| roll.sign(role));
-    signed
+    let registered = ProcessRegistry::open(&loaded.home).and_then(|registry| registry.register(role));
+    registered
         .inspect_err(
             |why| tracing::warn!(target: "instance", error = %why, "`picoclaw stop` will not find this"),
         )
         .ok()
 }
 
-/// Stops everybody.
+/// Stops them all.
 pub(crate) fn run(loaded: &Loaded) -> Result<Exit> {
-    let members = match Instance::exists(&loaded.home) {
-        true => Roll::open(&loaded.home)?.others()?,
+    let processes = match Instance::exists(&loaded.home) {
+        true => ProcessRegistry::open(&loaded.home)?.others()?,
         false => Vec::new(),
     };
-    let knows_gateway = members.iter().any(|member| member.role == Role::Gateway);
-    if members.is_empty() && !Presence::is_running(&loaded.home) {
+    let knows_gateway = processes.iter().any(|process| process.role == Role::Gateway);
+    if processes.is_empty() && !GatewayLock::is_running(&loaded.home) {
         print::line("nothing is running")?;
         return Ok(Exit::Done);
     }
-    // All are told before anybody is waited for: together they take as long as the slowest.
-    let told: Vec<_> = members.iter().map(Member::tell).collect();
+    // All get their signal before the first is waited for: together they take as long as the slowest.
+    let told: Vec<_> = processes.iter().map(RunningProcess::terminate).collect();
     let deadline = Instant::now() + GRACE;
     let mut exit = Exit::Done;
-    for (member, told) in members.into_iter().zip(told) {
-        let (who, pid) = (member.role.as_str(), member.pid);
-        match told.map_or_else(|cannot| cannot, |()| member.stop(deadline)) {
+    for (process, told) in processes.into_iter().zip(told) {
+        let (who, pid) = (process.role.as_str(), process.pid);
+        match told.map_or_else(|cannot| cannot, |()| process.wait_or_kill(deadline)) {
             Stopped::Ended => print::line(&format!("✓ Stopped {who} (PID: {pid})"))?,
             Stopped::Killed => {
                 print::line(&format!("✓ Killed {who} (PID: {pid}), which did not end by itself"))?
@@ -66,7 +66,7 @@ pub(crate) fn run(loaded: &Loaded) -> Result<Exit> {
             }
         }
     }
-    if !knows_gateway && Presence::is_running(&loaded.home) {
+    if !knows_gateway && GatewayLock::is_running(&loaded.home) {
         print::note("✗ somebody holds the gateway's lock and is not on the roll");
         exit = Exit::Refused;
     }

@@ -35,7 +35,7 @@ pub(crate) fn company(loaded: &Loaded) -> Result<Company> {
     let hall = Hall::new(house.warden, house.registry);
     let models = Models::with_guests(&loaded.config, Arc::clone(hall.warden()));
     let config = Arc::new(loaded.config.clone());
-    let runner = Runner::open(hall.clone(), config, Arc::new(models.clone()), &house.instance)?;
+    let runner = Runner::open(hall.clone(), config, models.clone(), &house.instance)?;
     let sessions = runner.sessions().clone();
     Ok(Company { hall, models, sessions, runner, instance: house.instance })
 }

@@ -5,7 +5,7 @@
 use super::file::{FileError, read_bytes};
 use super::sealed;
 use super::surroundings::Surroundings;
-use picoclaw_policy::config::Vault;
+use picoclaw_policy::config::SecretSource;
 use std::path::{Path, PathBuf};
 
 /// Opens references for one configuration.
@@ -16,7 +16,7 @@ pub(super) struct Credentials<'a> {
     pub(super) surroundings: &'a Surroundings,
 }
 
-impl Vault for Credentials<'_> {
+impl SecretSource for Credentials<'_> {
     fn open(&self, reference: &str) -> Result<String, String> {
         if let Some(name) = reference.strip_prefix("file://") {
             return self.beside(name.trim());

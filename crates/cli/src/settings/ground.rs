@@ -6,7 +6,7 @@ use super::file::read_bytes;
 use super::load::Loaded;
 use super::surroundings::Surroundings;
 use picoclaw_policy::AgentId;
-use picoclaw_policy::config::{Config, Grounds, WorkspaceFault, check_workspaces, homes_of_people};
+use picoclaw_policy::config::{Config, ReservedPaths, WorkspaceFault, check_workspaces, homes_of_people};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,10 @@ pub(super) fn check(
     // A link to a file can be replaced where it lies, and the file where it leads: neither place may be an agent's.
     let files: Vec<_> = files.iter().flat_map(|file| [settled(file), lies(file)]).collect();
     let instance = settled(home);
-    check_workspaces(&workspaces, &Grounds { instance: &instance, homes: homes(surroundings), files: &files })
+    check_workspaces(
+        &workspaces,
+        &ReservedPaths { instance: &instance, homes: homes(surroundings), files: &files },
+    )
 }
 
 /// Where a file's own name is, whatever it leads to.
@@ -43,7 +46,7 @@ pub(crate) fn fault_of(
 ) -> Option<WorkspaceFault> {
     let files = [settled(&loaded.config_path), settled(&loaded.secrets_path)];
     let instance = settled(&loaded.home);
-    let grounds = Grounds { instance: &instance, homes: homes(surroundings), files: &files };
+    let grounds = ReservedPaths { instance: &instance, homes: homes(surroundings), files: &files };
     check_workspaces(&[(agent.clone(), workspace.to_owned())], &grounds).into_iter().next()
 }
 

@@ -7,7 +7,8 @@ use super::file::{FileError, MOST_BYTES, TextFile, read_text};
 use super::surroundings::{Home, Surroundings};
 use super::{ground, yaml};
 use picoclaw_policy::config::{
-    Config, ConfigError, Layers, McpTransport, Shown, Sources, Tree, WorkspaceFault, settle, warnings,
+    Config, ConfigError, ConfigTree, Layers, McpTransport, Shown, Sources, WorkspaceFault, merge_layers,
+    warnings,
 };
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -45,7 +46,7 @@ pub(crate) struct Loaded {
     pub(crate) home: PathBuf,
     /// What a person should hear about the files and variables, one line each.
     pub(crate) notices: Vec<String>,
-    tree: Tree,
+    tree: ConfigTree,
     text: Option<String>,
 }
 
@@ -132,7 +133,7 @@ pub(super) fn load_as(request: &Request<'_>, instead: Option<&str>) -> Result<Lo
     let sources = Sources { file: &config_name, text, secrets: &secrets_name };
     let layers =
         Layers { sources, secrets: secrets.as_ref(), variables: &variables, user_home: user_home.as_deref() };
-    let mut settled = settle(&layers, &Credentials { directory, surroundings })?;
+    let mut settled = merge_layers(&layers, &Credentials { directory, surroundings })?;
     beside(directory, &mut settled.config);
 
     if settled.config.isolation.enabled && matches!(home, Home::Nowhere(_)) {

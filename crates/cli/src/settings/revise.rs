@@ -11,7 +11,7 @@ use super::surroundings::Surroundings;
 use picoclaw_policy::config::{Config, McpServerConfig};
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::root::RootError;
-use picoclaw_sandbox::shelf::{Shelf, ShelfError};
+use picoclaw_sandbox::state_dir::{StateDir, StateError};
 use std::time::Duration;
 
 /// The name of the lock, among the instance's own files.
@@ -37,7 +37,7 @@ pub(crate) enum ReviseError {
     Meanwhile,
     /// Another revision holds the lock.
     #[error(transparent)]
-    Lock(#[from] ShelfError),
+    Lock(#[from] StateError),
     /// It could not be written.
     #[error(transparent)]
     Write(#[from] RootError),
@@ -50,7 +50,7 @@ pub(crate) fn revise(
     instance: &Instance,
     change: &Change<'_>,
 ) -> Result<Loaded, ReviseError> {
-    let _alone = Shelf::of_instance(instance.home())?.hold(LOCK, PATIENCE)?;
+    let _alone = StateDir::of_instance(instance.home())?.lock(LOCK, PATIENCE)?;
     let request = Request { config: Some(&loaded.config_path), surroundings };
     // Again, under the lock: somebody may have changed it since the start.
     let before = match load_as(&request, None) {

@@ -5,7 +5,7 @@
 //!
 //! Invariant: the tree is no larger than the file, and no deeper than it may be.
 
-use picoclaw_policy::config::{ConfigError, Entry, Fault, Node, Origin, Place, Problem, Value};
+use picoclaw_policy::config::{ConfigError, Entry, Fault, Node, Origin, Problem, SourceLocation, Value};
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use std::collections::HashSet;
 
@@ -102,12 +102,12 @@ impl<'a> Reader<'a> {
         error(self.place(span.start.line(), span.start.col()), Problem::Refused(what.to_owned()), hint)
     }
 
-    fn place(&self, line: usize, column: usize) -> Place {
-        Place::File { file: self.file.to_owned(), line, column: column + 1 }
+    fn place(&self, line: usize, column: usize) -> SourceLocation {
+        SourceLocation::File { file: self.file.to_owned(), line, column: column + 1 }
     }
 }
 
-fn error(place: Place, problem: Problem, hint: &str) -> ConfigError {
+fn error(place: SourceLocation, problem: Problem, hint: &str) -> ConfigError {
     ConfigError { faults: vec![Fault { place, key: String::new(), problem, hint: hint.to_owned() }] }
 }
 

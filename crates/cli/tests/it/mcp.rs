@@ -1,9 +1,9 @@
 //! `picoclaw mcp serve` from the outside: real clients, raw lines, and clients that mean harm.
 
+mod file_calls;
 pub(crate) mod http;
 pub(crate) mod peers;
 mod questions;
-mod quick;
 mod robust;
 mod serve;
 pub(crate) mod wire;

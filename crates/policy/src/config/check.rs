@@ -4,11 +4,11 @@
 //!
 //! Invariant: a tree without faults holds keys of the table alone, each with a value of its shape.
 
-use super::document::{Control, Entry, Lines, Node, Origin, Value};
-use super::fault::{Fault, Place, Problem, printable};
-use super::nearest::suggest;
-use super::schema::{Aliases, Key, Serving, Shape};
+use super::document::{Entry, EscapedControl, Lines, Node, Origin, Value};
+use super::fault::{Fault, Problem, SourceLocation, printable};
+use super::schema::{Aliases, Key, KeySupport, Shape};
 use super::sources::Sources;
+use super::suggest::suggest;
 use std::cell::OnceCell;
 use std::fmt;
 use std::path::Path;
@@ -23,7 +23,7 @@ const MOST_NOTICES: usize = 500;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// Where it stands.
-    pub place: Place,
+    pub place: SourceLocation,
     /// What to know.
     pub text: String,
 }
@@ -37,7 +37,7 @@ impl fmt::Display for Notice {
 /// One check, and what it found.
 pub(crate) struct Checker<'a> {
     pub(crate) sources: &'a Sources<'a>,
-    pub(crate) controls: &'a [Control],
+    pub(crate) controls: &'a [EscapedControl],
     pub(crate) user_home: Option<&'a Path>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) notices: Vec<Notice>,
@@ -48,7 +48,7 @@ impl<'a> Checker<'a> {
     /// A check that has found nothing yet.
     pub(crate) fn new(
         sources: &'a Sources<'a>,
-        controls: &'a [Control],
+        controls: &'a [EscapedControl],
         user_home: Option<&'a Path>,
     ) -> Self {
         let (faults, notices) = (Vec::new(), Vec::new());
@@ -82,7 +82,7 @@ impl<'a> Checker<'a> {
                 // Looking for the nearest key takes a while: not for more faults than are told.
                 None if self.is_full() => {}
                 None => self.fault(&entry.origin, path, Problem::UnknownKey, suggest(&entry.name, keys)),
-                Some(key) if key.serving == Serving::Foreign => self.note(
+                Some(key) if key.serving == KeySupport::Foreign => self.note(
                     &entry.origin,
                     format!("`{path}` is a setting of PicoClaw that is not served here ({})", key.doc),
                 ),
@@ -195,7 +195,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn place(&self, origin: &Origin) -> Place {
+    fn place(&self, origin: &Origin) -> SourceLocation {
         self.sources.place(origin, self.lines.get_or_init(|| self.sources.lines()))
     }
 }

@@ -3,11 +3,11 @@
 //! Invariant: a variable is checked like the key it sets, applies without a file too (W82), and is written nowhere (W83).
 
 use super::check::Checker;
-use super::document::{Node, Origin, Source, Value, is_number, read};
-use super::fault::{Fault, Place, Problem};
-use super::nearest::nearest;
+use super::document::{Node, Origin, Source, Value, is_number, parse};
+use super::fault::{Fault, Problem, SourceLocation};
 use super::schema::{Shape, Variable, every_variable, variable};
 use super::secret::names_a_secret;
+use super::suggest::nearest;
 use std::rc::Rc;
 
 /// Lays the variables over `root`, and answers with the secrets among those that set nothing here.
@@ -25,7 +25,7 @@ pub(crate) fn apply(
         match variable(name) {
             Variable::Sets(path, key) => {
                 let mut at = path.join(".");
-                let Some(mut node) = parse(name, value.trim(), &key.shape, &at, checker) else { continue };
+                let Some(mut node) = value_of(name, value.trim(), &key.shape, &at, checker) else { continue };
                 checker.value(&mut node, &key.shape, &mut at);
                 if let Some(slot) = path.iter().try_fold(&mut *root, |node, step| node.slot(step, &origin)) {
                     *slot = node;
@@ -50,7 +50,7 @@ pub(crate) fn apply(
 }
 
 /// The value of a variable as a tree; a fault when it cannot be one.
-fn parse(name: &str, value: &str, shape: &Shape, key: &str, checker: &mut Checker<'_>) -> Option<Node> {
+fn value_of(name: &str, value: &str, shape: &Shape, key: &str, checker: &mut Checker<'_>) -> Option<Node> {
     let origin = Origin::Variable(Rc::from(name));
     let plain = |value: Value| Some(Node::new(value, origin.clone()));
     match shape {
@@ -98,25 +98,25 @@ fn parse(name: &str, value: &str, shape: &Shape, key: &str, checker: &mut Checke
 }
 
 fn json(name: &str, value: &str, key: &str, checker: &mut Checker<'_>) -> Option<Node> {
-    let reading = read(value, Source::Variable(Rc::from(name)));
-    for slip in reading.slips {
+    let parsed = parse(value, Source::Variable(Rc::from(name)));
+    for error in parsed.errors {
         // A place inside the key, `[2]` say, tells where in the value it stands.
-        let key = format!("{key}{}", if slip.key.starts_with('[') { slip.key.as_str() } else { "" });
+        let key = format!("{key}{}", if error.key.starts_with('[') { error.key.as_str() } else { "" });
         checker.faults.push(Fault {
-            place: Place::Variable(name.to_owned()),
+            place: SourceLocation::Variable(name.to_owned()),
             key,
-            problem: slip.problem,
-            hint: slip.hint,
+            problem: error.problem,
+            hint: error.hint,
         });
     }
-    if reading.root.is_none() && checker.faults.is_empty() {
+    if parsed.root.is_none() && checker.faults.is_empty() {
         let problem = Problem::EndOfText;
         checker.faults.push(Fault {
-            place: Place::Variable(name.to_owned()),
+            place: SourceLocation::Variable(name.to_owned()),
             key: key.to_owned(),
             problem,
             hint: String::new(),
         });
     }
-    reading.root
+    parsed.root
 }

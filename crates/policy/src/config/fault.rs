@@ -16,7 +16,7 @@ pub struct ConfigError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Where it stands.
-    pub place: Place,
+    pub place: SourceLocation,
     /// The key it concerns; empty when it concerns none.
     pub key: String,
     /// What is wrong.
@@ -27,7 +27,7 @@ pub struct Fault {
 
 /// Where something stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum SourceLocation {
     /// In a file.
     File {
         /// The file.
@@ -43,7 +43,7 @@ pub enum Place {
     Default,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File { file, line, column } => write!(f, "{}:{line}:{column}", printable(file)),

@@ -3,11 +3,11 @@
 //! Invariant: no row shows a secret.
 
 use super::check::descend;
+use super::config::Config;
 use super::document::{Lines, Node, Origin, Value};
-use super::effective::Config;
-use super::schema::{Key, Preset, ROOT, Serving, Shape};
+use super::merge::{ConfigTree, LoadedConfig};
+use super::schema::{DefaultValue, Key, KeySupport, ROOT, Shape};
 use super::secret::{MASK, names_a_secret, password_in};
-use super::settle::{Settled, Tree};
 use super::sources::Sources;
 use serde_json::Value as Json;
 use std::path::Path;
@@ -23,14 +23,14 @@ pub struct Shown {
     pub origin: String,
 }
 
-impl Settled {
+impl LoadedConfig {
     /// Every key that is served, and what else the files hold.
     pub fn show(&self, sources: &Sources<'_>, instance: &Path) -> Vec<Shown> {
         self.tree.show(&self.config, sources, instance)
     }
 }
 
-impl Tree {
+impl ConfigTree {
     /// The same, for the configuration that was made from it.
     pub fn show(&self, config: &Config, sources: &Sources<'_>, instance: &Path) -> Vec<Shown> {
         let lines = sources.lines();
@@ -60,7 +60,7 @@ impl Rows<'_> {
             let given = node.and_then(|node| node.get(key.name));
             match (&key.shape, given) {
                 (Shape::Section(inner), given) => self.section(given, inner, path),
-                (_, None) if key.serving == Serving::Foreign || key.name.starts_with('$') => {}
+                (_, None) if key.serving == KeySupport::Foreign || key.name.starts_with('$') => {}
                 (_, None) => self.push(path, preset(key), "default".to_owned()),
                 (shape, Some(node)) => self.given(node, shape, key.name, path),
             }
@@ -158,11 +158,11 @@ impl Rows<'_> {
 
 fn preset(key: &Key) -> Json {
     match (key.preset, &key.shape) {
-        (Preset::Flag(flag), _) => Json::from(flag),
-        (Preset::Whole(number), _) => Json::from(number),
-        (Preset::Text(text), _) => Json::from(text),
-        (Preset::Unset, Shape::List(_)) => Json::Array(Vec::new()),
-        (Preset::Unset, Shape::Map(_) | Shape::Environment) => Json::Object(serde_json::Map::new()),
-        (Preset::Unset, _) => Json::Null,
+        (DefaultValue::Flag(flag), _) => Json::from(flag),
+        (DefaultValue::Whole(number), _) => Json::from(number),
+        (DefaultValue::Text(text), _) => Json::from(text),
+        (DefaultValue::Unset, Shape::List(_)) => Json::Array(Vec::new()),
+        (DefaultValue::Unset, Shape::Map(_) | Shape::Environment) => Json::Object(serde_json::Map::new()),
+        (DefaultValue::Unset, _) => Json::Null,
     }
 }

@@ -3,7 +3,7 @@
 //! Invariant: a place is looked up only when somebody is to be told.
 
 use super::document::{Lines, Origin, without_bom};
-use super::fault::Place;
+use super::fault::SourceLocation;
 
 /// The names and texts of what is loaded.
 #[derive(Debug, Clone, Copy)]
@@ -23,17 +23,17 @@ impl<'a> Sources<'a> {
     }
 
     /// Where something stands; `lines` are those of the configuration file.
-    pub(crate) fn place(&self, origin: &Origin, lines: &Lines<'_>) -> Place {
+    pub(crate) fn place(&self, origin: &Origin, lines: &Lines<'_>) -> SourceLocation {
         match origin {
-            Origin::Default => Place::Default,
+            Origin::Default => SourceLocation::Default,
             Origin::File(at) => {
                 let (line, column) = lines.position(*at);
-                Place::File { file: self.file.to_owned(), line, column }
+                SourceLocation::File { file: self.file.to_owned(), line, column }
             }
             Origin::Secrets { line, column } => {
-                Place::File { file: self.secrets.to_owned(), line: *line, column: *column }
+                SourceLocation::File { file: self.secrets.to_owned(), line: *line, column: *column }
             }
-            Origin::Variable(name) => Place::Variable(name.to_string()),
+            Origin::Variable(name) => SourceLocation::Variable(name.to_string()),
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: pure; each protection that is switched off is one line, and a default configuration has none.
 
-use super::effective::Config;
+use super::config::Config;
 use regex_syntax::hir::{Look, LookSet};
 
 /// One line for each protection that is switched off by choice.

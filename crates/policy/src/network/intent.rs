@@ -1,47 +1,45 @@
-//! A connection that is asked for, as facts.
-//!
-//! Invariant: it names every address that would be tried, or nobody looked.
+//! A requested connection, with every address that would be tried.
 
-use super::address::{UrlFault, WebAddress, without_password};
 use super::ports;
+use super::web_address::{UrlFault, WebAddress, without_password};
 use std::fmt;
 use std::net::IpAddr;
 
-/// A connection to a host on the web.
+/// A connection to a web host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectIntent {
-    /// What was asked for: the address, or why the text is none and the text without passwords.
+    /// The requested address, or the fault and the text without credentials.
     pub asked: Result<WebAddress, (UrlFault, String)>,
-    /// The numbers that its host stands for.
+    /// The addresses of the host.
     pub resolution: Resolution,
 }
 
-/// What looking for a host came to.
+/// The result of resolving the host name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolution {
-    /// Nobody looked: the text alone is refused, or the tool is.
-    Unseen,
-    /// It has no address, and why.
-    Nothing(String),
-    /// All of its addresses, as they were found once.
+    /// No lookup took place: the text alone, or the tool, is refused.
+    NotLookedUp,
+    /// The lookup failed, with this reason.
+    Failed(String),
+    /// All addresses, from one lookup.
     Addresses(Vec<IpAddr>),
 }
 
 impl ConnectIntent {
-    /// A text, before anybody looked.
-    pub fn unseen(text: &str) -> Self {
+    /// A connection whose host has not been resolved yet.
+    pub fn unresolved(text: &str) -> Self {
         let asked = WebAddress::parse(text).map_err(|fault| (fault, without_password(text)));
-        Self { asked, resolution: Resolution::Unseen }
+        Self { asked, resolution: Resolution::NotLookedUp }
     }
 
-    /// Where an answer from `here` sends us, before anybody looked.
-    pub fn following(here: &WebAddress, location: &str) -> Self {
+    /// The target of a redirect from `here`, not resolved yet.
+    pub fn redirect(here: &WebAddress, location: &str) -> Self {
         let asked = here.follow(location).map_err(|fault| (fault, without_password(location)));
-        Self { asked, resolution: Resolution::Unseen }
+        Self { asked, resolution: Resolution::NotLookedUp }
     }
 
-    /// The address to look for, unless the text alone is refused.
-    pub fn worth_a_look(&self) -> Option<&WebAddress> {
+    /// The address to resolve, unless the text alone is refused.
+    pub fn address_to_resolve(&self) -> Option<&WebAddress> {
         self.asked.as_ref().ok().filter(|address| !ports::is_refused(address.port()))
     }
 }

@@ -1,12 +1,10 @@
-//! The judgement on a connection.
-//!
-//! Invariant: one address that is not public, and that no entry opens, refuses the host as a whole.
+//! The judgement on a connection. One private address that no entry allows refuses the host.
 
-use super::address::WebAddress;
-use super::blocks::unreachable_because;
+use super::host_rules::{HostRules, Network};
 use super::intent::{ConnectIntent, Resolution};
+use super::ip_ranges::why_not_public;
 use super::ports;
-use super::rules::{HostRules, Network};
+use super::web_address::WebAddress;
 use crate::refusal::{Code, Layer, Refusal};
 use crate::verdict::{Grant, Verdict};
 use crate::zone::Zone;
@@ -26,8 +24,8 @@ pub(crate) fn judge(intent: &ConnectIntent, rules: &HostRules) -> Verdict {
     }
     match &intent.resolution {
         Resolution::Addresses(found) if !found.is_empty() => judge_addresses(address, found, rules),
-        Resolution::Nothing(why) => unknown(address, why),
-        Resolution::Addresses(_) | Resolution::Unseen => unknown(address, "it has no address"),
+        Resolution::Failed(why) => unknown(address, why),
+        Resolution::Addresses(_) | Resolution::NotLookedUp => unknown(address, "it has no address"),
     }
 }
 
@@ -35,8 +33,8 @@ fn judge_addresses(address: &WebAddress, found: &[IpAddr], rules: &HostRules) ->
     let mut opened: Option<&Network> = None;
     let mut closed: Vec<(IpAddr, &'static str)> = Vec::new();
     for ip in found {
-        let Some(why) = unreachable_because(*ip) else { continue };
-        match rules.opening(*ip) {
+        let Some(why) = why_not_public(*ip) else { continue };
+        match rules.matching(*ip) {
             Some(network) => opened = Some(network),
             None => closed.push((*ip, why)),
         }
@@ -81,7 +79,7 @@ fn unknown(address: &WebAddress, why: &str) -> Verdict {
 }
 
 fn deny(code: Code, rule: &str, sentence: String, hint: String) -> Verdict {
-    Verdict::Deny(Refusal { code, sentence, rule: rule.to_owned(), layer: Layer::Desk, hint })
+    Verdict::Deny(Refusal { code, sentence, rule: rule.to_owned(), layer: Layer::Policy, hint })
 }
 
 #[cfg(test)]
@@ -90,7 +88,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn verdict(url: &str, addresses: &[&str], whitelist: &[&str]) -> Verdict {
-        let mut intent = ConnectIntent::unseen(url);
+        let mut intent = ConnectIntent::unresolved(url);
         intent.resolution = Resolution::Addresses(addresses.iter().map(|ip| ip.parse().unwrap()).collect());
         let entries: Vec<_> = whitelist.iter().map(ToString::to_string).collect();
         judge(&intent, &HostRules::compile(&entries).unwrap())
@@ -155,7 +153,7 @@ mod tests {
                 (Verdict::Allow(grant), Ok(rule)) => assert_eq!(grant.rule, rule, "{why}"),
                 (Verdict::Deny(no), Err(code)) => {
                     assert_eq!(no.code.as_str(), code, "{why}");
-                    assert_eq!(no.layer, Layer::Desk, "{why}");
+                    assert_eq!(no.layer, Layer::Policy, "{why}");
                     assert!(!no.hint.is_empty(), "{why}");
                 }
                 (other, _) => panic!("{why}: {other:?}"),
@@ -176,17 +174,17 @@ mod tests {
 
     #[test]
     fn a_host_that_nobody_looked_for_is_not_allowed() {
-        let intent = ConnectIntent::unseen("http://a.example/");
+        let intent = ConnectIntent::unresolved("http://a.example/");
         assert!(matches!(judge(&intent, &HostRules::default()), Verdict::Deny(_)));
     }
 
     #[test]
     fn the_record_names_what_would_be_tried_and_no_password() {
-        let mut intent = ConnectIntent::unseen("http://a.example/x");
+        let mut intent = ConnectIntent::unresolved("http://a.example/x");
         intent.resolution = Resolution::Addresses(vec!["1.2.3.4".parse().unwrap()]);
         assert_eq!(intent.to_string(), "connect http://a.example/x [1.2.3.4]");
         assert_eq!(
-            ConnectIntent::unseen("http://me:pw@a.example/").to_string(),
+            ConnectIntent::unresolved("http://me:pw@a.example/").to_string(),
             "connect http://***@a.example/"
         );
     }
@@ -196,13 +194,13 @@ mod tests {
         fn one_private_address_among_any_refuses(public in prop::collection::vec(any::<u32>(), 0..4), at in 0_usize..4) {
             let mut found: Vec<IpAddr> = public.into_iter().map(|bits| IpAddr::V4(bits.into())).collect();
             found.insert(at.min(found.len()), "127.0.0.1".parse().unwrap());
-            let intent = ConnectIntent { resolution: Resolution::Addresses(found), ..ConnectIntent::unseen("http://a.example/") };
+            let intent = ConnectIntent { resolution: Resolution::Addresses(found), ..ConnectIntent::unresolved("http://a.example/") };
             prop_assert!(matches!(judge(&intent, &HostRules::default()), Verdict::Deny(_)));
         }
 
         #[test]
         fn no_text_is_fetched_without_being_an_address(text in "\\PC*|(http|https|file)[:/\\\\@.a-z0-9%]*") {
-            let intent = ConnectIntent { resolution: Resolution::Addresses(vec!["8.8.8.8".parse().unwrap()]), ..ConnectIntent::unseen(&text) };
+            let intent = ConnectIntent { resolution: Resolution::Addresses(vec!["8.8.8.8".parse().unwrap()]), ..ConnectIntent::unresolved(&text) };
             if let Verdict::Allow(_) = judge(&intent, &HostRules::default()) {
                 let address = intent.asked.unwrap();
                 prop_assert!(!address.host().is_empty());

@@ -1,18 +1,18 @@
-//! Connections: what an address on the web is, and which hosts may be reached.
+//! Connections: parsing of web addresses, and which hosts may be reached.
 //!
-//! Invariant: judged by the numbers a name stands for, never by how the name is spelled.
+//! A host is judged by the addresses it resolves to, never by its name.
 
-mod address;
-mod blocks;
+mod host_rules;
 mod intent;
+mod ip_ranges;
 mod judge;
 mod ports;
 mod proxy;
-mod rules;
+mod web_address;
 
-pub use address::{LONGEST_URL, Scheme, UrlFault, WebAddress};
-pub use blocks::unreachable_because;
+pub use host_rules::{HostRules, Network, NetworkFault};
 pub use intent::{ConnectIntent, Resolution};
+pub use ip_ranges::why_not_public;
 pub(crate) use judge::judge;
 pub use proxy::ProxyAddress;
-pub use rules::{HostRules, Network, NetworkFault};
+pub use web_address::{MAX_URL_LEN, Scheme, UrlFault, WebAddress};

@@ -1,11 +1,9 @@
-//! Ports on which something other than the web answers.
+//! Ports that are refused because other services listen there.
 //!
-//! A server for mail or files can be made to act on the words of an HTTP request; browsers refuse these ports
-//! for that reason, and so does the desk. Every other port is open.
-//!
-//! Invariant: in order, so that it can be searched.
+//! A mail or file server can be made to act on the text of an HTTP request. Browsers refuse these
+//! ports for that reason. Every other port is allowed.
 
-/// The ports that browsers refuse, and port 0.
+/// The ports that browsers refuse, and port 0. Sorted, for binary search.
 const REFUSED: &[u16] = &[
     0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103,
     104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514,

@@ -1,7 +1,8 @@
-//! `tools.web.proxy`: the operator's own way out.
-//!
-//! Invariant: its password is shown by nothing but the header that it is for.
+//! `tools.web.proxy`: an HTTP proxy. Only the `Proxy-Authorization` header shows its password.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use percent_encoding::percent_decode_str;
 use std::fmt;
 use std::net::IpAddr;
 use url::{Host, Url};
@@ -11,7 +12,7 @@ use url::{Host, Url};
 pub struct ProxyAddress(Url);
 
 impl ProxyAddress {
-    /// Reads `http://[user:password@]host[:port]`; the error does not repeat the text.
+    /// Parses `http://[user:password@]host[:port]`. The error does not repeat the text.
     pub fn parse(text: &str) -> Result<Self, String> {
         let url = Url::parse(text).map_err(|why| why.to_string())?;
         if url.scheme() != "http" {
@@ -28,7 +29,7 @@ impl ProxyAddress {
         self.0.host_str().unwrap_or_default()
     }
 
-    /// The number, if the host is one.
+    /// The IP address, if the host is one.
     pub fn literal(&self) -> Option<IpAddr> {
         match self.0.host()? {
             Host::Ipv4(ip) => Some(ip.into()),
@@ -37,7 +38,7 @@ impl ProxyAddress {
         }
     }
 
-    /// The port, 80 if none was written.
+    /// The port; 80 by default.
     pub fn port(&self) -> u16 {
         self.0.port().unwrap_or(80)
     }
@@ -48,10 +49,10 @@ impl ProxyAddress {
         if user.is_empty() && password.is_empty() {
             return None;
         }
-        let mut plain = decoded(user);
+        let mut plain: Vec<u8> = percent_decode_str(user).collect();
         plain.push(b':');
-        plain.extend(decoded(password));
-        Some(format!("Basic {}", base64(&plain)))
+        plain.extend(percent_decode_str(password));
+        Some(format!("Basic {}", STANDARD.encode(plain)))
     }
 }
 
@@ -59,40 +60,6 @@ impl fmt::Debug for ProxyAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ProxyAddress({}:{})", self.host(), self.port())
     }
-}
-
-/// `%41` as `A`; whatever is no such escape stays.
-fn decoded(text: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let escape = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        match escape.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| *first == b'%') {
-            Some(byte) => {
-                out.push(byte);
-                rest = tail.get(2..).unwrap_or_default();
-            }
-            None => {
-                out.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    out
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let bits =
-            chunk.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            let digit = DIGITS[(bits >> (18 - 6 * place)) as usize & 63];
-            out.push(if place <= chunk.len() { char::from(digit) } else { '=' });
-        }
-    }
-    out
 }
 
 #[cfg(test)]

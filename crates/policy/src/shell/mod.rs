@@ -2,17 +2,17 @@
 //!
 //! Invariant: whatever is accepted is understood; everything else is refused by name and place.
 
+pub mod ast;
 mod dialect;
 pub mod guard;
-mod reader;
+mod parser;
 mod span;
-pub mod tree;
-mod visit;
+mod visitor;
 pub mod word;
 
+pub use ast::*;
 pub use dialect::Dialect;
-pub use reader::{DEEPEST, LONGEST, read};
+pub use parser::{DEEPEST, LONGEST, read};
 pub use span::{NotUnderstood, Span};
-pub use tree::*;
-pub use visit::Visitor;
+pub use visitor::Visitor;
 pub use word::*;

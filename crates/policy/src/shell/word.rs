@@ -6,8 +6,8 @@
 //! Invariant: a piece's literal text is exactly what the shell would put there; what it would compute is a piece
 //! of its own kind, never text.
 
+use super::ast::Script;
 use super::span::Span;
-use super::tree::Script;
 use std::borrow::Cow;
 
 /// One word of the text; it may become several arguments, or none.
@@ -246,7 +246,7 @@ pub enum Operation {
     /// `${x#p}`, `${x##p}`, `${x%p}`, `${x%%p}`
     Remove(Side, Match, Word),
     /// `${x/p/w}`, `${x//p/w}`, `${x/#p/w}`, `${x/%p/w}`
-    Replace(Place, Word, Option<Word>),
+    Replace(ReplaceAnchor, Word, Option<Word>),
     /// `${x:offset:length}`
     Slice(Arithmetic, Option<Arithmetic>),
     /// `${x^p}`, `${x^^p}`, `${x,p}`, `${x,,p}`, `${x~p}`, `${x~~p}`: the operator, and the pattern.
@@ -288,7 +288,7 @@ pub enum Match {
 
 /// Where a replacement happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum ReplaceAnchor {
     /// `/`
     First,
     /// `//`

@@ -5,7 +5,7 @@
 use crate::permit::{Kind, Sealed};
 use crate::root::{Place, RootError};
 use picoclaw_policy::shell::guard::Judgement;
-use picoclaw_policy::{AttendIntent, ExecIntent, Intent};
+use picoclaw_policy::{ExecIntent, Intent, SessionIntent};
 use std::os::fd::OwnedFd;
 
 /// Running a command.
@@ -19,7 +19,7 @@ pub struct Exec {
 
 /// Doing something with a background session.
 #[derive(Debug)]
-pub struct Attend(pub AttendIntent);
+pub struct Attend(pub SessionIntent);
 
 impl Sealed for Exec {}
 impl Sealed for Attend {}
@@ -36,7 +36,7 @@ impl Kind for Exec {
 
 impl Kind for Attend {
     fn intent(&self) -> Intent {
-        Intent::Attend(self.0.clone())
+        Intent::Session(self.0.clone())
     }
 }
 

@@ -9,7 +9,7 @@ use crate::isolate::{Author, Fence, Grade, Rung, UserEnvironment};
 use crate::launch::environment::{self, Variables};
 use crate::launch::{Principal, Walls};
 use picoclaw_policy::config::{Config, ExposeMode};
-use picoclaw_policy::shell::guard::Hold;
+use picoclaw_policy::shell::guard::Confinement;
 use picoclaw_policy::{CleanPath, literal_directory};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ const CHANGES_MEANING: &[&str] = &[
 #[derive(Debug, Clone)]
 pub(crate) struct Quarters {
     pub(crate) confined: Confined,
-    pub(crate) hold: Hold,
+    pub(crate) hold: Confinement,
     pub(crate) home: Option<CleanPath>,
     pub(crate) path: Vec<CleanPath>,
 }
@@ -99,9 +99,9 @@ impl Quarters {
     fn new(mut confined: Confined) -> Self {
         confined.environment.retain(|(name, _)| !changes_meaning(name));
         let hold = match (&confined.walls, &confined.enforced.filesystem) {
-            (Walls::Cage(_), _) => Hold::Cage,
-            (Walls::Fence(_), Grade::Full | Grade::Partial(_)) => Hold::Fence,
-            (Walls::Fence(_), Grade::None(_)) | (Walls::Open, _) => Hold::Nothing,
+            (Walls::Cage(_), _) => Confinement::Cage,
+            (Walls::Fence(_), Grade::Full | Grade::Partial(_)) => Confinement::Fence,
+            (Walls::Fence(_), Grade::None(_)) | (Walls::Open, _) => Confinement::Nothing,
         };
         let value = |name| environment::get(&confined.environment, name);
         let home = value("HOME").and_then(|home| CleanPath::absolute(Path::new(home)));

@@ -6,7 +6,7 @@
 
 use crate::files::Files;
 use crate::root::{EntryKind, Page, Seals};
-use picoclaw_policy::shell::guard::{Landed, Terrain};
+use picoclaw_policy::shell::guard::{FileSystem, Resolved};
 use picoclaw_policy::{Access, CleanPath, FileKind, LinkOwner};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ pub struct HostTerrain<'a> {
 /// What a look at a path found.
 #[derive(Clone)]
 struct Look {
-    landed: Landed,
+    landed: Resolved,
     kind: FileKind,
 }
 
@@ -47,7 +47,7 @@ impl<'a> HostTerrain<'a> {
     }
 
     fn first_look(&self, path: &CleanPath) -> Look {
-        let stays = |kind| Look { landed: Landed { path: path.clone(), links: LinkOwner::System }, kind };
+        let stays = |kind| Look { landed: Resolved { path: path.clone(), links: LinkOwner::System }, kind };
         if let Some(kind) = self.glance(path) {
             return stays(kind);
         }
@@ -56,7 +56,7 @@ impl<'a> HostTerrain<'a> {
         let Some(landed) = CleanPath::absolute(&place.resolved()) else { return stays(kind) };
         let anyone = place.links().iter().any(|link| link.owner == LinkOwner::Anyone);
         let links = if anyone { LinkOwner::Anyone } else { LinkOwner::System };
-        Look { landed: Landed { path: landed, links }, kind }
+        Look { landed: Resolved { path: landed, links }, kind }
     }
 
     fn first_listing(&self, dir: &CleanPath) -> Option<Vec<String>> {
@@ -81,8 +81,8 @@ impl<'a> HostTerrain<'a> {
     }
 }
 
-impl Terrain for HostTerrain<'_> {
-    fn lands(&self, path: &CleanPath) -> Landed {
+impl FileSystem for HostTerrain<'_> {
+    fn resolve(&self, path: &CleanPath) -> Resolved {
         self.look(path).landed
     }
 

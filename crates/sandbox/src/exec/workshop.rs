@@ -9,7 +9,7 @@ use crate::isolate::{Enforced, Grade, IsolateError, PlanError, Rung, StartError,
 use crate::launch::environment::{self, Variables};
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Config, IsolationConfig};
-use picoclaw_policy::shell::guard::Shell;
+use picoclaw_policy::shell::Dialect as Shell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;

@@ -3,17 +3,17 @@
 //! Invariant: the question is in the ledger before it is put, and how it went afterwards.
 
 use crate::permit::{Kind, Permit, Sealed};
-use picoclaw_policy::{ConsultIntent, Intent};
+use picoclaw_policy::{Intent, McpCallIntent};
 
 /// Asking an MCP server.
 #[derive(Debug)]
-pub struct Consult(pub ConsultIntent);
+pub struct Consult(pub McpCallIntent);
 
 impl Sealed for Consult {}
 
 impl Kind for Consult {
     fn intent(&self) -> Intent {
-        Intent::Consult(self.0.clone())
+        Intent::McpCall(self.0.clone())
     }
 }
 
@@ -21,7 +21,7 @@ impl Permit<Consult> {
     /// Puts the question with `ask`, and records how that went.
     pub fn consult<T, E: std::fmt::Display>(
         self,
-        ask: impl FnOnce(&ConsultIntent) -> Result<T, E>,
+        ask: impl FnOnce(&McpCallIntent) -> Result<T, E>,
     ) -> Result<T, E> {
         let (Consult(intent), settling) = self.spend();
         settling.settle(ask(&intent))

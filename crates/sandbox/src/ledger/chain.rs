@@ -1,11 +1,10 @@
-//! The links of the chain: a hash, and the place of the last record.
-//!
-//! Invariant: a hash is 32 bytes, written as 64 lower-case hexadecimal digits.
+//! The links of the chain: the hash of a record, and the last record.
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// The SHA-256 of a record.
+/// The SHA-256 of a record; spelled as 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Hash([u8; 32]);
 
@@ -28,34 +27,13 @@ impl Hash {
 
     /// Takes 64 lower-case hexadecimal digits; `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
-        let digit = |b: u8| match b {
-            b'0'..=b'9' => Some(b - b'0'),
-            b'a'..=b'f' => Some(b - b'a' + 10),
-            _ => None,
-        };
-        let digits: &[u8; 64] = text.as_bytes().try_into().ok()?;
-        let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-        }
-        Some(Self(bytes))
-    }
-
-    /// The 64 digits, without a detour over `fmt`: this is on the way of every call.
-    pub(super) fn digits(self) -> [u8; 64] {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let mut out = [0; 64];
-        for (pair, byte) in out.chunks_exact_mut(2).zip(self.0) {
-            pair[0] = DIGITS[usize::from(byte >> 4)];
-            pair[1] = DIGITS[usize::from(byte & 15)];
-        }
-        out
+        HEXLOWER.decode(text.as_bytes()).ok()?.try_into().ok().map(Self)
     }
 }
 
 impl fmt::Display for Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&String::from_utf8_lossy(&self.digits()))
+        f.write_str(&HEXLOWER.encode(&self.0))
     }
 }
 
@@ -67,15 +45,15 @@ impl fmt::Debug for Hash {
 
 /// The last record of a chain: what the next one continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tip {
+pub struct ChainHead {
     /// Its number; 0 when there is none yet.
     pub seq: u64,
     /// Its hash.
     pub hash: Hash,
 }
 
-impl Tip {
-    /// The tip of an empty chain.
+impl ChainHead {
+    /// The head of an empty chain.
     pub const NONE: Self = Self { seq: 0, hash: Hash::NONE };
 }
 
@@ -94,6 +72,7 @@ mod tests {
             ("upper case", digits.to_uppercase(), None),
             ("too short", digits[1..].to_owned(), None),
             ("too long", format!("{digits}0"), None),
+            ("a byte too long", format!("{digits}00"), None),
             ("no digits", "z".repeat(64), None),
             ("not ASCII", "é".repeat(32), None),
         ] {

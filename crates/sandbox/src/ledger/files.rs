@@ -1,9 +1,7 @@
-//! The ledger's files: opened beneath one directory handle, never through a link, never blocking.
-//!
-//! Invariant: every file handed out is a regular file directly inside the ledger's directory.
+//! Opens the files of the ledger: beneath one directory handle, never through a link, never blocking, regular files only.
 
 use super::error::LedgerError;
-use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, Stat, fstat, fsync, mkdirat, openat};
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, fsync, mkdirat, openat};
 use rustix::io::Errno;
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -13,19 +11,20 @@ const HEAD: &str = "HEAD";
 
 /// What a file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Use {
+pub(super) enum OpenMode {
     /// To read it.
     Read,
-    /// To add to it; it must be there.
+    /// To append to it; it must exist.
     Write,
-    /// To add to it; it is made if need be.
+    /// To append to it; it is created if need be.
     Create,
 }
 
-/// The segments of a ledger, in order, and what else calls itself one.
+/// The segments of a ledger, in order.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     pub(super) numbers: Vec<u64>,
+    /// A file that is named like a segment and is none.
     pub(super) foreign: Option<String>,
 }
 
@@ -37,22 +36,19 @@ pub(super) struct Files {
     head: PathBuf,
 }
 
-/// A regular file, and what the file system said about it when it was opened.
-pub(super) type Opened = (File, Stat);
-
 impl Files {
-    /// Opens the directory for a writer, and makes it (0700) if need be.
-    pub(super) fn make(path: &Path) -> Result<Self, LedgerError> {
+    /// Opens the directory for a writer; creates it (0700) if need be.
+    pub(super) fn create(path: &Path) -> Result<Self, LedgerError> {
         // Kept absolute, so that a later change of the working directory does not look like a removed ledger.
         let path = std::path::absolute(path).map_err(LedgerError::io("find", path))?;
         if let Some(files) = Self::open(&path)? {
             return Ok(files);
         }
-        make_dir(&path)?;
+        create_dir(&path)?;
         Self::open(&path)?.ok_or(LedgerError::Replaced { path })
     }
 
-    /// Opens the directory if it is there.
+    /// Opens the directory; `None` when there is none.
     pub(super) fn open(path: &Path) -> Result<Option<Self>, LedgerError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match openat(CWD, path, flags, Mode::empty()) {
@@ -75,17 +71,17 @@ impl Files {
     }
 
     /// Opens `HEAD`; `None` when there is none.
-    pub(super) fn head(&self, what_for: Use) -> Result<Option<Opened>, LedgerError> {
+    pub(super) fn head(&self, mode: OpenMode) -> Result<Option<File>, LedgerError> {
         // Not for appending: it is overwritten in place.
-        self.file(HEAD, what_for, OFlags::empty())
+        self.file(HEAD, mode, OFlags::empty())
     }
 
     /// Opens a segment; `None` when there is none.
-    pub(super) fn segment(&self, number: u64, what_for: Use) -> Result<Option<Opened>, LedgerError> {
-        self.file(&segment_name(number), what_for, OFlags::APPEND)
+    pub(super) fn segment(&self, number: u64, mode: OpenMode) -> Result<Option<File>, LedgerError> {
+        self.file(&segment_name(number), mode, OFlags::APPEND)
     }
 
-    /// Every segment there is.
+    /// Every segment.
     pub(super) fn list(&self) -> Result<Listing, LedgerError> {
         let failed = |errno: Errno| LedgerError::io("list", &self.path)(errno.into());
         let mut listing = Listing::default();
@@ -102,19 +98,19 @@ impl Files {
         Ok(listing)
     }
 
-    /// Makes new names durable.
+    /// Syncs the names of new files.
     pub(super) fn sync_names(&self) -> Result<(), LedgerError> {
         fsync(&self.dir).map_err(|errno| LedgerError::io("sync", &self.path)(errno.into()))
     }
 
-    fn file(&self, name: &str, what_for: Use, extra: OFlags) -> Result<Option<Opened>, LedgerError> {
+    fn file(&self, name: &str, mode: OpenMode, extra: OFlags) -> Result<Option<File>, LedgerError> {
         let path = || self.path.join(name);
         // NONBLOCK: a FIFO planted under this name must fail the check below, not hang here.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-        let flags = match what_for {
-            Use::Read => flags | OFlags::RDONLY,
-            Use::Write => flags | OFlags::RDWR | extra,
-            Use::Create => flags | OFlags::RDWR | OFlags::CREATE | extra,
+        let flags = match mode {
+            OpenMode::Read => flags | OFlags::RDONLY,
+            OpenMode::Write => flags | OFlags::RDWR | extra,
+            OpenMode::Create => flags | OFlags::RDWR | OFlags::CREATE | extra,
         };
         let fd = match openat(&self.dir, name, flags, Mode::RUSR | Mode::WUSR) {
             Ok(fd) => fd,
@@ -128,18 +124,18 @@ impl Files {
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(LedgerError::NotAFile { path: path() });
         }
-        Ok(Some((File::from(fd), stat)))
+        Ok(Some(File::from(fd)))
     }
 }
 
-/// Makes the directory and whatever is missing above it, and makes their names durable.
-fn make_dir(path: &Path) -> Result<(), LedgerError> {
+/// Creates the directory and its missing parents, and syncs their names.
+fn create_dir(path: &Path) -> Result<(), LedgerError> {
     let failed = |errno: Errno| LedgerError::io("make", path)(errno.into());
     let Some(parent) = path.parent() else { return Ok(()) };
     match mkdirat(CWD, path, Mode::RWXU) {
         Err(Errno::EXIST) => return Ok(()),
         Err(Errno::NOENT) => {
-            make_dir(parent)?;
+            create_dir(parent)?;
             mkdirat(CWD, path, Mode::RWXU)
                 .or_else(|e| if e == Errno::EXIST { Ok(()) } else { Err(e) })
                 .map_err(failed)?;
@@ -155,7 +151,7 @@ pub(super) fn segment_name(number: u64) -> String {
     format!("{number:08}.jsonl")
 }
 
-/// The number in a segment's file name, if it is spelled as we would.
+/// The number in a segment's file name, if it has the canonical spelling.
 fn segment_number(name: &str) -> Option<u64> {
     let number = name.strip_suffix(".jsonl")?.parse().ok()?;
     (number > 0 && segment_name(number) == name).then_some(number)

@@ -1,55 +1,68 @@
 //! `HEAD`: the end of the chain, kept apart from it.
 //!
-//! Invariant: a head has exactly one spelling of exactly [`SIZE`] bytes; any other bytes are not a head.
+//! A head has exactly one encoding, of exactly [`SIZE`] bytes.
 
-use super::chain::{Hash, Tip};
-use super::decimal::Decimal;
+use super::chain::{ChainHead, Hash};
+use serde::Deserialize;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
-/// How many bytes `HEAD` has: within one disk sector, so that a power cut leaves the old ones or the new.
+/// The size of `HEAD` in bytes: within one disk sector, so that a power cut leaves the old ones or the new.
 pub(super) const SIZE: usize = 320;
 
-/// The end of the chain, as `HEAD` tells it.
+/// The longest boot id.
+const MAX_BOOT_ID: usize = 36;
+
+/// The contents of `HEAD`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Head {
     /// The last record.
-    pub(super) tip: Tip,
+    pub(super) last: ChainHead,
     /// The segment it is in.
     pub(super) segment: u64,
     /// How long that segment is, the record included.
     pub(super) length: u64,
     /// The last record that is known to be on the disk.
     pub(super) synced: u64,
-    /// The machine's start in which this was written.
+    /// The boot id of the machine when this was written.
     pub(super) boot: String,
 }
 
-/// What is in the file `HEAD`.
+/// What the file `HEAD` contains.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum HeadState {
     /// Nothing yet.
-    Nothing,
+    Empty,
     /// A head.
     Head(Head),
     /// Something that is not one.
     Foreign,
 }
 
-impl Found {
+/// The JSON object in `HEAD`.
+#[derive(Deserialize)]
+struct Fields {
+    seq: u64,
+    segment: u64,
+    length: u64,
+    synced: u64,
+    boot: String,
+}
+
+impl HeadState {
     /// Reads `HEAD` without its lock. A read may meet a write half-way; such bytes do not come twice.
-    pub(super) fn without_lock(file: &File) -> io::Result<Self> {
-        let mut before = ([0; SIZE + 1], 0);
+    pub(super) fn read_unlocked(file: &File) -> io::Result<Self> {
+        let mut before = None;
         for _ in 0..100 {
             let mut bytes = [0; SIZE + 1];
             let count = file.read_at(&mut bytes, 0)?;
             match Head::parse(&bytes[..count]) {
                 Some(head) => return Ok(Self::Head(head)),
-                None if count == 0 => return Ok(Self::Nothing),
-                None if (bytes, count) == before => break,
-                None => before = (bytes, count),
+                None if count == 0 => return Ok(Self::Empty),
+                None if before == Some((bytes, count)) => break,
+                None => before = Some((bytes, count)),
             }
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -60,71 +73,27 @@ impl Found {
 impl Head {
     /// The head of a ledger without records.
     pub(super) fn first(boot: &str) -> Self {
-        Self { tip: Tip::NONE, segment: 1, length: 0, synced: 0, boot: boot.to_owned() }
+        Self { last: ChainHead::NONE, segment: 1, length: 0, synced: 0, boot: boot.to_owned() }
     }
 
-    pub(super) fn encode(&self) -> [u8; SIZE] {
-        let mut pen = Pen { out: [b' '; SIZE], at: 0 };
-        pen.put(&self.tip.hash.digits());
-        for (name, number) in [
-            (&b"\n{\"seq\":"[..], self.tip.seq),
-            (b",\"segment\":", self.segment),
-            (b",\"length\":", self.length),
-            (b",\"synced\":", self.synced),
-        ] {
-            pen.put(name);
-            pen.put(Decimal::of(number).digits());
-        }
-        pen.put(b",\"boot\":\"");
-        pen.put(self.boot.as_bytes());
-        pen.put(b"\"");
-        let check = Hash::of(pen.out.get(..pen.at).unwrap_or_default()).digits();
-        pen.put(b",\"check\":\"");
-        pen.put(&check[..16]);
-        pen.put(b"\"}");
-        pen.out[SIZE - 1] = b'\n';
-        pen.out
+    /// The longest numbers and the longest boot id make 257 bytes; spaces fill the rest.
+    pub(super) fn encode(&self) -> String {
+        let Self { last: ChainHead { seq, hash }, segment, length, synced, boot } = self;
+        let fields = format!(
+            "{hash}\n{{\"seq\":{seq},\"segment\":{segment},\"length\":{length},\"synced\":{synced},\"boot\":\"{boot}\""
+        );
+        let check = Hash::of(fields.as_bytes()).to_string();
+        let text = format!("{fields},\"check\":\"{}\"}}", &check[..16]);
+        format!("{text:<width$}\n", width = SIZE - 1)
     }
 
-    /// Reads a head back; `None` when these bytes were not written by [`Head::encode`].
+    /// Parses a head; `None` when these bytes were not written by [`Head::encode`].
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let (hash, rest) = bytes.split_at_checked(64)?;
-        let (seq, rest) = number(rest.strip_prefix(b"\n{\"seq\":")?)?;
-        let (segment, rest) = number(rest.strip_prefix(b",\"segment\":")?)?;
-        let (length, rest) = number(rest.strip_prefix(b",\"length\":")?)?;
-        let (synced, rest) = number(rest.strip_prefix(b",\"synced\":")?)?;
-        let rest = rest.strip_prefix(b",\"boot\":\"")?;
-        let boot = rest.get(..rest.iter().position(|byte| *byte == b'"')?)?;
-        // What would have to be escaped is in no boot id.
-        let plain = boot.len() <= 36 && boot.iter().all(|byte| *byte >= b' ' && *byte != b'\\');
-        let boot = str::from_utf8(boot).ok()?.to_owned();
-        let tip = Tip { seq, hash: Hash::parse(str::from_utf8(hash).ok()?)? };
-        let head = Self { tip, segment, length, synced, boot };
-        let sound = plain && head.synced <= head.tip.seq && head.tip.seq < u64::MAX && head.segment > 0;
-        (sound && head.encode() == bytes).then_some(head)
-    }
-}
-
-/// The number that `text` begins with, and what follows it.
-fn number(text: &[u8]) -> Option<(u64, &[u8])> {
-    let end = text.iter().position(|byte| !byte.is_ascii_digit())?;
-    let (digits, rest) = text.split_at_checked(end)?;
-    Some((str::from_utf8(digits).ok()?.parse().ok()?, rest))
-}
-
-/// Writes a head from its front. The longest numbers and a boot id of 36 characters make 257 bytes: it never runs out.
-struct Pen {
-    out: [u8; SIZE],
-    at: usize,
-}
-
-impl Pen {
-    fn put(&mut self, bytes: &[u8]) {
-        let end = self.at + bytes.len();
-        if let Some(place) = self.out.get_mut(self.at..end) {
-            place.copy_from_slice(bytes);
-            self.at = end;
-        }
+        let (hash, fields) = str::from_utf8(bytes).ok()?.split_once('\n')?;
+        let Fields { seq, segment, length, synced, boot } = serde_json::from_str(fields).ok()?;
+        let head = Self { last: ChainHead { seq, hash: Hash::parse(hash)? }, segment, length, synced, boot };
+        let sound = synced <= seq && seq < u64::MAX && segment > 0 && head.boot.len() <= MAX_BOOT_ID;
+        (sound && head.encode().as_bytes() == bytes).then_some(head)
     }
 }
 
@@ -133,20 +102,26 @@ mod tests {
     use super::*;
 
     fn longest() -> Head {
-        let tip = Tip { seq: u64::MAX - 1, hash: Hash::of(b"x") };
-        Head { tip, segment: u64::MAX, length: u64::MAX, synced: u64::MAX - 1, boot: "f".repeat(36) }
+        let last = ChainHead { seq: u64::MAX - 1, hash: Hash::of(b"x") };
+        Head { last, segment: u64::MAX, length: u64::MAX, synced: u64::MAX - 1, boot: "f".repeat(36) }
     }
 
     #[test]
     fn a_head_comes_back_as_it_went() {
         for head in [Head::first(""), Head::first("5c2d6f4e-0000-4000-8000-123456789abc"), longest()] {
-            assert_eq!(Head::parse(&head.encode()), Some(head.clone()), "{head:?}");
+            assert_eq!(head.encode().len(), SIZE);
+            assert_eq!(Head::parse(head.encode().as_bytes()), Some(head.clone()), "{head:?}");
         }
     }
 
     #[test]
-    fn the_hash_stands_on_the_first_line() {
-        assert!(longest().encode().starts_with(format!("{}\n", Hash::of(b"x")).as_bytes()));
+    fn the_encoding_is_as_documented() {
+        let want = format!(
+            "{}\n{{\"seq\":0,\"segment\":1,\"length\":0,\"synced\":0,\"boot\":\"5c2d\",\"check\":\"8a0028c32ff51db7\"}}",
+            "0".repeat(64)
+        );
+        assert_eq!(Head::first("5c2d").encode().trim_end(), want);
+        assert!(longest().encode().starts_with(&format!("{}\n", Hash::of(b"x"))));
     }
 
     #[test]
@@ -154,22 +129,25 @@ mod tests {
         let good = Head::first("5c2d");
         for (why, head) in [
             ("no segment", Head { segment: 0, ..good.clone() }),
-            ("no number for the next", Head { tip: Tip { seq: u64::MAX, ..good.tip }, ..good.clone() }),
+            (
+                "no number for the next",
+                Head { last: ChainHead { seq: u64::MAX, ..good.last }, ..good.clone() },
+            ),
             ("more on the disk than there is", Head { synced: 1, ..good.clone() }),
             ("what had to be escaped", Head { boot: "\\n".to_owned(), ..good.clone() }),
             ("a quote", Head { boot: "a\"b".to_owned(), ..good.clone() }),
             ("a boot id that is too long", Head { boot: "f".repeat(37), ..good.clone() }),
         ] {
-            assert_eq!(Head::parse(&head.encode()), None, "{why}");
+            assert_eq!(Head::parse(head.encode().as_bytes()), None, "{why}");
         }
     }
 
     #[test]
     fn no_single_changed_byte_is_taken_for_a_head() {
-        let good = Head::first("5c2d6f4e-0000-4000-8000-123456789abc").encode();
+        let good = Head::first("5c2d6f4e-0000-4000-8000-123456789abc").encode().into_bytes();
         for at in 0..SIZE {
             for flip in [1, 0x10, 0x80] {
-                let mut bad = good;
+                let mut bad = good.clone();
                 bad[at] ^= flip;
                 assert_eq!(Head::parse(&bad), None, "byte {at}");
             }

@@ -1,4 +1,4 @@
-//! The ledger: append-only, hash-chained security facts, one JSON object a line.
+//! The audit log: append-only, hash-chained records, one JSON object a line.
 //!
 //! # Files
 //! `<home>/ledger/` (0700) holds numbered segments `00000001.jsonl`, `00000002.jsonl`, … (0600) and `HEAD`
@@ -27,39 +27,84 @@
 //! # What is promised
 //! - A record is *in the ledger* when the write has returned under the lock: it survives `kill -9`. It is on
 //!   the disk within 100 ms, and when the [`Ledger`] is dropped or [`Ledger::sync`] returns.
-//! - If it cannot be written, [`Ledger::append`] fails and nothing of it stays; nobody goes on without a record.
-//! - An incomplete last line is a writer's sudden end: *torn*. The next writer removes it. Records that a power
-//!   cut took (the machine was started anew since, and they had not been synced) are torn too.
+//! - If it cannot be written, [`Ledger::append`] fails and nothing of it stays; the call it belongs to is refused.
+//! - An incomplete last line was left by a killed writer: *torn*. The next writer removes it. Records that a power
+//!   cut took (the machine was restarted since, and they had not been synced) are torn too.
 //! - Anything else that does not fit is *tampered*. A writer does not continue a tail that does not fit.
-//! - Whoever may write here may also rewrite everything, consistently. Only a hash kept elsewhere
+//! - A user who may write here may also rewrite everything, consistently. Only a hash kept elsewhere
 //!   (`--anchor`) finds that.
-//!
-//! Invariant: records are only ever added, each names the one before, and an append that returned is there.
 
-mod append;
 mod chain;
-mod decimal;
+mod chain_reader;
 mod encode;
 mod entry;
 mod error;
 mod files;
 mod head;
-mod lines;
-mod lock;
 mod reader;
 mod record;
 mod repair;
 mod sync;
 mod time;
 mod verify;
-mod walk;
 mod writer;
 
-pub use append::Ledger;
-pub use chain::{Hash, Tip};
+pub use chain::{ChainHead, Hash};
 pub use entry::{Entry, Phase};
 pub use error::LedgerError;
 pub use reader::{Reader, Records, Stored};
 pub use record::Record;
 pub use time::Timestamp;
-pub use verify::{Anchor, Fault, Report, Standing, verify};
+pub use verify::{Anchor, Fault, Integrity, Report, verify};
+
+use crate::redact::Redactor;
+use std::path::Path;
+use sync::BackgroundSync;
+use writer::Writer;
+
+/// An open ledger. Shared by reference between threads; any number of processes may have the same one open.
+///
+/// The first append starts a thread that syncs within 100 ms and sleeps otherwise. Dropping the ledger syncs the rest; a
+/// program that exits through `std::process::exit` calls [`Ledger::sync`] first.
+#[derive(Debug)]
+pub struct Ledger {
+    redactor: Redactor,
+    sync: BackgroundSync,
+}
+
+impl Ledger {
+    /// Opens the ledger in `dir`; creates it if there is none.
+    pub fn open(dir: &Path) -> Result<Self, LedgerError> {
+        Ok(Self { redactor: Redactor::default(), sync: BackgroundSync::new(Writer::open(dir)?) })
+    }
+
+    /// Removes these secrets from every text that is written.
+    #[must_use]
+    pub fn redacting(mut self, redactor: Redactor) -> Self {
+        self.redactor = redactor;
+        self
+    }
+
+    /// Begins a new segment after this many bytes, in place of 16 MiB.
+    #[must_use]
+    pub fn rotating_at(self, bytes: u64) -> Self {
+        self.sync.writer().rotate_at(bytes.max(1));
+        self
+    }
+
+    /// Appends `entries`, all of them or none: one lock, one write. When it returns `Ok`, every entry survives the end of
+    /// this process.
+    pub fn append(&self, entries: &[Entry]) -> Result<(), LedgerError> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        self.sync.check()?;
+        let (seq, segment) = self.sync.writer().append(entries, &self.redactor)?;
+        self.sync.wrote(seq, segment)
+    }
+
+    /// Syncs everything that was appended to the disk.
+    pub fn sync(&self) -> Result<(), LedgerError> {
+        self.sync.sync()
+    }
+}

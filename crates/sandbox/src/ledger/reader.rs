@@ -1,18 +1,18 @@
-//! Reading back: the last records, all of them, or whatever comes next.
-//!
-//! Invariant: reading takes no lock, makes nothing, and holds one record at a time.
+//! Reads records back: all of them, the last ones, or the ones to come. Takes no lock and creates nothing.
 
-use super::chain::Tip;
+use super::chain::ChainHead;
+use super::chain_reader::TOO_LONG;
+use super::encode::MAX_LINE;
 use super::error::LedgerError;
-use super::files::{Files, Use};
-use super::head::Found;
-use super::lines::{Lines, Piece};
+use super::files::{Files, OpenMode};
+use super::head::HeadState;
 use super::record::Record;
+use crate::bounded_lines::{Line, LineReader};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-/// A ledger that is there, to be read.
+/// An existing ledger, to be read.
 #[derive(Debug)]
 pub struct Reader {
     files: Files,
@@ -25,9 +25,9 @@ pub struct Stored {
     pub segment: u64,
     /// Its line in it, from 1.
     pub line: u64,
-    /// The line as it is written: JSON without characters that a terminal acts on, if it is ours.
+    /// The line as written. If the ledger wrote it, it is JSON without characters that a terminal acts on.
     pub text: String,
-    /// What it says, or why it cannot be read.
+    /// The record, or why the line is none.
     pub record: Result<Record, &'static str>,
 }
 
@@ -37,14 +37,16 @@ impl Reader {
         Ok(Files::open(dir)?.map(|files| Self { files }))
     }
 
-    /// The last record, as `HEAD` tells it.
-    pub fn head(&self) -> Result<Option<Tip>, LedgerError> {
-        let Some((file, _)) = self.files.head(Use::Read)? else { return Ok(None) };
+    /// The last record, according to `HEAD`.
+    pub fn head(&self) -> Result<Option<ChainHead>, LedgerError> {
+        let Some(file) = self.files.head(OpenMode::Read)? else { return Ok(None) };
         let path = self.files.head_path().to_owned();
-        match Found::without_lock(&file).map_err(LedgerError::io("read", &path))? {
-            Found::Nothing => Ok(None),
-            Found::Head(head) => Ok(Some(head.tip)),
-            Found::Foreign => Err(LedgerError::Broken { path, what: "its contents are not ours".to_owned() }),
+        match HeadState::read_unlocked(&file).map_err(LedgerError::io("read", &path))? {
+            HeadState::Empty => Ok(None),
+            HeadState::Head(head) => Ok(Some(head.last)),
+            HeadState::Foreign => {
+                Err(LedgerError::Broken { path, what: "its contents are not ours".to_owned() })
+            }
         }
     }
 
@@ -69,24 +71,22 @@ impl Reader {
     }
 
     fn count(&self, number: u64) -> Result<u64, LedgerError> {
-        let Some((file, _)) = self.files.segment(number, Use::Read)? else { return Ok(0) };
-        let mut lines = Lines::new(BufReader::with_capacity(64 << 10, file), 0);
+        let Some(file) = self.files.segment(number, OpenMode::Read)? else { return Ok(0) };
+        let mut lines = line_reader(file);
         let path = self.files.segment_path(number);
-        while !matches!(lines.next().map_err(LedgerError::io("read", &path))?, Piece::End | Piece::Unfinished)
-        {
-        }
-        Ok(lines.count)
+        while lines.next_line().map_err(LedgerError::io("read", &path))?.is_some() {}
+        Ok(lines.count())
     }
 }
 
-/// Records, one after the other. At the end `next` answers `None`, and later perhaps a record again.
+/// A sequence of records. At the end `next` returns `None`, and a record again once one was appended.
 #[derive(Debug)]
 pub struct Records {
     files: Files,
     segment: u64,
-    lines: Option<Lines<BufReader<File>>>,
+    lines: Option<LineReader<BufReader<File>>>,
     skip: u64,
-    /// The next segment is there: this one is read to its end once more, then left.
+    /// The next segment exists: this one is read to its end once more, then left.
     leaving: bool,
 }
 
@@ -95,7 +95,7 @@ impl Records {
         Self { files, segment, lines: None, skip, leaving: false }
     }
 
-    /// The next line that is complete.
+    /// The next complete line.
     #[expect(
         clippy::should_implement_trait,
         reason = "an iterator that ends stays ended; this one may go on"
@@ -103,20 +103,21 @@ impl Records {
     pub fn next(&mut self) -> Result<Option<Stored>, LedgerError> {
         loop {
             if self.lines.is_none() {
-                let file = self.files.segment(self.segment, Use::Read)?;
-                self.lines = file.map(|(file, _)| Lines::new(BufReader::with_capacity(64 << 10, file), 0));
+                self.lines = self.files.segment(self.segment, OpenMode::Read)?.map(line_reader);
             }
             let Some(lines) = &mut self.lines else { return Ok(None) };
-            let piece =
-                lines.next().map_err(LedgerError::io("read", &self.files.segment_path(self.segment)))?;
-            let (text, record) = match piece {
-                Piece::Line(line) => (String::from_utf8_lossy(line).into_owned(), Record::parse(line)),
-                Piece::TooLong => (String::new(), Err("it is longer than a record can be")),
-                Piece::End | Piece::Unfinished => {
+            let line = lines.next_line();
+            let line = line.map_err(LedgerError::io("read", &self.files.segment_path(self.segment)))?;
+            let (text, record) = match line {
+                Some(Line::Whole(line)) => {
+                    (String::from_utf8_lossy(&line).into_owned(), Record::parse(&line))
+                }
+                Some(Line::TooLong { .. }) => (String::new(), Err(TOO_LONG)),
+                None => {
                     if self.leaving {
                         self.segment += 1;
                         self.lines = None;
-                    } else if self.files.segment(self.segment + 1, Use::Read)?.is_none() {
+                    } else if self.files.segment(self.segment + 1, OpenMode::Read)?.is_none() {
                         return Ok(None);
                     }
                     self.leaving = !self.leaving;
@@ -127,7 +128,11 @@ impl Records {
                 self.skip -= 1;
                 continue;
             }
-            return Ok(Some(Stored { segment: self.segment, line: lines.count, text, record }));
+            return Ok(Some(Stored { segment: self.segment, line: lines.count(), text, record }));
         }
     }
+}
+
+fn line_reader(segment: File) -> LineReader<BufReader<File>> {
+    LineReader::new(BufReader::with_capacity(64 << 10, segment), MAX_LINE - 1)
 }

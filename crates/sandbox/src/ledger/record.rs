@@ -1,19 +1,14 @@
-//! One line of the ledger, as it is read back.
-//!
-//! Invariant: a [`Record`] that came out of [`Record::parse`] carries the hash of its own bytes.
+//! One record: the fields of a line, in their order.
 
 use super::chain::Hash;
 use super::encode::HASH_KEY;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-/// One record, as the contract spells it. Texts are what was written: pass them through
-/// [`printable`](crate::printable) before they reach a terminal.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// One record. Texts are what was written: pass them through [`printable`](crate::printable) before they reach a
+/// terminal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(
-    missing_docs,
-    reason = "the contract lists and explains the fields; repeating it here would only drift"
-)]
+#[expect(missing_docs, reason = "the documentation of the module lists and explains the fields")]
 pub struct Record {
     pub seq: u64,
     pub time: String,
@@ -32,11 +27,13 @@ pub struct Record {
     pub outcome: Option<String>,
     pub duration_us: Option<u64>,
     pub prev: String,
+    /// Added to the line after the other fields are hashed.
+    #[serde(skip_serializing)]
     pub hash: String,
 }
 
 impl Record {
-    /// Reads a line without its line feed; the error says what is wrong with it.
+    /// Parses a line without its line feed and checks its hash; the error says what is wrong with it.
     pub fn parse(line: &[u8]) -> Result<Self, &'static str> {
         let hash = check_hash(line)?;
         let record: Self = serde_json::from_slice(line).map_err(|_| "it is not a record")?;

@@ -1,85 +1,90 @@
-//! A tail that is not what `HEAD` says: put in order what a sudden end left, refuse everything else.
+//! Repairs a segment whose end is not what `HEAD` says after a crash, and refuses everything else.
 //!
-//! Invariant: only bytes that no finished append wrote, or that a power cut spoiled, are ever removed.
+//! Removes only bytes that no completed append wrote, or that a power cut spoiled.
 
-use super::chain::Tip;
+use super::chain::ChainHead;
+use super::chain_reader::{ChainReader, ChainStep};
 use super::error::LedgerError;
-use super::files::{Files, Use};
+use super::files::{Files, OpenMode};
 use super::head::Head;
-use super::walk::{Step, Walk};
 use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom};
 
 /// Finds the true end of the segment that `head` names, and cuts off what comes after it.
 pub(super) fn tail(files: &Files, segment: &File, head: Head, boot: &str) -> Result<Head, LedgerError> {
-    if head.boot == boot { after_kill(files, segment, head) } else { after_start(files, segment, head, boot) }
+    if head.boot == boot {
+        after_kill(files, segment, head)
+    } else {
+        after_reboot(files, segment, head, boot)
+    }
 }
 
-/// A writer ended between its record and `HEAD`, or in the middle of a record.
+/// A writer was killed between its record and `HEAD`, or in the middle of a record.
 fn after_kill(files: &Files, segment: &File, head: Head) -> Result<Head, LedgerError> {
     let path = files.segment_path(head.segment);
     let failed = || LedgerError::io("read", &path);
     if segment.metadata().map_err(failed())?.len() < head.length {
         return Err(LedgerError::Broken { path, what: "records are missing at its end".to_owned() });
     }
-    let mut walk = Walk::new(at(segment, head.length).map_err(failed())?, head.length, Some(head.tip));
+    let mut reader =
+        ChainReader::new(at(segment, head.length).map_err(failed())?, head.length, Some(head.last));
     let unfinished = loop {
-        match walk.step().map_err(failed())? {
-            Step::Record(_) => {}
-            Step::End => break false,
-            Step::Unfinished => break true,
-            Step::Bad { why, .. } => {
-                return Err(LedgerError::Broken { path, what: format!("at byte {}: {why}", walk.end) });
+        match reader.step().map_err(failed())? {
+            ChainStep::Record(_) => {}
+            ChainStep::End => break false,
+            ChainStep::Unfinished => break true,
+            ChainStep::Bad { why, .. } => {
+                return Err(LedgerError::Broken { path, what: format!("at byte {}: {why}", reader.end) });
             }
         }
     };
     if unfinished {
-        segment.set_len(walk.end).map_err(LedgerError::io("repair", &path))?;
+        segment.set_len(reader.end).map_err(LedgerError::io("repair", &path))?;
     }
-    Ok(Head { tip: walk.tip().unwrap_or(head.tip), length: walk.end, ..head })
+    Ok(Head { last: reader.head().unwrap_or(head.last), length: reader.end, ..head })
 }
 
-/// The machine was started anew: what had not been synced may be gone or spoiled, even where the length is right.
-fn after_start(files: &Files, segment: &File, head: Head, boot: &str) -> Result<Head, LedgerError> {
+/// The machine was restarted: what had not been synced may be missing or spoiled, even where the length is right.
+fn after_reboot(files: &Files, segment: &File, head: Head, boot: &str) -> Result<Head, LedgerError> {
     let path = files.segment_path(head.segment);
     let failed = || LedgerError::io("read", &path);
-    let trusted = (head.length == 0).then_some(head.tip);
-    let mut walk = Walk::new(at(segment, 0).map_err(failed())?, 0, trusted);
+    let trusted = (head.length == 0).then_some(head.last);
+    let mut reader = ChainReader::new(at(segment, 0).map_err(failed())?, 0, trusted);
     let mut seen = head.length == 0;
     let clean = loop {
-        match walk.step().map_err(failed())? {
-            Step::Record(tip) => seen |= walk.end == head.length && tip == head.tip,
-            Step::End => break true,
-            Step::Unfinished | Step::Bad { .. } => break false,
+        match reader.step().map_err(failed())? {
+            ChainStep::Record(last) => seen |= reader.end == head.length && last == head.last,
+            ChainStep::End => break true,
+            ChainStep::Unfinished | ChainStep::Bad { .. } => break false,
         }
     };
-    let tip = match walk.tip() {
-        Some(tip) => tip,
+    let last = match reader.head() {
+        Some(last) => last,
         None => last_before(files, head.segment)?,
     };
-    if !seen && (tip.seq < head.synced || tip.seq >= head.tip.seq) {
+    if !seen && (last.seq < head.synced || last.seq >= head.last.seq) {
         return Err(LedgerError::Broken {
             path,
             what: "records are missing or changed that had been synced".to_owned(),
         });
     }
     if !clean {
-        segment.set_len(walk.end).map_err(LedgerError::io("repair", &path))?;
+        segment.set_len(reader.end).map_err(LedgerError::io("repair", &path))?;
     }
     // What is read now came from the disk.
-    Ok(Head { tip, segment: head.segment, length: walk.end, synced: tip.seq, boot: boot.to_owned() })
+    Ok(Head { last, segment: head.segment, length: reader.end, synced: last.seq, boot: boot.to_owned() })
 }
 
 /// The last record of the segment before `number`.
-fn last_before(files: &Files, number: u64) -> Result<Tip, LedgerError> {
-    let Some(before) = number.checked_sub(1).filter(|before| *before > 0) else { return Ok(Tip::NONE) };
+fn last_before(files: &Files, number: u64) -> Result<ChainHead, LedgerError> {
+    let Some(before) = number.checked_sub(1).filter(|before| *before > 0) else { return Ok(ChainHead::NONE) };
     let path = files.segment_path(before);
-    let Some((file, _)) = files.segment(before, Use::Read)? else {
+    let Some(file) = files.segment(before, OpenMode::Read)? else {
         return Err(LedgerError::Broken { path, what: "it is not there".to_owned() });
     };
-    let mut walk = Walk::new(BufReader::new(&file), 0, None);
-    while let Step::Record(_) = walk.step().map_err(LedgerError::io("read", &path))? {}
-    walk.tip().ok_or(LedgerError::Broken { path, what: "it has no records".to_owned() })
+    let mut reader = ChainReader::new(BufReader::new(&file), 0, None);
+    while let ChainStep::Record(_) = reader.step().map_err(LedgerError::io("read", &path))? {}
+    reader.head().ok_or(LedgerError::Broken { path, what: "it has no records".to_owned() })
 }
 
 fn at(mut file: &File, offset: u64) -> io::Result<BufReader<&File>> {

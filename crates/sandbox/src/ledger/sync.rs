@@ -1,6 +1,6 @@
-//! Onto the disk, behind the caller's back but not out of its sight.
+//! Syncs what was appended on a background thread, within 100 ms.
 //!
-//! Invariant: what was appended is synced within 100 ms, and after a failed sync nothing more is appended.
+//! After a failed sync nothing more is appended: what the disk lost cannot be told from what it kept.
 
 use super::error::LedgerError;
 use super::writer::Writer;
@@ -10,114 +10,83 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 /// How long records gather before they are synced: half of what is promised, the rest is for the disk.
-const GATHER: Duration = Duration::from_millis(50);
+const SYNC_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A writer with its sync thread.
+/// A writer with its sync thread, which the first append starts.
 #[derive(Debug)]
-pub(super) struct Syncing {
+pub(super) struct BackgroundSync {
     shared: Arc<Shared>,
 }
 
 #[derive(Debug)]
 struct Shared {
     writer: Mutex<Writer>,
-    /// One sync at a time: a second caller must not return while the first is still at it.
+    /// One sync at a time: a second caller must not return while the first is still syncing.
     gate: Mutex<()>,
-    pace: Mutex<Pace>,
+    state: Mutex<SyncState>,
     wake: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Pace {
-    /// The last record that was written, and the file it is in, until it is synced.
-    ///
-    /// Kept here and not looked up in the writer: a busy writer's lock may be long in coming.
-    written: Option<(u64, Arc<File>)>,
-    /// Whether the thread was told of it.
-    announced: bool,
+struct SyncState {
+    /// The number of the last record that is not synced, and its file. Kept here because the lock on the writer may be
+    /// held for long.
+    unsynced: Option<(u64, Arc<File>)>,
     closing: bool,
     thread: Option<JoinHandle<()>>,
     failure: Option<String>,
 }
 
-/// A panic elsewhere does not make the ledger's own state wrong: it is checked against the files each time.
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Locks although another thread panicked: the state of the ledger is checked against its files each time.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Pace {
-    /// Keeps what there is to sync; whether there was something before.
-    fn note(&mut self, seq: u64, segment: Arc<File>) -> bool {
-        match &mut self.written {
-            // Threads may come here in another order than they wrote in.
-            Some(written) if written.0 >= seq => true,
-            Some(written) => {
-                *written = (seq, segment);
-                true
-            }
-            None => {
-                self.written = Some((seq, segment));
-                false
-            }
-        }
-    }
-}
-
-impl Syncing {
+impl BackgroundSync {
     pub(super) fn new(writer: Writer) -> Self {
         let shared = Shared {
             writer: Mutex::new(writer),
             gate: Mutex::new(()),
-            pace: Mutex::new(Pace::default()),
+            state: Mutex::new(SyncState::default()),
             wake: Condvar::new(),
         };
         Self { shared: Arc::new(shared) }
     }
 
     pub(super) fn writer(&self) -> MutexGuard<'_, Writer> {
-        held(&self.shared.writer)
+        lock(&self.shared.writer)
     }
 
-    /// Fails once a sync has failed: what the disk lost cannot be told from what it kept.
+    /// Fails once a sync has failed.
     pub(super) fn check(&self) -> Result<(), LedgerError> {
-        let failure = held(&self.shared.pace).failure.clone();
+        let failure = lock(&self.shared.state).failure.clone();
         match failure {
             None => Ok(()),
             Some(what) => Err(LedgerError::Unsynced { path: self.writer().path().to_owned(), what }),
         }
     }
 
-    /// Says that there is something to sync, which the caller will see to.
-    pub(super) fn note(&self, seq: u64, segment: Arc<File>) {
-        let mut pace = held(&self.shared.pace);
-        pace.note(seq, segment);
-        pace.announced = false;
-    }
-
-    /// Says that there is something to sync; starts the thread at the first time.
+    /// Notes that record `seq` in `segment` is to be synced.
     pub(super) fn wrote(&self, seq: u64, segment: Arc<File>) -> Result<(), LedgerError> {
-        let mut pace = held(&self.shared.pace);
-        let before = pace.note(seq, segment) && pace.announced;
-        pace.announced = true;
-        if pace.thread.is_some() {
-            if !before {
-                self.shared.wake.notify_one();
-            }
+        let mut state = lock(&self.shared.state);
+        // Threads may come here in another order than they wrote in.
+        if state.unsynced.as_ref().is_none_or(|(last, _)| *last < seq) {
+            state.unsynced = Some((seq, segment));
+        }
+        if state.thread.is_some() {
+            self.shared.wake.notify_one();
             return Ok(());
         }
         let shared = Arc::clone(&self.shared);
-        match Builder::new()
-            .name("ledger-sync".to_owned())
-            .stack_size(64 << 10)
-            .spawn(move || shared.keep_syncing())
-        {
+        let thread = Builder::new().name("ledger-sync".to_owned()).stack_size(64 << 10);
+        match thread.spawn(move || shared.sync_until_closed()) {
             Ok(thread) => {
-                pace.thread = Some(thread);
+                state.thread = Some(thread);
                 Ok(())
             }
-            // No thread to be had: the promise is kept on the spot, more slowly.
+            // Without a thread the append itself syncs.
             Err(_) => {
-                drop(pace);
+                drop(state);
                 self.sync()
             }
         }
@@ -128,50 +97,49 @@ impl Syncing {
     }
 }
 
-impl Drop for Syncing {
+impl Drop for BackgroundSync {
     fn drop(&mut self) {
         let thread = {
-            let mut pace = held(&self.shared.pace);
-            pace.closing = true;
-            pace.thread.take()
+            let mut state = lock(&self.shared.state);
+            state.closing = true;
+            state.thread.take()
         };
         self.shared.wake.notify_all();
         if let Some(thread) = thread {
             let _ = thread.join();
         }
-        // Nobody is left to hear of a failure; `verify` will call a lost tail torn.
+        // A failure cannot be reported any more; `verify` will call a lost tail torn.
         let _ = self.shared.sync();
     }
 }
 
 impl Shared {
-    fn keep_syncing(&self) {
-        let mut pace = held(&self.pace);
+    fn sync_until_closed(&self) {
+        let mut state = lock(&self.state);
         loop {
-            while pace.written.is_none() && !pace.closing {
-                pace = self.wake.wait(pace).unwrap_or_else(PoisonError::into_inner);
-            }
-            let gathered = self.wake.wait_timeout_while(pace, GATHER, |pace| !pace.closing);
-            pace = gathered.unwrap_or_else(PoisonError::into_inner).0;
-            if pace.closing {
+            let idle = self.wake.wait_while(state, |state| state.unsynced.is_none() && !state.closing);
+            state = idle.unwrap_or_else(PoisonError::into_inner);
+            let gathered = self.wake.wait_timeout_while(state, SYNC_INTERVAL, |state| !state.closing);
+            state = gathered.unwrap_or_else(PoisonError::into_inner).0;
+            if state.closing {
                 return;
             }
-            drop(pace);
-            // A failure is kept, and the next append tells it.
+            drop(state);
+            // A failure is kept, and the next append reports it.
             let _ = self.sync();
-            pace = held(&self.pace);
+            state = lock(&self.state);
         }
     }
 
     fn sync(&self) -> Result<(), LedgerError> {
-        let _alone = held(&self.gate);
-        let Some((seq, segment)) = held(&self.pace).written.take() else { return Ok(()) };
+        let _gate = lock(&self.gate);
+        let Some((seq, segment)) = lock(&self.state).unsynced.take() else { return Ok(()) };
         if let Err(error) = segment.sync_data() {
-            held(&self.pace).failure = Some(error.to_string());
-            let path = held(&self.writer).path().to_owned();
+            lock(&self.state).failure = Some(error.to_string());
+            let path = lock(&self.writer).path().to_owned();
             return Err(LedgerError::Unsynced { path, what: error.to_string() });
         }
-        held(&self.writer).note_synced(seq)
+        lock(&self.writer).note_synced(seq)
     }
 }
 
@@ -183,10 +151,10 @@ mod tests {
     #[test]
     fn after_a_failed_sync_nothing_more_is_appended() {
         let home = tempfile::tempdir().unwrap();
-        let syncing = Syncing::new(Writer::open(home.path()).unwrap());
+        let syncing = BackgroundSync::new(Writer::open(home.path()).unwrap());
         // A pipe cannot be synced: the kernel's answer stands for a disk that fails.
         let (_read, write) = std::io::pipe().unwrap();
-        held(&syncing.shared.pace).written = Some((1, Arc::new(File::from(OwnedFd::from(write)))));
+        lock(&syncing.shared.state).unsynced = Some((1, Arc::new(File::from(OwnedFd::from(write)))));
         assert!(syncing.check().is_ok(), "the control: nothing failed yet");
         assert!(syncing.sync().unwrap_err().to_string().contains("ledger"));
         assert!(matches!(syncing.check(), Err(LedgerError::Unsynced { .. })));

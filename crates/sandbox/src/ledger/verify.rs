@@ -1,31 +1,31 @@
-//! Is this ledger what was written? Read-only, without the lock, in bounded memory.
+//! Checks a ledger for changes: read-only, without the lock, in bounded memory.
 //!
-//! Invariant: a change that is not followed by rewriting every later record and `HEAD` is never called intact.
+//! A change is called intact only if every later record and `HEAD` were rewritten as well.
 
-use super::chain::{Hash, Tip};
+use super::chain::{ChainHead, Hash};
+use super::chain_reader::{ChainReader, ChainStep};
 use super::error::LedgerError;
-use super::files::{Files, Use, segment_name};
-use super::head::{Found, Head};
-use super::walk::{Step, Walk};
+use super::files::{Files, OpenMode, segment_name};
+use super::head::{Head, HeadState};
 use super::writer::BATCH;
 use crate::boot;
 use std::io::BufReader;
 use std::path::Path;
 use std::time::Duration;
 
-/// What the ledger turned out to be.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum Integrity {
     /// Every record is as it was written, and none is missing.
     Intact,
-    /// The end was lost to a sudden stop; nothing points to a hand.
+    /// The end was lost in a crash; nothing indicates a deliberate change.
     Torn,
-    /// Somebody changed something.
+    /// Something was changed.
     Tampered,
 }
 
-impl Standing {
-    /// The word for it.
+impl Integrity {
+    /// The spelling in reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Intact => "intact",
@@ -52,13 +52,13 @@ pub struct Fault {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// The verdict.
-    pub standing: Standing,
+    pub integrity: Integrity,
     /// How many records fit, from the first one on.
     pub records: u64,
     /// How many segments there are.
     pub segments: u64,
     /// The last record that fits.
-    pub head: Tip,
+    pub head: ChainHead,
     /// The first thing that does not.
     pub fault: Option<Fault>,
     /// The record that the anchor is the hash of.
@@ -76,14 +76,14 @@ pub enum Anchor {
 
 /// Checks the ledger in `dir`.
 pub fn verify(dir: &Path, anchor: Anchor) -> Result<Report, LedgerError> {
-    let mut report = Pass::over(dir, anchor)?;
-    // Writers go on while we read. What still does not fit when nothing moves any more is what it is.
+    let mut report = VerifyPass::over(dir, anchor)?;
+    // Writers may append meanwhile. A fault counts once two passes agree.
     for _ in 0..8 {
-        if report.standing == Standing::Intact {
+        if report.integrity == Integrity::Intact {
             break;
         }
         std::thread::sleep(Duration::from_millis(10));
-        let again = Pass::over(dir, anchor)?;
+        let again = VerifyPass::over(dir, anchor)?;
         if again == report {
             break;
         }
@@ -92,18 +92,18 @@ pub fn verify(dir: &Path, anchor: Anchor) -> Result<Report, LedgerError> {
     Ok(report)
 }
 
-/// What is found in a ledger without records.
+/// The report on a ledger without records.
 const EMPTY: Report = Report {
-    standing: Standing::Intact,
+    integrity: Integrity::Intact,
     records: 0,
     segments: 0,
-    head: Tip::NONE,
+    head: ChainHead::NONE,
     fault: None,
     anchored: None,
 };
 
 /// One pass over all segments.
-struct Pass {
+struct VerifyPass {
     files: Files,
     head: Option<Head>,
     anchor: Anchor,
@@ -112,28 +112,28 @@ struct Pass {
     head_fits: bool,
 }
 
-impl Pass {
+impl VerifyPass {
     fn over(dir: &Path, anchor: Anchor) -> Result<Report, LedgerError> {
-        match Self::walk(dir, anchor) {
-            // A writer makes regular files and nothing else.
+        match Self::run(dir, anchor) {
+            // A writer creates regular files only.
             Err(LedgerError::NotAFile { path }) => {
                 let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 let fault = Some(fault(&name, "it is not a regular file"));
-                Ok(Report { standing: Standing::Tampered, fault, ..EMPTY })
+                Ok(Report { integrity: Integrity::Tampered, fault, ..EMPTY })
             }
             report => report,
         }
     }
 
-    fn walk(dir: &Path, anchor: Anchor) -> Result<Report, LedgerError> {
-        let Some(files) = Files::open(dir)? else { return Ok(look_for_anchor(anchor, EMPTY)) };
-        // `HEAD` before the segments: writers then only add what it does not know yet.
+    fn run(dir: &Path, anchor: Anchor) -> Result<Report, LedgerError> {
+        let Some(files) = Files::open(dir)? else { return Ok(check_anchor(anchor, EMPTY)) };
+        // `HEAD` before the segments: writers then only add records that it does not name yet.
         let found = read_head(&files)?;
         let listing = files.list()?;
         let segments = listing.numbers.len() as u64;
-        let foreign = found == Found::Foreign;
-        let head = if let Found::Head(head) = found { Some(head) } else { None };
-        let head_fits = head.as_ref().is_some_and(|head| head.tip == Tip::NONE && head.length == 0);
+        let foreign = found == HeadState::Foreign;
+        let head = if let HeadState::Head(head) = found { Some(head) } else { None };
+        let head_fits = head.as_ref().is_some_and(|head| head.last == ChainHead::NONE && head.length == 0);
         let mut pass = Self { files, head, anchor, report: Report { segments, ..EMPTY }, head_fits };
         let mut fault = pass.segments(&listing.numbers)?;
         if let Some(name) = listing.foreign {
@@ -143,15 +143,15 @@ impl Pass {
             fault = fault.or(Some(self::fault("HEAD", "its contents are not ours")));
         }
         if let Some(fault) = fault {
-            pass.report.standing = Standing::Tampered;
+            pass.report.integrity = Integrity::Tampered;
             pass.report.fault = Some(fault);
-        } else if pass.report.standing == Standing::Intact {
-            pass.against_head()?;
+        } else if pass.report.integrity == Integrity::Intact {
+            pass.compare_with_head()?;
         }
-        Ok(look_for_anchor(anchor, pass.report))
+        Ok(check_anchor(anchor, pass.report))
     }
 
-    /// Walks all segments; answers what points to a hand. A torn end is noted in the report.
+    /// Reads all segments and returns the first sign of a change. A torn end is noted in the report.
     fn segments(&mut self, numbers: &[u64]) -> Result<Option<Fault>, LedgerError> {
         for (expected, number) in (1..).zip(numbers.iter().copied()) {
             if number != expected {
@@ -162,7 +162,7 @@ impl Pass {
                 if !last || !self.may_be_torn(&fault) {
                     return Ok(Some(fault));
                 }
-                self.report.standing = Standing::Torn;
+                self.report.integrity = Integrity::Torn;
                 self.report.fault = Some(fault);
             }
         }
@@ -171,44 +171,45 @@ impl Pass {
 
     fn segment(&mut self, number: u64) -> Result<Option<Fault>, LedgerError> {
         let path = self.files.segment_path(number);
-        let Some((file, _)) = self.files.segment(number, Use::Read)? else {
+        let Some(file) = self.files.segment(number, OpenMode::Read)? else {
             return Ok(Some(fault(&segment_name(number), "the segment is not there")));
         };
-        let mut walk = Walk::new(BufReader::with_capacity(64 << 10, file), 0, Some(self.report.head));
+        let mut reader =
+            ChainReader::new(BufReader::with_capacity(64 << 10, file), 0, Some(self.report.head));
         loop {
-            let (what, seq) = match walk.step().map_err(LedgerError::io("read", &path))? {
-                Step::End => return Ok(None),
-                Step::Record(tip) => {
-                    self.note(tip, number, walk.end);
+            let (what, seq) = match reader.step().map_err(LedgerError::io("read", &path))? {
+                ChainStep::End => return Ok(None),
+                ChainStep::Record(last) => {
+                    self.note(last, number, reader.end);
                     continue;
                 }
-                Step::Unfinished => (UNFINISHED, Some(self.report.head.seq + 1)),
-                Step::Bad { why, seq } => (why, seq),
+                ChainStep::Unfinished => (UNFINISHED, Some(self.report.head.seq + 1)),
+                ChainStep::Bad { why, seq } => (why, seq),
             };
-            let line = Some(walk.line);
+            let line = Some(reader.line);
             return Ok(Some(Fault { file: segment_name(number), line, seq, what: what.to_owned() }));
         }
     }
 
-    fn note(&mut self, tip: Tip, segment: u64, end: u64) {
-        self.report.head = tip;
+    fn note(&mut self, last: ChainHead, segment: u64, end: u64) {
+        self.report.head = last;
         self.report.records += 1;
-        if Anchor::Known(tip.hash) == self.anchor {
-            self.report.anchored = Some(tip.seq);
+        if Anchor::Known(last.hash) == self.anchor {
+            self.report.anchored = Some(last.seq);
         }
         if let Some(head) = &self.head {
-            let named = head.tip == tip && head.segment == segment && head.length == end;
+            let named = head.last == last && head.segment == segment && head.length == end;
             // A new segment that is still empty: `HEAD` names it, and the last record of the one before.
-            let turned = head.tip == tip && head.segment == segment + 1 && head.length == 0;
+            let turned = head.last == last && head.segment == segment + 1 && head.length == 0;
             self.head_fits |= named || turned;
         }
     }
 
-    /// Whether a sudden stop explains that the last segment ends in `fault`.
+    /// Whether a crash explains that the last segment ends in `fault`.
     fn may_be_torn(&self, fault: &Fault) -> bool {
         let Some(head) = &self.head else { return false };
         let seq = self.report.head.seq;
-        let after_kill = fault.what == UNFINISHED && self.head_fits && seq >= head.tip.seq;
+        let after_kill = fault.what == UNFINISHED && self.head_fits && seq >= head.last.seq;
         after_kill || self.lost_to_a_power_cut(head)
     }
 
@@ -218,21 +219,21 @@ impl Pass {
     }
 
     /// Compares the end of an unbroken chain with `HEAD`.
-    fn against_head(&mut self) -> Result<(), LedgerError> {
+    fn compare_with_head(&mut self) -> Result<(), LedgerError> {
         let seq = self.report.head.seq;
         let Some(head) = &self.head else {
-            // Files that were made and never used are no ledger yet.
+            // Files that were created and never used are no ledger yet.
             if seq > 0 {
                 self.tampered("it is not there");
             }
             return Ok(());
         };
-        if seq < head.tip.seq {
-            let what = format!("it names record {}, and the last one there is {seq}", head.tip.seq);
+        if seq < head.last.seq {
+            let what = format!("it names record {}, and the last one there is {seq}", head.last.seq);
             let torn = self.lost_to_a_power_cut(head);
             self.tampered(&what);
             if torn {
-                self.report.standing = Standing::Torn;
+                self.report.integrity = Integrity::Torn;
             }
             return Ok(());
         }
@@ -242,7 +243,7 @@ impl Pass {
         }
         // Only now: had it moved on before, the records above would have been more as well.
         let behind = match read_head(&self.files)? {
-            Found::Head(latest) if latest.boot == boot::id() => seq.saturating_sub(latest.tip.seq),
+            HeadState::Head(latest) if latest.boot == boot::id() => seq.saturating_sub(latest.last.seq),
             _ => 0,
         };
         if behind > BATCH as u64 {
@@ -252,7 +253,7 @@ impl Pass {
     }
 
     fn tampered(&mut self, what: &str) {
-        self.report.standing = Standing::Tampered;
+        self.report.integrity = Integrity::Tampered;
         self.report.fault = Some(fault("HEAD", what));
     }
 }
@@ -264,20 +265,20 @@ fn fault(file: &str, what: &str) -> Fault {
 }
 
 /// A chain that was rewritten as a whole fits; only a hash that was kept elsewhere is not in it.
-fn look_for_anchor(anchor: Anchor, report: Report) -> Report {
+fn check_anchor(anchor: Anchor, report: Report) -> Report {
     match anchor {
-        Anchor::Known(anchor) if report.anchored.is_none() && report.standing != Standing::Tampered => {
+        Anchor::Known(anchor) if report.anchored.is_none() && report.integrity != Integrity::Tampered => {
             let what = format!("no record has the hash {anchor}");
-            Report { standing: Standing::Tampered, fault: Some(fault("anchor", &what)), ..report }
+            Report { integrity: Integrity::Tampered, fault: Some(fault("anchor", &what)), ..report }
         }
         _ => report,
     }
 }
 
-/// What `HEAD` says; one that is not there says nothing.
-fn read_head(files: &Files) -> Result<Found, LedgerError> {
-    match files.head(Use::Read)? {
-        None => Ok(Found::Nothing),
-        Some((file, _)) => Found::without_lock(&file).map_err(LedgerError::io("read", files.head_path())),
+/// The state of `HEAD`; a missing one is empty.
+fn read_head(files: &Files) -> Result<HeadState, LedgerError> {
+    match files.head(OpenMode::Read)? {
+        None => Ok(HeadState::Empty),
+        Some(file) => HeadState::read_unlocked(&file).map_err(LedgerError::io("read", files.head_path())),
     }
 }

@@ -1,62 +1,52 @@
-//! The writing end: under the lock, from the true end of the chain, one write for all entries.
+//! Appends to the chain: under the lock on `HEAD`, from the true end of the chain, one write for all entries.
 //!
-//! On the common way an append costs seven system calls: lock, look whether `HEAD` is still the file that is
-//! locked, read it, ask the segment for its size, write the records, write `HEAD`, unlock.
-//!
-//! Invariant: nothing is written before the end of the chain is known, and a failed write leaves nothing behind.
+//! A failed append leaves nothing behind.
 
 use super::encode::encode;
 use super::entry::Entry;
 use super::error::LedgerError;
-use super::files::{Files, Opened, Use};
+use super::files::{Files, OpenMode};
 use super::head::{Head, SIZE};
-use super::lock::{Held, PATIENCE};
 use super::repair;
 use super::time::Timestamp;
 use crate::boot;
+use crate::file_lock::FileLock;
 use crate::redact::Redactor;
-use rustix::fs::{AtFlags, CWD, Stat, fstat, statat};
-use std::fs::File;
-use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::fs::{File, Metadata};
+use std::io::Write;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-/// How long a segment gets before the next one is begun.
+/// The size at which a segment is left and the next one begun.
 pub(super) const SEGMENT: u64 = 16 << 20;
 
-/// The most records between two writes of `HEAD`, so that a `HEAD` further behind is known not to be ours.
+/// The most records between two writes of `HEAD`: a `HEAD` that is further behind was not left by a writer.
 pub(super) const BATCH: usize = 64;
 
-/// A writer's handles, and what it knows of the end of the chain.
+/// How long to wait for another writer. An append takes microseconds; the repair of a segment, tenths of a second.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The open files of a writer, and what it knows of the end of the chain.
 #[derive(Debug)]
 pub(super) struct Writer {
     files: Files,
-    head_file: Arc<File>,
+    /// Locked during each append; never replaced.
+    head_file: File,
     boot: String,
     limit: u64,
-    /// Which file is locked: device and inode.
-    identity: (u64, u64),
-    /// The last `HEAD` that was read or written, and its bytes.
-    known: Option<(Head, [u8; SIZE])>,
+    /// The last `HEAD` that was read or written.
+    known: Option<Head>,
     segment: Option<(u64, Arc<File>)>,
-    buffer: Vec<u8>,
 }
 
 impl Writer {
     pub(super) fn open(dir: &Path) -> Result<Self, LedgerError> {
-        let files = Files::make(dir)?;
-        let (head_file, stat) = open_head(&files)?;
-        Ok(Self {
-            files,
-            head_file: Arc::new(head_file),
-            boot: boot::id().to_owned(),
-            limit: SEGMENT,
-            identity: (stat.st_dev, stat.st_ino),
-            known: None,
-            segment: None,
-            buffer: Vec::new(),
-        })
+        let files = Files::create(dir)?;
+        let head_file = open_head(&files)?;
+        let boot = boot::id().to_owned();
+        Ok(Self { files, head_file, boot, limit: SEGMENT, known: None, segment: None })
     }
 
     pub(super) fn rotate_at(&mut self, bytes: u64) {
@@ -67,14 +57,13 @@ impl Writer {
         self.files.path()
     }
 
-    /// Writes all `entries`, or none of them; answers the last record and the file it is in, for syncing.
+    /// Writes all `entries`, or none of them; returns the number of the last record and the file to sync.
     pub(super) fn append(
         &mut self,
         entries: &[Entry],
         redactor: &Redactor,
     ) -> Result<(u64, Arc<File>), LedgerError> {
-        let head_file = Arc::clone(&self.head_file);
-        let _held = self.lock(&head_file)?;
+        let _lock = self.lock()?;
         let mut head = self.current()?;
         if head.length >= self.limit {
             head = self.rotate(head)?;
@@ -85,66 +74,59 @@ impl Writer {
 
     /// Notes in `HEAD` that everything up to `seq` is on the disk.
     pub(super) fn note_synced(&mut self, seq: u64) -> Result<(), LedgerError> {
-        let head_file = Arc::clone(&self.head_file);
-        let _held = self.lock(&head_file)?;
+        let _lock = self.lock()?;
         let Some(head) = self.read_head()? else { return Ok(()) };
-        if head.synced >= seq || head.tip.seq < seq || head.boot != self.boot {
+        if head.synced >= seq || head.last.seq < seq || head.boot != self.boot {
             return Ok(());
         }
-        let ours = self.known.as_ref().is_some_and(|(known, _)| *known == head);
-        let bytes = self.write_head(&Head { synced: seq, ..head.clone() })?;
-        // A `HEAD` of somebody else is left for `current` to take over, with its checks.
-        if ours {
-            self.known = Some((Head { synced: seq, ..head }, bytes));
+        let is_own = self.known.as_ref() == Some(&head);
+        let synced = Head { synced: seq, ..head };
+        self.write_head(&synced)?;
+        // The `HEAD` of another writer is left for `current` to check and take over.
+        if is_own {
+            self.known = Some(synced);
         }
         Ok(())
     }
 
-    fn lock<'f>(&self, head_file: &'f File) -> Result<Held<'f>, LedgerError> {
+    fn lock(&self) -> Result<FileLock, LedgerError> {
         let path = self.files.path();
-        let held = Held::take(head_file).map_err(LedgerError::io("lock", path))?;
-        let held =
-            held.ok_or_else(|| LedgerError::Busy { path: path.to_owned(), seconds: PATIENCE.as_secs() })?;
-        // By its full name: a directory that was moved away or made anew is found out as well.
-        let named = statat(CWD, self.files.head_path(), AtFlags::SYMLINK_NOFOLLOW);
-        match named {
-            Ok(named) if (named.st_dev, named.st_ino) == self.identity => Ok(held),
+        let file = self.head_file.try_clone().map_err(LedgerError::io("lock", path))?;
+        let lock = FileLock::exclusive_within(file, LOCK_TIMEOUT).map_err(LedgerError::io("lock", path))?;
+        let busy = || LedgerError::Busy { path: path.to_owned(), seconds: LOCK_TIMEOUT.as_secs() };
+        let lock = lock.ok_or_else(busy)?;
+        // By the full name: this also finds that the whole directory was moved or replaced.
+        let named = std::fs::symlink_metadata(self.files.head_path());
+        match (named, self.head_file.metadata()) {
+            (Ok(named), Ok(locked)) if identity(&named) == identity(&locked) => Ok(lock),
             _ => Err(LedgerError::Replaced { path: path.to_owned() }),
         }
     }
 
-    /// The true end of the chain, with the segment opened and its tail in order.
+    /// The true end of the chain; its segment is open and ends with it.
     fn current(&mut self) -> Result<Head, LedgerError> {
         let Some(head) = self.read_head()? else { return self.begin() };
-        if let Some((known, _)) = &self.known {
-            let same = known.tip.seq == head.tip.seq && known.tip.hash == head.tip.hash;
-            if head.tip.seq <= known.tip.seq && !same {
-                return Err(self.broken(self.files.head_path(), "`HEAD` went back".to_owned()));
-            }
+        if let Some(known) = &self.known
+            && head.last.seq <= known.last.seq
+            && head.last != known.last
+        {
+            return Err(self.broken(self.files.head_path(), "`HEAD` went back".to_owned()));
         }
-        // Opened just now, under the lock, it has been looked at as well.
-        let (segment, looked) = match self.known_segment(head.segment) {
-            Some(segment) => (segment, None),
-            None => self.open_segment(head.segment).map(|(segment, stat)| (segment, Some(stat)))?,
-        };
+        let segment = self.segment(head.segment)?;
         let path = || self.files.segment_path(head.segment);
-        let stat = match looked {
-            Some(stat) => stat,
-            None => fstat(&*segment).map_err(|errno| LedgerError::io("inspect", &path())(errno.into()))?,
-        };
-        if stat.st_nlink == 0 {
+        let metadata = segment.metadata().map_err(LedgerError::io("inspect", &path()))?;
+        if metadata.nlink() == 0 {
             return Err(LedgerError::Replaced { path: path() });
         }
-        let size = u64::try_from(stat.st_size).unwrap_or_default();
-        if head.boot == self.boot && head.length == size {
+        if head.boot == self.boot && head.length == metadata.len() {
             return Ok(head);
         }
         repair::tail(&self.files, &segment, head, &self.boot)
     }
 
-    /// The first `HEAD` and segment of a new ledger.
+    /// Writes the first `HEAD` and creates the first segment.
     fn begin(&mut self) -> Result<Head, LedgerError> {
-        let segment = self.make_segment(1)?;
+        let segment = self.create_segment(1)?;
         let head = Head::first(&self.boot);
         // Half a `HEAD` would not be one; an empty one begins anew.
         self.write_head(&head).inspect_err(|_| drop(self.head_file.set_len(0)))?;
@@ -154,20 +136,20 @@ impl Writer {
         Ok(head)
     }
 
-    /// Leaves a full segment and begins the next. `HEAD` names it before there is anything in it, so that no
-    /// record can ever lie in a segment that `HEAD` does not know.
+    /// Leaves a full segment and begins the next. `HEAD` names it before there is anything in it, so that no record can
+    /// ever be in a segment that `HEAD` does not name.
     fn rotate(&mut self, head: Head) -> Result<Head, LedgerError> {
         let full = self.segment(head.segment)?;
         full.sync_data().map_err(LedgerError::io("sync", &self.files.segment_path(head.segment)))?;
         let number = head.segment + 1;
-        let segment = self.make_segment(number)?;
+        let segment = self.create_segment(number)?;
         self.files.sync_names()?;
-        let head = Head { segment: number, length: 0, synced: head.tip.seq, ..head };
-        let bytes = self.write_head(&head)?;
-        // A power cut must not leave records in a segment that the `HEAD` on the disk has never heard of.
+        let head = Head { segment: number, length: 0, synced: head.last.seq, ..head };
+        self.write_head(&head)?;
+        // A power cut must not leave records in a segment that the `HEAD` on the disk does not name.
         self.head_file.sync_data().map_err(LedgerError::io("sync", self.files.head_path()))?;
         self.segment = Some((number, segment));
-        self.known = Some((head.clone(), bytes));
+        self.known = Some(head.clone());
         Ok(head)
     }
 
@@ -178,79 +160,63 @@ impl Writer {
         redactor: &Redactor,
     ) -> Result<(u64, Arc<File>), LedgerError> {
         let segment = self.segment(head.segment)?;
-        let number = head.segment;
+        let path = self.files.segment_path(head.segment);
+        let failed = |why| LedgerError::io("write", &path)(why);
         let time = Timestamp::now().to_string();
         for batch in entries.chunks(BATCH) {
-            self.buffer.clear();
+            let mut lines = Vec::new();
             for entry in batch {
-                let tip = encode(&mut self.buffer, entry, head.tip, &time, redactor);
-                head.tip = tip.map_err(|why| self.unwritten(number, why))?;
+                head.last = encode(&mut lines, entry, head.last, &time, redactor).map_err(failed)?;
             }
-            (&*segment).write_all(&self.buffer).map_err(|why| self.unwritten(number, why))?;
-            head.length += self.buffer.len() as u64;
-            let bytes = self.write_head(&head)?;
-            self.known = Some((head.clone(), bytes));
+            (&*segment).write_all(&lines).map_err(failed)?;
+            head.length += lines.len() as u64;
+            self.write_head(&head)?;
+            self.known = Some(head.clone());
         }
-        Ok((head.tip.seq, segment))
+        Ok((head.last.seq, segment))
     }
 
-    /// Takes back what a failed append left. If this fails too, the next writer finds an unfinished line, or
-    /// whole records that `HEAD` does not know: both are put in order then.
+    /// Removes what a failed append left. If this fails too, the next writer finds an unfinished line, or whole records
+    /// that `HEAD` does not name, and repairs both.
     fn roll_back(&mut self, start: &Head) {
         if let Some((_, segment)) = &self.segment {
             let _ = segment.set_len(start.length);
         }
-        self.known = self.write_head(start).ok().map(|bytes| (start.clone(), bytes));
-    }
-
-    fn unwritten(&self, number: u64, why: io::Error) -> LedgerError {
-        LedgerError::io("write", &self.files.segment_path(number))(why)
+        self.known = self.write_head(start).ok().map(|()| start.clone());
     }
 
     fn segment(&mut self, number: u64) -> Result<Arc<File>, LedgerError> {
-        match self.known_segment(number) {
-            Some(segment) => Ok(segment),
-            None => self.open_segment(number).map(|(segment, _)| segment),
+        if let Some((open, file)) = &self.segment
+            && *open == number
+        {
+            return Ok(Arc::clone(file));
         }
-    }
-
-    fn known_segment(&self, number: u64) -> Option<Arc<File>> {
-        let (_, file) = self.segment.as_ref().filter(|(open, _)| *open == number)?;
-        Some(Arc::clone(file))
-    }
-
-    fn open_segment(&mut self, number: u64) -> Result<(Arc<File>, Stat), LedgerError> {
-        let Some((file, stat)) = self.files.segment(number, Use::Write)? else {
+        let Some(file) = self.files.segment(number, OpenMode::Write)? else {
             let path = self.files.segment_path(number);
             return Err(self.broken(&path, "`HEAD` names it, and it is not there".to_owned()));
         };
         let file = Arc::new(file);
         self.segment = Some((number, Arc::clone(&file)));
-        Ok((file, stat))
+        Ok(file)
     }
 
-    fn make_segment(&self, number: u64) -> Result<Arc<File>, LedgerError> {
+    fn create_segment(&self, number: u64) -> Result<Arc<File>, LedgerError> {
         let path = self.files.segment_path(number);
-        let file = self.files.segment(number, Use::Create)?;
-        let (file, stat) = file.ok_or_else(|| LedgerError::Replaced { path: path.clone() })?;
-        // Empty is what a writer leaves that ended just here; anything else was put there by somebody.
-        if stat.st_size > 0 {
+        let file = self.files.segment(number, OpenMode::Create)?;
+        let file = file.ok_or_else(|| LedgerError::Replaced { path: path.clone() })?;
+        // A writer that was killed here leaves it empty; anything else was not written by the ledger.
+        if file.metadata().map_err(LedgerError::io("inspect", &path))?.len() > 0 {
             return Err(self.broken(&path, "it has contents, and `HEAD` does not know it".to_owned()));
         }
         Ok(Arc::new(file))
     }
 
-    /// What `HEAD` says; `None` when it is still empty.
+    /// The contents of `HEAD`; `None` while it is empty.
     fn read_head(&self) -> Result<Option<Head>, LedgerError> {
         let path = self.files.head_path();
         let mut bytes = [0; SIZE + 1];
         match self.head_file.read_at(&mut bytes, 0).map_err(LedgerError::io("read", path))? {
             0 => Ok(None),
-            SIZE if let Some((known, same)) = &self.known
-                && bytes[..SIZE] == same[..] =>
-            {
-                Ok(Some(known.clone()))
-            }
             count => match Head::parse(&bytes[..count]) {
                 Some(head) => Ok(Some(head)),
                 None => Err(self.broken(path, "its contents are not ours".to_owned())),
@@ -258,10 +224,9 @@ impl Writer {
         }
     }
 
-    fn write_head(&self, head: &Head) -> Result<[u8; SIZE], LedgerError> {
-        let bytes = head.encode();
-        self.head_file.write_all_at(&bytes, 0).map_err(LedgerError::io("write", self.files.head_path()))?;
-        Ok(bytes)
+    fn write_head(&self, head: &Head) -> Result<(), LedgerError> {
+        let written = self.head_file.write_all_at(head.encode().as_bytes(), 0);
+        written.map_err(LedgerError::io("write", self.files.head_path()))
     }
 
     fn broken(&self, path: &Path, what: String) -> LedgerError {
@@ -269,17 +234,21 @@ impl Writer {
     }
 }
 
-/// Opens `HEAD`, and makes it only where there is no record yet.
-fn open_head(files: &Files) -> Result<Opened, LedgerError> {
-    if let Some(opened) = files.head(Use::Write)? {
-        return Ok(opened);
+/// Opens `HEAD`, and creates it only where there is no record yet.
+fn open_head(files: &Files) -> Result<File, LedgerError> {
+    if let Some(file) = files.head(OpenMode::Write)? {
+        return Ok(file);
     }
     if !files.list()?.numbers.is_empty() {
-        // Either another process has just made both, or somebody took `HEAD` away.
-        return files.head(Use::Write)?.ok_or_else(|| LedgerError::Broken {
+        // Either another process has just created both, or `HEAD` was removed.
+        return files.head(OpenMode::Write)?.ok_or_else(|| LedgerError::Broken {
             path: files.head_path().to_owned(),
             what: "there are records, and it is not there".to_owned(),
         });
     }
-    files.head(Use::Create)?.ok_or_else(|| LedgerError::Replaced { path: files.path().to_owned() })
+    files.head(OpenMode::Create)?.ok_or_else(|| LedgerError::Replaced { path: files.path().to_owned() })
+}
+
+fn identity(metadata: &Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
 }

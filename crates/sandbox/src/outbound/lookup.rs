@@ -51,7 +51,7 @@ impl Lookup {
     /// Looks `host` up once.
     pub(super) fn resolve(&self, host: &str, bound: &Bound) -> Result<Resolution, Stopped> {
         let Some(turn) = Turn::take(&self.under_way) else {
-            return Ok(Resolution::Nothing("too many look-ups are under way".to_owned()));
+            return Ok(Resolution::Failed("too many look-ups are under way".to_owned()));
         };
         let (tell, hear) = mpsc::channel();
         let (resolver, name) = (Arc::clone(&self.resolver), host.to_owned());
@@ -61,15 +61,15 @@ impl Lookup {
             drop(turn);
         });
         if let Err(why) = started {
-            return Ok(Resolution::Nothing(why.to_string()));
+            return Ok(Resolution::Failed(why.to_string()));
         }
         loop {
             match hear.recv_timeout(bound.slice()?) {
                 Ok(Ok(found)) => return Ok(found_all(found)),
-                Ok(Err(why)) => return Ok(Resolution::Nothing(why.to_string())),
+                Ok(Err(why)) => return Ok(Resolution::Failed(why.to_string())),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Ok(Resolution::Nothing("the resolver gave up".to_owned()));
+                    return Ok(Resolution::Failed("the resolver gave up".to_owned()));
                 }
             }
         }
@@ -87,7 +87,7 @@ fn found_all(found: Vec<IpAddr>) -> Resolution {
         }
     }
     if addresses.is_empty() {
-        return Resolution::Nothing("it has no address".to_owned());
+        return Resolution::Failed("it has no address".to_owned());
     }
     Resolution::Addresses(addresses)
 }
@@ -143,7 +143,7 @@ mod tests {
         }
         let patient = Bound::new(Duration::from_secs(60), &Halt::new());
         let busy = lookup.resolve("a.example", &patient);
-        assert_eq!(busy, Ok(Resolution::Nothing("too many look-ups are under way".to_owned())));
+        assert_eq!(busy, Ok(Resolution::Failed("too many look-ups are under way".to_owned())));
         assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
         drop(release);
     }

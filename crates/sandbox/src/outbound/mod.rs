@@ -1,7 +1,6 @@
 //! Connections to the web, under a key: a host is looked up once, judged, and connected to by number.
 //!
-//! What is above a connection (TLS, HTTP) is not done here; the hall does that over a [`Line`], which ends by
-//! itself when its time is over or somebody asks to stop.
+//! What is above a connection (TLS, HTTP) is not done here: `web_fetch` does that over the socket of a [`Line`].
 //!
 //! Invariant: the address that was judged is the address that is dialled; nothing is looked up in between.
 

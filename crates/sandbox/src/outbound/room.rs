@@ -54,15 +54,15 @@ impl Outbound {
         mut intent: ConnectIntent,
         bound: &Bound,
     ) -> Connect {
-        if warden.policy().offers(tool, subject).is_ok()
-            && let Some(address) = intent.worth_a_look()
+        if warden.policy().check_tool(tool, subject).is_ok()
+            && let Some(address) = intent.address_to_resolve()
         {
             intent.resolution = match address.literal() {
                 Some(ip) => Resolution::Addresses(vec![ip]),
                 None => self
                     .lookup
                     .resolve(address.host(), bound)
-                    .unwrap_or_else(|why| Resolution::Nothing(why.to_string())),
+                    .unwrap_or_else(|why| Resolution::Failed(why.to_string())),
             };
         }
         Connect(intent)
@@ -72,7 +72,7 @@ impl Outbound {
     pub fn open(&self, permit: Permit<Connect>, bound: &Bound) -> Result<Line, OutboundError> {
         let (connect, settling) = permit.spend();
         match self.reach(&connect.addresses(), bound) {
-            Ok(stream) => Ok(Line::new(stream, bound.clone(), settling)),
+            Ok(stream) => Ok(Line::new(stream, settling)),
             Err(why) => {
                 settling.settle_as(&why.to_string());
                 Err(why)

@@ -8,7 +8,6 @@
 use super::bound::Bound;
 use super::dial::dial;
 use super::error::{OutboundError, stopped};
-use super::line::patient;
 use super::lookup::Lookup;
 use picoclaw_policy::network::{ProxyAddress, Resolution};
 use rustix::event::PollFlags;
@@ -42,8 +41,8 @@ fn addresses(proxy: &ProxyAddress, lookup: &Lookup, bound: &Bound) -> Result<Vec
     }
     match lookup.resolve(proxy.host(), bound)? {
         Resolution::Addresses(found) => Ok(found),
-        Resolution::Nothing(why) => Err(OutboundError::Proxy(format!("`{}`: {why}", proxy.host()))),
-        Resolution::Unseen => Ok(Vec::new()),
+        Resolution::Failed(why) => Err(OutboundError::Proxy(format!("`{}`: {why}", proxy.host()))),
+        Resolution::NotLookedUp => Ok(Vec::new()),
     }
 }
 
@@ -93,4 +92,22 @@ fn exchange(stream: &TcpStream, request: &[u8], bound: &Bound) -> io::Result<Vec
         }
     }
     Ok(head)
+}
+
+/// Tries an operation on a non-blocking socket, and waits for readiness in between. The bound is checked before each
+/// try: a server that always has one more byte ends as well.
+fn patient<'s>(
+    bound: &Bound,
+    stream: &'s TcpStream,
+    events: PollFlags,
+    mut attempt: impl FnMut(&'s TcpStream) -> io::Result<usize>,
+) -> io::Result<usize> {
+    loop {
+        bound.left()?;
+        match attempt(stream) {
+            Err(why) if why.kind() == io::ErrorKind::WouldBlock => bound.wait(stream, events)?,
+            Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
 }

@@ -1,22 +1,20 @@
-//! Why a gateway cannot take its place.
-//!
-//! Invariant: the documented sentence of a second start is said to the letter.
+//! Errors of the gateway lock and of the process registry.
 
-use super::record::Recorded;
+use super::pid_file::PidFile;
 use rustix::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why there is no presence.
+/// Why a program cannot take its place in the instance.
 #[derive(Debug, thiserror::Error)]
 pub enum PresenceError {
-    /// Another one holds the lock.
-    #[error("gateway is already running ({})", told(.0.as_deref()))]
-    AlreadyRunning(Option<Box<Recorded>>),
+    /// Another gateway holds the lock.
+    #[error("gateway is already running ({})", describe(.0.as_deref()))]
+    AlreadyRunning(Option<Box<PidFile>>),
     /// A link, a FIFO or a directory is where the lock belongs.
     #[error("`{}` is not a regular file", .0.display())]
     NotAFile(PathBuf),
-    /// Whatever else the kernel said.
+    /// Any other error of the kernel.
     #[error("could not {verb} `{}`: {source}", path.display())]
     Io {
         /// What was tried.
@@ -29,10 +27,14 @@ pub enum PresenceError {
 }
 
 impl PresenceError {
-    pub(super) fn of(verb: &'static str, path: &Path) -> impl Fn(Errno) -> Self {
-        move |errno| match errno {
-            Errno::LOOP | Errno::NXIO | Errno::ISDIR => Self::NotAFile(path.to_owned()),
-            other => Self::Io { verb, path: path.to_owned(), source: other.into() },
+    /// The variant for an error of the operating system.
+    pub(super) fn of<E: Into<io::Error>>(verb: &'static str, path: &Path) -> impl Fn(E) -> Self {
+        move |error| {
+            let (path, source) = (path.to_owned(), error.into());
+            match Errno::from_io_error(&source) {
+                Some(Errno::LOOP | Errno::NXIO | Errno::ISDIR) => Self::NotAFile(path),
+                _ => Self::Io { verb, path, source },
+            }
         }
     }
 
@@ -47,10 +49,10 @@ impl PresenceError {
     }
 }
 
-/// The holder may not have written who it is yet.
-fn told(recorded: Option<&Recorded>) -> String {
-    match recorded {
-        Some(recorded) => format!("PID: {}, version: {}", recorded.pid, recorded.version_told()),
+/// The holder may not have written its PID file yet.
+fn describe(pid_file: Option<&PidFile>) -> String {
+    match pid_file {
+        Some(pid_file) => format!("PID: {}, version: {}", pid_file.pid, pid_file.printable_version()),
         None => "PID: unknown, version: unknown".to_owned(),
     }
 }

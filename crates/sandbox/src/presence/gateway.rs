@@ -1,72 +1,116 @@
-//! The one gateway of an instance.
-//!
-//! Invariant: whoever has a [`Presence`] holds the lock, and the PID file is its own.
+//! The one gateway of an instance: a lock, and a PID file for its clients.
 
 use super::error::PresenceError;
-use super::lock;
-use super::record::{self, Recorded};
-use super::roll::{Role, Roll, Signed};
+use super::open_home;
+use super::pid_file::{self, PidFile};
+use super::processes::{ProcessRegistry, Registration, Role};
+use crate::file_lock::FileLock;
+use data_encoding::HEXLOWER;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
-use std::fmt::Write;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-/// A gateway's place in its instance; dropped, the place is free and the PID file gone.
+/// The file that a gateway locks. It is never removed.
+const LOCK_FILE: &str = ".picoclaw.lock";
+
+/// [`GatewayLock::is_running`] holds the lock for an instant; a starting gateway waits longer than that.
+const LOCK_TIMEOUT: Duration = Duration::from_millis(400);
+
+/// The lock of a gateway. Dropping it removes the PID file and unlocks.
 #[derive(Debug)]
-#[must_use = "the place is given up at once"]
-pub struct Presence {
+#[must_use = "dropping it unlocks at once"]
+pub struct GatewayLock {
     dir: OwnedFd,
-    recorded: Recorded,
-    _signed: Signed,
-    /// Closing it lets go of the lock, after the file is removed.
-    _lock: OwnedFd,
+    pid_file: PidFile,
+    _registration: Registration,
+    /// Unlocked after the PID file is removed.
+    _lock: FileLock,
 }
 
-impl Presence {
-    /// Takes the place of the gateway in the instance at `home`, and writes the PID file with a new token.
-    pub fn claim(home: &Path, version: &str, host: &str, port: u16) -> Result<Self, PresenceError> {
-        let dir = lock::home(home)?;
-        let Some(lock) = lock::take(&dir, home)? else {
-            return Err(PresenceError::AlreadyRunning(Recorded::read(&dir).map(Box::new)));
+impl GatewayLock {
+    /// Locks the instance at `home` for this gateway, and writes the PID file with a new token.
+    pub fn acquire(home: &Path, version: &str, host: &str, port: u16) -> Result<Self, PresenceError> {
+        let dir = open_home(home)?;
+        let Some(lock) = lock(&dir, home)? else {
+            return Err(PresenceError::AlreadyRunning(PidFile::read(&dir).map(Box::new)));
         };
-        let path = home.join(record::NAME);
+        let path = home.join(pid_file::NAME);
         let fault = |verb| PresenceError::of(verb, &path);
-        let signed = Roll::open(home).and_then(|roll| roll.sign(Role::Gateway))?;
-        let recorded = Recorded {
+        let registration =
+            ProcessRegistry::open(home).and_then(|registry| registry.register(Role::Gateway))?;
+        let pid_file = PidFile {
             pid: std::process::id(),
             token: token().map_err(fault("make a token for"))?,
             version: version.to_owned(),
             port,
             host: host.to_owned(),
         };
-        recorded.write(&dir).map_err(fault("write"))?;
-        Ok(Self { dir, recorded, _signed: signed, _lock: lock })
+        pid_file.write(&dir).map_err(fault("write"))?;
+        Ok(Self { dir, pid_file, _registration: registration, _lock: lock })
     }
 
-    /// What is written about it.
-    pub fn recorded(&self) -> &Recorded {
-        &self.recorded
+    /// The PID file that was written.
+    pub fn pid_file(&self) -> &PidFile {
+        &self.pid_file
     }
 
-    /// What a gateway wrote about itself, whether or not it still runs.
-    pub fn read(home: &Path) -> Option<Recorded> {
-        Recorded::read(&lock::home(home).ok()?)
+    /// The PID file of the instance at `home`, whether or not its gateway still runs.
+    pub fn read_pid_file(home: &Path) -> Option<PidFile> {
+        PidFile::read(&open_home(home).ok()?)
     }
 
-    /// Whether a gateway runs, as the lock has it.
+    /// Whether a gateway holds the lock. The lock file is not created for the question.
     pub fn is_running(home: &Path) -> bool {
-        lock::home(home).is_ok_and(|dir| lock::is_held(&dir))
+        let Ok(file) = open_home(home)
+            .and_then(|dir| open_lock_file(&dir, OFlags::RDONLY).map_err(PresenceError::of("open", home)))
+        else {
+            return false;
+        };
+        matches!(FileLock::try_shared(file), Ok(None))
     }
 }
 
-impl Drop for Presence {
+impl Drop for GatewayLock {
     fn drop(&mut self) {
-        self.recorded.remove(&self.dir);
+        self.pid_file.remove(&self.dir);
     }
 }
 
-/// 32 hexadecimal digits that nobody can guess.
+/// Locks the lock file; `None` when another gateway holds it.
+fn lock(dir: &OwnedFd, home: &Path) -> Result<Option<FileLock>, PresenceError> {
+    let path = home.join(LOCK_FILE);
+    let began = Instant::now();
+    loop {
+        let file = open_lock_file(dir, OFlags::RDWR | OFlags::CREATE);
+        let file = file.map_err(PresenceError::of("open", &path))?;
+        let stat = fstat(&file).map_err(PresenceError::of("look at", &path))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(PresenceError::NotAFile(path));
+        }
+        let left = LOCK_TIMEOUT.saturating_sub(began.elapsed());
+        let lock = FileLock::exclusive_within(file, left).map_err(PresenceError::of("lock", &path))?;
+        let Some(lock) = lock else { return Ok(None) };
+        let named = statat(dir, LOCK_FILE, AtFlags::SYMLINK_NOFOLLOW);
+        if named.is_ok_and(|named| (named.st_dev, named.st_ino) == (stat.st_dev, stat.st_ino)) {
+            return Ok(Some(lock));
+        }
+        // The file was replaced in between: the lock is on one that has no name.
+        if began.elapsed() >= LOCK_TIMEOUT {
+            return Ok(None);
+        }
+    }
+}
+
+fn open_lock_file(dir: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
+    // NONBLOCK: a FIFO under this name must fail, not hang.
+    let safe = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    openat(dir, LOCK_FILE, safe | flags, Mode::RUSR | Mode::WUSR)
+}
+
+/// A random token of 128 bits.
 fn token() -> Result<String, Errno> {
     let mut bytes = [0; 16];
     let mut filled = 0;
@@ -77,8 +121,5 @@ fn token() -> Result<String, Errno> {
             Err(errno) => return Err(errno),
         }
     }
-    Ok(bytes.iter().fold(String::with_capacity(32), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    }))
+    Ok(HEXLOWER.encode(&bytes))
 }

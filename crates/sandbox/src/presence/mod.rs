@@ -1,19 +1,26 @@
-//! Presence: which programs of an instance run, and the one gateway among them.
+//! Which programs of an instance run: the one gateway, and a registry of all of them.
 //!
-//! The PID file tells others where the gateway is and which token it takes. Whether it runs is a question for the lock on
-//! `.picoclaw.lock` alone, which the kernel lets go of with the process: a number in a file may be another machine's, a
-//! container's, or somebody else's by now, and PID 1 is always somebody. Every program that works for the instance is on
-//! the roll besides, under a lock of its own, so that `picoclaw stop` finds whom to stop.
-//!
-//! Invariant: nobody is taken for running, or for ours, on the word of a file.
+//! The PID file says where the gateway listens and which token it takes. Whether it runs is decided by the lock on
+//! `.picoclaw.lock` alone, which the kernel releases with the process: a PID in a file may belong to another machine, to a
+//! container, or by now to another process. Every program that works for the instance is in the registry as well, under a
+//! lock of its own, so that `picoclaw stop` finds it.
 
 mod error;
 mod gateway;
-mod lock;
-mod record;
-mod roll;
+mod pid_file;
+mod processes;
 
 pub use error::PresenceError;
-pub use gateway::Presence;
-pub use record::Recorded;
-pub use roll::{Member, Role, Roll, Signed, Stopped};
+pub use gateway::GatewayLock;
+pub use pid_file::PidFile;
+pub use processes::{ProcessRegistry, Registration, Role, RunningProcess, Stopped};
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+/// Opens the directory of an instance.
+fn open_home(home: &Path) -> Result<OwnedFd, PresenceError> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    openat(CWD, home, flags, Mode::empty()).map_err(PresenceError::of("open", home))
+}

@@ -6,7 +6,7 @@ use super::base::{Base, Scope};
 use super::error::RootError;
 use super::facts::Facts;
 use super::walk::Spot;
-use picoclaw_policy::{FileKind, Landing, Link};
+use picoclaw_policy::{FileKind, Link, PathLocation};
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
@@ -88,13 +88,13 @@ impl Place {
     }
 
     /// Where it leads, for the desk.
-    pub fn landing(&self) -> Landing {
+    pub fn landing(&self) -> PathLocation {
         match (self.end, self.base.scope) {
-            (Standing::Escaped, _) => Landing::Escaped,
-            (Standing::Protected, _) => Landing::Protected,
-            (Standing::Beneath, Scope::Workspace) => Landing::Workspace,
+            (Standing::Escaped, _) => PathLocation::Escaped,
+            (Standing::Protected, _) => PathLocation::Protected,
+            (Standing::Beneath, Scope::Workspace) => PathLocation::Workspace,
             (Standing::Beneath, Scope::Host) => {
-                Landing::Host { resolved: self.resolved(), links: self.links().to_owned() }
+                PathLocation::Host { resolved: self.resolved(), links: self.links().to_owned() }
             }
         }
     }

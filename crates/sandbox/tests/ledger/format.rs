@@ -122,7 +122,7 @@ fn an_entry_of_any_size_makes_a_line_that_verifies() {
         code: picoclaw_policy::Code::UnknownTool,
         sentence: huge.clone(),
         rule: huge.clone(),
-        layer: picoclaw_policy::Layer::Hall,
+        layer: picoclaw_policy::Layer::Registry,
         hint: huge.clone(),
     });
     let entry = Entry::decided(&who, &huge, &huge, &verdict).enforcing((0..100).map(|_| huge.clone()));

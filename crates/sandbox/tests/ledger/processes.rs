@@ -3,7 +3,7 @@
 //! Invariant: whatever an append acknowledged is in the ledger, once, whoever was killed when.
 
 use crate::support::{allowed, assert_intact, intents, report, segment};
-use picoclaw_sandbox::ledger::{Ledger, Reader, Standing};
+use picoclaw_sandbox::ledger::{Integrity, Ledger, Reader};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
@@ -33,7 +33,7 @@ fn a_writer() {
         ledger.append(&[allowed(&intent), allowed(&intent).finished("ok", Duration::ZERO)]).unwrap();
         acknowledged.write_all(format!("{intent}\n").as_bytes()).unwrap();
     }
-    assert_ne!(report(&dir).standing, Standing::Tampered);
+    assert_ne!(report(&dir).integrity, Integrity::Tampered);
 }
 
 fn writer(dir: &Path, name: &str, count: u64, rotate: u64) -> Child {
@@ -120,7 +120,7 @@ fn verifying_while_others_write_never_cries_wolf() {
     let mut looks = 0;
     while writers.iter_mut().any(|child| child.try_wait().unwrap().is_none()) {
         let report = report(&dir);
-        assert_ne!(report.standing, Standing::Tampered, "{report:?}");
+        assert_ne!(report.integrity, Integrity::Tampered, "{report:?}");
         if let Some(reader) = Reader::open(&dir).unwrap() {
             reader.head().unwrap();
         }
@@ -153,7 +153,7 @@ fn a_killed_writer_takes_nothing_with_it() {
             child.wait().unwrap();
         }
         let report = report(&dir);
-        assert_ne!(report.standing, Standing::Tampered, "round {round}: {report:?}");
+        assert_ne!(report.integrity, Integrity::Tampered, "round {round}: {report:?}");
         let there: BTreeSet<String> = {
             let whole = report.records as usize;
             complete_intents(&dir).into_iter().take(whole).collect()
@@ -162,7 +162,7 @@ fn a_killed_writer_takes_nothing_with_it() {
         assert!(missing.is_empty(), "round {round}: acknowledged and lost: {missing:?}");
     }
     Ledger::open(&dir).unwrap().append(&[allowed("the survivor")]).unwrap();
-    assert_eq!(report(&dir).standing, Standing::Intact);
+    assert_eq!(report(&dir).integrity, Integrity::Intact);
 }
 
 /// The intents of all whole lines.

@@ -3,7 +3,7 @@
 //! Invariant: a reader sees every finished line once, in order, across segments and while others write.
 
 use crate::support::{allowed, filled, segment};
-use picoclaw_sandbox::ledger::{Anchor, Ledger, Reader, Records, Standing, verify};
+use picoclaw_sandbox::ledger::{Anchor, Integrity, Ledger, Reader, Records, verify};
 use std::fs;
 use std::io::Write;
 
@@ -17,7 +17,7 @@ fn a_missing_ledger_is_read_as_none_and_not_made() {
     let dir = home.path().join("ledger");
     assert!(Reader::open(&dir).unwrap().is_none());
     let report = verify(&dir, Anchor::Unknown).unwrap();
-    assert_eq!((report.standing, report.records), (Standing::Intact, 0));
+    assert_eq!((report.integrity, report.records), (Integrity::Intact, 0));
     assert!(!dir.exists());
 }
 

@@ -6,7 +6,7 @@ use crate::support::{
     allowed, assert_intact, assert_tampered, edit_head, filled, in_memory, intents, report, restarted,
     segment,
 };
-use picoclaw_sandbox::ledger::{Ledger, Standing};
+use picoclaw_sandbox::ledger::{Integrity, Ledger};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn an_unfinished_line_is_torn_and_the_next_writer_removes_it() {
     let whole = fs::read_to_string(&path).unwrap();
     add(&path, b"{\"seq\":4,\"time\":\"20");
     let torn = report(home.path());
-    assert_eq!((torn.standing, torn.records), (Standing::Torn, 3));
+    assert_eq!((torn.integrity, torn.records), (Integrity::Torn, 3));
     assert_eq!(torn.fault.unwrap().line, Some(4));
     append(home.path(), "next").unwrap();
     assert_intact(home.path(), 4);
@@ -90,8 +90,8 @@ fn what_a_power_cut_took_is_torn_if_it_had_not_been_synced() {
         restarted(home.path(), 3);
         loss(&segment(home.path(), 1));
         let torn = report(home.path());
-        let want = if why == "nothing at all" { Standing::Intact } else { Standing::Torn };
-        assert_eq!(torn.standing, want, "{why}: {:?}", torn.fault);
+        let want = if why == "nothing at all" { Integrity::Intact } else { Integrity::Torn };
+        assert_eq!(torn.integrity, want, "{why}: {:?}", torn.fault);
         assert!(torn.records >= 3, "{why}");
         append(home.path(), "after").unwrap_or_else(|e| panic!("{why}: {e}"));
         assert_intact(home.path(), torn.records + 1);
@@ -119,7 +119,7 @@ fn a_power_cut_right_after_a_new_segment_finds_the_chain_in_the_one_before() {
     let lost = fs::read_to_string(segment(home.path(), last)).unwrap().lines().count() as u64;
     restarted(home.path(), 4 - lost);
     fs::write(segment(home.path(), last), "").unwrap();
-    assert_eq!(report(home.path()).standing, Standing::Torn);
+    assert_eq!(report(home.path()).integrity, Integrity::Torn);
     append(home.path(), "after").unwrap();
     assert_intact(home.path(), 4 - lost + 1);
 }

@@ -3,7 +3,7 @@
 //! Invariant: files are changed here as a stranger would change them, by the documented format alone.
 
 use picoclaw_policy::{AgentId, Code, Grant, Layer, Origin, Refusal, Subject, Verdict, Zone};
-use picoclaw_sandbox::ledger::{Anchor, Entry, Fault, Ledger, Report, Standing, verify};
+use picoclaw_sandbox::ledger::{Anchor, Entry, Fault, Integrity, Ledger, Report, verify};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(crate) fn denied(intent: &str) -> Entry {
         code: Code::OutsideWorkspace,
         sentence: "access denied: path is outside the workspace".to_owned(),
         rule: "workspace".to_owned(),
-        layer: Layer::Desk,
+        layer: Layer::Policy,
         hint: "none".to_owned(),
     };
     Entry::decided(&subject(), "read_file", intent, &Verdict::Deny(refusal))
@@ -51,13 +51,13 @@ pub(crate) fn report(dir: &Path) -> Report {
 #[track_caller]
 pub(crate) fn assert_intact(dir: &Path, records: u64) {
     let report = report(dir);
-    assert_eq!((report.standing, report.records), (Standing::Intact, records), "{:?}", report.fault);
+    assert_eq!((report.integrity, report.records), (Integrity::Intact, records), "{:?}", report.fault);
 }
 
 #[track_caller]
 pub(crate) fn assert_tampered(dir: &Path, why: &str) -> Fault {
     let report = report(dir);
-    assert_eq!(report.standing, Standing::Tampered, "{why}: not found; {report:?}");
+    assert_eq!(report.integrity, Integrity::Tampered, "{why}: not found; {report:?}");
     report.fault.unwrap_or_else(|| panic!("{why}: a verdict without a reason"))
 }
 

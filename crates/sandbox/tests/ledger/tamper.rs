@@ -5,7 +5,7 @@
 use crate::support::{
     assert_intact, assert_tampered, edit_head, filled, hex, in_memory, lines, rehashed, report, segment,
 };
-use picoclaw_sandbox::ledger::{Anchor, Hash, Standing, verify};
+use picoclaw_sandbox::ledger::{Anchor, Hash, Integrity, verify};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -146,7 +146,7 @@ fn a_total_rewrite_is_found_by_its_anchor_and_by_nothing_else() {
     let (middle, head) = (hash_of(&all[5]), hash_of(&all[RECORDS - 1]));
     for (why, anchor, seq) in [("the head", head, RECORDS as u64), ("any earlier head", middle, 6)] {
         let report = verify(home.path(), Anchor::Known(anchor)).unwrap();
-        assert_eq!((report.standing, report.anchored), (Standing::Intact, Some(seq)), "{why}");
+        assert_eq!((report.integrity, report.anchored), (Integrity::Intact, Some(seq)), "{why}");
     }
 
     let mut prev = "0".repeat(64);
@@ -172,7 +172,7 @@ fn a_total_rewrite_is_found_by_its_anchor_and_by_nothing_else() {
     assert_intact(home.path(), RECORDS as u64); // the control: without an anchor nobody can tell
     for anchor in [head, middle] {
         let report = verify(home.path(), Anchor::Known(anchor)).unwrap();
-        assert_eq!(report.standing, Standing::Tampered);
+        assert_eq!(report.integrity, Integrity::Tampered);
     }
 }
 
@@ -180,7 +180,7 @@ fn a_total_rewrite_is_found_by_its_anchor_and_by_nothing_else() {
 fn an_anchor_finds_a_ledger_that_was_thrown_away() {
     let home = in_memory();
     let report = verify(&home.path().join("gone"), Anchor::Known(Hash::NONE)).unwrap();
-    assert_eq!(report.standing, Standing::Tampered);
+    assert_eq!(report.integrity, Integrity::Tampered);
 }
 
 /// One thing a hand can do to a file.
@@ -223,8 +223,8 @@ proptest! {
         fs::write(&path, after).unwrap();
         let report = report(home.path());
         // Bytes after the last line feed are what a killed writer leaves: torn at most.
-        prop_assert!(report.standing == Standing::Tampered || report.standing == Standing::Torn && file == 3, "{report:?}");
-        if report.standing == Standing::Torn {
+        prop_assert!(report.integrity == Integrity::Tampered || report.integrity == Integrity::Torn && file == 3, "{report:?}");
+        if report.integrity == Integrity::Torn {
             prop_assert_eq!(report.records, 8);
         }
     }
@@ -236,6 +236,6 @@ proptest! {
         let home = in_memory();
         fs::write(segment(home.path(), 1), records).unwrap();
         fs::write(home.path().join("HEAD"), head).unwrap();
-        prop_assert_eq!(report(home.path()).standing, Standing::Tampered);
+        prop_assert_eq!(report(home.path()).integrity, Integrity::Tampered);
     }
 }

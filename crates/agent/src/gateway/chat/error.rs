@@ -1,17 +1,15 @@
-//! Errors as clients of OpenAI's protocol read them.
-//!
-//! Invariant: every error below `/v1` is one object under `error`.
+//! Errors in the format of OpenAI's API: one object under `error`.
 
-use crate::gateway::answer::{self, Answer};
+use crate::gateway::response::{self, HttpResponse};
 use crate::providers::Class;
 use crate::run::TurnError;
 use crate::sessions::SessionError;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-/// An error.
+/// An error of the chat API.
 #[derive(Debug, Clone)]
-pub(super) struct Fault {
+pub(super) struct ApiError {
     status: StatusCode,
     message: String,
     kind: &'static str,
@@ -19,8 +17,8 @@ pub(super) struct Fault {
     code: Option<&'static str>,
 }
 
-impl Fault {
-    /// The request is not one that can be answered.
+impl ApiError {
+    /// A parameter of the request is invalid.
     pub(super) fn invalid(param: &'static str, message: impl Into<String>) -> Self {
         Self {
             status: StatusCode::BAD_REQUEST,
@@ -31,7 +29,7 @@ impl Fault {
         }
     }
 
-    /// There is no such agent.
+    /// No agent has this name.
     pub(super) fn no_model(name: &str) -> Self {
         let shown: String = name.chars().take(80).collect();
         let shown = picoclaw_sandbox::printable(&shown).into_owned();
@@ -44,13 +42,13 @@ impl Fault {
         }
     }
 
-    /// The gateway ends.
-    pub(super) fn ending() -> Self {
+    /// The gateway is shutting down.
+    pub(super) fn shutting_down() -> Self {
         Self::server(StatusCode::SERVICE_UNAVAILABLE, "the gateway ends")
     }
 
-    /// A body that cannot be read.
-    pub(super) fn unread(status: StatusCode, message: &str) -> Self {
+    /// The body cannot be read.
+    pub(super) fn bad_body(status: StatusCode, message: &str) -> Self {
         Self { status, message: message.to_owned(), kind: "invalid_request_error", param: None, code: None }
     }
 
@@ -58,22 +56,22 @@ impl Fault {
         Self { status, message: message.into(), kind: "server_error", param: None, code: None }
     }
 
-    /// The object.
-    pub(super) fn object(&self) -> Value {
+    /// The error object.
+    pub(super) fn to_json(&self) -> Value {
         json!({"error": {"message": self.message, "type": self.kind, "param": self.param, "code": self.code}})
     }
 
-    /// The answer.
-    pub(super) fn answer(&self) -> Answer {
-        answer::json(self.status, &self.object())
+    /// The error response.
+    pub(super) fn response(&self) -> HttpResponse {
+        response::json(self.status, &self.to_json())
     }
 }
 
-impl From<&TurnError> for Fault {
+impl From<&TurnError> for ApiError {
     fn from(why: &TurnError) -> Self {
         let status = match why {
             TurnError::NoAgent(agent) => return Self::no_model(agent.as_str()),
-            TurnError::Provider(fault) if fault.class == Class::RateLimit => StatusCode::TOO_MANY_REQUESTS,
+            TurnError::Provider(error) if error.class == Class::RateLimit => StatusCode::TOO_MANY_REQUESTS,
             TurnError::Provider(_) => StatusCode::BAD_GATEWAY,
             TurnError::Session(SessionError::Busy { .. }) => StatusCode::CONFLICT,
             TurnError::TooLong => return Self::invalid("messages", why.to_string()),
@@ -84,11 +82,11 @@ impl From<&TurnError> for Fault {
     }
 }
 
-/// A path below `/v1` that is not served.
-pub(in crate::gateway) fn not_found() -> Answer {
-    Fault::unread(
+/// 404 for a path below `/v1`.
+pub(in crate::gateway) fn not_found() -> HttpResponse {
+    ApiError::bad_body(
         StatusCode::NOT_FOUND,
         "there is no such path; served are /v1/models and /v1/chat/completions",
     )
-    .answer()
+    .response()
 }

@@ -1,16 +1,14 @@
-//! `/v1`: agents for any client that speaks OpenAI's protocol. Each agent is a model.
+//! `/v1`: the agents for clients of OpenAI's chat protocol. Each agent is a model.
 //!
-//! A request carries its own history and leaves none behind; with `X-Picoclaw-Session: NAME` the gateway keeps the session
-//! `http:NAME` instead, and takes only the last message.
-//!
-//! Invariant: what a client sends is a person's words, never an agent's rules.
+//! A request carries its own history and leaves none behind; with `X-Picoclaw-Session: NAME` the
+//! gateway keeps the session `http:NAME` instead and reads only the last message.
 
-mod complete;
+mod completions;
 mod error;
-mod listing;
+mod models;
 mod request;
-mod wire;
+mod response;
 
-pub(super) use complete::complete;
+pub(super) use completions::completions;
 pub(super) use error::not_found;
-pub(super) use listing::{model, models};
+pub(super) use models::{model, models};

@@ -1,18 +1,16 @@
-//! A chat request: which agent, what was said before, and what is said now.
-//!
-//! Invariant: what cannot be honoured is refused by name, not left out in silence; settings of the model are the
-//! configuration's, and are not taken from a client.
+//! A chat request. A parameter that cannot be honoured is refused by name; model settings come from
+//! the configuration and are ignored here.
 
-use super::error::Fault;
+use super::error::ApiError;
 use crate::message::{Message, Role};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A request as it is written.
+/// A request as sent.
 #[derive(Debug, Deserialize)]
-pub(super) struct Written {
+pub(super) struct RawChatRequest {
     model: Option<String>,
-    messages: Option<Vec<Said>>,
+    messages: Option<Vec<RawMessage>>,
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
     n: Option<u64>,
@@ -26,7 +24,7 @@ struct StreamOptions {
 }
 
 #[derive(Debug, Deserialize)]
-struct Said {
+struct RawMessage {
     role: String,
     content: Option<Content>,
 }
@@ -45,83 +43,85 @@ struct Part {
     text: Option<String>,
 }
 
-/// A request that can be answered.
+/// A valid request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Request {
-    /// The agent's name, as it was written.
+pub(super) struct ChatRequest {
+    /// The agent's name.
     pub(super) model: String,
-    /// What was said before.
+    /// The earlier messages.
     pub(super) history: Vec<Message>,
-    /// What is said now.
+    /// The last message.
     pub(super) input: String,
-    /// Whether the answer is to come piece by piece.
+    /// Whether to stream the completion.
     pub(super) stream: bool,
-    /// Whether its last piece tells what it cost.
+    /// Whether the stream ends with token counts.
     pub(super) include_usage: bool,
 }
 
-impl Written {
-    /// The request, checked.
-    pub(super) fn check(self) -> Result<Request, Fault> {
-        let model =
-            self.model.ok_or_else(|| Fault::invalid("model", "you must provide a model: an agent's id"))?;
+impl RawChatRequest {
+    /// Validates the request.
+    pub(super) fn check(self) -> Result<ChatRequest, ApiError> {
+        let model = self
+            .model
+            .ok_or_else(|| ApiError::invalid("model", "you must provide a model: an agent's id"))?;
         if self.n.is_some_and(|n| n != 1) {
-            return Err(Fault::invalid("n", "an agent gives one answer: `n` must be 1"));
+            return Err(ApiError::invalid("n", "an agent gives one answer: `n` must be 1"));
         }
         for (param, tools) in [("tools", self.tools), ("functions", self.functions)] {
             if tools.is_some_and(|tools| !tools.is_empty()) {
                 let why = "an agent has the tools of its configuration, and takes none from a client";
-                return Err(Fault::invalid(param, why));
+                return Err(ApiError::invalid(param, why));
             }
         }
-        let mut said = self.messages.unwrap_or_default();
-        let last =
-            said.pop().ok_or_else(|| Fault::invalid("messages", "there must be at least one message"))?;
+        let mut messages = self.messages.unwrap_or_default();
+        let last = messages
+            .pop()
+            .ok_or_else(|| ApiError::invalid("messages", "there must be at least one message"))?;
         if last.role != "user" {
-            return Err(Fault::invalid("messages", "the last message must be the user's"));
+            return Err(ApiError::invalid("messages", "the last message must be the user's"));
         }
         let input = last.text()?;
         let mut history = Vec::new();
-        let mut wishes = Vec::new();
-        for said in said {
-            let text = said.text()?;
-            match said.role.as_str() {
+        let mut instructions = Vec::new();
+        for message in messages {
+            let text = message.text()?;
+            match message.role.as_str() {
                 "user" => history.push(Message::text(Role::User, text)),
                 "assistant" => history.push(Message::text(Role::Assistant, text)),
-                "system" | "developer" => wishes.push(text),
-                // Results of tools that a client ran itself are no part of an agent's work.
+                "system" | "developer" => instructions.push(text),
+                // Results of the client's own tools are not part of the agent's conversation.
                 "tool" | "function" => {}
                 other => {
                     let shown: String = other.chars().take(40).collect();
                     let why = format!("`{}` is not a role", picoclaw_sandbox::printable(&shown));
-                    return Err(Fault::invalid("messages", why));
+                    return Err(ApiError::invalid("messages", why));
                 }
             }
         }
         history.retain(|message| !message.content.is_empty());
-        // The configuration instructs an agent; what a client would like is said as its words, and first.
-        if !wishes.is_empty() {
-            history.insert(0, Message::text(Role::User, wishes.join("\n\n")));
+        // The system prompt is the configuration's; a client's instructions become the first user message.
+        if !instructions.is_empty() {
+            history.insert(0, Message::text(Role::User, instructions.join("\n\n")));
         }
         let include_usage = self.stream_options.and_then(|options| options.include_usage).unwrap_or(false);
-        Ok(Request { model, history, input, stream: self.stream.unwrap_or(false), include_usage })
+        Ok(ChatRequest { model, history, input, stream: self.stream.unwrap_or(false), include_usage })
     }
 }
 
-impl Said {
-    fn text(&self) -> Result<String, Fault> {
+impl RawMessage {
+    fn text(&self) -> Result<String, ApiError> {
         match &self.content {
             None => Ok(String::new()),
             Some(Content::Text(text)) => Ok(text.clone()),
             Some(Content::Parts(parts)) => {
-                let mut whole = Vec::new();
+                let mut texts = Vec::new();
                 for part in parts {
                     match (&*part.kind, &part.text) {
-                        ("text" | "refusal", Some(text)) => whole.push(text.as_str()),
-                        _ => return Err(Fault::invalid("messages", "only text can be said to an agent")),
+                        ("text" | "refusal", Some(text)) => texts.push(text.as_str()),
+                        _ => return Err(ApiError::invalid("messages", "only text can be said to an agent")),
                     }
                 }
-                Ok(whole.join("\n"))
+                Ok(texts.join("\n"))
             }
         }
     }
@@ -131,8 +131,8 @@ impl Said {
 mod tests {
     use super::*;
 
-    fn checked(text: &str) -> Result<Request, Fault> {
-        serde_json::from_str::<Written>(text).unwrap().check()
+    fn checked(text: &str) -> Result<ChatRequest, ApiError> {
+        serde_json::from_str::<RawChatRequest>(text).unwrap().check()
     }
 
     #[test]
@@ -183,7 +183,7 @@ mod tests {
         ] {
             match (checked(text), want) {
                 (Ok(request), Ok(input)) => assert_eq!(request.input, input, "{why}"),
-                (Err(fault), Err(param)) => assert_eq!(fault.object()["error"]["param"], param, "{why}"),
+                (Err(error), Err(param)) => assert_eq!(error.to_json()["error"]["param"], param, "{why}"),
                 (got, _) => panic!("{why}: {got:?}"),
             }
         }

@@ -191,7 +191,7 @@ impl Tool for SearchTool {
             Ok(matches) => {
                 let policy = visit.warden.policy();
                 let offered =
-                    matches.into_iter().filter(|tool| policy.offers(&tool.0, visit.subject).is_ok());
+                    matches.into_iter().filter(|tool| policy.check_tool(&tool.0, visit.subject).is_ok());
                 let found: Vec<_> = offered.take(self.discovery.most).collect();
                 self.discovery.unlock(visit.subject, found.iter().map(|tool| tool.0.clone()));
                 let rows: Vec<_> =

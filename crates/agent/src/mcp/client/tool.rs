@@ -9,7 +9,7 @@ use super::schema;
 use super::server::Server;
 use crate::call::Reply;
 use crate::tools::{Arguments, Outcome, Tool, Visit};
-use picoclaw_policy::{Access, ConsultIntent};
+use picoclaw_policy::{Access, McpCallIntent};
 use picoclaw_sandbox::files::{self, Write};
 use picoclaw_sandbox::guest::Consult;
 use picoclaw_sandbox::root::Overwrite;
@@ -113,7 +113,7 @@ impl Tool for McpTool {
 
     fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
         let given = arguments.all().clone();
-        let intent = ConsultIntent {
+        let intent = McpCallIntent {
             server: self.server.name().to_owned(),
             tool: self.theirs.clone(),
             arguments: Value::Object(given.clone()).to_string(),

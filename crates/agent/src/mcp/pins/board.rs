@@ -5,7 +5,7 @@
 
 use super::list::{MOST_BYTES, ToolList};
 use super::pin::{Pin, PinKey};
-use picoclaw_sandbox::shelf::{Book, Shelf, ShelfError};
+use picoclaw_sandbox::state_dir::{LineFile, StateDir, StateError};
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub enum PinError {
     /// The file cannot be read or written.
     #[error(transparent)]
-    Shelf(#[from] ShelfError),
+    State(#[from] StateError),
     /// It is there and is no pin.
     #[error("the pin `{id}` is damaged")]
     Damaged {
@@ -33,7 +33,7 @@ impl PinError {
     /// What would help.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Shelf(why) => why.hint(),
+            Self::State(why) => why.hint(),
             Self::Damaged { .. } => Some(
                 "look at it in `state/pins` of the instance; without it the next list that is seen is pinned",
             ),
@@ -55,12 +55,12 @@ pub enum Standing {
 
 /// All pins of an instance.
 #[derive(Debug)]
-pub struct Pins(Shelf);
+pub struct Pins(StateDir);
 
 impl Pins {
     /// The pins of the instance at `home`.
     pub fn open(home: &Path) -> Result<Self, PinError> {
-        Ok(Self(Shelf::open(home, "pins")?))
+        Ok(Self(StateDir::open(home, "pins")?))
     }
 
     /// Judges a list. The first of a server is pinned; one that differs from the pin is kept for a person to look at.
@@ -150,8 +150,8 @@ impl Pins {
     }
 
     /// Two processes that see a server for the first time do not both pin it.
-    fn hold(&self) -> Result<Book, PinError> {
-        Ok(self.0.hold("lock", PATIENCE)?)
+    fn hold(&self) -> Result<LineFile, PinError> {
+        Ok(self.0.lock("lock", PATIENCE)?)
     }
 
     fn ids(&self) -> Result<Vec<String>, PinError> {

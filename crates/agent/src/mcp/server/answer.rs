@@ -7,25 +7,6 @@ use picoclaw_policy::Refusal;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 
-/// How the line of a file begins in a listing.
-pub(super) const FILE: &str = "FILE: ";
-
-/// A line of a listing: names are escaped in it, so a line is an entry.
-pub(super) enum Line<'t> {
-    File(&'t str),
-    Directory(&'t str),
-    /// About the listing itself.
-    Note,
-}
-
-/// What a line of a listing names.
-pub(super) fn kind_of(line: &str) -> Line<'_> {
-    if let Some(name) = line.strip_prefix(FILE) {
-        return Line::File(name);
-    }
-    line.strip_prefix("DIR: ").map_or(Line::Note, Line::Directory)
-}
-
 /// The result of a registry tool.
 pub(super) fn of_reply(tool: &str, reply: Reply) -> CallToolResult {
     match reply {
@@ -85,13 +66,15 @@ fn result(text: String, structured: Value, went: Went) -> CallToolResult {
 fn listing(text: &str) -> Value {
     let (mut files, mut directories, mut notes) = (Vec::new(), Vec::new(), Vec::new());
     for line in text.lines() {
-        match kind_of(line) {
-            Line::File(name) => files.push(Value::from(name)),
-            Line::Directory(name) => directories.push(Value::from(name)),
-            Line::Note => notes.push(line),
+        if let Some(name) = line.strip_prefix("FILE: ") {
+            files.push(name);
+        } else if let Some(name) = line.strip_prefix("DIR: ") {
+            directories.push(name);
+        } else {
+            notes.push(line);
         }
     }
-    let mut structured = json!({"files": Value::Array(files), "directories": Value::Array(directories)});
+    let mut structured = json!({"files": files, "directories": directories});
     if !notes.is_empty() {
         structured["note"] = json!(notes.join("\n"));
     }
@@ -127,7 +110,7 @@ mod tests {
             code: Code::OutsideWorkspace,
             sentence: "access denied".to_owned(),
             rule: "workspace".to_owned(),
-            layer: Layer::Desk,
+            layer: Layer::Policy,
             hint: "add a rule".to_owned(),
         };
         for (why, tool, reply, error, want) in [

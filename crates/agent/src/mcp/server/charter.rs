@@ -28,11 +28,11 @@ impl Charter {
         let zones = policy.agents.get(&subject.agent).map(|agent| &agent.zones);
         let workspace = zones.and_then(|zones| zones.workspace.first()).map(ToString::to_string);
         let (on, off): (Vec<&String>, Vec<_>) =
-            self.tools.iter().partition(|tool| policy.offers(tool, subject).is_ok());
+            self.tools.iter().partition(|tool| policy.check_tool(tool, subject).is_ok());
         let off: Vec<Value> = off
             .iter()
             .filter_map(|tool| {
-                policy.offers(tool, subject).err().map(|no| json!({"tool": tool, "by": no.rule}))
+                policy.check_tool(tool, subject).err().map(|no| json!({"tool": tool, "by": no.rule}))
             })
             .collect();
         let tools = &self.config.tools;

@@ -3,7 +3,6 @@
 //! Invariant: whatever is not a message is answered, under its own identifier where it has one.
 
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId};
-use serde::Deserialize;
 use serde_json::Value;
 
 /// The longest line that is read, in bytes.
@@ -31,16 +30,6 @@ pub(super) fn read(line: &[u8]) -> Frame {
         Ok(message) => Frame::Message(Box::new(message)),
         Err(why) => fault(line, &why),
     }
-}
-
-/// Whether a line says that the client will name other roots.
-pub(super) fn calls_roots_back(line: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    struct Told<'l> {
-        method: &'l str,
-    }
-    serde_json::from_slice::<Told<'_>>(line)
-        .is_ok_and(|told| told.method == "notifications/roots/list_changed")
 }
 
 /// The answer to a line that is too long to be read.

@@ -24,11 +24,6 @@ impl Lines {
         Self(BufReader::with_capacity(64 << 10, input))
     }
 
-    /// Whether more than the last line was read.
-    pub(super) fn are_ahead(&self) -> bool {
-        !self.0.buffer().is_empty()
-    }
-
     /// The next one; `None` when there will be none.
     pub(super) fn next(&mut self) -> Option<Heard> {
         let mut line = Vec::new();

@@ -3,11 +3,10 @@
 //! Invariant: every call passes the hall; a client decides nothing but what it asks.
 
 use super::approval::{self, Way};
-use super::client::Client;
+use super::http::disconnect_token;
 use super::premises::{Premises, Seat};
 use super::progress;
 use super::roots::Roots;
-use super::running::Running;
 use super::{answer, cursor, served};
 use crate::call::{Call, Reply};
 use crate::hall::Watcher;
@@ -24,6 +23,8 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
 
 /// Methods that are known: under these names, parameters that do not fit are the fault.
 const KNOWN: &[&str] =
@@ -38,10 +39,12 @@ A refusal names its rule and the smallest setting that would allow it; `policy` 
 /// One client, or one request of a client without a connection.
 pub(super) struct Porch {
     premises: Arc<Premises>,
-    running: Running,
+    /// Cancelled when the client disconnects.
+    disconnected: CancellationToken,
     /// The session of a client that has one.
     session: OnceLock<String>,
-    client: Arc<Client>,
+    /// The client's roots, once they were asked for; locked while they are.
+    roots: Mutex<Option<Roots>>,
     _seat: Seat,
 }
 
@@ -57,8 +60,7 @@ pub(super) enum Tenure {
 impl Porch {
     pub(super) fn new(
         premises: &Arc<Premises>,
-        client: Arc<Client>,
-        running: Running,
+        disconnected: CancellationToken,
         tenure: Tenure,
     ) -> Option<Self> {
         let session = OnceLock::new();
@@ -66,7 +68,13 @@ impl Porch {
             let _ = session.set(premises.subject.session.clone());
         }
         let seat = premises.seat()?;
-        Some(Self { premises: Arc::clone(premises), running, session, client, _seat: seat })
+        Some(Self {
+            premises: Arc::clone(premises),
+            disconnected,
+            session,
+            roots: Mutex::default(),
+            _seat: seat,
+        })
     }
 
     fn subject(&self) -> Subject {
@@ -259,7 +267,7 @@ impl Porch {
 
     /// The roots of the client, asked for with its first call.
     async fn roots(&self, context: &RequestContext<RoleServer>) -> Roots {
-        let mut known = self.client.roots().await;
+        let mut known = self.roots.lock().await;
         if let Some(roots) = &*known {
             return roots.clone();
         }
@@ -293,7 +301,6 @@ impl ServerHandler for Porch {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         let _ = self.session.set(self.premises.fresh_session());
-        self.client.greeted(&request.protocol_version);
         context.peer.set_peer_info(request.clone());
         self.negotiate_initialize(&request)
     }
@@ -317,21 +324,27 @@ impl ServerHandler for Porch {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let halt = super::http::halt_of(&context.extensions).unwrap_or_default();
-        let _place = self.running.enter(&halt);
-        let cancelled = context.ct.clone();
+        let (halt, hung_up) = (Halt::new(), disconnect_token(&context.extensions));
+        let cancelled = async {
+            tokio::select! {
+                () = context.ct.cancelled() => {}
+                () = self.disconnected.cancelled() => {}
+                () = hung_up.cancelled() => {}
+            }
+        };
         let work = async {
             let _call = self.premises.calls.acquire().await;
             self.serve(request, &context, &halt).await
         };
         tokio::pin!(work);
         tokio::select! {
-            response = &mut work => Ok(response),
-            // The call is told to stop, and still waited for: its place is taken until its last child is gone.
-            () = cancelled.cancelled() => {
+            biased;
+            // A cancelled call is still awaited: it occupies its slot until its last child has ended.
+            () = cancelled => {
                 halt.raise();
                 Ok(work.await)
             }
+            response = &mut work => Ok(response),
         }
     }
 
@@ -360,7 +373,7 @@ impl ServerHandler for Porch {
     }
 
     async fn on_roots_list_changed(&self, _context: NotificationContext<RoleServer>) {
-        *self.client.roots().await = None;
+        *self.roots.lock().await = None;
     }
 }
 

@@ -62,12 +62,7 @@ impl Premises {
     /// The tools that are on offer, in the order of their names.
     pub(super) fn offered(&self) -> Vec<&Tool> {
         let policy = self.hall.warden().policy();
-        self.tools.iter().filter(|tool| policy.offers(&tool.name, &self.subject).is_ok()).collect()
-    }
-
-    /// Whether calls pass hooks, which have to be waited for.
-    pub(super) fn is_attended(&self) -> bool {
-        self.config.hooks.are_any()
+        self.tools.iter().filter(|tool| policy.check_tool(&tool.name, &self.subject).is_ok()).collect()
     }
 
     /// The hooks that calls pass, if there are any.

@@ -82,7 +82,7 @@ impl Roots {
             code: Code::OutsideWorkspace,
             sentence: "access denied: path is outside the workspace".to_owned(),
             rule: "roots".to_owned(),
-            layer: Layer::Hall,
+            layer: Layer::Registry,
             hint: format!("the client narrowed the workspace to its roots: {}", names.join(", ")),
         }
     }

@@ -48,7 +48,7 @@ pub(super) struct Said {
 /// Runs one of them; a call that cannot be answered is turned away, and that is recorded.
 pub(super) fn run(call: &Call, warden: &Warden, charter: &Charter, roots: &Roots) -> Result<Said, Refusal> {
     let away = |refusal| warden.turn_away(&call.tool, &call.subject, refusal);
-    warden.policy().offers(&call.tool, &call.subject).map_err(away)?;
+    warden.policy().check_tool(&call.tool, &call.subject).map_err(away)?;
     let misfit = |why: String| away(misfit(&call.tool, &why));
     if call.tool == POLICY {
         Arguments::check(&[], &call.arguments).map_err(misfit)?;
@@ -81,7 +81,7 @@ fn misfit(tool: &str, why: &str) -> Refusal {
         code: Code::InvalidArguments,
         sentence: format!("invalid arguments for tool {tool:?}: {why}"),
         rule: "tools".to_owned(),
-        layer: Layer::Hall,
+        layer: Layer::Registry,
         hint: String::new(),
     }
 }

@@ -3,7 +3,7 @@
 use super::super::pins::{PinKey, Pins};
 use super::gate::{Gate, MOST_IN_FLIGHT};
 use picoclaw_sandbox::relay::{Between, Line, Said};
-use picoclaw_sandbox::shelf::Shelf;
+use picoclaw_sandbox::state_dir::StateDir;
 use serde_json::{Value, json};
 
 struct Stage {
@@ -371,8 +371,8 @@ fn requests_under_way_are_bounded() {
 fn a_pin_that_cannot_be_read_lets_nothing_through() {
     let mut stage = Stage::new();
     stage.list(tools("one"));
-    let shelf = Shelf::open(stage.home.path(), "pins").unwrap();
-    shelf.replace(&format!("{}.json", key().id()), b"{}").unwrap();
+    let dir = StateDir::open(stage.home.path(), "pins").unwrap();
+    dir.replace(&format!("{}.json", key().id()), b"{}").unwrap();
     stage.restart();
     assert_eq!(stage.list(tools("one"))["result"]["tools"], json!([]), "a damaged pin is no first use");
     assert!(stage.noted().iter().any(|note| note.contains("damaged")));

@@ -4,10 +4,9 @@
 
 mod dialect;
 mod failure;
-mod flow;
 mod peer;
 mod spoken;
-mod sse;
+mod stream;
 
 pub(super) use dialect::{Assembler, Dialect, Mode, Progress, malformed};
 pub(super) use failure::whole_error;

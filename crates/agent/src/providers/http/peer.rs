@@ -4,12 +4,16 @@
 
 use crate::providers::model_error::ModelError;
 use crate::providers::provider::{Class, ProviderError};
+use bytes::Bytes;
+use futures_core::Stream;
+use futures_util::StreamExt;
 use picoclaw_policy::config::ModelConfig;
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Client, Proxy, Response, Url};
 use serde_json::Value;
 use std::error::Error;
+use std::pin::pin;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -82,26 +86,29 @@ impl Peer {
         Ok(response)
     }
 
-    /// The next bytes of an answer, counted against what one may take in all.
-    pub(super) async fn chunk(
+    /// The bytes of an answer as they come, up to the bound of one answer.
+    pub(super) fn chunks(
         &self,
-        response: &mut Response,
-        total: &mut usize,
-    ) -> Result<Option<Vec<u8>>, ProviderError> {
-        let chunk = response.chunk().await.map_err(|why| self.lost("read", why))?;
-        *total += chunk.as_ref().map_or(0, |chunk| chunk.len());
-        if *total > MOST {
-            let text = format!("the provider's answer is larger than {} MiB and was cut off", MOST >> 20);
-            return Err(ProviderError::new(Class::Malformed, text));
-        }
-        Ok(chunk.map(|chunk| chunk.to_vec()))
+        response: Response,
+    ) -> impl Stream<Item = Result<Bytes, ProviderError>> + Send + '_ {
+        let mut total = 0;
+        response.bytes_stream().map(move |chunk| {
+            let chunk = chunk.map_err(|error| self.lost("read", error))?;
+            total += chunk.len();
+            if total > MOST {
+                let text = format!("the provider's answer is larger than {} MiB and was cut off", MOST >> 20);
+                return Err(ProviderError::new(Class::Malformed, text));
+            }
+            Ok(chunk)
+        })
     }
 
     /// The whole of an answer.
-    pub(super) async fn read(&self, response: &mut Response) -> Result<Vec<u8>, ProviderError> {
-        let (mut bytes, mut total) = (Vec::new(), 0);
-        while let Some(chunk) = self.chunk(response, &mut total).await? {
-            bytes.extend_from_slice(&chunk);
+    pub(super) async fn read(&self, response: Response) -> Result<Vec<u8>, ProviderError> {
+        let mut bytes = Vec::new();
+        let mut chunks = pin!(self.chunks(response));
+        while let Some(chunk) = chunks.next().await {
+            bytes.extend_from_slice(&chunk?);
         }
         Ok(bytes)
     }
@@ -132,6 +139,7 @@ impl Peer {
             .no_proxy()
             .redirect(Policy::custom(within_one_origin))
             .connect_timeout(CONNECT.min(self.timeout))
+            .read_timeout(self.timeout)
             .pool_max_idle_per_host(1);
         if self.url.scheme() == "http" && self.proxy.is_none() {
             builder = builder.tls_certs_only([]);

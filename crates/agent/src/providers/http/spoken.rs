@@ -7,8 +7,8 @@
 
 use super::dialect::{Dialect, Mode, malformed};
 use super::failure::{looks_like_a_page, told, whole_error};
-use super::flow;
 use super::peer::{Peer, retry_after};
+use super::stream;
 use crate::providers::provider::{Answer, Class, Provider, ProviderError, Reading, Request, Sink};
 use crate::providers::watched::{Seen, Watched};
 use reqwest::Response;
@@ -52,8 +52,8 @@ impl<D: Dialect> Spoken<D> {
     async fn whole(&self, request: &Request) -> Result<Answer, ProviderError> {
         let body = self.dialect.body(request, Mode::Whole);
         let answering = async {
-            let mut response = self.good(self.peer.post(&body).await?).await?;
-            let bytes = self.peer.read(&mut response).await?;
+            let response = self.good(self.peer.post(&body).await?).await?;
+            let bytes = self.peer.read(response).await?;
             self.document(&bytes)
         };
         timeout(self.peer.timeout, answering).await.unwrap_or_else(|_| Err(self.peer.silent()))
@@ -64,27 +64,27 @@ impl<D: Dialect> Spoken<D> {
         let beginning = async { self.good(self.peer.post(&body).await?).await };
         let beginning =
             timeout(self.peer.timeout, beginning).await.unwrap_or_else(|_| Err(self.peer.silent()));
-        let mut response = beginning?;
+        let response = beginning?;
         let kind =
             response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         if kind.contains("json") || kind.contains("html") {
             // Asked for a stream, answered with a document.
-            let reading = timeout(self.peer.timeout, self.peer.read(&mut response)).await;
+            let reading = timeout(self.peer.timeout, self.peer.read(response)).await;
             let bytes = reading.unwrap_or_else(|_| Err(self.peer.silent()))?;
             return self.document(&bytes);
         }
-        flow::read(&self.peer, &mut response, self.dialect.assembler(), sink).await
+        stream::read(&self.peer, response, self.dialect.assembler(), sink).await
     }
 
     /// The response, if its status is a good one.
-    async fn good(&self, mut response: Response) -> Result<Response, ProviderError> {
+    async fn good(&self, response: Response) -> Result<Response, ProviderError> {
         let status = response.status();
         if status.is_success() {
             return Ok(response);
         }
         let after = retry_after(response.headers());
         // An error that breaks off or never ends is still an error of that status.
-        let body = self.peer.read(&mut response).await.unwrap_or_default();
+        let body = self.peer.read(response).await.unwrap_or_default();
         let mut why = told(status.as_u16(), after, &body);
         why.message.push_str(self.peer.hint(status.as_u16()));
         Err(why)

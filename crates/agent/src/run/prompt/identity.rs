@@ -2,9 +2,8 @@
 //!
 //! Invariant: nothing in here comes from a workspace.
 
-use super::clock::moment;
+use jiff::Timestamp;
 use picoclaw_policy::Subject;
-use picoclaw_sandbox::ledger::Timestamp;
 use std::path::Path;
 
 /// The first part.
@@ -33,10 +32,28 @@ Your workspace is `{workspace}`. Relative paths start there. In it:
 pub(super) fn runtime(subject: &Subject, now: Timestamp) -> String {
     format!(
         "# Now\n\nTime: {} UTC\nSystem: {}/{}\nChannel: {}\nSession: {}",
-        moment(now),
+        now.strftime("%Y-%m-%d %H:%M (%A)"),
         std::env::consts::OS,
         std::env::consts::ARCH,
         subject.origin.as_str(),
         picoclaw_sandbox::printable(&subject.session),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use picoclaw_policy::{AgentId, Origin};
+
+    #[test]
+    fn a_moment_is_spelled_with_its_weekday() {
+        let subject = Subject::root(Origin::Cli, AgentId::main(), "s");
+        for (at, want) in [
+            ("2026-11-15T04:28:59Z", "Time: 2026-11-15 04:28 (Sunday) UTC\n"),
+            ("2024-02-29T00:00:00Z", "Time: 2024-02-29 00:00 (Thursday) UTC\n"),
+        ] {
+            let text = runtime(&subject, at.parse().unwrap());
+            assert!(text.contains(want), "{text}");
+        }
+    }
 }

@@ -2,9 +2,8 @@
 //!
 //! Invariant: bounded, however much there is.
 
-use super::clock::{DAY, day_path};
 use super::texts::Reader;
-use picoclaw_sandbox::ledger::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 /// The most of the memory that is read.
 const MEMORY: usize = 32 << 10;
@@ -13,15 +12,15 @@ const MEMORY: usize = 32 << 10;
 const NOTES: usize = 8 << 10;
 
 /// How many days' notes are read.
-const DAYS: u32 = 3;
+const DAYS: i64 = 3;
 
 /// The part about memory; `None` when nothing was written down.
 pub(super) fn memory(reader: &Reader<'_>, now: Timestamp) -> Option<String> {
     let mut parts: Vec<String> = reader.read("memory/MEMORY.md", MEMORY).into_iter().collect();
     for ago in 0..DAYS {
-        let path = day_path(now.before(DAY * ago));
-        if let Some(text) = reader.read(&format!("memory/{path}.md"), NOTES) {
-            parts.push(format!("## Notes of {}\n\n{text}", path.rsplit('/').next().unwrap_or_default()));
+        let day = now - SignedDuration::from_hours(24 * ago);
+        if let Some(text) = reader.read(&day.strftime("memory/%Y%m/%Y%m%d.md").to_string(), NOTES) {
+            parts.push(format!("## Notes of {}\n\n{text}", day.strftime("%Y%m%d")));
         }
     }
     (!parts.is_empty()).then(|| format!("# Memory\n\n{}", parts.join("\n\n")))

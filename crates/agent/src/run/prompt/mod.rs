@@ -5,7 +5,6 @@
 //!
 //! Invariant: every part is bounded, read beneath its own directory, and left out with a warning when it cannot be.
 
-mod clock;
 mod front_matter;
 mod identity;
 mod memory;

@@ -4,10 +4,10 @@
 
 use super::front_matter::part;
 use super::{identity, memory, skills};
+use jiff::Timestamp;
 use picoclaw_policy::{AgentId, Subject};
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::lectern::Lectern;
-use picoclaw_sandbox::ledger::Timestamp;
 use picoclaw_sandbox::root::{More, RootError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

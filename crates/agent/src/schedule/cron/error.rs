@@ -3,7 +3,7 @@
 //! Invariant: what a person or a model wrote is named and bounded; nothing of the store leaks through an error.
 
 use picoclaw_sandbox::printable;
-use picoclaw_sandbox::shelf::ShelfError;
+use picoclaw_sandbox::state_dir::StateError;
 
 /// Why a job cannot be had or made.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +41,7 @@ pub enum CronError {
     },
     /// The file cannot be had.
     #[error(transparent)]
-    Shelf(#[from] ShelfError),
+    State(#[from] StateError),
 }
 
 impl CronError {
@@ -54,7 +54,7 @@ impl CronError {
                 Some("nothing was changed; repair the file, or move it away to begin anew")
             }
             Self::NotFound(_) => Some("`picoclaw cron list` names every job"),
-            Self::Shelf(why) => why.hint(),
+            Self::State(why) => why.hint(),
             _ => None,
         }
     }

@@ -59,7 +59,7 @@ impl Jobs {
         };
         let depth = u32::try_from(lineage.len()).unwrap_or(u32::MAX);
         let subject = Subject { origin: Origin::Cron, agent, session, depth, lineage };
-        if let Err(refusal) = self.hall.warden().policy().offers("cron", &subject) {
+        if let Err(refusal) = self.hall.warden().policy().check_tool("cron", &subject) {
             return self.refuse(&subject, refusal).await;
         }
         match &firing.task {
@@ -171,7 +171,7 @@ pub(super) fn no_commands() -> Refusal {
         code: Code::ToolDisabled,
         sentence: "scheduled commands are switched off".to_owned(),
         rule: "tools.cron.allow_command".to_owned(),
-        layer: Layer::Desk,
+        layer: Layer::Policy,
         hint: "the operator can set `tools.cron.allow_command`; `command_confirm` does not".to_owned(),
     }
 }

@@ -4,7 +4,7 @@
 
 use super::error::CronError;
 use super::job::Job;
-use picoclaw_sandbox::shelf::{Book, Shelf, ShelfError};
+use picoclaw_sandbox::state_dir::{LineFile, StateDir, StateError};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Duration;
@@ -22,16 +22,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The jobs of an instance. Copies are the same store.
 #[derive(Debug, Clone)]
 pub struct Store {
-    shelf: Shelf,
+    dir: StateDir,
 }
 
 /// The lock on a job that runs; the kernel lets go of it with the process.
 #[derive(Debug)]
 #[must_use = "the job counts as interrupted at once"]
 pub struct RunLock {
-    shelf: Shelf,
+    dir: StateDir,
     name: String,
-    _held: Book,
+    _held: LineFile,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -43,14 +43,14 @@ struct Document {
 impl Store {
     /// The store of the instance at `home`.
     pub fn open(home: &Path) -> Result<Self, CronError> {
-        Ok(Self { shelf: Shelf::open(home, "cron")? })
+        Ok(Self { dir: StateDir::open(home, "cron")? })
     }
 
     /// Every job, in the order in which they were made.
     pub fn read(&self) -> Result<Vec<Job>, CronError> {
-        let Some(bytes) = self.shelf.read(FILE, MOST)? else { return Ok(Vec::new()) };
+        let Some(bytes) = self.dir.read(FILE, MOST)? else { return Ok(Vec::new()) };
         let broken =
-            |why: String| CronError::Broken { path: self.shelf.path().join(FILE).display().to_string(), why };
+            |why: String| CronError::Broken { path: self.dir.path().join(FILE).display().to_string(), why };
         let document: Document = serde_json::from_slice(&bytes).map_err(|why| broken(why.to_string()))?;
         match document.version {
             1 => Ok(document.jobs),
@@ -60,7 +60,7 @@ impl Store {
 
     /// Changes the jobs, one editor at a time; nothing is written when `act` fails or changes nothing.
     pub fn edit<T>(&self, act: impl FnOnce(&mut Vec<Job>) -> Result<T, CronError>) -> Result<T, CronError> {
-        let _held = self.shelf.hold(LOCK, PATIENCE)?;
+        let _held = self.dir.lock(LOCK, PATIENCE)?;
         let before = self.read()?;
         let mut jobs = before.clone();
         let done = act(&mut jobs)?;
@@ -71,7 +71,7 @@ impl Store {
             if text.len() as u64 > MOST {
                 return Err(CronError::Misfit("there are too many jobs".to_owned()));
             }
-            self.shelf.replace(FILE, &text)?;
+            self.dir.replace(FILE, &text)?;
         }
         Ok(done)
     }
@@ -79,9 +79,9 @@ impl Store {
     /// Takes the lock of a run; `None` when the job runs already.
     pub fn hold(&self, id: &str) -> Result<Option<RunLock>, CronError> {
         let name = format!("run-{id}.lock");
-        match self.shelf.hold(&name, Duration::ZERO) {
-            Ok(held) => Ok(Some(RunLock { shelf: self.shelf.clone(), name, _held: held })),
-            Err(ShelfError::Busy { .. }) => Ok(None),
+        match self.dir.lock(&name, Duration::ZERO) {
+            Ok(held) => Ok(Some(RunLock { dir: self.dir.clone(), name, _held: held })),
+            Err(StateError::Busy { .. }) => Ok(None),
             Err(why) => Err(why.into()),
         }
     }
@@ -90,6 +90,6 @@ impl Store {
 impl Drop for RunLock {
     fn drop(&mut self) {
         // Left behind, it is an empty file that nobody holds.
-        let _ = self.shelf.remove(&self.name);
+        let _ = self.dir.remove(&self.name);
     }
 }

@@ -222,7 +222,7 @@ fn misfit(visit: &Visit<'_>, why: &str) -> Reply {
         code: Code::InvalidArguments,
         sentence: why.to_owned(),
         rule: "tools".to_owned(),
-        layer: Layer::Hall,
+        layer: Layer::Registry,
         hint: String::new(),
     };
     Reply::Refused(visit.warden.turn_away(NAME, visit.subject, refusal))

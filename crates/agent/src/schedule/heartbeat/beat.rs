@@ -13,7 +13,7 @@ use picoclaw_sandbox::launch::Halt;
 use picoclaw_sandbox::lectern::Lectern;
 use picoclaw_sandbox::ledger::Timestamp;
 use picoclaw_sandbox::root::{RootError, Scribe};
-use picoclaw_sandbox::shelf::ShelfError;
+use picoclaw_sandbox::state_dir::StateError;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ pub enum HeartbeatError {
     Root(#[from] RootError),
     /// The log cannot be written.
     #[error(transparent)]
-    Shelf(#[from] ShelfError),
+    State(#[from] StateError),
 }
 
 /// The heartbeat of an instance.

@@ -5,7 +5,7 @@
 use super::start;
 use crate::spawn::kin::Kin;
 use crate::tools::{Arguments, Need, Outcome, Parameter, Tool, Type, Visit};
-use picoclaw_policy::Way;
+use picoclaw_policy::SpawnKind;
 use picoclaw_policy::config::Config;
 use serde_json::Value;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl Tool for Delegate {
     }
 
     fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
-        let started = start::admit(self.name(), Way::Delegate, arguments, &self.kin, visit);
+        let started = start::admit(self.name(), SpawnKind::Delegate, arguments, &self.kin, visit);
         started.map(|start| start.and_wait(visit)).into()
     }
 }

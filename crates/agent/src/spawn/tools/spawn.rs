@@ -8,7 +8,7 @@ use crate::spawn::child;
 use crate::spawn::kin::Kin;
 use crate::spawn::wording;
 use crate::tools::{Arguments, Need, Outcome, Parameter, Tool, Type, Visit};
-use picoclaw_policy::Way;
+use picoclaw_policy::SpawnKind;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl Tool for SpawnTool {
     }
 
     fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
-        let start = match start::admit(self.name(), Way::Spawn, arguments, &self.0, visit) {
+        let start = match start::admit(self.name(), SpawnKind::Spawn, arguments, &self.0, visit) {
             Ok(start) => start,
             Err(reply) => return reply.into(),
         };

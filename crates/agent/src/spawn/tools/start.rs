@@ -1,4 +1,4 @@
-//! The way from a call to a subagent: judged first, then found its turn, then started.
+//! The kind from a call to a subagent: judged first, then found its turn, then started.
 //!
 //! Invariant: nobody is started without a permit, and a permit is always settled.
 
@@ -8,7 +8,7 @@ use crate::spawn::kin::Kin;
 use crate::spawn::news::{Turning, Who};
 use crate::spawn::present::Present;
 use crate::tools::{Arguments, Need, Parameter, Type, Visit};
-use picoclaw_policy::{SpawnIntent, Way};
+use picoclaw_policy::{SpawnIntent, SpawnKind};
 use picoclaw_sandbox::permit::Permit;
 use picoclaw_sandbox::spawn::Spawn;
 use picoclaw_sandbox::warden::Admission;
@@ -55,22 +55,22 @@ pub(super) fn label(arguments: &Arguments<'_>) -> String {
 /// Asks the desk; the reply says why not.
 pub(super) fn admit(
     tool: &str,
-    way: Way,
+    kind: SpawnKind,
     arguments: &Arguments<'_>,
     kin: &Kin,
     visit: &Visit<'_>,
 ) -> Result<Start, Reply> {
     let (agent, task) = (arguments.text("agent_id"), arguments.text("task"));
-    let agent = Some(agent.to_owned()).filter(|agent| !agent.is_empty() || way == Way::Delegate);
-    let intent = SpawnIntent { way, agent, task: task.to_owned() };
-    let becomes = intent.becomes(visit.subject);
+    let agent = Some(agent.to_owned()).filter(|agent| !agent.is_empty() || kind == SpawnKind::Delegate);
+    let intent = SpawnIntent { kind, agent, task: task.to_owned() };
+    let agent_id = intent.agent_id(visit.subject);
     let permit = match visit.warden.admit(tool, visit.subject, Spawn(intent)) {
         Admission::Permit(permit) => permit,
         Admission::Refusal(refusal) => return Err(Reply::Refused(refusal)),
         Admission::Pending(pending) => return Err(Reply::Unasked(visit.warden.unanswered(*pending))),
     };
     let parent = kin.find(visit.subject, visit.halt);
-    let (Some(parent), Some(agent)) = (parent, becomes) else {
+    let (Some(parent), Some(agent)) = (parent, agent_id) else {
         let nobody: Result<(), _> = permit.ended(Err("a subagent can be started only in an agent's turn"));
         return Err(Reply::Failed(nobody.err().unwrap_or_default().to_owned()));
     };

@@ -31,7 +31,7 @@ impl Tool for SpawnStatus {
     }
 
     fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
-        if let Err(refusal) = visit.warden.policy().offers(self.name(), visit.subject) {
+        if let Err(refusal) = visit.warden.policy().check_tool(self.name(), visit.subject) {
             return Reply::Refused(visit.warden.turn_away(self.name(), visit.subject, refusal)).into();
         }
         let id = Some(arguments.text("task_id").trim()).filter(|id| !id.is_empty());

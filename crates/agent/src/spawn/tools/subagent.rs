@@ -5,7 +5,7 @@
 use super::start;
 use crate::spawn::kin::Kin;
 use crate::tools::{Arguments, Outcome, Parameter, Tool, Visit};
-use picoclaw_policy::Way;
+use picoclaw_policy::SpawnKind;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl Tool for SubagentTool {
     }
 
     fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
-        let started = start::admit(self.name(), Way::Subagent, arguments, &self.0, visit);
+        let started = start::admit(self.name(), SpawnKind::Subagent, arguments, &self.0, visit);
         started.map(|start| start.and_wait(visit)).into()
     }
 }

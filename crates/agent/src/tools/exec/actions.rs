@@ -10,7 +10,7 @@ use super::super::visit::Visit;
 use super::render;
 use super::tool::ExecTool;
 use crate::call::Reply;
-use picoclaw_policy::AttendIntent;
+use picoclaw_policy::SessionIntent;
 use picoclaw_policy::shell::guard::{Finding, Judgement, Kind, Remedy};
 use picoclaw_sandbox::exec::{Attend, Program, Session, attend};
 use picoclaw_sandbox::launch::{BackgroundError, keys};
@@ -59,7 +59,7 @@ impl ExecTool {
             Program::Other => None,
             Program::Shell => Some(judge_lines(visit, data)?),
         };
-        let typed = AttendIntent { judgement, ..intent("write", &id, data) };
+        let typed = SessionIntent { judgement, ..intent("write", &id, data) };
         let admission = visit.warden.admit(self.name(), visit.subject, Attend(typed));
         Ok(with_permit(self.name(), admission, visit, move |permit, _| {
             answered(attend::write(permit, &session), || {
@@ -76,7 +76,7 @@ impl ExecTool {
         }
         let typed = session.program() == Program::Shell && !keys::only_steer(&pressed);
         let judgement = typed.then(|| typed_keys(&pressed));
-        let typed = AttendIntent { judgement, ..intent("send-keys", &id, &pressed) };
+        let typed = SessionIntent { judgement, ..intent("send-keys", &id, &pressed) };
         let admission = visit.warden.admit(self.name(), visit.subject, Attend(typed));
         Ok(with_permit(self.name(), admission, visit, move |permit, _| {
             answered(attend::send_keys(permit, &session), || {
@@ -106,11 +106,11 @@ impl ExecTool {
     }
 }
 
-fn intent(action: &'static str, id: &str, input: &str) -> AttendIntent {
-    AttendIntent { action, session: id.to_owned(), input: input.to_owned(), judgement: None }
+fn intent(action: &'static str, id: &str, input: &str) -> SessionIntent {
+    SessionIntent { action, session: id.to_owned(), input: input.to_owned(), judgement: None }
 }
 
-fn attended(visit: &Visit<'_>, intent: AttendIntent) -> Result<Permit<Attend>, Reply> {
+fn attended(visit: &Visit<'_>, intent: SessionIntent) -> Result<Permit<Attend>, Reply> {
     match visit.warden.admit("exec", visit.subject, Attend(intent)) {
         Admission::Permit(permit) => Ok(permit),
         Admission::Refusal(refusal) => Err(Reply::Refused(refusal)),
@@ -125,7 +125,7 @@ fn judge_lines(visit: &Visit<'_>, data: &str) -> Result<Judgement, Reply> {
     let lines = data.trim_end_matches('\n');
     let mut judgement = visit
         .warden
-        .look_into(lines, Path::new(""), visit.subject)
+        .inspect_command(lines, Path::new(""), visit.subject)
         .map_err(|why| file::misfit(visit, "exec", &why.to_string()))?;
     if judgement.is_allowed() && !data.ends_with('\n') {
         judgement.finding = Some(Finding {

@@ -1,11 +1,10 @@
-//! Why a page that was allowed was not had.
-//!
-//! Invariant: nothing that a server wrote stands in these texts unescaped.
+//! Why a page that was allowed was not fetched. Text that a server wrote is escaped before it gets in here.
 
 use picoclaw_sandbox::outbound::{OutboundError, Stopped};
+use std::error::Error;
 use std::io;
 
-/// Why a page that was allowed was not had.
+/// Why a page that was allowed was not fetched.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FetchError {
     /// No connection.
@@ -13,11 +12,11 @@ pub(super) enum FetchError {
     Outbound(#[from] OutboundError),
     /// The connection failed.
     #[error("the connection failed: {0}")]
-    Io(io::Error),
-    /// The time was over, or somebody asked to stop.
+    Io(String),
+    /// The deadline passed, or the call was cancelled.
     #[error(transparent)]
     Stopped(#[from] Stopped),
-    /// No encryption could be agreed on, or nobody vouches for the server.
+    /// The TLS handshake failed, or the certificate is not trusted.
     #[error("no secure connection: {0}")]
     Tls(String),
     /// The answer breaks the rules of HTTP.
@@ -26,32 +25,53 @@ pub(super) enum FetchError {
     /// The answer is larger than is read.
     #[error("failed to read response: size exceeded {0} bytes limit")]
     TooLarge(u64),
-    /// The answer ended before its end.
+    /// The connection ended in the middle of the answer.
     #[error("the answer was cut off")]
     CutOff,
     /// The answer is compressed, although that was not asked for.
     #[error("the answer is compressed (`{0}`), which was not asked for and is not read")]
     Compressed(String),
-    /// The answer is no text.
+    /// The answer is not text.
     #[error("the content is not text (`{0}`)")]
     NotText(String),
-    /// The text is in an encoding that is not known here.
+    /// The label of the text's encoding is not known.
     #[error("the text is encoded as `{0}`, which is not read here")]
     Charset(String),
 }
 
-impl From<io::Error> for FetchError {
-    fn from(why: io::Error) -> Self {
-        let inner = why.get_ref();
-        if let Some(stopped) = inner.and_then(|inner| inner.downcast_ref::<Stopped>()) {
-            return Self::Stopped(*stopped);
-        }
-        if let Some(tls) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+impl From<&io::Error> for FetchError {
+    fn from(error: &io::Error) -> Self {
+        if let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
             return Self::Tls(tls.to_string());
         }
-        if why.kind() == io::ErrorKind::UnexpectedEof {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => Self::CutOff,
+            // hyper's decoder of chunked bodies reports these.
+            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => Self::NotHttp("a chunk is malformed"),
+            _ => Self::Io(error.to_string()),
+        }
+    }
+}
+
+impl From<hyper::Error> for FetchError {
+    fn from(error: hyper::Error) -> Self {
+        if error.is_parse_too_large() {
+            return Self::NotHttp("its head is too long");
+        }
+        if error.is_parse() {
+            return Self::NotHttp("its head is malformed");
+        }
+        if error.is_incomplete_message() {
             return Self::CutOff;
         }
-        Self::Io(why)
+        match error.source().and_then(|source| source.downcast_ref::<io::Error>()) {
+            Some(source) => Self::from(source),
+            None => Self::Io(error.to_string()),
+        }
     }
+}
+
+/// Text that a server wrote, fit for an error message: short, and printable.
+pub(super) fn excerpt(text: &str) -> String {
+    picoclaw_sandbox::printable(&text.chars().take(64).collect::<String>()).into_owned()
 }

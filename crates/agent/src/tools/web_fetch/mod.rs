@@ -1,17 +1,11 @@
-//! `web_fetch`: a page of the web, as text.
-//!
-//! Invariant: every hop is judged by itself; time, size and redirects are bounded, and nothing is sent but the request.
+//! `web_fetch`: a page of the web, as text. Time, size and redirects are bounded.
 
-mod channel;
-mod charset;
-mod content;
-mod entities;
+mod content_type;
 mod error;
-mod exchange;
-mod http;
-mod page;
+mod hop;
+mod html_text;
 mod redirects;
-mod tags;
+mod tls;
 mod tool;
 
 pub use tool::WebFetch;

@@ -1,11 +1,9 @@
-//! Where an answer may send us.
-//!
-//! Invariant: so many hops and no more; what began encrypted stays so.
+//! Redirects: bounded in number, and never from https to http.
 
 use picoclaw_policy::network::{ConnectIntent, Scheme, WebAddress};
 
-/// Most redirects that are followed.
-const MOST: usize = 5;
+/// Redirects that are followed.
+const MAX_REDIRECTS: usize = 5;
 
 /// The hops so far.
 #[derive(Debug, Default)]
@@ -13,14 +11,14 @@ pub(super) struct Redirects(usize);
 
 /// Why a redirect is not followed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Stray {
-    #[error("stopped after {MOST} redirects")]
+pub(super) enum RedirectError {
+    #[error("stopped after {MAX_REDIRECTS} redirects")]
     TooMany,
     #[error("redirected from https to `{0}`, which is not followed")]
     Downgrade(WebAddress),
 }
 
-impl Stray {
+impl RedirectError {
     pub(super) fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Downgrade(_) => Some("fetch that address by itself if an unencrypted page is meant"),
@@ -30,16 +28,20 @@ impl Stray {
 }
 
 impl Redirects {
-    /// What is asked for next; the desk judges it like anything else, a location that is no address included.
-    pub(super) fn follow(&mut self, from: &WebAddress, location: &str) -> Result<ConnectIntent, Stray> {
+    /// The next request. The policy judges it like any other, also a location that is not an address.
+    pub(super) fn follow(
+        &mut self,
+        from: &WebAddress,
+        location: &str,
+    ) -> Result<ConnectIntent, RedirectError> {
         self.0 += 1;
-        if self.0 > MOST {
-            return Err(Stray::TooMany);
+        if self.0 > MAX_REDIRECTS {
+            return Err(RedirectError::TooMany);
         }
-        let next = ConnectIntent::following(from, location);
+        let next = ConnectIntent::redirect(from, location);
         match &next.asked {
             Ok(to) if from.scheme() == Scheme::Https && to.scheme() == Scheme::Http => {
-                Err(Stray::Downgrade(to.clone()))
+                Err(RedirectError::Downgrade(to.clone()))
             }
             _ => Ok(next),
         }
@@ -57,11 +59,14 @@ mod tests {
         let next = redirects.follow(&https, "/c").unwrap();
         assert_eq!(next.to_string(), "connect https://a.example/c");
         let clear = WebAddress::parse("http://a.example/c").unwrap();
-        assert_eq!(redirects.follow(&https, "http://a.example/c"), Err(Stray::Downgrade(clear.clone())));
+        assert_eq!(
+            redirects.follow(&https, "http://a.example/c"),
+            Err(RedirectError::Downgrade(clear.clone()))
+        );
         let strange = redirects.follow(&https, "ftp://me:pw@a.example/").unwrap();
         assert_eq!(strange.to_string(), "connect ftp://***@a.example/", "left to the desk");
         assert!(redirects.follow(&clear, "https://a.example/").unwrap().asked.is_ok());
         assert!(redirects.follow(&clear, "/d").is_ok());
-        assert_eq!(redirects.follow(&clear, "/e"), Err(Stray::TooMany));
+        assert_eq!(redirects.follow(&clear, "/e"), Err(RedirectError::TooMany));
     }
 }

@@ -1,14 +1,11 @@
-//! The tool: from an address to the text behind it.
-//!
-//! Invariant: every hop has its own judgement, permit and record.
+//! The tool: from an address to the text behind it. Every hop has its own judgement, permit and record.
 
-use super::channel::system_trust;
-use super::charset;
-use super::content::{self, Kind};
+use super::content_type::{self, ContentKind};
 use super::error::FetchError;
-use super::exchange::{Answer, Means, exchange};
-use super::page::{self, Format};
-use super::redirects::{Redirects, Stray};
+use super::hop::{self, HopContext, HopResult};
+use super::html_text::{Format, html_text};
+use super::redirects::{RedirectError, Redirects};
+use super::tls::platform_config;
 use crate::call::Reply;
 use crate::tools::arguments::Arguments;
 use crate::tools::asked::Outcome;
@@ -27,23 +24,23 @@ use serde::Serialize;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Everything together: look-ups, connections, redirects and the whole answer.
-const TIME: Duration = Duration::from_secs(30);
+/// For everything together: look-ups, connections, redirects and the whole answer.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Most bytes of one page when the configuration asks for the default.
-const LIMIT: u64 = 10 << 20;
+/// The size limit of one page when the configuration asks for the default.
+const MAX_BODY_BYTES: u64 = 10 << 20;
 
-/// Characters of an answer when nobody says, and the most that anybody gets.
-const CHARACTERS: u64 = 50_000;
-const MOST_CHARACTERS: u64 = 1_000_000;
+/// Characters of a reply: by default, and at most.
+const DEFAULT_CHARS: u64 = 50_000;
+const MAX_CHARS: u64 = 1_000_000;
 
 /// `web_fetch`.
 pub struct WebFetch {
     web: WebConfig,
     outbound: Outbound,
-    time: Duration,
-    /// Made when the first encrypted page is fetched: reading every certificate of a machine takes a while.
-    trust: OnceLock<Arc<ClientConfig>>,
+    timeout: Duration,
+    /// Made when the first encrypted page is fetched: loading the platform's certificates takes a while.
+    tls_config: OnceLock<Arc<ClientConfig>>,
 }
 
 const PARAMETERS: &[Parameter] = &[
@@ -61,9 +58,9 @@ const PARAMETERS: &[Parameter] = &[
     },
 ];
 
-/// What the model is told.
+/// The reply, as the model reads it.
 #[derive(Serialize)]
-struct Told<'t> {
+struct Report<'t> {
     url: String,
     status: u16,
     extractor: &'t str,
@@ -86,16 +83,20 @@ impl Tool for WebFetch {
     }
 
     fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
-        let most =
-            arguments.count("maxChars").filter(|most| *most > 0).unwrap_or(CHARACTERS).min(MOST_CHARACTERS);
-        self.fetch(arguments.text("url"), most as usize, visit).into()
+        let max_chars = arguments.count("maxChars").filter(|most| *most > 0).unwrap_or(DEFAULT_CHARS);
+        self.fetch(arguments.text("url"), max_chars.min(MAX_CHARS) as usize, visit).into()
     }
 }
 
 impl WebFetch {
     /// With the bounds of the configuration.
     pub fn new(web: &WebConfig) -> Self {
-        Self { web: web.clone(), outbound: Outbound::new(web), time: TIME, trust: OnceLock::new() }
+        Self {
+            web: web.clone(),
+            outbound: Outbound::new(web),
+            timeout: FETCH_TIMEOUT,
+            tls_config: OnceLock::new(),
+        }
     }
 
     /// The same with another resolver.
@@ -104,39 +105,67 @@ impl WebFetch {
         Self { outbound: Outbound::resolving(&self.web, resolver), ..self }
     }
 
-    /// The same with less time, or more.
+    /// The same with another timeout.
     #[must_use]
-    pub fn within(self, time: Duration) -> Self {
-        Self { time, ..self }
+    pub fn within(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
     }
 
-    /// The same, trusting other certificates than this machine's.
+    /// The same with another trust store than the platform's.
     #[must_use]
-    pub fn trusting(self, trust: Arc<ClientConfig>) -> Self {
-        Self { trust: OnceLock::from(trust), ..self }
+    pub fn trusting(self, config: Arc<ClientConfig>) -> Self {
+        Self { tls_config: OnceLock::from(config), ..self }
     }
 
-    fn fetch(&self, url: &str, most: usize, visit: &Visit<'_>) -> Result<Reply, Reply> {
-        let bound = Bound::new(self.time, visit.halt);
-        let limit = if self.web.fetch_limit_bytes == 0 { LIMIT } else { self.web.fetch_limit_bytes };
-        let means = Means { outbound: &self.outbound, bound: &bound, limit, trust: &|| self.trust() };
+    fn fetch(&self, url: &str, max_chars: usize, visit: &Visit<'_>) -> Result<Reply, Reply> {
+        let bound = Bound::new(self.timeout, visit.halt);
+        let limit = self.web.fetch_limit_bytes;
+        let context = HopContext {
+            outbound: &self.outbound,
+            bound: &bound,
+            halt: visit.halt,
+            max_body_bytes: if limit == 0 { MAX_BODY_BYTES } else { limit },
+            tls_config: &|| self.tls_config(),
+        };
         let mut redirects = Redirects::default();
-        let mut intent = ConnectIntent::unseen(url);
+        let mut intent = ConnectIntent::unresolved(url);
         let mut came_from: Option<WebAddress> = None;
         loop {
             let (address, permit) = self.admit(intent, came_from.as_ref(), &bound, visit)?;
-            let failed = |why: &FetchError| self.failed(&address, why);
-            match exchange(permit, &address, &means).map_err(|why| failed(&why))? {
-                Answer::Elsewhere { location, .. } => {
-                    intent = redirects.follow(&address, &location).map_err(|why| astray(&why))?;
+            match hop::fetch(permit, &address, &context).map_err(|error| self.failed(&address, &error))? {
+                HopResult::Redirect { location, .. } => {
+                    intent = redirects.follow(&address, &location).map_err(|error| not_followed(&error))?;
                     came_from = Some(address);
                 }
-                Answer::Page { status, kind, charset, body } => {
-                    let text = charset::decode(&body, charset.as_deref()).map_err(|why| failed(&why))?;
-                    return self.told(&address, status, kind, &text, most);
+                HopResult::Page { status, kind, charset, body } => {
+                    let (extractor, text) = self
+                        .extract(&address, kind, charset.as_deref(), &body, max_chars, &bound)
+                        .map_err(|error| self.failed(&address, &error))?;
+                    return report(&address, status, extractor, &text, max_chars);
                 }
             }
         }
+    }
+
+    /// The text of a page, and the name of what extracted it.
+    fn extract(
+        &self,
+        address: &WebAddress,
+        kind: ContentKind,
+        charset: Option<&str>,
+        body: &[u8],
+        max_chars: usize,
+        bound: &Bound,
+    ) -> Result<(&'static str, String), FetchError> {
+        let text = content_type::decode(body, charset)?;
+        let kind = if kind == ContentKind::Unknown { content_type::guess(&text) } else { kind };
+        let (extractor, format) = match kind {
+            ContentKind::Json => return Ok(("json", text)),
+            ContentKind::Plain | ContentKind::Unknown => return Ok(("raw", text)),
+            ContentKind::Html if self.web.format == "markdown" => ("markdown", Format::Markdown),
+            ContentKind::Html => ("text", Format::Plain),
+        };
+        Ok((extractor, html_text(&text, address, format, max_chars, bound)?))
     }
 
     fn admit(
@@ -151,74 +180,66 @@ impl WebFetch {
         let sought = self.outbound.seek(warden, self.name(), subject, intent, bound);
         match (warden.admit(self.name(), subject, sought), asked) {
             (Admission::Permit(permit), Ok(address)) => Ok((address, permit)),
-            (Admission::Refusal(no), _) => Err(Reply::Refused(on_the_way(no, came_from))),
+            (Admission::Refusal(no), _) => Err(Reply::Refused(after_redirect(no, came_from))),
             (Admission::Pending(pending), _) => Err(Reply::Unasked(warden.unanswered(*pending))),
-            // The desk allows no text that is no address; the permit is dropped, and recorded as abandoned.
+            // The policy allows no text that is not an address; the permit is dropped, and recorded as abandoned.
             (Admission::Permit(_), Err((fault, _))) => Err(Reply::Failed(fault.to_string())),
         }
     }
 
-    fn trust(&self) -> Result<Arc<ClientConfig>, FetchError> {
-        match self.trust.get() {
-            Some(trust) => Ok(Arc::clone(trust)),
+    fn tls_config(&self) -> Result<Arc<ClientConfig>, FetchError> {
+        match self.tls_config.get() {
+            Some(config) => Ok(Arc::clone(config)),
             None => {
-                let trust = system_trust()?;
-                Ok(Arc::clone(self.trust.get_or_init(|| trust)))
+                let config = platform_config()?;
+                Ok(Arc::clone(self.tls_config.get_or_init(|| config)))
             }
         }
     }
 
-    fn told(
-        &self,
-        address: &WebAddress,
-        status: u16,
-        kind: Kind,
-        text: &str,
-        most: usize,
-    ) -> Result<Reply, Reply> {
-        let kind = if kind == Kind::Untold { content::guess(text) } else { kind };
-        let format = if self.web.format == "markdown" { Format::Markdown } else { Format::Plain };
-        let (extractor, text) = match (kind, format) {
-            (Kind::Html, Format::Plain) => ("text", page::text(text, address, format, most)),
-            (Kind::Html, Format::Markdown) => ("markdown", page::text(text, address, format, most)),
-            (Kind::Json, _) => ("json", text.to_owned()),
-            (Kind::Plain | Kind::Untold, _) => ("raw", text.to_owned()),
-        };
-        let cut = text.char_indices().nth(most).map(|(at, _)| at);
-        let shown = cut.and_then(|at| text.get(..at)).unwrap_or(&text);
-        let told = Told {
-            url: address.to_string(),
-            status,
-            extractor,
-            truncated: cut.is_some(),
-            length: shown.chars().count(),
-            text: shown,
-        };
-        printable_json(&told).map(Reply::Done).map_err(|why| Reply::Failed(why.to_string()))
-    }
-
-    fn failed(&self, address: &WebAddress, why: &FetchError) -> Reply {
-        let why = match why {
+    fn failed(&self, address: &WebAddress, error: &FetchError) -> Reply {
+        let error = match error {
             FetchError::Stopped(Stopped::Deadline) => {
-                format!("timed out after {} seconds", self.time.as_secs())
+                format!("timed out after {} seconds", self.timeout.as_secs())
             }
             other => other.to_string(),
         };
-        Reply::Failed(format!("failed to fetch `{address}`: {why}"))
+        Reply::Failed(format!("failed to fetch `{address}`: {error}"))
     }
 }
 
-/// A refusal after a redirect says where the redirect stood.
-fn on_the_way(no: Refusal, came_from: Option<&WebAddress>) -> Refusal {
+/// The reply about a page that was fetched.
+fn report(
+    address: &WebAddress,
+    status: u16,
+    extractor: &str,
+    text: &str,
+    max_chars: usize,
+) -> Result<Reply, Reply> {
+    let cut = text.char_indices().nth(max_chars).map(|(at, _)| at);
+    let shown = cut.and_then(|at| text.get(..at)).unwrap_or(text);
+    let report = Report {
+        url: address.to_string(),
+        status,
+        extractor,
+        truncated: cut.is_some(),
+        length: shown.chars().count(),
+        text: shown,
+    };
+    printable_json(&report).map(Reply::Done).map_err(|error| Reply::Failed(error.to_string()))
+}
+
+/// A refusal after a redirect names the page that redirected.
+fn after_redirect(no: Refusal, came_from: Option<&WebAddress>) -> Refusal {
     match came_from {
         None => no,
         Some(from) => Refusal { hint: format!("`{from}` redirects there; {}", no.hint), ..no },
     }
 }
 
-fn astray(why: &Stray) -> Reply {
-    match why.hint() {
-        Some(hint) => Reply::Failed(format!("failed to fetch: {why}\nhint: {hint}")),
-        None => Reply::Failed(format!("failed to fetch: {why}")),
+fn not_followed(error: &RedirectError) -> Reply {
+    match error.hint() {
+        Some(hint) => Reply::Failed(format!("failed to fetch: {error}\nhint: {hint}")),
+        None => Reply::Failed(format!("failed to fetch: {error}")),
     }
 }

@@ -78,7 +78,7 @@ fn a_turn_that_fails_leaves_nobody_behind() {
         Stage::new([("go", vec![call(&[("spawn", r#"{"task": "x"}"#)])]), ("x", vec![Act::Hang])], |_| {});
     let began = Instant::now();
     let why = run(stage.turn("s", "go", &|_| {})).unwrap_err();
-    assert_eq!(why.to_string(), "the play is over");
+    assert_eq!(why.to_string(), "LLM call failed after retries: the play is over");
     assert!(began.elapsed() < Duration::from_secs(5));
     let closed = stage.records().iter().any(|record| {
         record["tool"] == "spawn" && record["phase"] == "finished" && record["outcome"] == "it was stopped"

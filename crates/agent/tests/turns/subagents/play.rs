@@ -2,10 +2,8 @@
 
 use crate::house::{Act, open_with, run, subject};
 use picoclaw_agent::message::Role;
-use picoclaw_agent::providers::{Class, ProviderError, Request, Sink};
-use picoclaw_agent::run::{
-    Ending, Event, Mind, Minds, Nature, NoMind, OnRetry, Runner, Steering, Thinking, Turn, TurnError,
-};
+use picoclaw_agent::providers::{Class, Provider, ProviderError, Reading, Request, Sink};
+use picoclaw_agent::run::{Ending, Event, Runner, Steering, Turn, TurnError};
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{AgentConfig, Config, Guard};
 use picoclaw_sandbox::launch::Halt;
@@ -17,8 +15,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// An agent, and the model that was asked for by name.
-type Wanted = (String, Option<String>);
+/// The models that there are; the first is everybody's.
+const MODELS: [&str; 3] = ["play", "small", "big"];
 
 /// Hears which part is asked.
 type Ear = Box<dyn Fn(&str) + Send>;
@@ -32,8 +30,8 @@ pub(crate) struct Play {
     thinking: Arc<(AtomicUsize, AtomicUsize)>,
     /// How many think at once before the first of them speaks.
     pub(crate) together: Arc<AtomicUsize>,
-    /// The models that were asked for.
-    pub(crate) models: Arc<Mutex<Vec<Wanted>>>,
+    /// The agents that asked, and the model of each.
+    pub(crate) models: Arc<Mutex<Vec<(String, &'static str)>>>,
     hear: Arc<Mutex<Vec<Ear>>>,
 }
 
@@ -65,16 +63,22 @@ impl Drop for Thinks {
     }
 }
 
-impl Mind for Play {
-    fn model(&self) -> String {
-        "play".to_owned()
+/// A play under the name of one model.
+struct Named(Play, &'static str);
+
+impl Provider for Named {
+    fn model(&self) -> &str {
+        self.1
     }
 
-    fn nature(&self) -> Nature {
-        Nature::Model
+    fn ask<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink) -> Reading<'a> {
+        self.0.models.lock().unwrap().push((request.agent.to_string(), self.1));
+        self.0.ask(request, sink)
     }
+}
 
-    fn ask<'a>(&'a self, request: &'a Request, _: &'a mut dyn Sink, _: OnRetry<'a>) -> Thinking<'a> {
+impl Play {
+    fn ask<'a>(&'a self, request: &'a Request, _: &'a mut dyn Sink) -> Reading<'a> {
         Box::pin(async move {
             let told = request.messages.iter().find(|message| message.role == Role::User).unwrap();
             let act = {
@@ -100,22 +104,12 @@ impl Mind for Play {
                 tokio::task::yield_now().await;
             }
             match act {
-                Some(Act::Say(answer)) => Ok((answer, "play".to_owned())),
+                Some(Act::Say(answer)) => Ok(answer),
                 Some(Act::Fail(class, why)) => Err(ProviderError::new(class, why)),
                 Some(Act::Hang) => std::future::pending().await,
                 None => Err(ProviderError::new(Class::Unknown, "the play is over")),
             }
         })
-    }
-}
-
-impl Minds for Play {
-    fn mind(&self, agent: &AgentId, asked: Option<&str>) -> Result<Box<dyn Mind>, NoMind> {
-        self.models.lock().unwrap().push((agent.to_string(), asked.map(str::to_owned)));
-        match asked {
-            Some("nobody") => Err(NoMind("there is no model `nobody`".to_owned())),
-            _ => Ok(Box::new(self.clone())),
-        }
     }
 }
 
@@ -136,10 +130,13 @@ impl Stage {
         let dir = tempfile::tempdir().unwrap();
         let mut config = Config::default();
         config.tools.exec.guard = Guard::Smart;
+        config.turns.max_llm_retries = 0;
         set(&mut config);
         let play = Play::default();
         *play.parts.lock().unwrap() = parts.into_iter().map(|(key, acts)| (key, acts.into())).collect();
-        let runner = open_with(&dir.path().join("home"), &Arc::new(config), Arc::new(play.clone()));
+        let provider = |name| -> Box<dyn Provider> { Box::new(Named(play.clone(), name)) };
+        let providers = MODELS.map(provider).into();
+        let runner = open_with(&dir.path().join("home"), &Arc::new(config), providers);
         Self { play, runner, halt: Halt::new(), steering: Arc::default(), dir }
     }
 

@@ -3,7 +3,7 @@
 //! Invariant: no known secret is in it, and no line that looks like one; a history that cannot be kept stops no session.
 
 use picoclaw_sandbox::Redactor;
-use picoclaw_sandbox::shelf::Shelf;
+use picoclaw_sandbox::state_dir::StateDir;
 use std::path::Path;
 
 /// The file, one JSON string a line, so that an entry of several lines stays one.
@@ -41,7 +41,7 @@ const KEY_LIKE: &[&str] = &[
 
 /// The history of an instance.
 pub(super) struct History {
-    shelf: Option<Shelf>,
+    dir: Option<StateDir>,
     redactor: Redactor,
     last: String,
 }
@@ -49,15 +49,15 @@ pub(super) struct History {
 impl History {
     /// The history of the instance at `home`, and its entries, oldest first.
     pub(super) fn open(home: &Path, redactor: Redactor) -> (Self, Vec<String>) {
-        let shelf = Shelf::of_instance(home).ok();
-        let mut entries = shelf.as_ref().map(read).unwrap_or_default();
+        let dir = StateDir::of_instance(home).ok();
+        let mut entries = dir.as_ref().map(read).unwrap_or_default();
         if entries.len() > 2 * KEPT {
             entries.drain(..entries.len() - KEPT);
             let text: String = entries.iter().map(|entry| line(entry)).collect();
-            let _unkept = shelf.as_ref().map(|shelf| shelf.replace(FILE, text.as_bytes()));
+            let _unkept = dir.as_ref().map(|dir| dir.replace(FILE, text.as_bytes()));
         }
         let last = entries.last().cloned().unwrap_or_default();
-        (Self { shelf, redactor, last }, entries)
+        (Self { dir, redactor, last }, entries)
     }
 
     /// Keeps a line, unless it should not be; gives back what an editor may remember.
@@ -68,8 +68,8 @@ impl History {
         }
         let clean = self.redactor.clean(entry).into_owned();
         self.last.clone_from(&clean);
-        if let Some(shelf) = &self.shelf
-            && let Err(why) = shelf.append(FILE, line(&clean).trim_end().as_bytes())
+        if let Some(dir) = &self.dir
+            && let Err(why) = dir.append(FILE, line(&clean).trim_end().as_bytes())
         {
             tracing::debug!(target: "agent", error = %why, "The history could not be kept");
         }
@@ -77,8 +77,8 @@ impl History {
     }
 }
 
-fn read(shelf: &Shelf) -> Vec<String> {
-    match shelf.read(FILE, LARGEST) {
+fn read(dir: &StateDir) -> Vec<String> {
+    match dir.read(FILE, LARGEST) {
         Ok(bytes) => {
             let text = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
             text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()

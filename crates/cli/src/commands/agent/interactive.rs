@@ -93,7 +93,7 @@ impl Session<'_> {
     /// The model that would be asked now.
     pub(super) fn model_name(&self) -> String {
         let chain = self.company.models.chain(&self.subject.agent, self.model.as_deref());
-        chain.map_or_else(|why| why.to_string(), |chain| chain.model())
+        chain.map_or_else(|why| why.to_string(), |chain| chain.model().to_owned())
     }
 
     fn greet(&self) {

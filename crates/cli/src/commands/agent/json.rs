@@ -84,7 +84,7 @@ mod tests {
             code: Code::OutsideWorkspace,
             sentence: "access denied: path is outside the workspace".to_owned(),
             rule: "workspace".to_owned(),
-            layer: Layer::Desk,
+            layer: Layer::Policy,
             hint: "add a rule".to_owned(),
         };
         let event = Event::ToolResult {
@@ -95,7 +95,7 @@ mod tests {
         };
         let want = json!({"type": "tool_result", "id": "c1", "tool": "read_file", "ok": false, "duration_ms": 3,
             "text": "access denied: path is outside the workspace\nhint: add a rule",
-            "refusal": {"code": "outside_workspace", "rule": "workspace", "layer": Layer::Desk.as_str(), "hint": "add a rule"}});
+            "refusal": {"code": "outside_workspace", "rule": "workspace", "layer": Layer::Policy.as_str(), "hint": "add a rule"}});
         assert_eq!(of_event(&event).unwrap(), want);
         assert!(of_event(&Event::Text("piece".to_owned())).is_none(), "pieces are no lines");
     }

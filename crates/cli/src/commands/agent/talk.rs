@@ -69,7 +69,7 @@ fn tools(session: &Session<'_>) -> String {
     let mut lines = Vec::new();
     for tool in session.company.hall.registry().tools() {
         let about = tool.about().lines().next().unwrap_or_default();
-        let off = match policy.offers(tool.name(), &session.subject) {
+        let off = match policy.check_tool(tool.name(), &session.subject) {
             Ok(_) => "",
             Err(_) => " (switched off for this agent)",
         };

@@ -39,7 +39,7 @@ fn ledger() -> tempfile::TempDir {
         code: Code::OutsideWorkspace,
         sentence: "access denied: path is outside the workspace".to_owned(),
         rule: "workspace".to_owned(),
-        layer: Layer::Desk,
+        layer: Layer::Policy,
         hint: String::new(),
     });
     for (agent, tool, intent, verdict) in [

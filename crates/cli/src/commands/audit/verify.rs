@@ -4,7 +4,7 @@
 
 use super::Streams;
 use clap::Args;
-use picoclaw_sandbox::ledger::{self, Anchor, Fault, Hash, Report, Standing};
+use picoclaw_sandbox::ledger::{self, Anchor, Fault, Hash, Integrity, Report};
 use picoclaw_sandbox::{printable, printable_json};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -24,15 +24,15 @@ pub(super) fn run(args: &VerifyArgs, dir: &Path, streams: &mut Streams<'_>) -> a
     let report = ledger::verify(dir, args.anchor.map_or(Anchor::Unknown, Anchor::Known))?;
     let text = if args.json { as_json(&report)? } else { in_words(&report) };
     writeln!(streams.out, "{text}")?;
-    Ok(u8::from(report.standing == Standing::Tampered))
+    Ok(u8::from(report.integrity == Integrity::Tampered))
 }
 
 fn in_words(report: &Report) -> String {
-    let mut out = match (report.standing, report.records) {
-        (Standing::Intact, 0) => "intact: no records yet".to_owned(),
-        (standing, records) => format!(
+    let mut out = match (report.integrity, report.records) {
+        (Integrity::Intact, 0) => "intact: no records yet".to_owned(),
+        (integrity, records) => format!(
             "{}: {records} record{} in {} segment{} fit",
-            standing.as_str(),
+            integrity.as_str(),
             plural(records),
             report.segments,
             plural(report.segments)
@@ -47,10 +47,10 @@ fn in_words(report: &Report) -> String {
     if let Some(fault) = &report.fault {
         let _ = write!(out, "\nfirst fault: {}", place(fault));
     }
-    match report.standing {
-        Standing::Intact => {}
-        Standing::Torn => out.push_str("\nhint: a sudden stop explains this; the next record that is written puts it in order"),
-        Standing::Tampered => out.push_str(
+    match report.integrity {
+        Integrity::Intact => {}
+        Integrity::Torn => out.push_str("\nhint: a sudden stop explains this; the next record that is written puts it in order"),
+        Integrity::Tampered => out.push_str(
             "\nhint: keep the whole directory as evidence; picoclaw begins a new ledger when it is moved aside",
         ),
     }
@@ -75,7 +75,7 @@ fn as_json(report: &Report) -> std::io::Result<String> {
         .as_ref()
         .map(|fault| json!({ "file": fault.file, "line": fault.line, "seq": fault.seq, "what": fault.what }));
     printable_json(&json!({
-        "verdict": report.standing.as_str(),
+        "verdict": report.integrity.as_str(),
         "records": report.records,
         "segments": report.segments,
         "head": { "seq": report.head.seq, "hash": report.head.hash.to_string() },

@@ -1,21 +1,20 @@
-//! Where to listen: hosts as the configuration spells them.
-//!
-//! Invariant: a host is an address, `localhost` or `*`; no name is looked up, so that none decides who can reach us.
+//! Parses `gateway.host` into socket addresses. A host is an IP address, `localhost` or `*`; no name
+//! is looked up.
 
 use anyhow::{Result, bail};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Who can reach an address.
+/// From where an address can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Programs on this machine.
+    /// From this machine only.
     Loopback,
-    /// Other machines as well.
-    Others,
+    /// From other machines as well.
+    Network,
 }
 
-/// The addresses that `hosts` names, separated by commas.
+/// The addresses of `hosts`, a comma-separated list.
 pub(super) fn parse(hosts: &str, port: u16) -> Result<Vec<SocketAddr>> {
     let mut found: Vec<IpAddr> = Vec::new();
     for host in hosts.split(',').map(str::trim).filter(|host| !host.is_empty()) {
@@ -33,7 +32,7 @@ pub(super) fn parse(hosts: &str, port: u16) -> Result<Vec<SocketAddr>> {
             },
         }
     }
-    // Every address of a family is in its wildcard, and on Linux IPv6's is everybody's.
+    // A wildcard includes the addresses of its family; on Linux, IPv6's includes IPv4's as well.
     if found.contains(&Ipv6Addr::UNSPECIFIED.into()) {
         found = vec![Ipv6Addr::UNSPECIFIED.into()];
     } else if found.contains(&Ipv4Addr::UNSPECIFIED.into()) {
@@ -52,7 +51,7 @@ pub(super) fn parse(hosts: &str, port: u16) -> Result<Vec<SocketAddr>> {
     }
 }
 
-/// Whether this machine has no such address.
+/// Whether binding failed because this machine has no such address.
 pub(super) fn is_absent(why: &io::Error) -> bool {
     use io::ErrorKind::{AddrNotAvailable, Unsupported};
     // 97: the address family is not supported.

@@ -65,7 +65,7 @@ fn streams() -> std::io::Result<Streams> {
     Ok(Streams {
         input: Box::new(File::from(input.as_fd().try_clone_to_owned()?)),
         output: Box::new(File::from(output.as_fd().try_clone_to_owned()?)),
-        is_deaf: Box::new(|| {
+        is_output_closed: Box::new(|| {
             let out = std::io::stdout();
             let mut polled = [PollFd::new(&out, PollFlags::empty())];
             let now = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -85,7 +85,8 @@ async fn listen(premises: &Arc<Premises>, address: SocketAddr, token: Token) -> 
         tracing::warn!(target: "mcp", address = %bound, "Other machines can connect, and the token travels unencrypted");
     }
     print::note(&format!("picoclaw mcp: listening on http://{bound}/mcp"));
-    Ok(http::serve(premises, listener, token).await?)
+    http::serve(premises, listener, token).await;
+    Ok(())
 }
 
 /// What was asked for, checked before anything listens.

@@ -2,12 +2,12 @@
 //!
 //! Invariant: a name that is used is a name that exists.
 
-use super::view::View;
+use super::values::View;
 use crate::config::agents::AgentConfig;
 use crate::config::check::Checker;
 use crate::config::fault::Problem;
-use crate::config::nearest::nearest;
 use crate::config::schema::{FOREIGN_TOOLS, SERVED_TOOLS, TOOLS};
+use crate::config::suggest::nearest;
 use crate::subject::AgentId;
 
 /// Every agent, and the one that is meant when nobody names one.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: one rule a target, the last one given.
 
-use super::view::View;
+use super::values::View;
 use crate::config::check::Checker;
 use crate::config::fault::Problem;
 use crate::config::isolation::{Backend, Expose, ExposeMode, IsolationConfig, Limits, Network, Requirement};

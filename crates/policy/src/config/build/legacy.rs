@@ -6,7 +6,7 @@
 //! Invariant: a provider is never given a model that the file does not name.
 
 use super::models::{REQUEST_SECONDS, keys};
-use super::view::View;
+use super::values::View;
 use crate::config::check::Checker;
 use crate::config::models::ModelConfig;
 

@@ -3,7 +3,7 @@
 //! Invariant: a model that is asked for by an older file's `provider` can be found by name.
 
 use super::legacy;
-use super::view::View;
+use super::values::View;
 use crate::config::check::Checker;
 use crate::config::document::{Node, Value};
 use crate::config::fault::Problem;

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a tool whose switch is off is in `disabled`, and no other is.
 
-use super::view::View;
+use super::values::View;
 use crate::config::schema::TOOLS;
 use crate::config::tools::{ExecConfig, Guard, OnBlock, ToolsConfig, WebConfig};
 

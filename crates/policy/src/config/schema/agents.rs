@@ -2,7 +2,7 @@
 //!
 //! Invariant: what narrows an agent stands here, and nothing outside the configuration can stand in for it.
 
-use super::key::{Key, Preset, Shape};
+use super::key::{DefaultValue, Key, Shape};
 
 /// `agents`.
 pub(super) const AGENTS: &[Key] = &[
@@ -81,7 +81,7 @@ const SUBTURN: &[Key] = &[
 const AGENT: &[Key] = &[
     Key::new("id", Shape::Text, "Name of the agent: lower-case letters, digits, `_` and `-`."),
     Key {
-        preset: Preset::Unset,
+        preset: DefaultValue::Unset,
         ..Key::flag("default", false, "The agent that is meant when nobody names one.")
     },
     Key::new("name", Shape::Text, "What people call it."),

@@ -2,12 +2,15 @@
 //!
 //! Invariant: the token is a secret.
 
-use super::key::{Key, Preset, Shape};
+use super::key::{DefaultValue, Key, Shape};
 
 /// `gateway`.
 pub(super) const GATEWAY: &[Key] = &[
     Key::new("host", Shape::Text, "Address to listen at.").preset("localhost"),
-    Key { preset: Preset::Whole(18_790), ..Key::new("port", Shape::Whole(1, 65_535), "Port to listen at.") },
+    Key {
+        preset: DefaultValue::Whole(18_790),
+        ..Key::new("port", Shape::Whole(1, 65_535), "Port to listen at.")
+    },
     Key::flag("hot_reload", false, "Whether a changed file is read again."),
     Key::new(
         "log_level",

@@ -12,9 +12,9 @@ pub(crate) struct Key {
     /// What it takes.
     pub(crate) shape: Shape,
     /// What it is when nobody says.
-    pub(crate) preset: Preset,
+    pub(crate) preset: DefaultValue,
     /// Whether anything here reads it.
-    pub(crate) serving: Serving,
+    pub(crate) serving: KeySupport,
     /// A variable that names it beside the regular one.
     pub(crate) variable: Option<&'static str>,
     /// One line for people.
@@ -42,7 +42,7 @@ impl Aliases {
 
 /// Whether a key is read here.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Serving {
+pub(crate) enum KeySupport {
     /// It is.
     Served,
     /// The original knows it; here it loads with a warning that says this.
@@ -96,7 +96,7 @@ pub(crate) enum Shape {
 
 /// What a key is when nobody says.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Preset {
+pub(crate) enum DefaultValue {
     /// Nothing.
     Unset,
     /// A switch.
@@ -114,8 +114,8 @@ impl Key {
             name,
             aliases: Aliases::Older(&[]),
             shape,
-            preset: Preset::Unset,
-            serving: Serving::Served,
+            preset: DefaultValue::Unset,
+            serving: KeySupport::Served,
             variable: None,
             doc,
         }
@@ -123,12 +123,12 @@ impl Key {
 
     /// A switch.
     pub(crate) const fn flag(name: &'static str, preset: bool, doc: &'static str) -> Self {
-        Self { preset: Preset::Flag(preset), ..Self::new(name, Shape::Flag, doc) }
+        Self { preset: DefaultValue::Flag(preset), ..Self::new(name, Shape::Flag, doc) }
     }
 
     /// A whole number from zero up.
     pub(crate) const fn count(name: &'static str, preset: i64, most: i64, doc: &'static str) -> Self {
-        Self { preset: Preset::Whole(preset), ..Self::new(name, Shape::Whole(0, most), doc) }
+        Self { preset: DefaultValue::Whole(preset), ..Self::new(name, Shape::Whole(0, most), doc) }
     }
 
     /// One of several words.
@@ -138,7 +138,7 @@ impl Key {
         words: &'static [&'static str],
         doc: &'static str,
     ) -> Self {
-        Self { preset: Preset::Text(preset), ..Self::new(name, Shape::Choice(words), doc) }
+        Self { preset: DefaultValue::Text(preset), ..Self::new(name, Shape::Choice(words), doc) }
     }
 
     /// Keys of ours under a name.
@@ -148,7 +148,7 @@ impl Key {
 
     /// A key of the original that is not read here.
     pub(crate) const fn foreign(name: &'static str, doc: &'static str) -> Self {
-        Self { serving: Serving::Foreign, ..Self::new(name, Shape::Any, doc) }
+        Self { serving: KeySupport::Foreign, ..Self::new(name, Shape::Any, doc) }
     }
 
     /// The same key with older spellings.
@@ -163,7 +163,7 @@ impl Key {
 
     /// The same key with a preset text.
     pub(crate) const fn preset(self, text: &'static str) -> Self {
-        Self { preset: Preset::Text(text), ..self }
+        Self { preset: DefaultValue::Text(text), ..self }
     }
 
     /// The same key with one more variable.

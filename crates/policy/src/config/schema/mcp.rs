@@ -2,7 +2,7 @@
 //!
 //! Invariant: what a server's environment and headers hold is secret.
 
-use super::key::{Key, Preset, Shape};
+use super::key::{DefaultValue, Key, Shape};
 
 /// `tools.mcp`.
 pub(super) const MCP: &[Key] = &[
@@ -23,7 +23,7 @@ const DISCOVERY: &[Key] = &[
 const SERVER: &[Key] = &[
     Key::flag("enabled", false, "Whether it is started."),
     Key {
-        preset: Preset::Unset,
+        preset: DefaultValue::Unset,
         ..Key::flag("deferred", false, "Whether its tools stay hidden; `discovery.enabled` when not set.")
     },
     Key::new("type", Shape::Choice(&["", "stdio", "http", "sse", "streamable-http"]), "How it is reached."),

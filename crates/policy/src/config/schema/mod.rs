@@ -5,7 +5,7 @@
 //! Invariant: a key that is not in the table cannot be read, and one that is cannot be misspelled unnoticed.
 
 mod agents;
-mod find;
+mod env_names;
 mod gateway;
 mod hooks;
 mod isolation;
@@ -16,7 +16,7 @@ mod root;
 mod tools;
 mod web;
 
-pub(crate) use find::{Variable, every_variable, variable};
-pub(crate) use key::{Aliases, Key, Preset, Serving, Shape};
+pub(crate) use env_names::{Variable, every_variable, variable};
+pub(crate) use key::{Aliases, DefaultValue, Key, KeySupport, Shape};
 pub(crate) use root::{NEWEST, ROOT};
 pub(crate) use tools::{FOREIGN_TOOLS, SERVED_TOOLS, TOOLS};

@@ -2,13 +2,13 @@
 //!
 //! Invariant: a variable whose value would be evaluated again, substitutions included, is refused.
 
-use super::field::{Field, NAME};
+use super::interpreter::Interpreter;
+use super::partial_word::{NAME, PartialWord};
 use super::state::{State, Variable};
-use super::walk::Walker;
 use crate::shell::word::Arithmetic;
 use std::rc::Rc;
 
-impl Walker<'_> {
+impl Interpreter<'_> {
     /// Judges what an expression runs, and forgets what it assigns.
     pub(super) fn arithmetic(&mut self, arithmetic: &Arithmetic, state: &mut Rc<State>) {
         let texts = self.text_of(&arithmetic.pieces, state);
@@ -30,13 +30,13 @@ impl Walker<'_> {
             let rest = rest.trim_start();
             let assigns = rest.starts_with("++") || rest.starts_with("--") || is_assignment(rest);
             if assigns {
-                Rc::make_mut(state).set(name, vec![Field::gap(NAME)]);
+                Rc::make_mut(state).set(name, vec![PartialWord::gap(NAME)]);
             }
         }
     }
 }
 
-impl Walker<'_> {
+impl Interpreter<'_> {
     /// Judges values that a variable with the integer attribute takes: they are expressions.
     pub(super) fn as_integer(&mut self, value: &Variable, state: &mut Rc<State>) {
         let (Variable::Scalar(values) | Variable::Array(values)) = value else { return };
@@ -49,7 +49,7 @@ impl Walker<'_> {
     }
 
     /// Judges the name of a variable that is only known as a value: its subscript is evaluated.
-    pub(super) fn named(&mut self, name: &Field) {
+    pub(super) fn named(&mut self, name: &PartialWord) {
         if is_evaluated(name.as_str()) {
             self.not_understood("a subscript that would be expanded again", name.as_str());
         }
@@ -65,7 +65,7 @@ pub(super) fn is_evaluated(arg: &str) -> bool {
 }
 
 /// Whether a value that is evaluated would run something, or lead to another value that does.
-fn hides(value: &Field) -> bool {
+fn hides(value: &PartialWord) -> bool {
     value.as_str().contains(['$', '`', '['])
 }
 

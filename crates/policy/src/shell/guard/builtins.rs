@@ -3,21 +3,21 @@
 //! Invariant: whatever a builtin runs or evaluates is judged; what it sets is remembered, or can be anything.
 
 use super::arithmetic::is_evaluated;
-use super::field::{ANYTHING, Field, NAME};
-use super::invoke::Given;
-use super::options::{Grammar, Invocation};
+use super::dispatch::Invocation;
+use super::interpreter::{Flow, Input, Interpreter};
+use super::options::{Grammar, NamedCommand};
+use super::partial_word::{ANYTHING, NAME, PartialWord};
 use super::state::{State, Variable};
-use super::walk::{Flow, Input, Walker};
 use crate::intent::Access;
 use crate::shell::Dialect;
 use std::rc::Rc;
 
-impl Walker<'_> {
+impl Interpreter<'_> {
     /// What a builtin does; `None` when the rules and the operands decide like for any other command.
     pub(super) fn builtin(
         &mut self,
-        call: &Invocation<'_>,
-        given: &Given<'_>,
+        call: &NamedCommand<'_>,
+        given: &Invocation<'_>,
         state: &Rc<State>,
     ) -> Option<Flow> {
         if EVALUATING.contains(&call.name) && call.args.iter().any(|arg| is_evaluated(arg.as_str())) {
@@ -26,8 +26,10 @@ impl Walker<'_> {
         Some(match call.name {
             "cd" | "chdir" => self.cd(call, state),
             "pushd" => self.pushd(call, state),
-            "popd" => super::place::popd(state),
-            "exit" => Flow { ok: None, fail: None, ended: Some(state.clone()), output: Field::default() },
+            "popd" => super::cd::popd(state),
+            "exit" => {
+                Flow { ok: None, fail: None, ended: Some(state.clone()), output: PartialWord::default() }
+            }
             "export" | "declare" | "typeset" | "local" | "readonly" => {
                 let mut state = state.clone();
                 if has_attribute(call, 'i') {
@@ -42,7 +44,7 @@ impl Walker<'_> {
             "read" | "mapfile" | "readarray" => {
                 if call.name != "read" {
                     for code in call.values(&Grammar { short: "dnOsuCc", ..Grammar::default() }, "C", &[]) {
-                        self.reread(&Field::text(code), state, &Input::Inherited);
+                        self.reread(&PartialWord::text(code), state, &Input::Inherited);
                     }
                 }
                 filled(call, state)
@@ -52,10 +54,10 @@ impl Walker<'_> {
             }
             "getopts" => {
                 let mut state = state.clone();
-                if let Some(name) = call.args.get(1).and_then(Field::known) {
-                    Rc::make_mut(&mut state).set(name, vec![Field::gap(NAME)]);
+                if let Some(name) = call.args.get(1).and_then(PartialWord::known) {
+                    Rc::make_mut(&mut state).set(name, vec![PartialWord::gap(NAME)]);
                 }
-                Rc::make_mut(&mut state).set("OPTARG", vec![Field::gap(ANYTHING)]);
+                Rc::make_mut(&mut state).set("OPTARG", vec![PartialWord::gap(ANYTHING)]);
                 Flow::either(state)
             }
             "fc" if !call.has(&Grammar { short: "e", ..Grammar::default() }, "l", &[]) => {
@@ -64,7 +66,7 @@ impl Walker<'_> {
             }
             "set" => {
                 // A later line may then stand for an earlier one.
-                let mut flags = call.args.iter().map(Field::as_str).take_while(|arg| *arg != "--");
+                let mut flags = call.args.iter().map(PartialWord::as_str).take_while(|arg| *arg != "--");
                 if flags.any(|arg| arg.starts_with('-') && arg.contains('H') || arg == "histexpand") {
                     self.not_understood("history expansion", &words(given.argv));
                 }
@@ -76,12 +78,12 @@ impl Walker<'_> {
                 for arg in call.args {
                     self.evaluated(arg.as_str(), &mut state);
                 }
-                Flow::either(state).printing(Field::default())
+                Flow::either(state).printing(PartialWord::default())
             }
             "eval" => {
                 self.deny("eval", "`eval` runs text as a command", &words(given.argv));
-                let code = call.args.iter().map(Field::as_str).collect::<Vec<_>>().join(" ");
-                self.reread(&Field::text(code), state, given.input)
+                let code = call.args.iter().map(PartialWord::as_str).collect::<Vec<_>>().join(" ");
+                self.reread(&PartialWord::text(code), state, given.input)
             }
             "source" | "." => self.source(call, given, state),
             "trap" => {
@@ -100,7 +102,7 @@ impl Walker<'_> {
             "test" | "[" => {
                 let mut state = state.clone();
                 self.file_tests(call.args, &mut state);
-                Flow::either(state).printing(Field::default())
+                Flow::either(state).printing(PartialWord::default())
             }
             "complete" | "compgen" | "bind" | "enable" | "hash"
                 if call.says(&["-C", "-F", "-W", "-x", "-f", "-p"]) =>
@@ -113,19 +115,19 @@ impl Walker<'_> {
     }
 
     /// `alias`: what it stands for is judged at once, and again with the arguments of whoever uses it.
-    fn alias(&mut self, call: &Invocation<'_>, state: &Rc<State>) -> Flow {
+    fn alias(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
         let mut next = (**state).clone();
         for definition in call.args {
             if let Some((name, code)) = definition.as_str().split_once('=') {
-                self.reread(&Field::text(code), state, &Input::Inherited);
-                next.aliases.change().insert(name.to_owned(), code.to_owned());
+                self.reread(&PartialWord::text(code), state, &Input::Inherited);
+                Rc::make_mut(&mut next.aliases).insert(name.to_owned(), code.to_owned());
             }
         }
         Flow::either(Rc::new(next))
     }
 
     /// `source`: runs a file in this very shell. What only sets an environment up is everyday; the rest is not.
-    fn source(&mut self, call: &Invocation<'_>, given: &Given<'_>, state: &Rc<State>) -> Flow {
+    fn source(&mut self, call: &NamedCommand<'_>, given: &Invocation<'_>, state: &Rc<State>) -> Flow {
         let Some(file) = call.args.first() else { return Flow::either(state.clone()) };
         let places = self.path(file.as_str(), Access::Read, state);
         let name = file.as_str().rsplit('/').next().unwrap_or_default();
@@ -142,12 +144,12 @@ impl Walker<'_> {
         }
         let mut next = (**state).clone();
         // Nobody knows what the file has set.
-        next.set("PATH", vec![Field::gap(ANYTHING)]);
+        next.set("PATH", vec![PartialWord::gap(ANYTHING)]);
         Flow::either(Rc::new(next))
     }
 
     /// File tests name files; the rest of a test is text.
-    pub(super) fn file_tests(&mut self, words: &[Field], state: &mut Rc<State>) {
+    pub(super) fn file_tests(&mut self, words: &[PartialWord], state: &mut Rc<State>) {
         for (at, word) in words.iter().enumerate() {
             let text = word.as_str();
             let unary =
@@ -218,67 +220,68 @@ pub(super) enum Language {
     Other,
 }
 
-pub(super) fn words(argv: &[Field]) -> String {
-    argv.iter().map(Field::as_str).collect::<Vec<_>>().join(" ")
+pub(super) fn words(argv: &[PartialWord]) -> String {
+    argv.iter().map(PartialWord::as_str).collect::<Vec<_>>().join(" ")
 }
 
 /// Whether an attribute or a flag is switched on, alone or in a cluster.
-fn has_attribute(call: &Invocation<'_>, letter: char) -> bool {
-    let flags = call.args.iter().map(Field::as_str).take_while(|arg| arg.starts_with(['-', '+']));
+fn has_attribute(call: &NamedCommand<'_>, letter: char) -> bool {
+    let flags = call.args.iter().map(PartialWord::as_str).take_while(|arg| arg.starts_with(['-', '+']));
     flags.filter(|arg| arg.starts_with('-') && !arg.starts_with("--")).any(|arg| arg.contains(letter))
 }
 
 /// The values are assigned already. A name that stands for another variable can be anything.
-fn declared(call: &Invocation<'_>, state: &Rc<State>) -> Flow {
+fn declared(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
     let mut next = state.clone();
     if call.args.iter().any(|arg| arg.as_str().starts_with('-') && arg.as_str().contains('n')) {
-        for name in call.args.iter().filter_map(Field::known).filter(|name| !name.starts_with('-')) {
-            Rc::make_mut(&mut next).set(name, vec![Field::gap(ANYTHING)]);
+        for name in call.args.iter().filter_map(PartialWord::known).filter(|name| !name.starts_with('-')) {
+            Rc::make_mut(&mut next).set(name, vec![PartialWord::gap(ANYTHING)]);
         }
     }
-    Flow::ok(next).printing(Field::gap(ANYTHING))
+    Flow::ok(next).printing(PartialWord::gap(ANYTHING))
 }
 
-fn unset(call: &Invocation<'_>, state: &Rc<State>) -> Flow {
+fn unset(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
     let mut next = (**state).clone();
-    for name in call.args.iter().filter_map(Field::known).filter(|name| !name.starts_with('-')) {
+    for name in call.args.iter().filter_map(PartialWord::known).filter(|name| !name.starts_with('-')) {
         next.assign(name, Variable::Unset);
-        next.functions.change().remove(name);
+        Rc::make_mut(&mut next.functions).remove(name);
     }
-    Flow::either(Rc::new(next)).printing(Field::default())
+    Flow::either(Rc::new(next)).printing(PartialWord::default())
 }
 
 /// `read`, `mapfile`: variables that take what comes in.
-fn filled(call: &Invocation<'_>, state: &Rc<State>) -> Flow {
+fn filled(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
     let grammar = Grammar { short: "adinNptuOsC", ..Grammar::default() };
     let mut next = (**state).clone();
     let value = match call.input {
         Input::Piped(field) | Input::Text(field) if !field.as_str().is_empty() => one_line(field),
-        _ => Field::gap(ANYTHING),
+        _ => PartialWord::gap(ANYTHING),
     };
     let names: Vec<&str> = call.operands(&grammar);
     for name in call.values(&grammar, "a", &[]) {
         let words = match value.known() {
-            Some(text) => text.split_whitespace().map(Field::text).collect(),
+            Some(text) => text.split_whitespace().map(PartialWord::text).collect(),
             None => vec![value.clone()],
         };
         next.assign(name, Variable::Array(words));
     }
     let several = names.len() > 1;
     for name in names {
-        let value = if several && value.known().is_some() { Field::gap(ANYTHING) } else { value.clone() };
+        let value =
+            if several && value.known().is_some() { PartialWord::gap(ANYTHING) } else { value.clone() };
         next.set(name, vec![value]);
     }
     next.set("REPLY", vec![value]);
-    Flow::either(Rc::new(next)).printing(Field::default())
+    Flow::either(Rc::new(next)).printing(PartialWord::default())
 }
 
-fn one_line(field: &Field) -> Field {
+fn one_line(field: &PartialWord) -> PartialWord {
     let text = field.as_str().trim_end_matches('\n');
-    if text.contains('\n') { Field::gap(ANYTHING) } else { Field::text(text) }
+    if text.contains('\n') { PartialWord::gap(ANYTHING) } else { PartialWord::text(text) }
 }
 
-fn assigned_by_printf(call: &Invocation<'_>, state: &Rc<State>) -> Flow {
+fn assigned_by_printf(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
     let mut next = (**state).clone();
     if let [_, name, format, rest @ ..] = call.args
         && let Some(name) = name.known()
@@ -286,14 +289,14 @@ fn assigned_by_printf(call: &Invocation<'_>, state: &Rc<State>) -> Flow {
         let value = match (format.as_str(), rest) {
             ("%s", [only]) => only.clone(),
             (text, []) if !text.contains(['%', '\\']) => format.clone(),
-            _ => Field::gap(ANYTHING),
+            _ => PartialWord::gap(ANYTHING),
         };
         next.set(name, vec![value]);
     }
-    Flow::either(Rc::new(next)).printing(Field::default())
+    Flow::either(Rc::new(next)).printing(PartialWord::default())
 }
 
-fn set(call: &Invocation<'_>, state: &Rc<State>) -> Flow {
+fn set(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
     let mut next = (**state).clone();
     let mut args = call.args.iter();
     while let Some(arg) = args.next() {
@@ -323,14 +326,14 @@ fn set(call: &Invocation<'_>, state: &Rc<State>) -> Flow {
     Flow::ok(Rc::new(next))
 }
 
-fn shift(call: &Invocation<'_>, state: &Rc<State>) -> Flow {
+fn shift(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
     let mut next = (**state).clone();
     let count = call.args.first().map_or(Some(1), |count| count.known()?.parse().ok());
     match count {
-        Some(count) if !next.arguments.iter().any(Field::is_open) => {
+        Some(count) if !next.arguments.iter().any(PartialWord::is_open) => {
             next.arguments = next.arguments.into_iter().skip(count).collect();
         }
-        _ => next.arguments = vec![Field::gap(ANYTHING)],
+        _ => next.arguments = vec![PartialWord::gap(ANYTHING)],
     }
-    Flow::either(Rc::new(next)).printing(Field::default())
+    Flow::either(Rc::new(next)).printing(PartialWord::default())
 }

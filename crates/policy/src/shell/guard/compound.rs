@@ -3,14 +3,14 @@
 //! Invariant: whichever way a condition goes, its commands are judged, and a loop is followed until another turn
 //! changes nothing.
 
-use super::field::{ANYTHING, Field};
-use super::state::{Place, State, Variable, capped, join};
-use super::walk::{Flow, Input, Walker, both};
-use crate::shell::tree::{Case, CommandKind, Ending, For, If, Loop, Script, Statement, TestItem};
+use super::interpreter::{Flow, Input, Interpreter, both};
+use super::partial_word::{ANYTHING, PartialWord};
+use super::state::{ShellDir, State, Variable, capped, join};
+use crate::shell::ast::{Case, CommandKind, Ending, For, If, Loop, Script, Statement, TestItem};
 use crate::shell::word::Word;
 use std::rc::Rc;
 
-impl Walker<'_> {
+impl Interpreter<'_> {
     pub(super) fn compound(&mut self, kind: &CommandKind, mut state: Rc<State>, input: &Input) -> Flow {
         match kind {
             CommandKind::Subshell(script) => {
@@ -37,16 +37,19 @@ impl Walker<'_> {
             CommandKind::Case(case) => self.case(case, state, input),
             CommandKind::Test(items) => {
                 self.test(items, &mut state);
-                Flow::either(state).printing(Field::default())
+                Flow::either(state).printing(PartialWord::default())
             }
             CommandKind::Arithmetic(arithmetic) => {
                 self.arithmetic(arithmetic, &mut state);
-                Flow::either(state).printing(Field::default())
+                Flow::either(state).printing(PartialWord::default())
             }
             CommandKind::Coprocess(coprocess) => {
                 self.parallel += 1;
-                let flow =
-                    self.command(&coprocess.command, state.clone(), &Input::Piped(Field::gap(ANYTHING)));
+                let flow = self.command(
+                    &coprocess.command,
+                    state.clone(),
+                    &Input::Piped(PartialWord::gap(ANYTHING)),
+                );
                 self.parallel -= 1;
                 self.absorb(&mut state, &flow);
                 Flow::either(state)
@@ -101,7 +104,7 @@ impl Walker<'_> {
     }
 
     fn each(&mut self, turn: &For, mut state: Rc<State>, input: &Input) -> Flow {
-        let values: Vec<Field> = match &turn.words {
+        let values: Vec<PartialWord> = match &turn.words {
             None => state.arguments.clone(),
             Some(words) => {
                 let mut all = Vec::new();
@@ -138,13 +141,13 @@ impl Walker<'_> {
             return Flow::either(second);
         }
         let mut wide = Rc::unwrap_or_clone(second);
-        for (name, value) in wide.variables.change() {
+        for (name, value) in Rc::make_mut(&mut wide.variables) {
             if first.variables.get(name) != Some(value) {
-                *value = Variable::Scalar(vec![Field::gap(ANYTHING)]);
+                *value = Variable::Scalar(vec![PartialWord::gap(ANYTHING)]);
             }
         }
         if wide.cwd != first.cwd {
-            wide.cwd = Rc::new(vec![Place::Unknown]);
+            wide.cwd = Rc::new(vec![ShellDir::Unknown]);
         }
         let wide = Rc::new(wide);
         match turn(self, wide.clone()).after() {
@@ -156,7 +159,7 @@ impl Walker<'_> {
     fn case(&mut self, case: &Case, mut state: Rc<State>, input: &Input) -> Flow {
         self.scalar(&case.subject, &mut state);
         let mut result = Flow::either(state.clone());
-        let mut printed = vec![Field::default()];
+        let mut printed = vec![PartialWord::default()];
         for arm in &case.arms {
             for pattern in &arm.patterns {
                 self.scalar(pattern, &mut state);
@@ -172,13 +175,13 @@ impl Walker<'_> {
 
     /// `[[ … ]]`: file tests name files, the rest is text.
     fn test(&mut self, items: &[TestItem], state: &mut Rc<State>) {
-        let mut words: Vec<Field> = Vec::new();
+        let mut words: Vec<PartialWord> = Vec::new();
         for item in items {
             match item {
-                TestItem::Operator(operator, _) => words.push(Field::text(operator.as_str())),
+                TestItem::Operator(operator, _) => words.push(PartialWord::text(operator.as_str())),
                 TestItem::Operand(word) => {
                     let mut values = self.scalar(word, state);
-                    words.push(if values.len() == 1 { values.remove(0) } else { Field::gap(ANYTHING) });
+                    words.push(if values.len() == 1 { values.remove(0) } else { PartialWord::gap(ANYTHING) });
                 }
             }
         }
@@ -186,11 +189,11 @@ impl Walker<'_> {
     }
 }
 
-fn alternatives(printed: &[Field]) -> Field {
+fn alternatives(printed: &[PartialWord]) -> PartialWord {
     match printed {
         [first, rest @ ..] if rest.iter().all(|field| field == first) => first.clone(),
-        [] => Field::default(),
-        _ => Field::gap(ANYTHING),
+        [] => PartialWord::default(),
+        _ => PartialWord::gap(ANYTHING),
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! Invariant: a value that curl opens is judged; a body or a header that only looks like a path is not.
 
-use super::field::Field;
-use super::options::Invocation;
+use super::interpreter::Interpreter;
+use super::options::NamedCommand;
+use super::partial_word::PartialWord;
 use super::state::State;
-use super::walk::Walker;
 use crate::intent::Access;
 use std::rc::Rc;
 
@@ -56,10 +56,10 @@ const CURL_LONG: &[&str] = &[
     "oauth2-bearer",
 ];
 
-impl Walker<'_> {
-    pub(super) fn curl_operands(&mut self, call: &Invocation<'_>, state: &Rc<State>) {
+impl Interpreter<'_> {
+    pub(super) fn curl_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
         const SHORT: &str = "dFHTouAebcKEwXxmyYrCPtQzUD";
-        let mut args = call.args.iter().map(Field::as_str);
+        let mut args = call.args.iter().map(PartialWord::as_str);
         while let Some(arg) = args.next() {
             let (name, value) = if let Some(long) = arg.strip_prefix("--") {
                 let (name, glued) =

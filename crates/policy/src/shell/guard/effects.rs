@@ -2,11 +2,11 @@
 //!
 //! Invariant: what a command prints is at most as narrow as what it can really print.
 
-use super::field::{ANYTHING, DOWNLOADED, Field, INSIDE, NAME, is_marked};
-use super::options::{Grammar, Invocation};
+use super::interpreter::{Flow, Input, Interpreter};
+use super::options::{Grammar, NamedCommand};
+use super::partial_word::{ANYTHING, DOWNLOADED, INSIDE, NAME, PartialWord, is_marked};
 use super::redirect::content_of;
 use super::state::{Content, State};
-use super::walk::{Flow, Input, Walker};
 use crate::intent::FileKind;
 use crate::path::CleanPath;
 use std::path::Path;
@@ -49,9 +49,9 @@ const FETCHERS: &[&str] =
 const UNMAKERS: &[&str] =
     &["rm", "rmdir", "mv", "chmod", "unlink", "rename", "chattr", "find", "rsync", "tar", "unzip"];
 
-impl Walker<'_> {
+impl Interpreter<'_> {
     /// How a command ends, once it is judged.
-    pub(super) fn effects(&mut self, call: &Invocation<'_>, state: Rc<State>) -> Flow {
+    pub(super) fn effects(&mut self, call: &NamedCommand<'_>, state: Rc<State>) -> Flow {
         let output = self.printed(call, &state);
         let mut next = state.clone();
         match call.name {
@@ -94,7 +94,7 @@ impl Walker<'_> {
         Flow { ok: Some(next), fail, ended: None, output }
     }
 
-    fn printed(&self, call: &Invocation<'_>, state: &State) -> Field {
+    fn printed(&self, call: &NamedCommand<'_>, state: &State) -> PartialWord {
         let grammar = Grammar::default();
         match call.name {
             "echo" => echoed(call),
@@ -103,57 +103,61 @@ impl Walker<'_> {
             "which" => call.args.first().cloned().unwrap_or_default(),
             "basename" => match call.operands(&grammar).first() {
                 Some(path) if !is_marked(path) => {
-                    Field::text(path.trim_end_matches('/').rsplit('/').next().unwrap_or_default())
+                    PartialWord::text(path.trim_end_matches('/').rsplit('/').next().unwrap_or_default())
                 }
-                Some(path) if Field::text(*path).is_open() => Field::gap(ANYTHING),
-                _ => Field::gap(NAME),
+                Some(path) if PartialWord::text(*path).is_open() => PartialWord::gap(ANYTHING),
+                _ => PartialWord::gap(NAME),
             },
             "dirname" | "realpath" | "readlink" => match call.operands(&grammar).first() {
-                Some(path) if !is_marked(path) && call.name == "dirname" => Field::text(
+                Some(path) if !is_marked(path) && call.name == "dirname" => PartialWord::text(
                     path.rsplit_once('/').map_or(".", |(dir, _)| if dir.is_empty() { "/" } else { dir }),
                 ),
-                Some(path) if !Field::text(*path).is_open() && call.name != "readlink" => {
+                Some(path) if !PartialWord::text(*path).is_open() && call.name != "readlink" => {
                     match is_marked(path) {
-                        true => Field::gap(INSIDE),
-                        false => Field::text(*path),
+                        true => PartialWord::gap(INSIDE),
+                        false => PartialWord::text(*path),
                     }
                 }
-                _ => Field::gap(ANYTHING),
+                _ => PartialWord::gap(ANYTHING),
             },
-            "mktemp" => Field::gap(INSIDE),
-            "find" | "fd" | "fdfind" | "ls" => Field::gap(INSIDE),
+            "mktemp" => PartialWord::gap(INSIDE),
+            "find" | "fd" | "fdfind" | "ls" => PartialWord::gap(INSIDE),
             "git" if call.says(&["--show-toplevel"]) => self.repository(state),
             "git" => git_prints(call),
-            "rg" | "grep" if call.has(&grammar, "l", &["files", "files-with-matches"]) => Field::gap(INSIDE),
-            "stat" if call.has(&grammar, "c", &["format"]) => Field::gap(NAME),
-            "cut" | "tr" | "awk" | "sed" => Field::gap(ANYTHING),
-            name if FETCHERS.contains(&name) => Field::gap(DOWNLOADED),
-            "date" if call.args.iter().any(|arg| arg.as_str().contains('/') || arg.is_open()) => {
-                Field::gap(ANYTHING)
+            "rg" | "grep" if call.has(&grammar, "l", &["files", "files-with-matches"]) => {
+                PartialWord::gap(INSIDE)
             }
-            "seq" | "wc" if call.args.iter().any(Field::is_open) => Field::gap(ANYTHING),
-            name if PLAIN.contains(&name) => Field::gap(NAME),
+            "stat" if call.has(&grammar, "c", &["format"]) => PartialWord::gap(NAME),
+            "cut" | "tr" | "awk" | "sed" => PartialWord::gap(ANYTHING),
+            name if FETCHERS.contains(&name) => PartialWord::gap(DOWNLOADED),
+            "date" if call.args.iter().any(|arg| arg.as_str().contains('/') || arg.is_open()) => {
+                PartialWord::gap(ANYTHING)
+            }
+            "seq" | "wc" if call.args.iter().any(PartialWord::is_open) => PartialWord::gap(ANYTHING),
+            name if PLAIN.contains(&name) => PartialWord::gap(NAME),
             name if FILTERS.contains(&name) => self.passed_on(call, state),
-            _ => Field::gap(ANYTHING),
+            _ => PartialWord::gap(ANYTHING),
         }
     }
 
     /// The top of the repository that the shell is in, when the workspace holds it.
-    fn repository(&self, state: &State) -> Field {
-        let [super::state::Place::At(cwd)] = state.cwd.as_slice() else { return Field::gap(ANYTHING) };
+    fn repository(&self, state: &State) -> PartialWord {
+        let [super::state::ShellDir::At(cwd)] = state.cwd.as_slice() else {
+            return PartialWord::gap(ANYTHING);
+        };
         let inside = |dir: &&Path| {
             CleanPath::absolute(dir).is_some_and(|dir| self.scene.zones.in_workspace(&dir).is_some())
         };
         let has_git = |dir: &&Path| {
             let git = CleanPath::absolute(&dir.join(".git"));
-            git.is_some_and(|git| self.scene.terrain.kind(&git) != FileKind::Missing)
+            git.is_some_and(|git| self.scene.file_system.kind(&git) != FileKind::Missing)
         };
         let top = cwd.as_path().ancestors().take_while(inside).find(has_git);
-        top.map_or(Field::gap(ANYTHING), |top| Field::text(top.display().to_string()))
+        top.map_or(PartialWord::gap(ANYTHING), |top| PartialWord::text(top.display().to_string()))
     }
 
     /// What a filter prints: what it reads, or the files that this line has made.
-    fn passed_on(&self, call: &Invocation<'_>, state: &State) -> Field {
+    fn passed_on(&self, call: &NamedCommand<'_>, state: &State) -> PartialWord {
         let files: Vec<&str> = call.operands(&Grammar { short: "ncknm", ..Grammar::default() });
         let files = match call.name {
             "grep" | "egrep" | "fgrep" => files.get(1..).unwrap_or_default(),
@@ -163,7 +167,7 @@ impl Walker<'_> {
         let from_input = |input: &Input| match input {
             Input::Piped(field) | Input::Text(field) => field.clone(),
             Input::File(places) => known_content(places.iter().map(|place| state.files.get(place))),
-            Input::Inherited => Field::gap(ANYTHING),
+            Input::Inherited => PartialWord::gap(ANYTHING),
         };
         let whole = if files.is_empty() {
             from_input(call.input)
@@ -172,12 +176,12 @@ impl Walker<'_> {
             known_content(places.iter().map(|place| state.files.get(place.as_ref()?)))
         };
         let lines = whole.as_str().trim_end_matches('\n').contains('\n');
-        if lines && call.name != "cat" && call.name != "tee" { Field::gap(ANYTHING) } else { whole }
+        if lines && call.name != "cat" && call.name != "tee" { PartialWord::gap(ANYTHING) } else { whole }
     }
 
     /// The one place that a file name stands for, when there is one.
     fn at(&self, file: &str, state: &State) -> Option<CleanPath> {
-        let [super::state::Place::At(cwd)] = state.cwd.as_slice() else { return None };
+        let [super::state::ShellDir::At(cwd)] = state.cwd.as_slice() else { return None };
         if is_marked(file) {
             return None;
         }
@@ -186,12 +190,12 @@ impl Walker<'_> {
 
     fn remember(&self, file: &str, content: Content, state: &mut Rc<State>) {
         if let Some(place) = self.at(file, state) {
-            Rc::make_mut(state).files.change().insert(place, content);
+            Rc::make_mut(&mut Rc::make_mut(state).files).insert(place, content);
         }
     }
 
     /// Directories that are there afterwards: not where a file is in the way, nor with a mode that closes them.
-    fn made_dirs(&self, call: &Invocation<'_>, state: &mut Rc<State>) {
+    fn made_dirs(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
         let grammar = Grammar { short: "m", long: &["mode"], ..Grammar::default() };
         if call.has(&grammar, "m", &["mode"]) {
             return;
@@ -199,12 +203,12 @@ impl Walker<'_> {
         let parents = call.has(&grammar, "p", &["parents"]);
         for operand in call.operands(&grammar) {
             let is_dir = |dir: &CleanPath| {
-                state.made.contains(dir) || self.scene.terrain.kind(dir) == FileKind::Directory
+                state.made.contains(dir) || self.scene.file_system.kind(dir) == FileKind::Directory
             };
             let mut place = self.at(operand, state).filter(|dir| {
                 let above = dir.as_path().parent().and_then(CleanPath::absolute);
                 let blocked =
-                    self.scene.terrain.kind(dir) == FileKind::Regular || state.files.contains_key(dir);
+                    self.scene.file_system.kind(dir) == FileKind::Regular || state.files.contains_key(dir);
                 !blocked
                     && (parents
                         || above.is_some_and(|above| {
@@ -216,36 +220,36 @@ impl Walker<'_> {
                     break;
                 }
                 let parent = dir.as_path().parent().and_then(CleanPath::absolute);
-                Rc::make_mut(state).made.change().insert(dir);
+                Rc::make_mut(&mut Rc::make_mut(state).made).insert(dir);
                 place = parent;
             }
         }
     }
 
-    fn cloned(&self, call: &Invocation<'_>, state: &mut Rc<State>) {
+    fn cloned(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
         let operands =
             call.operands(&Grammar { short: "bcjo", long: &["branch", "depth"], ..Grammar::default() });
         let Some(last) = operands.get(1..).and_then(<[&str]>::last) else { return };
         let name = last.trim_end_matches('/').trim_end_matches(".git");
         let name = name.rsplit(['/', ':']).next().unwrap_or(name);
         if let Some(place) = self.at(name, state) {
-            Rc::make_mut(state).made.change().insert(place);
+            Rc::make_mut(&mut Rc::make_mut(state).made).insert(place);
         }
     }
 
-    fn linked(&self, call: &Invocation<'_>, state: &mut Rc<State>) {
+    fn linked(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
         for (target, link) in links(call) {
             let (Some(at), false) = (self.at(&link, state), is_marked(target)) else { continue };
             let dir = at.as_path().parent().and_then(CleanPath::absolute);
             let to = dir.and_then(|dir| CleanPath::new(Path::new(target), &dir).ok());
             if let Some(to) = to {
-                Rc::make_mut(state).links.change().insert(at, to);
+                Rc::make_mut(&mut Rc::make_mut(state).links).insert(at, to);
             }
         }
     }
 
     /// A copy of a file that this line made is that file again, also inside a directory.
-    fn copied(&self, call: &Invocation<'_>, state: &mut Rc<State>) {
+    fn copied(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
         let operands = call.operands(&Grammar { short: "tSmog", ..Grammar::default() });
         let Some((last, sources)) = operands.split_last() else { return };
         for source in sources {
@@ -256,14 +260,14 @@ impl Walker<'_> {
                     self.remember(&to, content, state);
                 }
                 if let (Some(target), Some(to)) = (state.links.get(&from).cloned(), self.at(&to, state)) {
-                    Rc::make_mut(state).links.change().insert(to, target);
+                    Rc::make_mut(&mut Rc::make_mut(state).links).insert(to, target);
                 }
             }
         }
     }
 
     /// The files that a fetch saves: under the name it is given, or under the last part of each address.
-    fn fetched(&self, call: &Invocation<'_>, state: &mut Rc<State>) {
+    fn fetched(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
         let grammar = Grammar {
             short: if call.name == "curl" { "dFHTouAebcKEwXxm" } else { "oOPUe" },
             long: &["output", "output-document", "out", "header", "data"],
@@ -293,7 +297,7 @@ impl Walker<'_> {
 }
 
 /// The links that `ln -s` makes: what each leads to, and where it lies.
-pub(super) fn links<'c>(call: &Invocation<'c>) -> Vec<(&'c str, String)> {
+pub(super) fn links<'c>(call: &NamedCommand<'c>) -> Vec<(&'c str, String)> {
     let grammar = Grammar { short: "tS", long: &["target-directory", "suffix"], ..Grammar::default() };
     if !call.has(&grammar, "s", &["symbolic"]) {
         return Vec::new();
@@ -313,47 +317,47 @@ pub(super) fn links<'c>(call: &Invocation<'c>) -> Vec<(&'c str, String)> {
     }
 }
 
-fn known_content<'f>(contents: impl Iterator<Item = Option<&'f Content>>) -> Field {
+fn known_content<'f>(contents: impl Iterator<Item = Option<&'f Content>>) -> PartialWord {
     let mut text = String::new();
     for content in contents {
         match content {
             Some(Content::Known(part)) => text.push_str(part),
-            Some(Content::Downloaded) => return Field::gap(DOWNLOADED),
-            Some(Content::Computed) | None => return Field::gap(ANYTHING),
+            Some(Content::Downloaded) => return PartialWord::gap(DOWNLOADED),
+            Some(Content::Computed) | None => return PartialWord::gap(ANYTHING),
         }
     }
-    Field::text(text)
+    PartialWord::text(text)
 }
 
-fn echoed(call: &Invocation<'_>) -> Field {
-    let is_flag = |arg: &Field| {
+fn echoed(call: &NamedCommand<'_>) -> PartialWord {
+    let is_flag = |arg: &PartialWord| {
         arg.as_str().len() > 1
             && arg.as_str().starts_with('-')
             && arg.as_str()[1..].bytes().all(|b| b"neE".contains(&b))
     };
-    let flags: String = call.args.iter().take_while(|arg| is_flag(arg)).map(Field::as_str).collect();
-    let words: Vec<&str> = call.args.iter().skip_while(|arg| is_flag(arg)).map(Field::as_str).collect();
+    let flags: String = call.args.iter().take_while(|arg| is_flag(arg)).map(PartialWord::as_str).collect();
+    let words: Vec<&str> = call.args.iter().skip_while(|arg| is_flag(arg)).map(PartialWord::as_str).collect();
     let text = words.join(" ");
     if flags.contains('e') && text.contains('\\') {
-        return unescaped(&text).map_or(Field::gap(ANYTHING), Field::text);
+        return unescaped(&text).map_or(PartialWord::gap(ANYTHING), PartialWord::text);
     }
     let end = if flags.contains('n') { "" } else { "\n" };
-    Field::text(format!("{text}{end}"))
+    PartialWord::text(format!("{text}{end}"))
 }
 
-fn formatted(call: &Invocation<'_>) -> Field {
-    let [format, rest @ ..] = call.args else { return Field::default() };
-    let Some(format) = unescaped(format.as_str()) else { return Field::gap(ANYTHING) };
+fn formatted(call: &NamedCommand<'_>) -> PartialWord {
+    let [format, rest @ ..] = call.args else { return PartialWord::default() };
+    let Some(format) = unescaped(format.as_str()) else { return PartialWord::gap(ANYTHING) };
     match (format.as_str(), rest) {
-        (text, []) if !text.contains('%') => Field::text(text.to_owned()),
-        ("%s", words) => Field::text(words.iter().map(Field::as_str).collect::<String>()),
+        (text, []) if !text.contains('%') => PartialWord::text(text.to_owned()),
+        ("%s", words) => PartialWord::text(words.iter().map(PartialWord::as_str).collect::<String>()),
         ("%s\n", words) => {
-            Field::text(words.iter().map(|word| format!("{}\n", word.as_str())).collect::<String>())
+            PartialWord::text(words.iter().map(|word| format!("{}\n", word.as_str())).collect::<String>())
         }
         (text, [word]) if text.matches('%').count() == 1 && text.contains("%s") => {
-            Field::text(text.replace("%s", word.as_str()))
+            PartialWord::text(text.replace("%s", word.as_str()))
         }
-        _ => Field::gap(ANYTHING),
+        _ => PartialWord::gap(ANYTHING),
     }
 }
 
@@ -375,7 +379,7 @@ fn unescaped(text: &str) -> Option<String> {
     Some(out)
 }
 
-fn git_prints(call: &Invocation<'_>) -> Field {
+fn git_prints(call: &NamedCommand<'_>) -> PartialWord {
     let verb = call.verb(&Grammar { short: "Cc", ..Grammar::default() });
     let about_paths = call.args.iter().any(|arg| {
         let arg = arg.as_str();
@@ -387,10 +391,12 @@ fn git_prints(call: &Invocation<'_>) -> Field {
     });
     match verb {
         Some("rev-parse" | "rev-list" | "hash-object" | "merge-base" | "write-tree") if !about_paths => {
-            Field::gap(NAME)
+            PartialWord::gap(NAME)
         }
-        Some("ls-files" | "branch" | "describe" | "ls-tree") => Field::gap(INSIDE),
-        Some("diff" | "show" | "diff-tree" | "status") if call.says(&["--name-only"]) => Field::gap(INSIDE),
-        _ => Field::gap(ANYTHING),
+        Some("ls-files" | "branch" | "describe" | "ls-tree") => PartialWord::gap(INSIDE),
+        Some("diff" | "show" | "diff-tree" | "status") if call.says(&["--name-only"]) => {
+            PartialWord::gap(INSIDE)
+        }
+        _ => PartialWord::gap(ANYTHING),
     }
 }

@@ -3,10 +3,10 @@
 //! Invariant: a value that a program would run as a command is judged as one.
 
 use super::builtins::Language;
-use super::field::Field;
+use super::interpreter::{Input, Interpreter};
+use super::partial_word::PartialWord;
 use super::simple::Scope;
 use super::state::{State, Variable};
-use super::walk::{Input, Walker};
 use crate::intent::Access;
 use std::rc::Rc;
 
@@ -79,7 +79,7 @@ const HIDDEN: &[(&str, &[&str])] = &[
 /// Lists of directories to look programs, modules or pages up in.
 const LISTS: &[&str] = &["PATH", "MANPATH", "INFOPATH", "XDG_DATA_DIRS", "IFS", "PS1", "PS2", "LS_COLORS"];
 
-impl Walker<'_> {
+impl Interpreter<'_> {
     /// Judges an assignment that a program will see.
     pub(super) fn environment(&mut self, name: &str, value: &Variable, state: &Rc<State>, scope: Scope) {
         let (Variable::Scalar(values) | Variable::Array(values)) = value else { return };
@@ -94,7 +94,7 @@ impl Walker<'_> {
                 self.reread_by_sh(value, state, &Input::Inherited);
             } else if EXPANDED.contains(&name) && value.as_str().contains(['$', '`']) {
                 let code = format!(": <<PICOCLAW_PROMPT\n{}\nPICOCLAW_PROMPT\n", value.as_str());
-                self.reread(&Field::text(code), state, &Input::Inherited);
+                self.reread(&PartialWord::text(code), state, &Input::Inherited);
             } else if OPTIONS.contains(&name) && value.known().is_some() {
                 self.inline(value, Language::Other, state);
                 for mark in ["OnError=", "OnOutOfMemoryError="] {
@@ -133,7 +133,7 @@ impl Walker<'_> {
     }
 
     /// A program can open what its environment names; an empty or unknown value names nothing of the line's.
-    fn exported(&mut self, value: &Field, state: &Rc<State>) {
+    fn exported(&mut self, value: &PartialWord, state: &Rc<State>) {
         let text = value.as_str();
         if text.is_empty() || value.is_open() {
             return;

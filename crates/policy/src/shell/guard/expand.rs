@@ -6,10 +6,10 @@
 //! Invariant: the real arguments are always among those that are returned, a gap standing for whatever is not known.
 
 use super::braces::{Part, spread};
-use super::field::{ANYTHING, CLASS, Field, NAME, ONE, STAR, activated, is_marked};
-use super::state::{Place, State, Variable};
-use super::walk::{Input, Walker};
-use crate::shell::tree::Script;
+use super::interpreter::{Input, Interpreter};
+use super::partial_word::{ANYTHING, CLASS, NAME, ONE, PartialWord, STAR, activated, is_marked};
+use super::state::{ShellDir, State, Variable};
+use crate::shell::ast::Script;
 use crate::shell::word::{Element, Glob, Piece, PieceKind, Quoting, Word};
 use std::rc::Rc;
 
@@ -23,14 +23,14 @@ const LONGEST_TEXT: usize = 32 * 1024;
 /// What one piece of a word stands for.
 pub(super) enum Values {
     /// One of these texts.
-    One(Vec<Field>),
+    One(Vec<PartialWord>),
     /// These arguments, one after the other: `"$@"`.
-    List(Vec<Field>),
+    List(Vec<PartialWord>),
 }
 
 #[derive(Clone, Default)]
 struct Builder {
-    done: Vec<Field>,
+    done: Vec<PartialWord>,
     current: String,
     open: bool,
 }
@@ -63,22 +63,22 @@ impl Builder {
 
     fn close(&mut self) {
         if std::mem::take(&mut self.open) {
-            self.done.push(Field::text(std::mem::take(&mut self.current)));
+            self.done.push(PartialWord::text(std::mem::take(&mut self.current)));
         }
     }
 }
 
-impl Walker<'_> {
+impl Interpreter<'_> {
     /// The possible lists of arguments that a word becomes.
-    pub(super) fn fields(&mut self, word: &Word, state: &mut Rc<State>) -> Vec<Vec<Field>> {
+    pub(super) fn fields(&mut self, word: &Word, state: &mut Rc<State>) -> Vec<Vec<PartialWord>> {
         if let Some(text) = word.literal() {
-            return vec![vec![Field::text(text)]];
+            return vec![vec![PartialWord::text(text)]];
         }
         let mut made = Vec::new();
         let Some(words) = spread(&word.pieces, &mut made) else {
             // What it becomes is given up, but not what it runs.
             self.text_of(&word.pieces, state);
-            return vec![vec![Field::gap(ANYTHING)]];
+            return vec![vec![PartialWord::gap(ANYTHING)]];
         };
         let mut lists = vec![Vec::new()];
         for parts in words {
@@ -89,15 +89,15 @@ impl Walker<'_> {
     }
 
     /// The possible texts of a word that is neither split nor globbed.
-    pub(super) fn scalar(&mut self, word: &Word, state: &mut Rc<State>) -> Vec<Field> {
+    pub(super) fn scalar(&mut self, word: &Word, state: &mut Rc<State>) -> Vec<PartialWord> {
         if let Some(text) = word.literal() {
-            return vec![Field::text(text)];
+            return vec![PartialWord::text(text)];
         }
         self.text_of(&word.pieces, state)
     }
 
     /// The possible texts of pieces in a place where nothing is split: a value, a here-document, arithmetic.
-    pub(super) fn text_of(&mut self, pieces: &[Piece], state: &mut Rc<State>) -> Vec<Field> {
+    pub(super) fn text_of(&mut self, pieces: &[Piece], state: &mut Rc<State>) -> Vec<PartialWord> {
         let mut texts = vec![String::new()];
         for piece in pieces {
             if let PieceKind::Literal(literal) = &piece.kind {
@@ -107,7 +107,9 @@ impl Walker<'_> {
             let values = match self.piece(piece, state) {
                 Values::One(values) => values,
                 Values::List(list) => {
-                    vec![Field::text(list.iter().map(Field::as_str).collect::<Vec<_>>().join(" "))]
+                    vec![PartialWord::text(
+                        list.iter().map(PartialWord::as_str).collect::<Vec<_>>().join(" "),
+                    )]
                 }
             };
             if let [only] = values.as_slice() {
@@ -122,10 +124,10 @@ impl Walker<'_> {
                 texts = vec![ANYTHING.to_string()];
             }
         }
-        texts.into_iter().map(Field::text).collect()
+        texts.into_iter().map(PartialWord::text).collect()
     }
 
-    fn lists(&mut self, parts: &[usize], made: &[Part<'_>], state: &mut Rc<State>) -> Vec<Vec<Field>> {
+    fn lists(&mut self, parts: &[usize], made: &[Part<'_>], state: &mut Rc<State>) -> Vec<Vec<PartialWord>> {
         let separators = separators(state);
         let mut builders = vec![Builder::default()];
         for part in parts {
@@ -147,7 +149,7 @@ impl Walker<'_> {
                         }
                         Values::One(mut values) => {
                             if builders.len() * values.len() > MOST_LISTS {
-                                values = vec![Field::gap(ANYTHING)];
+                                values = vec![PartialWord::gap(ANYTHING)];
                             }
                             builders = builders
                                 .iter()
@@ -194,42 +196,42 @@ impl Walker<'_> {
     /// What one piece stands for, whatever its quoting.
     fn piece(&mut self, piece: &Piece, state: &mut Rc<State>) -> Values {
         Values::One(match &piece.kind {
-            PieceKind::Literal(text) => vec![Field::text(text.as_str())],
+            PieceKind::Literal(text) => vec![PartialWord::text(text.as_str())],
             PieceKind::Parameter(parameter) => {
                 return self.parameter(parameter, piece.quoting, state);
             }
             PieceKind::Command(substitution) => vec![self.substituted(&substitution.script, state)],
             PieceKind::Process(process) => {
                 self.parallel += 1;
-                let input = Input::Piped(Field::gap(ANYTHING));
+                let input = Input::Piped(PartialWord::gap(ANYTHING));
                 self.subshell(&process.script, state, &input);
                 self.parallel -= 1;
-                vec![Field::text("/dev/fd/63")]
+                vec![PartialWord::text("/dev/fd/63")]
             }
             PieceKind::Arithmetic(arithmetic) => {
                 self.arithmetic(arithmetic, state);
-                vec![Field::gap(NAME)]
+                vec![PartialWord::gap(NAME)]
             }
             PieceKind::Tilde(user) => self.tilde(user, state),
             PieceKind::Glob(glob) => vec![match glob {
-                Glob::Any => Field::gap(STAR),
-                Glob::One => Field::gap(ONE),
-                Glob::Class => Field::gap(CLASS),
+                Glob::Any => PartialWord::gap(STAR),
+                Glob::One => PartialWord::gap(ONE),
+                Glob::Class => PartialWord::gap(CLASS),
                 Glob::Extended(_, words) => {
                     for word in words {
                         self.scalar(word, state);
                     }
-                    Field::gap(ANYTHING)
+                    PartialWord::gap(ANYTHING)
                 }
             }],
             PieceKind::Braces(words) => words.iter().flat_map(|word| self.scalar(word, state)).collect(),
-            PieceKind::Sequence(_) => vec![Field::gap(NAME)],
+            PieceKind::Sequence(_) => vec![PartialWord::gap(NAME)],
             PieceKind::Array(elements) => return Values::List(self.elements(elements, state)),
         })
     }
 
     /// The elements of an array literal.
-    pub(super) fn elements(&mut self, elements: &[Element], state: &mut Rc<State>) -> Vec<Field> {
+    pub(super) fn elements(&mut self, elements: &[Element], state: &mut Rc<State>) -> Vec<PartialWord> {
         let mut all = Vec::new();
         for element in elements {
             if element.subscript.is_some() {
@@ -239,47 +241,45 @@ impl Walker<'_> {
             let mut lists = self.fields(&element.value, state);
             match lists.len() {
                 1 => all.append(&mut lists[0]),
-                _ => all.push(Field::gap(ANYTHING)),
+                _ => all.push(PartialWord::gap(ANYTHING)),
             }
         }
         all
     }
 
     /// What a command substitution puts there: its output without the last newlines.
-    fn substituted(&mut self, script: &Script, state: &mut Rc<State>) -> Field {
+    fn substituted(&mut self, script: &Script, state: &mut Rc<State>) -> PartialWord {
         let output = self.subshell(script, state, &Input::Inherited);
-        Field::text(output.as_str().trim_end_matches('\n').to_owned())
+        PartialWord::text(output.as_str().trim_end_matches('\n').to_owned())
     }
 
-    fn tilde(&mut self, user: &str, state: &State) -> Vec<Field> {
+    fn tilde(&mut self, user: &str, state: &State) -> Vec<PartialWord> {
         match user {
             "" => self.lookup("HOME", state),
             "+" => self.lookup("PWD", state),
             "-" => self.lookup("OLDPWD", state),
             // Nobody else's home lies in a workspace, and asking where it is would be a look at the system.
-            other => vec![Field::text(format!("/~{other}"))],
+            other => vec![PartialWord::text(format!("/~{other}"))],
         }
     }
 
     /// The possible texts of a variable.
-    pub(super) fn lookup(&self, name: &str, state: &State) -> Vec<Field> {
+    pub(super) fn lookup(&self, name: &str, state: &State) -> Vec<PartialWord> {
         match state.variables.get(name) {
             Some(Variable::Scalar(values)) => return values.clone(),
             Some(Variable::Array(values)) => return vec![values.first().cloned().unwrap_or_default()],
-            Some(Variable::Unset) => return vec![Field::default()],
+            Some(Variable::Unset) => return vec![PartialWord::default()],
             None => {}
         }
         match name {
-            "HOME" => vec![
-                self.scene
-                    .home
-                    .map_or(Field::gap(ANYTHING), |home| Field::text(home.as_path().to_string_lossy())),
-            ],
+            "HOME" => vec![self.scene.home.map_or(PartialWord::gap(ANYTHING), |home| {
+                PartialWord::text(home.as_path().to_string_lossy())
+            })],
             "PWD" => state.cwd.iter().map(place).collect(),
             "OLDPWD" => state.previous.iter().map(place).collect(),
-            "IFS" => vec![Field::text(" \t\n")],
-            _ if PLAIN.contains(&name) => vec![Field::gap(NAME)],
-            _ => vec![Field::gap(ANYTHING)],
+            "IFS" => vec![PartialWord::text(" \t\n")],
+            _ if PLAIN.contains(&name) => vec![PartialWord::gap(NAME)],
+            _ => vec![PartialWord::gap(ANYTHING)],
         }
     }
 }
@@ -316,17 +316,19 @@ const PLAIN: &[&str] = &[
     "-",
 ];
 
-fn place(place: &Place) -> Field {
+fn place(place: &ShellDir) -> PartialWord {
     match place {
-        Place::At(path) => Field::text(path.as_path().to_string_lossy()),
-        Place::Within => Field::gap(super::field::INSIDE),
-        Place::Unknown => Field::gap(ANYTHING),
+        ShellDir::At(path) => PartialWord::text(path.as_path().to_string_lossy()),
+        ShellDir::Within => PartialWord::gap(super::partial_word::INSIDE),
+        ShellDir::Unknown => PartialWord::gap(ANYTHING),
     }
 }
 
 fn separators(state: &State) -> String {
     match state.variables.get("IFS") {
-        Some(Variable::Scalar(values)) => values.iter().map(Field::as_str).collect::<String>() + " \t\n",
+        Some(Variable::Scalar(values)) => {
+            values.iter().map(PartialWord::as_str).collect::<String>() + " \t\n"
+        }
         _ => " \t\n".to_owned(),
     }
 }
@@ -355,15 +357,15 @@ fn glue(text: &mut String, more: &str) {
     }
 }
 
-fn product(lists: Vec<Vec<Field>>, next: Vec<Vec<Field>>) -> Vec<Vec<Field>> {
-    let joined = |mut a: Vec<Field>, b: &[Field]| {
+fn product(lists: Vec<Vec<PartialWord>>, next: Vec<Vec<PartialWord>>) -> Vec<Vec<PartialWord>> {
+    let joined = |mut a: Vec<PartialWord>, b: &[PartialWord]| {
         a.extend_from_slice(b);
         a
     };
     match next.as_slice() {
         [only] => lists.into_iter().map(|list| joined(list, only)).collect(),
         _ if lists.len() * next.len() > MOST_LISTS => {
-            lists.into_iter().map(|list| joined(list, &[Field::gap(ANYTHING)])).collect()
+            lists.into_iter().map(|list| joined(list, &[PartialWord::gap(ANYTHING)])).collect()
         }
         _ => lists.iter().flat_map(|list| next.iter().map(|more| joined(list.clone(), more))).collect(),
     }

@@ -3,7 +3,7 @@
 //! Invariant: a refusal begins with the documented sentence, and nothing that a command wrote controls a terminal.
 
 use super::finding::{Finding, Kind, Remedy};
-use super::judge::{Judgement, Understood};
+use super::guard::{Judgement, ParsedCommand};
 use super::remedies::entry;
 use crate::refusal::{Code, Layer, Refusal};
 use serde::Serialize;
@@ -38,7 +38,7 @@ pub struct Explanation<'j> {
     /// Every other reason.
     pub others: &'j [Finding],
     /// Each simple command, as it was understood.
-    pub commands: &'j [Understood],
+    pub commands: &'j [ParsedCommand],
 }
 
 impl Judgement {
@@ -127,7 +127,7 @@ impl Remedy {
                 "`tools.exec.enable_deny_patterns`: false would lift it, and every other deny rule".to_owned()
             }
             Self::Cage => {
-                "`isolation.enabled`: true would hold it in a cage, or write the path out".to_owned()
+                "`isolation.enabled`: true would confinement it in a cage, or write the path out".to_owned()
             }
             Self::Rewrite(how) => how.clone(),
             Self::None => "no setting opens it to an agent".to_owned(),

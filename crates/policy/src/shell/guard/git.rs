@@ -2,13 +2,13 @@
 //!
 //! Invariant: what git would hand to a shell is judged as a command.
 
+use super::arg_profile::{self, First, Operands, Profile};
 use super::builtins::words;
-use super::field::Field;
-use super::invoke::Given;
-use super::options::{Grammar, Invocation, Order, parse};
-use super::profile::{self, First, Operands, Profile};
+use super::dispatch::Invocation;
+use super::interpreter::{Input, Interpreter};
+use super::options::{Grammar, NamedCommand, Order, parse};
+use super::partial_word::PartialWord;
 use super::state::State;
-use super::walk::{Input, Walker};
 use crate::intent::Access;
 use std::rc::Rc;
 
@@ -45,16 +45,16 @@ const NAMES: &[&str] = &[
     "rev-list",
 ];
 
-impl Walker<'_> {
+impl Interpreter<'_> {
     /// Judges what git runs on behalf of its arguments.
-    pub(super) fn git(&mut self, call: &Invocation<'_>, given: &Given<'_>, state: &Rc<State>) {
+    pub(super) fn git(&mut self, call: &NamedCommand<'_>, given: &Invocation<'_>, state: &Rc<State>) {
         let (_, at) = parse(call.args, &GLOBAL);
         let rest = call.args.get(at..).unwrap_or_default();
         let Some(verb) = rest.first() else { return };
         let mut settings: Vec<(String, String)> = Vec::new();
         let mut pairs = call.values(&GLOBAL, "c", &[]);
         if verb.as_str() == "clone" {
-            pairs.extend(Invocation { args: rest, ..*call }.values(
+            pairs.extend(NamedCommand { args: rest, ..*call }.values(
                 &Grammar { short: "cbjou", ..Grammar::default() },
                 "c",
                 &["config"],
@@ -64,7 +64,7 @@ impl Walker<'_> {
             pairs.iter().filter_map(|pair| pair.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned())),
         );
         if verb.as_str() == "config" {
-            let operands = Invocation { args: &rest[1..], ..*call }.operands(&Grammar {
+            let operands = NamedCommand { args: &rest[1..], ..*call }.operands(&Grammar {
                 short: "f",
                 long: &["file", "blob"],
                 ..Grammar::default()
@@ -77,14 +77,14 @@ impl Walker<'_> {
             self.git_setting(key, value, state);
             if key.strip_prefix("alias.").is_some_and(|name| name == verb.as_str()) && !value.starts_with('!')
             {
-                let alias = value.split_whitespace().map(Field::text).chain(rest[1..].iter().cloned());
-                let argv: Vec<Field> = std::iter::once(Field::text("git")).chain(alias).collect();
+                let alias = value.split_whitespace().map(PartialWord::text).chain(rest[1..].iter().cloned());
+                let argv: Vec<PartialWord> = std::iter::once(PartialWord::text("git")).chain(alias).collect();
                 if argv.get(1).is_none_or(|next| next != verb) {
-                    self.invoke(&Given { argv: &argv, input: given.input, span: None }, state.clone());
+                    self.invoke(&Invocation { argv: &argv, input: given.input, span: None }, state.clone());
                 }
             }
         }
-        let inner = Invocation { args: &rest[1..], ..*call };
+        let inner = NamedCommand { args: &rest[1..], ..*call };
         self.git_strings(verb.as_str(), &inner, state);
     }
 
@@ -102,7 +102,7 @@ impl Walker<'_> {
             }
         } else if key.starts_with("alias.") || last == "helper" {
             if let Some(code) = shell {
-                self.reread_by_sh(&Field::text(code), state, &Input::Inherited);
+                self.reread_by_sh(&PartialWord::text(code), state, &Input::Inherited);
             }
         } else if matches!(
             last,
@@ -121,12 +121,12 @@ impl Walker<'_> {
         ) || key.starts_with("pager.")
             || (key == "core.fsmonitor" && !matches!(value, "true" | "false"))
         {
-            self.reread_by_sh(&Field::text(value), state, &Input::Inherited);
+            self.reread_by_sh(&PartialWord::text(value), state, &Input::Inherited);
         }
     }
 
     /// Options and operands of single verbs that are commands.
-    fn git_strings(&mut self, verb: &str, call: &Invocation<'_>, state: &Rc<State>) {
+    fn git_strings(&mut self, verb: &str, call: &NamedCommand<'_>, state: &Rc<State>) {
         let grammar = Grammar {
             short: "xuOcm",
             long: &[
@@ -164,7 +164,7 @@ impl Walker<'_> {
             _ => Vec::new(),
         };
         for code in code {
-            self.reread_by_sh(&Field::text(code), state, &Input::Inherited);
+            self.reread_by_sh(&PartialWord::text(code), state, &Input::Inherited);
         }
         let remote = ["clone", "fetch", "pull", "ls-remote", "fetch-pack", "archive"].contains(&verb);
         let sides = if remote { call.values(&grammar, "u", &["upload-pack", "exec"]) } else { Vec::new() };
@@ -178,13 +178,13 @@ impl Walker<'_> {
         }
         if verb == "bisect" && call.args.first().is_some_and(|arg| arg.as_str() == "run") {
             self.invoke(
-                &Given { argv: &call.args[1..], input: &Input::Inherited, span: None },
+                &Invocation { argv: &call.args[1..], input: &Input::Inherited, span: None },
                 state.clone(),
             );
         }
     }
 
-    pub(super) fn git_operands(&mut self, call: &Invocation<'_>, state: &Rc<State>) {
+    pub(super) fn git_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
         for dir in call.values(&GLOBAL, "C", &["git-dir", "work-tree"]) {
             self.argument(dir, Access::Write, state);
         }
@@ -192,11 +192,11 @@ impl Walker<'_> {
             self.argument(setting, Access::Read, state);
         }
         let (_, at) = parse(call.args, &GLOBAL);
-        let Some((verb, rest)) = call.args.get(at..).and_then(<[Field]>::split_first) else { return };
+        let Some((verb, rest)) = call.args.get(at..).and_then(<[PartialWord]>::split_first) else { return };
         // Names of branches and commits need not be known; a path would have to be.
         let named = NAMES.contains(&verb.as_str());
-        let is_path = |arg: &&Field| !(is_remote(arg.as_str()) || named && arg.is_open());
-        let rest: Vec<Field> = rest.iter().filter(is_path).cloned().collect();
+        let is_path = |arg: &&PartialWord| !(is_remote(arg.as_str()) || named && arg.is_open());
+        let rest: Vec<PartialWord> = rest.iter().filter(is_path).cloned().collect();
         self.by_profile(&rest, &profile_of(verb.as_str()), state);
     }
 }
@@ -236,7 +236,7 @@ fn profile_of(verb: &str) -> Profile {
             "env-filter",
             "commit-filter",
         ],
-        ..profile::UNKNOWN
+        ..arg_profile::UNKNOWN
     };
     match verb {
         "commit" | "tag" | "merge" | "notes" | "stash" | "revert" | "cherry-pick" => {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a pattern that cannot be read matches more, never less.
 
-use super::field::{ANYTHING, CLASS, DOWNLOADED, INSIDE, NAME, ONE, STAR};
+use super::partial_word::{ANYTHING, CLASS, DOWNLOADED, INSIDE, NAME, ONE, STAR};
 
 enum Token {
     Literal(char),
@@ -110,7 +110,7 @@ fn class(chars: &[char], start: usize) -> Option<(Token, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shell::guard::field::activated;
+    use crate::shell::guard::partial_word::activated;
 
     #[test]
     fn patterns_match_as_in_the_shell() {

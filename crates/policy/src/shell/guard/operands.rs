@@ -2,17 +2,17 @@
 //!
 //! Invariant: an argument that is not known to be text is judged as a path.
 
-use super::field::{Field, is_marked};
-use super::options::Invocation;
-use super::profile::{self, First, Operands, Profile};
+use super::arg_profile::{self, First, Operands, Profile};
+use super::interpreter::Interpreter;
+use super::options::NamedCommand;
+use super::partial_word::{PartialWord, is_marked};
 use super::state::State;
-use super::walk::Walker;
 use crate::intent::Access;
 use std::rc::Rc;
 
-impl Walker<'_> {
+impl Interpreter<'_> {
     /// Judges every argument that can name a path.
-    pub(super) fn operands(&mut self, call: &Invocation<'_>, state: &Rc<State>) {
+    pub(super) fn operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
         match call.name {
             "find" => self.find_operands(call, state),
             "git" => self.git_operands(call, state),
@@ -35,20 +35,20 @@ impl Walker<'_> {
             "export" | "declare" | "set" | "let" | "unset" | "read" => {}
             // `-d` shows the names themselves: `.` and `..` stay closed.
             "ls" if call.has(&super::options::Grammar::default(), "d", &["directory"]) => {
-                let dots = |arg: &&Field| arg.as_str() != format!(".{}", super::field::STAR);
-                let args: Vec<Field> = call.args.iter().filter(dots).cloned().collect();
-                self.by_profile(&args, profile::of("ls"), state);
+                let dots = |arg: &&PartialWord| arg.as_str() != format!(".{}", super::partial_word::STAR);
+                let args: Vec<PartialWord> = call.args.iter().filter(dots).cloned().collect();
+                self.by_profile(&args, arg_profile::of("ls"), state);
             }
             // `+/pattern` is where an editor or a pager begins.
             "vim" | "vi" | "nvim" | "view" | "ex" | "less" | "more" | "nano" | "emacs" => {
-                let args: Vec<Field> =
+                let args: Vec<PartialWord> =
                     call.args.iter().filter(|arg| !arg.as_str().starts_with('+')).cloned().collect();
                 let text = Profile {
                     short: "cS",
                     text: "c",
                     long: &["cmd"],
                     text_long: &["cmd"],
-                    ..*profile::of(call.name)
+                    ..*arg_profile::of(call.name)
                 };
                 self.by_profile(&args, &text, state);
             }
@@ -56,39 +56,39 @@ impl Walker<'_> {
             "csplit" => {
                 let grammar = super::options::Grammar { short: "bfn", ..Default::default() };
                 let patterns = call.operands(&grammar).into_iter().skip(1).collect::<Vec<_>>();
-                let args: Vec<Field> =
+                let args: Vec<PartialWord> =
                     call.args.iter().filter(|arg| !patterns.contains(&arg.as_str())).cloned().collect();
-                self.by_profile(&args, &Profile { short: "bfn", text: "bn", ..profile::UNKNOWN }, state);
+                self.by_profile(&args, &Profile { short: "bfn", text: "bn", ..arg_profile::UNKNOWN }, state);
             }
             // `//dir:target` is a place in the project.
             "bazel" | "bazelisk" | "buck" | "buck2" | "pants" | "plz" => {
-                let args: Vec<Field> = call
+                let args: Vec<PartialWord> = call
                     .args
                     .iter()
                     .filter(|arg| !arg.as_str().trim_start_matches('-').starts_with("//"))
                     .cloned()
                     .collect();
-                self.by_profile(&args, &profile::UNKNOWN, state);
+                self.by_profile(&args, &arg_profile::UNKNOWN, state);
             }
             "openssl" => {
                 let named = |at: &usize| {
                     *at > 0
                         && matches!(call.args[at - 1].as_str(), "-subj" | "-addext" | "-name" | "-passout")
                 };
-                let args: Vec<Field> =
+                let args: Vec<PartialWord> =
                     (0..call.args.len()).filter(|at| !named(at)).map(|at| call.args[at].clone()).collect();
-                self.by_profile(&args, &profile::UNKNOWN, state);
+                self.by_profile(&args, &arg_profile::UNKNOWN, state);
             }
-            name => self.by_profile(call.args, profile::of(name), state),
+            name => self.by_profile(call.args, arg_profile::of(name), state),
         }
     }
 
     /// Judges arguments by what is known of the program.
-    pub(super) fn by_profile(&mut self, args: &[Field], profile: &Profile, state: &Rc<State>) {
+    pub(super) fn by_profile(&mut self, args: &[PartialWord], profile: &Profile, state: &Rc<State>) {
         let mut files: Vec<&str> = Vec::new();
         let mut given = Vec::new();
         let mut options = true;
-        let mut args = args.iter().map(Field::as_str);
+        let mut args = args.iter().map(PartialWord::as_str);
         while let Some(arg) = args.next() {
             if options && arg == "--" {
                 options = false;
@@ -171,7 +171,7 @@ impl Walker<'_> {
             } else {
                 self.argument(&arg[start..], Access::Read, state);
             }
-        } else if is_marked(arg) && arg.contains(super::field::ANYTHING) && arg.len() > 6 {
+        } else if is_marked(arg) && arg.contains(super::partial_word::ANYTHING) && arg.len() > 6 {
             self.path(arg.get(2..).unwrap_or_default(), Access::Read, state);
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! Invariant: an option is found in every spelling that the program itself would take.
 
-use super::field::Field;
-use super::walk::Input;
+use super::interpreter::Input;
+use super::partial_word::PartialWord;
 
 /// Which options of a program take a value.
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,16 +39,16 @@ pub(super) enum Item<'f> {
 
 /// A command as the rules see it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Invocation<'c> {
+pub(super) struct NamedCommand<'c> {
     /// The name, without its directory.
     pub(super) name: &'c str,
     /// The arguments.
-    pub(super) args: &'c [Field],
+    pub(super) args: &'c [PartialWord],
     /// What it reads.
     pub(super) input: &'c Input,
 }
 
-impl<'c> Invocation<'c> {
+impl<'c> NamedCommand<'c> {
     /// The arguments, understood by a grammar.
     pub(super) fn items(&self, grammar: &Grammar) -> Vec<Item<'c>> {
         parse(self.args, grammar).0
@@ -100,10 +100,10 @@ pub(super) fn is_cut_of(given: &str, full: &str) -> bool {
 }
 
 /// Reads arguments; also says where the operands begin when options must come first.
-pub(super) fn parse<'f>(args: &'f [Field], grammar: &Grammar) -> (Vec<Item<'f>>, usize) {
+pub(super) fn parse<'f>(args: &'f [PartialWord], grammar: &Grammar) -> (Vec<Item<'f>>, usize) {
     let mut items = Vec::with_capacity(args.len());
     let mut at = 0;
-    while let Some(arg) = args.get(at).map(Field::as_str) {
+    while let Some(arg) = args.get(at).map(PartialWord::as_str) {
         at += 1;
         if arg == "--" {
             let rest = at;
@@ -128,7 +128,7 @@ pub(super) fn parse<'f>(args: &'f [Field], grammar: &Grammar) -> (Vec<Item<'f>>,
 
 fn long_option<'f>(
     long: &'f str,
-    next: Option<&'f Field>,
+    next: Option<&'f PartialWord>,
     grammar: &Grammar,
     items: &mut Vec<Item<'f>>,
 ) -> usize {
@@ -138,7 +138,7 @@ fn long_option<'f>(
     }
     let exact = grammar.long.contains(&long);
     if exact || (long.len() > 3 && grammar.long.iter().any(|full| full.starts_with(long))) {
-        items.push(Item::Long(long, next.map(Field::as_str)));
+        items.push(Item::Long(long, next.map(PartialWord::as_str)));
         return 1;
     }
     items.push(Item::Long(long, None));
@@ -147,7 +147,7 @@ fn long_option<'f>(
 
 fn cluster<'f>(
     letters: &'f str,
-    next: Option<&'f Field>,
+    next: Option<&'f PartialWord>,
     grammar: &Grammar,
     items: &mut Vec<Item<'f>>,
 ) -> usize {
@@ -155,7 +155,7 @@ fn cluster<'f>(
         if grammar.short.contains(letter) {
             let glued = &letters[at + letter.len_utf8()..];
             if glued.is_empty() {
-                items.push(Item::Short(letter, next.map(Field::as_str)));
+                items.push(Item::Short(letter, next.map(PartialWord::as_str)));
                 return 1;
             }
             items.push(Item::Short(letter, Some(glued)));
@@ -170,8 +170,8 @@ fn cluster<'f>(
 mod tests {
     use super::*;
 
-    fn given(line: &str) -> Vec<Field> {
-        line.split(' ').map(Field::text).collect()
+    fn given(line: &str) -> Vec<PartialWord> {
+        line.split(' ').map(PartialWord::text).collect()
     }
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
             ("another letter", "-x", false),
         ] {
             let args = given(line);
-            let call = Invocation { name: "t", args: &args, input: &Input::Inherited };
+            let call = NamedCommand { name: "t", args: &args, input: &Input::Inherited };
             assert_eq!(call.has(&grammar, "r", &["recursive"]), want, "{why}: `{line}`");
         }
     }

@@ -3,20 +3,20 @@
 //! Invariant: an operation that cannot be followed exactly gives a gap at least as wide as its result.
 
 use super::expand::Values;
-use super::field::{ANYTHING, Field, INSIDE, NAME, activated, is_marked};
 use super::glob;
+use super::interpreter::Interpreter;
+use super::partial_word::{ANYTHING, INSIDE, NAME, PartialWord, activated, is_marked};
 use super::state::{State, Variable, capped};
-use super::walk::Walker;
 use crate::shell::word::{
-    Arithmetic, Check, Match, Operation, Parameter, PieceKind, Place, Quoting, Reference, Side, Subscript,
-    Word,
+    Arithmetic, Check, Match, Operation, Parameter, PieceKind, Quoting, Reference, ReplaceAnchor, Side,
+    Subscript, Word,
 };
 use std::rc::Rc;
 
 /// Values longer than this are not cut and replaced exactly: matching at every place would take too long.
 const LONGEST_MATCHED: usize = 512;
 
-impl Walker<'_> {
+impl Interpreter<'_> {
     pub(super) fn parameter(
         &mut self,
         parameter: &Parameter,
@@ -49,7 +49,7 @@ impl Walker<'_> {
         };
         let all = match &parameter.operation {
             Operation::Value => all,
-            Operation::Length | Operation::Keys => return Some(Values::One(vec![Field::gap(NAME)])),
+            Operation::Length | Operation::Keys => return Some(Values::One(vec![PartialWord::gap(NAME)])),
             Operation::Slice(offset, None) => match self.number(offset, state) {
                 // `${@:1}` begins with the first argument, `${a[@]:0}` with the first element.
                 Some(from) if parameter.name == "@" && from >= 1 => {
@@ -58,34 +58,38 @@ impl Walker<'_> {
                 Some(from) if parameter.name != "@" && from >= 0 => {
                     all.into_iter().skip(from as usize).collect()
                 }
-                _ => vec![Field::gap(ANYTHING)],
+                _ => vec![PartialWord::gap(ANYTHING)],
             },
             _ => {
                 let each = all.into_iter().map(|value| self.operated(parameter, vec![value], state));
-                each.map(|mut values| if values.len() == 1 { values.remove(0) } else { Field::gap(ANYTHING) })
-                    .collect()
+                each.map(
+                    |mut values| {
+                        if values.len() == 1 { values.remove(0) } else { PartialWord::gap(ANYTHING) }
+                    },
+                )
+                .collect()
             }
         };
         if joined && quoting != Quoting::Bare {
-            return Some(Values::One(vec![Field::text(
-                all.iter().map(Field::as_str).collect::<Vec<_>>().join(" "),
+            return Some(Values::One(vec![PartialWord::text(
+                all.iter().map(PartialWord::as_str).collect::<Vec<_>>().join(" "),
             )]));
         }
         Some(Values::List(all))
     }
 
-    fn single(&mut self, parameter: &Parameter, state: &mut Rc<State>) -> Vec<Field> {
+    fn single(&mut self, parameter: &Parameter, state: &mut Rc<State>) -> Vec<PartialWord> {
         let name = parameter.name.as_str();
         if name == "0" {
             return vec![state.name.clone()];
         }
         if let Ok(index) = name.parse::<usize>() {
-            let open = state.arguments.iter().take(index).any(Field::is_open);
+            let open = state.arguments.iter().take(index).any(PartialWord::is_open);
             return vec![match state.arguments.get(index - 1) {
-                Some(_) if open => Field::gap(ANYTHING),
+                Some(_) if open => PartialWord::gap(ANYTHING),
                 Some(value) => value.clone(),
-                None if open => Field::gap(ANYTHING),
-                None => Field::default(),
+                None if open => PartialWord::gap(ANYTHING),
+                None => PartialWord::default(),
             }];
         }
         match (&parameter.subscript, state.variables.get(name)) {
@@ -100,24 +104,29 @@ impl Walker<'_> {
         }
     }
 
-    fn indirect(&mut self, parameter: &Parameter, state: &mut Rc<State>) -> Vec<Field> {
+    fn indirect(&mut self, parameter: &Parameter, state: &mut Rc<State>) -> Vec<PartialWord> {
         let names = self.single(parameter, state);
         names.iter().for_each(|name| self.named(name));
-        let meant = |name: &Field| match name.known() {
+        let meant = |name: &PartialWord| match name.known() {
             Some(name)
                 if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') =>
             {
                 self.lookup(name, state)
             }
-            _ => vec![Field::gap(ANYTHING)],
+            _ => vec![PartialWord::gap(ANYTHING)],
         };
         names.iter().flat_map(meant).collect()
     }
 
-    fn operated(&mut self, parameter: &Parameter, values: Vec<Field>, state: &mut Rc<State>) -> Vec<Field> {
+    fn operated(
+        &mut self,
+        parameter: &Parameter,
+        values: Vec<PartialWord>,
+        state: &mut Rc<State>,
+    ) -> Vec<PartialWord> {
         match &parameter.operation {
             Operation::Value => values,
-            Operation::Length => vec![Field::gap(NAME)],
+            Operation::Length => vec![PartialWord::gap(NAME)],
             Operation::Error(_, word) => {
                 self.scalar(word, state);
                 values
@@ -134,7 +143,7 @@ impl Walker<'_> {
             }
             Operation::Alternative(_, word) => {
                 let mut other = self.scalar(word, state);
-                other.push(Field::default());
+                other.push(PartialWord::default());
                 other
             }
             Operation::Remove(side, how, word) => {
@@ -143,9 +152,10 @@ impl Walker<'_> {
             }
             Operation::Replace(place, word, with) => {
                 let patterns = self.patterns(word, state);
-                let with =
-                    with.as_ref().map_or(vec![Field::default()], |with: &Word| self.scalar(with, state));
-                let [with] = with.as_slice() else { return vec![Field::gap(ANYTHING)] };
+                let with = with
+                    .as_ref()
+                    .map_or(vec![PartialWord::default()], |with: &Word| self.scalar(with, state));
+                let [with] = with.as_slice() else { return vec![PartialWord::gap(ANYTHING)] };
                 each(values, &patterns, |value, pattern| replaced(value, pattern, with, *place))
             }
             Operation::Slice(offset, length) => {
@@ -168,25 +178,25 @@ impl Walker<'_> {
                     'U' => values.into_iter().map(|value| cased(&value, "^^")).collect(),
                     'u' => values.into_iter().map(|value| cased(&value, "^")).collect(),
                     'L' => values.into_iter().map(|value| cased(&value, ",,")).collect(),
-                    _ => vec![Field::gap(ANYTHING)],
+                    _ => vec![PartialWord::gap(ANYTHING)],
                 }
             }
-            Operation::Names => vec![Field::gap(ANYTHING)],
-            Operation::Keys => vec![Field::gap(NAME)],
+            Operation::Names => vec![PartialWord::gap(ANYTHING)],
+            Operation::Keys => vec![PartialWord::gap(NAME)],
         }
     }
 
     /// A pattern in an operation. Inside `"${…}"` the tree does not tell a pattern character from a quoted one, so both
     /// readings count.
-    fn patterns(&mut self, word: &Word, state: &mut Rc<State>) -> Vec<Field> {
+    fn patterns(&mut self, word: &Word, state: &mut Rc<State>) -> Vec<PartialWord> {
         let mut patterns = self.scalar(word, state);
         let unsure = word.pieces.iter().any(|piece| match &piece.kind {
             PieceKind::Literal(text) => piece.quoting == Quoting::Double && text.contains(['*', '?', '[']),
             _ => false,
         });
         if unsure {
-            let active: Vec<Field> =
-                patterns.iter().map(|pattern| Field::text(activated(pattern.as_str()))).collect();
+            let active: Vec<PartialWord> =
+                patterns.iter().map(|pattern| PartialWord::text(activated(pattern.as_str()))).collect();
             patterns.extend(active);
         }
         patterns
@@ -201,7 +211,7 @@ impl Walker<'_> {
     }
 }
 
-fn otherwise(values: Vec<Field>, other: Vec<Field>, check: Check) -> Vec<Field> {
+fn otherwise(values: Vec<PartialWord>, other: Vec<PartialWord>, check: Check) -> Vec<PartialWord> {
     let mut result = Vec::new();
     for value in values {
         let missing = value.as_str().is_empty();
@@ -216,14 +226,18 @@ fn otherwise(values: Vec<Field>, other: Vec<Field>, check: Check) -> Vec<Field> 
     result
 }
 
-fn each(values: Vec<Field>, patterns: &[Field], operation: impl Fn(&Field, &Field) -> Field) -> Vec<Field> {
+fn each(
+    values: Vec<PartialWord>,
+    patterns: &[PartialWord],
+    operation: impl Fn(&PartialWord, &PartialWord) -> PartialWord,
+) -> Vec<PartialWord> {
     values.iter().flat_map(|value| patterns.iter().map(|pattern| operation(value, pattern))).collect()
 }
 
-fn removed(value: &Field, pattern: &Field, side: Side, how: Match) -> Field {
+fn removed(value: &PartialWord, pattern: &PartialWord, side: Side, how: Match) -> PartialWord {
     let text = value.as_str();
     if pattern.is_open() {
-        return Field::gap(ANYTHING);
+        return PartialWord::gap(ANYTHING);
     }
     if let Some(literal) = pattern.known() {
         let cut = match side {
@@ -231,15 +245,19 @@ fn removed(value: &Field, pattern: &Field, side: Side, how: Match) -> Field {
             Side::Suffix => text.strip_suffix(literal),
         };
         match cut {
-            Some(rest) => return Field::text(rest),
+            Some(rest) => return PartialWord::text(rest),
             None if !is_marked(text) => return value.clone(),
             None => {}
         }
     }
-    let last = super::field::STAR;
+    let last = super::partial_word::STAR;
     if side == Side::Prefix && how == Match::Longest && pattern.as_str() == format!("{last}/") {
         let name = text.rsplit('/').next().unwrap_or(text);
-        return if is_marked(name) && !value.is_open() { Field::gap(NAME) } else { Field::text(name) };
+        return if is_marked(name) && !value.is_open() {
+            PartialWord::gap(NAME)
+        } else {
+            PartialWord::text(name)
+        };
     }
     if is_marked(text) || text.len() > LONGEST_MATCHED {
         return widened(value);
@@ -254,17 +272,22 @@ fn removed(value: &Field, pattern: &Field, side: Side, how: Match) -> Field {
         Side::Suffix => glob::matches(pattern.as_str(), &text[*at..]),
     };
     match cuts.iter().find(|at| fits(at)) {
-        Some(at) if side == Side::Prefix => Field::text(&text[*at..]),
-        Some(at) => Field::text(&text[..*at]),
+        Some(at) if side == Side::Prefix => PartialWord::text(&text[*at..]),
+        Some(at) => PartialWord::text(&text[..*at]),
         None => value.clone(),
     }
 }
 
-fn replaced(value: &Field, pattern: &Field, with: &Field, place: Place) -> Field {
+fn replaced(
+    value: &PartialWord,
+    pattern: &PartialWord,
+    with: &PartialWord,
+    place: ReplaceAnchor,
+) -> PartialWord {
     let text = value.as_str();
     if is_marked(text) || text.len() > LONGEST_MATCHED || is_marked(with.as_str()) || pattern.is_open() {
         let harmless = !with.as_str().contains(['/', '.', ANYTHING, INSIDE]);
-        return if harmless && !pattern.is_open() { widened(value) } else { Field::gap(ANYTHING) };
+        return if harmless && !pattern.is_open() { widened(value) } else { PartialWord::gap(ANYTHING) };
     }
     if pattern.as_str().is_empty() {
         return value.clone();
@@ -275,14 +298,14 @@ fn replaced(value: &Field, pattern: &Field, with: &Field, place: Place) -> Field
     while at <= text.len() {
         let ends = text[at..].char_indices().map(|(o, _)| at + o).chain([text.len()]).rev();
         let allowed = match place {
-            Place::First => !done,
-            Place::All => true,
-            Place::Prefix => at == 0,
-            Place::Suffix => true,
+            ReplaceAnchor::First => !done,
+            ReplaceAnchor::All => true,
+            ReplaceAnchor::Prefix => at == 0,
+            ReplaceAnchor::Suffix => true,
         };
         let hit = if allowed {
             ends.into_iter()
-                .filter(|end| place != Place::Suffix || *end == text.len())
+                .filter(|end| place != ReplaceAnchor::Suffix || *end == text.len())
                 .find(|end| *end > at && glob::matches(pattern.as_str(), &text[at..*end]))
         } else {
             None
@@ -300,12 +323,12 @@ fn replaced(value: &Field, pattern: &Field, with: &Field, place: Place) -> Field
             }
         }
     }
-    Field::text(result)
+    PartialWord::text(result)
 }
 
-fn sliced(value: &Field, from: Option<i64>, length: Option<Option<i64>>) -> Field {
+fn sliced(value: &PartialWord, from: Option<i64>, length: Option<Option<i64>>) -> PartialWord {
     let Some(text) = value.known() else { return widened(value) };
-    let (Some(from), None | Some(Some(_))) = (from, length) else { return Field::gap(ANYTHING) };
+    let (Some(from), None | Some(Some(_))) = (from, length) else { return PartialWord::gap(ANYTHING) };
     let chars: Vec<char> = text.chars().collect();
     let count = chars.len() as i64;
     let from = if from < 0 { count + from } else { from };
@@ -315,29 +338,29 @@ fn sliced(value: &Field, from: Option<i64>, length: Option<Option<i64>>) -> Fiel
         _ => count,
     };
     let range = from.clamp(0, count) as usize..to.clamp(0, count) as usize;
-    Field::text(chars.get(range).unwrap_or_default().iter().collect::<String>())
+    PartialWord::text(chars.get(range).unwrap_or_default().iter().collect::<String>())
 }
 
-fn cased(value: &Field, operator: &str) -> Field {
+fn cased(value: &PartialWord, operator: &str) -> PartialWord {
     let text = value.as_str();
     let first = |change: fn(&str) -> String| {
         let end = text.chars().next().map_or(0, char::len_utf8);
         format!("{}{}", change(&text[..end]), &text[end..])
     };
-    Field::text(match operator {
+    PartialWord::text(match operator {
         "^^" => text.to_uppercase(),
         ",," => text.to_lowercase(),
         "^" => first(str::to_uppercase),
         "," => first(str::to_lowercase),
-        _ => return Field::gap(ANYTHING),
+        _ => return PartialWord::gap(ANYTHING),
     })
 }
 
-/// The narrowest gap that is sure to hold whatever a cut or a replacement leaves of a value.
-fn widened(value: &Field) -> Field {
+/// The narrowest gap that is sure to confinement whatever a cut or a replacement leaves of a value.
+fn widened(value: &PartialWord) -> PartialWord {
     let text = value.as_str();
     if value.is_open() || text.starts_with('/') || text.contains("..") {
-        return Field::gap(ANYTHING);
+        return PartialWord::gap(ANYTHING);
     }
-    Field::gap(if text.contains(['/', INSIDE]) { INSIDE } else { NAME })
+    PartialWord::gap(if text.contains(['/', INSIDE]) { INSIDE } else { NAME })
 }

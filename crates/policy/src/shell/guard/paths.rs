@@ -5,12 +5,12 @@
 //!
 //! Invariant: a path is fine only if every place that it can lead to is fine.
 
-use super::field::{ANYTHING, DOWNLOADED, Field, INSIDE, NAME, is_marked, shown};
+use super::context::{Confinement, Resolved};
 use super::finding::{Finding, Kind, Remedy};
 use super::glob;
-use super::scene::{Hold, Landed};
-use super::state::{Place, State};
-use super::walk::Walker;
+use super::interpreter::Interpreter;
+use super::partial_word::{ANYTHING, DOWNLOADED, INSIDE, NAME, PartialWord, is_marked, shown};
+use super::state::{ShellDir, State};
 use crate::intent::{Access, LinkOwner};
 use crate::path::CleanPath;
 use crate::policy::Reach;
@@ -30,7 +30,7 @@ const LONGEST_PATTERN: usize = 1024;
 /// More places than this that one pattern leads to are not followed one by one.
 const MOST_PLACES: usize = 64;
 
-impl Walker<'_> {
+impl Interpreter<'_> {
     /// Judges a path in a word, and says which places it names.
     pub(super) fn path(&mut self, text: &str, access: Access, state: &State) -> Vec<CleanPath> {
         if text.is_empty() || !self.spend() {
@@ -48,9 +48,9 @@ impl Walker<'_> {
         for place in state.cwd.iter() {
             let base = match place {
                 _ if text.starts_with('/') => CleanPath::absolute(Path::new("/")),
-                Place::At(cwd) => Some(cwd.clone()),
-                Place::Within if !climbs(text) => continue,
-                Place::Within | Place::Unknown => None,
+                ShellDir::At(cwd) => Some(cwd.clone()),
+                ShellDir::Within if !climbs(text) => continue,
+                ShellDir::Within | ShellDir::Unknown => None,
             };
             let Some(base) = base else {
                 self.unknown_path(text);
@@ -73,7 +73,7 @@ impl Walker<'_> {
     /// Judges the program that a command names by a path.
     pub(super) fn program(&mut self, name: &str, state: &State) -> Vec<CleanPath> {
         let known =
-            CleanPath::absolute(Path::new(name)).is_some_and(|path| self.scene.terrain.on_path(&path));
+            CleanPath::absolute(Path::new(name)).is_some_and(|path| self.scene.file_system.on_path(&path));
         if known { Vec::new() } else { self.path(name, Access::Read, state) }
     }
 
@@ -97,7 +97,7 @@ impl Walker<'_> {
     }
 
     pub(super) fn unknown_path(&mut self, text: &str) {
-        if self.scene.reach != Reach::Workspace || self.scene.hold == Hold::Cage {
+        if self.scene.reach != Reach::Workspace || self.scene.confinement == Confinement::Cage {
             return;
         }
         self.report(Finding {
@@ -148,7 +148,7 @@ impl Walker<'_> {
             let here = dir.filter(|dir| !gap && self.scene.zones.in_workspace(dir).is_some());
             let made = state.links.keys().filter(|link| link.as_path().parent() == Some(&place));
             let names: Vec<String> =
-                here.and_then(|dir| self.scene.terrain.entries(&dir)).unwrap_or_default();
+                here.and_then(|dir| self.scene.file_system.entries(&dir)).unwrap_or_default();
             let made = made.filter_map(|link| Some(link.as_path().file_name()?.to_str()?.to_owned()));
             next.extend(
                 names
@@ -160,16 +160,16 @@ impl Walker<'_> {
             next.push(place.join(shown(part)));
         }
         if next.len() > MOST_PLACES {
-            // Too many to follow: links among them are the kernel's to hold, the directory itself is judged.
+            // Too many to follow: links among them are the kernel's to confinement, the directory itself is judged.
             next.truncate(MOST_PLACES);
         }
         next
     }
 
     /// Where a path leads, through links that exist and links that the line makes.
-    pub(super) fn landed(&self, path: &CleanPath, state: &State) -> Landed {
+    pub(super) fn landed(&self, path: &CleanPath, state: &State) -> Resolved {
         if state.links.is_empty() {
-            return self.scene.terrain.lands(path);
+            return self.scene.file_system.resolve(path);
         }
         let mut path = path.clone();
         for _ in 0..8 {
@@ -180,7 +180,7 @@ impl Walker<'_> {
                 _ => break,
             }
         }
-        self.scene.terrain.lands(&path)
+        self.scene.file_system.resolve(&path)
     }
 
     /// Judges one place.
@@ -220,7 +220,7 @@ impl Walker<'_> {
     }
 
     /// Whether a rule of the configuration, or the `PATH`, opens a place outside.
-    fn opened(&self, asked: &CleanPath, landed: &Landed, access: Access) -> bool {
+    fn opened(&self, asked: &CleanPath, landed: &Resolved, access: Access) -> bool {
         let rules = match access {
             Access::Write => self.scene.write_rules,
             Access::Read | Access::List => self.scene.read_rules,
@@ -228,7 +228,7 @@ impl Walker<'_> {
         let named = rules.matching(asked.as_path()).is_some();
         let direct = asked == &landed.path || landed.links == LinkOwner::System;
         (named && (direct || rules.matching(landed.path.as_path()).is_some()))
-            || (access != Access::Write && self.scene.terrain.on_path(asked))
+            || (access != Access::Write && self.scene.file_system.on_path(asked))
     }
 
     fn outside(&mut self, text: &str, rule: &str, why: &str, remedy: Remedy) {
@@ -241,7 +241,7 @@ impl Walker<'_> {
         });
     }
 
-    /// Judges every path that an argument can hold: itself, and what stands behind `=`, `@`, `:` and `file:`.
+    /// Judges every path that an argument can confinement: itself, and what stands behind `=`, `@`, `:` and `file:`.
     pub(super) fn argument(&mut self, word: &str, access: Access, state: &State) {
         if word.is_empty() || self.scheme(word, access, state) {
             return;
@@ -274,7 +274,7 @@ impl Walker<'_> {
         match value.strip_prefix('~') {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => {
                 let home = self.lookup("HOME", state);
-                format!("{}{rest}", home.first().map_or("", Field::as_str))
+                format!("{}{rest}", home.first().map_or("", PartialWord::as_str))
             }
             _ => value.to_owned(),
         }

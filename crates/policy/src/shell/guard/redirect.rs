@@ -2,12 +2,12 @@
 //!
 //! Invariant: every file that a redirection opens is judged, for the use it makes of it.
 
-use super::field::{ANYTHING, DOWNLOADED, Field, is_marked};
+use super::interpreter::{Flow, Input, Interpreter};
+use super::partial_word::{ANYTHING, DOWNLOADED, PartialWord, is_marked};
 use super::state::{Content, State};
-use super::walk::{Flow, Input, Walker};
 use crate::intent::Access;
 use crate::path::CleanPath;
-use crate::shell::tree::{Descriptor, Duplicate, FileMode, Redirection, RedirectionKind};
+use crate::shell::ast::{Descriptor, Duplicate, FileMode, Redirection, RedirectionKind};
 use std::rc::Rc;
 
 /// What the redirections of a command do.
@@ -18,7 +18,7 @@ pub(super) struct Redirected {
     pub(super) quiet: bool,
 }
 
-impl Walker<'_> {
+impl Interpreter<'_> {
     /// Judges every redirection, and says what the command reads and which files it makes.
     pub(super) fn redirections(&mut self, redirections: &[Redirection], state: &mut Rc<State>) -> Redirected {
         let mut all = Redirected { input: None, outputs: Vec::new(), quiet: false };
@@ -42,7 +42,7 @@ impl Walker<'_> {
                         if *way == Duplicate::Output && !descriptor {
                             self.redirected(&target, FileMode::WriteBoth, None, state, &mut all);
                         } else if *way == Duplicate::Input && number.unwrap_or(0) == 0 && text != "-" {
-                            all.input = Some(Input::Piped(Field::gap(ANYTHING)));
+                            all.input = Some(Input::Piped(PartialWord::gap(ANYTHING)));
                         }
                     }
                 }
@@ -63,7 +63,7 @@ impl Walker<'_> {
 
     fn redirected(
         &mut self,
-        target: &Field,
+        target: &PartialWord,
         mode: FileMode,
         number: Option<u32>,
         state: &State,
@@ -80,7 +80,7 @@ impl Walker<'_> {
             if number.unwrap_or(0) == 0 {
                 let stream = text.starts_with("/dev/fd/");
                 all.input =
-                    Some(if stream { Input::Piped(Field::gap(ANYTHING)) } else { Input::File(places) });
+                    Some(if stream { Input::Piped(PartialWord::gap(ANYTHING)) } else { Input::File(places) });
             }
             return;
         }
@@ -91,7 +91,12 @@ impl Walker<'_> {
     }
 
     /// Remembers what a redirection leaves in its files.
-    pub(super) fn written(&mut self, outputs: &[(CleanPath, FileMode)], output: &Field, flow: &mut Flow) {
+    pub(super) fn written(
+        &mut self,
+        outputs: &[(CleanPath, FileMode)],
+        output: &PartialWord,
+        flow: &mut Flow,
+    ) {
         for (path, mode) in outputs {
             for state in [&mut flow.ok, &mut flow.fail].into_iter().flatten() {
                 let mut content = content_of(output);
@@ -104,18 +109,18 @@ impl Walker<'_> {
                         _ => Content::Computed,
                     };
                 }
-                Rc::make_mut(state).files.change().insert(path.clone(), content);
+                Rc::make_mut(&mut Rc::make_mut(state).files).insert(path.clone(), content);
             }
         }
     }
 }
 
-pub(super) fn one_of(mut values: Vec<Field>) -> Field {
-    if values.len() == 1 { values.remove(0) } else { Field::gap(ANYTHING) }
+pub(super) fn one_of(mut values: Vec<PartialWord>) -> PartialWord {
+    if values.len() == 1 { values.remove(0) } else { PartialWord::gap(ANYTHING) }
 }
 
 /// What a file holds when this is written to it.
-pub(super) fn content_of(output: &Field) -> Content {
+pub(super) fn content_of(output: &PartialWord) -> Content {
     let text = output.as_str();
     if text.contains(DOWNLOADED) {
         Content::Downloaded

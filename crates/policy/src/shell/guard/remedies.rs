@@ -4,7 +4,7 @@
 
 use super::explain::quoted;
 use super::finding::{Finding, Remedy};
-use super::judge::Judgement;
+use super::guard::Judgement;
 
 /// More entries than this belong into `picoclaw check exec`, not into two lines.
 const MOST_ENTRIES: usize = 6;

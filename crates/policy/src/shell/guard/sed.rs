@@ -2,7 +2,7 @@
 //!
 //! Invariant: every `e`, `r`, `R`, `w` and `W` of a well-formed script is found.
 
-use super::options::{Grammar, Invocation};
+use super::options::{Grammar, NamedCommand};
 
 /// Something that a script does to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ const GRAMMAR: Grammar = Grammar {
 };
 
 /// The scripts that a command line gives to sed.
-pub(super) fn scripts<'c>(call: &Invocation<'c>) -> Vec<&'c str> {
+pub(super) fn scripts<'c>(call: &NamedCommand<'c>) -> Vec<&'c str> {
     let mut scripts = call.values(&GRAMMAR, "e", &["expression"]);
     if scripts.is_empty() && call.values(&GRAMMAR, "f", &["file"]).is_empty() {
         scripts.extend(call.operands(&GRAMMAR).first());

@@ -1,20 +1,20 @@
 //! Simple commands: assignments, redirections, and the words once they are arguments.
 //!
-//! Invariant: every possible list of arguments goes through [`Walker::invoke`], whatever wraps it.
+//! Invariant: every possible list of arguments goes through [`Interpreter::invoke`], whatever wraps it.
 
-use super::field::{ANYTHING, CLASS, Field, ONE, STAR, is_marked};
-use super::invoke::Given;
+use super::dispatch::Invocation;
+use super::interpreter::{Flow, Input, Interpreter, both};
+use super::partial_word::{ANYTHING, CLASS, ONE, PartialWord, STAR, is_marked};
 use super::state::{State, Variable};
-use super::walk::{Flow, Input, Walker, both};
 use crate::intent::Access;
-use crate::shell::tree::{Command, Simple};
+use crate::shell::ast::{Command, Simple};
 use crate::shell::word::{Assignment, AssignmentOperator, PieceKind, Subscript, Value, Word};
 use std::rc::Rc;
 
 /// More possible argument lists of one command than this become gaps.
 const MOST_LISTS: usize = 48;
 
-impl Walker<'_> {
+impl Interpreter<'_> {
     pub(super) fn simple(
         &mut self,
         simple: &Simple,
@@ -38,9 +38,9 @@ impl Walker<'_> {
             }
             let mut flow = Flow::either(state);
             if command.redirections.is_empty() {
-                flow.output = Field::default();
+                flow.output = PartialWord::default();
             }
-            self.written(&redirected.outputs, &Field::default(), &mut flow);
+            self.written(&redirected.outputs, &PartialWord::default(), &mut flow);
             return flow;
         }
         let before = (!assigned.is_empty()).then(|| state.clone());
@@ -50,12 +50,13 @@ impl Walker<'_> {
         }
         let mut result: Option<Flow> = None;
         for argv in &lists {
-            let given = Given { argv, input, span: Some(command.span) };
+            let given = Invocation { argv, input, span: Some(command.span) };
             let flow = self.invoke(&given, state.clone());
             result = Some(match result {
                 None => flow,
                 Some(other) => {
-                    let output = if other.output == flow.output { flow.output } else { Field::gap(ANYTHING) };
+                    let output =
+                        if other.output == flow.output { flow.output } else { PartialWord::gap(ANYTHING) };
                     Flow {
                         ok: both(other.ok, flow.ok),
                         fail: both(other.fail, flow.fail),
@@ -71,13 +72,13 @@ impl Walker<'_> {
         }
         self.written(&redirected.outputs, &flow.output.clone(), &mut flow);
         if redirected.outputs.iter().any(|_| true) && redirected.quiet {
-            flow.output = Field::default();
+            flow.output = PartialWord::default();
         }
         flow
     }
 
     /// A pattern makes the shell itself read directories, whatever becomes of the names.
-    pub(super) fn listed(&mut self, field: &Field, state: &State) {
+    pub(super) fn listed(&mut self, field: &PartialWord, state: &State) {
         let text = field.as_str();
         if is_marked(text)
             && text.contains('/')
@@ -90,8 +91,8 @@ impl Walker<'_> {
     }
 
     /// Every possible list of arguments.
-    fn arguments(&mut self, words: &[Word], declares: bool, state: &mut Rc<State>) -> Vec<Vec<Field>> {
-        let mut lists: Vec<Vec<Field>> = vec![Vec::with_capacity(words.len())];
+    fn arguments(&mut self, words: &[Word], declares: bool, state: &mut Rc<State>) -> Vec<Vec<PartialWord>> {
+        let mut lists: Vec<Vec<PartialWord>> = vec![Vec::with_capacity(words.len())];
         for word in words {
             if declares && word.literal_prefix().contains('=') {
                 let value = self.declared(word, state);
@@ -99,44 +100,47 @@ impl Walker<'_> {
                 continue;
             }
             if let Some(text) = word.literal() {
-                lists.iter_mut().for_each(|list| list.push(Field::text(&*text)));
+                lists.iter_mut().for_each(|list| list.push(PartialWord::text(&*text)));
                 continue;
             }
             let next = self.fields(word, state);
             if let [only] = next.as_slice() {
                 lists.iter_mut().for_each(|list| list.extend_from_slice(only));
             } else if lists.len() * next.len() <= MOST_LISTS {
-                let longer =
-                    |list: &Vec<Field>, more: &Vec<Field>| [list.as_slice(), more.as_slice()].concat();
+                let longer = |list: &Vec<PartialWord>, more: &Vec<PartialWord>| {
+                    [list.as_slice(), more.as_slice()].concat()
+                };
                 lists =
                     lists.iter().flat_map(|list| next.iter().map(move |more| longer(list, more))).collect();
             } else {
-                lists.iter_mut().for_each(|list| list.push(Field::gap(ANYTHING)));
+                lists.iter_mut().for_each(|list| list.push(PartialWord::gap(ANYTHING)));
             }
         }
         lists
     }
 
     /// `name=value` behind `export` and its like: assigned at once, and not split.
-    fn declared(&mut self, word: &Word, state: &mut Rc<State>) -> Field {
+    fn declared(&mut self, word: &Word, state: &mut Rc<State>) -> PartialWord {
         if let Some(PieceKind::Array(elements)) = word.pieces.last().map(|piece| &piece.kind) {
             let elements = self.elements(elements, state);
             let name = word.literal_prefix().trim_end_matches('=').to_owned();
             let value = Variable::Array(elements);
             self.environment(&name, &value, state, Scope::Command);
             Rc::make_mut(state).assign(&name, value);
-            return Field::text(name);
+            return PartialWord::text(name);
         }
         let values = self.scalar(word, state);
         let Some((name, _)) = values.first().and_then(|value| value.as_str().split_once('=')) else {
-            return Field::gap(ANYTHING);
+            return PartialWord::gap(ANYTHING);
         };
         let name = name.trim_end_matches('+').to_owned();
-        let cut = |value: &Field| Field::text(value.as_str().split_once('=').map_or("", |(_, value)| value));
+        let cut = |value: &PartialWord| {
+            PartialWord::text(value.as_str().split_once('=').map_or("", |(_, value)| value))
+        };
         let value = Variable::Scalar(values.iter().map(cut).collect());
         self.environment(&name, &value, state, Scope::Command);
         Rc::make_mut(state).assign(&name, value);
-        Field::text(name)
+        PartialWord::text(name)
     }
 
     fn assigned(&mut self, assignments: &[Assignment], state: &mut Rc<State>) -> Vec<(String, Variable)> {
@@ -168,7 +172,8 @@ impl Walker<'_> {
                     }
                     (_, Variable::Scalar(new)) => {
                         let old = self.lookup(&assignment.name, state);
-                        let longer = |old: &Field| new.iter().map(|new| joined(old, new)).collect::<Vec<_>>();
+                        let longer =
+                            |old: &PartialWord| new.iter().map(|new| joined(old, new)).collect::<Vec<_>>();
                         Variable::Scalar(super::state::capped(old.iter().flat_map(longer).collect()))
                     }
                     (_, other) => other,
@@ -196,7 +201,7 @@ fn is_declaration(name: &str) -> bool {
 /// Assignments before a command last as long as the command.
 fn restore(assignments: &[Assignment], before: &Rc<State>, flow: &mut Flow) {
     for state in [&mut flow.ok, &mut flow.fail].into_iter().flatten() {
-        let variables = Rc::make_mut(state).variables.change();
+        let variables = Rc::make_mut(&mut Rc::make_mut(state).variables);
         for assignment in assignments {
             match before.variables.get(&assignment.name) {
                 Some(value) => variables.insert(assignment.name.clone(), value.clone()),
@@ -206,9 +211,9 @@ fn restore(assignments: &[Assignment], before: &Rc<State>, flow: &mut Flow) {
     }
 }
 
-fn joined(old: &Field, new: &Field) -> Field {
+fn joined(old: &PartialWord, new: &PartialWord) -> PartialWord {
     if old.as_str().len() + new.as_str().len() > 16 * 1024 {
-        return Field::gap(ANYTHING);
+        return PartialWord::gap(ANYTHING);
     }
-    Field::text(format!("{}{}", old.as_str(), new.as_str()))
+    PartialWord::text(format!("{}{}", old.as_str(), new.as_str()))
 }

@@ -5,10 +5,9 @@
 //!
 //! Invariant: joining two states never forgets a possibility; what would be too many becomes "anything".
 
-use super::field::{ANYTHING, Field};
-use super::shared::Shared;
+use super::partial_word::{ANYTHING, PartialWord};
 use crate::path::CleanPath;
-use crate::shell::tree;
+use crate::shell::ast;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -21,16 +20,16 @@ const MOST_PLACES: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Variable {
     /// One of these values.
-    Scalar(Vec<Field>),
+    Scalar(Vec<PartialWord>),
     /// These elements.
-    Array(Vec<Field>),
+    Array(Vec<PartialWord>),
     /// Nothing: the line has taken it away.
     Unset,
 }
 
 /// A working directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum ShellDir {
     /// Here.
     At(CleanPath),
     /// Somewhere beneath the workspace, or in a directory made just now: names are fine, `..` is not.
@@ -53,17 +52,17 @@ pub(super) enum Content {
 /// Everything a shell would remember.
 #[derive(Debug, Clone)]
 pub(super) struct State {
-    pub(super) variables: Shared<BTreeMap<String, Variable>>,
-    pub(super) arguments: Vec<Field>,
-    pub(super) name: Field,
-    pub(super) cwd: Rc<Vec<Place>>,
-    pub(super) previous: Rc<Vec<Place>>,
-    pub(super) stack: Vec<Rc<Vec<Place>>>,
-    pub(super) functions: Shared<BTreeMap<String, Rc<tree::Command>>>,
-    pub(super) aliases: Shared<BTreeMap<String, String>>,
-    pub(super) files: Shared<BTreeMap<CleanPath, Content>>,
-    pub(super) links: Shared<BTreeMap<CleanPath, CleanPath>>,
-    pub(super) made: Shared<BTreeSet<CleanPath>>,
+    pub(super) variables: Rc<BTreeMap<String, Variable>>,
+    pub(super) arguments: Vec<PartialWord>,
+    pub(super) name: PartialWord,
+    pub(super) cwd: Rc<Vec<ShellDir>>,
+    pub(super) previous: Rc<Vec<ShellDir>>,
+    pub(super) stack: Vec<Rc<Vec<ShellDir>>>,
+    pub(super) functions: Rc<BTreeMap<String, Rc<ast::Command>>>,
+    pub(super) aliases: Rc<BTreeMap<String, String>>,
+    pub(super) files: Rc<BTreeMap<CleanPath, Content>>,
+    pub(super) links: Rc<BTreeMap<CleanPath, CleanPath>>,
+    pub(super) made: Rc<BTreeSet<CleanPath>>,
     pub(super) exits_on_error: bool,
     /// Whether the line has given some variable the integer attribute.
     pub(super) integers: bool,
@@ -74,17 +73,17 @@ pub(super) struct State {
 impl State {
     pub(super) fn new(cwd: &CleanPath) -> Self {
         Self {
-            variables: Shared::default(),
+            variables: Rc::default(),
             arguments: Vec::new(),
-            name: Field::fixed("bash"),
-            cwd: Rc::new(vec![Place::At(cwd.clone())]),
-            previous: Rc::new(vec![Place::Unknown]),
+            name: PartialWord::fixed("bash"),
+            cwd: Rc::new(vec![ShellDir::At(cwd.clone())]),
+            previous: Rc::new(vec![ShellDir::Unknown]),
             stack: Vec::new(),
-            functions: Shared::default(),
-            aliases: Shared::default(),
-            files: Shared::default(),
-            links: Shared::default(),
-            made: Shared::default(),
+            functions: Rc::default(),
+            aliases: Rc::default(),
+            files: Rc::default(),
+            links: Rc::default(),
+            made: Rc::default(),
             exits_on_error: false,
             integers: false,
             shaken: false,
@@ -92,17 +91,17 @@ impl State {
     }
 
     /// Gives a variable one of these values.
-    pub(super) fn set(&mut self, name: &str, values: Vec<Field>) {
+    pub(super) fn set(&mut self, name: &str, values: Vec<PartialWord>) {
         self.assign(name, Variable::Scalar(capped(values)));
     }
 
     /// Gives a variable this value.
     pub(super) fn assign(&mut self, name: &str, value: Variable) {
-        self.variables.change().insert(name.to_owned(), value);
+        Rc::make_mut(&mut self.variables).insert(name.to_owned(), value);
     }
 
     /// Goes to one of these places.
-    pub(super) fn go(&mut self, to: impl Into<Rc<Vec<Place>>>) {
+    pub(super) fn go(&mut self, to: impl Into<Rc<Vec<ShellDir>>>) {
         self.previous = std::mem::replace(&mut self.cwd, to.into());
     }
 }
@@ -113,37 +112,37 @@ pub(super) fn join(a: Rc<State>, b: Rc<State>) -> Rc<State> {
         return a;
     }
     let mut both = Rc::unwrap_or_clone(a);
-    if !both.variables.is(&b.variables) && both.variables != b.variables {
+    if both.variables != b.variables {
         both.variables = joined(&both.variables, &b.variables).into();
     }
     if both.arguments != b.arguments {
-        both.arguments = vec![Field::gap(ANYTHING)];
+        both.arguments = vec![PartialWord::gap(ANYTHING)];
     }
     places(&mut both.cwd, &b.cwd);
     places(&mut both.previous, &b.previous);
     if both.stack != b.stack {
-        both.stack = vec![Rc::new(vec![Place::Unknown])];
+        both.stack = vec![Rc::new(vec![ShellDir::Unknown])];
     }
-    if !both.functions.is(&b.functions) {
+    if !Rc::ptr_eq(&both.functions, &b.functions) {
         for (name, body) in b.functions.iter() {
-            both.functions.change().entry(name.clone()).or_insert_with(|| body.clone());
+            Rc::make_mut(&mut both.functions).entry(name.clone()).or_insert_with(|| body.clone());
         }
     }
-    if !both.aliases.is(&b.aliases) {
+    if !Rc::ptr_eq(&both.aliases, &b.aliases) {
         for (name, text) in b.aliases.iter() {
-            both.aliases.change().entry(name.clone()).or_insert_with(|| text.clone());
+            Rc::make_mut(&mut both.aliases).entry(name.clone()).or_insert_with(|| text.clone());
         }
     }
-    if !both.files.is(&b.files) {
-        join_files(both.files.change(), &b.files);
+    if !Rc::ptr_eq(&both.files, &b.files) {
+        join_files(Rc::make_mut(&mut both.files), &b.files);
     }
-    if !both.links.is(&b.links) {
+    if !Rc::ptr_eq(&both.links, &b.links) {
         for (at, to) in b.links.iter() {
-            both.links.change().entry(at.clone()).or_insert_with(|| to.clone());
+            Rc::make_mut(&mut both.links).entry(at.clone()).or_insert_with(|| to.clone());
         }
     }
-    if !both.made.is(&b.made) {
-        both.made.change().retain(|dir| b.made.contains(dir));
+    if !Rc::ptr_eq(&both.made, &b.made) {
+        Rc::make_mut(&mut both.made).retain(|dir| b.made.contains(dir));
     }
     both.exits_on_error &= b.exits_on_error;
     both.integers |= b.integers;
@@ -181,7 +180,7 @@ fn join_files(ours: &mut BTreeMap<CleanPath, Content>, theirs: &BTreeMap<CleanPa
 /// that the line itself assigns elsewhere is the line's own, and empty here.
 fn never_assigned(name: &str) -> Variable {
     let environment = name.chars().any(|c| c.is_ascii_uppercase());
-    Variable::Scalar(vec![if environment { Field::gap(ANYTHING) } else { Field::default() }])
+    Variable::Scalar(vec![if environment { PartialWord::gap(ANYTHING) } else { PartialWord::default() }])
 }
 
 fn either(a: Variable, b: Variable) -> Variable {
@@ -193,28 +192,28 @@ fn either(a: Variable, b: Variable) -> Variable {
         }
         (Variable::Unset, other) | (other, Variable::Unset) => match other {
             Variable::Scalar(mut values) => {
-                values.push(Field::default());
+                values.push(PartialWord::default());
                 Variable::Scalar(capped(values))
             }
-            _ => Variable::Scalar(vec![Field::gap(ANYTHING)]),
+            _ => Variable::Scalar(vec![PartialWord::gap(ANYTHING)]),
         },
-        _ => Variable::Scalar(vec![Field::gap(ANYTHING)]),
+        _ => Variable::Scalar(vec![PartialWord::gap(ANYTHING)]),
     }
 }
 
 /// No value twice, and not too many.
-pub(super) fn capped(mut values: Vec<Field>) -> Vec<Field> {
+pub(super) fn capped(mut values: Vec<PartialWord>) -> Vec<PartialWord> {
     if values.len() > 1 {
         values.sort();
         values.dedup();
     }
     if values.len() > MOST_VALUES {
-        return vec![Field::gap(ANYTHING)];
+        return vec![PartialWord::gap(ANYTHING)];
     }
     values
 }
 
-fn places(a: &mut Rc<Vec<Place>>, b: &Rc<Vec<Place>>) {
+fn places(a: &mut Rc<Vec<ShellDir>>, b: &Rc<Vec<ShellDir>>) {
     if Rc::ptr_eq(a, b) {
         return;
     }
@@ -224,6 +223,6 @@ fn places(a: &mut Rc<Vec<Place>>, b: &Rc<Vec<Place>>) {
         }
     }
     if a.len() > MOST_PLACES {
-        *a = Rc::new(vec![Place::Unknown]);
+        *a = Rc::new(vec![ShellDir::Unknown]);
     }
 }

@@ -5,7 +5,7 @@
 use super::fixture::{ALL, Fixture, rounds};
 use super::table::fact;
 use crate::root::{Lacks, Place, Root, Seals};
-use picoclaw_policy::{Access, FileKind, Landing};
+use picoclaw_policy::{Access, FileKind, PathLocation};
 use proptest::prelude::*;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
@@ -94,7 +94,7 @@ fn agree_with_each_other(roots: &[Root; 3], paths: &[String], seals: &Seals) -> 
                 roots.each_ref().map(|root| root.locate(Path::new(path), access, seals).unwrap());
             prop_assert_eq!(told(&fast), told(&walking), "`{}` {:?}", path, access);
             prop_assert_eq!(told(&fast), told(&poor), "`{}` {:?}", path, access);
-            if fast.landing() == Landing::Workspace && fast.kind() != FileKind::Missing {
+            if fast.landing() == PathLocation::Workspace && fast.kind() != FileKind::Missing {
                 prop_assert_eq!(fast.resolved().canonicalize().unwrap(), fast.resolved(), "`{}`", path);
                 prop_assert!(
                     fast.resolved().starts_with(roots[0].resolved().as_path()),
@@ -143,18 +143,18 @@ fn agrees_with_the_kernel(fixture: &Fixture, path: &str, seals: &Seals) -> Resul
     let kernel = kernel.unwrap_or(Err(Errno::AGAIN));
     let real = fixture.workspace().join(path).canonicalize();
     match (&kernel, &place.landing()) {
-        (Ok(handle), Landing::Workspace) => {
+        (Ok(handle), PathLocation::Workspace) => {
             let real = real.unwrap();
             prop_assert_eq!(place.resolved(), real.clone(), "`{}`", path);
             let (ours, theirs) = (std::fs::metadata(&real).unwrap(), fstat(handle).unwrap());
             prop_assert_eq!(std::os::unix::fs::MetadataExt::ino(&ours), theirs.st_ino);
         }
         // What the kernel calls a way out may come back by a name that the kernel does not know.
-        (Err(Errno::XDEV), Landing::Workspace) if place.kind() != FileKind::Missing => {
+        (Err(Errno::XDEV), PathLocation::Workspace) if place.kind() != FileKind::Missing => {
             prop_assert!(real.unwrap().starts_with(fixture.workspace()), "`{}` escaped", path);
         }
-        (Err(Errno::XDEV), Landing::Workspace | Landing::Escaped) => {}
-        (Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP), Landing::Workspace) => {
+        (Err(Errno::XDEV), PathLocation::Workspace | PathLocation::Escaped) => {}
+        (Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP), PathLocation::Workspace) => {
             prop_assert_eq!(place.kind(), FileKind::Missing, "`{}`", path);
             let fault = place.read(ALL).unwrap_err();
             prop_assert!(

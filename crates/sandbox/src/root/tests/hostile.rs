@@ -6,7 +6,7 @@
 use super::fixture::{ALL, Fixture, KERNELS, is_root};
 use super::table::fact;
 use crate::root::{Overwrite, Page, Root, Seals};
-use picoclaw_policy::{Access, FileKind, Landing};
+use picoclaw_policy::{Access, FileKind, PathLocation};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -214,7 +214,7 @@ fn another_tree_inside_the_workspace_is_seen_at_every_step() {
     for path in ["pinned/deep/f", "l/f", "l", "pinned/deep/new"] {
         for access in [Access::Read, Access::Write] {
             let place = fixture.root().locate(Path::new(path), access, &Seals::of(&zones)).unwrap();
-            assert_eq!(place.landing(), Landing::Protected, "`{path}`");
+            assert_eq!(place.landing(), PathLocation::Protected, "`{path}`");
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use super::fixture::{ALL, Fixture, rounds};
 use crate::root::{Lacks, Overwrite, Root};
-use picoclaw_policy::{Access, Landing};
+use picoclaw_policy::{Access, PathLocation};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs;
 use std::path::Path;
@@ -90,7 +90,7 @@ fn no_read_escapes_while_links_and_directories_flip() {
             for round in 0..rounds(2_000, 34_000) {
                 let path = ["d/f", "turn", "hop", "deep/b/c/up", "d/secret"][round % 5];
                 let place = root.locate(Path::new(path), Access::Read, &seals).unwrap();
-                assert!(!matches!(place.landing(), Landing::Host { .. } | Landing::Protected));
+                assert!(!matches!(place.landing(), PathLocation::Host { .. } | PathLocation::Protected));
                 match place.read(ALL) {
                     Ok(excerpt) => {
                         assert_eq!(excerpt.bytes, b"inside", "an escape through `{path}` ({lacks:?})");

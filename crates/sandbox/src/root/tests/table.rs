@@ -4,7 +4,7 @@
 
 use super::fixture::{ALL, Fixture, KERNELS, clean, is_root};
 use crate::root::{Lacks, Overwrite, Page, Place, Root, RootError, Seals};
-use picoclaw_policy::{Access, CleanPath, FileKind, Landing, LinkOwner};
+use picoclaw_policy::{Access, CleanPath, FileKind, LinkOwner, PathLocation};
 use std::path::Path;
 
 const TABLE: &str = include_str!("../../../../../spec/paths.toml");
@@ -156,15 +156,15 @@ fn outside(fixture: &Fixture) -> Vec<u8> {
 
 fn landing(place: &Place) -> &'static str {
     match place.landing() {
-        Landing::Unseen => "unseen",
-        Landing::Workspace => "workspace",
-        Landing::Escaped => "escaped",
-        Landing::Host { resolved, links } => {
+        PathLocation::NotLookedUp => "unseen",
+        PathLocation::Workspace => "workspace",
+        PathLocation::Escaped => "escaped",
+        PathLocation::Host { resolved, links } => {
             assert_eq!(resolved, place.resolved());
             assert_eq!(links, place.links());
             "host"
         }
-        Landing::Protected => "protected",
+        PathLocation::Protected => "protected",
     }
 }
 

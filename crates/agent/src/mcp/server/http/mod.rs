@@ -1,11 +1,9 @@
-//! Streamable HTTP, for clients that are no parent process of ours.
-//!
-//! Invariant: before a request is read beyond its head, it has shown the token, from a page of nobody else's.
+//! Streamable HTTP, for clients that did not start this process.
 
-mod door;
+mod auth;
+mod disconnect;
 mod listen;
-mod watch;
 
-pub use crate::entrance::Token;
+pub use crate::http_guard::Token;
+pub(super) use disconnect::disconnect_token;
 pub use listen::serve;
-pub(super) use watch::halt_of;

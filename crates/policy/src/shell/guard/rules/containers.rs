@@ -3,7 +3,7 @@
 //! Invariant: the verb is found behind the program's own options and its grouping words.
 
 use super::{Rule, always};
-use crate::shell::guard::options::{Grammar, Invocation, Order};
+use crate::shell::guard::options::{Grammar, NamedCommand, Order};
 
 const ENGINE: Grammar = Grammar {
     short: "cHlfpn",
@@ -33,10 +33,10 @@ const KUBE: Grammar = Grammar {
 };
 
 /// The words that say what an engine does, its grouping words gone through: `docker container run`.
-fn verb<'c>(call: &Invocation<'c>, grammar: &Grammar) -> Option<&'c str> {
+fn verb<'c>(call: &NamedCommand<'c>, grammar: &Grammar) -> Option<&'c str> {
     let mut args = call.args;
     for _ in 0..3 {
-        let words = Invocation { args, ..*call }.operands(grammar);
+        let words = NamedCommand { args, ..*call }.operands(grammar);
         let first = *words.first()?;
         if !matches!(first, "container" | "compose" | "stack" | "pod" | "buildx" | "image") {
             return Some(first);

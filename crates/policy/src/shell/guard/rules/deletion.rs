@@ -3,11 +3,11 @@
 //! Invariant: a single file by its name may go, a tree or a list may not.
 
 use super::{Rule, always};
-use crate::shell::guard::options::{Grammar, Invocation};
+use crate::shell::guard::options::{Grammar, NamedCommand};
 
 const RM: Grammar = Grammar { short: "", long: &[], order: crate::shell::guard::options::Order::Free };
 
-fn switch(call: &Invocation<'_>, letters: &[char]) -> bool {
+fn switch(call: &NamedCommand<'_>, letters: &[char]) -> bool {
     call.args.iter().any(|arg| {
         let mut chars = arg.as_str().chars();
         chars.next() == Some('/') && chars.next().is_some_and(|c| letters.contains(&c.to_ascii_lowercase()))
@@ -37,7 +37,7 @@ pub(super) const RULES: &[Rule] = &[
         programs: &["git"],
         when: |call| {
             let rest = super::version_control::behind_verb(call, "clean");
-            let forced = |rest: &Invocation<'_>| {
+            let forced = |rest: &NamedCommand<'_>| {
                 rest.has(&Grammar { short: "e", ..Grammar::default() }, "f", &["force"])
             };
             rest.is_some_and(|rest| {

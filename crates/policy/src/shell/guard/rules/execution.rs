@@ -3,10 +3,10 @@
 //! Invariant: a program that would run what a pipe brings is refused.
 
 use super::{Rule, always};
-use crate::shell::guard::options::{Grammar, Invocation};
-use crate::shell::guard::walk::Input;
+use crate::shell::guard::interpreter::Input;
+use crate::shell::guard::options::{Grammar, NamedCommand};
 
-fn reads_stream(call: &Invocation<'_>, values: &[&str]) -> bool {
+fn reads_stream(call: &NamedCommand<'_>, values: &[&str]) -> bool {
     let streamed = !matches!(call.input, Input::Inherited);
     values
         .iter()

@@ -18,9 +18,9 @@ mod remote;
 mod version_control;
 
 use super::builtins::words;
-use super::field::Field;
-use super::options::Invocation;
-use super::walk::Walker;
+use super::interpreter::Interpreter;
+use super::options::NamedCommand;
+use super::partial_word::PartialWord;
 use std::borrow::Cow;
 
 /// One rule.
@@ -33,7 +33,7 @@ pub(super) struct Rule {
     /// The programs it is asked for; a name that ends in `*` stands for every name that begins so.
     pub(super) programs: &'static [&'static str],
     /// Whether it applies.
-    pub(super) when: fn(&Invocation<'_>) -> bool,
+    pub(super) when: fn(&NamedCommand<'_>) -> bool,
     /// Commands it stops.
     pub(super) stops: &'static [&'static str],
     /// Commands it spares.
@@ -56,7 +56,7 @@ pub(super) const FAMILIES: &[&[Rule]] = &[
 ];
 
 /// For rules that apply whatever the arguments are.
-fn always(_: &Invocation<'_>) -> bool {
+fn always(_: &NamedCommand<'_>) -> bool {
     true
 }
 
@@ -96,18 +96,18 @@ const VERBED: &[&str] = &[
     "pip3",
 ];
 
-impl Walker<'_> {
+impl Interpreter<'_> {
     /// Asks every rule of every family.
-    pub(super) fn families(&mut self, call: &Invocation<'_>, argv: &[Field]) {
+    pub(super) fn families(&mut self, call: &NamedCommand<'_>, argv: &[PartialWord]) {
         // The Windows spellings come in any case.
         let lower = match call.name.bytes().any(|byte| byte.is_ascii_uppercase()) {
             true => Cow::Owned(call.name.to_ascii_lowercase()),
             false => Cow::Borrowed(call.name),
         };
         let name = lower.strip_suffix(".exe").unwrap_or(&lower);
-        let call = &Invocation { name, ..*call };
+        let call = &NamedCommand { name, ..*call };
         let verb = call.args.iter().find(|arg| !arg.as_str().starts_with('-'));
-        if VERBED.contains(&name) && verb.is_some_and(Field::is_open) {
+        if VERBED.contains(&name) && verb.is_some_and(PartialWord::is_open) {
             self.computed("unknown-command", "what the program does", &words(call.args));
         }
         for rule in FAMILIES.iter().copied().flatten() {

@@ -3,7 +3,7 @@
 //! Invariant: a verb is found behind any number of options.
 
 use super::{Rule, always};
-use crate::shell::guard::options::{Grammar, Invocation};
+use crate::shell::guard::options::{Grammar, NamedCommand};
 
 const CHANGES: &[&str] = &[
     "install",
@@ -62,13 +62,13 @@ const LOOKS: &[&str] = &[
     "config",
 ];
 
-fn says_change(call: &Invocation<'_>) -> bool {
+fn says_change(call: &NamedCommand<'_>) -> bool {
     let looks =
         call.verb(&Grammar { short: "oct", ..Grammar::default() }).is_some_and(|verb| LOOKS.contains(&verb));
     !looks && call.args.iter().any(|arg| CHANGES.contains(&arg.as_str()))
 }
 
-fn global(call: &Invocation<'_>) -> bool {
+fn global(call: &NamedCommand<'_>) -> bool {
     let grammar = Grammar { short: "", long: &[], ..Grammar::default() };
     call.has(&grammar, "g", &["global"]) || call.args.iter().any(|arg| arg.as_str() == "--location=global")
 }

@@ -4,11 +4,11 @@
 //! number is refused as the documentation says; `chmod +x` is not.
 
 use super::{Rule, always};
-use crate::shell::guard::field::ANYTHING;
-use crate::shell::guard::options::{Grammar, Invocation};
+use crate::shell::guard::options::{Grammar, NamedCommand};
+use crate::shell::guard::partial_word::ANYTHING;
 
 /// The mode of a `chmod`: its first operand, which may itself begin with a dash (`chmod -x f`).
-fn mode<'c>(call: &Invocation<'c>) -> Option<&'c str> {
+fn mode<'c>(call: &NamedCommand<'c>) -> Option<&'c str> {
     if call.args.iter().any(|arg| arg.as_str().starts_with("--ref")) {
         return None;
     }

@@ -3,7 +3,7 @@
 //! Invariant: nothing is ended by force, by name, or all at once; asking one process to end is fine.
 
 use super::{Rule, always};
-use crate::shell::guard::options::{Grammar, Invocation};
+use crate::shell::guard::options::{Grammar, NamedCommand};
 
 fn is_kill(signal: &str) -> bool {
     let name = signal.to_ascii_uppercase();
@@ -11,7 +11,7 @@ fn is_kill(signal: &str) -> bool {
 }
 
 /// Whether `kill` is given the signal that cannot be refused, in any of its spellings.
-fn forced(call: &Invocation<'_>) -> bool {
+fn forced(call: &NamedCommand<'_>) -> bool {
     let mut args = call.args.iter().map(|arg| arg.as_str());
     while let Some(arg) = args.next() {
         let signal = match arg {
@@ -37,7 +37,7 @@ fn forced(call: &Invocation<'_>) -> bool {
 }
 
 /// Whether a `kill` goes to every process there is.
-fn everybody(call: &Invocation<'_>) -> bool {
+fn everybody(call: &NamedCommand<'_>) -> bool {
     let signal_given = call.args.first().is_some_and(|arg| arg.as_str().starts_with('-'));
     call.args.iter().skip(usize::from(signal_given)).any(|arg| matches!(arg.as_str(), "-1" | "0" | "1"))
 }

@@ -3,7 +3,7 @@
 //! Invariant: no command runs on another machine, and no other machine gets a shell on this one.
 
 use super::{Rule, always};
-use crate::shell::guard::options::{Grammar, Invocation, Order};
+use crate::shell::guard::options::{Grammar, NamedCommand, Order};
 
 const SSH: Grammar = Grammar { short: "BbcDEeFIiJLlmOopQRSWw", long: &[], order: Order::First };
 
@@ -14,7 +14,7 @@ fn is_remote(word: &str) -> bool {
     !host.is_empty() && !host.contains('/') && (!url || matches!(host, "rsync" | "scp" | "sftp" | "ssh"))
 }
 
-fn runs_program(call: &Invocation<'_>) -> bool {
+fn runs_program(call: &NamedCommand<'_>) -> bool {
     let grammar =
         Grammar { short: "ecgGimopqsTwxX", long: &["exec", "sh-exec", "lua-exec"], ..Grammar::default() };
     call.has(&grammar, "ec", &["exec", "sh-exec", "lua-exec"])

@@ -4,13 +4,13 @@
 
 use super::Rule;
 use crate::shell::guard::git::GLOBAL;
-use crate::shell::guard::options::{Grammar, Invocation, parse};
+use crate::shell::guard::options::{Grammar, NamedCommand, parse};
 
 /// What stands behind a verb of git; `None` when it is another one.
-pub(super) fn behind_verb<'c>(call: &Invocation<'c>, verb: &str) -> Option<Invocation<'c>> {
+pub(super) fn behind_verb<'c>(call: &NamedCommand<'c>, verb: &str) -> Option<NamedCommand<'c>> {
     let (_, at) = parse(call.args, &GLOBAL);
     let (first, rest) = call.args.get(at..)?.split_first()?;
-    (first.as_str() == verb).then_some(Invocation { args: rest, ..*call })
+    (first.as_str() == verb).then_some(NamedCommand { args: rest, ..*call })
 }
 
 pub(super) const RULES: &[Rule] = &[

@@ -1,0 +1,148 @@
+//! Secrets are opened and counted.
+//!
+//! Invariant: after this, every secret value of the tree is known to redaction, and none is a reference any more.
+
+use super::check::{Checker, descend};
+use super::document::{Node, Value};
+use super::fault::Problem;
+use super::schema::{Key, Shape};
+use super::secret::{NOT_HERE, looks_secret, names_a_secret, password_in};
+
+/// The shortest value that is worth hiding: filtering two letters would only make answers unreadable.
+const SHORTEST: usize = 4;
+
+/// What people write where a key is asked for and none is needed. Hiding these words everywhere would protect nothing.
+const PLACEHOLDERS: &[&str] = &["none", "null", "dummy", "empty", "test", "local", "ollama", "fake"];
+
+/// Opens what a secret refers to.
+pub trait SecretSource {
+    /// The value behind `file://…` or `enc://…`, or why it cannot be had. The reason must not hold the value.
+    fn open(&self, reference: &str) -> Result<String, String>;
+}
+
+/// A vault for configurations that refer to nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct NoSecretSource;
+
+impl SecretSource for NoSecretSource {
+    fn open(&self, _reference: &str) -> Result<String, String> {
+        Err("references to secrets cannot be opened here".to_owned())
+    }
+}
+
+/// The pass over one tree.
+pub(crate) struct SecretResolver<'a, 'b> {
+    pub(crate) vault: &'a dyn SecretSource,
+    pub(crate) checker: &'a mut Checker<'b>,
+    pub(crate) found: Vec<String>,
+}
+
+impl SecretResolver<'_, '_> {
+    /// Opens and counts the secrets of a section.
+    pub(crate) fn section(&mut self, node: &mut Node, keys: &'static [Key], path: &mut String) {
+        let Value::Map(entries) = &mut node.value else { return };
+        for entry in entries {
+            let Some(key) = keys
+                .iter()
+                .find(|key| key.name == entry.name || key.aliases.names().contains(&entry.name.as_str()))
+            else {
+                continue;
+            };
+            let length = path.len();
+            descend(path, key.name);
+            self.value(&mut entry.node, &key.shape, &entry.name, path);
+            path.truncate(length);
+        }
+    }
+
+    fn value(&mut self, node: &mut Node, shape: &'static Shape, name: &str, path: &mut String) {
+        match shape {
+            Shape::Section(keys) | Shape::TextOr(keys) => self.section(node, keys, path),
+            Shape::Secret => self.secret(node, path),
+            Shape::Address | Shape::Text => self.address(node),
+            Shape::Environment => {
+                for entry in node.entries() {
+                    self.variable(&entry.name, &entry.node);
+                }
+            }
+            Shape::Any => self.labelled(name, node),
+            Shape::List(inner) => {
+                let Value::List(items) = &mut node.value else { return };
+                for (index, item) in items.iter_mut().enumerate() {
+                    let length = path.len();
+                    path.push_str(&format!("[{index}]"));
+                    self.value(item, inner, name, path);
+                    path.truncate(length);
+                }
+                items.retain(|item| !item.is_null());
+            }
+            Shape::Map(inner) => {
+                let Value::Map(entries) = &mut node.value else { return };
+                for entry in entries {
+                    let length = path.len();
+                    descend(path, &entry.name);
+                    self.value(&mut entry.node, inner, &entry.name, path);
+                    path.truncate(length);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn secret(&mut self, node: &mut Node, path: &str) {
+        let Some(text) = node.text() else { return };
+        if text.trim().is_empty() || text == NOT_HERE {
+            node.value = Value::Null;
+            return;
+        }
+        if text.starts_with("file://") || text.starts_with("enc://") {
+            match self.vault.open(text) {
+                Ok(opened) => node.value = Value::Text(opened),
+                Err(why) => {
+                    let hint = "see the secrets file, or `PICOCLAW_KEY_PASSPHRASE` for `enc://`";
+                    return self.checker.fault(&node.origin, path, Problem::Refused(why), hint);
+                }
+            }
+        }
+        self.keep(node.text().unwrap_or(""));
+    }
+
+    /// A value whose name alone tells what it is.
+    fn labelled(&mut self, name: &str, node: &Node) {
+        match &node.value {
+            Value::Text(text) | Value::Number(text) if names_a_secret(name) => self.keep(text),
+            Value::List(items) => items.iter().for_each(|item| self.labelled(name, item)),
+            Value::Map(entries) => entries.iter().for_each(|entry| self.labelled(&entry.name, &entry.node)),
+            _ => {}
+        }
+    }
+
+    /// A variable or header for somebody else's program.
+    fn variable(&mut self, name: &str, node: &Node) {
+        let Some(text) = node.text() else { return };
+        if names_a_secret(name) || looks_secret(text) {
+            self.keep(text);
+            // What follows the scheme of an `Authorization` header is as secret without it.
+            if let Some((_, credential)) = text.split_once(' ') {
+                self.keep(credential.trim());
+            }
+        }
+        self.address(node);
+    }
+
+    fn address(&mut self, node: &Node) {
+        if let Some(password) = node.text().and_then(password_in) {
+            self.keep(password);
+        }
+    }
+
+    /// Remembers a value for redaction.
+    pub(crate) fn keep(&mut self, value: &str) {
+        let reference = value.starts_with("file://") || value.starts_with("enc://");
+        let placeholder =
+            value == NOT_HERE || PLACEHOLDERS.iter().any(|word| value.eq_ignore_ascii_case(word));
+        if value.len() >= SHORTEST && !placeholder && !reference {
+            self.found.push(value.to_owned());
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! Code of other languages, as far as its text shows what it does.
+//!
+//! This is no reader of Python or Perl: it looks for calls that hand a string to a shell, that delete trees or start
+//! processes without end, and for paths that are written out. What is put together at run time is the kernel's to confinement.
+//!
+//! Invariant: a command that the code hands to a shell as one literal meets the same rules as on the line itself.
+
+use super::builtins::Language;
+use super::finding::Kind;
+use super::interpreter::{Input, Interpreter};
+use super::partial_word::{PartialWord, is_marked};
+use super::state::State;
+use crate::intent::Access;
+use crate::shell::{Dialect, read};
+use std::rc::Rc;
+
+/// Calls that hand text to a shell, or start a program.
+const SHELLS_OUT: &[&str] = &[
+    "os.system",
+    "subprocess",
+    "popen",
+    "Popen",
+    "commands.get",
+    "pty.spawn",
+    "os.exec",
+    "os.spawn",
+    "posix_spawn",
+    "system(",
+    "system ",
+    "exec(",
+    "exec ",
+    "execSync",
+    "execFile",
+    "spawn",
+    "child_process",
+    "shell_exec",
+    "passthru",
+    "proc_open",
+    "os.execute",
+    "io.popen",
+    "Kernel.",
+    "%x",
+    "qx",
+    "`",
+    "Open3",
+    "IO.popen",
+    "Runtime",
+    "do shell script",
+    "shell-command",
+    "call-process",
+    "Deno.run",
+    "Deno.Command",
+    "Bun.spawn",
+    "Process.",
+    ".execute(",
+];
+/// Quotes of perl and ruby.
+const QUOTES: &[(&str, &str)] = &[
+    ("qx(", ")"),
+    ("qx{", "}"),
+    ("q(", ")"),
+    ("q{", "}"),
+    ("q[", "]"),
+    ("qq(", ")"),
+    ("qq{", "}"),
+    ("%x{", "}"),
+    ("%q(", ")"),
+];
+/// Calls that delete whole trees.
+const DELETES: &[&str] = &[
+    "rmtree",
+    "rm_rf",
+    "rm_r(",
+    "rm_r ",
+    "remove_tree",
+    "remove_dir_all",
+    "removedirs",
+    "rimraf",
+    "fs.rm(",
+    "deleteDirectory",
+    "RemoveAll",
+    "unlink -r",
+    "unlink <",
+    "unlink glob",
+];
+/// Calls that change owners, identities or the machine.
+const CHANGES: &[&str] = &["setuid(", "setgid(", "os.chown", "seteuid(", "chown(", "os.chroot", "chroot("];
+/// Top directories: a path that begins with one of them is meant as a path, whatever the language.
+const TOPS: &[&str] = &[
+    "/etc", "/home", "/root", "/var", "/usr", "/proc", "/sys", "/dev", "/tmp", "/opt", "/srv", "/mnt",
+    "/boot", "/run", "/media", "/bin", "/sbin", "/lib", "/lib64", "/Users", "/snap",
+];
+
+/// Strings longer than this are text, not commands.
+const LONGEST_PROBE: usize = 4096;
+/// Strings of one line that are read as commands; more than that is refused.
+const MOST_PROBES: usize = 200;
+
+impl Interpreter<'_> {
+    /// Judges code by what its text shows.
+    pub(super) fn inline(&mut self, code: &PartialWord, language: Language, state: &Rc<State>) {
+        let text = code.as_str();
+        if code.is_open() && language == Language::Other {
+            return self.computed("unknown-code", "this code", text);
+        }
+        if DELETES.iter().any(|call| text.contains(call))
+            || (text.contains("recursive")
+                && ["rmSync", "rmdirSync", "rmdir(", "rm(", "Deno.remove"]
+                    .iter()
+                    .any(|call| text.contains(call)))
+        {
+            self.deny("inline-deletion", "this code deletes a whole tree", text);
+        }
+        let removes = ["os.remove", "os.unlink", "unlink(", "unlinkSync", ".unlink"]
+            .iter()
+            .any(|call| text.contains(call));
+        let loops =
+            ["for ", "while", "forEach", "map", "walk(", "each"].iter().any(|word| text.contains(word));
+        if removes && loops {
+            self.deny("inline-deletion", "this code deletes every file of a list", text);
+        }
+        if text.contains("/inet/tcp") || text.contains("/inet/udp") {
+            self.deny("remote-shell", "this code opens a connection of its own", text);
+        }
+        if CHANGES.iter().any(|call| text.contains(call)) {
+            self.deny("inline-privilege", "this code changes owners or identities", text);
+        }
+        if text.contains("fork") && ["while", "for ", "loop", "until"].iter().any(|word| text.contains(word))
+        {
+            self.deny("fork-bomb", "this code starts processes in a loop", text);
+        }
+        if text.contains("kill")
+            && (text.contains("SIGKILL")
+                || text.contains(",9)")
+                || text.contains(", 9)")
+                || text.contains("kill 9")
+                || text.contains("KILL"))
+        {
+            self.deny("forced-kill", "this code ends processes by force", text);
+        }
+        let lower = text.to_ascii_lowercase();
+        let connects =
+            ["socket", "fsockopen", "net.connect", "tcpstream"].iter().any(|call| lower.contains(call));
+        let shell = ["dup2", "pty.spawn", "/bin/sh", "/bin/bash", "exec(", "exec \"", "spawn("]
+            .iter()
+            .any(|sign| text.contains(sign));
+        if connects && shell {
+            self.deny("remote-shell", "this code ties a shell to a connection", text);
+        }
+        if ["exec(", "eval("].iter().any(|call| text.contains(call))
+            && ["urlopen", "requests.", "http", "b64decode", "atob(", "fetch(", "decode("]
+                .iter()
+                .any(|from| text.contains(from))
+        {
+            self.deny("inline-download", "this code runs what it fetches or decodes", text);
+        }
+        let literals = literals(text);
+        let strings: Vec<String> = literals.iter().map(|literal| literal.text.clone()).collect();
+        // A pipe to or from a string: awk's `"cmd" | getline`, perl's `open(F, "cmd |")`.
+        for literal in &literals {
+            let inner = literal.text.trim();
+            if literal.piped
+                || (language == Language::Other && (inner.ends_with('|') || inner.starts_with('|')))
+            {
+                self.probe(inner.trim_matches('|'), state);
+            }
+        }
+        // Code in a string of code: `exec("…")`, `eval("…")`.
+        if language == Language::Other
+            && ["exec(", "eval(", "eval ", "compile("].iter().any(|call| text.contains(call))
+        {
+            for literal in literals.iter().filter(|literal| literal.text.contains(['"', '\''])) {
+                self.inline(&PartialWord::text(literal.text.as_str()), language, state);
+            }
+        }
+        let calls = if language == Language::Awk { &["system("][..] } else { SHELLS_OUT };
+        if calls.iter().any(|call| text.contains(call)) {
+            for string in strings.iter().chain(&rows(&literals)) {
+                self.probe(string, state);
+            }
+            for quoted in between(text, '`')
+                .chain(between_words(text, "%x(", ")"))
+                .chain(QUOTES.iter().flat_map(|(open, close)| between_words(text, open, close)))
+                .chain(unquoted(text))
+            {
+                self.probe(quoted, state);
+            }
+        }
+        if self.probes > MOST_PROBES {
+            self.not_understood("code that hands too many strings to a shell", "");
+        }
+        match language {
+            // A string is a file only where something is read or written by name.
+            Language::Awk
+                if ["getline", ">", "ARG", "@", "close("].iter().any(|sign| text.contains(sign)) =>
+            {
+                strings.iter().for_each(|string| self.written_paths(string, state));
+            }
+            Language::Awk => {}
+            _ => self.written_paths(text, state),
+        }
+        let lists_dirs = ["listdir", "scandir", "walk(", "chdir", "readdir", "glob(", "opendir"]
+            .iter()
+            .any(|call| text.contains(call));
+        if lists_dirs && language != Language::Awk {
+            for string in strings.iter().filter(|string| matches!(string.as_str(), "/" | ".." | "~")) {
+                let path = if string == "~" { "/~" } else { string };
+                self.path(path, Access::Read, state);
+            }
+        }
+    }
+
+    /// Judges a string as if it were a command, and keeps only what the rules name dangerous.
+    pub(super) fn probe(&mut self, string: &str, state: &Rc<State>) {
+        if string.trim().is_empty() || is_marked(string) || string.len() > LONGEST_PROBE {
+            return;
+        }
+        self.probes += 1;
+        if self.probes > MOST_PROBES {
+            return;
+        }
+        // Where the shells differ, bash's reading is better than none: this only looks for what is plainly there.
+        let readable =
+            [Dialect::Posix, Dialect::Bash].into_iter().find(|dialect| read(string, *dialect).is_ok());
+        let Some(dialect) = readable else { return };
+        let known = self.commands.len();
+        let before = std::mem::take(&mut self.findings);
+        let seen = std::mem::take(&mut self.seen);
+        self.reread_in(dialect, &PartialWord::text(string), state, &Input::Inherited);
+        let found = std::mem::replace(&mut self.findings, before);
+        self.seen = seen;
+        self.commands.truncate(known);
+        found
+            .into_iter()
+            .filter(|finding| finding.kind == Kind::Danger)
+            .for_each(|finding| self.report(finding));
+    }
+
+    /// Judges every path that the text spells out.
+    fn written_paths(&mut self, text: &str, state: &Rc<State>) {
+        let is_part = |c: char| c.is_alphanumeric() || "_./~@%+-".contains(c);
+        let mut before = ' ';
+        let mut rest = text;
+        while let Some(start) = rest.find(is_part) {
+            if start > 0 {
+                before = rest[..start].chars().next_back().unwrap_or(' ');
+            }
+            let tail = &rest[start..];
+            let end = tail.find(|c| !is_part(c)).unwrap_or(tail.len());
+            let run = &tail[..end];
+            let top = TOPS
+                .iter()
+                .any(|top| run == *top || run.strip_prefix(top).is_some_and(|after| after.starts_with('/')));
+            let climbs = run.split('/').any(|part| part == "..") && run.contains('/');
+            let home = run.starts_with("~/");
+            if (top && before != ':') || climbs {
+                self.path(run, Access::Read, state);
+            } else if home {
+                let homes = self.lookup("HOME", state);
+                let home = homes.first().map_or("", PartialWord::as_str);
+                self.path(&format!("{home}{}", &run[1..]), Access::Read, state);
+            }
+            before = run.chars().next_back().unwrap_or(' ');
+            rest = &tail[end..];
+        }
+    }
+}
+
+/// A string literal, and what stands beside it.
+struct Literal {
+    text: String,
+    /// A pipe, on either side.
+    piped: bool,
+    /// Nothing but a comma between it and the literal before.
+    follows: bool,
+}
+
+/// The string literals of a text, in any of the usual quotes.
+fn literals(text: &str) -> Vec<Literal> {
+    let mut all: Vec<Literal> = Vec::new();
+    let (mut before, mut comma) = (' ', false);
+    let mut chars = text.chars();
+    while let Some(open) = chars.next() {
+        if !matches!(open, '"' | '\'') {
+            comma = (comma && open.is_whitespace()) || (open == ',' && matches!(before, '"' | '\''));
+            before = if open.is_whitespace() { before } else { open };
+            continue;
+        }
+        let mut string = String::new();
+        let mut closed = false;
+        while let Some(c) = chars.next() {
+            match c {
+                '\\' => string.extend(chars.next()),
+                c if c == open => {
+                    closed = true;
+                    break;
+                }
+                c => string.push(c),
+            }
+        }
+        if closed {
+            let after = chars.as_str().trim_start();
+            let piped = before == '|' || (after.starts_with('|') && !after.starts_with("||"));
+            all.push(Literal { text: string, piped, follows: comma && !all.is_empty() });
+        }
+        before = open;
+        comma = false;
+    }
+    all
+}
+
+/// `"rm", "-rf", "x"`: strings in a row, as one command each.
+fn rows(literals: &[Literal]) -> Vec<String> {
+    let mut rows: Vec<String> = Vec::new();
+    for literal in literals {
+        match rows.last_mut() {
+            Some(row) if literal.follows => {
+                row.push(' ');
+                row.push_str(&literal.text);
+            }
+            _ => rows.push(literal.text.clone()),
+        }
+    }
+    rows
+}
+
+/// `exec rm x`, `spawn rm x`: how Tcl runs a command, without quotes.
+fn unquoted(text: &str) -> impl Iterator<Item = &str> {
+    let commands = text.split(['\n', ';', '[', '{']).map(str::trim_start);
+    commands.filter_map(|command| command.strip_prefix("exec ").or_else(|| command.strip_prefix("spawn ")))
+}
+
+fn between(text: &str, quote: char) -> impl Iterator<Item = &str> {
+    text.split(quote).skip(1).step_by(2)
+}
+
+fn between_words<'t>(
+    text: &'t str,
+    open: &'static str,
+    close: &'static str,
+) -> impl Iterator<Item = &'t str> {
+    text.split(open).skip(1).filter_map(move |rest| rest.split_once(close).map(|(inside, _)| inside))
+}

@@ -1,0 +1,329 @@
+//! Programs that run code: shells, whose code is read like the line itself, and other languages.
+//!
+//! Invariant: code that a pipe, a download or a computation brings is never run unread.
+
+use super::builtins::{Language, words};
+use super::dispatch::Invocation;
+use super::interpreter::{Flow, Input, Interpreter};
+use super::options::{Grammar, Item, NamedCommand, Order, parse};
+use super::partial_word::PartialWord;
+use super::state::{Content, State};
+use crate::intent::Access;
+use crate::path::CleanPath;
+use crate::shell::Dialect;
+use std::rc::Rc;
+
+/// Shells that read code like ours.
+pub(super) const SHELLS: &[&str] = &[
+    "sh", "bash", "zsh", "dash", "ksh", "ksh93", "mksh", "ash", "yash", "rbash", "fish", "csh", "tcsh",
+    "pwsh", "hush",
+];
+
+/// Another language's program: its names, the options that take code, and the options that take something else.
+struct InterpreterSpec {
+    names: &'static [&'static str],
+    code: &'static str,
+    code_long: &'static [&'static str],
+    valued: &'static str,
+}
+
+const INTERPRETERS: &[InterpreterSpec] = &[
+    InterpreterSpec {
+        names: &["python", "pypy", "jython", "ipython", "micropython"],
+        code: "c",
+        code_long: &[],
+        valued: "mWXQ",
+    },
+    InterpreterSpec { names: &["perl"], code: "eE", code_long: &[], valued: "MmIFi0lCDx" },
+    InterpreterSpec { names: &["ruby", "jruby"], code: "e", code_long: &[], valued: "rIiFCEK" },
+    InterpreterSpec {
+        names: &["node", "nodejs", "bun", "tsx", "ts-node"],
+        code: "ep",
+        code_long: &["eval", "print"],
+        valued: "rC",
+    },
+    InterpreterSpec { names: &["deno"], code: "", code_long: &[], valued: "" },
+    InterpreterSpec { names: &["php"], code: "rBRE", code_long: &["run"], valued: "cdzfFS" },
+    InterpreterSpec {
+        names: &["jshell", "lua", "luajit", "tclsh", "wish", "guile", "racket", "sbcl", "gforth"],
+        code: "e",
+        code_long: &["eval"],
+        valued: "lc",
+    },
+    InterpreterSpec {
+        names: &["Rscript", "R", "julia", "elixir", "groovy", "scala", "osascript", "ghci", "octave"],
+        code: "eE",
+        code_long: &["eval", "print"],
+        valued: "lI",
+    },
+    InterpreterSpec { names: &["expect"], code: "c", code_long: &[], valued: "f" },
+];
+
+impl Interpreter<'_> {
+    /// Judges the code that a program runs; `None` when it runs none.
+    pub(super) fn interpreted(
+        &mut self,
+        call: &NamedCommand<'_>,
+        given: &Invocation<'_>,
+        state: &Rc<State>,
+    ) -> Option<Flow> {
+        if SHELLS.contains(&call.name) {
+            return Some(self.shell(call, given, state));
+        }
+        let plain = call.name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let interpreter = INTERPRETERS
+            .iter()
+            .find(|known| known.names.contains(&call.name) || known.names.contains(&plain))?;
+        if call.name == "deno" && call.args.first().is_some_and(|arg| arg.as_str() == "eval") {
+            for code in &call.args[1..] {
+                self.inline(code, Language::Other, state);
+            }
+            return Some(Flow::either(state.clone()));
+        }
+        self.language(interpreter, call, given, state);
+        Some(Flow::either(state.clone()))
+    }
+
+    fn shell(&mut self, call: &NamedCommand<'_>, given: &Invocation<'_>, state: &Rc<State>) -> Flow {
+        let grammar = Grammar {
+            short: "oO",
+            long: &["rcfile", "init-file", "init-command", "command"],
+            order: Order::First,
+        };
+        // `+x` switches an option off, and is an option all the same.
+        let switched: Vec<PartialWord> = call.args.iter().map(minus).collect();
+        let (items, start) = parse(&switched, &grammar);
+        let has = |wanted: char| {
+            items.iter().any(|item| matches!(item, Item::Short(letter, _) if *letter == wanted))
+        };
+        let operands = &call.args[start.min(call.args.len())..];
+        for file in call.values(&grammar, "", &["rcfile", "init-file"]) {
+            let file = PartialWord::text(file);
+            if is_stream(&file) {
+                self.code_from_input(Language::Shell(Dialect::Bash), true, given, state);
+            }
+            for place in self.path(file.as_str(), Access::Read, state) {
+                self.run_file(&place, Language::Shell(Dialect::Bash), state, given);
+            }
+        }
+        let plain = matches!(call.name, "sh" | "dash" | "ash" | "hush" | "yash");
+        let dialect = if plain { Dialect::Posix } else { Dialect::Bash };
+        let mut inner = (**state).clone();
+        inner.exits_on_error = has('e');
+        for code in call.values(&grammar, "C", &["command", "init-command"]) {
+            self.reread_in(dialect, &PartialWord::text(code), &Rc::new(inner.clone()), given.input);
+        }
+        if has('c') {
+            let Some(code) = operands.first() else {
+                self.computed("unknown-code", "the code of this shell", &words(given.argv));
+                return Flow::either(state.clone());
+            };
+            inner.name = operands.get(1).cloned().unwrap_or_else(|| PartialWord::text(call.name));
+            inner.arguments = operands.get(2..).unwrap_or_default().to_vec();
+            let flow = self.reread_in(dialect, code, &Rc::new(inner), given.input);
+            let mut after = state.clone();
+            self.absorb(&mut after, &flow);
+            return Flow::either(after).printing(flow.output);
+        }
+        match operands.first() {
+            Some(script) if !has('s') && !is_stream(script) => {
+                self.open_script(script, given, state);
+                for place in self.path(script.as_str(), Access::Read, state) {
+                    self.run_file(&place, Language::Shell(dialect), state, given);
+                }
+            }
+            _ if items.iter().any(|item| matches!(item, Item::Long("version" | "help", _))) => {}
+            script => self.code_from_input(
+                Language::Shell(dialect),
+                script.is_some_and(|s| s.as_str().starts_with("/dev/fd")),
+                given,
+                state,
+            ),
+        }
+        Flow::either(state.clone())
+    }
+
+    fn language(
+        &mut self,
+        known: &InterpreterSpec,
+        call: &NamedCommand<'_>,
+        given: &Invocation<'_>,
+        state: &Rc<State>,
+    ) {
+        let mut args = call.args.iter();
+        let mut inline = false;
+        while let Some(arg) = args.next() {
+            let text = arg.as_str();
+            if let Some(long) = text.strip_prefix("--") {
+                let (name, glued) =
+                    long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+                if known.code_long.contains(&name) {
+                    let code =
+                        glued.map(PartialWord::text).or_else(|| args.next().cloned()).unwrap_or_default();
+                    self.inline(&code, Language::Other, state);
+                    inline = true;
+                } else if matches!(name, "version" | "help") {
+                    return;
+                }
+                continue;
+            }
+            if text.len() < 2 || !text.starts_with('-') {
+                if !inline {
+                    self.script_operand(arg, given, state);
+                }
+                return;
+            }
+            let letter = text
+                .char_indices()
+                .skip(1)
+                .find(|(_, c)| known.code.contains(*c) || known.valued.contains(*c));
+            let Some((at, letter)) = letter else {
+                if matches!(text, "-V" | "-v" | "-h") {
+                    return;
+                }
+                continue;
+            };
+            let glued = &text[at + letter.len_utf8()..];
+            if known.code.contains(letter) {
+                let code = if glued.is_empty() {
+                    args.next().cloned().unwrap_or_default()
+                } else {
+                    PartialWord::text(glued)
+                };
+                self.inline(&code, Language::Other, state);
+                inline = true;
+                if letter == 'c' {
+                    return;
+                }
+            } else if glued.is_empty() && !"i0lCx".contains(letter) {
+                let value = args.next().map(PartialWord::as_str).unwrap_or_default();
+                if letter == 'm' && call.name.starts_with("py") {
+                    let module = value.to_owned();
+                    let rest: Vec<PartialWord> =
+                        std::iter::once(PartialWord::text(module)).chain(args.cloned()).collect();
+                    if matches!(rest[0].as_str(), "timeit" | "pdb" | "code" | "doctest") {
+                        rest[1..].iter().for_each(|code| self.inline(code, Language::Other, state));
+                    }
+                    if matches!(rest[0].as_str(), "pip" | "pip3") {
+                        self.invoke(
+                            &Invocation { argv: &rest, input: given.input, span: None },
+                            state.clone(),
+                        );
+                    }
+                    return;
+                }
+                if letter == 'f' {
+                    self.script_operand(&PartialWord::text(value), given, state);
+                    return;
+                }
+            }
+        }
+        if !inline {
+            self.code_from_input(Language::Other, false, given, state);
+        }
+    }
+
+    fn script_operand(&mut self, script: &PartialWord, given: &Invocation<'_>, state: &Rc<State>) {
+        if is_stream(script) {
+            return self.code_from_input(
+                Language::Other,
+                script.as_str().starts_with("/dev/fd"),
+                given,
+                state,
+            );
+        }
+        self.open_script(script, given, state);
+        for place in self.path(script.as_str(), Access::Read, state) {
+            self.run_file(&place, Language::Other, state, given);
+        }
+    }
+
+    /// A script whose name is not fully known may be any of the files that this line has fetched.
+    fn open_script(&mut self, script: &PartialWord, given: &Invocation<'_>, state: &Rc<State>) {
+        if script.known().is_none() && state.files.values().any(|content| *content == Content::Downloaded) {
+            self.deny("download-then-run", "may run what the same line has downloaded", &words(given.argv));
+        }
+    }
+
+    /// Code that comes through standard input or a descriptor.
+    fn code_from_input(
+        &mut self,
+        language: Language,
+        substituted: bool,
+        given: &Invocation<'_>,
+        state: &Rc<State>,
+    ) {
+        if substituted {
+            return self.deny(
+                "pipe-to-interpreter",
+                "runs code that another command prints",
+                &words(given.argv),
+            );
+        }
+        match given.input {
+            Input::Inherited => {}
+            Input::Piped(_) => {
+                self.deny("pipe-to-interpreter", "runs code that comes from a pipe", &words(given.argv))
+            }
+            Input::Text(code) if code.known().is_none() => {
+                self.computed("unknown-code", "this code", code.as_str());
+            }
+            Input::Text(code) => match language {
+                Language::Shell(dialect) => {
+                    self.reread_in(dialect, code, state, &Input::Inherited);
+                }
+                _ => self.inline(code, language, state),
+            },
+            Input::File(places) => {
+                for place in places.clone() {
+                    self.run_file(&place, language, state, given);
+                }
+            }
+        }
+    }
+
+    /// A file that is run: what this very line put into it must be known.
+    pub(super) fn run_file(
+        &mut self,
+        place: &CleanPath,
+        language: Language,
+        state: &Rc<State>,
+        given: &Invocation<'_>,
+    ) {
+        let landed = self.landed(place, state).path;
+        match state.files.get(place).or_else(|| state.files.get(&landed)) {
+            None => {}
+            Some(Content::Downloaded) => {
+                self.deny("download-then-run", "runs what the same line has downloaded", &words(given.argv));
+            }
+            Some(Content::Computed) => {
+                self.deny("write-then-run", "runs what the same line has computed", &words(given.argv));
+            }
+            Some(Content::Known(code)) => {
+                let code = PartialWord::text(code.as_str());
+                let named = code.as_str().lines().next().and_then(|line| line.strip_prefix("#!"));
+                let foreign = named.is_some_and(|named| !named.trim_end().ends_with("sh"));
+                match language {
+                    Language::Shell(dialect) if !foreign => {
+                        self.reread_in(dialect, &code, state, &Input::Inherited);
+                    }
+                    _ => self.inline(&code, language, state),
+                }
+            }
+        }
+    }
+}
+
+fn minus(arg: &PartialWord) -> PartialWord {
+    match arg.as_str().strip_prefix('+') {
+        Some(letters) if !letters.is_empty() => PartialWord::text(format!("-{letters}")),
+        _ => arg.clone(),
+    }
+}
+
+/// Standard input by any of its names, or a process substitution.
+fn is_stream(script: &PartialWord) -> bool {
+    matches!(script.as_str(), "-" | "/dev/stdin")
+        || script.as_str().starts_with("/dev/fd/")
+        || script.as_str().starts_with("/proc/self/fd/")
+}

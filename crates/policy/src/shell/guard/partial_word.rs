@@ -1,0 +1,118 @@
+//! One argument as far as the text tells it: known characters, pattern characters, and gaps.
+//!
+//! Everything is one string. What is not known text is a mark, a character of the last private-use plane, so that
+//! splitting, prefixes and rules work on it as on any text. A command that holds such characters itself is not read.
+//!
+//! Invariant: a field without marks is exactly the argument that the program gets.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// A gap that can be any text, also none, also several arguments.
+pub(super) const ANYTHING: char = '\u{10FF00}';
+/// A gap that is one plain name or number: no slash, not `.` and not `..`.
+pub(super) const NAME: char = '\u{10FF01}';
+/// A gap that is a path beneath the working directory, as a listing gives it.
+pub(super) const INSIDE: char = '\u{10FF02}';
+/// An active `*`.
+pub(super) const STAR: char = '\u{10FF03}';
+/// An active `?`.
+pub(super) const ONE: char = '\u{10FF04}';
+/// The `[` of an active character class.
+pub(super) const CLASS: char = '\u{10FF05}';
+/// A gap that is something from the network.
+pub(super) const DOWNLOADED: char = '\u{10FF06}';
+/// The first byte of every mark in UTF-8; no other plane has it.
+pub(super) const MARK_BYTE: u8 = 0xF4;
+
+/// One argument, value or output.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) struct PartialWord(Cow<'static, str>);
+
+impl PartialWord {
+    /// Known text.
+    pub(super) fn text(text: impl Into<String>) -> Self {
+        Self(Cow::Owned(text.into()))
+    }
+
+    /// Text that every line may meet, and that costs no memory.
+    pub(super) const fn fixed(text: &'static str) -> Self {
+        Self(Cow::Borrowed(text))
+    }
+
+    /// One gap.
+    pub(super) const fn gap(mark: char) -> Self {
+        Self::fixed(match mark {
+            NAME => "\u{10FF01}",
+            INSIDE => "\u{10FF02}",
+            STAR => "\u{10FF03}",
+            ONE => "\u{10FF04}",
+            CLASS => "\u{10FF05}",
+            DOWNLOADED => "\u{10FF06}",
+            _ => "\u{10FF00}",
+        })
+    }
+
+    /// The whole text, marks included.
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The exact text, when all of it is known.
+    pub(super) fn known(&self) -> Option<&str> {
+        (!is_marked(&self.0)).then_some(&*self.0)
+    }
+
+    /// Whether any text could stand here.
+    pub(super) fn is_open(&self) -> bool {
+        self.0.contains([ANYTHING, DOWNLOADED])
+    }
+}
+
+impl fmt::Debug for PartialWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&shown(&self.0), f)
+    }
+}
+
+impl fmt::Display for PartialWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&shown(&self.0))
+    }
+}
+
+/// Whether a text holds a mark.
+pub(super) fn is_marked(text: &str) -> bool {
+    text.as_bytes().contains(&MARK_BYTE)
+}
+
+/// A text for people: pattern characters as they are written, gaps as `…`.
+pub(super) fn shown(text: &str) -> String {
+    if !is_marked(text) {
+        return text.to_owned();
+    }
+    text.chars()
+        .map(|c| match c {
+            ANYTHING | NAME | INSIDE | DOWNLOADED => '…',
+            STAR => '*',
+            ONE => '?',
+            CLASS => '[',
+            other => other,
+        })
+        .collect()
+}
+
+/// What an unquoted expansion makes of known text: pattern characters become active.
+pub(super) fn activated(text: &str) -> String {
+    if !text.contains(['*', '?', '[']) {
+        return text.to_owned();
+    }
+    text.chars()
+        .map(|c| match c {
+            '*' => STAR,
+            '?' => ONE,
+            '[' => CLASS,
+            other => other,
+        })
+        .collect()
+}

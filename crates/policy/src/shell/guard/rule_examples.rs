@@ -1,0 +1,64 @@
+//! The examples that the rules bring along, run through the whole guard.
+//!
+//! Invariant: every rule stops what it says it stops, and spares what it says it spares.
+
+use super::context::{Confinement, GuardContext, NoFileSystem};
+use super::guard::Guard;
+use super::rules::{FAMILIES, Rule};
+use crate::path::CleanPath;
+use crate::path_rules::{PathRules, RuleFault};
+use crate::policy::Reach;
+use crate::shell::Dialect;
+use crate::zone::{Protected, Zones};
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// The first example that is not answered as its rule says. Looked for once: it is the same for every configuration.
+pub(super) fn broken() -> Option<RuleFault> {
+    static BROKEN: OnceLock<Option<RuleFault>> = OnceLock::new();
+    BROKEN.get_or_init(|| FAMILIES.iter().copied().flatten().find_map(fault)).clone()
+}
+
+fn fault(rule: &Rule) -> Option<RuleFault> {
+    let missing = (rule.stops.is_empty() || rule.spares.is_empty()).then_some("it has no example");
+    let missed =
+        rule.stops.iter().find(|example| !meets(rule, example)).map(|_| "it does not stop what it should");
+    let struck =
+        rule.spares.iter().find(|example| meets(rule, example)).map(|_| "it does not spare what it should");
+    let why = missing.or(missed).or(struck)?;
+    Some(RuleFault {
+        pattern: rule.name.to_owned(),
+        why: format!("{why}: {:?} / {:?}", rule.stops, rule.spares),
+    })
+}
+
+fn meets(rule: &Rule, example: &str) -> bool {
+    let Some(cwd) = CleanPath::absolute(Path::new("/workspace")) else { return false };
+    let zones = Zones { workspace: vec![cwd.clone()], protected: Protected::default() };
+    let rules = PathRules::default();
+    let scene = GuardContext {
+        zones: &zones,
+        read_rules: &rules,
+        write_rules: &rules,
+        reach: Reach::Workspace,
+        confinement: Confinement::Nothing,
+        cwd: &cwd,
+        home: None,
+        dialect: Dialect::Bash,
+        file_system: &NoFileSystem,
+    };
+    let judgement = Guard::smart().judge(example, &scene);
+    judgement.finding.iter().chain(&judgement.others).any(|finding| finding.rule == rule.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_is_as_good_as_its_examples() {
+        for rule in FAMILIES.iter().copied().flatten() {
+            assert_eq!(fault(rule), None, "{}: {}", rule.name, rule.why);
+        }
+    }
+}

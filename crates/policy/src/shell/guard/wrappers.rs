@@ -1,0 +1,305 @@
+//! Commands that run other commands: what they run is judged as if it stood there itself.
+//!
+//! Invariant: a command behind any number of wrappers meets the same rules as without them.
+
+use super::builtins::words;
+use super::dispatch::Invocation;
+use super::interpreter::{Flow, Input, Interpreter};
+use super::options::{Grammar, NamedCommand, Order, parse};
+use super::partial_word::PartialWord;
+use super::state::State;
+use std::rc::Rc;
+
+/// A program whose operands are another command.
+struct Wrapper {
+    names: &'static [&'static str],
+    short: &'static str,
+    long: &'static [&'static str],
+    /// Operands of its own before the command.
+    skip: usize,
+}
+
+const PLAIN: Wrapper = Wrapper { names: &[], short: "", long: &[], skip: 0 };
+
+const WRAPPERS: &[Wrapper] = &[
+    Wrapper {
+        names: &[
+            "nohup",
+            "setsid",
+            "command",
+            "builtin",
+            "busybox",
+            "toybox",
+            "unbuffer",
+            "chronic",
+            "fakeroot",
+            "eatmydata",
+            "torsocks",
+            "proxychains",
+            "proxychains4",
+            "dbus-run-session",
+            "caffeinate",
+            "rlwrap",
+            "catchsegv",
+            "nocache",
+            "setarch",
+            "linux32",
+            "linux64",
+            "valgrind",
+            "sem",
+            "entr",
+            "doppler",
+            "aws-vault",
+            "gdbserver",
+            "proot",
+            "spawn",
+            "shx",
+            "coproc",
+        ],
+        ..PLAIN
+    },
+    Wrapper { names: &["env"], short: "uCS", long: &["unset", "chdir", "split-string"], ..PLAIN },
+    Wrapper { names: &["exec"], short: "a", ..PLAIN },
+    Wrapper { names: &["nice"], short: "n", long: &["adjustment"], ..PLAIN },
+    Wrapper { names: &["time"], short: "fo", long: &["format", "output"], ..PLAIN },
+    Wrapper { names: &["stdbuf"], short: "ioe", long: &["input", "output", "error"], ..PLAIN },
+    Wrapper { names: &["ionice"], short: "cnpPu", long: &["class", "classdata", "pid"], ..PLAIN },
+    Wrapper { names: &["chrt"], short: "TPDp", skip: 1, ..PLAIN },
+    Wrapper { names: &["taskset"], short: "p", skip: 1, ..PLAIN },
+    Wrapper { names: &["timeout", "gtimeout"], short: "ks", long: &["kill-after", "signal"], skip: 1 },
+    Wrapper {
+        names: &["sudo"],
+        short: "ugChpTUDRr",
+        long: &["user", "group", "chdir", "host", "prompt", "close-from"],
+        ..PLAIN
+    },
+    Wrapper { names: &["doas"], short: "uC", ..PLAIN },
+    Wrapper { names: &["pkexec"], long: &["user"], ..PLAIN },
+    Wrapper { names: &["runuser", "setpriv"], short: "ugG", long: &["user", "group"], ..PLAIN },
+    Wrapper { names: &["chroot", "faketime", "xvfb-run", "dotenv"], short: "nsfpwe", skip: 1, ..PLAIN },
+    Wrapper { names: &["unshare"], short: "SGRw", ..PLAIN },
+    Wrapper { names: &["nsenter"], short: "tSGrwW", ..PLAIN },
+    Wrapper { names: &["strace", "ltrace", "perf-trace"], short: "eopsaPSuEIObXUln", ..PLAIN },
+    Wrapper { names: &["cpulimit"], short: "lpe", ..PLAIN },
+    Wrapper { names: &["numactl"], short: "NCmipP", ..PLAIN },
+    Wrapper {
+        names: &["systemd-run", "systemd-inhibit"],
+        short: "pHMuEt",
+        long: &["unit", "property", "what", "who", "why"],
+        ..PLAIN
+    },
+    Wrapper { names: &["flock"], short: "wE", long: &["timeout", "conflict-exit-code"], skip: 1 },
+    Wrapper { names: &["npx", "bunx", "pipx", "uvx"], short: "p", long: &["package"], ..PLAIN },
+];
+
+/// Programs with a verb whose operands are another command: `bundle exec rspec`.
+const VERBS: &[(&str, &[&str])] = &[
+    ("bundle", &["exec"]),
+    ("poetry", &["run"]),
+    ("pipenv", &["run"]),
+    ("uv", &["run"]),
+    ("rye", &["run"]),
+    ("conda", &["run"]),
+    ("npm", &["exec", "x"]),
+    ("pnpm", &["exec", "dlx"]),
+    ("yarn", &["exec", "dlx"]),
+    ("direnv", &["exec"]),
+    ("op", &["run"]),
+    ("perf", &["stat", "record"]),
+    ("rustup", &["run"]),
+    ("mise", &["exec", "x"]),
+    ("asdf", &["exec"]),
+    ("kubectl", &["exec"]),
+    ("docker", &["exec"]),
+];
+
+/// What a wrapper came down to.
+pub(super) struct Unwrapped {
+    /// How many leading arguments are the wrapper's own.
+    pub(super) own: usize,
+    /// How the inner command ends.
+    pub(super) flow: Flow,
+}
+
+impl Interpreter<'_> {
+    /// Judges what a command runs; `None` when it is no wrapper.
+    pub(super) fn unwrap(
+        &mut self,
+        call: &NamedCommand<'_>,
+        given: &Invocation<'_>,
+        state: &Rc<State>,
+    ) -> Option<Unwrapped> {
+        match call.name {
+            "gdb" | "lldb" | "rr" | "cgdb" => {
+                let own =
+                    call.args.iter().position(|arg| matches!(arg.as_str(), "--args" | "--" | "record"))? + 1;
+                let rest = call.args.get(own..).filter(|rest| !rest.is_empty())?;
+                return Some(self.inner(rest, own, call, given, state));
+            }
+            "xargs" => return Some(self.xargs(call, given, state)),
+            "find" => return self.find(call, given, state),
+            "fd" | "fdfind" => return self.fd(call, given, state),
+            "parallel" => return Some(self.parallel_jobs(call, given, state)),
+            "watch" | "hyperfine" => {
+                let grammar =
+                    Grammar { short: "nqw", long: &["interval", "warmup", "runs"], order: Order::First };
+                let own = parse(call.args, &grammar).1;
+                return Some(self.string(&call.args[own..], own, state, given.input));
+            }
+            "script" | "su" | "runuser" | "flock" | "npx" | "npm" | "expect"
+                if self.code_option(call).is_some() =>
+            {
+                let code = self.code_option(call)?;
+                let flow = self.reread_by_sh(&code, state, given.input);
+                return Some(Unwrapped { own: call.args.len(), flow });
+            }
+            "env" => {
+                if let Some(unwrapped) = self.env_string(call, given, state) {
+                    return Some(unwrapped);
+                }
+            }
+            "command" if call.args.first().is_some_and(|arg| matches!(arg.as_str(), "-v" | "-V")) => {
+                let found = call.args.get(1).cloned().unwrap_or_default();
+                return Some(Unwrapped {
+                    own: call.args.len(),
+                    flow: Flow::either(state.clone()).printing(found),
+                });
+            }
+            _ => {}
+        }
+        let (short, long, skip) = match WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&call.name)) {
+            Some(wrapper) => (wrapper.short, wrapper.long, wrapper.skip),
+            None => return self.verb_command(call, given, state),
+        };
+        let mut start = parse(call.args, &Grammar { short, long, order: Order::First }).1 + skip;
+        // A lone `-` is `-i`.
+        start +=
+            usize::from(call.name == "env" && call.args.get(start).is_some_and(|arg| arg.as_str() == "-"));
+        let assignments = call
+            .args
+            .iter()
+            .skip(start)
+            .take_while(|arg| takes_assignments(call.name) && is_assignment(call.name, arg));
+        let own = start + assignments.count();
+        for arg in call.args.iter().take(own).skip(start) {
+            if let Some((name, value)) = arg.as_str().split_once('=') {
+                let value = super::state::Variable::Scalar(vec![PartialWord::text(value)]);
+                self.environment(name, &value, state, super::simple::Scope::Command);
+            }
+        }
+        let rest = call.args.get(own..).filter(|rest| !rest.is_empty())?;
+        let elsewhere = NamedCommand { args: &call.args[..own], ..*call }.values(
+            &Grammar { short, long, order: Order::First },
+            "CD",
+            &["chdir"],
+        );
+        let mut place = state.clone();
+        if let ("env" | "sudo", Some(dir)) = (call.name, elsewhere.first()) {
+            let to = self.entered(dir, state);
+            Rc::make_mut(&mut place).go(to);
+        }
+        let mut unwrapped = self.inner(rest, own, call, given, &place);
+        if !Rc::ptr_eq(&place, state) {
+            unwrapped.flow = self.outside_of(state, unwrapped.flow);
+        }
+        Some(unwrapped)
+    }
+
+    fn inner(
+        &mut self,
+        rest: &[PartialWord],
+        own: usize,
+        call: &NamedCommand<'_>,
+        given: &Invocation<'_>,
+        state: &Rc<State>,
+    ) -> Unwrapped {
+        let inner = Invocation { argv: rest, input: given.input, span: None };
+        let flow = self.invoke(&inner, state.clone());
+        // Only the shell's own wrappers leave its variables and its directory changed.
+        let flow = if matches!(call.name, "command" | "builtin" | "exec") {
+            flow
+        } else {
+            self.outside_of(state, flow)
+        };
+        Unwrapped { own, flow }
+    }
+
+    /// What another process leaves behind: files, and what it printed.
+    pub(super) fn outside_of(&mut self, state: &Rc<State>, inner: Flow) -> Flow {
+        let mut state = state.clone();
+        self.absorb(&mut state, &inner);
+        Flow::either(state).printing(inner.output)
+    }
+
+    fn string(&mut self, args: &[PartialWord], own: usize, state: &Rc<State>, input: &Input) -> Unwrapped {
+        let code = PartialWord::text(words(args));
+        let flow = self.reread_by_sh(&code, state, input);
+        Unwrapped { own, flow: self.outside_of(state, flow) }
+    }
+
+    /// `-c CODE` of programs that hand it to a shell.
+    fn code_option(&self, call: &NamedCommand<'_>) -> Option<PartialWord> {
+        let grammar = Grammar {
+            short: "cuwEsgGT",
+            long: &["command", "session-command", "call", "user", "shell"],
+            order: Order::Free,
+        };
+        call.values(&grammar, "c", &["command", "session-command", "call"])
+            .first()
+            .map(|code| PartialWord::text(*code))
+    }
+
+    fn env_string(
+        &mut self,
+        call: &NamedCommand<'_>,
+        given: &Invocation<'_>,
+        state: &Rc<State>,
+    ) -> Option<Unwrapped> {
+        let grammar =
+            Grammar { short: "uCS", long: &["unset", "chdir", "split-string"], order: Order::First };
+        let code = call.values(&grammar, "S", &["split-string"]).first().map(|code| (*code).to_owned())?;
+        let own = parse(call.args, &grammar).1;
+        let rest = words(&call.args[own..]);
+        let flow = self.reread(&PartialWord::text(format!("{code} {rest}")), state, given.input);
+        Some(Unwrapped { own: call.args.len(), flow: self.outside_of(state, flow) })
+    }
+
+    fn verb_command(
+        &mut self,
+        call: &NamedCommand<'_>,
+        given: &Invocation<'_>,
+        state: &Rc<State>,
+    ) -> Option<Unwrapped> {
+        let verbs = VERBS.iter().find(|(name, _)| *name == call.name)?.1;
+        let verb = call.args.iter().position(|arg| verbs.contains(&arg.as_str()))?;
+        let behind = &call.args[verb + 1..];
+        let mut start =
+            parse(behind, &Grammar { short: "np", long: &["name", "package", "with"], order: Order::First })
+                .1;
+        if matches!(call.name, "conda" | "direnv" | "rustup" | "kubectl" | "docker")
+            && behind.get(start).is_some_and(|arg| arg.as_str() != "--")
+        {
+            start += 1;
+        }
+        if behind.get(start).is_some_and(|arg| arg.as_str() == "--") {
+            start += 1;
+        }
+        let own = verb + 1 + start;
+        let rest = call.args.get(own..).filter(|rest| !rest.is_empty())?;
+        Some(self.inner(rest, own, call, given, state))
+    }
+}
+
+fn takes_assignments(name: &str) -> bool {
+    matches!(name, "env" | "sudo" | "doas" | "dotenv")
+}
+
+fn is_assignment(wrapper: &str, arg: &PartialWord) -> bool {
+    arg.as_str().split_once('=').is_some_and(|(name, _)| {
+        // `env` takes any name, also one that no shell would.
+        !name.is_empty() && wrapper == "env"
+            || !name.is_empty()
+                && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+                && !name.as_bytes()[0].is_ascii_digit()
+    })
+}

@@ -1,0 +1,161 @@
+//! Commands that run a command for every item of a list: xargs, find, fd, parallel.
+//!
+//! Invariant: an item that is there to read is judged as an argument; one that is not is never a command's name.
+
+use super::builtins::words;
+use super::dispatch::Invocation;
+use super::interpreter::{Flow, Input, Interpreter};
+use super::options::{Grammar, Item, NamedCommand, Order, is_cut_of, parse};
+use super::partial_word::{INSIDE, NAME, PartialWord};
+use super::state::State;
+use super::wrappers::Unwrapped;
+use std::rc::Rc;
+
+impl Interpreter<'_> {
+    pub(super) fn xargs(
+        &mut self,
+        call: &NamedCommand<'_>,
+        given: &Invocation<'_>,
+        state: &Rc<State>,
+    ) -> Unwrapped {
+        let long = &["arg-file", "delimiter", "max-args", "max-procs", "max-chars", "process-slot-var"];
+        let grammar = Grammar { short: "IEdLnPsaJR", long, order: Order::First };
+        let (items, own) = parse(call.args, &grammar);
+        let marker = items.iter().find_map(|item| match item {
+            Item::Short('I' | 'J', value) => *value,
+            Item::Short('i', _) => Some("{}"),
+            Item::Long(name, value) if is_cut_of(name, "replace") => Some(value.unwrap_or("{}")),
+            _ => None,
+        });
+        let Some(template) = call.args.get(own..).filter(|rest| !rest.is_empty()) else {
+            return Unwrapped { own, flow: Flow::either(state.clone()) };
+        };
+        let read = match given.input {
+            Input::Piped(field) | Input::Text(field) => field.known().map(str::to_owned),
+            _ => None,
+        };
+        let values: Vec<PartialWord> = match read {
+            Some(text) => text.split_whitespace().take(64).map(PartialWord::text).collect(),
+            // Computed when it runs: the kernel's to confinement, as the name of a command never is.
+            None => vec![PartialWord::gap(NAME)],
+        };
+        let argv: Vec<PartialWord> = match marker {
+            Some(marker) => {
+                let value = if values.len() == 1 { values[0].clone() } else { PartialWord::gap(NAME) };
+                template
+                    .iter()
+                    .map(|word| PartialWord::text(word.as_str().replace(marker, value.as_str())))
+                    .collect()
+            }
+            None => template.iter().cloned().chain(values).collect(),
+        };
+        self.bulk(&argv);
+        let inner = Invocation { argv: &argv, input: &Input::Inherited, span: None };
+        let flow = self.invoke(&inner, state.clone());
+        Unwrapped { own, flow: self.outside_of(state, flow) }
+    }
+
+    /// `find -exec`: each command, a found file in the place of `{}`.
+    pub(super) fn find(
+        &mut self,
+        call: &NamedCommand<'_>,
+        given: &Invocation<'_>,
+        state: &Rc<State>,
+    ) -> Option<Unwrapped> {
+        let mut args = call.args.iter();
+        let mut flow = None;
+        while let Some(arg) = args.next() {
+            if !matches!(arg.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {
+                continue;
+            }
+            let found = INSIDE.to_string();
+            let command = args.by_ref().take_while(|word| !matches!(word.as_str(), ";" | "+"));
+            // Inside a string for a shell the mark stays what it is: a name, which must not be a command's.
+            let filled = |word: &PartialWord| match word.as_str().contains(char::is_whitespace) {
+                true => word.clone(),
+                false => PartialWord::text(word.as_str().replace("{}", &found)),
+            };
+            let argv: Vec<PartialWord> = command.map(filled).collect();
+            self.bulk(&argv);
+            let inner = Invocation { argv: &argv, input: given.input, span: None };
+            let inner = self.invoke(&inner, state.clone());
+            flow = Some(self.outside_of(state, inner));
+        }
+        let flow = flow?;
+        self.operands(call, state);
+        Some(Unwrapped { own: 0, flow })
+    }
+
+    pub(super) fn fd(
+        &mut self,
+        call: &NamedCommand<'_>,
+        given: &Invocation<'_>,
+        state: &Rc<State>,
+    ) -> Option<Unwrapped> {
+        let is_exec = |arg: &PartialWord| matches!(arg.as_str(), "-x" | "-X" | "--exec" | "--exec-batch");
+        let own = call.args.iter().position(is_exec)?;
+        let found = INSIDE.to_string();
+        let mut argv: Vec<PartialWord> = call.args[own + 1..]
+            .iter()
+            .map(|word| PartialWord::text(word.as_str().replace("{}", &found)))
+            .collect();
+        argv.push(PartialWord::gap(INSIDE));
+        self.bulk(&argv);
+        let inner = Invocation { argv: &argv, input: given.input, span: None };
+        let flow = self.invoke(&inner, state.clone());
+        Some(Unwrapped { own, flow: self.outside_of(state, flow) })
+    }
+
+    /// `rm` over a list of files is bulk deletion, whatever its options.
+    fn bulk(&mut self, argv: &[PartialWord]) {
+        let name =
+            argv.first().and_then(PartialWord::known).map(|name| name.rsplit('/').next().unwrap_or(name));
+        if matches!(name, Some("rm" | "unlink" | "shred")) {
+            self.deny("bulk-deletion", "deletes every file of a list", &words(argv));
+        }
+    }
+
+    pub(super) fn parallel_jobs(
+        &mut self,
+        call: &NamedCommand<'_>,
+        given: &Invocation<'_>,
+        state: &Rc<State>,
+    ) -> Unwrapped {
+        let grammar = Grammar {
+            short: "jPaSNnILdXC",
+            long: &["jobs", "joblog", "results", "colsep"],
+            order: Order::First,
+        };
+        let own = parse(call.args, &grammar).1;
+        let rest = &call.args[own..];
+        let end = rest.iter().position(|arg| arg.as_str().starts_with(":::")).unwrap_or(rest.len());
+        let (template, values) = (&rest[..end], rest.get(end + 1..).unwrap_or_default());
+        if template.is_empty() {
+            if values.is_empty() {
+                self.deny("pipe-to-interpreter", "runs every line it reads as a command", &words(given.argv));
+            }
+            for value in values {
+                self.reread(value, state, &Input::Inherited);
+            }
+            return Unwrapped { own, flow: Flow::either(state.clone()) };
+        }
+        let code = words(template);
+        let gap = [PartialWord::gap(NAME)];
+        let mut flow = Flow::either(state.clone());
+        for value in if values.is_empty() { &gap } else { values } {
+            let line = if code.contains("{}") {
+                code.replace("{}", value.as_str())
+            } else {
+                format!("{code} {}", value.as_str())
+            };
+            let argv: Vec<PartialWord> = line.split(' ').map(PartialWord::text).collect();
+            self.bulk(&argv);
+            flow = match PartialWord::text(line.as_str()).known() {
+                Some(line) => self.reread(&PartialWord::text(line), state, &Input::Inherited),
+                None => self
+                    .invoke(&Invocation { argv: &argv, input: &Input::Inherited, span: None }, state.clone()),
+            };
+        }
+        Unwrapped { own, flow: self.outside_of(state, flow) }
+    }
+}

@@ -1,0 +1,194 @@
+//! Here-documents: the operator first, the body where the line ends.
+//!
+//! Bash looks for the end of a body before it looks at anything inside, so the lines are gathered first and read
+//! afterwards. Where its search differs from "a line that is the delimiter", the text is refused.
+//!
+//! Invariant: a text is accepted only when every body was found and read.
+
+use super::cursor::{Read, Reader, Source};
+use super::dollar::Frame;
+use super::reserved::ends_word;
+use super::word_builder::Parts;
+use crate::shell::{Expansion, HereDocument, Piece, PieceKind, Quoting, RedirectionKind, Tabs};
+use std::sync::{Arc, OnceLock};
+
+/// A here-document whose body is still to come.
+#[derive(Debug)]
+pub(super) struct Pending {
+    document: HereDocument,
+    start: usize,
+}
+
+/// The lines of a body, and where each byte comes from.
+#[derive(Debug, Default)]
+struct Lines {
+    text: String,
+    places: Vec<usize>,
+    /// Some line goes on with the next one, and only some shells join them everywhere.
+    joined: bool,
+}
+
+impl Reader<'_> {
+    /// Behind `<<` or `<<-` and blanks.
+    pub(super) fn here_document(&mut self, tabs: Tabs) -> Read<RedirectionKind> {
+        let start = self.settle();
+        self.not_in_array("a here-document", start)?;
+        let (delimiter, expansion) = self.delimiter(start)?;
+        let delimiter_span = self.span(start);
+        // `<<-` compares a line before and after it takes the tabs away.
+        if delimiter.is_empty() || delimiter.contains(['\n', '\t']) {
+            return self.refuse("a here-document without a plain delimiter", start);
+        }
+        self.documents += 1;
+        let body = Arc::new(OnceLock::new());
+        let document = HereDocument { delimiter, delimiter_span, expansion, tabs, body };
+        self.pending.push(Pending { document: document.clone(), start });
+        Ok(RedirectionKind::HereDocument(document))
+    }
+
+    fn delimiter(&mut self, start: usize) -> Read<(String, Expansion)> {
+        let (mut text, mut expansion) = (String::new(), Expansion::Expanded);
+        while !ends_word(self.peek()) {
+            let next = self.peek();
+            match next {
+                Some(b'$' | b'`') => {
+                    return self.refuse("an expansion in the delimiter of a here-document", start);
+                }
+                Some(b'\\') => text.push_str(self.bump_escape()),
+                Some(b'\'') => text.push_str(&self.single_quoted()?),
+                Some(b'"') => text.push_str(&self.plain_double_quoted("the delimiter of a here-document")?),
+                _ => text.push_str(self.bump_char()),
+            }
+            if matches!(next, Some(b'\\' | b'\'' | b'"')) {
+                expansion = Expansion::Literal;
+            }
+        }
+        if matches!(self.peek(), Some(b'(')) || self.at_process() {
+            return self.refuse("a parenthesis in the delimiter of a here-document", start);
+        }
+        Ok((text, expansion))
+    }
+
+    /// Steps over the end of a line, and over the here-documents that begin behind it.
+    pub(super) fn newline(&mut self) -> Read<()> {
+        if self.waiting > 0 {
+            return self
+                .refuse("a line that ends in a substitution, before a here-document has begun", self.at);
+        }
+        self.bump();
+        self.state.lines += 1;
+        for pending in std::mem::take(&mut self.pending) {
+            let pieces = self.here_body(&pending)?;
+            // Set once: every pending document is taken from the list exactly once.
+            let _ = pending.document.body.set(pieces);
+        }
+        Ok(())
+    }
+
+    /// Refuses a here-document whose line never ended.
+    pub(super) fn no_open_documents(&self) -> Read<()> {
+        match self.pending.first() {
+            Some(pending) => self.refuse("a here-document without a body", pending.start),
+            None => Ok(()),
+        }
+    }
+
+    fn here_body(&mut self, pending: &Pending) -> Read<Vec<Piece>> {
+        let start = self.at;
+        let lines = self.here_lines(pending)?;
+        if pending.document.expansion == Expansion::Literal {
+            let (span, kind) = (self.span(start), PieceKind::Literal(lines.text));
+            return Ok(vec![Piece { span, quoting: Quoting::Body, kind }]);
+        }
+        if lines.joined && lines.text.contains(['$', '`']) {
+            return self.refuse("a continued line in a here-document that is expanded", start);
+        }
+        self.deeper(|reader| {
+            Reader::new(Source::Copy(&lines.text, &lines.places), reader.state).expanded_body()
+        })
+    }
+
+    fn here_lines(&mut self, pending: &Pending) -> Read<Lines> {
+        let HereDocument { delimiter, expansion, tabs, .. } = &pending.document;
+        let source = self.source.text();
+        let mut lines = Lines::default();
+        let mut continued: Option<String> = None;
+        loop {
+            let rest = source.get(self.at..).unwrap_or_default();
+            if rest.is_empty() {
+                return self.refuse(format!("a here-document without its `{delimiter}` line"), pending.start);
+            }
+            let line = rest.split_inclusive('\n').next().unwrap_or(rest);
+            self.count(line.len());
+            let indent = match tabs {
+                Tabs::Removed => line.len() - line.trim_start_matches('\t').len(),
+                Tabs::Kept => 0,
+            };
+            let text = line.strip_suffix('\n').unwrap_or(line);
+            let text = text.get(indent..).unwrap_or_default();
+            if let Some(before) = &continued {
+                // Shells differ on what a joined line is compared with, and on the tabs inside of it.
+                if text == delimiter || indent > 0 || is_joined(before, text, delimiter) {
+                    self.at += line.len();
+                    return self.refuse("a continued line that may end a here-document", pending.start);
+                }
+            } else if text == delimiter {
+                let end = self.at;
+                self.at += line.len();
+                lines.places.push(self.source.origin(end));
+                return Ok(lines);
+            }
+            // Inside `$(…)` bash ends the document at a line that begins with the delimiter and has a `)`.
+            if self.parens > 0 && text.starts_with(delimiter.as_str()) {
+                self.at += line.len();
+                return self
+                    .refuse("a line that begins with the delimiter of its here-document", pending.start);
+            }
+            let slashes = text.len() - text.trim_end_matches('\\').len();
+            let continues = *expansion == Expansion::Expanded && slashes % 2 == 1 && line.ends_with('\n');
+            continued = continues.then(|| {
+                let joined = text.strip_suffix('\\').unwrap_or(text);
+                continued.take().unwrap_or_default() + joined
+            });
+            // Bash joins continued lines before it looks at anything, also inside the quotes of a `$(…)`; dash
+            // does not look there.
+            if continues && !self.is_bash() {
+                lines.joined = true;
+            }
+            let ending = if continues && self.is_bash() { "\\\n".len() } else { 0 };
+            self.keep(&mut lines, line, indent, ending);
+        }
+    }
+
+    /// Keeps a line without its first `indent` and its last `ending` bytes.
+    fn keep(&mut self, lines: &mut Lines, line: &str, indent: usize, ending: usize) {
+        let end = line.len() - ending;
+        lines.text.push_str(line.get(indent..end).unwrap_or_default());
+        lines.places.extend((self.at + indent..self.at + end).map(|at| self.source.origin(at)));
+        self.at += line.len();
+    }
+
+    /// The body of a document whose delimiter is bare: quotes mean nothing, expansions do.
+    fn expanded_body(&mut self) -> Read<Vec<Piece>> {
+        let mut parts = Parts::new(Quoting::Body);
+        while let Some(next) = self.peek() {
+            match next {
+                b'\\' if matches!(self.escaped(), "$" | "`" | "\\") => {
+                    let start = self.settle();
+                    parts.text(start, self.bump_escape());
+                }
+                b'$' => self.dollar(&mut parts, Frame::Body)?,
+                b'`' => self.backticks(&mut parts, Frame::Body)?,
+                _ => {
+                    let start = self.settle();
+                    parts.text(start, self.bump_char());
+                }
+            }
+        }
+        parts.pieces(self)
+    }
+}
+
+fn is_joined(before: &str, text: &str, whole: &str) -> bool {
+    whole.strip_prefix(before) == Some(text)
+}

@@ -1,0 +1,98 @@
+//! The PID file of a gateway: where it listens, and the token it takes.
+//!
+//! Its contents are bounded and checked before they are used; reading changes nothing on the disk.
+
+use crate::printable;
+use crate::root::{Taking, Temp};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, fsync, openat, unlinkat};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+
+/// The file's name.
+pub(super) const NAME: &str = ".picoclaw.pid";
+
+/// The largest file that is read.
+const MAX_SIZE: u64 = 16 << 10;
+
+/// The most characters of a version that are shown.
+const MAX_VERSION: usize = 64;
+
+/// What a gateway writes about itself.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PidFile {
+    /// Its process id, in its own pid namespace.
+    pub pid: u32,
+    /// The token that clients must send.
+    #[serde(default)]
+    pub token: String,
+    /// Its version.
+    #[serde(default)]
+    pub version: String,
+    /// The port it listens on.
+    #[serde(default)]
+    pub port: u16,
+    /// The host it listens on.
+    #[serde(default)]
+    pub host: String,
+}
+
+impl PidFile {
+    /// The version, safe to print.
+    pub fn printable_version(&self) -> String {
+        let version: String = self.version.chars().take(MAX_VERSION).collect();
+        printable(&version).into_owned()
+    }
+
+    pub(super) fn read(dir: &OwnedFd) -> Option<Self> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+        let file = openat(dir, NAME, flags, Mode::empty()).ok()?;
+        let stat = fstat(&file).ok()?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        let length = File::from(file).take(MAX_SIZE + 1).read_to_end(&mut bytes).ok()?;
+        if length as u64 > MAX_SIZE {
+            return None;
+        }
+        // An object: serde would take a list of five values as well.
+        let fields: Map<String, Value> = serde_json::from_slice(&bytes).ok()?;
+        let pid_file: Self = serde_json::from_value(Value::Object(fields)).ok()?;
+        (pid_file.pid > 0 && i32::try_from(pid_file.pid).is_ok()).then_some(pid_file)
+    }
+
+    pub(super) fn write(&self, dir: &OwnedFd) -> Result<(), Errno> {
+        let text = serde_json::to_vec(self).map_err(|_| Errno::INVAL)?;
+        let temp = Temp::create(dir, self.pid)?;
+        temp.add(&text)?;
+        fsync(temp.file())?;
+        temp.take(OsStr::new(NAME), Taking::Whatever)?;
+        fsync(dir)
+    }
+
+    /// Removes the file if it is this one.
+    pub(super) fn remove(&self, dir: &OwnedFd) {
+        if Self::read(dir).as_ref() == Some(self) {
+            // A file that cannot be removed is stale, which every reader finds out by the lock.
+            let _ = unlinkat(dir, NAME, AtFlags::empty());
+        }
+    }
+}
+
+/// Without the token.
+impl fmt::Debug for PidFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PidFile")
+            .field("pid", &self.pid)
+            .field("version", &self.version)
+            .field("port", &self.port)
+            .field("host", &self.host)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,223 @@
+//! The registry of running programs, so that `picoclaw stop` can end them all.
+//!
+//! The name of an entry holds a PID and the start time of that process; the lock on the entry says that it still runs. A
+//! PID that was reused since has another start time, and so has one of another pid namespace: a signal reaches the process
+//! that registered, or none.
+
+use super::error::PresenceError;
+use super::open_home;
+use crate::file_lock::FileLock;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, fstat, mkdirat, openat, statat, unlinkat};
+use rustix::io::{Errno, read};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Where the registry is, below the instance.
+const DIRECTORIES: [&str; 2] = ["state", "running"];
+
+/// How long a killed process may take to disappear.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Which program of an instance it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// `picoclaw agent`.
+    Agent,
+    /// `picoclaw gateway`.
+    Gateway,
+    /// `picoclaw mcp serve`.
+    Server,
+    /// `picoclaw cron run`.
+    Job,
+    /// `picoclaw tool`.
+    Tool,
+    /// `picoclaw run` and `picoclaw mcp wrap`.
+    Run,
+}
+
+/// The running programs of an instance.
+#[derive(Debug)]
+pub struct ProcessRegistry {
+    /// Never synced: what a power cut removes here did not survive it either.
+    dir: Arc<OwnedFd>,
+    path: PathBuf,
+}
+
+/// The entry of this process; dropping it removes it.
+#[derive(Debug)]
+#[must_use = "dropping it removes the entry at once"]
+pub struct Registration {
+    dir: Arc<OwnedFd>,
+    name: String,
+    _lock: FileLock,
+}
+
+/// A program that runs.
+#[derive(Debug)]
+pub struct RunningProcess {
+    /// Which one it is.
+    pub role: Role,
+    /// Its PID, as it registered.
+    pub pid: i32,
+    /// `None` when no process here has that PID and start time: it runs in another pid namespace.
+    pidfd: Option<OwnedFd>,
+}
+
+/// The result of stopping a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopped {
+    /// It ended when it was told to.
+    Ended,
+    /// It did not, and was killed.
+    Killed,
+    /// It runs in another pid namespace.
+    OutOfReach,
+    /// It belongs to another user.
+    NotAllowed,
+}
+
+impl Role {
+    const ALL: [Self; 6] = [Self::Agent, Self::Gateway, Self::Server, Self::Job, Self::Tool, Self::Run];
+
+    /// The spelling in the registry and in messages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Gateway => "gateway",
+            Self::Server => "server",
+            Self::Job => "job",
+            Self::Tool => "tool",
+            Self::Run => "run",
+        }
+    }
+}
+
+impl ProcessRegistry {
+    /// The registry of the instance at `home`, created if need be.
+    pub fn open(home: &Path) -> Result<Self, PresenceError> {
+        let (mut dir, mut path) = (open_home(home)?, home.to_owned());
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        for name in DIRECTORIES {
+            path.push(name);
+            match mkdirat(&dir, name, Mode::RWXU) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(PresenceError::of("make", &path)(errno)),
+            }
+            dir = openat(&dir, name, flags, Mode::empty()).map_err(PresenceError::of("open", &path))?;
+        }
+        Ok(Self { dir: Arc::new(dir), path })
+    }
+
+    /// Adds this process.
+    pub fn register(&self, role: Role) -> Result<Registration, PresenceError> {
+        let pid = i32::try_from(std::process::id()).unwrap_or_default();
+        let name = format!("{}-{pid}-{}", role.as_str(), start_time(pid).unwrap_or_default());
+        loop {
+            let file = self.file(&name, OFlags::CREATE).map_err(PresenceError::of("sign in", &self.path))?;
+            let lock = FileLock::exclusive(file).map_err(PresenceError::of("sign in", &self.path))?;
+            let locked = fstat(&lock).map_err(PresenceError::of("sign in", &self.path))?;
+            let named = statat(&*self.dir, &name, AtFlags::SYMLINK_NOFOLLOW);
+            // `others` may have taken the entry, not locked yet, for that of a killed process.
+            if named.is_ok_and(|named| (named.st_dev, named.st_ino) == (locked.st_dev, locked.st_ino)) {
+                return Ok(Registration { dir: Arc::clone(&self.dir), name, _lock: lock });
+            }
+        }
+    }
+
+    /// Every program that runs, but this one. Removes the entries of programs that were killed.
+    pub fn others(&self) -> Result<Vec<RunningProcess>, PresenceError> {
+        let mut processes = Vec::new();
+        for entry in Dir::read_from(&*self.dir).map_err(PresenceError::of("list", &self.path))? {
+            let entry = entry.map_err(PresenceError::of("list", &self.path))?;
+            let Ok(name) = entry.file_name().to_str() else { continue };
+            let Some(process) = find_process(name) else { continue };
+            let Ok(file) = self.file(name, OFlags::empty()) else { continue };
+            match FileLock::try_exclusive(file) {
+                Ok(Some(_lock)) => unlinkat(&*self.dir, name, AtFlags::empty())
+                    .map_err(PresenceError::of("tidy", &self.path))?,
+                Ok(None) | Err(_) => processes.push(process),
+            }
+        }
+        let own = i32::try_from(std::process::id()).unwrap_or_default();
+        processes.retain(|process| process.pid != own || process.pidfd.is_none());
+        Ok(processes)
+    }
+
+    fn file(&self, name: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let safe = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        openat(&*self.dir, name, safe | flags, Mode::RUSR | Mode::WUSR)
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        // An entry that stays is unlocked, and the next call of `others` removes it.
+        let _ = unlinkat(&*self.dir, &self.name, AtFlags::empty());
+    }
+}
+
+impl RunningProcess {
+    /// Sends SIGTERM; says why that is not possible, when it is not.
+    pub fn terminate(&self) -> Result<(), Stopped> {
+        let pidfd = self.pidfd.as_ref().ok_or(Stopped::OutOfReach)?;
+        match pidfd_send_signal(pidfd, Signal::TERM) {
+            Err(Errno::PERM) => Err(Stopped::NotAllowed),
+            // A process that has ended already needs no signal.
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until `deadline` for a process that was sent SIGTERM, then kills it.
+    pub fn wait_or_kill(self, deadline: Instant) -> Stopped {
+        let Some(pidfd) = &self.pidfd else { return Stopped::OutOfReach };
+        if has_ended(pidfd, deadline) {
+            return Stopped::Ended;
+        }
+        // Its children end with it, and its files are replaced as a whole.
+        let _ = pidfd_send_signal(pidfd, Signal::KILL);
+        has_ended(pidfd, Instant::now() + KILL_TIMEOUT);
+        Stopped::Killed
+    }
+}
+
+fn has_ended(pidfd: &OwnedFd, deadline: Instant) -> bool {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let wait = Timespec {
+            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(left.subsec_nanos()),
+        };
+        match poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&wait)) {
+            Ok(0) => return false,
+            Err(Errno::INTR) => {}
+            _ => return true,
+        }
+    }
+}
+
+/// The process of an entry; `None` when the name is not that of an entry.
+fn find_process(name: &str) -> Option<RunningProcess> {
+    let mut parts = name.splitn(3, '-');
+    let (role, pid, start) = (parts.next()?, parts.next()?, parts.next()?);
+    let role = Role::ALL.into_iter().find(|known| known.as_str() == role)?;
+    let (pid, start): (i32, u64) = (pid.parse().ok()?, start.parse().ok()?);
+    // The pidfd before the start time: from here on the PID cannot be reused unnoticed.
+    let pidfd = Pid::from_raw(pid).filter(|_| pid > 0);
+    let pidfd = pidfd.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    Some(RunningProcess { role, pid, pidfd: pidfd.filter(|_| start_time(pid) == Some(start)) })
+}
+
+/// When a process began, in clock ticks since boot: field 22 of `/proc/PID/stat`.
+fn start_time(pid: i32) -> Option<u64> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let file = openat(CWD, format!("/proc/{pid}/stat"), flags, Mode::empty()).ok()?;
+    let mut bytes = [0; 1024];
+    let count = read(&file, &mut bytes).ok()?;
+    let text = String::from_utf8_lossy(bytes.get(..count)?);
+    // Field 2 is the program's name in parentheses and may hold any character; field 3 follows the last one.
+    text.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+}

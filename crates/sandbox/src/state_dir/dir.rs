@@ -1,0 +1,224 @@
+//! A private directory of the program's own, and whole files in it.
+//!
+//! A file is replaced by rename: its name stands for the whole old file or the whole new one.
+
+use super::error::StateError;
+use super::line_file::LineFile;
+use crate::root::{Taking, Temp, is_temporary};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fchmod, fstat, fsync, mkdirat, openat, statat, unlinkat,
+};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How long [`StateDir::append`] waits for another writer.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The longest name that file systems take.
+const MAX_NAME: usize = 255;
+
+/// A private directory of the program's own.
+#[derive(Debug, Clone)]
+pub struct StateDir {
+    pub(super) dir: Arc<OwnedFd>,
+    pub(super) path: PathBuf,
+}
+
+/// One file of a state directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileInfo {
+    /// Its name.
+    pub name: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// When it was written last.
+    pub modified: SystemTime,
+}
+
+impl StateDir {
+    /// `<home>/state/<name>`, created if need be.
+    pub fn open(home: &Path, name: &str) -> Result<Self, StateError> {
+        Self::of_instance(home)?.subdir(name)
+    }
+
+    /// `<home>/state`, created if need be.
+    pub fn of_instance(home: &Path) -> Result<Self, StateError> {
+        Self::home(home)?.subdir("state")
+    }
+
+    /// The directory of the log files: `<home>/logs`, created if need be.
+    pub fn of_logs(home: &Path) -> Result<Self, StateError> {
+        Self::home(home)?.subdir("logs")
+    }
+
+    /// The path to the instance is the operator's and may cross links; nothing below it may.
+    fn home(home: &Path) -> Result<Self, StateError> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = openat(CWD, home, flags, Mode::empty()).map_err(StateError::of("open", home))?;
+        Ok(Self { dir: Arc::new(dir), path: home.to_owned() })
+    }
+
+    /// A directory within this one, created if need be.
+    pub fn subdir(&self, name: &str) -> Result<Self, StateError> {
+        check_name(name)?;
+        let path = self.path.join(name);
+        match mkdirat(&*self.dir, name, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(StateError::of("make", &path)(errno)),
+        }
+        self.open_subdir(name)?.ok_or_else(|| StateError::of("open", &path)(Errno::NOENT))
+    }
+
+    /// A directory within this one; `None` when there is none.
+    pub fn open_subdir(&self, name: &str) -> Result<Option<Self>, StateError> {
+        check_name(name)?;
+        let path = self.path.join(name);
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match openat(&*self.dir, name, flags, Mode::empty()) {
+            Ok(dir) => Ok(Some(Self { dir: Arc::new(dir), path })),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(StateError::of("open", &path)(errno)),
+        }
+    }
+
+    /// Its path, for messages.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The contents of a file; `None` when there is none, an error when it is larger than `max` bytes.
+    pub fn read(&self, name: &str, max: u64) -> Result<Option<Vec<u8>>, StateError> {
+        let Some(file) = self.file(name, OFlags::RDONLY)? else { return Ok(None) };
+        let path = self.path.join(name);
+        let mut bytes = Vec::new();
+        let read = file.take(max.saturating_add(1)).read_to_end(&mut bytes);
+        read.map_err(StateError::of("read", &path))?;
+        if bytes.len() as u64 > max {
+            return Err(StateError::TooLarge { path, limit: max });
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Replaces a file by `bytes`, in one step, and syncs it.
+    pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), StateError> {
+        check_name(name)?;
+        let path = self.path.join(name);
+        let fault = |verb| StateError::of(verb, &path);
+        let temp = Temp::create(&self.dir, std::process::id()).map_err(fault("write"))?;
+        temp.add(bytes).map_err(fault("write"))?;
+        fsync(temp.file()).map_err(fault("sync"))?;
+        temp.take(OsStr::new(name), Taking::Whatever).map_err(fault("replace"))?;
+        fsync(&*self.dir).map_err(fault("sync the directory of"))
+    }
+
+    /// Appends one line to a file, which is created if need be: one lock, one write, one sync.
+    pub fn append(&self, name: &str, line: &[u8]) -> Result<(), StateError> {
+        let mut file = self.lock(name, LOCK_TIMEOUT)?;
+        file.append(line)?;
+        file.sync()
+    }
+
+    /// Opens a file of lines for the only writer, created if need be; waits at most `wait` for another one.
+    pub fn lock(&self, name: &str, wait: Duration) -> Result<LineFile, StateError> {
+        LineFile::lock(self, name, wait)
+    }
+
+    /// Opens a file of lines for reading, without the lock; `None` when there is none.
+    pub fn open_lines(&self, name: &str) -> Result<Option<LineFile>, StateError> {
+        Ok(self.file(name, OFlags::RDONLY)?.map(|file| LineFile::unlocked(file, self.path.join(name))))
+    }
+
+    /// Removes a file; does nothing when there is none.
+    pub fn remove(&self, name: &str) -> Result<(), StateError> {
+        check_name(name)?;
+        match unlinkat(&*self.dir, name, AtFlags::empty()) {
+            Ok(()) => fsync(&*self.dir),
+            Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(errno),
+        }
+        .map_err(StateError::of("remove", &self.path.join(name)))
+    }
+
+    /// Every regular file, by name.
+    pub fn list(&self) -> Result<Vec<FileInfo>, StateError> {
+        self.entries(|name, stat| {
+            let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+            (regular && !is_temporary(OsStr::new(name))).then(|| FileInfo {
+                name: name.to_owned(),
+                size: u64::try_from(stat.st_size).unwrap_or_default(),
+                modified: modified(stat),
+            })
+        })
+    }
+
+    /// The names of the directories within this one.
+    pub fn subdir_names(&self) -> Result<Vec<String>, StateError> {
+        let is_directory = |stat: &Stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        self.entries(|name, stat| is_directory(stat).then(|| name.to_owned()))
+    }
+
+    fn entries<T>(&self, pick: impl Fn(&str, &Stat) -> Option<T>) -> Result<Vec<T>, StateError> {
+        let fault = StateError::of("list", &self.path);
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&*self.dir).map_err(&fault)? {
+            let entry = entry.map_err(&fault)?;
+            // The program creates no name that is not UTF-8.
+            let Ok(name) = entry.file_name().to_str() else { continue };
+            if !matches!(name, "." | "..") {
+                names.push(name.to_owned());
+            }
+        }
+        names.sort_unstable();
+        let mut found = Vec::new();
+        for name in names {
+            match statat(&*self.dir, &name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => found.extend(pick(&name, &stat)),
+                Err(Errno::NOENT) => {}
+                Err(errno) => return Err(fault(errno)),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Opens a regular file; `None` when there is none and `flags` do not create one.
+    pub(super) fn file(&self, name: &str, flags: OFlags) -> Result<Option<File>, StateError> {
+        check_name(name)?;
+        let path = self.path.join(name);
+        // NONBLOCK: a FIFO under this name must fail the check below, not hang here.
+        let safe = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+        let file = match openat(&*self.dir, name, safe | flags, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(errno) => return Err(StateError::of("open", &path)(errno)),
+        };
+        let stat = fstat(&file).map_err(StateError::of("look at", &path))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(StateError::NotAFile { path });
+        }
+        if stat.st_mode & 0o077 != 0 && flags != OFlags::RDONLY {
+            // Perhaps copied here by hand. A file of another user stays as it is.
+            let _ = fchmod(&file, Mode::RUSR | Mode::WUSR);
+        }
+        Ok(Some(File::from(file)))
+    }
+}
+
+/// Refuses a name that is not a single path component.
+fn check_name(name: &str) -> Result<(), StateError> {
+    let fits = !name.is_empty() && name.len() <= MAX_NAME && !matches!(name, "." | "..");
+    if fits && !name.contains(['/', '\0']) {
+        Ok(())
+    } else {
+        Err(StateError::BadName { name: name.to_owned() })
+    }
+}
+
+fn modified(stat: &Stat) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(u64::try_from(stat.st_mtime).unwrap_or_default())
+}
