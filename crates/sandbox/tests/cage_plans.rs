@@ -44,6 +44,9 @@ fn host() -> BTreeMap<PathBuf, Found> {
         "/srv/tools/files/bin",
         "/home/u/.rustup",
         "/home/u/.cargo/bin",
+        "/tmp/scripts",
+        "/var/tmp/data",
+        "/var/tmp/tools/files/bin",
     ] {
         add(directory, directory, Kind::Directory);
     }
@@ -53,6 +56,8 @@ fn host() -> BTreeMap<PathBuf, Found> {
         "/home/u/bin/srv",
         "/srv/tools/files/bin/srv",
         "/home/u/.picoclaw/config.json",
+        "/tmp/scripts/server.py",
+        "/var/tmp/tools/files/bin/srv",
     ] {
         add(file, file, Kind::File);
     }
@@ -150,6 +155,16 @@ fn plans_are_as_they_were_read_last() {
 
     let author = Author::Operator { program: Path::new("/home/u/bin/srv"), arguments: &[] };
     compare("mcp-server-in-home-bin", &isolation(), &server, author, own);
+
+    let mut temporary = isolation();
+    temporary.expose_paths = vec![
+        expose("/var/tmp/data", "/var/tmp/data", ExposeMode::ReadOnly),
+        expose("/data/shared-assets", "/tmp/assets", ExposeMode::ReadWrite),
+    ];
+    let arguments = [OsString::from("/tmp/scripts/server.py")];
+    let program = Path::new("/var/tmp/tools/files/bin/srv");
+    let author = Author::Operator { program, arguments: &arguments };
+    compare("mcp-server-in-tmp", &temporary, &server, author, own);
 }
 
 #[test]
@@ -173,6 +188,68 @@ fn what_a_model_wrote_is_in_no_plan() {
     };
     assert!(shows(&asked), "control run: an operator's argument is shown");
     assert!(!shows(&plain));
+}
+
+#[test]
+fn what_an_operator_names_in_a_temporary_directory_lies_on_top_of_the_private_one() {
+    let mut host = host();
+    for (link, to) in [("/var/run/tool.sock", "/run/tool.sock"), ("/bin/node", "/usr/bin/node")] {
+        host.insert(link.into(), Found { resolved: to.into(), kind: Kind::File });
+    }
+    let (isolation, instance) = (isolation(), InstanceView { workspace: None, ..view("mcp/files") });
+    let lines = |author: Author<'_>| {
+        let request = Request {
+            isolation: &isolation,
+            instance: &instance,
+            author,
+            work_dir: Path::new("/home/u/.picoclaw/runtime-user-env/mcp/files"),
+            home: Path::new("/home/u"),
+            variables: &[],
+        };
+        plan(&request, &host).expect("a plan").lines()
+    };
+    for (why, program, argument, private, shown) in [
+        (
+            "a program beneath /var/tmp",
+            "/var/tmp/tools/files/bin/srv",
+            "x",
+            "scratch /var/tmp",
+            Some("ro /var/tmp/tools/files/bin (operator's command)"),
+        ),
+        (
+            "an argument beneath /var/tmp",
+            "/usr/bin/node",
+            "--data=/var/tmp/data",
+            "scratch /var/tmp",
+            Some("ro /var/tmp/data (operator's command)"),
+        ),
+        (
+            "an argument beneath /tmp",
+            "/usr/bin/node",
+            "/tmp/scripts/server.py",
+            "scratch /tmp",
+            Some("ro /tmp/scripts/server.py (operator's command)"),
+        ),
+        (
+            "an argument beneath /var/run",
+            "/usr/bin/node",
+            "/var/run/tool.sock",
+            "scratch /tmp",
+            Some("ro /var/run/tool.sock <- /run/tool.sock (operator's command)"),
+        ),
+        ("what a link shows anyway is not shown twice", "/bin/node", "x", "link /var/tmp -> /tmp", None),
+    ] {
+        let arguments = [OsString::from(argument)];
+        let lines = lines(Author::Operator { program: Path::new(program), arguments: &arguments });
+        let at = |line: &str| lines.iter().position(|known| known == line);
+        assert!(at(private).is_some(), "{why}: {lines:#?}");
+        match shown {
+            Some(shown) => assert!(at(private) < at(shown), "{why}: {lines:#?}"),
+            None => assert!(lines.iter().all(|line| !line.contains("operator's")), "{why}: {lines:#?}"),
+        }
+    }
+    let model = lines(Author::Model);
+    assert!(model.contains(&"link /var/tmp -> /tmp".to_owned()), "nothing follows for a model: {model:#?}");
 }
 
 #[test]

@@ -139,14 +139,19 @@ pub fn plan(request: &Request<'_>, host: &dyn HostFiles) -> Result<Plan, PlanErr
         return Err(PlanError::NoInstance);
     }
     let (own, exposed) = (own(instance, host)?, exposure::rules(&request.isolation.expose_paths, host)?);
-    let mut rules = system(host);
-    rules
-        .extend(scratch(|place| own.iter().chain(&exposed).any(|shown| lies_beneath(shown.target(), place))));
-    rules.retain(|rule| !own.iter().chain(&exposed).any(|shown| replaces(shown, rule)));
-    rules.extend(operator(&request.author, instance, host)?);
+    let operator = operator(&request.author, instance, host)?;
     toolchain::check(&request.isolation.toolchains)?;
-    let toolchains = toolchain::rules(&request.isolation.toolchains, request.home, request.variables, host);
-    rules.extend(toolchains.into_iter().filter(|rule| !meets_instance(rule, instance)));
+    let mut toolchains =
+        toolchain::rules(&request.isolation.toolchains, request.home, request.variables, host);
+    toolchains.retain(|rule| !meets_instance(rule, instance));
+    let mut rules = system(host);
+    rules.extend(scratch(|place| {
+        let mut named = own.iter().chain(&exposed).chain(&operator).chain(&toolchains);
+        named.any(|shown| lies_beneath(shown.target(), place))
+    }));
+    rules.retain(|rule| !own.iter().chain(&exposed).any(|shown| replaces(shown, rule)));
+    rules.extend(operator);
+    rules.extend(toolchains);
     rules.extend(own);
     rules.extend(exposed);
     let rules = hide(without_repeats(rules, host), instance)?;
@@ -279,6 +284,9 @@ fn belongings<'p>(path: &'p Path, host: &dyn HostFiles) -> Option<&'p Path> {
 /// Leaves out what an operator's command needs and sees anyway: a second mount beneath the first would only stumble over
 /// links there.
 fn without_repeats(mut rules: Vec<Rule>, host: &dyn HostFiles) -> Vec<Rule> {
+    let is_shown = |path: &Path| {
+        rules.iter().any(|rule| matches!(rule, Rule::Show { target, .. } if path.starts_with(target)))
+    };
     let shown_anyway = |rule: &Rule| {
         let Rule::Show { source: own, target, why: Why::Operator, .. } = rule else { return false };
         rules.iter().any(|other| match other {
@@ -289,8 +297,8 @@ fn without_repeats(mut rules: Vec<Rule>, host: &dyn HostFiles) -> Vec<Rule> {
                 target.strip_prefix(above).is_ok_and(|rest| source == above || is_there(rest))
             }
             Rule::Show { .. } => false,
-            // `/bin` leads into `/usr`, where everything is shown.
-            Rule::Link { target: above, .. } => target.starts_with(above),
+            // `/bin` leads into `/usr`, which is shown; `/var/tmp` leads to a private directory.
+            Rule::Link { target: above, to } => target.starts_with(above) && is_shown(to),
             Rule::Scratch { .. } | Rule::Hide { .. } => false,
         })
     };
