@@ -11,7 +11,7 @@ mod cage_support;
 
 use cage_support::{Instance, home, instance};
 use picoclaw_policy::config::{Expose, ExposeMode, Network};
-use picoclaw_sandbox::isolate::{Author, Cage, LiveHost, Request, Rung, find_bwrap, plan};
+use picoclaw_sandbox::isolate::{Backend, Cage, CommandSource, LiveHost, PlanRequest, find_bwrap, plan};
 use picoclaw_sandbox::launch::{Status, Walls, run_to_end};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
@@ -19,22 +19,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Every backend of this host.
-fn backends() -> Vec<Rung> {
-    let mut backends = vec![Rung::Native, Rung::Landlock];
+fn backends() -> Vec<Backend> {
+    let mut backends = vec![Backend::Native, Backend::Landlock];
     match find_bwrap(OsStr::new("/usr/bin:/bin")) {
-        Some(bwrap) => backends.push(Rung::Bwrap(bwrap)),
+        Some(bwrap) => backends.push(Backend::Bwrap(bwrap)),
         None => eprintln!("SKIPPED: bubblewrap is not installed"),
     }
     backends
 }
 
 /// Runs an operator's command in a cage, and returns what it printed.
-fn run(place: &Instance, backend: &Rung, program: &Path, arguments: &[OsString]) -> String {
+fn run(place: &Instance, backend: &Backend, program: &Path, arguments: &[OsString]) -> String {
     let view = place.view();
-    let request = Request {
+    let request = PlanRequest {
         isolation: &place.isolation,
         instance: &view,
-        author: Author::Operator { program, arguments },
+        source: CommandSource::Operator { program, arguments },
         work_dir: &place.workspace,
         home: &home(),
         variables: &[],
@@ -79,7 +79,7 @@ fn a_program_an_argument_and_an_exposure_are_seen_in_temporary_directories() {
             );
 
             let mut targets = vec![data.clone()];
-            if backend != Rung::Landlock {
+            if backend != Backend::Landlock {
                 // Nothing is shown elsewhere without mounts.
                 targets
                     .extend([Path::new("/tmp/other/place").into(), Path::new("/var/tmp/other/place").into()]);
@@ -106,7 +106,7 @@ fn what_is_written_beside_it_stays_private() {
             "cd {top} && touch {planted} && test -e {planted} && echo private; touch $0 2>/dev/null || echo read-only"
         );
         let program = script(dir.path(), "program", &text);
-        for backend in backends().iter().filter(|backend| **backend != Rung::Landlock) {
+        for backend in backends().iter().filter(|backend| **backend != Backend::Landlock) {
             let said = run(&instance(), backend, &program, &[]);
             assert_eq!(said, "private\nread-only\n", "{top} {backend:?}");
             assert!(!Path::new(top).join(&planted).exists(), "{top} {backend:?}: it reached the host");

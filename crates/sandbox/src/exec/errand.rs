@@ -7,8 +7,8 @@ use super::workshop::tell_losses;
 use crate::guest::Stay;
 use crate::instance::Instance;
 use crate::isolate::{
-    Author, Cage, InstanceView, IsolateError, LiveHost, Plan, PlanError, Request, Rung, StartError,
-    UserEnvironment, Workspace, pick, plan,
+    Backend, Cage, CommandSource, InstancePaths, IsolateError, LiveHost, Plan, PlanError, PlanRequest,
+    StartError, UserEnvironment, WorkspaceMount, plan, select_backend,
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
@@ -16,7 +16,7 @@ use crate::launch::{
     Walls, WorkDir,
 };
 use crate::ledger::{Entry, Ledger, LedgerError};
-use picoclaw_policy::config::{Backend, IsolationConfig};
+use picoclaw_policy::config::{Backend as BackendChoice, IsolationConfig};
 use picoclaw_policy::{Grant, Subject, Verdict, Zone};
 use std::ffi::OsString;
 use std::io;
@@ -162,19 +162,19 @@ impl Errand<'_> {
     /// In a native cage where this host gives it, in whatever else it gives otherwise.
     fn on_best<T>(
         &self,
-        mut attempt: impl FnMut(&Rung, &Prepared) -> Result<T, ErrandError>,
+        mut attempt: impl FnMut(&Backend, &Prepared) -> Result<T, ErrandError>,
     ) -> Result<T, ErrandError> {
         // Never given back: the program ends with its errand, and its child shares this memory as long as neither writes there.
         let prepared = ManuallyDrop::new(self.prepare()?);
         // Trying a native cage first costs nothing where it works; what it cannot hold is not tried.
-        let native = Rung::Native.enforced(self.isolation).lacks(&self.isolation.require).is_none();
-        if native && self.isolation.backend == Backend::Auto {
-            match attempt(&Rung::Native, &prepared) {
+        let native = Backend::Native.enforced(self.isolation).lacks(&self.isolation.require).is_none();
+        if native && self.isolation.backend == BackendChoice::Auto {
+            match attempt(&Backend::Native, &prepared) {
                 Err(ErrandError::Launch(LaunchError::Isolate(_) | LaunchError::Step { .. })) => {}
                 done => return done,
             }
         }
-        let rung = pick(self.isolation, &prepared.path)?;
+        let rung = select_backend(self.isolation, &prepared.path)?;
         tell_losses(&rung, self.isolation);
         attempt(&rung, &prepared)
     }
@@ -189,20 +189,22 @@ impl Errand<'_> {
         let home = operator_home(&self.host);
         let (work_dir, workspace) = match self.stay {
             Stay::Own => (user.path().join("home"), None),
-            Stay::At { path, mode } => (path.to_owned(), Some(Workspace { path: path.to_owned(), mode })),
+            Stay::At { path, mode } => {
+                (path.to_owned(), Some(WorkspaceMount { path: path.to_owned(), mode }))
+            }
         };
-        let view = InstanceView {
+        let view = InstancePaths {
             root: self.instance.home().to_owned(),
             workspace,
             user_environment: user.path().to_owned(),
             skills: self.instance.join("skills"),
             protected: self.instance.covered(),
         };
-        let author = Author::Operator { program: &program, arguments: self.shown_arguments() };
+        let source = CommandSource::Operator { program: &program, arguments: self.shown_arguments() };
         let isolation = self.isolation;
         let variables = &self.host;
         let request =
-            Request { isolation, instance: &view, author, work_dir: &work_dir, home: &home, variables };
+            PlanRequest { isolation, instance: &view, source, work_dir: &work_dir, home: &home, variables };
         let plan = plan(&request, &LiveHost)?;
         if tracing::enabled!(target: "isolation", tracing::Level::INFO) {
             for rule in plan.lines() {
@@ -233,7 +235,7 @@ impl Errand<'_> {
         }
     }
 
-    fn spec(&self, rung: &Rung, prepared: &Prepared) -> Result<LaunchSpec, ErrandError> {
+    fn spec(&self, rung: &Backend, prepared: &Prepared) -> Result<LaunchSpec, ErrandError> {
         let cage = Cage::new(Arc::clone(&prepared.plan), rung.clone())?;
         Ok(LaunchSpec {
             program: prepared.program.clone(),
@@ -252,7 +254,7 @@ impl Errand<'_> {
     /// Records what is about to happen, and lets it happen.
     fn start_on<'l>(
         &self,
-        rung: &Rung,
+        rung: &Backend,
         prepared: &Prepared,
         ledger: &'l Ledger,
     ) -> Result<Away<'l>, ErrandError> {
@@ -269,7 +271,7 @@ impl Errand<'_> {
     /// The same to the end, and records that too.
     fn run_on(
         &self,
-        rung: &Rung,
+        rung: &Backend,
         prepared: &Prepared,
         ledger: &Ledger,
         stay: &mut impl FnMut(&mut Running) -> Status,
@@ -283,7 +285,7 @@ impl Errand<'_> {
         }
     }
 
-    fn record(&self, ledger: &Ledger, rung: &Rung, work_dir: &Path) -> Result<Entry, ErrandError> {
+    fn record(&self, ledger: &Ledger, rung: &Backend, work_dir: &Path) -> Result<Entry, ErrandError> {
         let words: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
         let intent = format!("run in {}: {}", work_dir.display(), words.join(" "));
         let verdict =

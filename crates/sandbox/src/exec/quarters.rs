@@ -5,8 +5,8 @@
 use super::workshop::WorkshopError;
 use crate::instance::{Instance, Workspace};
 use crate::isolate::{
-    Author, Cage, Enforced, Fence, Grade, HostFiles, InstanceView, LiveHost, Request, Rung, UserEnvironment,
-    caged, git_identity, plan, toolchain_variables,
+    Backend, Cage, CommandSource, Enforced, Fence, Grade, HostFiles, InstancePaths, LiveHost, PlanRequest,
+    UserEnvironment, cage_variables, git_identity, plan, toolchain_variables,
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{Principal, Walls};
@@ -34,13 +34,13 @@ impl Quarters {
         config: &Config,
         instance: &Instance,
         host: &Variables,
-        rung: &Rung,
+        rung: &Backend,
     ) -> Result<Self, WorkshopError> {
         let user = user_environment(own, instance)?;
         let workspace = own.named.as_path().to_owned();
-        let view = InstanceView {
+        let view = InstancePaths {
             root: instance.home().to_owned(),
-            workspace: Some(crate::isolate::Workspace {
+            workspace: Some(crate::isolate::WorkspaceMount {
                 path: workspace.clone(),
                 mode: ExposeMode::ReadWrite,
             }),
@@ -49,10 +49,10 @@ impl Quarters {
             protected: instance.covered_from(own),
         };
         let home = operator_home(host);
-        let request = Request {
+        let request = PlanRequest {
             isolation: &config.isolation,
             instance: &view,
-            author: Author::Model,
+            source: CommandSource::Model,
             work_dir: &workspace,
             home: &home,
             variables: host,
@@ -127,7 +127,7 @@ pub(crate) fn cage_environment(
     (home, files): (&Path, &dyn HostFiles),
     writable: &[PathBuf],
 ) -> Variables {
-    let mut environment = caged(host.iter().cloned(), user, &isolation.env_pass, writable);
+    let mut environment = cage_variables(host.iter().cloned(), user, &isolation.env_pass, writable);
     for (name, place) in toolchain_variables(&isolation.toolchains, (home, host), files, user) {
         environment::set(&mut environment, name, place);
     }

@@ -4,7 +4,7 @@
 //! the examination can fail.
 
 use super::workshop::Workshop;
-use crate::isolate::{Baits, Finding, examine};
+use crate::isolate::{Decoys, DoctorCheck, run_doctor_checks};
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
     Bounds, Deadline, Finished, LaunchError, LaunchSpec, Output, Principal, Stdin, Streams, Walls, WorkDir,
@@ -32,11 +32,11 @@ impl Workshop {
         &self,
         agent: &AgentId,
         work_dir: &Path,
-        baits: &Baits<'_>,
+        baits: &Decoys<'_>,
         trial: Trial,
         host: &Variables,
-    ) -> Vec<Finding> {
-        examine(baits, &|line| self.try_line(agent, work_dir, line, trial, host))
+    ) -> Vec<DoctorCheck> {
+        run_doctor_checks(baits, &|line| self.try_line(agent, work_dir, line, trial, host))
     }
 
     fn try_line(

@@ -5,7 +5,9 @@
 use super::quarters::Quarters;
 use crate::guest::Lodge;
 use crate::instance::Instance;
-use crate::isolate::{Enforced, Grade, IsolateError, PlanError, Rung, StartError, pick, pick_remembered};
+use crate::isolate::{
+    Backend, Enforced, Grade, IsolateError, PlanError, StartError, select_backend, select_backend_cached,
+};
 use crate::launch::environment::{self, Variables};
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Config, IsolationConfig};
@@ -73,7 +75,7 @@ impl From<StartError> for WorkshopError {
 }
 
 /// How a rung is picked.
-type Pick<'p> = &'p dyn Fn(&IsolationConfig, &OsStr) -> Result<Rung, StartError>;
+type Pick<'p> = &'p dyn Fn(&IsolationConfig, &OsStr) -> Result<Backend, StartError>;
 
 /// Shell, walls and environment for the commands of agents.
 #[derive(Debug, Clone)]
@@ -81,7 +83,7 @@ pub struct Workshop {
     pub(super) program: PathBuf,
     pub(super) arguments: &'static [&'static str],
     shell: Shell,
-    rung: Option<Rung>,
+    rung: Option<Backend>,
     quarters: BTreeMap<AgentId, Quarters>,
     lodge: Lodge,
 }
@@ -94,7 +96,7 @@ impl Workshop {
         instance: &Instance,
         host: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<Self, WorkshopError> {
-        Self::build(config, instance, host.into_iter().collect(), &pick)
+        Self::build(config, instance, host.into_iter().collect(), &select_backend)
     }
 
     /// The same for a program that lives for one call, which relies on a trial that passed before under the same
@@ -105,7 +107,8 @@ impl Workshop {
         host: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<Self, WorkshopError> {
         let state = instance.join("state");
-        let remembered = |isolation: &IsolationConfig, path: &OsStr| pick_remembered(isolation, path, &state);
+        let remembered =
+            |isolation: &IsolationConfig, path: &OsStr| select_backend_cached(isolation, path, &state);
         Self::build(config, instance, host.into_iter().collect(), &remembered)
     }
 
@@ -141,7 +144,7 @@ impl Workshop {
     }
 
     /// What holds a cage here, when there is one.
-    pub fn rung(&self) -> Option<&Rung> {
+    pub fn rung(&self) -> Option<&Backend> {
         self.rung.as_ref()
     }
 
@@ -169,7 +172,7 @@ fn for_commands(host: impl IntoIterator<Item = (OsString, OsString)>, secrets: &
 }
 
 /// The rung that this host gives; each layer that it does not hold in full is one warning.
-fn rung(config: &Config, host: &Variables, pick: Pick<'_>) -> Result<Rung, StartError> {
+fn rung(config: &Config, host: &Variables, pick: Pick<'_>) -> Result<Backend, StartError> {
     let path =
         host.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone()).unwrap_or_default();
     let rung = pick(&config.isolation, &path)?;
@@ -178,11 +181,11 @@ fn rung(config: &Config, host: &Variables, pick: Pick<'_>) -> Result<Rung, Start
 }
 
 /// Says what a rung does not hold in full: one warning a layer where namespaces are missing.
-pub(super) fn tell_losses(rung: &Rung, isolation: &IsolationConfig) {
+pub(super) fn tell_losses(rung: &Backend, isolation: &IsolationConfig) {
     for (_, layer, grade) in rung.enforced(isolation).layers() {
         match (rung, grade) {
             (_, Grade::Full) => {}
-            (Rung::Landlock, grade) => {
+            (Backend::Landlock, grade) => {
                 tracing::warn!(target: "isolation", layer, held = %grade, "Landlock alone holds less than a cage");
             }
             (_, grade) => tracing::info!(target: "isolation", layer, held = %grade, "Not held in full"),

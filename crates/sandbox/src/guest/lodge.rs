@@ -6,7 +6,9 @@ use super::error::GuestError;
 use super::stay::{Guest, Stay};
 use crate::exec::{Quarters, cage_environment, operator_home};
 use crate::instance::Instance;
-use crate::isolate::{Author, Cage, InstanceView, LiveHost, Request, Rung, UserEnvironment, Workspace, plan};
+use crate::isolate::{
+    Backend, Cage, CommandSource, InstancePaths, LiveHost, PlanRequest, UserEnvironment, WorkspaceMount, plan,
+};
 use crate::launch::environment::{self, Variables};
 use crate::launch::{self, LaunchSpec, Walls, WorkDir};
 use picoclaw_policy::config::{Config, ExposeMode, IsolationConfig};
@@ -21,7 +23,7 @@ pub struct Lodge {
     secrets: Vec<String>,
     instance: Instance,
     host: Variables,
-    rung: Option<Rung>,
+    rung: Option<Backend>,
 }
 
 /// A guest whose walls stand, about to be started.
@@ -33,7 +35,7 @@ pub(crate) struct Ready {
 
 impl Lodge {
     /// With what the configuration asks for, on the rung that this host gives.
-    pub(crate) fn new(config: &Config, instance: &Instance, host: Variables, rung: Option<Rung>) -> Self {
+    pub(crate) fn new(config: &Config, instance: &Instance, host: Variables, rung: Option<Backend>) -> Self {
         Self {
             isolation: config.isolation.clone(),
             secrets: config.secrets.clone(),
@@ -87,7 +89,7 @@ impl Lodge {
 
     fn caged(
         &self,
-        rung: &Rung,
+        rung: &Backend,
         guest: &Guest<'_>,
         user: &UserEnvironment,
         program: &Path,
@@ -95,9 +97,9 @@ impl Lodge {
     ) -> Result<(Walls, Variables, Vec<String>), GuestError> {
         let workspace = match guest.stay {
             Stay::Own => None,
-            Stay::At { path, mode } => Some(Workspace { path: path.to_owned(), mode }),
+            Stay::At { path, mode } => Some(WorkspaceMount { path: path.to_owned(), mode }),
         };
-        let view = InstanceView {
+        let view = InstancePaths {
             root: self.instance.home().to_owned(),
             workspace,
             user_environment: user.path().to_owned(),
@@ -105,11 +107,12 @@ impl Lodge {
             protected: self.protected(place),
         };
         let home = operator_home(&self.host);
-        let author = Author::Operator { program, arguments: guest.command.get(1..).unwrap_or_default() };
-        let request = Request {
+        let source =
+            CommandSource::Operator { program, arguments: guest.command.get(1..).unwrap_or_default() };
+        let request = PlanRequest {
             isolation: &self.isolation,
             instance: &view,
-            author,
+            source,
             work_dir: place,
             home: &home,
             variables: &self.host,
@@ -130,7 +133,7 @@ impl Lodge {
     }
 
     /// What this guest may not see: everything Protected, but an agent's workspace that the operator put it in.
-    fn protected(&self, place: &Path) -> Vec<crate::isolate::Covered> {
+    fn protected(&self, place: &Path) -> Vec<crate::isolate::HiddenPath> {
         let own = self
             .instance
             .workspaces()

@@ -2,7 +2,7 @@
 //!
 //! Invariant: when this fails, no process of the child is left.
 
-use crate::isolate::{Dress, Entry};
+use crate::isolate::{ChildSetup, WorkDirEntry};
 use crate::launch::error::{LaunchError, ProgramError};
 use crate::launch::handle::Handle;
 use crate::launch::live;
@@ -59,9 +59,9 @@ pub(super) fn begin(spec: LaunchSpec, news: News) -> Result<Begun, LaunchError> 
     let (ours, theirs) =
         streams::open(spec.streams.clone()).map_err(|errno| LaunchError::step("open its streams", errno))?;
     let mut dress = match &spec.walls {
-        Walls::Open => Dress::open(),
-        Walls::Fence(fence) => fence.dress()?,
-        Walls::Cage(cage) => cage.dress(&spec.work_dir)?,
+        Walls::Open => ChildSetup::unconfined(),
+        Walls::Fence(fence) => fence.setup()?,
+        Walls::Cage(cage) => cage.setup(&spec.work_dir)?,
     };
     if let Some(rules) = &dress.ruleset {
         theirs.open_by_name(rules);
@@ -99,7 +99,7 @@ type Held = (Option<Ruleset>, Option<OwnedFd>);
 fn script(
     spec: &LaunchSpec,
     theirs: &Theirs,
-    dress: Dress,
+    dress: ChildSetup,
     news: News,
 ) -> Result<(Script, Held), LaunchError> {
     let (program, argv) = command_line(spec, &dress);
@@ -115,12 +115,12 @@ fn script(
     let exec = Exec { path: program, argv, envp };
     let (mut setup, mut command) = session(theirs.terminal);
     command.extend((0..).zip(theirs.numbers).map(|(to, from)| Step::Descriptor(from, to)));
-    if dress.entry == Entry::Handle {
+    if dress.entry == WorkDirEntry::Handle {
         command.push(Step::WorkIn(spec.work_dir.handle.as_raw_fd()));
     }
     command.extend(dress.command);
     setup.extend(dress.setup);
-    let Dress { namespaces, keeping, memory_watch, .. } = dress;
+    let ChildSetup { namespaces, keeping, memory_watch, .. } = dress;
     // Whoever stays to the end has nothing else to do with its memory.
     let memory = if news == News::End { Memory::Lent } else { Memory::Copied };
     Ok((
@@ -141,7 +141,7 @@ fn session(terminal: Option<RawFd>) -> (Vec<Step>, Vec<Step>) {
 }
 
 /// The program to execute and its arguments: the command itself, or what builds its walls and then runs it.
-fn command_line(spec: &LaunchSpec, dress: &Dress) -> (PathBuf, Vec<OsString>) {
+fn command_line(spec: &LaunchSpec, dress: &ChildSetup) -> (PathBuf, Vec<OsString>) {
     let Some((builder, arguments)) = &dress.builder else { return (spec.program.clone(), spec.argv.clone()) };
     let own = [builder.clone().into_os_string()].into_iter().chain(arguments.iter().cloned());
     let command =
