@@ -5,13 +5,15 @@
 use super::workshop::tell_losses;
 use crate::confine::{CageRequest, ChildDir, PlannedCage};
 use crate::instance::Instance;
-use crate::isolate::{Author, IsolateError, PlanError, Rung, StartError, UserEnvironment, pick};
+use crate::isolate::{
+    Backend, CommandSource, IsolateError, PlanError, StartError, UserEnvironment, select_backend,
+};
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
     self, LaunchError, LaunchSpec, Principal, ProgramError, Running, Status, Streams, WorkDir,
 };
 use crate::ledger::{Entry, Ledger, LedgerError};
-use picoclaw_policy::config::{Backend, IsolationConfig};
+use picoclaw_policy::config::{Backend as BackendChoice, IsolationConfig};
 use picoclaw_policy::{Grant, Subject, Verdict, Zone};
 use std::ffi::OsString;
 use std::io;
@@ -135,7 +137,7 @@ impl Errand<'_> {
             instance: self.instance,
             user: &user,
             dir: self.dir,
-            author: Author::Operator { program: &program, arguments: self.shown_arguments() },
+            author: CommandSource::Operator { program: &program, arguments: self.shown_arguments() },
             protected: self.instance.covered(),
             host: &self.host,
         })?;
@@ -144,14 +146,14 @@ impl Errand<'_> {
         }
         let prepared = Prepared { program: &program, planned, work_dir: self.dir.resolve(&user) };
         // A native cage is attempted without a probe: where it works, the probe would be a second cage.
-        let native = Rung::Native.enforced(self.isolation).lacks(&self.isolation.require).is_none();
-        if native && self.isolation.backend == Backend::Auto {
-            match self.start_on(&Rung::Native, &prepared, ledger) {
+        let native = Backend::Native.enforced(self.isolation).lacks(&self.isolation.require).is_none();
+        if native && self.isolation.backend == BackendChoice::Auto {
+            match self.start_on(&Backend::Native, &prepared, ledger) {
                 Err(ErrandError::Launch(LaunchError::Isolate(_) | LaunchError::Step { .. })) => {}
                 done => return done,
             }
         }
-        let rung = pick(self.isolation, path)?;
+        let rung = select_backend(self.isolation, path)?;
         tell_losses(&rung, self.isolation);
         self.start_on(&rung, &prepared, ledger)
     }
@@ -168,7 +170,7 @@ impl Errand<'_> {
     /// Records what is about to happen, then starts the child.
     fn start_on<'l>(
         &self,
-        rung: &Rung,
+        rung: &Backend,
         prepared: &Prepared<'_>,
         ledger: &'l Ledger,
     ) -> Result<Away<'l>, ErrandError> {

@@ -5,7 +5,7 @@
 use super::workshop::WorkshopError;
 use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage};
 use crate::instance::{Instance, Workspace};
-use crate::isolate::{Author, Fence, Grade, Rung, UserEnvironment};
+use crate::isolate::{Backend, CommandSource, Fence, Grade, UserEnvironment};
 use crate::launch::environment::{self, Variables};
 use crate::launch::{Principal, Walls};
 use picoclaw_policy::config::{Config, ExposeMode};
@@ -48,7 +48,7 @@ impl Quarters {
         config: &Config,
         instance: &Instance,
         host: &Variables,
-        rung: &Rung,
+        rung: &Backend,
     ) -> Result<Self, WorkshopError> {
         let user = user_environment(own, instance)?;
         let planned = PlannedCage::new(CageRequest {
@@ -56,7 +56,7 @@ impl Quarters {
             instance,
             user: &user,
             dir: ChildDir::Path { path: own.named.as_path(), mode: ExposeMode::ReadWrite },
-            author: Author::Model,
+            author: CommandSource::Model,
             protected: instance.covered_from(own),
             host,
         })?;

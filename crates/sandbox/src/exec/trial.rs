@@ -5,7 +5,7 @@
 
 use super::workshop::Workshop;
 use crate::confine::Confined;
-use crate::isolate::{Baits, Finding, examine};
+use crate::isolate::{Decoys, DoctorCheck, run_doctor_checks};
 use crate::launch::environment::Variables;
 use crate::launch::{Deadline, Finished, LaunchError, LaunchSpec, Principal, WorkDir, run_to_end};
 use picoclaw_policy::AgentId;
@@ -30,11 +30,11 @@ impl Workshop {
         &self,
         agent: &AgentId,
         work_dir: &Path,
-        baits: &Baits<'_>,
+        baits: &Decoys<'_>,
         trial: Trial,
         host: &Variables,
-    ) -> Vec<Finding> {
-        examine(baits, &|line| self.try_line(agent, work_dir, line, trial, host))
+    ) -> Vec<DoctorCheck> {
+        run_doctor_checks(baits, &|line| self.try_line(agent, work_dir, line, trial, host))
     }
 
     fn try_line(

@@ -5,7 +5,7 @@
 use super::quarters::Quarters;
 use crate::confine::Settings;
 use crate::instance::Instance;
-use crate::isolate::{Enforced, Grade, IsolateError, PlanError, Rung, StartError, pick};
+use crate::isolate::{Backend, Enforced, Grade, IsolateError, PlanError, StartError, select_backend};
 use crate::launch::environment::{self, Variables};
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Config, IsolationConfig};
@@ -104,7 +104,7 @@ impl Workshop {
     }
 
     /// What holds a cage here, when there is one.
-    pub fn rung(&self) -> Option<&Rung> {
+    pub fn rung(&self) -> Option<&Backend> {
         self.settings.rung.as_ref()
     }
 
@@ -125,18 +125,18 @@ impl Workshop {
 }
 
 /// The rung that this host gives; each layer that it does not hold in full is one warning.
-fn rung(config: &Config, host: &Variables) -> Result<Rung, StartError> {
-    let rung = pick(&config.isolation, environment::get(host, "PATH").unwrap_or_default())?;
+fn rung(config: &Config, host: &Variables) -> Result<Backend, StartError> {
+    let rung = select_backend(&config.isolation, environment::get(host, "PATH").unwrap_or_default())?;
     tell_losses(&rung, &config.isolation);
     Ok(rung)
 }
 
 /// Says what a rung does not hold in full: one warning a layer where namespaces are missing.
-pub(super) fn tell_losses(rung: &Rung, isolation: &IsolationConfig) {
+pub(super) fn tell_losses(rung: &Backend, isolation: &IsolationConfig) {
     for (_, layer, grade) in rung.enforced(isolation).layers() {
         match (rung, grade) {
             (_, Grade::Full) => {}
-            (Rung::Landlock, grade) => {
+            (Backend::Landlock, grade) => {
                 tracing::warn!(target: "isolation", layer, held = %grade, "Landlock alone holds less than a cage");
             }
             (_, grade) => tracing::info!(target: "isolation", layer, held = %grade, "Not held in full"),

@@ -5,7 +5,7 @@
 use super::error::GuestError;
 use super::stay::Guest;
 use crate::confine::{CageRequest, Confined, PlannedCage, Settings};
-use crate::isolate::{Author, Covered, UserEnvironment};
+use crate::isolate::{CommandSource, HiddenPath, UserEnvironment};
 use crate::launch::environment;
 use crate::launch::{self, LaunchSpec, WorkDir};
 use std::path::Path;
@@ -68,7 +68,7 @@ impl Lodge {
             instance,
             user,
             dir: guest.dir,
-            author: Author::Operator { program, arguments },
+            author: CommandSource::Operator { program, arguments },
             protected: self.protected(place),
             host,
         })?;
@@ -79,7 +79,7 @@ impl Lodge {
     }
 
     /// What this guest may not see: everything Protected, but an agent's workspace that the operator put it in.
-    fn protected(&self, place: &Path) -> Vec<Covered> {
+    fn protected(&self, place: &Path) -> Vec<HiddenPath> {
         let instance = &self.0.instance;
         let mut workspaces = instance.workspaces().iter();
         let own = workspaces

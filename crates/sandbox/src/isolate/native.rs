@@ -1,6 +1,4 @@
-//! The native backend: a plan as steps of a new process, with no other program's help.
-//!
-//! Invariant: the steps build exactly what the plan says; whatever the kernel refuses stops the child.
+//! The native backend: namespaces, and the steps that the new process takes in them.
 
 use crate::isolate::error::IsolateError;
 use crate::isolate::plan::Plan;

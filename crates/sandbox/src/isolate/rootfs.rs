@@ -1,14 +1,14 @@
 //! Turns the mount rules of a plan into the steps that build a child's root file system.
 //!
-//! What the cage owns lies in one fresh tmpfs: a directory that is mounted read-only as the root, and a directory for
-//! each private or hidden one of the plan. Paths of the host are bind mounts on top.
+//! What the cage owns lies in one fresh tmpfs: a directory that is mounted read-only as the root, and
+//! one for each private or hidden directory of the plan. Paths of the host are bind mounts on top.
 //!
 //! Invariant: parents come first, and no step follows a symbolic link of the host.
 
 use crate::isolate::error::IsolateError;
-use crate::isolate::host::Kind;
+use crate::isolate::host_files::HostEntryKind;
+use crate::isolate::mount_rules::{MountReason, MountRule};
 use crate::isolate::plan::Plan;
-use crate::isolate::view::{Rule, Why};
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_sys::linux::mount::{DevIno, NO_DEVICES, NO_EXEC, NO_SUID, PathOwner, READ_ONLY};
 use picoclaw_sys::linux::{BindMount, Step};
@@ -18,7 +18,7 @@ use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Devices that hold nothing of the host.
+/// Devices that are shared with the host.
 pub(super) const DEVICES: [&CStr; 6] =
     [c"/dev/null", c"/dev/zero", c"/dev/full", c"/dev/random", c"/dev/urandom", c"/dev/tty"];
 
@@ -31,13 +31,13 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
     ("pts/ptmx", "dev/ptmx"),
 ];
 
-/// The directory of the tmpfs that becomes the root; the others are called by numbers.
+/// The directory of the tmpfs that becomes the root; the others are numbered.
 const ROOT: &str = "root";
 
 /// The largest file of `/etc` that is copied instead of mounted.
 const MAX_COPY_BYTES: usize = 64 << 10;
 
-/// The steps from an empty mount namespace to a root file system as the plan says.
+/// The steps that build the root file system of `plan`.
 pub(super) fn rootfs_steps(plan: &Plan) -> Result<Vec<Step>, IsolateError> {
     let root = c_string(Path::new(ROOT))?;
     let mut builder = RootfsBuilder {
@@ -54,7 +54,7 @@ pub(super) fn rootfs_steps(plan: &Plan) -> Result<Vec<Step>, IsolateError> {
         builder.make_directories(&Path::new(ROOT).join(directory))?;
     }
     builder.devices()?;
-    for rule in &plan.view {
+    for rule in &plan.mounts {
         builder.rule(rule)?;
     }
     Ok(builder.steps)
@@ -79,18 +79,18 @@ enum Target<'p> {
 }
 
 impl<'p> RootfsBuilder<'p> {
-    fn rule(&mut self, rule: &'p Rule) -> Result<(), IsolateError> {
+    fn rule(&mut self, rule: &'p MountRule) -> Result<(), IsolateError> {
         let target = rule.target();
         match rule {
-            Rule::Show { source, mode, kind, why, .. } => {
-                if *why == Why::Etc && *kind == Kind::File && self.copy(source, target)? {
+            MountRule::Bind { source, mode, kind, reason, .. } => {
+                if *reason == MountReason::Etc && *kind == HostEntryKind::File && self.copy(source, target)? {
                     return Ok(());
                 }
                 let read_only = if *mode == ExposeMode::ReadOnly { READ_ONLY } else { 0 };
                 self.bind(source, target, *kind, NO_SUID | NO_DEVICES | read_only)?;
                 self.shown.push(target);
             }
-            Rule::Link { to, .. } => {
+            MountRule::Symlink { to, .. } => {
                 // A directory of the host has its own links.
                 if let Target::Own(path) = self.locate(target) {
                     self.make_parents(&path)?;
@@ -98,12 +98,12 @@ impl<'p> RootfsBuilder<'p> {
                 }
                 self.shown.push(target);
             }
-            Rule::Scratch { .. } => self.mount_own(target, 0o1777, NO_SUID | NO_DEVICES)?,
-            Rule::Hide { kind: Kind::Directory, .. } => {
+            MountRule::Tmpfs { .. } => self.mount_own(target, 0o1777, NO_SUID | NO_DEVICES)?,
+            MountRule::Hide { kind: HostEntryKind::Directory, .. } => {
                 self.mount_own(target, 0o755, READ_ONLY | NO_SUID | NO_DEVICES | NO_EXEC)?;
             }
-            Rule::Hide { kind: Kind::File, .. } => {
-                let owner = self.mount_point(target, Kind::File)?;
+            MountRule::Hide { kind: HostEntryKind::File, .. } => {
+                let owner = self.mount_point(target, HostEntryKind::File)?;
                 self.steps.push(Step::Bind(BindMount {
                     source: c"/dev/null".into(),
                     target: beneath_root(target)?,
@@ -122,12 +122,12 @@ impl<'p> RootfsBuilder<'p> {
                 continue;
             }
             let target = Path::new(OsStr::from_bytes(device.to_bytes()));
-            let owner = self.mount_point(target, Kind::File)?;
+            let owner = self.mount_point(target, HostEntryKind::File)?;
             self.steps.push(Step::Bind(BindMount {
                 source: device.into(),
                 target: beneath_root(target)?,
                 owner,
-                // A read-only mount still lets a device be written; it stops its owner on the host from changing its mode.
+                // A device on a read-only mount can still be written, but its mode cannot be changed.
                 attributes: NO_SUID | NO_EXEC | READ_ONLY,
                 expected: None,
             }));
@@ -143,7 +143,7 @@ impl<'p> RootfsBuilder<'p> {
         &mut self,
         source: &Path,
         target: &Path,
-        kind: Kind,
+        kind: HostEntryKind,
         attributes: u64,
     ) -> Result<(), IsolateError> {
         let owner = self.mount_point(target, kind)?;
@@ -162,10 +162,10 @@ impl<'p> RootfsBuilder<'p> {
         Ok(true)
     }
 
-    /// Mounts a new directory of the tmpfs at `target`. What lies in it is made through the tmpfs, so the mount may be
-    /// read-only from the beginning.
+    /// Mounts a new directory of the tmpfs at `target`. Its entries are made through the tmpfs, so the
+    /// mount may be read-only from the beginning.
     fn mount_own(&mut self, target: &'p Path, mode: u32, attributes: u64) -> Result<(), IsolateError> {
-        let owner = self.mount_point(target, Kind::Directory)?;
+        let owner = self.mount_point(target, HostEntryKind::Directory)?;
         let name = self.own.len().to_string();
         let source = c_string(Path::new(&name))?;
         self.steps.push(Step::Directory(source.clone(), mode, PathOwner::Cage));
@@ -174,10 +174,10 @@ impl<'p> RootfsBuilder<'p> {
         Ok(())
     }
 
-    /// Makes an empty file or directory to mount on, and says whose directories lead there.
-    fn mount_point(&mut self, target: &Path, kind: Kind) -> Result<PathOwner, IsolateError> {
+    /// Makes an empty file or directory to mount on, and returns whose directories lead there.
+    fn mount_point(&mut self, target: &Path, kind: HostEntryKind) -> Result<PathOwner, IsolateError> {
         match self.locate(target) {
-            Target::Own(path) if kind == Kind::Directory => {
+            Target::Own(path) if kind == HostEntryKind::Directory => {
                 self.make_directories(&path)?;
                 Ok(PathOwner::Cage)
             }
@@ -193,8 +193,8 @@ impl<'p> RootfsBuilder<'p> {
                 }
                 let path = beneath_root(target)?;
                 self.steps.push(match kind {
-                    Kind::Directory => Step::Directory(path, 0o755, PathOwner::Host),
-                    Kind::File => Step::MountPoint(path, PathOwner::Host),
+                    HostEntryKind::Directory => Step::Directory(path, 0o755, PathOwner::Host),
+                    HostEntryKind::File => Step::MountPoint(path, PathOwner::Host),
                 });
                 Ok(PathOwner::Host)
             }
@@ -237,7 +237,7 @@ impl<'p> RootfsBuilder<'p> {
 
 /// The size and mode of the tmpfs.
 fn tmpfs_options(plan: &Plan) -> Vec<(CString, CString)> {
-    let size = CString::new(plan.scratch_bytes().to_string()).unwrap_or_default();
+    let size = CString::new(plan.tmpfs_bytes().to_string()).unwrap_or_default();
     vec![(c"mode".into(), c"0755".into()), (c"size".into(), size), (c"nr_inodes".into(), c"262144".into())]
 }
 
@@ -255,8 +255,8 @@ fn small_public_file(path: &Path) -> Option<Vec<u8>> {
     (1..=MAX_COPY_BYTES).contains(&length).then_some(content)
 }
 
-/// Identifies a source, so that the child mounts what was judged and nothing put in its place. Its links were resolved
-/// when it was judged; a link that is there now was put there since.
+/// The device and inode of a source, which the child compares when it mounts it. Links were resolved
+/// when the plan was made, so a link that is found now was put there since.
 fn dev_ino(path: &Path) -> Result<DevIno, IsolateError> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let stat = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)

@@ -2,7 +2,7 @@
 //!
 //! Invariant: when this fails, no process of the child is left.
 
-use crate::isolate::{Dress, Entry};
+use crate::isolate::{ChildSetup, WorkDirEntry};
 use crate::launch::error::{LaunchError, ProgramError};
 use crate::launch::handle::Handle;
 use crate::launch::live;
@@ -36,9 +36,9 @@ pub(super) fn begin(spec: LaunchSpec) -> Result<Begun, LaunchError> {
     let (ours, theirs) =
         streams::open(spec.streams.clone()).map_err(|errno| LaunchError::step("open its streams", errno))?;
     let mut dress = match &spec.walls {
-        Walls::Open => Dress::open(),
-        Walls::Fence(fence) => fence.dress()?,
-        Walls::Cage(cage) => cage.dress(&spec.work_dir)?,
+        Walls::Open => ChildSetup::unconfined(),
+        Walls::Fence(fence) => fence.setup()?,
+        Walls::Cage(cage) => cage.setup(&spec.work_dir)?,
     };
     if let Some(rules) = &dress.ruleset {
         theirs.open_by_name(rules);
@@ -73,7 +73,7 @@ impl Begun {
 type Held = (Option<Ruleset>, Option<OwnedFd>);
 
 /// The whole child as steps, and what they name by number.
-fn script(spec: &LaunchSpec, theirs: &Theirs, dress: Dress) -> Result<(ChildSpec, Held), LaunchError> {
+fn script(spec: &LaunchSpec, theirs: &Theirs, dress: ChildSetup) -> Result<(ChildSpec, Held), LaunchError> {
     let (program, argv) = command_line(spec, &dress);
     let program = c_string(program.as_os_str(), "the program's name")?;
     let argv = argv.iter().map(|text| c_string(text, "an argument")).collect::<Result<_, _>>()?;
@@ -87,12 +87,12 @@ fn script(spec: &LaunchSpec, theirs: &Theirs, dress: Dress) -> Result<(ChildSpec
     let exec = Exec { path: program, argv, envp };
     let (mut setup, mut command) = session(theirs.terminal);
     command.extend((0..).zip(theirs.numbers).map(|(to, from)| Step::DupFd(from, to)));
-    if dress.entry == Entry::Handle {
+    if dress.entry == WorkDirEntry::Handle {
         command.push(Step::Fchdir(spec.work_dir.handle.as_raw_fd()));
     }
     command.extend(dress.command);
     setup.extend(dress.setup);
-    let Dress { namespaces, mode, memory_limit, .. } = dress;
+    let ChildSetup { namespaces, mode, memory_limit, .. } = dress;
     Ok((ChildSpec { namespaces, mode, setup, command, exec, memory_limit }, (dress.ruleset, dress.held)))
 }
 
@@ -110,7 +110,7 @@ fn session(terminal: Option<RawFd>) -> (Vec<Step>, Vec<Step>) {
 }
 
 /// The program to execute and its arguments: the command itself, or what builds its walls and then runs it.
-fn command_line(spec: &LaunchSpec, dress: &Dress) -> (PathBuf, Vec<OsString>) {
+fn command_line(spec: &LaunchSpec, dress: &ChildSetup) -> (PathBuf, Vec<OsString>) {
     let Some((builder, arguments)) = &dress.builder else { return (spec.program.clone(), spec.argv.clone()) };
     let own = [builder.clone().into_os_string()].into_iter().chain(arguments.iter().cloned());
     let command =
