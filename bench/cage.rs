@@ -10,7 +10,8 @@ use super::measure::{Figures, time};
 use super::table::Table;
 use picoclaw_policy::config::{Config, ExposeMode, Network};
 use picoclaw_sandbox::isolate::{
-    Author, Cage, InstanceView, LiveHost, Request, Rung, UserEnvironment, Workspace, caged, plan,
+    Backend, Cage, CommandSource, InstancePaths, LiveHost, PlanRequest, UserEnvironment, WorkspaceMount,
+    cage_variables, plan,
 };
 use picoclaw_sandbox::launch::{
     Bounds, Deadline, LaunchSpec, Output, Principal, Status, Stdin, Streams, Walls, WorkDir, run_to_end,
@@ -168,24 +169,24 @@ fn in_process(house: &House) -> Result<impl Fn() -> Result<LaunchSpec, Stop> + '
     config.isolation.network = Network::Host;
     let user = UserEnvironment::of(&house.home, &Principal::Person);
     user.prepare()?;
-    let view = InstanceView {
+    let view = InstancePaths {
         root: house.home.clone(),
-        workspace: Some(Workspace { path: house.workspace.clone(), mode: ExposeMode::ReadWrite }),
+        workspace: Some(WorkspaceMount { path: house.workspace.clone(), mode: ExposeMode::ReadWrite }),
         user_environment: user.path().to_owned(),
         skills: house.home.join("skills"),
         protected: Vec::new(),
     };
-    let request = Request {
+    let request = PlanRequest {
         isolation: &config.isolation,
         instance: &view,
-        author: Author::Model,
+        source: CommandSource::Model,
         work_dir: &house.workspace,
         home: Path::new("/nonexistent"),
         variables: &[],
     };
-    let cage = Cage::new(plan(&request, &LiveHost)?, Rung::Native)?;
+    let cage = Cage::new(plan(&request, &LiveHost)?, Backend::Native)?;
     let cage = Arc::new(cage);
-    let environment = caged([("PATH".into(), "/usr/bin:/bin".into())], &user, &[], &[]);
+    let environment = cage_variables([("PATH".into(), "/usr/bin:/bin".into())], &user, &[], &[]);
     Ok(move || {
         Ok(LaunchSpec {
             program: "/bin/true".into(),

@@ -15,7 +15,7 @@ use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::{Created, Instance};
-use picoclaw_sandbox::isolate::{Rung, pick};
+use picoclaw_sandbox::isolate::{Backend, select_backend};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::warden::Warden;
 use std::collections::BTreeMap;
@@ -102,7 +102,7 @@ pub(crate) fn furnish(instance: &Instance, loaded: &Loaded) -> Result<Created> {
     // A new configuration has its children caged, where this host can.
     let path = std::env::var_os("PATH").unwrap_or_default();
     let isolation = IsolationConfig { enabled: true, ..loaded.config.isolation.clone() };
-    let enabled = matches!(pick(&isolation, &path), Ok(Rung::Native | Rung::Bwrap(_)));
+    let enabled = matches!(select_backend(&isolation, &path), Ok(Backend::Native | Backend::Bwrap(_)));
     let text = FIRST_CONFIG.replace("{isolation}", if enabled { "true" } else { "false" });
     instance.create_file("config.json", &text).context("could not write the first configuration")
 }

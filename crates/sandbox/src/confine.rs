@@ -4,8 +4,9 @@
 
 use crate::instance::Instance;
 use crate::isolate::{
-    Author, Cage, Covered, Enforced, Fence, Grade, InstanceView, IsolateError, LiveHost, Plan, PlanError,
-    Request, Rung, UserEnvironment, Workspace, caged, git_identity, plan, toolchain_variables,
+    Backend, Cage, CommandSource, Enforced, Fence, Grade, HiddenPath, InstancePaths, IsolateError, LiveHost,
+    Plan, PlanError, PlanRequest, UserEnvironment, WorkspaceMount, cage_variables, git_identity, plan,
+    toolchain_variables,
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{Bounds, Deadline, LaunchSpec, Output, Principal, Stdin, Streams, Walls, WorkDir};
@@ -48,7 +49,7 @@ pub(crate) struct Settings {
     /// The operator's own environment.
     pub(crate) host: Variables,
     /// The backend of cages; `None` while isolation is off.
-    pub(crate) rung: Option<Rung>,
+    pub(crate) backend: Option<Backend>,
 }
 
 /// Everything that a cage and its environment follow from, but the backend.
@@ -58,9 +59,9 @@ pub(crate) struct CageRequest<'r> {
     /// The child's own part of the instance; its directories exist.
     pub(crate) user: &'r UserEnvironment,
     pub(crate) dir: ChildDir<'r>,
-    pub(crate) author: Author<'r>,
+    pub(crate) source: CommandSource<'r>,
     /// What the child may not see.
-    pub(crate) protected: Vec<Covered>,
+    pub(crate) protected: Vec<HiddenPath>,
     /// The operator's own environment.
     pub(crate) host: &'r Variables,
 }
@@ -75,23 +76,29 @@ pub(crate) struct PlannedCage<'r> {
 impl<'r> PlannedCage<'r> {
     /// Plans the cage and its environment from the host's files as they are now.
     pub(crate) fn new(request: CageRequest<'r>) -> Result<Self, PlanError> {
-        let CageRequest { isolation, instance, user, dir, author, protected, host } = request;
+        let CageRequest { isolation, instance, user, dir, source, protected, host } = request;
         let work_dir = dir.resolve(user);
         let workspace = match dir {
             ChildDir::Private => None,
-            ChildDir::Path { path, mode } => Some(Workspace { path: path.to_owned(), mode }),
+            ChildDir::Path { path, mode } => Some(WorkspaceMount { path: path.to_owned(), mode }),
         };
         let is_writable = workspace.as_ref().is_none_or(|workspace| workspace.mode == ExposeMode::ReadWrite);
         let home = operator_home(host);
-        let view = InstanceView {
+        let view = InstancePaths {
             root: instance.home().to_owned(),
             workspace,
             user_environment: user.path().to_owned(),
             skills: instance.join("skills"),
             protected,
         };
-        let request =
-            Request { isolation, instance: &view, author, work_dir: &work_dir, home: &home, variables: host };
+        let request = PlanRequest {
+            isolation,
+            instance: &view,
+            source,
+            work_dir: &work_dir,
+            home: &home,
+            variables: host,
+        };
         let plan = Arc::new(plan(&request, &LiveHost)?);
         let writable: &[PathBuf] = if is_writable { std::slice::from_ref(&work_dir) } else { &[] };
         let environment = cage_environment(host, user, isolation, &home, writable);
@@ -104,12 +111,12 @@ impl<'r> PlannedCage<'r> {
     }
 
     /// The cage on this backend; refuses what the backend cannot hold.
-    pub(crate) fn build(&self, rung: &Rung) -> Result<Confined, IsolateError> {
-        let cage = Cage::new(Arc::clone(&self.plan), rung.clone())?;
+    pub(crate) fn build(&self, backend: &Backend) -> Result<Confined, IsolateError> {
+        let cage = Cage::new(Arc::clone(&self.plan), backend.clone())?;
         Ok(Confined {
             walls: Walls::Cage(Arc::new(cage)),
             environment: self.environment.clone(),
-            enforced: rung.enforced(self.isolation),
+            enforced: backend.enforced(self.isolation),
         })
     }
 }
@@ -174,7 +181,7 @@ fn cage_environment(
     home: &Path,
     writable: &[PathBuf],
 ) -> Variables {
-    let mut environment = caged(host.iter().cloned(), user, &isolation.env_pass, writable);
+    let mut environment = cage_variables(host.iter().cloned(), user, &isolation.env_pass, writable);
     for (name, place) in toolchain_variables(&isolation.toolchains, (home, host), &LiveHost, user) {
         environment::set(&mut environment, name, place);
     }

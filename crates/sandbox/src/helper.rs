@@ -4,7 +4,7 @@
 //! untrusted as a model's. Each has a user environment of its own and is caged whenever isolation is on.
 
 use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage, Settings};
-use crate::isolate::{Author, Covered, IsolateError, PlanError, UserEnvironment};
+use crate::isolate::{CommandSource, HiddenPath, IsolateError, PlanError, UserEnvironment};
 use crate::launch::{
     self, Bounds, Deadline, Finished, Halt, LaunchError, LaunchSpec, Principal, ProgramError, Running,
     Status, Streams, WorkDir, environment,
@@ -83,7 +83,7 @@ impl HelperLauncher {
 
     /// Whether helpers are caged. Only then may a helper be told to switch its own sandbox off.
     pub fn is_caged(&self) -> bool {
-        self.0.rung.is_some()
+        self.0.backend.is_some()
     }
 
     /// Finds the program and assembles its confinement.
@@ -113,8 +113,8 @@ impl HelperLauncher {
         program: &Path,
         dir: &Path,
     ) -> Result<Confined, HelperError> {
-        let Settings { isolation, secrets, instance, host, rung } = &self.0;
-        let Some(rung) = rung else {
+        let Settings { isolation, secrets, instance, host, backend } = &self.0;
+        let Some(backend) = backend else {
             return Ok(Confined::none(environment::without_secrets(host.iter().cloned(), secrets)));
         };
         let arguments = helper.command.get(1..).unwrap_or_default();
@@ -123,18 +123,18 @@ impl HelperLauncher {
             instance,
             user,
             dir: helper.dir,
-            author: Author::Operator { program, arguments },
+            source: CommandSource::Operator { program, arguments },
             protected: self.protected(dir),
             host,
         })?;
         for rule in planned.lines() {
             tracing::debug!(target: "isolation", guest = %helper.principal.directory().display(), rule, "linux isolation mount plan");
         }
-        Ok(planned.build(rung)?)
+        Ok(planned.build(backend)?)
     }
 
     /// What the helper may not see: everything Protected, but the agent's workspace that the operator put it in.
-    fn protected(&self, dir: &Path) -> Vec<Covered> {
+    fn protected(&self, dir: &Path) -> Vec<HiddenPath> {
         let instance = &self.0.instance;
         let mut workspaces = instance.workspaces().iter();
         let own = workspaces

@@ -2,7 +2,7 @@
 //!
 //! Everything of an instance is Protected from an agent, but its own workspace.
 
-use crate::isolate::{Covered, HostFiles, LiveHost};
+use crate::isolate::{HiddenPath, HostFiles, LiveHost};
 use crate::root::{Overwrite, Root, RootError, Scribe, Seals};
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{Access, AgentId, CleanPath, Protected, Zones};
@@ -167,21 +167,21 @@ impl Instance {
     }
 
     /// What no child may see: the instance, its configuration, every agent's workspace.
-    pub(crate) fn covered(&self) -> Vec<Covered> {
+    pub(crate) fn covered(&self) -> Vec<HiddenPath> {
         let trees = self.workspaces.iter().flat_map(|own| [&own.named, &own.real]);
         Self::hidden(trees.chain([&self.home, &self.real_home]).chain(&self.pinned))
     }
 
     /// What no child of this agent may see.
-    pub(crate) fn covered_from(&self, own: &Workspace) -> Vec<Covered> {
+    pub(crate) fn covered_from(&self, own: &Workspace) -> Vec<HiddenPath> {
         Self::hidden(self.zones_of(own).protected.trees.iter())
     }
 
     /// With links resolved, each once, in order; paths that do not exist are left out.
-    fn hidden<'t>(trees: impl Iterator<Item = &'t CleanPath>) -> Vec<Covered> {
+    fn hidden<'t>(trees: impl Iterator<Item = &'t CleanPath>) -> Vec<HiddenPath> {
         let found = trees.filter_map(|tree| LiveHost.find(tree.as_path()));
         let mut hidden: Vec<_> =
-            found.map(|found| Covered { path: found.resolved, kind: found.kind }).collect();
+            found.map(|found| HiddenPath { path: found.resolved, kind: found.kind }).collect();
         hidden.sort_by(|one, other| one.path.cmp(&other.path));
         hidden.dedup_by(|one, other| one.path == other.path);
         hidden

@@ -17,8 +17,9 @@ pub use converse::{LONGEST_LINE, Voices, converse};
 pub use leave::{Then, Told, on_signals, suspend_program};
 use limit::Limit;
 pub use lines::Line;
-use picoclaw_sys::linux::{Signals, stop_self, suspend_job};
+use picoclaw_sys::linux::{SignalFd, stop_self, suspend_job};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::Signal;
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer};
 use rustix::stdio::{stdin, stdout};
 use seat::Seat;
@@ -29,31 +30,22 @@ use std::time::{Duration, Instant};
 use talk::Talk;
 
 /// Signals that are passed on to the child.
-const PASSED_ON: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
-const SIGHUP: i32 = 1;
-const SIGINT: i32 = 2;
-const SIGQUIT: i32 = 3;
-const SIGUSR1: i32 = 10;
-const SIGUSR2: i32 = 12;
-const SIGTERM: i32 = 15;
-const SIGCONT: i32 = 18;
-const SIGSTOP: i32 = 19;
-const SIGTSTP: i32 = 20;
-const SIGWINCH: i32 = 28;
+const PASSED_ON: [Signal; 6] =
+    [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM, Signal::USR1, Signal::USR2];
 
 /// How often somebody behind looks whether it is in front again: a shell need not say so.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// Listens to the signals that concern a child in the foreground. To be called before the child is started, so that
 /// none is missed.
-pub fn listen() -> io::Result<Signals> {
+pub fn listen() -> io::Result<SignalFd> {
     let mut signals = PASSED_ON.to_vec();
-    signals.extend([SIGWINCH, SIGTSTP, SIGCONT]);
-    Signals::listen(&signals)
+    signals.extend([Signal::WINCH, Signal::TSTP, Signal::CONT]);
+    SignalFd::new(&signals)
 }
 
 /// Stays with a child on plain descriptors until it ends, passing signals on.
-pub fn attend(running: &mut Running, signals: &Signals, time: Option<Duration>) -> Status {
+pub fn attend(running: &mut Running, signals: &SignalFd, time: Option<Duration>) -> Status {
     let mut limit = Limit::new(time);
     // Who is stopped watches no time: then only whoever sent us the signal may have us stopped, not the child by itself.
     let (mut is_asked, mut is_stopped) = (false, false);
@@ -68,22 +60,22 @@ pub fn attend(running: &mut Running, signals: &Signals, time: Option<Duration>) 
         if is_stopped && (is_asked || time.is_none()) {
             (is_asked, is_stopped) = (false, false);
             stop_self();
-            running.signal(SIGCONT);
+            running.signal(Signal::CONT);
         }
         let fds = [running.ended_fd(), running.news_fd(), signals.as_fd()];
         wait(&mut fds.map(|fd| watch(fd, PollFlags::IN)), limit.until());
         while let Some(signal) = signals.next() {
             match signal {
                 // We follow when it has stopped. Nobody of its session is above it, so the kernel would drop SIGTSTP.
-                SIGTSTP => {
+                Signal::TSTP => {
                     is_asked = true;
-                    running.signal(SIGSTOP);
+                    running.signal(Signal::STOP);
                 }
-                SIGCONT if time.is_some() => {
+                Signal::CONT if time.is_some() => {
                     is_stopped = false;
-                    running.signal(SIGCONT);
+                    running.signal(Signal::CONT);
                 }
-                SIGWINCH | SIGCONT => {}
+                Signal::WINCH | Signal::CONT => {}
                 other => running.signal(other),
             }
         }
@@ -91,7 +83,7 @@ pub fn attend(running: &mut Running, signals: &Signals, time: Option<Duration>) 
 }
 
 /// Stays with a child on a terminal of its own, relaying everything.
-pub fn relay(running: &mut Running, signals: &Signals, time: Option<Duration>) -> Status {
+pub fn relay(running: &mut Running, signals: &SignalFd, time: Option<Duration>) -> Status {
     let mut limit = Limit::new(time);
     let mut seat = Seat::take();
     let mut talk = Talk::default();
@@ -126,8 +118,8 @@ pub fn relay(running: &mut Running, signals: &Signals, time: Option<Duration>) -
         seat.settle();
         while let Some(signal) = signals.next() {
             match signal {
-                SIGWINCH => resize(running),
-                SIGCONT => {
+                Signal::WINCH => resize(running),
+                Signal::CONT => {
                     seat.settle_again();
                     resize(running);
                 }
@@ -145,7 +137,7 @@ fn suspend(running: &Running, seat: &mut Seat, talk: &mut Talk) {
     suspend_job();
     seat.settle();
     resize(running);
-    running.signal(SIGCONT);
+    running.signal(Signal::CONT);
 }
 
 /// Tells the child's terminal the size of the person's.

@@ -11,7 +11,7 @@ mod cage_support;
 
 use cage_support::{Instance, instance};
 use picoclaw_policy::config::ExposeMode;
-use picoclaw_sandbox::isolate::{Cage, Rung, find_bwrap};
+use picoclaw_sandbox::isolate::{Backend, Cage, find_bwrap};
 use picoclaw_sandbox::launch::{Deadline, Status, Walls, run_to_end};
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
@@ -24,7 +24,7 @@ fn walls(place: &Instance) -> Option<Walls> {
         picoclaw_testing::skip!("bubblewrap is not installed");
         return None;
     };
-    let cage = Cage::new(place.plan().expect("a plan"), Rung::Bwrap(bwrap)).expect("a cage");
+    let cage = Cage::new(place.plan().expect("a plan"), Backend::Bwrap(bwrap)).expect("a cage");
     Some(Walls::Cage(Arc::new(cage)))
 }
 

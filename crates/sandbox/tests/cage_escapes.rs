@@ -13,7 +13,7 @@ mod cage_support;
 
 use cage_support::{Instance, instance};
 use picoclaw_policy::config::Network;
-use picoclaw_sandbox::isolate::{Cage, Fence, Rung, find_bwrap};
+use picoclaw_sandbox::isolate::{Backend, Cage, Fence, find_bwrap};
 use picoclaw_sandbox::launch::{Walls, run_to_end};
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -245,7 +245,7 @@ fn suite(rung: &str, walls: &dyn Fn(&mut Instance) -> Walls) {
     assert!(tried >= 15, "{rung}: only {tried} escapes could be tried");
 }
 
-fn cage(place: &Instance, rung: Rung) -> Walls {
+fn cage(place: &Instance, rung: Backend) -> Walls {
     Walls::Cage(Arc::new(Cage::new(place.plan().expect("a plan"), rung).expect("a cage")))
 }
 
@@ -261,14 +261,14 @@ fn nothing_escapes_from_the_bubblewrap_cage() {
         picoclaw_testing::skip!("bubblewrap is not installed");
         return;
     };
-    suite("bwrap", &|place| cage(place, Rung::Bwrap(program.clone())));
+    suite("bwrap", &|place| cage(place, Backend::Bwrap(program.clone())));
 }
 
 #[test]
 fn nothing_escapes_from_the_landlock_rung() {
     suite("landlock", &|place| {
         place.isolation.network = Network::Host;
-        cage(place, Rung::Landlock)
+        cage(place, Backend::Landlock)
     });
 }
 

@@ -11,24 +11,26 @@ mod cage_support;
 
 use cage_support::{Instance, instance};
 use picoclaw_policy::config::Network;
-use picoclaw_sandbox::isolate::{Baits, Cage, Finding, Outcome, Rung, Sight, examine, find_bwrap};
+use picoclaw_sandbox::isolate::{
+    Backend, Cage, CheckResult, Decoys, DoctorCheck, Visibility, find_bwrap, run_doctor_checks,
+};
 use picoclaw_sandbox::launch::{Walls, run_to_end};
 use std::sync::Arc;
 
-fn examined(place: &Instance, walls: &Walls) -> Vec<Finding> {
+fn examined(place: &Instance, walls: &Walls) -> Vec<DoctorCheck> {
     let home = place.base.join("home");
     std::fs::write(home.join(".bashrc"), "").expect("a file");
     let secret = place.root.join("config.json");
-    let baits = Baits {
+    let baits = Decoys {
         home: &home,
         secret: &secret,
         writable: &place.outside,
         variable: "BAIT",
         network: place.isolation.network,
-        processes: Sight::Hidden,
+        processes: Visibility::Hidden,
         limits: place.isolation.limits,
     };
-    examine(&baits, &|line| {
+    run_doctor_checks(&baits, &|line| {
         let mut spec = place.spec(line, walls.clone());
         if matches!(walls, Walls::Open) {
             spec.environment.push(("BAIT".into(), "x".into()));
@@ -47,12 +49,12 @@ fn small() -> Instance {
 fn every_promise_is_kept_in_a_cage() {
     let place = small();
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let rungs = [Some(Rung::Native), find_bwrap(&path).map(Rung::Bwrap)];
+    let rungs = [Some(Backend::Native), find_bwrap(&path).map(Backend::Bwrap)];
     for rung in rungs.into_iter().flatten() {
         let walls =
             Walls::Cage(Arc::new(Cage::new(place.plan().expect("a plan"), rung.clone()).expect("a cage")));
         for finding in examined(&place, &walls) {
-            assert_eq!(finding.outcome, Outcome::Kept, "{rung:?}: {finding:?}");
+            assert_eq!(finding.result, CheckResult::Kept, "{rung:?}: {finding:?}");
         }
     }
 }
@@ -66,7 +68,7 @@ fn every_promise_is_seen_to_break_without_walls() {
             picoclaw_testing::skip!("this host has no network to reach");
             continue;
         }
-        assert_eq!(finding.outcome, Outcome::Broken, "{finding:?}");
+        assert_eq!(finding.result, CheckResult::Broken, "{finding:?}");
     }
 }
 
@@ -76,7 +78,7 @@ fn what_was_not_promised_is_not_reported_as_kept() {
     place.isolation.network = Network::Host;
     let not_promised: Vec<&str> = examined(&place, &place.cage())
         .into_iter()
-        .filter(|finding| finding.outcome == Outcome::NotPromised)
+        .filter(|finding| finding.result == CheckResult::NotPromised)
         .map(|finding| finding.layer)
         .collect();
     assert_eq!(not_promised, ["network", "limits"], "a shared network, and four GiB that nobody tries");

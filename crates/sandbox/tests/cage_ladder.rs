@@ -9,22 +9,28 @@
 mod cage_support;
 
 use cage_support::{instance, isolation};
-use picoclaw_policy::config::{Backend, Expose, ExposeMode, Network, Requirement};
-use picoclaw_sandbox::isolate::{Cage, Grade, IsolateError, Probed, Rung, choose, find_bwrap, probe};
+use picoclaw_policy::config::{Backend as BackendChoice, Expose, ExposeMode, Network, Requirement};
+use picoclaw_sandbox::isolate::{
+    Backend, Cage, Grade, IsolateError, ProbeResult, choose_backend, find_bwrap, probe,
+};
 use picoclaw_sandbox::launch::{LaunchError, Status, Walls, run_to_end};
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-fn probed(native: bool, bwrap: bool, landlock: Option<u32>) -> Probed {
+fn probed(native: bool, bwrap: bool, landlock: Option<u32>) -> ProbeResult {
     let bwrap = if bwrap { Ok(PathBuf::from("/usr/bin/bwrap")) } else { Err("not installed".to_owned()) };
-    Probed { native: if native { Ok(()) } else { Err("no user namespaces".to_owned()) }, bwrap, landlock }
+    ProbeResult {
+        native: if native { Ok(()) } else { Err("no user namespaces".to_owned()) },
+        bwrap,
+        landlock,
+    }
 }
 
 #[test]
 fn the_ladder_takes_the_highest_rung_and_never_less_than_was_asked_for() {
-    use Backend::{Auto, Bwrap, Native};
+    use BackendChoice::{Auto, Bwrap, Native};
     use Network::{Host, None as Alone};
     for (why, backend, network, host, want) in [
         ("everything is there", Auto, Alone, probed(true, true, Some(7)), "native"),
@@ -51,11 +57,11 @@ fn the_ladder_takes_the_highest_rung_and_never_less_than_was_asked_for() {
     ] {
         let mut isolation = isolation();
         (isolation.backend, isolation.network) = (backend, network);
-        let got = match choose(&isolation, &host) {
-            Ok(Rung::Native) => "native".to_owned(),
-            Ok(Rung::Bwrap(_)) => "bwrap".to_owned(),
-            Ok(Rung::Landlock) => "landlock".to_owned(),
-            Ok(Rung::Unsupported(_)) => "unsupported".to_owned(),
+        let got = match choose_backend(&isolation, &host) {
+            Ok(Backend::Native) => "native".to_owned(),
+            Ok(Backend::Bwrap(_)) => "bwrap".to_owned(),
+            Ok(Backend::Landlock) => "landlock".to_owned(),
+            Ok(Backend::Unsupported(_)) => "unsupported".to_owned(),
             Err(error) => error.to_string(),
         };
         assert!(got.contains(want), "{why}: `{got}`");
@@ -98,7 +104,7 @@ fn what_is_required_and_not_held_stops_the_start() {
     ] {
         let mut isolation = isolation();
         (isolation.require, isolation.network) = (vec![require], network);
-        assert_eq!(choose(&isolation, &host).is_ok(), starts, "{why}");
+        assert_eq!(choose_backend(&isolation, &host).is_ok(), starts, "{why}");
     }
 }
 
@@ -108,15 +114,15 @@ fn a_remapping_exposure_needs_mounts() {
     isolation.network = Network::Host;
     isolation.expose_paths =
         vec![Expose { source: "/opt/a".into(), target: "/opt/b".into(), mode: ExposeMode::ReadOnly }];
-    assert!(choose(&isolation, &probed(true, false, Some(7))).is_ok());
-    assert!(choose(&isolation, &probed(false, false, Some(7))).is_err());
+    assert!(choose_backend(&isolation, &probed(true, false, Some(7))).is_ok());
+    assert!(choose_backend(&isolation, &probed(false, false, Some(7))).is_err());
 }
 
 #[test]
 fn a_failed_start_says_what_to_do_and_at_what_risk() {
     let mut isolation = isolation();
-    isolation.backend = Backend::Bwrap;
-    let error = choose(&isolation, &probed(true, false, Some(7))).expect_err("no bubblewrap");
+    isolation.backend = BackendChoice::Bwrap;
+    let error = choose_backend(&isolation, &probed(true, false, Some(7))).expect_err("no bubblewrap");
     assert!(
         error.to_string().starts_with("linux isolation requires bwrap and does not fall back automatically:"),
         "{error}"
@@ -138,7 +144,7 @@ fn a_failed_start_says_what_to_do_and_at_what_risk() {
 #[test]
 fn the_unsupported_backend_refuses_everything() {
     let place = instance();
-    let rung = Rung::Unsupported("this platform has none");
+    let rung = Backend::Unsupported("this platform has none");
     let error = Cage::new(place.plan().expect("a plan"), rung.clone()).expect_err("nothing starts here");
     assert!(matches!(error, IsolateError::Unsupported { .. }), "{error}");
     for (_, layer, grade) in rung.enforced(&place.isolation).layers() {
@@ -156,7 +162,7 @@ fn the_probe_has_seen_what_it_says() {
     let place = instance();
     assert_eq!(place.run("true").expect("a cage that was probed").status, Status::Exited(0));
     if let Ok(program) = found.bwrap {
-        let cage = Cage::new(place.plan().expect("a plan"), Rung::Bwrap(program)).expect("a cage");
+        let cage = Cage::new(place.plan().expect("a plan"), Backend::Bwrap(program)).expect("a cage");
         let finished = run_to_end(place.spec("exit 4", Walls::Cage(Arc::new(cage)))).expect("bwrap starts");
         assert_eq!(finished.status, Status::Exited(4), "{}", finished.stderr.to_text());
     }

@@ -14,8 +14,8 @@ mod cage_support;
 use cage_support::isolation;
 use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, Network};
 use picoclaw_sandbox::isolate::{
-    Author, Covered, Found, InstanceView, Kind, PlanError, Request, UserEnvironment, Workspace,
-    bwrap_arguments, plan, toolchain_variables,
+    CommandSource, HiddenPath, HostEntry, HostEntryKind, InstancePaths, PlanError, PlanRequest,
+    UserEnvironment, WorkspaceMount, bwrap_arguments, plan, toolchain_variables,
 };
 use picoclaw_sandbox::launch::Principal;
 use std::collections::BTreeMap;
@@ -23,10 +23,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// A small host: merged `/usr`, a resolver behind a link, a toolchain, somebody's home.
-fn host() -> BTreeMap<PathBuf, Found> {
+fn host() -> BTreeMap<PathBuf, HostEntry> {
     let mut host = BTreeMap::new();
     let mut add = |path: &str, resolved: &str, kind| {
-        host.insert(PathBuf::from(path), Found { resolved: resolved.into(), kind });
+        host.insert(PathBuf::from(path), HostEntry { resolved: resolved.into(), kind });
     };
     for directory in [
         "/usr",
@@ -44,8 +44,11 @@ fn host() -> BTreeMap<PathBuf, Found> {
         "/srv/tools/files/bin",
         "/home/u/.rustup",
         "/home/u/.cargo/bin",
+        "/tmp/scripts",
+        "/var/tmp/data",
+        "/var/tmp/tools/files/bin",
     ] {
-        add(directory, directory, Kind::Directory);
+        add(directory, directory, HostEntryKind::Directory);
     }
     for file in [
         "/etc/hosts",
@@ -53,25 +56,27 @@ fn host() -> BTreeMap<PathBuf, Found> {
         "/home/u/bin/srv",
         "/srv/tools/files/bin/srv",
         "/home/u/.picoclaw/config.json",
+        "/tmp/scripts/server.py",
+        "/var/tmp/tools/files/bin/srv",
     ] {
-        add(file, file, Kind::File);
+        add(file, file, HostEntryKind::File);
     }
     for (link, to) in [("/bin", "/usr/bin"), ("/lib", "/usr/lib"), ("/lib64", "/usr/lib64")] {
-        add(link, to, Kind::Directory);
+        add(link, to, HostEntryKind::Directory);
     }
-    add("/etc/localtime", "/usr/share/zoneinfo/UTC", Kind::File);
-    add("/etc/resolv.conf", "/run/systemd/resolve/stub-resolv.conf", Kind::File);
-    add("/usr/bin/node", "/usr/bin/node", Kind::File);
+    add("/etc/localtime", "/usr/share/zoneinfo/UTC", HostEntryKind::File);
+    add("/etc/resolv.conf", "/run/systemd/resolve/stub-resolv.conf", HostEntryKind::File);
+    add("/usr/bin/node", "/usr/bin/node", HostEntryKind::File);
     host
 }
 
-fn view(environment: &str) -> InstanceView {
+fn view(environment: &str) -> InstancePaths {
     let root = PathBuf::from("/home/u/.picoclaw");
-    InstanceView {
-        workspace: Some(Workspace { path: root.join("workspace"), mode: ExposeMode::ReadWrite }),
+    InstancePaths {
+        workspace: Some(WorkspaceMount { path: root.join("workspace"), mode: ExposeMode::ReadWrite }),
         user_environment: root.join("runtime-user-env").join(environment),
         skills: root.join("skills"),
-        protected: vec![Covered { path: root.clone(), kind: Kind::Directory }],
+        protected: vec![HiddenPath { path: root.clone(), kind: HostEntryKind::Directory }],
         root,
     }
 }
@@ -83,14 +88,14 @@ fn expose(source: &str, target: &str, mode: ExposeMode) -> Expose {
 fn compare(
     name: &str,
     isolation: &IsolationConfig,
-    instance: &InstanceView,
-    author: Author<'_>,
+    instance: &InstancePaths,
+    source: CommandSource<'_>,
     work_dir: &str,
 ) {
-    let request = Request {
+    let request = PlanRequest {
         isolation,
         instance,
-        author,
+        source,
         work_dir: Path::new(work_dir),
         home: Path::new("/home/u"),
         variables: &[],
@@ -118,11 +123,11 @@ const WORKSPACE: &str = "/home/u/.picoclaw/workspace";
 #[test]
 fn plans_are_as_they_were_read_last() {
     let main = view("agents/main");
-    compare("default", &isolation(), &main, Author::Model, WORKSPACE);
+    compare("default", &isolation(), &main, CommandSource::Model, WORKSPACE);
 
     let mut host_network = isolation();
     host_network.network = Network::Host;
-    compare("host-network", &host_network, &main, Author::Model, WORKSPACE);
+    compare("host-network", &host_network, &main, CommandSource::Model, WORKSPACE);
 
     let mut exposed = isolation();
     exposed.expose_paths = vec![
@@ -131,43 +136,54 @@ fn plans_are_as_they_were_read_last() {
         expose("/opt/toolchains/go", "/opt/go", ExposeMode::ReadWrite),
         expose("/opt/toolchains/go", "/opt/go", ExposeMode::ReadOnly),
     ];
-    compare("expose-paths", &exposed, &main, Author::Model, WORKSPACE);
+    compare("expose-paths", &exposed, &main, CommandSource::Model, WORKSPACE);
 
     let mut toolchains = isolation();
     toolchains.toolchains = "auto".into();
-    compare("toolchains", &toolchains, &main, Author::Model, WORKSPACE);
+    compare("toolchains", &toolchains, &main, CommandSource::Model, WORKSPACE);
 
     let mut home = isolation();
     home.expose_paths = vec![expose("/home/u", "/home/u", ExposeMode::ReadWrite)];
-    compare("exposed-home", &home, &main, Author::Model, WORKSPACE);
+    compare("exposed-home", &home, &main, CommandSource::Model, WORKSPACE);
 
-    let server = InstanceView { workspace: None, ..view("mcp/files") };
+    let server = InstancePaths { workspace: None, ..view("mcp/files") };
     let arguments =
         ["/home/u/docs", "--root=/data/shared-assets", "--log=/home/u/new.log", "plain"].map(OsString::from);
     let own = "/home/u/.picoclaw/runtime-user-env/mcp/files";
-    let author = Author::Operator { program: Path::new("/srv/tools/files/bin/srv"), arguments: &arguments };
-    compare("mcp-server", &isolation(), &server, author, own);
+    let source =
+        CommandSource::Operator { program: Path::new("/srv/tools/files/bin/srv"), arguments: &arguments };
+    compare("mcp-server", &isolation(), &server, source, own);
 
-    let author = Author::Operator { program: Path::new("/home/u/bin/srv"), arguments: &[] };
-    compare("mcp-server-in-home-bin", &isolation(), &server, author, own);
+    let source = CommandSource::Operator { program: Path::new("/home/u/bin/srv"), arguments: &[] };
+    compare("mcp-server-in-home-bin", &isolation(), &server, source, own);
+
+    let mut temporary = isolation();
+    temporary.expose_paths = vec![
+        expose("/var/tmp/data", "/var/tmp/data", ExposeMode::ReadOnly),
+        expose("/data/shared-assets", "/tmp/assets", ExposeMode::ReadWrite),
+    ];
+    let arguments = [OsString::from("/tmp/scripts/server.py")];
+    let program = Path::new("/var/tmp/tools/files/bin/srv");
+    let source = CommandSource::Operator { program, arguments: &arguments };
+    compare("mcp-server-in-tmp", &temporary, &server, source, own);
 }
 
 #[test]
 fn what_a_model_wrote_is_in_no_plan() {
     let (isolation, instance) = (isolation(), view("agents/main"));
-    let request = |author| Request {
+    let request = |source| PlanRequest {
         isolation: &isolation,
         instance: &instance,
-        author,
+        source,
         work_dir: Path::new(WORKSPACE),
         home: Path::new("/home/u"),
         variables: &[],
     };
-    let plain = plan(&request(Author::Model), &host()).expect("a plan");
+    let plain = plan(&request(CommandSource::Model), &host()).expect("a plan");
     // The same words that an operator's command would expose things by (W65, W72, W73).
     let arguments = ["-c", "x=/home/u/docs ;cd $x;cat f", "/home/u/docs"].map(OsString::from);
-    let author = Author::Operator { program: Path::new("/usr/bin/node"), arguments: &arguments };
-    let asked = plan(&request(author), &host()).expect("a plan");
+    let source = CommandSource::Operator { program: Path::new("/usr/bin/node"), arguments: &arguments };
+    let asked = plan(&request(source), &host()).expect("a plan");
     let shows = |plan: &picoclaw_sandbox::isolate::Plan| {
         plan.lines().iter().any(|line| line.contains("/home/u/docs"))
     };
@@ -176,30 +192,92 @@ fn what_a_model_wrote_is_in_no_plan() {
 }
 
 #[test]
+fn what_an_operator_names_in_a_temporary_directory_lies_on_top_of_the_private_one() {
+    let mut host = host();
+    for (link, to) in [("/var/run/tool.sock", "/run/tool.sock"), ("/bin/node", "/usr/bin/node")] {
+        host.insert(link.into(), HostEntry { resolved: to.into(), kind: HostEntryKind::File });
+    }
+    let (isolation, instance) = (isolation(), InstancePaths { workspace: None, ..view("mcp/files") });
+    let lines = |source: CommandSource<'_>| {
+        let request = PlanRequest {
+            isolation: &isolation,
+            instance: &instance,
+            source,
+            work_dir: Path::new("/home/u/.picoclaw/runtime-user-env/mcp/files"),
+            home: Path::new("/home/u"),
+            variables: &[],
+        };
+        plan(&request, &host).expect("a plan").lines()
+    };
+    for (why, program, argument, private, shown) in [
+        (
+            "a program beneath /var/tmp",
+            "/var/tmp/tools/files/bin/srv",
+            "x",
+            "scratch /var/tmp",
+            Some("ro /var/tmp/tools/files/bin (operator's command)"),
+        ),
+        (
+            "an argument beneath /var/tmp",
+            "/usr/bin/node",
+            "--data=/var/tmp/data",
+            "scratch /var/tmp",
+            Some("ro /var/tmp/data (operator's command)"),
+        ),
+        (
+            "an argument beneath /tmp",
+            "/usr/bin/node",
+            "/tmp/scripts/server.py",
+            "scratch /tmp",
+            Some("ro /tmp/scripts/server.py (operator's command)"),
+        ),
+        (
+            "an argument beneath /var/run",
+            "/usr/bin/node",
+            "/var/run/tool.sock",
+            "scratch /tmp",
+            Some("ro /var/run/tool.sock <- /run/tool.sock (operator's command)"),
+        ),
+        ("what a link shows anyway is not shown twice", "/bin/node", "x", "link /var/tmp -> /tmp", None),
+    ] {
+        let arguments = [OsString::from(argument)];
+        let lines = lines(CommandSource::Operator { program: Path::new(program), arguments: &arguments });
+        let at = |line: &str| lines.iter().position(|known| known == line);
+        assert!(at(private).is_some(), "{why}: {lines:#?}");
+        match shown {
+            Some(shown) => assert!(at(private) < at(shown), "{why}: {lines:#?}"),
+            None => assert!(lines.iter().all(|line| !line.contains("operator's")), "{why}: {lines:#?}"),
+        }
+    }
+    let model = lines(CommandSource::Model);
+    assert!(model.contains(&"link /var/tmp -> /tmp".to_owned()), "nothing follows for a model: {model:#?}");
+}
+
+#[test]
 fn a_program_is_shown_the_tree_that_it_cannot_run_without() {
     let mut host = host();
     for (path, resolved, kind) in [
-        ("/home/u/mcp/node_modules", "/home/u/mcp/node_modules", Kind::Directory),
+        ("/home/u/mcp/node_modules", "/home/u/mcp/node_modules", HostEntryKind::Directory),
         (
             "/home/u/mcp/node_modules/a/node_modules/b/x.js",
             "/home/u/mcp/node_modules/a/node_modules/b/x.js",
-            Kind::File,
+            HostEntryKind::File,
         ),
-        ("/srv/app/.venv", "/srv/app/.venv", Kind::Directory),
-        ("/srv/app/.venv/pyvenv.cfg", "/srv/app/.venv/pyvenv.cfg", Kind::File),
-        ("/srv/app/.venv/bin", "/srv/app/.venv/bin", Kind::Directory),
-        ("/srv/app/.venv/bin/python", "/usr/bin/python3", Kind::File),
+        ("/srv/app/.venv", "/srv/app/.venv", HostEntryKind::Directory),
+        ("/srv/app/.venv/pyvenv.cfg", "/srv/app/.venv/pyvenv.cfg", HostEntryKind::File),
+        ("/srv/app/.venv/bin", "/srv/app/.venv/bin", HostEntryKind::Directory),
+        ("/srv/app/.venv/bin/python", "/usr/bin/python3", HostEntryKind::File),
         // The same by way of a link.
-        ("/srv/link/.venv", "/srv/app/.venv", Kind::Directory),
-        ("/srv/link/.venv/pyvenv.cfg", "/srv/app/.venv/pyvenv.cfg", Kind::File),
-        ("/srv/link/.venv/bin", "/srv/app/.venv/bin", Kind::Directory),
-        ("/srv/link/.venv/bin/python", "/usr/bin/python3", Kind::File),
+        ("/srv/link/.venv", "/srv/app/.venv", HostEntryKind::Directory),
+        ("/srv/link/.venv/pyvenv.cfg", "/srv/app/.venv/pyvenv.cfg", HostEntryKind::File),
+        ("/srv/link/.venv/bin", "/srv/app/.venv/bin", HostEntryKind::Directory),
+        ("/srv/link/.venv/bin/python", "/usr/bin/python3", HostEntryKind::File),
         // A home that somebody made an environment.
-        ("/home/u/pyvenv.cfg", "/home/u/pyvenv.cfg", Kind::File),
+        ("/home/u/pyvenv.cfg", "/home/u/pyvenv.cfg", HostEntryKind::File),
     ] {
-        host.insert(path.into(), Found { resolved: resolved.into(), kind });
+        host.insert(path.into(), HostEntry { resolved: resolved.into(), kind });
     }
-    let (isolation, instance) = (isolation(), InstanceView { workspace: None, ..view("mcp/files") });
+    let (isolation, instance) = (isolation(), InstancePaths { workspace: None, ..view("mcp/files") });
     for (why, program, argument, shown) in [
         (
             "the outermost modules",
@@ -217,11 +295,11 @@ fn a_program_is_shown_the_tree_that_it_cannot_run_without() {
         ("nobody's home", "/home/u/bin/srv", "x", "ro /home/u/bin (operator's command)"),
     ] {
         let arguments = [OsString::from(argument)];
-        let author = Author::Operator { program: Path::new(program), arguments: &arguments };
-        let request = Request {
+        let source = CommandSource::Operator { program: Path::new(program), arguments: &arguments };
+        let request = PlanRequest {
             isolation: &isolation,
             instance: &instance,
-            author,
+            source,
             work_dir: Path::new("/home/u/.picoclaw/runtime-user-env/mcp/files"),
             home: Path::new("/home/u"),
             variables: &[],
@@ -238,10 +316,10 @@ fn a_working_directory_outside_the_view_is_no_plan() {
     for work_dir in
         ["/home/u", "/data/shared-assets", "/home/u/.picoclaw", "/home/u/.picoclaw/workspace-other"]
     {
-        let request = Request {
+        let request = PlanRequest {
             isolation: &isolation,
             instance: &instance,
-            author: Author::Model,
+            source: CommandSource::Model,
             work_dir: Path::new(work_dir),
             home: Path::new("/home/u"),
             variables: &[],
@@ -255,7 +333,10 @@ fn a_working_directory_outside_the_view_is_no_plan() {
 fn toolchains_are_found_where_the_operators_variables_say() {
     let mut host = host();
     for directory in ["/data/rustup", "/data/cargo/bin", "/data/jdk", "/opt/toolchains/go", "/home"] {
-        host.insert(directory.into(), Found { resolved: directory.into(), kind: Kind::Directory });
+        host.insert(
+            directory.into(),
+            HostEntry { resolved: directory.into(), kind: HostEntryKind::Directory },
+        );
     }
     let (mut isolation, instance) = (isolation(), view("agents/main"));
     isolation.toolchains = "auto".into();
@@ -285,10 +366,10 @@ fn toolchains_are_found_where_the_operators_variables_say() {
         ("nor does one with dots", "GOROOT", "/opt/../data/jdk", None, None),
     ] {
         let variables = [(OsString::from(name), OsString::from(value))];
-        let request = Request {
+        let request = PlanRequest {
             isolation: &isolation,
             instance: &instance,
-            author: Author::Model,
+            source: CommandSource::Model,
             work_dir: Path::new(WORKSPACE),
             home: Path::new("/home/u"),
             variables: &variables,
@@ -312,7 +393,7 @@ fn toolchains_are_found_where_the_operators_variables_say() {
 fn an_exposure_leaves_nothing_behind_but_an_empty_directory() {
     let mut host = host();
     for file in ["/data/file", "/home/u/.picoclaw/workspace/there", "/opt/toolchains/go/there"] {
-        host.insert(file.into(), Found { resolved: file.into(), kind: Kind::File });
+        host.insert(file.into(), HostEntry { resolved: file.into(), kind: HostEntryKind::File });
     }
     let instance = view("agents/main");
     for (why, source, target, fits) in [
@@ -329,10 +410,10 @@ fn an_exposure_leaves_nothing_behind_but_an_empty_directory() {
             expose("/opt/toolchains/go", "/opt/go", ExposeMode::ReadOnly),
             expose(source, target, ExposeMode::ReadOnly),
         ];
-        let request = Request {
+        let request = PlanRequest {
             isolation: &isolation,
             instance: &instance,
-            author: Author::Model,
+            source: CommandSource::Model,
             work_dir: Path::new(WORKSPACE),
             home: Path::new("/home/u"),
             variables: &[],
@@ -349,11 +430,11 @@ fn a_part_of_another_agents_workspace_is_not_shown_to_this_one() {
     let mut isolation = isolation();
     isolation.expose_paths = vec![expose("/data/shared-assets", "/data/shared-assets", ExposeMode::ReadOnly)];
     let mut instance = view("agents/main");
-    instance.protected.push(Covered { path: "/data".into(), kind: Kind::Directory });
-    let request = Request {
+    instance.protected.push(HiddenPath { path: "/data".into(), kind: HostEntryKind::Directory });
+    let request = PlanRequest {
         isolation: &isolation,
         instance: &instance,
-        author: Author::Model,
+        source: CommandSource::Model,
         work_dir: Path::new(WORKSPACE),
         home: Path::new("/home/u"),
         variables: &[],

@@ -232,11 +232,11 @@ fn a_working_directory_that_was_swapped_is_refused() {
 fn an_instance_at_no_place_is_refused() {
     let mut place = instance();
     place.root = PathBuf::from(".");
-    let view = picoclaw_sandbox::isolate::InstanceView { root: PathBuf::from("."), ..instance().view() };
-    let request = picoclaw_sandbox::isolate::Request {
+    let view = picoclaw_sandbox::isolate::InstancePaths { root: PathBuf::from("."), ..instance().view() };
+    let request = picoclaw_sandbox::isolate::PlanRequest {
         isolation: &place.isolation,
         instance: &view,
-        author: picoclaw_sandbox::isolate::Author::Model,
+        source: picoclaw_sandbox::isolate::CommandSource::Model,
         work_dir: &place.workspace,
         home: std::path::Path::new("/home/u"),
         variables: &[],

@@ -157,7 +157,7 @@ fn a_signal_reaches_the_command_and_not_more() {
     let running = picoclaw_sandbox::launch::start(spec).expect("a shell starts");
     // The shell's own line names the sleeper too: with two of them, everything before it has happened.
     within_five_seconds("the child sleeps", || alive(&format!("sleep {marker}")) >= 2);
-    running.signal(10);
+    running.signal(rustix::process::Signal::USR1);
     let finished = running.finish();
     assert_eq!((finished.status, finished.stdout.to_text().as_str()), (Status::Exited(3), "ready\ncaught\n"));
 }

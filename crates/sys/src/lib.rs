@@ -1,9 +1,6 @@
-//! The cellar: thin wrappers where rustix stops, and the one place that creates processes.
+//! The only crate with unsafe code: creating processes, and kernel interfaces that rustix does not wrap.
 //!
-//! Everything here is mechanism. Which child may start, with what in it, is decided upstairs; this crate only
-//! carries the description out, and says which step the kernel refused.
-//!
-//! Invariant: no other crate holds `unsafe`, and nothing here decides who may do what.
+//! It carries out what a [`linux::ChildSpec`] describes and reports which step failed. It decides nothing.
 
 #[cfg(target_os = "linux")]
 pub mod linux;

@@ -3,7 +3,7 @@
 use crate::house::{Act, House, call, say};
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{AgentConfig, Config, IsolationConfig};
-use picoclaw_sandbox::isolate::pick;
+use picoclaw_sandbox::isolate::select_backend;
 
 fn two(config: &mut Config) {
     let mut coder = AgentConfig::plain(AgentId::parse("coder").unwrap());
@@ -80,7 +80,7 @@ fn no_tool_and_no_child_reaches_another_agents_files() {
     };
     for isolated in [true, false] {
         let wanted = IsolationConfig { enabled: true, ..Config::default().isolation };
-        if isolated && pick(&wanted, &std::env::var_os("PATH").unwrap_or_default()).is_err() {
+        if isolated && select_backend(&wanted, &std::env::var_os("PATH").unwrap_or_default()).is_err() {
             picoclaw_testing::skip!("this host has no cage");
             continue;
         }

@@ -10,7 +10,7 @@ use anyhow::Result;
 use picoclaw_policy::config::Config;
 use picoclaw_sandbox::exec::{DoctorMode, ExecEnv};
 use picoclaw_sandbox::instance::Instance;
-use picoclaw_sandbox::isolate::{Baits, Finding, Outcome, Probed, Rung, Sight, probe};
+use picoclaw_sandbox::isolate::{Backend, CheckResult, Decoys, DoctorCheck, ProbeResult, Visibility, probe};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &DoctorArguments, loaded: &Loaded) -> Result<Exit> 
     let (findings, broken) = match ExecEnv::new(&caged(&loaded.config), &instance, host.clone()) {
         Ok(exec_env) => {
             let findings = examine(&exec_env, &instance, loaded, &host, arguments);
-            let broken = findings.iter().any(|finding| finding.outcome == Outcome::Broken);
+            let broken = findings.iter().any(|finding| finding.result == CheckResult::Broken);
             (Ok((findings, exec_env)), broken)
         }
         Err(why) => (Err(why.to_string()), true),
@@ -57,21 +57,21 @@ fn examine(
     loaded: &Loaded,
     host: &Vec<(OsString, OsString)>,
     arguments: &DoctorArguments,
-) -> Vec<Finding> {
+) -> Vec<DoctorCheck> {
     let config = caged(&loaded.config);
     let home = std::env::home_dir().unwrap_or_else(|| PathBuf::from("/root"));
     let secret = instance.ledger().join("HEAD");
     let secret = if secret.exists() { secret } else { loaded.config_path.clone() };
-    let baits = Baits {
+    let baits = Decoys {
         home: &home,
         secret: &secret,
         writable: &home,
         variable: BAIT,
         network: config.isolation.network,
-        processes: if matches!(exec_env.rung(), Some(Rung::Landlock)) {
-            Sight::Visible
+        processes: if matches!(exec_env.backend(), Some(Backend::Landlock)) {
+            Visibility::Visible
         } else {
-            Sight::Hidden
+            Visibility::Hidden
         },
         limits: config.isolation.limits,
     };
@@ -89,8 +89,8 @@ fn examine(
 }
 
 fn report(
-    probed: &Probed,
-    findings: &Result<(Vec<Finding>, ExecEnv), String>,
+    probed: &ProbeResult,
+    findings: &Result<(Vec<DoctorCheck>, ExecEnv), String>,
     loaded: &Loaded,
     instance: &Instance,
 ) -> Value {
@@ -111,7 +111,7 @@ fn report(
                     .collect::<serde_json::Map<_, _>>()
             },
         );
-    let rung = findings.as_ref().ok().and_then(|(_, exec_env)| exec_env.rung()).map(|rung| rung.name());
+    let rung = findings.as_ref().ok().and_then(|(_, exec_env)| exec_env.backend()).map(|rung| rung.name());
     json!({
         "instance": instance.home().display().to_string(),
         "isolation_enabled": loaded.config.isolation.enabled,
@@ -127,11 +127,11 @@ fn report(
     })
 }
 
-fn row(finding: &Finding) -> Value {
-    let outcome = match finding.outcome {
-        Outcome::Kept => "kept",
-        Outcome::Broken => "broken",
-        Outcome::NotPromised => "not promised",
+fn row(finding: &DoctorCheck) -> Value {
+    let outcome = match finding.result {
+        CheckResult::Kept => "kept",
+        CheckResult::Broken => "broken",
+        CheckResult::NotPromised => "not promised",
     };
     json!({"question": finding.question, "expected": finding.expected, "observed": finding.observed, "layer": finding.layer, "outcome": outcome})
 }

@@ -11,7 +11,7 @@ use crate::settings::{Loaded, Presence};
 use anyhow::Result;
 use picoclaw_policy::config::Config;
 use picoclaw_sandbox::instance::Instance;
-use picoclaw_sandbox::isolate::pick;
+use picoclaw_sandbox::isolate::select_backend;
 use picoclaw_sandbox::ledger::Reader;
 use picoclaw_sandbox::presence::GatewayLock;
 use picoclaw_sandbox::printable;
@@ -104,7 +104,7 @@ fn isolation(config: &Config) -> String {
         let fence = config.restrict_to_workspace && config.tools.exec.fence;
         return if fence { "off; writes of commands are fenced".to_owned() } else { "off".to_owned() };
     }
-    match pick(&config.isolation, &std::env::var_os("PATH").unwrap_or_default()) {
+    match select_backend(&config.isolation, &std::env::var_os("PATH").unwrap_or_default()) {
         Ok(rung) => format!("on, held by {}: {}", rung.name(), rung.enforced(&config.isolation)),
         Err(why) => format!("on, and cannot be had: {why}"),
     }

@@ -5,7 +5,7 @@
 use super::exec_env::ExecEnvError;
 use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage};
 use crate::instance::{Instance, Workspace};
-use crate::isolate::{Author, Fence, Grade, Rung, UserEnvironment};
+use crate::isolate::{Backend, CommandSource, Fence, Grade, UserEnvironment};
 use crate::launch::environment::{self, Variables};
 use crate::launch::{Principal, Walls};
 use picoclaw_policy::config::{Config, ExposeMode};
@@ -49,7 +49,7 @@ impl AgentEnv {
         config: &Config,
         instance: &Instance,
         host: &Variables,
-        rung: &Rung,
+        backend: &Backend,
     ) -> Result<Self, ExecEnvError> {
         let user = user_environment(own, instance)?;
         let planned = PlannedCage::new(CageRequest {
@@ -57,14 +57,14 @@ impl AgentEnv {
             instance,
             user: &user,
             dir: ChildDir::Path { path: own.named.as_path(), mode: ExposeMode::ReadWrite },
-            author: Author::Model,
+            source: CommandSource::Model,
             protected: instance.covered_from(own),
             host,
         })?;
         for rule in planned.lines() {
             tracing::info!(target: "isolation", agent = %own.agent, rule, "linux isolation mount plan");
         }
-        Ok(Self::new(planned.build(rung)?))
+        Ok(Self::new(planned.build(backend)?))
     }
 
     /// Behind the write fence, while isolation is off.

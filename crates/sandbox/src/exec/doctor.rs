@@ -4,7 +4,7 @@
 
 use super::exec_env::ExecEnv;
 use crate::confine::Confined;
-use crate::isolate::{Baits, Finding, examine};
+use crate::isolate::{Decoys, DoctorCheck, run_doctor_checks};
 use crate::launch::environment::Variables;
 use crate::launch::{Deadline, Finished, LaunchError, LaunchSpec, Principal, WorkDir, run_to_end};
 use picoclaw_policy::AgentId;
@@ -29,11 +29,11 @@ impl ExecEnv {
         &self,
         agent: &AgentId,
         work_dir: &Path,
-        baits: &Baits<'_>,
+        decoys: &Decoys<'_>,
         mode: DoctorMode,
         host: &Variables,
-    ) -> Vec<Finding> {
-        examine(baits, &|line| self.run_line(agent, work_dir, line, mode, host))
+    ) -> Vec<DoctorCheck> {
+        run_doctor_checks(decoys, &|line| self.run_line(agent, work_dir, line, mode, host))
     }
 
     fn run_line(

@@ -5,7 +5,7 @@
 use super::agent_env::AgentEnv;
 use crate::confine::Settings;
 use crate::instance::Instance;
-use crate::isolate::{Enforced, Grade, IsolateError, PlanError, Rung, StartError, pick};
+use crate::isolate::{Backend, Enforced, Grade, IsolateError, PlanError, StartError, select_backend};
 use crate::launch::environment::{self, Variables};
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Config, IsolationConfig};
@@ -76,11 +76,11 @@ impl ExecEnv {
             SHELLS.iter().find(|(path, ..)| is_program(Path::new(path))).ok_or(ExecEnvError::NoShell)?;
         let host: Variables = host.into_iter().collect();
         let plain = environment::without_secrets(host.iter().cloned(), &config.secrets);
-        let rung = if config.isolation.enabled { Some(select_rung(config, &host)?) } else { None };
+        let backend = if config.isolation.enabled { Some(select_backend_for(config, &host)?) } else { None };
         let mut agents = BTreeMap::new();
         for own in instance.workspaces() {
-            let env = match &rung {
-                Some(rung) => AgentEnv::caged(own, config, instance, &host, rung)?,
+            let env = match &backend {
+                Some(backend) => AgentEnv::caged(own, config, instance, &host, backend)?,
                 None if config.restrict_to_workspace && config.tools.exec.fence => {
                     AgentEnv::fenced(own, config, instance, plain.clone())?
                 }
@@ -93,7 +93,7 @@ impl ExecEnv {
             secrets: config.secrets.clone(),
             instance: instance.clone(),
             host,
-            rung,
+            backend,
         };
         Ok(Self { program: program.into(), arguments, shell: *shell, agents, settings })
     }
@@ -104,8 +104,8 @@ impl ExecEnv {
     }
 
     /// The backend of cages; `None` while isolation is off.
-    pub fn rung(&self) -> Option<&Rung> {
-        self.settings.rung.as_ref()
+    pub fn backend(&self) -> Option<&Backend> {
+        self.settings.backend.as_ref()
     }
 
     /// What the kernel enforces on an agent's commands.
@@ -124,18 +124,18 @@ impl ExecEnv {
     }
 }
 
-fn select_rung(config: &Config, host: &Variables) -> Result<Rung, StartError> {
-    let rung = pick(&config.isolation, environment::get(host, "PATH").unwrap_or_default())?;
-    log_unenforced(&rung, &config.isolation);
-    Ok(rung)
+fn select_backend_for(config: &Config, host: &Variables) -> Result<Backend, StartError> {
+    let backend = select_backend(&config.isolation, environment::get(host, "PATH").unwrap_or_default())?;
+    log_unenforced(&backend, &config.isolation);
+    Ok(backend)
 }
 
 /// Logs each layer that a backend does not enforce in full, as a warning where namespaces are missing.
-pub(super) fn log_unenforced(rung: &Rung, isolation: &IsolationConfig) {
-    for (_, layer, grade) in rung.enforced(isolation).layers() {
-        match (rung, grade) {
+pub(super) fn log_unenforced(backend: &Backend, isolation: &IsolationConfig) {
+    for (_, layer, grade) in backend.enforced(isolation).layers() {
+        match (backend, grade) {
             (_, Grade::Full) => {}
-            (Rung::Landlock, grade) => {
+            (Backend::Landlock, grade) => {
                 tracing::warn!(target: "isolation", layer, held = %grade, "Landlock alone holds less than a cage");
             }
             (_, grade) => tracing::info!(target: "isolation", layer, held = %grade, "Not held in full"),

@@ -5,14 +5,16 @@
 use super::exec_env::log_unenforced;
 use crate::confine::{CageRequest, ChildDir, PlannedCage};
 use crate::instance::Instance;
-use crate::isolate::{Author, IsolateError, PlanError, Rung, StartError, UserEnvironment, pick};
+use crate::isolate::{
+    Backend, CommandSource, IsolateError, PlanError, StartError, UserEnvironment, select_backend,
+};
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
     self, LaunchError, LaunchSpec, Principal, ProgramError, Running, Status, Streams, WorkDir,
 };
 use crate::ledger::{Entry, Ledger, LedgerError};
 use crate::permit::OutcomeGuard;
-use picoclaw_policy::config::{Backend, IsolationConfig};
+use picoclaw_policy::config::{Backend as BackendChoice, IsolationConfig};
 use picoclaw_policy::{Grant, Subject, Verdict, Zone};
 use std::ffi::OsString;
 use std::io;
@@ -132,7 +134,7 @@ impl OperatorCommand<'_> {
             instance: self.instance,
             user: &user,
             dir: self.dir,
-            author: Author::Operator { program: &program, arguments: self.shown_arguments() },
+            source: CommandSource::Operator { program: &program, arguments: self.shown_arguments() },
             protected: self.instance.covered(),
             host: &self.host,
         })?;
@@ -141,16 +143,16 @@ impl OperatorCommand<'_> {
         }
         let prepared = PreparedCommand { program: &program, planned, work_dir: self.dir.resolve(&user) };
         // A native cage is attempted without a probe: where it works, the probe would be a second cage.
-        let native = Rung::Native.enforced(self.isolation).lacks(&self.isolation.require).is_none();
-        if native && self.isolation.backend == Backend::Auto {
-            match self.start_on(&Rung::Native, &prepared, &ledger) {
+        let native = Backend::Native.enforced(self.isolation).lacks(&self.isolation.require).is_none();
+        if native && self.isolation.backend == BackendChoice::Auto {
+            match self.start_on(&Backend::Native, &prepared, &ledger) {
                 Err(OperatorCommandError::Launch(LaunchError::Isolate(_) | LaunchError::Step { .. })) => {}
                 done => return done,
             }
         }
-        let rung = pick(self.isolation, path)?;
-        log_unenforced(&rung, self.isolation);
-        self.start_on(&rung, &prepared, &ledger)
+        let backend = select_backend(self.isolation, path)?;
+        log_unenforced(&backend, self.isolation);
+        self.start_on(&backend, &prepared, &ledger)
     }
 
     /// Arguments whose paths are shown to the child. None for a person's own command: what it may see beyond its directory
@@ -165,12 +167,12 @@ impl OperatorCommand<'_> {
     /// Records the command, then starts the child.
     fn start_on(
         &self,
-        rung: &Rung,
+        backend: &Backend,
         prepared: &PreparedCommand<'_>,
         ledger: &Arc<Ledger>,
     ) -> Result<RunningCommand, OperatorCommandError> {
         let PreparedCommand { program, planned, work_dir } = prepared;
-        let confined = planned.build(rung)?;
+        let confined = planned.build(backend)?;
         let handle = WorkDir::open(work_dir).map_err(|errno| unusable(work_dir, errno))?;
         let spec =
             confined.spec(program.to_path_buf(), self.command.to_vec(), handle, self.principal.clone());

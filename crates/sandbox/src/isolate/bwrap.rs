@@ -1,56 +1,57 @@
-//! The bubblewrap backend: the same plan, as arguments of somebody else's program.
+//! The bubblewrap backend: a plan as arguments of `bwrap`.
 //!
-//! Invariant: the program is root's own, and was looked for once.
+//! Invariant: only a `bwrap` that root alone can have installed is used.
 
-use crate::isolate::host::Kind;
+use crate::isolate::host_files::HostEntryKind;
+use crate::isolate::mount_rules::MountRule;
 use crate::isolate::plan::Plan;
-use crate::isolate::view::Rule;
 use picoclaw_policy::config::{ExposeMode, Network};
 use rustix::fs::{AtFlags, CWD, FileType};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// How to get bubblewrap, as the documentation says it.
+/// How to install bubblewrap, as documented.
 pub const INSTALL_HINTS: &str = "apt install bubblewrap; dnf install bubblewrap; yum install bubblewrap; pacman -S bubblewrap; apk add bubblewrap";
 
-/// The descriptor that carries the system call filter to bubblewrap.
+/// The descriptor from which bubblewrap reads the seccomp filter.
 pub(super) const FILTER_FD: i32 = 9;
 
-/// The descriptor on which the second stage says that the walls stand.
+/// The descriptor on which the second stage reports that the cage is complete.
 pub(super) const STAGE_FD: i32 = 8;
 
-/// The second stage, inside the finished walls: what bubblewrap does not do. It limits the number of processes (counted in
-/// the new user namespace; shells spell it in two ways), says that the walls stand, and becomes the command; a command
-/// that cannot be executed then ends as in any shell, with 126 or 127.
+/// The second stage, run inside the finished cage, does what bubblewrap does not: it limits the
+/// number of processes (counted in the new user namespace; shells spell it `-u` or `-p`), reports that
+/// the cage is complete, and executes the command. A command that cannot be executed ends with 126 or
+/// 127, as in any shell.
 pub(super) fn second_stage(processes: u64) -> Vec<OsString> {
     let limit = match processes {
         0 => String::new(),
-        most => format!("ulimit -u {most} 2>/dev/null || ulimit -p {most} 2>/dev/null; "),
+        limit => format!("ulimit -u {limit} 2>/dev/null || ulimit -p {limit} 2>/dev/null; "),
     };
     let line = format!("{limit}echo >&{STAGE_FD}; exec {STAGE_FD}>&-; exec \"$@\"");
     ["/bin/sh", "-c", &line, "sh"].map(OsString::from).into()
 }
 
-/// Finds bubblewrap along `path`: the first one that only root can have put there (W69).
+/// Finds the first bubblewrap along `path` that only root can have installed (W69).
 pub fn find_bwrap(path: &OsStr) -> Option<PathBuf> {
     let standard = ["/usr/bin", "/bin", "/usr/local/bin"].map(PathBuf::from);
-    let places = std::env::split_paths(path).filter(|place| place.is_absolute()).chain(standard);
-    places.map(|place| place.join("bwrap")).find(|program| {
+    let directories = std::env::split_paths(path).filter(|directory| directory.is_absolute()).chain(standard);
+    directories.map(|directory| directory.join("bwrap")).find(|program| {
         let Ok(resolved) = std::fs::canonicalize(program) else { return false };
-        is_roots(&resolved, FileType::RegularFile)
-            && resolved.ancestors().skip(1).all(|at| is_roots(at, FileType::Directory))
+        is_owned_by_root(&resolved, FileType::RegularFile)
+            && resolved.ancestors().skip(1).all(|above| is_owned_by_root(above, FileType::Directory))
     })
 }
 
-fn is_roots(path: &Path, kind: FileType) -> bool {
+fn is_owned_by_root(path: &Path, kind: FileType) -> bool {
     let Ok(stat) = rustix::fs::statat(CWD, path, AtFlags::empty()) else { return false };
     stat.st_uid == 0 && stat.st_mode & 0o022 == 0 && FileType::from_raw_mode(stat.st_mode) == kind
 }
 
-/// The arguments that make bubblewrap build this plan; the command's own follow.
+/// The arguments for this plan; the command follows them.
 pub fn bwrap_arguments(plan: &Plan) -> Vec<OsString> {
-    let mut line = Line(Vec::new());
-    line.words(&[
+    let mut arguments = Arguments(Vec::new());
+    arguments.words(&[
         "--unshare-user",
         "--unshare-pid",
         "--unshare-ipc",
@@ -58,9 +59,9 @@ pub fn bwrap_arguments(plan: &Plan) -> Vec<OsString> {
         "--unshare-cgroup-try",
     ]);
     if plan.network == Network::None {
-        line.words(&["--unshare-net"]);
+        arguments.words(&["--unshare-net"]);
     }
-    line.words(&[
+    arguments.words(&[
         "--die-with-parent",
         "--cap-drop",
         "ALL",
@@ -71,23 +72,23 @@ pub fn bwrap_arguments(plan: &Plan) -> Vec<OsString> {
         "--dir",
         "/run",
     ]);
-    for rule in &plan.view {
-        line.rule(rule, plan.scratch_bytes());
+    for rule in &plan.mounts {
+        arguments.rule(rule, plan.tmpfs_bytes());
     }
-    for rule in &plan.view {
-        if let Rule::Hide { target, kind: Kind::Directory } = rule {
-            line.words(&["--remount-ro"]).path(target);
+    for rule in &plan.mounts {
+        if let MountRule::Hide { target, kind: HostEntryKind::Directory } = rule {
+            arguments.words(&["--remount-ro"]).path(target);
         }
     }
-    line.words(&["--remount-ro", "/proc", "--remount-ro", "/"]);
-    line.words(&["--seccomp", &FILTER_FD.to_string(), "--chdir"]).path(&plan.work_dir);
-    line.words(&["--"]);
-    line.0
+    arguments.words(&["--remount-ro", "/proc", "--remount-ro", "/"]);
+    arguments.words(&["--seccomp", &FILTER_FD.to_string(), "--chdir"]).path(&plan.work_dir);
+    arguments.words(&["--"]);
+    arguments.0
 }
 
-struct Line(Vec<OsString>);
+struct Arguments(Vec<OsString>);
 
-impl Line {
+impl Arguments {
     fn words(&mut self, words: &[&str]) -> &mut Self {
         self.0.extend(words.iter().map(OsString::from));
         self
@@ -98,24 +99,24 @@ impl Line {
         self
     }
 
-    fn rule(&mut self, rule: &Rule, scratch: u64) {
+    fn rule(&mut self, rule: &MountRule, tmpfs_bytes: u64) {
         match rule {
-            // Its own `/dev` has one already.
-            Rule::Scratch { target } if target.starts_with("/dev") => {}
-            Rule::Scratch { target } => {
-                self.words(&["--perms", "1777", "--size", &scratch.to_string(), "--tmpfs"]).path(target);
+            // bubblewrap's `/dev` has one already.
+            MountRule::Tmpfs { target } if target.starts_with("/dev") => {}
+            MountRule::Tmpfs { target } => {
+                self.words(&["--perms", "1777", "--size", &tmpfs_bytes.to_string(), "--tmpfs"]).path(target);
             }
-            Rule::Show { source, target, mode, .. } => {
+            MountRule::Bind { source, target, mode, .. } => {
                 let bind = if *mode == ExposeMode::ReadOnly { "--ro-bind" } else { "--bind" };
                 self.words(&[bind]).path(source).path(target);
             }
-            Rule::Link { target, to } => {
+            MountRule::Symlink { target, to } => {
                 self.words(&["--symlink"]).path(to).path(target);
             }
-            Rule::Hide { target, kind: Kind::Directory } => {
+            MountRule::Hide { target, kind: HostEntryKind::Directory } => {
                 self.words(&["--tmpfs"]).path(target);
             }
-            Rule::Hide { target, kind: Kind::File } => {
+            MountRule::Hide { target, kind: HostEntryKind::File } => {
                 self.words(&["--ro-bind", "/dev/null"]).path(target);
             }
         }

@@ -1,114 +1,126 @@
-//! A cage for one kind of child: its plan, and the rung that holds it here.
+//! A cage: a plan and the backend that enforces it.
 //!
-//! Invariant: a child that starts in a cage has every layer its rung names; there is no half-built one.
+//! Invariant: a child that starts in a cage has every layer that its backend names; a failed step
+//! stops the child.
 
-use crate::isolate::error::IsolateError;
+use crate::isolate::backend::{Backend, host_rights};
+use crate::isolate::child_setup::{ChildSetup, WorkDirEntry};
+use crate::isolate::error::{IsolateError, kernel_error};
+use crate::isolate::landlock_rules::{HANDLED, granted_rights, open_for_rule};
 use crate::isolate::plan::Plan;
 use crate::isolate::rootfs::{DEVICES, c_string};
-use crate::isolate::rung::{Rung, host_rights};
-use crate::isolate::walls::{Dress, Entry, hold, open_place};
-use crate::isolate::{bwrap, filter, native, rights};
+use crate::isolate::{bwrap, native, seccomp_filter};
 use crate::launch::WorkDir;
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_sys::linux::landlock::{self, Ruleset, access};
-use picoclaw_sys::linux::mount::Identity;
-use picoclaw_sys::linux::{Filter, Keeping, Step};
+use picoclaw_sys::linux::mount::DevIno;
+use picoclaw_sys::linux::{SeccompFilter, Step, SupervisionMode};
 use rustix::fs::MemfdFlags;
 use rustix::process::Resource;
 use std::ffi::OsStr;
+use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
-/// Walls that the kernel keeps around a child.
+/// A confinement with its own view of the file system.
 #[derive(Debug)]
 pub struct Cage {
     plan: Arc<Plan>,
-    rung: Rung,
-    filter: Arc<Filter>,
+    backend: Backend,
+    filter: Arc<SeccompFilter>,
     landlock: Option<u32>,
 }
 
 impl Cage {
-    /// A cage for a plan, held by `rung`; refuses what that rung cannot hold.
-    pub fn new(plan: impl Into<Arc<Plan>>, rung: Rung) -> Result<Self, IsolateError> {
+    /// A cage for `plan`; refuses what `backend` cannot enforce.
+    pub fn new(plan: impl Into<Arc<Plan>>, backend: Backend) -> Result<Self, IsolateError> {
         let plan = plan.into();
-        rung.check(&plan)?;
-        let unfit = || hold("write the system call filter")(std::io::ErrorKind::InvalidData.into());
-        let filter = Arc::new(filter::program().ok_or_else(unfit)?);
-        Ok(Self { plan, rung, filter, landlock: landlock::abi() })
+        backend.check(&plan)?;
+        let invalid = || kernel_error("write the system call filter")(io::ErrorKind::InvalidData.into());
+        let filter = Arc::new(seccomp_filter::program().ok_or_else(invalid)?);
+        Ok(Self { plan, backend, filter, landlock: landlock::abi() })
     }
 
-    /// The plan it follows.
+    /// The plan that it enforces.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The rung that holds it.
-    pub fn rung(&self) -> &Rung {
-        &self.rung
+    /// The backend that enforces it.
+    pub fn backend(&self) -> &Backend {
+        &self.backend
     }
 
-    /// The steps that put a child into this cage, working in `work_dir`.
-    pub(crate) fn dress(&self, work_dir: &WorkDir) -> Result<Dress, IsolateError> {
-        let mut dress = match &self.rung {
-            Rung::Native => self.native(work_dir)?,
-            Rung::Bwrap(program) => {
+    /// The setup of a child in this cage, working in `work_dir`.
+    pub(crate) fn setup(&self, work_dir: &WorkDir) -> Result<ChildSetup, IsolateError> {
+        let mut setup = match &self.backend {
+            Backend::Native => self.native(work_dir)?,
+            Backend::Bwrap(program) => {
                 let plan = Plan { work_dir: work_dir.path.clone(), ..Plan::clone(&self.plan) };
                 let mut arguments = bwrap::bwrap_arguments(&plan);
                 arguments.extend(bwrap::second_stage(plan.limits.processes));
-                Dress { builder: Some((program.clone(), arguments)), ..self.for_bubblewrap()? }
+                ChildSetup { builder: Some((program.clone(), arguments)), ..self.bwrap()? }
             }
-            Rung::Landlock => self.without_namespaces()?,
-            Rung::Unsupported(why) => return Err(IsolateError::Unsupported { why }),
+            Backend::Landlock => self.landlock()?,
+            Backend::Unsupported(why) => return Err(IsolateError::Unsupported { why }),
         };
-        dress.memory_watch = self.plan.limits.memory_mb << 20;
-        Ok(dress)
+        setup.memory_limit = self.plan.limits.memory_mb << 20;
+        Ok(setup)
     }
 
-    fn native(&self, work_dir: &WorkDir) -> Result<Dress, IsolateError> {
+    fn native(&self, work_dir: &WorkDir) -> Result<ChildSetup, IsolateError> {
         let plan = &self.plan;
         let ruleset = self.ruleset(landlock::SCOPE_ABSTRACT_SOCKETS)?;
         let mut setup = native::setup(plan)?;
         if let (Some(ruleset), Some(abi)) = (&ruleset, self.landlock) {
-            for (path, access) in rights::given(plan) {
+            for (path, access) in granted_rights(plan) {
                 let access = landlock::known_rights(abi, access);
-                setup.push(Step::AllowAt(ruleset.number(), c_string(path)?, access));
+                setup.push(Step::LandlockAllow(ruleset.number(), c_string(path)?, access));
             }
         }
         setup.extend([Step::DropCapabilities, Step::NoNewPrivileges]);
         let stat = rustix::fs::fstat(&work_dir.handle)
             .map_err(|errno| IsolateError::Source { path: work_dir.path.clone(), source: errno.into() })?;
-        let here = Identity { device: stat.st_dev, inode: stat.st_ino };
-        let mut command = vec![Step::WorkAt(c_string(&work_dir.path)?, Some(here))];
-        command.extend(self.limits(true));
-        command.extend(ruleset.as_ref().map(|ruleset| Step::Restrict(ruleset.number())));
-        command.push(Step::Filter(Arc::clone(&self.filter)));
-        let (namespaces, keeping) = (native::namespaces(plan.network), Keeping::Namespace);
-        Ok(Dress { namespaces, keeping, setup, command, ruleset, entry: Entry::Step, ..Dress::open() })
+        let expected = DevIno { device: stat.st_dev, inode: stat.st_ino };
+        let mut command = vec![Step::Chdir(c_string(&work_dir.path)?, expected)];
+        // RLIMIT_NPROC counts per user namespace, and this child has one of its own.
+        command.extend(self.limits(self.plan.limits.processes));
+        command.extend(ruleset.as_ref().map(|ruleset| Step::LandlockRestrict(ruleset.number())));
+        command.push(Step::Seccomp(Arc::clone(&self.filter)));
+        Ok(ChildSetup {
+            namespaces: native::namespaces(plan.network),
+            mode: SupervisionMode::Namespace,
+            setup,
+            command,
+            ruleset,
+            entry: WorkDirEntry::Step,
+            ..ChildSetup::unconfined()
+        })
     }
 
-    /// Bubblewrap installs the filter itself, after it has built the rest; the second stage then says that it stands.
-    fn for_bubblewrap(&self) -> Result<Dress, IsolateError> {
-        let kernel = |errno: rustix::io::Errno| hold("hand the filter to bubblewrap")(errno.into());
-        let file = rustix::fs::memfd_create("filter", MemfdFlags::CLOEXEC).map_err(kernel)?;
-        rustix::io::write(&file, &self.filter.bytes()).map_err(kernel)?;
-        rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0)).map_err(kernel)?;
-        let stage = rustix::fs::memfd_create("stage", MemfdFlags::CLOEXEC).map_err(kernel)?;
-        let mut command = self.limits(false);
-        for (fd, number) in [(&stage, bwrap::STAGE_FD), (&file, bwrap::FILTER_FD)] {
-            command.push(Step::Descriptor(fd.as_raw_fd(), number));
+    /// Bubblewrap installs the filter itself, as its last act; the second stage then reports success.
+    fn bwrap(&self) -> Result<ChildSetup, IsolateError> {
+        let failed = |errno: rustix::io::Errno| kernel_error("hand the filter to bubblewrap")(errno.into());
+        let filter = rustix::fs::memfd_create("filter", MemfdFlags::CLOEXEC).map_err(failed)?;
+        rustix::io::write(&filter, &self.filter.bytes()).map_err(failed)?;
+        rustix::fs::seek(&filter, rustix::fs::SeekFrom::Start(0)).map_err(failed)?;
+        let stage = rustix::fs::memfd_create("stage", MemfdFlags::CLOEXEC).map_err(failed)?;
+        let mut command = self.limits(0);
+        for (fd, number) in [(&stage, bwrap::STAGE_FD), (&filter, bwrap::FILTER_FD)] {
+            command.push(Step::DupFd(fd.as_raw_fd(), number));
         }
-        let keeping = Keeping::Builder;
-        Ok(Dress { command, keeping, held: Some(file), stage: Some(stage), ..Dress::open() })
+        let (mode, held, stage) = (SupervisionMode::Builder, Some(filter), Some(stage));
+        Ok(ChildSetup { command, mode, held, stage, ..ChildSetup::unconfined() })
     }
 
-    fn without_namespaces(&self) -> Result<Dress, IsolateError> {
-        let mut command = self.limits(false);
+    fn landlock(&self) -> Result<ChildSetup, IsolateError> {
+        const WHAT: &str = "make Landlock rules";
+        let mut command = self.limits(0);
         command.extend([Step::DropCapabilities, Step::NoNewPrivileges]);
-        let lost = || hold("make Landlock rules")(std::io::ErrorKind::Unsupported.into());
-        let ruleset =
-            self.ruleset(landlock::SCOPE_ABSTRACT_SOCKETS | landlock::SCOPE_SIGNALS)?.ok_or_else(lost)?;
+        let missing = || kernel_error(WHAT)(io::ErrorKind::Unsupported.into());
+        let scoped = landlock::SCOPE_ABSTRACT_SOCKETS | landlock::SCOPE_SIGNALS;
+        let ruleset = self.ruleset(scoped)?.ok_or_else(missing)?;
         let abi = self.landlock.unwrap_or(0);
         let shown = host_rights(&self.plan).into_iter().map(|(path, mode)| match mode {
             ExposeMode::ReadOnly => (path, access::READS),
@@ -118,37 +130,36 @@ impl Cage {
             (OsStr::from_bytes(device.to_bytes()).into(), access::READ_FILE | access::WRITE_FILE)
         });
         for (path, wanted) in shown.chain(devices) {
-            if let Some((place, of_its_kind)) = open_place(&path) {
-                let wanted = landlock::known_rights(abi, wanted & of_its_kind);
-                ruleset.allow(&place, wanted).map_err(hold("make Landlock rules"))?;
+            if let Some((handle, of_kind)) = open_for_rule(&path) {
+                let wanted = landlock::known_rights(abi, wanted & of_kind);
+                ruleset.allow(&handle, wanted).map_err(kernel_error(WHAT))?;
             }
         }
-        command.push(Step::Restrict(ruleset.number()));
-        command.push(Step::Filter(Arc::clone(&self.filter)));
-        Ok(Dress { command, ruleset: Some(ruleset), ..Dress::open() })
+        command.push(Step::LandlockRestrict(ruleset.number()));
+        command.push(Step::Seccomp(Arc::clone(&self.filter)));
+        Ok(ChildSetup { command, ruleset: Some(ruleset), ..ChildSetup::unconfined() })
     }
 
     fn ruleset(&self, scoped: u64) -> Result<Option<Ruleset>, IsolateError> {
         let Some(abi) = self.landlock else { return Ok(None) };
         // Abstract sockets belong to the network namespace, which a child may share with the host.
         let scoped = if abi >= 6 { scoped } else { 0 };
-        Ruleset::new(abi, rights::TAKEN, scoped).map(Some).map_err(hold("make Landlock rules"))
+        Ruleset::new(abi, HANDLED, scoped).map(Some).map_err(kernel_error("make Landlock rules"))
     }
 
-    /// Limits for each process. The number of processes is counted per user namespace: outside of one of our own it
-    /// would count everything the user runs.
-    fn limits(&self, own_namespace: bool) -> Vec<Step> {
+    /// Resource limits of each process; those that are 0 are not set.
+    fn limits(&self, processes: u64) -> Vec<Step> {
         let limits = self.plan.limits;
         let steps = [
             (Resource::Data, limits.memory_mb << 20),
-            (Resource::Nproc, if own_namespace { limits.processes } else { 0 }),
+            (Resource::Nproc, processes),
             (Resource::Fsize, limits.file_size_mb << 20),
             (Resource::Nofile, limits.open_files),
             (Resource::Cpu, limits.cpu_seconds),
         ];
-        let held = steps.into_iter().filter(|(_, value)| *value > 0);
-        held.map(|(resource, value)| Step::Limit(resource as u32, value))
-            .chain([Step::Limit(Resource::Core as u32, 0)])
+        let set = steps.into_iter().filter(|(_, value)| *value > 0);
+        set.map(|(resource, value)| Step::Rlimit(resource, value))
+            .chain([Step::Rlimit(Resource::Core, 0)])
             .collect()
     }
 }

@@ -1,6 +1,6 @@
-//! What the kernel really granted.
+//! How much of each layer of a confinement the kernel holds.
 //!
-//! Invariant: a layer is `Full` only when the kernel itself was seen to take it.
+//! Invariant: a layer is `Full` only when the kernel enforces all of it.
 
 use picoclaw_policy::config::Requirement;
 use std::fmt;
@@ -8,26 +8,26 @@ use std::fmt;
 /// How much of one layer is held.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Grade {
-    /// All of it, by the kernel.
+    /// All of it.
     Full,
-    /// Some of it; what is missing.
+    /// A part of it, and what is missing.
     Partial(String),
-    /// Nothing; why.
+    /// Nothing, and why.
     None(String),
 }
 
-/// What holds a child, layer by layer.
+/// How much of each layer is held.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enforced {
-    /// Which files it reaches.
+    /// Files.
     pub filesystem: Grade,
-    /// Which network it reaches.
+    /// Network.
     pub network: Grade,
-    /// Which processes it sees and signals.
+    /// Visibility of processes, and signals.
     pub processes: Grade,
-    /// Which system calls it may make.
+    /// System calls.
     pub syscalls: Grade,
-    /// How much it may use.
+    /// Resource limits.
     pub limits: Grade,
 }
 
@@ -43,14 +43,12 @@ impl Enforced {
         ]
     }
 
-    /// The first layer that `required` names and that is held by nothing.
+    /// The first required layer that is not held in full.
     pub fn lacks(&self, required: &[Requirement]) -> Option<(&'static str, &Grade)> {
-        let unmet = |grade: &Grade| !matches!(grade, Grade::Full);
-        let layers = self.layers().into_iter();
+        let mut layers = self.layers().into_iter();
         layers
-            .filter(|(layer, _, grade)| required.contains(layer) && unmet(grade))
+            .find(|(layer, _, grade)| required.contains(layer) && !matches!(grade, Grade::Full))
             .map(|(_, name, grade)| (name, grade))
-            .next()
     }
 }
 

@@ -1,22 +1,22 @@
-//! The environment inside a cage, and the directories it points to.
+//! The environment variables of a caged child, and the directories they name.
 //!
-//! Invariant: a caged child knows only what is listed here, what the operator passed on, and what it was given.
+//! Invariant: a variable of the host passes only if it is listed here or in `isolation.env.pass`.
 
 use crate::launch::Principal;
 use crate::launch::environment::{Variables, set};
-use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
+use rustix::fs::{CWD, Mode};
 use std::ffi::{OsStr, OsString};
-use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
 
-/// What passes through, besides `LC_*`.
-const PASSED: [&str; 9] = ["PATH", "LANG", "TERM", "COLORTERM", "NO_COLOR", "TZ", "USER", "LOGNAME", "SHELL"];
+/// Variables that pass, besides `LC_*`.
+const PASSED_VARIABLES: [&str; 9] =
+    ["PATH", "LANG", "TERM", "COLORTERM", "NO_COLOR", "TZ", "USER", "LOGNAME", "SHELL"];
 
-/// One principal's own directories beneath `runtime-user-env/`.
+/// The directories of one principal beneath `runtime-user-env/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserEnvironment(PathBuf);
 
-/// The redirected variables and their directories.
+/// Redirected variables and their directories.
 const REDIRECTED: [(&str, &str); 5] = [
     ("HOME", "home"),
     ("TMPDIR", "tmp"),
@@ -26,21 +26,18 @@ const REDIRECTED: [(&str, &str); 5] = [
 ];
 
 impl UserEnvironment {
-    /// The place of `principal` in the instance at `root`.
+    /// Those of `principal` in the instance at `root`.
     pub fn of(root: &Path, principal: &Principal) -> Self {
         Self(root.join("runtime-user-env").join(principal.directory()))
     }
 
-    /// The directory that holds the others.
+    /// Their common parent.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Makes the directories, for us alone; those that are there will do.
+    /// Creates the missing ones, with mode 0700.
     pub fn prepare(&self) -> Result<(), rustix::io::Errno> {
-        if self.is_whole() {
-            return Ok(());
-        }
         let missing: Vec<&Path> =
             self.0.ancestors().take_while(|path| rustix::fs::stat(*path).is_err()).collect();
         let below = REDIRECTED.map(|(_, directory)| self.0.join(directory));
@@ -53,41 +50,15 @@ impl UserEnvironment {
         Ok(())
     }
 
-    /// Whether all of them are there, as far as one look tells: each start but the first finds them.
-    fn is_whole(&self) -> bool {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let Ok(folder) = openat(CWD, &self.0, flags, Mode::empty()) else { return false };
-        let mut chunk = [const { MaybeUninit::uninit() }; 1024];
-        let mut entries = RawDir::new(&folder, &mut chunk);
-        let mut found = [false; REDIRECTED.len()];
-        loop {
-            match entries.next() {
-                Some(Ok(entry)) => {
-                    let name = entry.file_name().to_bytes();
-                    for ((_, directory), found) in REDIRECTED.iter().zip(&mut found) {
-                        *found |= directory.as_bytes() == name;
-                    }
-                }
-                _ => return false,
-            }
-            if found == [true; REDIRECTED.len()] {
-                return true;
-            }
-            if entries.is_buffer_empty() {
-                return false;
-            }
-        }
-    }
-
     /// The redirected variables.
     pub fn variables(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
         REDIRECTED.iter().map(|(name, directory)| (*name, self.0.join(directory)))
     }
 }
 
-/// The whole environment of a caged child. `writable` are places where the agent can put programs: they are no part
-/// of its `PATH`.
-pub fn caged(
+/// The environment of a caged child. Directories beneath `writable` are removed from `PATH`, because
+/// an agent could put programs there.
+pub fn cage_variables(
     host: impl IntoIterator<Item = (OsString, OsString)>,
     user: &UserEnvironment,
     pass: &[String],
@@ -96,7 +67,7 @@ pub fn caged(
     let mut kept = Variables::new();
     for (name, value) in host {
         let text = name.to_string_lossy();
-        if PASSED.contains(&text.as_ref())
+        if PASSED_VARIABLES.contains(&text.as_ref())
             || text.starts_with("LC_")
             || pass.iter().any(|known| *known == text)
         {
@@ -114,9 +85,10 @@ pub fn caged(
 }
 
 fn without_writable(path: &OsStr, writable: &[PathBuf]) -> OsString {
-    let fixed =
-        |entry: &PathBuf| entry.is_absolute() && !writable.iter().any(|place| entry.starts_with(place));
-    std::env::join_paths(std::env::split_paths(path).filter(fixed)).unwrap_or_else(|_| "/usr/bin:/bin".into())
+    let is_safe =
+        |entry: &PathBuf| entry.is_absolute() && !writable.iter().any(|above| entry.starts_with(above));
+    std::env::join_paths(std::env::split_paths(path).filter(is_safe))
+        .unwrap_or_else(|_| "/usr/bin:/bin".into())
 }
 
 #[cfg(test)]
@@ -163,7 +135,7 @@ mod tests {
             ("MY_TOKEN", "given on"),
         ];
         let host = host.map(|(name, value)| (name.into(), value.into()));
-        let got = caged(host.clone(), &user, &["MY_TOKEN".to_owned()], &[PathBuf::from("/ws")]);
+        let got = cage_variables(host.clone(), &user, &["MY_TOKEN".to_owned()], &[PathBuf::from("/ws")]);
         for (why, name, want) in [
             ("no agent-writable and no relative entry", "PATH", Some("/usr/bin")),
             ("the language", "LANG", Some("C")),
@@ -177,7 +149,7 @@ mod tests {
         ] {
             assert_eq!(value(&got, name), want, "{why}: `{name}`");
         }
-        let bare = caged([], &user, &[], &[]);
+        let bare = cage_variables([], &user, &[], &[]);
         assert_eq!(
             value(&bare, "PATH"),
             Some("/usr/local/bin:/usr/bin:/bin"),

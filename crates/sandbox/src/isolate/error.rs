@@ -1,11 +1,11 @@
-//! Why a cage cannot be had.
+//! Errors of plans, cages and the start-up check.
 //!
-//! Invariant: every error is known before the child's program runs, and says what would help.
+//! Invariant: every error is returned before the child's program runs.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why no plan could be made.
+/// Why a plan was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// An exposure without a source.
@@ -21,13 +21,13 @@ pub enum PlanError {
         /// The target as written.
         target: PathBuf,
     },
-    /// A place that belongs to the cage.
+    /// A target that the cage itself mounts.
     #[error("`isolation.expose_paths`: the target `{target}` belongs to the cage itself")]
     Reserved {
         /// The target.
         target: PathBuf,
     },
-    /// A view of the kernel or of devices.
+    /// A kernel file system or a device.
     #[error("`isolation.expose_paths`: the source `{path}` belongs to the kernel and cannot be exposed")]
     KernelSource {
         /// The source.
@@ -36,19 +36,19 @@ pub enum PlanError {
     /// The whole file tree.
     #[error("`isolation.expose_paths`: exposing `/` would leave no cage")]
     WholeHost,
-    /// A source that is not there.
+    /// A source that does not exist.
     #[error("`{path}` is to be shown in the cage and does not exist")]
     Missing {
         /// The source.
         path: PathBuf,
     },
-    /// A source that no child may have.
+    /// A source that is Protected.
     #[error("`{path}` is protected and cannot be shown in the cage")]
     Protected {
         /// The source.
         path: PathBuf,
     },
-    /// More exposures than can be meant.
+    /// Too many exposures.
     #[error("`isolation.expose_paths` has {count} entries; {most} are the most")]
     TooMany {
         /// How many there are.
@@ -56,17 +56,17 @@ pub enum PlanError {
         /// How many there may be.
         most: usize,
     },
-    /// A target inside something shown, where nothing can be mounted without leaving a trace.
+    /// A target beneath a bind mount that has no mount point on the host.
     #[error(
         "`isolation.expose_paths`: the target `{target}` lies in something that is shown, and `{place}` is not there to be mounted on; make it first"
     )]
     NoMountPoint {
         /// The target.
         target: PathBuf,
-        /// Where it would be on the host.
+        /// The missing mount point on the host.
         place: PathBuf,
     },
-    /// A toolchain that nobody knows.
+    /// An unknown toolchain.
     #[error("there is no toolchain `{name}`; `auto`, `none` and these are known: {known}")]
     Toolchain {
         /// Its name.
@@ -77,7 +77,7 @@ pub enum PlanError {
     /// `PICOCLAW_HOME` fell back to the current directory.
     #[error("instance root resolved to current directory")]
     NoInstance,
-    /// A working directory that the child would not see.
+    /// A working directory that is not visible in the cage.
     #[error("the working directory `{path}` is not in the cage's view")]
     WorkDirOutside {
         /// The directory.
@@ -85,13 +85,13 @@ pub enum PlanError {
     },
 }
 
-/// Why a cage could not be built from its plan, or not on this host.
+/// Why a cage could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum IsolateError {
     /// The plan itself.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// A source that vanished, or cannot be looked at.
+    /// A source that was removed or cannot be opened.
     #[error("could not look at `{path}`, which is to be shown in the cage")]
     Source {
         /// The source.
@@ -99,25 +99,25 @@ pub enum IsolateError {
         /// The kernel's reason.
         source: io::Error,
     },
-    /// A path that no kernel takes.
+    /// A path with a NUL byte.
     #[error("`{path}` contains a NUL byte")]
     Nul {
         /// The path.
         path: PathBuf,
     },
-    /// Something that was asked for, on a rung that does not have it.
+    /// A request that the backend cannot enforce.
     #[error("{what} was asked for, and this host's isolation cannot hold it")]
     Lacks {
         /// What was asked for.
         what: String,
     },
-    /// A backend that always refuses.
+    /// No backend at all.
     #[error("subprocess isolation is not supported here: {why}")]
     Unsupported {
         /// Why.
         why: &'static str,
     },
-    /// The kernel refused something about the cage.
+    /// A failed system call.
     #[error("could not {what}")]
     Kernel {
         /// What was being done.
@@ -127,22 +127,22 @@ pub enum IsolateError {
     },
 }
 
-/// Why the program does not start with isolation switched on.
+/// Why a program does not start with isolation enabled.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The native backend was asked for.
+    /// The native backend was requested and does not work.
     #[error("isolation is enabled with the native backend, which this host does not give: {reason}")]
     Native {
         /// Why not.
         reason: String,
     },
-    /// Bubblewrap was asked for.
+    /// Bubblewrap was requested and does not work.
     #[error("linux isolation requires bwrap and does not fall back automatically: {reason}")]
     Bwrap {
         /// Why not.
         reason: String,
     },
-    /// Nothing can be had.
+    /// No backend works.
     #[error(
         "isolation is enabled and cannot be had on this host: native: {native}; bwrap: {bwrap}; Landlock: too old or absent"
     )]
@@ -152,7 +152,7 @@ pub enum StartError {
         /// Why not bubblewrap.
         bwrap: String,
     },
-    /// A layer of `isolation.require`.
+    /// A layer of `isolation.require` is not held in full.
     #[error("`isolation.require` names `{layer}`, which this host holds only so far: {grade}")]
     Required {
         /// The layer.
@@ -160,7 +160,7 @@ pub enum StartError {
         /// How far it is held.
         grade: String,
     },
-    /// Something that was asked for and cannot be held.
+    /// A request that the backend cannot enforce.
     #[error("{what} was asked for, and this host's isolation cannot hold it")]
     Lacks {
         /// What was asked for.
@@ -168,8 +168,13 @@ pub enum StartError {
     },
 }
 
+/// Adds what was being done to an error of a system call.
+pub(super) fn kernel_error(what: &'static str) -> impl Fn(io::Error) -> IsolateError {
+    move |source| IsolateError::Kernel { what: what.into(), source }
+}
+
 impl StartError {
-    /// The remedy, and the way out with its price.
+    /// The remedy, and how to disable isolation at what risk.
     pub fn hint(&self) -> String {
         let remedy = match self {
             Self::Bwrap { .. } | Self::Nothing { .. } => {

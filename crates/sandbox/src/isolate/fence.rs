@@ -1,18 +1,19 @@
-//! The fence: what the kernel holds of a model's command while isolation is off.
+//! The fence: a Landlock domain for model-written commands while isolation is off.
 //!
-//! It holds writes and signals, not reads; those are the guard's. Landlock cannot take a part out of what a rule
-//! gives, so a writable place that contains something Protected is left out whole.
+//! It restricts writes and signals, not reads. Landlock cannot exclude a part of what a rule grants,
+//! so a writable directory that contains something Protected is left out as a whole.
 //!
-//! Invariant: a fence never makes anything writable that was not.
+//! Invariant: a fence only takes rights away.
 
+use crate::isolate::child_setup::ChildSetup;
 use crate::isolate::enforced::{Enforced, Grade};
-use crate::isolate::error::IsolateError;
-use crate::isolate::walls::{Dress, hold, open_place};
+use crate::isolate::error::{IsolateError, kernel_error};
+use crate::isolate::landlock_rules::open_for_rule;
 use picoclaw_sys::linux::Step;
 use picoclaw_sys::linux::landlock::{self, Ruleset, access};
 use std::path::{Path, PathBuf};
 
-/// Devices that everybody may write, and terminals.
+/// World-writable devices, and terminals.
 const DEVICES: [&str; 8] = [
     "/dev/null",
     "/dev/zero",
@@ -33,21 +34,23 @@ pub struct Fence {
 }
 
 impl Fence {
-    /// A fence around `writable`: the workspace, temporary directories, and what `allow_write_paths` names literally.
+    /// A fence that leaves `writable` writable: the workspace, temporary directories, and what
+    /// `allow_write_paths` names literally.
     pub fn new(writable: &[PathBuf], protected: &[PathBuf]) -> Self {
-        let resolved = |path: &PathBuf| std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-        let protected: Vec<PathBuf> = protected.iter().map(resolved).collect();
-        let covers = |place: &PathBuf| protected.iter().any(|path| path.starts_with(place) && path != place);
-        let (left_out, writable) = writable.iter().map(resolved).partition(covers);
+        let resolve = |path: &PathBuf| std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        let protected: Vec<PathBuf> = protected.iter().map(resolve).collect();
+        let contains_protected =
+            |path: &PathBuf| protected.iter().any(|hidden| hidden.starts_with(path) && hidden != path);
+        let (left_out, writable) = writable.iter().map(resolve).partition(contains_protected);
         Self { abi: landlock::abi(), writable, left_out }
     }
 
-    /// Places that could not be made writable, since something Protected lies in them.
+    /// Directories that stay read-only because they contain something Protected.
     pub fn left_out(&self) -> &[PathBuf] {
         &self.left_out
     }
 
-    /// What holds a command behind this fence.
+    /// How much of each layer the fence holds.
     pub fn enforced(&self) -> Enforced {
         let off = || Grade::None("isolation is off".into());
         let Some(abi) = self.abi else {
@@ -72,26 +75,26 @@ impl Fence {
         Enforced { filesystem, network: off(), processes, syscalls: off(), limits: off() }
     }
 
-    pub(crate) fn dress(&self) -> Result<Dress, IsolateError> {
-        let mut dress = Dress::open();
-        dress.command.push(Step::NoNewPrivileges);
+    pub(crate) fn setup(&self) -> Result<ChildSetup, IsolateError> {
+        let mut setup = ChildSetup::unconfined();
+        setup.command.push(Step::NoNewPrivileges);
         if let Some(abi) = self.abi {
-            let ruleset = self.ruleset(abi).map_err(hold("make the write fence"))?;
-            dress.command.push(Step::Restrict(ruleset.number()));
-            dress.ruleset = Some(ruleset);
+            let ruleset = self.ruleset(abi).map_err(kernel_error("make the write fence"))?;
+            setup.command.push(Step::LandlockRestrict(ruleset.number()));
+            setup.ruleset = Some(ruleset);
         }
-        Ok(dress)
+        Ok(setup)
     }
 
     fn ruleset(&self, abi: u32) -> std::io::Result<Ruleset> {
         let scoped = if abi >= 6 { landlock::SCOPE_SIGNALS | landlock::SCOPE_ABSTRACT_SOCKETS } else { 0 };
         let ruleset = Ruleset::new(abi, access::WRITES, scoped)?;
-        let devices = DEVICES.iter().map(Path::new).map(|path| (path, access::WRITE_FILE | access::TRUNCATE));
-        for (path, rights) in self.writable.iter().map(|path| (path.as_path(), access::WRITES)).chain(devices)
-        {
-            // What is not there cannot be written either.
-            if let Some((place, of_its_kind)) = open_place(path) {
-                ruleset.allow(&place, landlock::known_rights(abi, rights & of_its_kind))?;
+        let directories = self.writable.iter().map(|path| (path.as_path(), access::WRITES));
+        let devices = DEVICES.iter().map(|path| (Path::new(path), access::WRITE_FILE | access::TRUNCATE));
+        for (path, rights) in directories.chain(devices) {
+            // A path that does not exist needs no rule.
+            if let Some((handle, of_kind)) = open_for_rule(path) {
+                ruleset.allow(&handle, landlock::known_rights(abi, rights & of_kind))?;
             }
         }
         Ok(ruleset)

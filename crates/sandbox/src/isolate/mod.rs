@@ -1,49 +1,46 @@
-//! Isolate: the cage around a child, as data first and then as the kernel grants it.
+//! Confines child processes: a [`Plan`] says what a child sees, a [`Backend`] enforces it, and
+//! [`Enforced`] says how much of it the kernel really holds.
 //!
-//! [`plan`] is pure: it says what a child will see. A backend turns the [`Plan`] into walls and says, as
-//! [`Enforced`], what the kernel really holds. Less than the configuration requires means refusing to start.
-//!
-//! Invariant: no plan follows from what a model wrote, and no backend gives less than it says.
+//! Invariant: nothing that a model wrote is part of a plan, and a backend that holds less than the
+//! configuration requires refuses to start.
 
+mod backend;
 mod bwrap;
 mod cage;
+mod child_setup;
+mod doctor_checks;
 mod enforced;
 mod environment;
 mod error;
-mod examine;
-mod exposure;
+mod expose_paths;
 mod fence;
-mod filter;
-mod host;
-mod identity;
+mod git_identity;
+mod host_files;
+mod landlock_rules;
+mod mount_rules;
 mod native;
-mod pick;
 mod plan;
+mod plan_text;
 mod probe;
-mod remembered;
-mod render;
-mod rights;
 mod rootfs;
-mod rung;
+mod seccomp_filter;
+mod select_backend;
 mod toolchain;
-mod view;
-mod walls;
 
+pub use backend::Backend;
 pub use bwrap::{INSTALL_HINTS, bwrap_arguments, find_bwrap};
 pub use cage::Cage;
+pub(crate) use child_setup::{ChildSetup, WorkDirEntry};
+pub use doctor_checks::{CheckResult, Decoys, DoctorCheck, Visibility, run_doctor_checks};
 pub use enforced::{Enforced, Grade};
-pub use environment::{UserEnvironment, caged};
+pub use environment::{UserEnvironment, cage_variables};
 pub use error::{IsolateError, PlanError, StartError};
-pub use examine::{Baits, Finding, Outcome, Sight, examine};
-pub use exposure::exposure_faults;
+pub use expose_paths::exposure_faults;
 pub use fence::Fence;
-pub use host::{Found, HostFiles, Kind, LiveHost};
-pub use identity::git_identity;
-pub use pick::pick;
-pub use plan::{Author, Covered, InstanceView, Plan, Request, Workspace, plan};
+pub use git_identity::git_identity;
+pub use host_files::{HostEntry, HostEntryKind, HostFiles, LiveHost};
+pub use mount_rules::{MountReason, MountRule};
+pub use plan::{CommandSource, HiddenPath, InstancePaths, Plan, PlanRequest, WorkspaceMount, plan};
 pub use probe::probe;
-pub use remembered::pick_remembered;
-pub use rung::{Probed, Rung, choose};
+pub use select_backend::{ProbeResult, choose_backend, select_backend};
 pub use toolchain::toolchain_variables;
-pub use view::{Rule, Why};
-pub(crate) use walls::{Dress, Entry};

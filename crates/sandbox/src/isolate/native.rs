@@ -1,6 +1,4 @@
-//! The native backend: a plan as steps of a new process, with no other program's help.
-//!
-//! Invariant: the steps build exactly what the plan says; whatever the kernel refuses stops the child.
+//! The native backend: namespaces, and the steps that the new process takes in them.
 
 use crate::isolate::error::IsolateError;
 use crate::isolate::plan::Plan;
@@ -28,9 +26,9 @@ pub(super) fn namespaces(network: Network) -> u32 {
 pub(super) fn setup(plan: &Plan) -> Result<Vec<Step>, IsolateError> {
     let mut steps = vec![map_own_ids()?];
     steps.extend(rootfs_steps(plan)?);
-    steps.extend([Step::Proc(pid_max(plan)), Step::Terminals, Step::Pivot]);
+    steps.extend([Step::Proc(pid_max(plan)), Step::Devpts, Step::PivotRoot]);
     if plan.network == Network::None {
-        steps.push(Step::Loopback);
+        steps.push(Step::LoopbackUp);
     }
     Ok(steps)
 }

@@ -1,71 +1,73 @@
-//! The cage as data.
+//! Makes the plan of a cage: mounts, network and limits.
 //!
-//! Invariant: pure. The same request on the same host gives the same plan, and no word of a model is in the request.
+//! Invariant: a plan follows from the request and the host's files alone, and the request holds
+//! nothing that a model wrote.
 
 use crate::isolate::error::PlanError;
-use crate::isolate::host::{HostFiles, Kind};
-use crate::isolate::view::{Rule, Why, ordered};
-use crate::isolate::{exposure, toolchain};
+use crate::isolate::host_files::{HostEntryKind, HostFiles};
+use crate::isolate::mount_rules::{MountReason, MountRule, ordered};
+use crate::isolate::{expose_paths, toolchain};
 use picoclaw_policy::config::{ExposeMode, IsolationConfig, Limits, Network};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// What a plan is made from.
 #[derive(Debug)]
-pub struct Request<'r> {
+pub struct PlanRequest<'r> {
     /// The configuration's `isolation`.
     pub isolation: &'r IsolationConfig,
-    /// The instance as this child may see it.
-    pub instance: &'r InstanceView,
+    /// The paths of the instance that concern this child.
+    pub instance: &'r InstancePaths,
     /// Who wrote the command.
-    pub author: Author<'r>,
-    /// Where the child works.
+    pub source: CommandSource<'r>,
+    /// The child's working directory.
     pub work_dir: &'r Path,
-    /// The operator's own home, where toolchains are looked for.
+    /// The operator's home, where toolchains are looked for.
     pub home: &'r Path,
-    /// The operator's own environment, which may say that they are elsewhere.
+    /// The operator's environment, which may name other toolchain directories.
     pub variables: &'r [(OsString, OsString)],
 }
 
-/// The part of an instance that one child may have.
+/// The paths of an instance that concern one child.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InstanceView {
-    /// The instance's root, of which nothing else is visible.
+pub struct InstancePaths {
+    /// The instance's root. Nothing beneath it is visible but the paths below.
     pub root: PathBuf,
     /// The workspace, if this child has one.
-    pub workspace: Option<Workspace>,
+    pub workspace: Option<WorkspaceMount>,
     /// The principal's own environment, writable.
     pub user_environment: PathBuf,
-    /// The shared skills, read-only; shown when they are there.
+    /// The shared skills, read-only, if they exist.
     pub skills: PathBuf,
-    /// What no child may see, wherever it lies: the instance, configuration files, other agents' workspaces.
-    pub protected: Vec<Covered>,
+    /// What stays hidden wherever it lies: the instance, configuration files, other workspaces.
+    pub protected: Vec<HiddenPath>,
 }
 
 /// A workspace as a child sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Workspace {
+pub struct WorkspaceMount {
     /// Its path.
     pub path: PathBuf,
     /// Whether the child may write there.
     pub mode: ExposeMode,
 }
 
-/// Something Protected.
+/// A Protected path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Covered {
+pub struct HiddenPath {
     /// Its path, with links resolved.
     pub path: PathBuf,
     /// What it is.
-    pub kind: Kind,
+    pub kind: HostEntryKind,
 }
 
 /// Who wrote a command.
 #[derive(Debug, Clone, Copy)]
-pub enum Author<'r> {
-    /// A model: nothing follows from what it wrote.
+pub enum CommandSource<'r> {
+    /// A model. Its text has no influence on the plan.
     Model,
-    /// The operator, in the configuration or on the command line: what the command needs is shown, read-only.
+    /// The operator, in the configuration or on the command line. Paths that the command names are
+    /// shown read-only.
     Operator {
         /// The program, absolute.
         program: &'r Path,
@@ -74,12 +76,12 @@ pub enum Author<'r> {
     },
 }
 
-/// The cage as data: what is seen, what is reached, how much is had.
+/// What a child sees, which network it reaches, and how much it may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// The file tree, parents first.
-    pub view: Vec<Rule>,
-    /// Where the child works.
+    pub mounts: Vec<MountRule>,
+    /// The working directory.
     pub work_dir: PathBuf,
     /// The network.
     pub network: Network,
@@ -88,20 +90,22 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// How much private directories hold together, in bytes. They are memory, so they hold no more than the tree may.
-    pub(super) fn scratch_bytes(&self) -> u64 {
-        const MOST: u64 = 1 << 30;
+    /// The size of the tmpfs behind all private directories. Its pages are memory, so it is no larger
+    /// than the memory limit.
+    pub(super) fn tmpfs_bytes(&self) -> u64 {
+        const MAX_BYTES: u64 = 1 << 30;
         match self.limits.memory_mb {
-            0 => MOST,
-            limit => (limit << 20).min(MOST),
+            0 => MAX_BYTES,
+            limit => (limit << 20).min(MAX_BYTES),
         }
     }
 }
 
-/// System directories; on many hosts the last ones are links into the first.
+/// System directories. On hosts with a merged `/usr` all but the first are links into it.
 const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
-/// The small set of `/etc`: names, certificates, time, the loader, what shells and runtimes need. No private keys.
+/// The visible part of `/etc`: names, certificates, time, the loader, shells and runtimes. It holds
+/// no private keys.
 const ETC: [&str; 27] = [
     "/etc/alternatives",
     "/etc/bash.bashrc",
@@ -132,245 +136,248 @@ const ETC: [&str; 27] = [
     "/etc/timezone",
 ];
 
-/// Says what a child will see, reach and have.
-pub fn plan(request: &Request<'_>, host: &dyn HostFiles) -> Result<Plan, PlanError> {
+/// Plans a cage.
+pub fn plan(request: &PlanRequest<'_>, host: &dyn HostFiles) -> Result<Plan, PlanError> {
     let instance = request.instance;
     if !instance.root.is_absolute() {
         return Err(PlanError::NoInstance);
     }
-    let (own, exposed) = (own(instance, host)?, exposure::rules(&request.isolation.expose_paths, host)?);
-    let mut rules = system(host);
-    rules
-        .extend(scratch(|place| own.iter().chain(&exposed).any(|shown| lies_beneath(shown.target(), place))));
-    rules.retain(|rule| !own.iter().chain(&exposed).any(|shown| replaces(shown, rule)));
-    rules.extend(operator(&request.author, instance, host)?);
-    toolchain::check(&request.isolation.toolchains)?;
-    let toolchains = toolchain::rules(&request.isolation.toolchains, request.home, request.variables, host);
-    rules.extend(toolchains.into_iter().filter(|rule| !meets_instance(rule, instance)));
+    let own = instance_rules(instance, host)?;
+    let exposed = expose_paths::rules(&request.isolation.expose_paths, host)?;
+    let operator = operator_rules(&request.source, instance, host);
+    let toolchains = &request.isolation.toolchains;
+    toolchain::check(toolchains)?;
+    let mut toolchains = toolchain::rules(toolchains, request.home, request.variables, host);
+    toolchains.retain(|rule| !overlaps_protected(rule, instance));
+
+    let mut rules = system_rules(host);
+    rules.extend(private_directories(|directory| {
+        let mut shown = own.iter().chain(&exposed).chain(&operator).chain(&toolchains);
+        shown.any(|rule| is_beneath(rule.target(), directory))
+    }));
+    // What lies beneath a directory of the host comes from the host: a mount point or a link there
+    // would have to be made on the host.
+    let is_replaced =
+        |rule: &MountRule| own.iter().chain(&exposed).any(|shown| is_beneath(rule.target(), shown.target()));
+    rules.retain(|rule| !is_replaced(rule));
+    // Later rules win over earlier ones for the same target.
+    rules.extend(operator);
+    rules.extend(toolchains);
     rules.extend(own);
     rules.extend(exposed);
-    let rules = hide(without_repeats(rules, host), instance)?;
-    let view = ordered(rules);
-    mount_points(&view, host)?;
+    let mounts = ordered(hide_protected(without_repeats(rules, host), instance)?);
+    check_mount_points(&mounts, host)?;
     let work_dir = request.work_dir.to_owned();
-    if !is_visible(&view, &work_dir) {
+    if !is_visible(&mounts, &work_dir) {
         return Err(PlanError::WorkDirOutside { path: work_dir });
     }
-    Ok(Plan { view, work_dir, network: request.isolation.network, limits: request.isolation.limits })
+    Ok(Plan { mounts, work_dir, network: request.isolation.network, limits: request.isolation.limits })
 }
 
-fn system(host: &dyn HostFiles) -> Vec<Rule> {
-    let shown = SYSTEM.iter().map(|path| (path, Why::System)).chain(ETC.iter().map(|path| (path, Why::Etc)));
-    shown.filter_map(|(path, why)| as_on_host(Path::new(path), why, host)).collect()
+fn is_beneath(path: &Path, directory: &Path) -> bool {
+    path.starts_with(directory) && path != directory
 }
 
-/// Shows `path` read-only; where the host has a link into `/usr`, the child gets the link.
-fn as_on_host(path: &Path, why: Why, host: &dyn HostFiles) -> Option<Rule> {
+fn system_rules(host: &dyn HostFiles) -> Vec<MountRule> {
+    let system = SYSTEM.iter().map(|path| (path, MountReason::System));
+    let etc = ETC.iter().map(|path| (path, MountReason::Etc));
+    system.chain(etc).filter_map(|(path, reason)| system_rule(Path::new(path), reason, host)).collect()
+}
+
+/// Shows `path` read-only. A link into `/usr` stays a link.
+fn system_rule(path: &Path, reason: MountReason, host: &dyn HostFiles) -> Option<MountRule> {
     let found = host.find(path)?;
     let target = path.to_owned();
-    if found.resolved.as_os_str() != path.as_os_str() && found.resolved.starts_with("/usr") {
-        return Some(Rule::Link { target, to: found.resolved });
+    if found.resolved != path && found.resolved.starts_with("/usr") {
+        return Some(MountRule::Symlink { target, to: found.resolved });
     }
-    Some(Rule::Show { source: found.resolved, target, mode: ExposeMode::ReadOnly, kind: found.kind, why })
+    let (source, kind) = (found.resolved, found.kind);
+    Some(MountRule::Bind { source, target, mode: ExposeMode::ReadOnly, kind, reason })
 }
 
-/// Places to write to that end with the child. Where something is shown in a directory, it is a directory and no link.
-fn scratch(holds_something: impl Fn(&Path) -> bool) -> Vec<Rule> {
-    let mut rules: Vec<Rule> = ["/tmp", "/dev/shm"].map(|path| Rule::Scratch { target: path.into() }).into();
-    if holds_something(Path::new("/var/tmp")) {
-        rules.push(Rule::Scratch { target: "/var/tmp".into() });
+/// Private temporary directories, and the usual links beneath `/var`. A link could not hold a mount,
+/// so it gives way to a directory where something is shown beneath it.
+fn private_directories(holds_mounts: impl Fn(&Path) -> bool) -> Vec<MountRule> {
+    let tmpfs = |path: &str| MountRule::Tmpfs { target: path.into() };
+    let symlink = |path: &str, to: &str| MountRule::Symlink { target: path.into(), to: to.into() };
+    let mut rules = vec![tmpfs("/tmp"), tmpfs("/dev/shm")];
+    if holds_mounts(Path::new("/var/tmp")) {
+        rules.push(tmpfs("/var/tmp"));
     } else {
-        rules.push(Rule::Link { target: "/var/tmp".into(), to: "/tmp".into() });
+        rules.push(symlink("/var/tmp", "/tmp"));
     }
-    if !holds_something(Path::new("/var/run")) {
-        rules.push(Rule::Link { target: "/var/run".into(), to: "/run".into() });
+    if !holds_mounts(Path::new("/var/run")) {
+        rules.push(symlink("/var/run", "/run"));
     }
     rules
 }
 
-/// Whether `shown` lies above a place of the default view. What is shown there then comes from the host; a mount point
-/// or a link beneath it would have to be made on the host.
-fn replaces(shown: &Rule, default: &Rule) -> bool {
-    lies_beneath(default.target(), shown.target())
-}
-
-fn lies_beneath(path: &Path, place: &Path) -> bool {
-    path.starts_with(place) && path != place
-}
-
-/// The workspace, the principal's environment and the skills: all there is of the instance.
-fn own(instance: &InstanceView, host: &dyn HostFiles) -> Result<Vec<Rule>, PlanError> {
-    let mut rules = Vec::new();
-    let mut show = |path: &Path, mode, why| -> Result<(), PlanError> {
+/// The visible parts of the instance: workspace, user environment and skills.
+fn instance_rules(instance: &InstancePaths, host: &dyn HostFiles) -> Result<Vec<MountRule>, PlanError> {
+    let bind = |path: &Path, mode, reason| {
         let found = host.find(path).ok_or_else(|| PlanError::Missing { path: path.to_owned() })?;
-        rules.push(Rule::Show {
-            source: found.resolved,
-            target: path.to_owned(),
-            mode,
-            kind: found.kind,
-            why,
-        });
-        Ok(())
+        let (source, kind) = (found.resolved, found.kind);
+        Ok(MountRule::Bind { source, target: path.to_owned(), mode, kind, reason })
     };
+    let mut rules = Vec::new();
     if let Some(workspace) = &instance.workspace {
-        show(&workspace.path, workspace.mode, Why::Workspace)?;
+        rules.push(bind(&workspace.path, workspace.mode, MountReason::Workspace)?);
     }
-    show(&instance.user_environment, ExposeMode::ReadWrite, Why::UserEnvironment)?;
+    rules.push(bind(&instance.user_environment, ExposeMode::ReadWrite, MountReason::UserEnvironment)?);
     if host.find(&instance.skills).is_some() {
-        show(&instance.skills, ExposeMode::ReadOnly, Why::Skills)?;
+        rules.push(bind(&instance.skills, ExposeMode::ReadOnly, MountReason::Skills)?);
     }
     Ok(rules)
 }
 
-/// What an operator's command needs: its program, the program's directory, and paths among its arguments.
-fn operator(
-    author: &Author<'_>,
-    instance: &InstanceView,
+/// What an operator's command names: its program, the program's directory, and paths among its
+/// arguments.
+fn operator_rules(
+    source: &CommandSource<'_>,
+    instance: &InstancePaths,
     host: &dyn HostFiles,
-) -> Result<Vec<Rule>, PlanError> {
-    let Author::Operator { program, arguments } = author else { return Ok(Vec::new()) };
+) -> Vec<MountRule> {
+    let CommandSource::Operator { program, arguments } = source else { return Vec::new() };
     let mut rules = Vec::new();
     let mut show = |path: &Path| {
-        // Kernel views and the top are the cage's own; a path that is not there needs no place (W73).
+        // These have mounts of their own. A path that does not exist needs no mount (W73).
         let reserved = path == Path::new("/")
             || ["/proc", "/dev", "/sys", "/usr"].iter().any(|own| path.starts_with(own));
         if let Some(found) = host.find(path).filter(|_| !reserved)
-            && !covers_instance(&found.resolved, instance)
+            && !contains_protected(&found.resolved, instance)
         {
-            let (target, mode, why) = (path.to_owned(), ExposeMode::ReadOnly, Why::Operator);
-            rules.push(Rule::Show { source: found.resolved, target, mode, kind: found.kind, why });
+            let (source, kind, target) = (found.resolved, found.kind, path.to_owned());
+            let (mode, reason) = (ExposeMode::ReadOnly, MountReason::Operator);
+            rules.push(MountRule::Bind { source, target, mode, kind, reason });
         }
     };
-    for path in [Some(*program), host.find(program).as_ref().map(|found| found.resolved.as_path())]
-        .into_iter()
-        .flatten()
-    {
+    let resolved = host.find(program).map(|found| found.resolved);
+    for path in [Some(*program), resolved.as_deref()].into_iter().flatten() {
         show(path);
-        // A directory that is somebody's home, or holds homes, is more than the program needs (W72).
+        // A home directory, or one that holds homes, is more than the program needs (W72).
         let parent = path.parent().filter(|parent| parent.components().count() > 3);
-        parent.into_iter().chain(belongings(path, host)).for_each(&mut show);
+        parent.into_iter().chain(program_tree(path, host)).for_each(&mut show);
     }
     for argument in *arguments {
-        let text = argument.as_encoded_bytes();
-        let value =
-            text.iter().position(|byte| *byte == b'=').and_then(|at| argument.to_str()?.get(at + 1..));
+        // `--option=/path` names a path too.
+        let value = argument.to_str().and_then(|text| text.split_once('=')).map(|(_, value)| value);
         for path in [Some(Path::new(argument)), value.map(Path::new)].into_iter().flatten() {
             if path.is_absolute() {
                 show(path);
-                belongings(path, host).into_iter().for_each(&mut show);
+                program_tree(path, host).into_iter().for_each(&mut show);
             }
         }
     }
-    Ok(rules)
+    rules
 }
 
-/// The tree that a program cannot run without: the Node modules that it is one of, or its Python environment.
-fn belongings<'p>(path: &'p Path, host: &dyn HostFiles) -> Option<&'p Path> {
+/// The tree that a program cannot run without: its `node_modules`, or its Python environment.
+fn program_tree<'p>(path: &'p Path, host: &dyn HostFiles) -> Option<&'p Path> {
     let modules =
         path.ancestors().filter(|above| above.file_name().is_some_and(|name| name == "node_modules"));
     if let Some(outermost) = modules.last() {
         return Some(outermost);
     }
-    // A home directory that is one, too, is more than the program needs (W72).
+    // A home directory that is a Python environment is more than the program needs (W72).
     let environment = path.parent()?.parent().filter(|above| above.components().count() > 3)?;
     host.find(&environment.join("pyvenv.cfg")).map(|_| environment)
 }
 
-/// Leaves out what an operator's command needs and sees anyway: a second mount beneath the first would only stumble over
-/// links there.
-fn without_repeats(mut rules: Vec<Rule>, host: &dyn HostFiles) -> Vec<Rule> {
-    let shown_anyway = |rule: &Rule| {
-        let Rule::Show { source: own, target, why: Why::Operator, .. } = rule else { return false };
+/// Drops rules for an operator's command that another rule covers: a second mount beneath the first
+/// could meet links there, which are refused.
+fn without_repeats(mut rules: Vec<MountRule>, host: &dyn HostFiles) -> Vec<MountRule> {
+    let is_shown = |path: &Path| {
+        rules.iter().any(|rule| matches!(rule, MountRule::Bind { target, .. } if path.starts_with(target)))
+    };
+    let is_repeated = |rule: &MountRule| {
+        let MountRule::Bind { source: own, target, reason: MountReason::Operator, .. } = rule else {
+            return false;
+        };
         rules.iter().any(|other| match other {
-            Rule::Show { source, target: above, .. } if target.starts_with(above) && target != above => {
-                // A tree that is named by way of a link shows the same files, under that name.
-                let is_there =
+            MountRule::Bind { source, target: above, .. } if is_beneath(target, above) => {
+                // A tree that is shown under the name of a link holds the same files under that name.
+                let is_same =
                     |rest: &Path| host.find(&source.join(rest)).is_some_and(|found| found.resolved == *own);
-                target.strip_prefix(above).is_ok_and(|rest| source == above || is_there(rest))
+                target.strip_prefix(above).is_ok_and(|rest| source == above || is_same(rest))
             }
-            Rule::Show { .. } => false,
-            // `/bin` leads into `/usr`, where everything is shown.
-            Rule::Link { target: above, .. } => target.starts_with(above),
-            Rule::Scratch { .. } | Rule::Hide { .. } => false,
+            // `/bin` leads into `/usr`, which is shown; `/var/tmp` leads to a private directory.
+            MountRule::Symlink { target: above, to } => target.starts_with(above) && is_shown(to),
+            MountRule::Bind { .. } | MountRule::Tmpfs { .. } | MountRule::Hide { .. } => false,
         })
     };
-    let mut repeated = rules.iter().map(shown_anyway).collect::<Vec<_>>().into_iter();
+    let mut repeated = rules.iter().map(is_repeated).collect::<Vec<_>>().into_iter();
     rules.retain(|_| !repeated.next().unwrap_or(false));
     rules
 }
 
-/// Whether a toolchain's place and something Protected lie in one another.
-fn meets_instance(rule: &Rule, instance: &InstanceView) -> bool {
-    let Rule::Show { source, .. } = rule else { return false };
-    covers_instance(source, instance)
-        || instance.protected.iter().any(|covered| source.starts_with(&covered.path))
+/// Whether a rule's source contains a Protected path or lies in one.
+fn overlaps_protected(rule: &MountRule, instance: &InstancePaths) -> bool {
+    let MountRule::Bind { source, .. } = rule else { return false };
+    contains_protected(source, instance)
+        || instance.protected.iter().any(|hidden| source.starts_with(&hidden.path))
 }
 
-fn covers_instance(path: &Path, instance: &InstanceView) -> bool {
-    instance.root.starts_with(path) || instance.protected.iter().any(|covered| covered.path.starts_with(path))
+fn contains_protected(path: &Path, instance: &InstancePaths) -> bool {
+    instance.root.starts_with(path) || instance.protected.iter().any(|hidden| hidden.path.starts_with(path))
 }
 
-/// Refuses what lies in something Protected, and puts nothing over whatever Protected lies in something shown.
-fn hide(mut rules: Vec<Rule>, instance: &InstanceView) -> Result<Vec<Rule>, PlanError> {
-    let mut hidden = Vec::new();
+/// Refuses rules whose source lies in a Protected path, and hides Protected paths that lie in a source.
+fn hide_protected(mut rules: Vec<MountRule>, instance: &InstancePaths) -> Result<Vec<MountRule>, PlanError> {
+    let is_own = |reason: MountReason| {
+        matches!(reason, MountReason::Workspace | MountReason::UserEnvironment | MountReason::Skills)
+    };
+    let lies_in_own = |path: &Path| {
+        rules.iter().any(|rule| {
+            matches!(rule, MountRule::Bind { source, reason, .. } if is_own(*reason) && path.starts_with(source))
+        })
+    };
+    let mut hidden_rules = Vec::new();
     for rule in &rules {
-        let Rule::Show { source, target, why, .. } = rule else { continue };
-        let own = matches!(why, Why::Workspace | Why::UserEnvironment | Why::Skills);
-        for covered in &instance.protected {
-            let within_own = || rules.iter().any(|other| is_own(other, source));
-            if source.starts_with(&covered.path) && !own && !within_own() {
+        let MountRule::Bind { source, target, reason, .. } = rule else { continue };
+        for hidden in &instance.protected {
+            if source.starts_with(&hidden.path) && !is_own(*reason) && !lies_in_own(source) {
                 return Err(PlanError::Protected { path: source.clone() });
             }
-            if let Ok(rest) = covered.path.strip_prefix(source)
+            if let Ok(rest) = hidden.path.strip_prefix(source)
                 && !rest.as_os_str().is_empty()
             {
-                hidden.push(Rule::Hide { target: target.join(rest), kind: covered.kind });
+                hidden_rules.push(MountRule::Hide { target: target.join(rest), kind: hidden.kind });
             }
         }
     }
-    // A private directory on the way to the instance must not pass for the instance.
-    let in_scratch =
-        |rule: &Rule| matches!(rule, Rule::Scratch { target } if instance.root.starts_with(target));
-    if rules.iter().any(in_scratch) {
-        hidden.push(Rule::Hide { target: instance.root.clone(), kind: Kind::Directory });
+    // In a private directory a child could otherwise make files at the instance's path.
+    let is_private =
+        |rule: &MountRule| matches!(rule, MountRule::Tmpfs { target } if instance.root.starts_with(target));
+    if rules.iter().any(is_private) {
+        let (target, kind) = (instance.root.clone(), HostEntryKind::Directory);
+        hidden_rules.push(MountRule::Hide { target, kind });
     }
-    rules.extend(hidden);
+    rules.extend(hidden_rules);
     Ok(rules)
 }
 
-/// Whether `rule` shows a part of the instance that this child may have, and `source` lies in it.
-fn is_own(rule: &Rule, source: &Path) -> bool {
-    matches!(rule, Rule::Show { source: own, why: Why::Workspace | Why::UserEnvironment | Why::Skills, .. } if source.starts_with(own))
-}
-
-/// Refuses an exposure that has nowhere to be mounted: a missing directory can be made where the child may write, and stays
-/// behind empty; a missing file would stay behind as one, and nothing can be made in what is read-only.
-fn mount_points(view: &[Rule], host: &dyn HostFiles) -> Result<(), PlanError> {
-    for rule in view {
-        let Rule::Show { target, kind, why: Why::Configured, .. } = rule else { continue };
-        let above = view.iter().rev().find_map(|other| match other {
-            Rule::Show { source, target: above, mode, kind: Kind::Directory, .. } if target != above => {
-                Some((source, target.strip_prefix(above).ok()?, *mode))
-            }
-            Rule::Scratch { target: above } | Rule::Hide { target: above, .. } if target != above => {
-                // Our own ground: anything can be made there.
-                target.starts_with(above).then(|| (above, Path::new(""), ExposeMode::ReadWrite))
-            }
-            _ => None,
+/// Refuses an exposure without a mount point. A missing directory can be made where the child may
+/// write, and stays behind empty; a missing file would stay behind too, and nothing can be made in a
+/// read-only tree.
+fn check_mount_points(mounts: &[MountRule], host: &dyn HostFiles) -> Result<(), PlanError> {
+    for rule in mounts {
+        let MountRule::Bind { target, kind, reason: MountReason::Configured, .. } = rule else { continue };
+        let innermost = mounts.iter().rev().find(|other| match other {
+            MountRule::Bind { kind: HostEntryKind::File, .. } | MountRule::Symlink { .. } => false,
+            other => is_beneath(target, other.target()),
         });
-        let Some((source, rest, mode)) = above.filter(|(_, rest, _)| !rest.as_os_str().is_empty()) else {
-            continue;
-        };
-        let place = source.join(rest);
+        // Anything can be made in the cage's own directories.
+        let Some(MountRule::Bind { source, target: above, mode, .. }) = innermost else { continue };
+        let place = source.join(target.strip_prefix(above).unwrap_or(target));
         let is_there = host.find(&place).is_some_and(|found| found.kind == *kind);
-        if !is_there && (*kind == Kind::File || mode == ExposeMode::ReadOnly) {
+        if !is_there && (*kind == HostEntryKind::File || *mode == ExposeMode::ReadOnly) {
             return Err(PlanError::NoMountPoint { target: target.clone(), place });
         }
     }
     Ok(())
 }
 
-fn is_visible(view: &[Rule], path: &Path) -> bool {
-    view.iter()
-        .any(|rule| path.starts_with(rule.target()) && !matches!(rule, Rule::Link { .. } | Rule::Hide { .. }))
+fn is_visible(mounts: &[MountRule], path: &Path) -> bool {
+    let is_there = |rule: &&MountRule| matches!(rule, MountRule::Bind { .. } | MountRule::Tmpfs { .. });
+    mounts.iter().filter(is_there).any(|rule| path.starts_with(rule.target()))
 }

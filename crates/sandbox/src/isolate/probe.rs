@@ -1,14 +1,11 @@
-//! What this host gives, found out by doing it.
-//!
-//! Invariant: `native` is `Ok` only after a real child has run in a real cage.
+//! Finds out which backends work by running a child in each.
 
+use crate::isolate::backend::Backend;
 use crate::isolate::cage::Cage;
-use crate::isolate::host::HostFiles;
-use crate::isolate::pick::try_bwrap;
+use crate::isolate::host_files::{HostEntryKind, HostFiles, LiveHost};
+use crate::isolate::mount_rules::{MountReason, MountRule};
 use crate::isolate::plan::Plan;
-use crate::isolate::rung::{Probed, Rung};
-use crate::isolate::view::{Rule, Why};
-use crate::isolate::{Kind, LiveHost};
+use crate::isolate::select_backend::{ProbeResult, try_bwrap};
 use crate::launch::{
     Bounds, Deadline, LaunchSpec, Output, Principal, Status, Stdin, Streams, Walls, WorkDir, find_program,
     run_to_end,
@@ -21,53 +18,57 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Tries every rung with a child that does nothing.
-pub fn probe(path: &OsStr) -> Probed {
-    let (native, bwrap) = (try_rung(Rung::Native, path), try_bwrap(path));
-    Probed { native, bwrap, landlock: landlock::abi() }
+/// How long the child of a probe may take.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Tries every backend.
+pub fn probe(path: &OsStr) -> ProbeResult {
+    let (native, bwrap) = (try_backend(Backend::Native, path), try_bwrap(path));
+    ProbeResult { native, bwrap, landlock: landlock::abi() }
 }
 
-/// Whether a child that does nothing runs in a cage that `rung` holds.
-pub(super) fn try_rung(rung: Rung, path: &OsStr) -> Result<(), String> {
+/// Runs `true` in a cage of this backend.
+pub(super) fn try_backend(backend: Backend, path: &OsStr) -> Result<(), String> {
     let program =
         find_program(OsStr::new("true"), path, Path::new("/")).map_err(|error| error.to_string())?;
-    let cage = Cage::new(plan(), rung).map_err(|error| words(&error))?;
+    let cage = Cage::new(minimal_plan(), backend).map_err(|error| error_chain(&error))?;
     let spec = LaunchSpec {
         argv: vec!["true".into()],
         program,
         work_dir: WorkDir::open(Path::new("/usr")).map_err(|errno| errno.to_string())?,
         environment: Vec::new(),
         streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
-        deadline: Deadline::After(Duration::from_secs(5)),
+        deadline: Deadline::After(PROBE_TIMEOUT),
         bounds: Bounds::default(),
         principal: Principal::Person,
         walls: Walls::Cage(Arc::new(cage)),
     };
-    let finished = run_to_end(spec).map_err(|error| words(&error))?;
+    let finished = run_to_end(spec).map_err(|error| error_chain(&error))?;
     match finished.status {
         Status::Exited(0) => Ok(()),
         status => Err(format!("a trial child ended with {status:?}: {}", finished.stderr.to_text().trim())),
     }
 }
 
-/// The system's programs and nothing else.
-fn plan() -> Plan {
-    let mut view = Vec::new();
-    for path in ["/usr", "/bin", "/lib", "/lib64"].map(PathBuf::from) {
-        let Some(found) = LiveHost.find(&path) else { continue };
-        if found.resolved != path {
-            view.push(Rule::Link { target: path, to: found.resolved });
-            continue;
-        }
-        let (mode, kind, why) = (ExposeMode::ReadOnly, Kind::Directory, Why::System);
-        view.push(Rule::Show { source: found.resolved, target: path, mode, kind, why });
+/// The system's programs, and no limits.
+fn minimal_plan() -> Plan {
+    let mut mounts = Vec::new();
+    for target in ["/usr", "/bin", "/lib", "/lib64"].map(PathBuf::from) {
+        let Some(found) = LiveHost.find(&target) else { continue };
+        let source = found.resolved;
+        mounts.push(if source == target {
+            let (mode, kind) = (ExposeMode::ReadOnly, HostEntryKind::Directory);
+            MountRule::Bind { source, target, mode, kind, reason: MountReason::System }
+        } else {
+            MountRule::Symlink { target, to: source }
+        });
     }
     let limits = Limits { memory_mb: 0, processes: 0, file_size_mb: 0, open_files: 0, cpu_seconds: 0 };
-    Plan { view, work_dir: "/usr".into(), network: Network::Host, limits }
+    Plan { mounts, work_dir: "/usr".into(), network: Network::Host, limits }
 }
 
 /// An error with its causes, in one line.
-fn words(error: &dyn Error) -> String {
+fn error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

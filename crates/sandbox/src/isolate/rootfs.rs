@@ -1,24 +1,24 @@
 //! Turns the mount rules of a plan into the steps that build a child's root file system.
 //!
-//! What the cage owns lies in one fresh tmpfs: a directory that is mounted read-only as the root, and a directory for
-//! each private or hidden one of the plan. Paths of the host are bind mounts on top.
+//! What the cage owns lies in one fresh tmpfs: a directory that is mounted read-only as the root, and
+//! one for each private or hidden directory of the plan. Paths of the host are bind mounts on top.
 //!
 //! Invariant: parents come first, and no step follows a symbolic link of the host.
 
 use crate::isolate::error::IsolateError;
-use crate::isolate::host::Kind;
+use crate::isolate::host_files::HostEntryKind;
+use crate::isolate::mount_rules::{MountReason, MountRule};
 use crate::isolate::plan::Plan;
-use crate::isolate::view::{Rule, Why};
 use picoclaw_policy::config::ExposeMode;
-use picoclaw_sys::linux::mount::{Ground, Identity, NO_DEVICES, NO_EXEC, NO_SUID, READ_ONLY};
-use picoclaw_sys::linux::{Bind, Step};
+use picoclaw_sys::linux::mount::{DevIno, NO_DEVICES, NO_EXEC, NO_SUID, PathOwner, READ_ONLY};
+use picoclaw_sys::linux::{BindMount, Step};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, statat};
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Devices that hold nothing of the host.
+/// Devices that are shared with the host.
 pub(super) const DEVICES: [&CStr; 6] =
     [c"/dev/null", c"/dev/zero", c"/dev/full", c"/dev/random", c"/dev/urandom", c"/dev/tty"];
 
@@ -31,20 +31,20 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
     ("pts/ptmx", "dev/ptmx"),
 ];
 
-/// The directory of the tmpfs that becomes the root; the others are called by numbers.
+/// The directory of the tmpfs that becomes the root; the others are numbered.
 const ROOT: &str = "root";
 
 /// The largest file of `/etc` that is copied instead of mounted.
 const MAX_COPY_BYTES: usize = 64 << 10;
 
-/// The steps from an empty mount namespace to a root file system as the plan says.
+/// The steps that build the root file system of `plan`.
 pub(super) fn rootfs_steps(plan: &Plan) -> Result<Vec<Step>, IsolateError> {
     let root = c_string(Path::new(ROOT))?;
     let mut builder = RootfsBuilder {
         steps: vec![
-            Step::Yard(tmpfs_options(plan)),
-            Step::Directory(root.clone(), 0o755, Ground::Own),
-            Step::Root(root),
+            Step::Tmpfs(tmpfs_options(plan)),
+            Step::Directory(root.clone(), 0o755, PathOwner::Cage),
+            Step::NewRoot(root),
         ],
         own: vec![(Path::new("/"), ROOT.to_owned())],
         shown: Vec::new(),
@@ -54,7 +54,7 @@ pub(super) fn rootfs_steps(plan: &Plan) -> Result<Vec<Step>, IsolateError> {
         builder.make_directories(&Path::new(ROOT).join(directory))?;
     }
     builder.devices()?;
-    for rule in &plan.view {
+    for rule in &plan.mounts {
         builder.rule(rule)?;
     }
     Ok(builder.steps)
@@ -79,37 +79,37 @@ enum Target<'p> {
 }
 
 impl<'p> RootfsBuilder<'p> {
-    fn rule(&mut self, rule: &'p Rule) -> Result<(), IsolateError> {
+    fn rule(&mut self, rule: &'p MountRule) -> Result<(), IsolateError> {
         let target = rule.target();
         match rule {
-            Rule::Show { source, mode, kind, why, .. } => {
-                if *why == Why::Etc && *kind == Kind::File && self.copy(source, target)? {
+            MountRule::Bind { source, mode, kind, reason, .. } => {
+                if *reason == MountReason::Etc && *kind == HostEntryKind::File && self.copy(source, target)? {
                     return Ok(());
                 }
                 let read_only = if *mode == ExposeMode::ReadOnly { READ_ONLY } else { 0 };
                 self.bind(source, target, *kind, NO_SUID | NO_DEVICES | read_only)?;
                 self.shown.push(target);
             }
-            Rule::Link { to, .. } => {
+            MountRule::Symlink { to, .. } => {
                 // A directory of the host has its own links.
                 if let Target::Own(path) = self.locate(target) {
                     self.make_parents(&path)?;
-                    self.steps.push(Step::Link(c_string(to)?, c_string(&path)?));
+                    self.steps.push(Step::Symlink(c_string(to)?, c_string(&path)?));
                 }
                 self.shown.push(target);
             }
-            Rule::Scratch { .. } => self.mount_own(target, 0o1777, NO_SUID | NO_DEVICES)?,
-            Rule::Hide { kind: Kind::Directory, .. } => {
+            MountRule::Tmpfs { .. } => self.mount_own(target, 0o1777, NO_SUID | NO_DEVICES)?,
+            MountRule::Hide { kind: HostEntryKind::Directory, .. } => {
                 self.mount_own(target, 0o755, READ_ONLY | NO_SUID | NO_DEVICES | NO_EXEC)?;
             }
-            Rule::Hide { kind: Kind::File, .. } => {
-                let ground = self.mount_point(target, Kind::File)?;
-                self.steps.push(Step::Bind(Bind {
+            MountRule::Hide { kind: HostEntryKind::File, .. } => {
+                let owner = self.mount_point(target, HostEntryKind::File)?;
+                self.steps.push(Step::Bind(BindMount {
                     source: c"/dev/null".into(),
                     target: beneath_root(target)?,
-                    ground,
+                    owner,
                     attributes: NO_SUID | NO_DEVICES | NO_EXEC | READ_ONLY,
-                    identity: None,
+                    expected: None,
                 }));
             }
         }
@@ -122,19 +122,19 @@ impl<'p> RootfsBuilder<'p> {
                 continue;
             }
             let target = Path::new(OsStr::from_bytes(device.to_bytes()));
-            let ground = self.mount_point(target, Kind::File)?;
-            self.steps.push(Step::Bind(Bind {
+            let owner = self.mount_point(target, HostEntryKind::File)?;
+            self.steps.push(Step::Bind(BindMount {
                 source: device.into(),
                 target: beneath_root(target)?,
-                ground,
-                // A read-only mount still lets a device be written; it stops its owner on the host from changing its mode.
+                owner,
+                // A device on a read-only mount can still be written, but its mode cannot be changed.
                 attributes: NO_SUID | NO_EXEC | READ_ONLY,
-                identity: None,
+                expected: None,
             }));
         }
         for (to, at) in DEVICE_LINKS {
             let path = Path::new(ROOT).join(at);
-            self.steps.push(Step::Link(c_string(Path::new(to))?, c_string(&path)?));
+            self.steps.push(Step::Symlink(c_string(Path::new(to))?, c_string(&path)?));
         }
         Ok(())
     }
@@ -143,13 +143,13 @@ impl<'p> RootfsBuilder<'p> {
         &mut self,
         source: &Path,
         target: &Path,
-        kind: Kind,
+        kind: HostEntryKind,
         attributes: u64,
     ) -> Result<(), IsolateError> {
-        let ground = self.mount_point(target, kind)?;
-        let (source, identity) = (c_string(source)?, Some(identity(source)?));
+        let owner = self.mount_point(target, kind)?;
+        let (source, expected) = (c_string(source)?, Some(dev_ino(source)?));
         let target = beneath_root(target)?;
-        self.steps.push(Step::Bind(Bind { source, target, ground, attributes, identity }));
+        self.steps.push(Step::Bind(BindMount { source, target, owner, attributes, expected }));
         Ok(())
     }
 
@@ -158,45 +158,45 @@ impl<'p> RootfsBuilder<'p> {
         let Target::Own(path) = self.locate(target) else { return Ok(false) };
         let Some(content) = small_public_file(source) else { return Ok(false) };
         self.make_parents(&path)?;
-        self.steps.push(Step::Content(c_string(&path)?, content));
+        self.steps.push(Step::File(c_string(&path)?, content));
         Ok(true)
     }
 
-    /// Mounts a new directory of the tmpfs at `target`. What lies in it is made through the tmpfs, so the mount may be
-    /// read-only from the beginning.
+    /// Mounts a new directory of the tmpfs at `target`. Its entries are made through the tmpfs, so the
+    /// mount may be read-only from the beginning.
     fn mount_own(&mut self, target: &'p Path, mode: u32, attributes: u64) -> Result<(), IsolateError> {
-        let ground = self.mount_point(target, Kind::Directory)?;
+        let owner = self.mount_point(target, HostEntryKind::Directory)?;
         let name = self.own.len().to_string();
         let source = c_string(Path::new(&name))?;
-        self.steps.push(Step::Directory(source.clone(), mode, Ground::Own));
-        self.steps.push(Step::Own(source, beneath_root(target)?, attributes, ground));
+        self.steps.push(Step::Directory(source.clone(), mode, PathOwner::Cage));
+        self.steps.push(Step::BindTmpfs(source, beneath_root(target)?, attributes, owner));
         self.own.push((target, name));
         Ok(())
     }
 
-    /// Makes an empty file or directory to mount on, and says whose directories lead there.
-    fn mount_point(&mut self, target: &Path, kind: Kind) -> Result<Ground, IsolateError> {
+    /// Makes an empty file or directory to mount on, and returns whose directories lead there.
+    fn mount_point(&mut self, target: &Path, kind: HostEntryKind) -> Result<PathOwner, IsolateError> {
         match self.locate(target) {
-            Target::Own(path) if kind == Kind::Directory => {
+            Target::Own(path) if kind == HostEntryKind::Directory => {
                 self.make_directories(&path)?;
-                Ok(Ground::Own)
+                Ok(PathOwner::Cage)
             }
             Target::Own(path) => {
                 self.make_parents(&path)?;
-                self.steps.push(Step::MountPoint(c_string(&path)?, Ground::Own));
-                Ok(Ground::Own)
+                self.steps.push(Step::MountPoint(c_string(&path)?, PathOwner::Cage));
+                Ok(PathOwner::Cage)
             }
             Target::Shown(above) => {
                 let between = target.ancestors().skip(1).take_while(|path| *path != above);
                 for directory in between.collect::<Vec<_>>().into_iter().rev() {
-                    self.steps.push(Step::Directory(beneath_root(directory)?, 0o755, Ground::Shown));
+                    self.steps.push(Step::Directory(beneath_root(directory)?, 0o755, PathOwner::Host));
                 }
                 let path = beneath_root(target)?;
                 self.steps.push(match kind {
-                    Kind::Directory => Step::Directory(path, 0o755, Ground::Shown),
-                    Kind::File => Step::MountPoint(path, Ground::Shown),
+                    HostEntryKind::Directory => Step::Directory(path, 0o755, PathOwner::Host),
+                    HostEntryKind::File => Step::MountPoint(path, PathOwner::Host),
                 });
-                Ok(Ground::Shown)
+                Ok(PathOwner::Host)
             }
         }
     }
@@ -228,7 +228,7 @@ impl<'p> RootfsBuilder<'p> {
         for (depth, name) in path.components().enumerate() {
             at.push(name);
             if depth > 0 && self.made.insert(at.clone()) {
-                self.steps.push(Step::Directory(c_string(&at)?, 0o755, Ground::Own));
+                self.steps.push(Step::Directory(c_string(&at)?, 0o755, PathOwner::Cage));
             }
         }
         Ok(())
@@ -237,7 +237,7 @@ impl<'p> RootfsBuilder<'p> {
 
 /// The size and mode of the tmpfs.
 fn tmpfs_options(plan: &Plan) -> Vec<(CString, CString)> {
-    let size = CString::new(plan.scratch_bytes().to_string()).unwrap_or_default();
+    let size = CString::new(plan.tmpfs_bytes().to_string()).unwrap_or_default();
     vec![(c"mode".into(), c"0755".into()), (c"size".into(), size), (c"nr_inodes".into(), c"262144".into())]
 }
 
@@ -255,14 +255,14 @@ fn small_public_file(path: &Path) -> Option<Vec<u8>> {
     (1..=MAX_COPY_BYTES).contains(&length).then_some(content)
 }
 
-/// Identifies a source, so that the child mounts what was judged and nothing put in its place. Its links were resolved
-/// when it was judged; a link that is there now was put there since.
-fn identity(path: &Path) -> Result<Identity, IsolateError> {
+/// The device and inode of a source, which the child compares when it mounts it. Links were resolved
+/// when the plan was made, so a link that is found now was put there since.
+fn dev_ino(path: &Path) -> Result<DevIno, IsolateError> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let stat = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
         .and_then(|source| fstat(&source))
         .map_err(|errno| IsolateError::Source { path: path.to_owned(), source: errno.into() })?;
-    Ok(Identity { device: stat.st_dev, inode: stat.st_ino })
+    Ok(DevIno { device: stat.st_dev, inode: stat.st_ino })
 }
 
 /// A target relative to the new root.

@@ -1,33 +1,35 @@
-//! Toolchains that people keep in their home, shown read-only, with their caches in the principal's own environment.
+//! Toolchains in the operator's home, shown read-only, with private caches.
 //!
-//! Invariant: only directories of programs are shown here, never one that holds credentials (`~/.cargo` and `~/.npmrc` do).
+//! Invariant: only directories of programs are shown, none that holds credentials (`~/.cargo` does).
 
 use crate::isolate::environment::UserEnvironment;
 use crate::isolate::error::PlanError;
-use crate::isolate::host::{HostFiles, Kind};
-use crate::isolate::view::{Rule, Why};
+use crate::isolate::host_files::{HostEntryKind, HostFiles};
+use crate::isolate::mount_rules::{MountReason, MountRule};
 use picoclaw_policy::config::ExposeMode;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-/// One toolchain: its name in `isolation.toolchains`, where it lies, and the variable that names the place.
+/// One toolchain.
 struct Toolchain {
+    /// Its name in `isolation.toolchains`.
     name: &'static str,
-    /// Names of its parts, which people use for the whole.
-    also: &'static [&'static str],
+    /// Other accepted names.
+    aliases: &'static [&'static str],
+    /// Its usual directories.
     places: &'static [&'static str],
-    /// Variables of the operator's that lead to it elsewhere, and the part of that place which holds programs alone.
+    /// Variables that name another directory, and the subdirectory that holds only programs.
     named_by: &'static [(&'static str, &'static str)],
-    /// A variable that leads to a place which is shown.
+    /// Variables that are set to a directory that is shown.
     shown_by: &'static [(&'static str, &'static str)],
-    /// A variable that leads to a private directory beneath the principal's cache.
+    /// Variables that are set to a directory in the principal's cache.
     cached_by: &'static [(&'static str, &'static str)],
 }
 
-const KNOWN: [Toolchain; 7] = [
+const TOOLCHAINS: [Toolchain; 7] = [
     Toolchain {
         name: "rust",
-        also: &["rustup", "cargo"],
+        aliases: &["rustup", "cargo"],
         places: &["~/.rustup", "~/.cargo/bin"],
         named_by: &[("RUSTUP_HOME", ""), ("CARGO_HOME", "bin")],
         shown_by: &[("RUSTUP_HOME", "~/.rustup")],
@@ -35,7 +37,7 @@ const KNOWN: [Toolchain; 7] = [
     },
     Toolchain {
         name: "node",
-        also: &["nvm", "npm", "bun", "deno"],
+        aliases: &["nvm", "npm", "bun", "deno"],
         places: &[
             "~/.nvm/versions",
             "~/.volta/bin",
@@ -51,8 +53,8 @@ const KNOWN: [Toolchain; 7] = [
     },
     Toolchain {
         name: "python",
-        also: &["pyenv", "uv"],
-        // Not all of `share/uv`: it keeps credentials beside them.
+        aliases: &["pyenv", "uv"],
+        // Not all of `share/uv`, which also holds credentials.
         places: &["~/.pyenv", "~/.local/share/uv/python", "~/.local/share/uv/tools", "~/.local/bin"],
         named_by: &[
             ("PYENV_ROOT", ""),
@@ -65,7 +67,7 @@ const KNOWN: [Toolchain; 7] = [
     },
     Toolchain {
         name: "conda",
-        also: &[],
+        aliases: &[],
         places: &["~/miniconda3", "~/anaconda3", "~/miniforge3", "~/mambaforge", "/opt/conda"],
         named_by: &[("CONDA_PREFIX", "")],
         shown_by: &[],
@@ -73,7 +75,7 @@ const KNOWN: [Toolchain; 7] = [
     },
     Toolchain {
         name: "go",
-        also: &["golang"],
+        aliases: &["golang"],
         places: &["~/sdk", "~/go/bin", "/opt/go"],
         named_by: &[("GOROOT", "")],
         shown_by: &[],
@@ -81,7 +83,7 @@ const KNOWN: [Toolchain; 7] = [
     },
     Toolchain {
         name: "jvm",
-        also: &["java"],
+        aliases: &["java"],
         places: &["~/.sdkman/candidates", "/opt/java", "/opt/jdk"],
         named_by: &[("JAVA_HOME", "")],
         shown_by: &[],
@@ -89,7 +91,7 @@ const KNOWN: [Toolchain; 7] = [
     },
     Toolchain {
         name: "ruby",
-        also: &[],
+        aliases: &[],
         places: &["~/.rbenv", "~/.rvm/rubies", "~/.rvm/bin"],
         named_by: &[],
         shown_by: &[],
@@ -97,9 +99,9 @@ const KNOWN: [Toolchain; 7] = [
     },
 ];
 
-/// The toolchains that `isolation.toolchains` chooses: `auto`, `none` or a list of names.
-fn chosen(setting: &str) -> impl Iterator<Item = &'static Toolchain> {
-    KNOWN.iter().filter(move |toolchain| match setting {
+/// The toolchains that `isolation.toolchains` selects: `auto`, `none` or a list of names.
+fn selected(setting: &str) -> impl Iterator<Item = &'static Toolchain> {
+    TOOLCHAINS.iter().filter(move |toolchain| match setting {
         "auto" => true,
         "none" => false,
         list => list.split(',').any(|name| toolchain.is_called(name.trim())),
@@ -108,100 +110,101 @@ fn chosen(setting: &str) -> impl Iterator<Item = &'static Toolchain> {
 
 impl Toolchain {
     fn is_called(&self, name: &str) -> bool {
-        self.name == name || self.also.contains(&name)
+        self.name == name || self.aliases.contains(&name)
     }
 }
 
-/// Refuses a name that nobody knows: what is misspelt would be missing without a word.
+/// Refuses unknown names, so that a misspelt toolchain is not silently missing.
 pub(super) fn check(setting: &str) -> Result<(), PlanError> {
-    let known = |name: &&str| KNOWN.iter().any(|toolchain| toolchain.is_called(name));
+    let known = |name: &&str| TOOLCHAINS.iter().any(|toolchain| toolchain.is_called(name));
     let unknown = setting.split(',').map(str::trim).find(|name| !name.is_empty() && !known(name));
     match unknown.filter(|_| !["auto", "none"].contains(&setting)) {
         None => Ok(()),
         Some(name) => Err(PlanError::Toolchain {
             name: name.to_owned(),
-            known: KNOWN.map(|toolchain| toolchain.name).join(", "),
+            known: TOOLCHAINS.map(|toolchain| toolchain.name).join(", "),
         }),
     }
 }
 
-fn resolve(place: &str, home: &Path) -> PathBuf {
+fn expand_home(place: &str, home: &Path) -> PathBuf {
     place.strip_prefix("~/").map_or_else(|| PathBuf::from(place), |rest| home.join(rest))
 }
 
-/// The places that can be there at all: in a home that is not there, nothing is looked for.
-fn places<'h>(
+/// Its usual directories. If the home does not exist, nothing in it is looked up.
+fn usual_places<'h>(
     toolchain: &'static Toolchain,
     home: &'h Path,
     host: &dyn HostFiles,
 ) -> impl Iterator<Item = PathBuf> + use<'h> {
     let at_home = host.find(home).is_some();
     let places = toolchain.places.iter().filter(move |place| at_home || !place.starts_with("~/"));
-    places.map(move |place| resolve(place, home))
+    places.map(move |place| expand_home(place, home))
 }
 
-/// Where the operator's environment says that toolchains are: the variable, its value, and the part that is shown.
-fn named(
+/// Toolchain directories that the operator's environment names: variable, value, shown directory.
+fn from_variables(
     setting: &str,
     home: &Path,
     variables: &[(OsString, OsString)],
 ) -> Vec<(&'static str, PathBuf, PathBuf)> {
-    let names = chosen(setting).flat_map(|toolchain| toolchain.named_by);
-    let said = names.filter_map(|(name, part)| {
+    let names = selected(setting).flat_map(|toolchain| toolchain.named_by);
+    let found = names.filter_map(|(name, part)| {
         let value =
             variables.iter().find(|(known, _)| known == name).map(|(_, value)| PathBuf::from(value))?;
         let plain = |component| matches!(component, Component::RootDir | Component::Normal(_));
-        // A home, or what holds one, is no toolchain.
+        // The home itself, or a directory that holds it, is not a toolchain.
         let fits = value.is_absolute() && value.components().all(plain) && !home.starts_with(&value);
         let place = if part.is_empty() { value.clone() } else { value.join(part) };
         fits.then_some((*name, value, place))
     });
-    said.collect()
+    found.collect()
 }
 
-/// The rules for `isolation.toolchains`, for an operator with this home and this environment.
+/// The mount rules for `isolation.toolchains`.
 pub(super) fn rules(
     setting: &str,
     home: &Path,
     variables: &[(OsString, OsString)],
     host: &dyn HostFiles,
-) -> Vec<Rule> {
-    let places = chosen(setting).flat_map(|toolchain| places(toolchain, home, host));
-    let places = places.chain(named(setting, home, variables).into_iter().map(|(_, _, place)| place));
+) -> Vec<MountRule> {
+    let places = selected(setting).flat_map(|toolchain| usual_places(toolchain, home, host));
+    let places =
+        places.chain(from_variables(setting, home, variables).into_iter().map(|(_, _, place)| place));
     let found = places.filter_map(|place| host.find(&place).map(|found| (place, found)));
-    let directories =
-        found.filter(|(_, found)| found.kind == Kind::Directory && !found.resolved.starts_with("/usr"));
+    let directories = found
+        .filter(|(_, found)| found.kind == HostEntryKind::Directory && !found.resolved.starts_with("/usr"));
     directories
         .map(|(target, found)| {
-            let (mode, kind, why) = (ExposeMode::ReadOnly, found.kind, Why::Toolchain);
-            Rule::Show { source: found.resolved, target, mode, kind, why }
+            let (mode, kind, reason) = (ExposeMode::ReadOnly, found.kind, MountReason::Toolchain);
+            MountRule::Bind { source: found.resolved, target, mode, kind, reason }
         })
         .collect()
 }
 
-/// The variables that lead to shown toolchains and to their private caches.
+/// The variables that name the shown toolchains and their private caches.
 pub fn toolchain_variables(
     setting: &str,
     (home, variables): (&Path, &[(OsString, OsString)]),
     host: &dyn HostFiles,
     user: &UserEnvironment,
 ) -> Vec<(&'static str, PathBuf)> {
-    let mut led = Vec::new();
-    let named = named(setting, home, variables);
-    for toolchain in chosen(setting) {
+    let mut set = Vec::new();
+    let named = from_variables(setting, home, variables);
+    for toolchain in selected(setting) {
         let own = named.iter().filter(|(name, ..)| toolchain.named_by.iter().any(|(known, _)| known == name));
         let own: Vec<_> = own.filter(|(.., place)| host.find(place).is_some()).collect();
-        let at_home = places(toolchain, home, host).any(|place| host.find(&place).is_some());
+        let at_home = usual_places(toolchain, home, host).any(|place| host.find(&place).is_some());
         if !at_home && own.is_empty() {
             continue;
         }
-        let shown = toolchain.shown_by.iter().map(|(name, place)| (*name, resolve(place, home)));
-        led.extend(shown.filter(|(_, place)| host.find(place).is_some()));
-        led.extend(own.iter().map(|(name, value, _)| (*name, value.clone())));
-        // Last, so that a cache is never the operator's.
-        led.extend(
+        let shown = toolchain.shown_by.iter().map(|(name, place)| (*name, expand_home(place, home)));
+        set.extend(shown.filter(|(_, place)| host.find(place).is_some()));
+        set.extend(own.iter().map(|(name, value, _)| (*name, value.clone())));
+        // Last, so that these win: a cache is never the operator's.
+        set.extend(
             toolchain.cached_by.iter().map(|(name, place)| (*name, user.path().join("cache").join(place))),
         );
     }
-    led
+    set
 }

@@ -12,7 +12,7 @@ use crate::launch::spec::LaunchSpec;
 use crate::launch::start::start;
 use crate::launch::status::Status;
 use crate::launch::streams::{WindowSize, set_size};
-use picoclaw_sys::linux::Order;
+use picoclaw_sys::linux::SupervisorCommand;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -175,12 +175,12 @@ impl Background {
 
     /// Asks the whole tree to end: SIGTERM, two seconds, SIGKILL. Returns at once.
     pub fn end(&self) {
-        self.handle.order(Order::End);
+        self.handle.order(SupervisorCommand::Terminate);
     }
 
     /// Kills the whole tree, and returns when nobody is left of it.
     pub fn kill(&self) -> State {
-        self.handle.order(Order::Kill);
+        self.handle.order(SupervisorCommand::Kill);
         if self.wait(Duration::from_secs(1)) == State::Running {
             self.handle.kill_keeper();
         }

@@ -4,7 +4,7 @@
 
 use crate::launch::status::Status;
 use crate::launch::{burial, live};
-use picoclaw_sys::linux::{Order, Report, Spawned};
+use picoclaw_sys::linux::{Report, Spawned, SupervisorCommand};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use rustix::process::{Signal, pidfd_send_signal};
@@ -62,7 +62,7 @@ impl Handle {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn order(&self, order: Order) {
+    pub(super) fn order(&self, order: SupervisorCommand) {
         // A keeper that is gone needs no orders.
         let _ = send(&self.control, &order.encode(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
     }
@@ -155,8 +155,10 @@ impl Handle {
             known.first = known.first.or(report);
             match report {
                 // What we did to a command says more than the signal it died of.
-                Some(Report::Ended(status)) => known.ended = known.ended.or(Some(Status::from_wait(status))),
-                Some(Report::Left(status)) => {
+                Some(Report::CommandEnded(status)) => {
+                    known.ended = known.ended.or(Some(Status::from_wait(status)))
+                }
+                Some(Report::TreeEnded(status)) => {
                     known.ended = known.ended.or(Some(Status::from_wait(status)));
                     known.left = true;
                 }

@@ -20,7 +20,7 @@ pub fn harden_self() -> io::Result<()> {
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     set_child_subreaper(Some(rustix::process::getpid()))?;
     // A file that may grow no longer is an error to be told, also when a child of the same user has set that limit.
-    picoclaw_sys::linux::ignore(libc::SIGXFSZ);
+    picoclaw_sys::linux::ignore_signal(rustix::process::Signal::XFSZ);
     ADOPTS.store(true, Ordering::Release);
     Ok(())
 }

@@ -6,7 +6,7 @@
 //! Invariant: between a keeper's birth and its entry here nobody sweeps.
 
 use crate::launch::harden::adopts_orphans;
-use picoclaw_sys::linux::{Script, Spawned, end_strays, spawn};
+use picoclaw_sys::linux::{ChildSpec, Spawned, kill_orphans, spawn};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ fn live() -> MutexGuard<'static, BTreeSet<i32>> {
 }
 
 /// Starts a keeper for `script`.
-pub(super) fn launch(script: &Arc<Script>) -> io::Result<Spawned> {
+pub(super) fn launch(script: &Arc<ChildSpec>) -> io::Result<Spawned> {
     let mut live = live();
     let spawned = spawn(script)?;
     live.insert(spawned.pid);
@@ -37,5 +37,5 @@ pub(super) fn sweep() -> usize {
         return 0;
     }
     let live = live();
-    end_strays(&live.iter().copied().collect::<Vec<_>>())
+    kill_orphans(&live.iter().copied().collect::<Vec<_>>())
 }

@@ -9,7 +9,6 @@ use crate::launch::running::{BACKSTOP, Running};
 use crate::launch::spec::LaunchSpec;
 use crate::launch::start::begin;
 use crate::launch::status::{Finished, Status};
-use picoclaw_sys::linux::News;
 use std::time::{Duration, Instant};
 
 /// How long output is still read after nobody is left who could write it; somebody else may hold the pipe.
@@ -22,7 +21,7 @@ pub fn run_to_end(spec: LaunchSpec) -> Result<Finished, LaunchError> {
 
 /// The same, ended at once with all that it started when `halt` is raised; `watch` sees output as it comes.
 pub fn run_watched(spec: LaunchSpec, halt: &Halt, watch: &dyn Fn(&[u8])) -> Result<Finished, LaunchError> {
-    let mut begun = begin(spec, News::End)?;
+    let mut begun = begin(spec)?;
     let finished = begun.running.finish_here(halt, watch);
     begun.check().map(|()| finished)
 }

@@ -8,7 +8,8 @@ use crate::launch::handle::Handle;
 use crate::launch::spec::{Deadline, LaunchSpec};
 use crate::launch::status::Status;
 use crate::launch::streams::{Ours, WindowSize, set_size};
-use picoclaw_sys::linux::{Order, Script};
+use picoclaw_sys::linux::{ChildSpec, SupervisorCommand};
+use rustix::process::Signal;
 use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -32,13 +33,13 @@ pub struct Running {
 /// to give some of it back earlier would have it copied first, page by page.
 #[derive(Debug)]
 struct Kept {
-    script: Arc<Script>,
+    script: Arc<ChildSpec>,
     _words: Vec<OsString>,
     _environment: Variables,
 }
 
 impl Running {
-    pub(super) fn new(handle: Handle, ours: Ours, spec: LaunchSpec, script: Arc<Script>) -> Self {
+    pub(super) fn new(handle: Handle, ours: Ours, spec: LaunchSpec, script: Arc<ChildSpec>) -> Self {
         let started = Instant::now();
         let deadline = match spec.deadline {
             Deadline::After(time) => started.checked_add(time),
@@ -49,7 +50,7 @@ impl Running {
     }
 
     /// What it does, step by step.
-    pub(super) fn script(&self) -> &Script {
+    pub(super) fn script(&self) -> &ChildSpec {
         &self.kept.script
     }
 
@@ -101,18 +102,18 @@ impl Running {
     }
 
     /// Hands a signal to the command's process group.
-    pub fn signal(&self, signal: i32) {
-        self.handle.order(Order::Forward(signal));
+    pub fn signal(&self, signal: Signal) {
+        self.handle.order(SupervisorCommand::Forward(signal));
     }
 
     /// Asks the whole tree to end: SIGTERM, two seconds, SIGKILL. Returns at once.
     pub fn end(&self) {
-        self.handle.order(Order::End);
+        self.handle.order(SupervisorCommand::Terminate);
     }
 
     /// Kills the whole tree. Returns at once.
     pub fn kill(&self) {
-        self.handle.order(Order::Kill);
+        self.handle.order(SupervisorCommand::Kill);
     }
 
     /// How it ended, if it has.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: when this fails, no process of the child is left.
 
-use crate::isolate::{Dress, Entry};
+use crate::isolate::{ChildSetup, WorkDirEntry};
 use crate::launch::error::{LaunchError, ProgramError};
 use crate::launch::handle::Handle;
 use crate::launch::live;
@@ -10,7 +10,7 @@ use crate::launch::running::Running;
 use crate::launch::spec::{LaunchSpec, Walls};
 use crate::launch::streams::{self, Theirs};
 use picoclaw_sys::linux::landlock::Ruleset;
-use picoclaw_sys::linux::{Exec, News, Report, Script, Step};
+use picoclaw_sys::linux::{ChildSpec, Exec, Report, Step};
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// Starts the child that `spec` describes, and returns when its program runs.
 pub fn start(spec: LaunchSpec) -> Result<Running, LaunchError> {
-    let begun = begin(spec, News::StartAndEnd)?;
+    let begun = begin(spec)?;
     let report = begun.running.handle.first_report();
     if report == Some(Report::Started) { Ok(begun.running) } else { Err(begun.failure(report)) }
 }
@@ -32,19 +32,19 @@ pub(super) struct Begun {
 }
 
 /// Starts the child without waiting for its program: a caller that stays to the end learns of a failure there.
-pub(super) fn begin(spec: LaunchSpec, news: News) -> Result<Begun, LaunchError> {
+pub(super) fn begin(spec: LaunchSpec) -> Result<Begun, LaunchError> {
     let (ours, theirs) =
         streams::open(spec.streams.clone()).map_err(|errno| LaunchError::step("open its streams", errno))?;
     let mut dress = match &spec.walls {
-        Walls::Open => Dress::open(),
-        Walls::Fence(fence) => fence.dress()?,
-        Walls::Cage(cage) => cage.dress(&spec.work_dir)?,
+        Walls::Open => ChildSetup::unconfined(),
+        Walls::Fence(fence) => fence.setup()?,
+        Walls::Cage(cage) => cage.setup(&spec.work_dir)?,
     };
     if let Some(rules) = &dress.ruleset {
         theirs.open_by_name(rules);
     }
     let stage = dress.stage.take();
-    let (script, _held) = script(&spec, &theirs, dress, news)?;
+    let (script, _held) = script(&spec, &theirs, dress)?;
     let script = Arc::new(script);
     let spawned = live::launch(&script).map_err(|error| LaunchError::step("start a process", error))?;
     let (program, handle) = (spec.program.clone(), Handle::new(spawned, stage));
@@ -73,12 +73,7 @@ impl Begun {
 type Held = (Option<Ruleset>, Option<OwnedFd>);
 
 /// The whole child as steps, and what they name by number.
-fn script(
-    spec: &LaunchSpec,
-    theirs: &Theirs,
-    dress: Dress,
-    news: News,
-) -> Result<(Script, Held), LaunchError> {
+fn script(spec: &LaunchSpec, theirs: &Theirs, dress: ChildSetup) -> Result<(ChildSpec, Held), LaunchError> {
     let (program, argv) = command_line(spec, &dress);
     let program = c_string(program.as_os_str(), "the program's name")?;
     let argv = argv.iter().map(|text| c_string(text, "an argument")).collect::<Result<_, _>>()?;
@@ -91,17 +86,14 @@ fn script(
     }
     let exec = Exec { path: program, argv, envp };
     let (mut setup, mut command) = session(theirs.terminal);
-    command.extend((0..).zip(theirs.numbers).map(|(to, from)| Step::Descriptor(from, to)));
-    if dress.entry == Entry::Handle {
-        command.push(Step::WorkIn(spec.work_dir.handle.as_raw_fd()));
+    command.extend((0..).zip(theirs.numbers).map(|(to, from)| Step::DupFd(from, to)));
+    if dress.entry == WorkDirEntry::Handle {
+        command.push(Step::Fchdir(spec.work_dir.handle.as_raw_fd()));
     }
     command.extend(dress.command);
     setup.extend(dress.setup);
-    let Dress { namespaces, keeping, memory_watch, .. } = dress;
-    Ok((
-        Script { namespaces, keeping, setup, command, exec, news, memory_watch },
-        (dress.ruleset, dress.held),
-    ))
+    let ChildSetup { namespaces, mode, memory_limit, .. } = dress;
+    Ok((ChildSpec { namespaces, mode, setup, command, exec, memory_limit }, (dress.ruleset, dress.held)))
 }
 
 /// The command leads a group of its own, in the session that its keeper leads. A group that has nobody of its session
@@ -110,13 +102,15 @@ fn script(
 /// and on a busy machine a second wait.
 fn session(terminal: Option<RawFd>) -> (Vec<Step>, Vec<Step>) {
     match terminal {
-        None => (Vec::new(), vec![Step::OwnGroup]),
-        Some(fd) => (vec![Step::ControllingTerminal(fd)], vec![Step::OwnGroup, Step::InFront(fd)]),
+        None => (Vec::new(), vec![Step::NewProcessGroup]),
+        Some(fd) => {
+            (vec![Step::ControllingTerminal(fd)], vec![Step::NewProcessGroup, Step::ForegroundGroup(fd)])
+        }
     }
 }
 
 /// The program to execute and its arguments: the command itself, or what builds its walls and then runs it.
-fn command_line(spec: &LaunchSpec, dress: &Dress) -> (PathBuf, Vec<OsString>) {
+fn command_line(spec: &LaunchSpec, dress: &ChildSetup) -> (PathBuf, Vec<OsString>) {
     let Some((builder, arguments)) = &dress.builder else { return (spec.program.clone(), spec.argv.clone()) };
     let own = [builder.clone().into_os_string()].into_iter().chain(arguments.iter().cloned());
     let command =
@@ -128,7 +122,7 @@ fn c_string(text: &OsStr, what: &'static str) -> Result<CString, LaunchError> {
     CString::new(text.as_bytes()).map_err(|_| LaunchError::Nul { what })
 }
 
-fn failure(report: Option<Report>, script: &Script, program: &Path) -> LaunchError {
+fn failure(report: Option<Report>, script: &ChildSpec, program: &Path) -> LaunchError {
     let named = |step: Option<&Step>| step.map_or_else(|| "start the command".to_owned(), Step::to_string);
     match report {
         Some(Report::SetupFailed(at, errno)) => {

@@ -8,12 +8,13 @@
 use super::between::{Between, Said};
 use super::lines::{Line, Lines};
 use super::outlet::{Outlet, SURELY};
-use super::{SIGCONT, SIGSTOP, SIGTSTP, SIGWINCH, wait, watch};
+use super::{wait, watch};
 use crate::launch::{Running, Status};
 use crate::printable;
-use picoclaw_sys::linux::{Signals, stop_self};
+use picoclaw_sys::linux::{SignalFd, stop_self};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::{Errno, read};
+use rustix::process::Signal;
 use rustix::stdio::{stderr, stdin, stdout};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -42,7 +43,7 @@ pub struct Voices<'v> {
 /// Stays with a child that talks in lines, until it ends.
 pub fn converse(
     running: &mut Running,
-    signals: &Signals,
+    signals: &SignalFd,
     between: &mut dyn Between,
     voices: Voices<'_>,
 ) -> Status {
@@ -54,7 +55,7 @@ pub fn converse(
         }
         if running.take_stop() {
             stop_self();
-            running.signal(SIGCONT);
+            running.signal(Signal::CONT);
         }
         if let Some(status) = talk.leave(running) {
             return status;
@@ -63,8 +64,8 @@ pub fn converse(
         while let Some(signal) = signals.next() {
             match signal {
                 // We follow when it has stopped, as `attend` does.
-                SIGTSTP => running.signal(SIGSTOP),
-                SIGWINCH | SIGCONT => {}
+                Signal::TSTP => running.signal(Signal::STOP),
+                Signal::WINCH | Signal::CONT => {}
                 other => running.signal(other),
             }
         }
@@ -196,7 +197,7 @@ impl<'t> Talk<'t> {
     }
 
     /// Waits for something to happen, and moves what can be moved.
-    fn wait_and_move(&mut self, news: Option<(&Running, &Signals)>) {
+    fn wait_and_move(&mut self, news: Option<(&Running, &SignalFd)>) {
         let mut ends = Vec::with_capacity(8);
         let (own_in, own_out, own_err) = (stdin(), stdout(), stderr());
         let mut fds: Vec<PollFd<'_>> = Vec::with_capacity(8);

@@ -2,14 +2,11 @@
 //!
 //! Invariant: whoever is told to end, ends, by the very signal that said so.
 
-use picoclaw_sys::linux::{Signals, end_by, suspend_job};
+use picoclaw_sys::linux::{SignalFd, die_by, suspend_job};
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::Signal;
 use std::io;
 use std::thread;
-
-const SIGHUP: i32 = 1;
-const SIGINT: i32 = 2;
-const SIGTERM: i32 = 15;
 
 /// What a program is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,18 +31,18 @@ pub enum Then {
 /// Lets `heard` know of every interrupt and of the end, on a thread of its own. To be called before any other thread
 /// is started, so that none of them is ended in its place.
 pub fn on_signals(heard: impl Fn(Told) -> Then + Send + 'static) -> io::Result<()> {
-    let signals = Signals::listen(&[SIGHUP, SIGINT, SIGTERM])?;
+    let signals = SignalFd::new(&[Signal::HUP, Signal::INT, Signal::TERM])?;
     let listen = move || {
         loop {
             let _interrupted = poll(&mut [PollFd::new(&signals, PollFlags::IN)], None);
             while let Some(signal) = signals.next() {
                 let told = match signal {
-                    SIGINT => Told::Interrupt,
-                    SIGHUP => Told::HangUp,
+                    Signal::INT => Told::Interrupt,
+                    Signal::HUP => Told::HangUp,
                     _ => Told::End,
                 };
                 if heard(told) == Then::End {
-                    end_by(signal);
+                    die_by(signal);
                 }
             }
         }

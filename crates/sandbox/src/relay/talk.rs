@@ -5,10 +5,9 @@
 use crate::launch::Running;
 use rustix::event::PollFlags;
 use rustix::io::Errno;
+use rustix::process::Signal;
 use rustix::stdio::{stdin, stdout};
 use std::os::fd::BorrowedFd;
-
-const SIGHUP: i32 = 1;
 
 /// More than any terminal holds: a child that never falls silent is not waited for.
 const MOST_AT_ONCE: usize = 1 << 20;
@@ -94,7 +93,7 @@ impl Talk {
     fn hang_up(&mut self, running: &Running) {
         if self.person == Person::There {
             self.person = Person::Gone;
-            running.signal(SIGHUP);
+            running.signal(Signal::HUP);
             running.end();
         }
     }

@@ -1,10 +1,12 @@
 //! A whole instance in a temporary directory, and children in its cage.
 
 use picoclaw_policy::AgentId;
-use picoclaw_policy::config::{Backend, Expose, ExposeMode, IsolationConfig, Limits, Network};
+use picoclaw_policy::config::{
+    Backend as BackendChoice, Expose, ExposeMode, IsolationConfig, Limits, Network,
+};
 use picoclaw_sandbox::isolate::{
-    Author, Cage, Covered, InstanceView, Kind, LiveHost, Plan, PlanError, Request, Rung, UserEnvironment,
-    Workspace, caged, plan, toolchain_variables,
+    Backend, Cage, CommandSource, HiddenPath, HostEntryKind, InstancePaths, LiveHost, Plan, PlanError,
+    PlanRequest, UserEnvironment, WorkspaceMount, cage_variables, plan, toolchain_variables,
 };
 use picoclaw_sandbox::launch::environment::{Variables, set};
 use picoclaw_sandbox::launch::{
@@ -29,7 +31,7 @@ pub(crate) fn isolation() -> IsolationConfig {
     IsolationConfig {
         enabled: true,
         expose_paths: Vec::new(),
-        backend: Backend::Auto,
+        backend: BackendChoice::Auto,
         network: Network::None,
         limits: Limits {
             memory_mb: 4096,
@@ -73,15 +75,15 @@ pub(crate) fn instance() -> Instance {
 }
 
 impl Instance {
-    pub(crate) fn view(&self) -> InstanceView {
+    pub(crate) fn view(&self) -> InstancePaths {
         let user = self.user();
         user.prepare().expect("directories");
-        InstanceView {
+        InstancePaths {
             root: self.root.clone(),
-            workspace: Some(Workspace { path: self.workspace.clone(), mode: ExposeMode::ReadWrite }),
+            workspace: Some(WorkspaceMount { path: self.workspace.clone(), mode: ExposeMode::ReadWrite }),
             user_environment: user.path().to_owned(),
             skills: self.root.join("skills"),
-            protected: vec![Covered { path: self.root.clone(), kind: Kind::Directory }],
+            protected: vec![HiddenPath { path: self.root.clone(), kind: HostEntryKind::Directory }],
         }
     }
 
@@ -91,10 +93,10 @@ impl Instance {
 
     pub(crate) fn plan(&self) -> Result<Plan, PlanError> {
         let view = self.view();
-        let request = Request {
+        let request = PlanRequest {
             isolation: &self.isolation,
             instance: &view,
-            author: Author::Model,
+            source: CommandSource::Model,
             work_dir: &self.workspace,
             home: &home(),
             variables: &[],
@@ -103,7 +105,7 @@ impl Instance {
     }
 
     pub(crate) fn cage(&self) -> Walls {
-        let cage = Cage::new(self.plan().expect("a plan"), Rung::Native).expect("a cage");
+        let cage = Cage::new(self.plan().expect("a plan"), Backend::Native).expect("a cage");
         Walls::Cage(Arc::new(cage))
     }
 
@@ -124,7 +126,7 @@ impl Instance {
     }
 
     fn environment(&self, writable: &[PathBuf]) -> Variables {
-        let mut variables = caged(std::env::vars_os(), &self.user(), &[], writable);
+        let mut variables = cage_variables(std::env::vars_os(), &self.user(), &[], writable);
         for (name, value) in
             toolchain_variables(&self.isolation.toolchains, (&home(), &[]), &LiveHost, &self.user())
         {

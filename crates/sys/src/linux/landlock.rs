@@ -1,13 +1,13 @@
-//! Landlock: rules that the kernel keeps for a process and everything it starts.
-//!
-//! Invariant: a ruleset only ever takes rights away.
+//! Landlock rulesets.
 
-use crate::linux::raw::{Errno, call, close};
+use crate::linux::raw_syscall::syscall;
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::Result;
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
-/// Rights over files, as the kernel numbers them.
+/// Access rights to files, as the kernel numbers them.
 pub mod access {
     /// Execute a file.
     pub const EXECUTE: u64 = 1;
@@ -17,48 +17,51 @@ pub mod access {
     pub const READ_FILE: u64 = 1 << 2;
     /// List a directory.
     pub const READ_DIR: u64 = 1 << 3;
-    /// Remove, make and link whatever there is: bits 4 to 13.
+    /// Create, remove, link and rename entries of every type: bits 4 to 13.
     pub const CHANGE_DIR: u64 = 0x3ff0;
     /// Link and rename between directories.
     pub const REFER: u64 = 1 << 13;
-    /// Cut a file short.
+    /// Truncate a file.
     pub const TRUNCATE: u64 = 1 << 14;
-    /// Device commands.
+    /// Use `ioctl` on devices.
     pub const IOCTL_DEV: u64 = 1 << 15;
-    /// What a file, as opposed to a directory, can be given.
+    /// The rights that apply to a file, as opposed to a directory.
     pub const OF_A_FILE: u64 = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV;
-    /// Everything that changes something.
+    /// The rights that change something.
     pub const WRITES: u64 = WRITE_FILE | CHANGE_DIR | TRUNCATE;
-    /// Everything that only looks.
+    /// The rights that change nothing.
     pub const READS: u64 = EXECUTE | READ_FILE | READ_DIR;
 }
 
-/// No connection to abstract sockets of processes outside.
+/// Deny connections to abstract sockets of processes outside the domain.
 pub const SCOPE_ABSTRACT_SOCKETS: u64 = 1;
-/// No signals to processes outside.
+/// Deny signals to processes outside the domain.
 pub const SCOPE_SIGNALS: u64 = 2;
+
+const CREATE_RULESET_VERSION: u32 = 1;
+const RULE_PATH_BENEATH: u32 = 1;
 
 #[repr(C)]
 struct RulesetAttributes {
-    files: u64,
-    network: u64,
+    handled_access_fs: u64,
+    handled_access_net: u64,
     scoped: u64,
 }
 
 #[repr(C, packed)]
-struct PathBeneath {
-    allowed: u64,
-    parent: i32,
+struct PathBeneathAttributes {
+    allowed_access: u64,
+    parent_fd: i32,
 }
 
-/// The newest Landlock interface this kernel has; `None` when it has none or it is switched off.
+/// The Landlock ABI version of this kernel; `None` when it has none or Landlock is disabled.
 pub fn abi() -> Option<u32> {
-    // SAFETY: with a null structure of length zero and this flag, the call only returns a number.
-    let version = unsafe { call!(libc::SYS_landlock_create_ruleset, 0, 0, 1) };
+    // SAFETY: with this flag the call takes a null attribute of size zero and only returns a number.
+    let version = unsafe { syscall!(libc::SYS_landlock_create_ruleset, 0, 0, CREATE_RULESET_VERSION) };
     version.ok().and_then(|version| u32::try_from(version).ok()).filter(|version| *version > 0)
 }
 
-/// Of `rights`, those that this version of the interface knows.
+/// Those of `rights` that this ABI version knows.
 pub fn known_rights(abi: u32, rights: u64) -> u64 {
     let known = match abi {
         0 => 0,
@@ -70,69 +73,57 @@ pub fn known_rights(abi: u32, rights: u64) -> u64 {
     rights & known
 }
 
-/// A set of rules under construction, or complete.
+/// A ruleset.
 #[derive(Debug)]
 pub struct Ruleset {
     fd: OwnedFd,
-    /// What it takes away.
-    files: u64,
+    handled: u64,
 }
 
 impl Ruleset {
-    /// Takes these rights away wherever no rule gives them back, and scopes what is named.
+    /// A ruleset that denies the rights `files` wherever no rule allows them, with these scopes.
     pub fn new(abi: u32, files: u64, scoped: u64) -> io::Result<Self> {
-        let files = known_rights(abi, files);
-        let attributes = RulesetAttributes { files, network: 0, scoped };
+        let handled = known_rights(abi, files);
+        let attributes = RulesetAttributes { handled_access_fs: handled, handled_access_net: 0, scoped };
         // Older kernels refuse a longer structure than they know.
         let length = match abi {
             ..=3 => 8,
             4 | 5 => 16,
             _ => 24,
         };
-        // SAFETY: a live structure at least as long as the length that is passed with it.
-        let fd = unsafe { call!(libc::SYS_landlock_create_ruleset, &raw const attributes, length, 0) };
-        let fd = fd.map_err(io::Error::from_raw_os_error)?;
-        // SAFETY: the kernel has just made this descriptor for us and nobody else knows it.
-        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd as i32) }, files })
+        // SAFETY: a live structure at least as long as the length passed with it.
+        let fd = unsafe { syscall!(libc::SYS_landlock_create_ruleset, &raw const attributes, length, 0) }?;
+        // SAFETY: the call has just returned this descriptor, which has no other owner.
+        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd as i32) }, handled })
     }
 
-    /// Gives rights back beneath the file or directory behind `place`; of those that were never taken there is nothing to give.
+    /// Allows `rights` beneath the file or directory `place`; rights that the ruleset does not deny are left out.
     pub fn allow(&self, place: impl AsFd, rights: u64) -> io::Result<()> {
-        match rights & self.files {
+        match rights & self.handled {
             0 => Ok(()),
-            rights => {
-                add(self.number(), place.as_fd().as_raw_fd(), rights).map_err(io::Error::from_raw_os_error)
-            }
+            rights => Ok(add_rule(self.number(), place, rights)?),
         }
     }
 
-    /// Its number, for a script that must not outlive it.
+    /// The descriptor's number, for a [`ChildSpec`](crate::linux::ChildSpec).
     pub fn number(&self) -> i32 {
         self.fd.as_raw_fd()
     }
 }
 
-/// Gives rights back at a path, from within the process that will be restricted.
-pub(crate) fn allow_at(ruleset: i32, path: &CStr, rights: u64) -> Result<(), Errno> {
-    // SAFETY: a live path and integers.
-    let place =
-        unsafe { call!(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), libc::O_PATH | libc::O_CLOEXEC)? }
-            as i32;
-    let added = add(ruleset, place, rights);
-    close(place);
-    added
+/// Allows `rights` at a path, in the process that will be restricted.
+pub(crate) fn allow_path(ruleset: i32, path: &CStr, rights: u64) -> Result<()> {
+    add_rule(ruleset, openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?, rights)
 }
 
-/// Puts the calling process under the rules, for good.
-pub(crate) fn restrict(ruleset: i32) -> Result<(), Errno> {
+/// Enforces the ruleset on the calling thread, which must have no_new_privs.
+pub(crate) fn restrict_self(ruleset: i32) -> Result<()> {
     // SAFETY: integers only.
-    unsafe { call!(libc::SYS_landlock_restrict_self, ruleset, 0)? };
-    Ok(())
+    unsafe { syscall!(libc::SYS_landlock_restrict_self, ruleset, 0) }.map(drop)
 }
 
-fn add(ruleset: i32, place: i32, allowed: u64) -> Result<(), Errno> {
-    let rule = PathBeneath { allowed, parent: place };
-    // SAFETY: a live structure of the layout that rule type 1 has.
-    unsafe { call!(libc::SYS_landlock_add_rule, ruleset, 1, &raw const rule, 0)? };
-    Ok(())
+fn add_rule(ruleset: i32, place: impl AsFd, allowed_access: u64) -> Result<()> {
+    let rule = PathBeneathAttributes { allowed_access, parent_fd: place.as_fd().as_raw_fd() };
+    // SAFETY: a live structure of the layout of this rule type.
+    unsafe { syscall!(libc::SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &raw const rule, 0) }.map(drop)
 }

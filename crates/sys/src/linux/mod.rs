@@ -1,35 +1,32 @@
-//! Linux: a child as a list of steps, a keeper that ends its tree.
+//! Linux: children as prepared steps, and the supervisor that ends their process tree.
 //!
-//! After `clone` in a program with threads only raw system calls are allowed: another thread may have held the
-//! allocator's lock at that moment. So a [`Script`] is complete before the clone, and the code that runs after it
-//! (`step`, `keeper`, `tree`) neither allocates nor unwinds.
-//!
-//! Invariant: between `clone` and `execve` nothing allocates, locks, panics or calls back into the caller.
+//! Invariant: after `clone` in a process with threads, another thread may have held the allocator's lock. The code between
+//! `clone` and `execve`, and the supervisor for its whole life, neither allocates, locks, panics nor calls back into the
+//! caller: a [`ChildSpec`] is complete before the clone.
 
-mod descriptors;
-mod filter;
-mod keeper;
+mod child_spec;
+mod fd_limit;
 pub mod landlock;
 pub mod mount;
-mod own;
 mod privilege;
-mod raw;
+mod process_tree;
+mod raw_syscall;
 mod relro;
 mod report;
-mod script;
-mod signals;
+mod scrub_argv;
+mod seccomp;
+mod signalfd;
 mod spawn;
 mod step;
-mod tree;
-mod words;
+mod supervisor;
 
-pub use descriptors::raise_descriptors;
-pub use filter::{Filter, Instruction};
-pub use own::own_stat;
+pub use child_spec::{ChildSpec, Exec, SupervisionMode};
+pub use fd_limit::raise_fd_limit;
+pub use process_tree::kill_orphans;
 pub use relro::protect_relro;
-pub use report::Report;
-pub use script::{Exec, Keeping, News, Script};
-pub use signals::{Signals, end_by, ignore, stop_self, suspend_job};
-pub use spawn::{Order, Spawned, spawn};
-pub use step::{Bind, Step};
-pub use tree::end_strays;
+pub use report::{Report, SupervisorCommand};
+pub use scrub_argv::proc_self_stat;
+pub use seccomp::{Instruction, SeccompFilter};
+pub use signalfd::{SignalFd, die_by, ignore_signal, stop_self, suspend_job};
+pub use spawn::{Spawned, spawn};
+pub use step::{BindMount, Step};

@@ -1,282 +1,213 @@
-//! The pieces of a new file tree, with the mount interface that works on handles.
+//! Building a root file system from detached mounts.
 //!
-//! A source is opened by name in the child's own mount namespace, since a handle from the parent's belongs to another
-//! one; its identity is compared with what the parent judged, so a swapped source is refused and not mounted.
+//! The child opens a bind mount's source by name in its own mount namespace, since a descriptor of the parent belongs to
+//! another one, and compares device and inode with those that the parent checked: a source that was replaced is refused.
 //!
-//! Invariant: nothing is attached before its attributes are set, and no symbolic link is followed beneath the new root.
+//! Invariant: no mount is attached before its attributes are set, and no symbolic link beneath the new root is followed.
 
-use crate::linux::raw::{Errno, call, close};
-use std::ffi::{CStr, CString, c_char, c_long};
+use crate::linux::raw_syscall::syscall;
+use rustix::fs::{
+    CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, mknodat, openat, openat2, symlinkat,
+};
+use rustix::io::{Errno, Result};
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, fsconfig_create,
+    fsconfig_set_string, fsmount, fsopen, move_mount, open_tree, unmount,
+};
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// What is fixed about a file whatever its name: device and inode.
+/// Device and inode of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity {
+pub struct DevIno {
     /// The device.
     pub device: u64,
     /// The inode.
     pub inode: u64,
 }
 
-/// Whose directories lie on the way to a place.
+/// Whose directories a path leads through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ground {
-    /// This script's own, in the yard or prepared for it: no link can be among them.
-    Own,
-    /// The host's, beneath the root to be: a link there is refused and not followed.
-    Shown,
+pub enum PathOwner {
+    /// The cage's, in its tmpfs: they contain only what earlier steps made.
+    Cage,
+    /// The host's, beneath the new root: symbolic links are refused.
+    Host,
 }
 
-/// How much of a tree is meant.
+/// How much of a mount tree is cloned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Depth {
-    /// Without what is mounted beneath.
-    This,
-    /// With it.
-    All,
+pub(crate) enum Submounts {
+    Without,
+    With,
 }
 
-/// A mount is read-only.
+/// The mount is read-only.
 pub const READ_ONLY: u64 = 0x1;
-/// Set-user-id programs gain nothing from it.
+/// The mount ignores set-user-id bits.
 pub const NO_SUID: u64 = 0x2;
-/// Devices cannot be opened on it.
+/// Devices cannot be opened on the mount.
 pub const NO_DEVICES: u64 = 0x4;
-/// Programs cannot be executed from it.
+/// Programs cannot be executed from the mount.
 pub const NO_EXEC: u64 = 0x8;
-
-const OPEN_TREE_CLONE: u32 = 1;
-/// `open_tree_attr`, the same number on every architecture.
-const OPEN_TREE_ATTR: c_long = 467;
-const AT_RECURSIVE: u32 = 0x8000;
-const MOVE_FROM_EMPTY: u32 = 0x4;
-const MOVE_TO_EMPTY: u32 = 0x40;
-const SET_STRING: u32 = 1;
-const CREATE: u32 = 6;
-const RESOLVE_NO_MAGICLINKS: u64 = 0x2;
-const RESOLVE_NO_SYMLINKS: u64 = 0x4;
-const RESOLVE_BENEATH: u64 = 0x8;
 
 #[repr(C)]
 struct MountAttributes {
-    set: u64,
-    clear: u64,
+    attr_set: u64,
+    attr_clr: u64,
     propagation: u64,
-    user_namespace: u64,
+    userns_fd: u64,
 }
 
-impl MountAttributes {
-    /// These, and cut off from the host's mounts to come.
-    fn private(set: u64) -> Self {
-        Self { set, clear: 0, propagation: libc::MS_PRIVATE, user_namespace: 0 }
+/// Creates a file system of this type as a detached mount.
+pub(crate) fn new_filesystem(
+    kind: &CStr,
+    options: &[(CString, CString)],
+    attributes: u64,
+) -> Result<OwnedFd> {
+    let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for (name, value) in options {
+        fsconfig_set_string(&context, name.as_c_str(), value.as_c_str())?;
     }
+    fsconfig_create(&context)?;
+    let attributes = MountAttrFlags::from_bits_retain(attributes as u32);
+    fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
-#[repr(C)]
-struct OpenHow {
-    flags: u64,
-    mode: u64,
-    resolve: u64,
-}
-
-/// A new file system of this type, detached.
-pub(crate) fn filesystem(kind: &CStr, options: &[(CString, CString)], attributes: u64) -> Result<i32, Errno> {
-    // SAFETY: all strings are NUL-terminated and alive; the rest are integers.
-    unsafe {
-        let context = call!(libc::SYS_fsopen, kind.as_ptr(), 1)?;
-        for (name, value) in options {
-            call!(libc::SYS_fsconfig, context, SET_STRING, name.as_ptr(), value.as_ptr(), 0)?;
-        }
-        call!(libc::SYS_fsconfig, context, CREATE, 0, 0, 0)?;
-        let mount = call!(libc::SYS_fsmount, context, 1, attributes)?;
-        close(context as i32);
-        Ok(mount as i32)
-    }
-}
-
-/// A detached copy of what is at `source`, private to us.
-pub(crate) fn copy(
-    at: i32,
+/// Clones the mount at `source` as a detached mount with these attributes, which must be at `expected`.
+pub(crate) fn clone_tree(
+    directory: BorrowedFd<'_>,
     source: &CStr,
     attributes: u64,
-    expected: Option<Identity>,
-    depth: Depth,
-) -> Result<i32, Errno> {
-    let recursive = if depth == Depth::All { AT_RECURSIVE } else { 0 };
-    let flags = OPEN_TREE_CLONE | recursive | libc::O_CLOEXEC as u32;
-    let tree = match copy_at_once(at, source, attributes, flags) {
-        Ok(tree) => tree,
-        // A kernel before 6.15, or somebody who does not let us ask: then one after the other, which tells why if that fails too.
-        Err(_) => {
-            // SAFETY: a live NUL-terminated path, and integers.
-            let tree = unsafe { call!(libc::SYS_open_tree, at, source.as_ptr(), flags)? } as i32;
-            set_attributes(tree, attributes, recursive)?;
-            tree
-        }
+    expected: Option<DevIno>,
+    submounts: Submounts,
+) -> Result<OwnedFd> {
+    let recursive = match submounts {
+        Submounts::Without => OpenTreeFlags::empty(),
+        Submounts::With => OpenTreeFlags::AT_RECURSIVE,
     };
+    let clone = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    let tree = open_tree(directory, source, clone | recursive)?;
+    set_attributes(&tree, attributes, recursive)?;
     match expected {
-        Some(expected) if identity(tree)? != expected => Err(libc::ESTALE),
+        Some(expected) if dev_ino(&tree)? != expected => Err(Errno::STALE),
         _ => Ok(tree),
     }
 }
 
-/// The same in one call, for kernels that have it.
-fn copy_at_once(at: i32, source: &CStr, attributes: u64, flags: u32) -> Result<i32, Errno> {
-    let wanted = MountAttributes::private(attributes);
-    // SAFETY: a live NUL-terminated path, a live structure of the size that is passed with it, and integers.
-    let tree = unsafe {
-        call!(OPEN_TREE_ATTR, at, source.as_ptr(), flags, &raw const wanted, size_of::<MountAttributes>())?
-    };
-    Ok(tree as i32)
+/// Makes a mount without submounts read-only.
+pub(crate) fn make_read_only(mount: &OwnedFd) -> Result<()> {
+    set_attributes(mount, READ_ONLY, OpenTreeFlags::empty())
 }
 
-/// Sets attributes on the mount behind `fd`, and cuts it off from the host's mounts to come.
-pub(crate) fn set_attributes(fd: i32, attributes: u64, flags: u32) -> Result<(), Errno> {
-    let wanted = MountAttributes::private(attributes);
-    let flags = flags | libc::AT_EMPTY_PATH as u32;
-    // SAFETY: a live structure of the size that is passed with it, and an empty path.
+/// Sets attributes of a mount, and makes it private so that later mounts of the host do not propagate to it.
+fn set_attributes(mount: &OwnedFd, attributes: u64, recursive: OpenTreeFlags) -> Result<()> {
+    let wanted =
+        MountAttributes { attr_set: attributes, attr_clr: 0, propagation: libc::MS_PRIVATE, userns_fd: 0 };
+    let flags = (recursive | OpenTreeFlags::AT_EMPTY_PATH).bits();
+    // SAFETY: an empty path, and a live structure of the size passed with it.
     unsafe {
-        call!(
+        syscall!(
             libc::SYS_mount_setattr,
-            fd,
+            mount.as_raw_fd(),
             c"".as_ptr(),
             flags,
             &raw const wanted,
             size_of::<MountAttributes>()
-        )?
-    };
-    Ok(())
+        )
+    }
+    .map(drop)
 }
 
 /// Attaches a detached mount at `target` beneath `root`.
-pub(crate) fn attach(mount: i32, root: i32, target: &CStr, ground: Ground) -> Result<(), Errno> {
-    if ground == Ground::Own {
-        // SAFETY: descriptors, an empty path and a live one.
-        unsafe { call!(libc::SYS_move_mount, mount, c"".as_ptr(), root, target.as_ptr(), MOVE_FROM_EMPTY)? };
-        close(mount);
-        return Ok(());
-    }
-    let place = beneath(root, target, libc::O_PATH)?;
-    // SAFETY: descriptors and empty paths.
-    let moved = unsafe {
-        call!(libc::SYS_move_mount, mount, c"".as_ptr(), place, c"".as_ptr(), MOVE_FROM_EMPTY | MOVE_TO_EMPTY)
-    };
-    close(place);
-    close(mount);
-    moved.map(drop)
-}
-
-/// Attaches a detached mount at a place of the host's tree, which keeps it open.
-pub(crate) fn attach_at_host(mount: i32, target: &CStr) -> Result<(), Errno> {
-    // SAFETY: a descriptor, an empty path and a live one.
-    unsafe {
-        call!(libc::SYS_move_mount, mount, c"".as_ptr(), libc::AT_FDCWD, target.as_ptr(), MOVE_FROM_EMPTY)?
-    };
-    Ok(())
-}
-
-/// Opens `path` beneath `root`; a symbolic link anywhere on the way is refused.
-pub(crate) fn beneath(root: i32, path: &CStr, flags: i32) -> Result<i32, Errno> {
-    let how = OpenHow {
-        flags: (flags | libc::O_CLOEXEC) as u64,
-        mode: 0,
-        resolve: RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-    };
-    // SAFETY: a live path and a live structure of the size that is passed with it.
-    Ok(unsafe { call!(libc::SYS_openat2, root, path.as_ptr(), &raw const how, size_of::<OpenHow>())? } as i32)
-}
-
-/// Makes a directory beneath `root`, in a parent that is reached without links; one that is there already will do.
-pub(crate) fn directory(root: i32, path: &CStr, mode: u32, ground: Ground) -> Result<(), Errno> {
-    in_parent(root, path, ground, |parent, name| {
-        // SAFETY: a live name and integers.
-        unsafe { call!(libc::SYS_mkdirat, parent, name, mode) }
-    })
-}
-
-/// Makes an empty file to mount on; one that is there already keeps its content.
-pub(crate) fn mount_point(root: i32, path: &CStr, ground: Ground) -> Result<(), Errno> {
-    in_parent(root, path, ground, |parent, name| {
-        // SAFETY: a live name and integers.
-        unsafe { call!(libc::SYS_mknodat, parent, name, libc::S_IFREG | 0o644, 0) }
-    })
-}
-
-/// Makes something of this name in its parent directory; what is there already will do.
-fn in_parent(
-    root: i32,
-    path: &CStr,
-    ground: Ground,
-    make: impl Fn(i32, *const c_char) -> Result<c_long, Errno>,
-) -> Result<(), Errno> {
-    let last = path.to_bytes().iter().rposition(|byte| *byte == b'/');
-    let made = match last {
-        Some(slash) if ground == Ground::Shown => {
-            let mut parent = [0u8; libc::PATH_MAX as usize];
-            let (before, after) = path.to_bytes_with_nul().split_at(slash);
-            parent.get_mut(..slash).ok_or(libc::ENAMETOOLONG)?.copy_from_slice(before);
-            let above = CStr::from_bytes_until_nul(&parent).map_err(|_| libc::ENAMETOOLONG)?;
-            let directory = beneath(root, above, libc::O_PATH | libc::O_DIRECTORY)?;
-            let made = make(directory, after.get(1..).unwrap_or(&[0]).as_ptr().cast());
-            close(directory);
-            made
+pub(crate) fn attach(mount: OwnedFd, root: BorrowedFd<'_>, target: &CStr, owner: PathOwner) -> Result<()> {
+    let from_fd = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+    match owner {
+        PathOwner::Cage => move_mount(&mount, c"", root, target, from_fd),
+        PathOwner::Host => {
+            let target = open_beneath(root, target, OFlags::PATH)?;
+            move_mount(&mount, c"", &target, c"", from_fd | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH)
         }
-        _ => make(root, path.as_ptr()),
+    }
+}
+
+/// Attaches a detached mount at a path of the host's tree and keeps its descriptor usable.
+pub(crate) fn attach_at_host(mount: &OwnedFd, target: &CStr) -> Result<()> {
+    move_mount(mount, c"", CWD, target, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+}
+
+/// Opens `path` beneath `root`; a symbolic link on the way is refused.
+fn open_beneath(root: BorrowedFd<'_>, path: &CStr, flags: OFlags) -> Result<OwnedFd> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    openat2(root, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve)
+}
+
+/// Makes a directory; an existing one will do.
+pub(crate) fn make_directory(root: BorrowedFd<'_>, path: &CStr, mode: u32, owner: PathOwner) -> Result<()> {
+    in_parent(root, path, owner, |parent, name| mkdirat(parent, name, Mode::from_raw_mode(mode)))
+}
+
+/// Makes an empty file to mount on; an existing one will do.
+pub(crate) fn make_mount_point(root: BorrowedFd<'_>, path: &CStr, owner: PathOwner) -> Result<()> {
+    let mode = Mode::from_raw_mode(0o644);
+    in_parent(root, path, owner, |parent, name| mknodat(parent, name, FileType::RegularFile, mode, 0))
+}
+
+/// Makes an entry in the parent directory of `path`, which is opened first where its directories are the host's.
+fn in_parent(
+    root: BorrowedFd<'_>,
+    path: &CStr,
+    owner: PathOwner,
+    make: impl Fn(BorrowedFd<'_>, &CStr) -> Result<()>,
+) -> Result<()> {
+    let bytes = path.to_bytes_with_nul();
+    let slash = bytes.iter().rposition(|byte| *byte == b'/').filter(|_| owner == PathOwner::Host);
+    let made = match slash {
+        None => make(root, path),
+        Some(slash) => {
+            let (parent, name) = bytes.split_at(slash);
+            let mut buffer = [0u8; libc::PATH_MAX as usize];
+            buffer.get_mut(..slash).ok_or(Errno::NAMETOOLONG)?.copy_from_slice(parent);
+            let parent = CStr::from_bytes_until_nul(&buffer).map_err(|_| Errno::NAMETOOLONG)?;
+            let name =
+                CStr::from_bytes_with_nul(name.get(1..).unwrap_or_default()).map_err(|_| Errno::INVAL)?;
+            make(open_beneath(root, parent, OFlags::PATH | OFlags::DIRECTORY)?.as_fd(), name)
+        }
     };
     match made {
-        Err(libc::EEXIST) => Ok(()),
-        other => other.map(drop),
+        Err(Errno::EXIST) => Ok(()),
+        other => other,
     }
 }
 
-/// Makes a file with this content on our own ground.
-pub(crate) fn file(root: i32, path: &CStr, content: &[u8]) -> Result<(), Errno> {
-    let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-    // SAFETY: a live path and integers; the content is alive and its length is passed with it.
-    unsafe {
-        let fd = call!(libc::SYS_openat, root, path.as_ptr(), flags, 0o644)? as i32;
-        let written = call!(libc::SYS_write, fd, content.as_ptr(), content.len());
-        // Now: what is open for writing keeps the root from becoming read-only.
-        close(fd);
-        written.map(drop)
-    }
+/// Makes a file with this content in the cage's tmpfs.
+pub(crate) fn make_file(scratch: BorrowedFd<'_>, path: &CStr, content: &[u8]) -> Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = openat(scratch, path, flags, Mode::from_raw_mode(0o644))?;
+    rustix::io::write(&file, content).map(drop)
 }
 
-/// Makes a symbolic link beneath `root`, whose parent is ours.
-pub(crate) fn link(root: i32, to: &CStr, path: &CStr) -> Result<(), Errno> {
-    // SAFETY: two live paths and a descriptor.
-    unsafe { call!(libc::SYS_symlinkat, to.as_ptr(), root, path.as_ptr())? };
-    Ok(())
+/// Makes a symbolic link in the cage's tmpfs.
+pub(crate) fn make_symlink(scratch: BorrowedFd<'_>, to: &CStr, path: &CStr) -> Result<()> {
+    symlinkat(to, scratch, path)
 }
 
-/// Makes `root` the top of the tree and lets go of the old one.
-pub(crate) fn pivot(root: i32) -> Result<(), Errno> {
-    // SAFETY: static paths and integers; the working directory is the new root throughout.
-    unsafe {
-        call!(libc::SYS_fchdir, root)?;
-        call!(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr())?;
-        call!(libc::SYS_umount2, c".".as_ptr(), libc::MNT_DETACH)?;
-        call!(libc::SYS_chdir, c"/".as_ptr())?;
-    }
-    Ok(())
+/// Makes `root` the root of the mount namespace and detaches the previous one.
+pub(crate) fn pivot_root(root: BorrowedFd<'_>) -> Result<()> {
+    rustix::process::fchdir(root)?;
+    rustix::process::pivot_root(c".", c".")?;
+    unmount(c".", UnmountFlags::DETACH)?;
+    rustix::process::chdir(c"/")
 }
 
-/// Who `fd` is.
-pub(crate) fn identity(fd: i32) -> Result<Identity, Errno> {
-    // SAFETY: all zeroes is a valid stat, which the kernel then fills.
-    unsafe {
-        let mut stat: libc::stat = std::mem::zeroed();
-        call!(libc::SYS_newfstatat, fd, c"".as_ptr(), &raw mut stat, libc::AT_EMPTY_PATH)?;
-        Ok(Identity { device: stat.st_dev, inode: stat.st_ino })
-    }
+/// Device and inode of an open file.
+pub(crate) fn dev_ino(file: impl AsFd) -> Result<DevIno> {
+    let stat = fstat(file)?;
+    Ok(DevIno { device: stat.st_dev, inode: stat.st_ino })
 }
 
-/// Writes a small file by its path relative to `at`.
-pub(crate) fn write(at: i32, path: &CStr, content: &[u8]) -> Result<(), Errno> {
-    // SAFETY: a live path; the content is alive and its length is passed with it.
-    unsafe {
-        let fd = call!(libc::SYS_openat, at, path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC)? as i32;
-        let written = call!(libc::SYS_write, fd, content.as_ptr(), content.len());
-        close(fd);
-        written.map(drop)
-    }
+/// Writes to an existing file beneath `directory`.
+pub(crate) fn write_file(directory: impl AsFd, path: &CStr, content: &[u8]) -> Result<()> {
+    let file = openat(directory, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::io::write(&file, content).map(drop)
 }

@@ -1,108 +1,79 @@
-//! Who a new process is, and what it gives up.
-//!
-//! Invariant: after `drop_capabilities` succeeds, no capability can be had again, by any program.
+//! User namespace mappings, capabilities, and the loopback interface.
 
-use crate::linux::raw::{Errno, call, close};
+use crate::linux::raw_syscall::syscall;
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::{Errno, Result};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+use rustix::process::{DumpableBehavior, dumpable_behavior, set_dumpable_behavior};
+use rustix::thread::{
+    CapabilitiesSecureBits, CapabilitySet, CapabilitySets, capabilities, remove_capability_from_bounding_set,
+    set_capabilities, set_capabilities_secure_bits,
+};
 use std::ffi::CStr;
+use std::os::fd::{AsRawFd, OwnedFd};
 
-/// The highest capability number that could exist.
-const MOST_CAPABILITIES: u32 = 63;
-/// No-root, no-setuid-fixup, no keeping of capabilities, no ambient ones: each set and locked.
-const SECURE_BITS: u32 = 0b1110_1111;
+/// No capabilities for root, on user changes or as ambient ones, and none kept; each of it locked.
+const SECURE_BITS: CapabilitiesSecureBits = CapabilitiesSecureBits::NO_ROOT
+    .union(CapabilitiesSecureBits::NO_ROOT_LOCKED)
+    .union(CapabilitiesSecureBits::NO_SETUID_FIXUP)
+    .union(CapabilitiesSecureBits::NO_SETUID_FIXUP_LOCKED)
+    .union(CapabilitiesSecureBits::KEEP_CAPS_LOCKED)
+    .union(CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE)
+    .union(CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED);
 
-/// Maps our own user and group into the new user namespace.
+/// Writes the maps of the new user namespace.
 ///
-/// An undumpable process does not own its own maps, unless it is root's: it is dumpable for as long as it takes to open them.
-/// Nobody can use that who could not read the instance anyway: a caged process does not see this one, and a fenced one may
-/// not trace outside its Landlock domain.
-pub(crate) fn map_ids(uid_map: &[u8], gid_map: &[u8]) -> Result<(), Errno> {
-    let [groups, gids, uids] = match open_maps() {
-        Err(libc::EACCES) => while_dumpable(open_maps)?,
+/// The maps of an undumpable process belong to root. For other users the process is dumpable while it opens them; a caged
+/// process does not see it, and a fenced one may not trace outside its Landlock domain.
+pub(crate) fn map_ids(uid_map: &CStr, gid_map: &CStr) -> Result<()> {
+    let [setgroups, gids, uids] = match open_maps() {
+        Err(Errno::ACCESS) => {
+            let previous = dumpable_behavior()?;
+            set_dumpable_behavior(DumpableBehavior::Dumpable)?;
+            let opened = open_maps();
+            set_dumpable_behavior(previous)?;
+            opened?
+        }
         opened => opened?,
     };
-    put(groups, b"deny")?;
-    put(gids, gid_map)?;
-    put(uids, uid_map)
+    rustix::io::write(setgroups, b"deny")?;
+    rustix::io::write(gids, gid_map.to_bytes())?;
+    rustix::io::write(uids, uid_map.to_bytes()).map(drop)
 }
 
-fn open_maps() -> Result<[i32; 3], Errno> {
-    let groups = open_for_writing(c"/proc/self/setgroups")?;
-    let gids = open_for_writing(c"/proc/self/gid_map")?;
-    Ok([groups, gids, open_for_writing(c"/proc/self/uid_map")?])
+fn open_maps() -> Result<[OwnedFd; 3]> {
+    let open = |path: &CStr| openat(CWD, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
+    Ok([open(c"/proc/self/setgroups")?, open(c"/proc/self/gid_map")?, open(c"/proc/self/uid_map")?])
 }
 
-fn while_dumpable<T>(what: fn() -> Result<T, Errno>) -> Result<T, Errno> {
-    // SAFETY: integers only.
-    unsafe {
-        let dumpable = call!(libc::SYS_prctl, libc::PR_GET_DUMPABLE, 0, 0, 0, 0)?;
-        call!(libc::SYS_prctl, libc::PR_SET_DUMPABLE, 1, 0, 0, 0)?;
-        let done = what();
-        call!(libc::SYS_prctl, libc::PR_SET_DUMPABLE, dumpable, 0, 0, 0)?;
-        done
-    }
-}
-
-fn open_for_writing(path: &CStr) -> Result<i32, Errno> {
-    // SAFETY: a live path and integers.
-    Ok(unsafe { call!(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC)? }
-        as i32)
-}
-
-fn put(fd: i32, content: &[u8]) -> Result<(), Errno> {
-    // SAFETY: the content is alive and its length is passed with it.
-    let written = unsafe { call!(libc::SYS_write, fd, content.as_ptr(), content.len()) };
-    close(fd);
-    written.map(drop)
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, PartialEq, Default)]
-struct CapabilityWords {
-    effective: u32,
-    permitted: u32,
-    inheritable: u32,
-}
-
-/// Gives up every capability for good, and reads back that none is left.
-pub(crate) fn drop_capabilities() -> Result<(), Errno> {
-    const VERSION_3: u32 = 0x2008_0522;
-    let header = [VERSION_3, 0];
-    let nothing = [CapabilityWords::default(); 2];
-    let mut left = [CapabilityWords { effective: 1, permitted: 1, inheritable: 1 }; 2];
-    // SAFETY: integers; header and words are alive and of the kernel's layout for version 3.
-    unsafe {
-        for capability in 0..=MOST_CAPABILITIES {
-            match call!(libc::SYS_prctl, libc::PR_CAPBSET_DROP, capability, 0, 0, 0) {
-                // Beyond the last one, or an ordinary user: who has none gains none without new privileges.
-                Err(libc::EINVAL | libc::EPERM) => break,
-                other => other?,
-            };
+/// Drops every capability for good, and reads back that none is left.
+pub(crate) fn drop_capabilities() -> Result<()> {
+    for capability in 0..u64::BITS {
+        match remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << capability)) {
+            // Beyond the last one, or an unprivileged user, who can gain none under no_new_privs.
+            Err(Errno::INVAL | Errno::PERM) => break,
+            other => other?,
         }
-        match call!(libc::SYS_prctl, libc::PR_SET_SECUREBITS, SECURE_BITS, 0, 0, 0) {
-            Err(libc::EPERM) => {}
-            other => drop(other?),
-        }
-        call!(libc::SYS_capset, header.as_ptr(), nothing.as_ptr())?;
-        call!(libc::SYS_capget, header.as_ptr(), left.as_mut_ptr())?;
     }
-    if left == nothing { Ok(()) } else { Err(libc::EPERM) }
+    match set_capabilities_secure_bits(SECURE_BITS) {
+        Err(Errno::PERM) => {}
+        other => other?,
+    }
+    let none = CapabilitySet::empty();
+    let no_capabilities = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    set_capabilities(None, no_capabilities)?;
+    if capabilities(None)? == no_capabilities { Ok(()) } else { Err(Errno::PERM) }
 }
 
-/// Switches the private network's own loopback on.
-pub(crate) fn loopback_up() -> Result<(), Errno> {
-    const UP: i16 = 0x1 | 0x40;
-    let mut request = [0u8; 40];
-    for (place, byte) in request.iter_mut().zip(b"lo") {
-        *place = *byte;
+/// Brings the loopback interface of a new network namespace up.
+pub(crate) fn loopback_up() -> Result<()> {
+    // SAFETY: an all-zero `ifreq` is a valid value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (place, byte) in request.ifr_name.iter_mut().zip(c"lo".to_bytes()) {
+        *place = *byte as std::ffi::c_char;
     }
-    if let Some(flags) = request.get_mut(16..18) {
-        flags.copy_from_slice(&UP.to_ne_bytes());
-    }
-    // SAFETY: `request` is a live `ifreq`, forty bytes long: a name of sixteen and the flags behind it.
-    unsafe {
-        let socket = call!(libc::SYS_socket, libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0)?;
-        let done = call!(libc::SYS_ioctl, socket, libc::SIOCSIFFLAGS, request.as_ptr());
-        close(socket as i32);
-        done.map(drop)
-    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
+    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    // SAFETY: SIOCSIFFLAGS reads a live `ifreq`.
+    unsafe { syscall!(libc::SYS_ioctl, socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) }.map(drop)
 }

@@ -1,106 +1,121 @@
-//! What a keeper tells its parent, as fixed-size messages on a socket.
-//!
-//! Invariant: every report fits one packet and decodes to exactly what was encoded.
+//! The messages between a supervisor and its parent: reports one way, commands the other.
 
-use crate::linux::raw::{Errno, call};
+use rustix::io::{Errno, Result};
+use rustix::net::{SendFlags, send};
+use rustix::process::Signal;
+use std::os::fd::AsFd;
 
-/// The length of one report on the wire.
-pub(crate) const LENGTH: usize = 12;
+/// The length of an encoded report.
+pub(crate) const REPORT_LENGTH: usize = 12;
 
-/// One fact about a child, from its keeper.
+/// One fact about a child, from its supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Report {
     /// The command's program runs.
     Started,
-    /// A step of the set-up was refused: its position and the `errno`.
+    /// A setup step failed: its position and the `errno`.
     SetupFailed(usize, i32),
-    /// A step of the command's own preparation was refused: its position and the `errno`.
+    /// A step of the command failed: its position and the `errno`.
     CommandFailed(usize, i32),
     /// The program could not be executed, with this `errno`.
     ExecFailed(i32),
-    /// The command ended with this wait status.
-    Ended(i32),
-    /// The tree took more memory than it may, and was ended.
+    /// The command ended with this wait status; other processes of the tree are left.
+    CommandEnded(i32),
+    /// The tree exceeded its memory limit and is being killed.
     OutOfMemory,
-    /// The command was stopped, by itself or by a key of its terminal, and waits to be continued.
+    /// The command was stopped, by a signal or a key of its terminal.
     Stopped,
-    /// Nobody is left of the tree, whose command ended with this wait status; only the keeper's own end is to come.
-    Left(i32),
+    /// The whole tree has ended, its command with this wait status. The supervisor exits next.
+    TreeEnded(i32),
 }
 
 impl Report {
-    /// Reads one message; `None` when it is not one.
+    /// Decodes one message; `None` when it is not a report.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let word = |at: usize| -> Option<i32> {
             Some(i32::from_ne_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
         };
-        let (kind, first, second) = (word(0)?, word(4)?, word(8)?);
-        let position = usize::try_from(first).ok();
+        let (kind, position, value) = (word(0)?, usize::try_from(word(4)?).ok()?, word(8)?);
         match kind {
             1 => Some(Self::Started),
-            2 => Some(Self::SetupFailed(position?, second)),
-            3 => Some(Self::CommandFailed(position?, second)),
-            4 => Some(Self::ExecFailed(second)),
-            5 => Some(Self::Ended(second)),
+            2 => Some(Self::SetupFailed(position, value)),
+            3 => Some(Self::CommandFailed(position, value)),
+            4 => Some(Self::ExecFailed(value)),
+            5 => Some(Self::CommandEnded(value)),
             6 => Some(Self::OutOfMemory),
             7 => Some(Self::Stopped),
-            8 => Some(Self::Left(second)),
+            8 => Some(Self::TreeEnded(value)),
             _ => None,
         }
     }
 
-    fn encode(self) -> [u8; LENGTH] {
-        let position = |at: usize| i32::try_from(at).unwrap_or(i32::MAX);
-        let (kind, first, second) = match self {
+    fn encode(self) -> [u8; REPORT_LENGTH] {
+        let (kind, position, value) = match self {
             Self::Started => (1, 0, 0),
-            Self::SetupFailed(at, errno) => (2, position(at), errno),
-            Self::CommandFailed(at, errno) => (3, position(at), errno),
+            Self::SetupFailed(at, errno) => (2, at, errno),
+            Self::CommandFailed(at, errno) => (3, at, errno),
             Self::ExecFailed(errno) => (4, 0, errno),
-            Self::Ended(status) => (5, 0, status),
+            Self::CommandEnded(status) => (5, 0, status),
             Self::OutOfMemory => (6, 0, 0),
             Self::Stopped => (7, 0, 0),
-            Self::Left(status) => (8, 0, status),
+            Self::TreeEnded(status) => (8, 0, status),
         };
-        let mut bytes = [0; LENGTH];
-        let words = [kind, first, second];
+        let words = [kind, i32::try_from(position).unwrap_or(i32::MAX), value];
+        let mut bytes = [0; REPORT_LENGTH];
         for (place, word) in bytes.chunks_exact_mut(4).zip(words) {
             place.copy_from_slice(&i32::to_ne_bytes(word));
         }
         bytes
     }
 
-    /// Writes the report to a pipe; a reader that is gone needs none.
-    pub(crate) fn write(self, pipe: i32) {
-        let bytes = self.encode();
-        // SAFETY: `bytes` lives across the call and its length is passed with it.
-        let _ = unsafe { call!(libc::SYS_write, pipe, bytes.as_ptr(), LENGTH) };
+    /// Sends the report over the control socket. A parent that is gone needs none.
+    pub(crate) fn send(self, control: impl AsFd) {
+        let _ = send(control, &self.encode(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+    }
+
+    /// Writes the report to a pipe. A reader that is gone needs none.
+    pub(crate) fn write(self, pipe: impl AsFd) {
+        let _ = rustix::io::write(pipe, &self.encode());
     }
 
     /// Reads a report from a pipe; `None` when it was closed without one.
-    pub(crate) fn read(pipe: i32) -> Result<Option<Self>, Errno> {
-        let mut bytes = [0; LENGTH];
-        // SAFETY: the buffer is alive and its length is passed with it.
-        match unsafe { call!(libc::SYS_read, pipe, bytes.as_mut_ptr(), LENGTH) }? {
+    pub(crate) fn read(pipe: impl AsFd) -> Result<Option<Self>> {
+        let mut bytes = [0; REPORT_LENGTH];
+        match rustix::io::read(pipe, &mut bytes)? {
             0 => Ok(None),
-            _ => Self::decode(&bytes).map(Some).ok_or(libc::EPROTO),
+            _ => Self::decode(&bytes).map(Some).ok_or(Errno::PROTO),
+        }
+    }
+}
+
+/// What a parent asks of a supervisor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SupervisorCommand {
+    /// End the tree: SIGTERM, two seconds, SIGKILL.
+    Terminate,
+    /// End the tree with SIGKILL now.
+    Kill,
+    /// Send this signal to the command's process group.
+    Forward(Signal),
+}
+
+impl SupervisorCommand {
+    /// The command as it goes over the control socket.
+    pub fn encode(self) -> [u8; 2] {
+        match self {
+            Self::Terminate => [b'T', 0],
+            Self::Kill => [b'K', 0],
+            Self::Forward(signal) => [b'F', u8::try_from(signal.as_raw()).unwrap_or(0)],
         }
     }
 
-    /// Sends the report; a parent that is gone needs none.
-    pub(crate) fn send(self, control: i32) {
-        let bytes = self.encode();
-        // SAFETY: `bytes` lives across the call and its length is passed with it; the address is null.
-        let _ = unsafe {
-            call!(
-                libc::SYS_sendto,
-                control,
-                bytes.as_ptr(),
-                LENGTH,
-                libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT,
-                0,
-                0
-            )
-        };
+    pub(crate) fn decode(bytes: [u8; 2]) -> Option<Self> {
+        match bytes {
+            [b'T', _] => Some(Self::Terminate),
+            [b'K', _] => Some(Self::Kill),
+            [b'F', signal] => Signal::from_named_raw(i32::from(signal)).map(Self::Forward),
+            _ => None,
+        }
     }
 }
 
@@ -115,10 +130,10 @@ mod tests {
             Report::SetupFailed(7, libc::EPERM),
             Report::CommandFailed(0, libc::EINVAL),
             Report::ExecFailed(libc::ENOENT),
-            Report::Ended(0x0f00),
+            Report::CommandEnded(0x0f00),
             Report::OutOfMemory,
             Report::Stopped,
-            Report::Left(0x0100),
+            Report::TreeEnded(0x0100),
         ] {
             assert_eq!(Report::decode(&report.encode()), Some(report));
         }
@@ -130,6 +145,19 @@ mod tests {
             [("nothing", &[][..]), ("cut short", &[1, 0, 0, 0, 0]), ("an unknown kind", &[9; 12])]
         {
             assert_eq!(Report::decode(bytes), None, "{why}");
+        }
+    }
+
+    #[test]
+    fn a_command_arrives_as_it_was_sent() {
+        use SupervisorCommand::{Forward, Kill, Terminate};
+        for command in [Terminate, Kill, Forward(Signal::WINCH), Forward(Signal::STOP)] {
+            assert_eq!(SupervisorCommand::decode(command.encode()), Some(command));
+        }
+        for (why, bytes) in
+            [("no command", [b'x', 0]), ("no signal", [b'F', 0]), ("an unknown one", [b'F', 99])]
+        {
+            assert_eq!(SupervisorCommand::decode(bytes), None, "{why}");
         }
     }
 }

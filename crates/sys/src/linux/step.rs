@@ -1,255 +1,247 @@
-//! One thing a new process does before it runs its program.
-//!
-//! Invariant: running a step allocates nothing and touches only the step's own memory and the descriptors of its process.
+//! One prepared action of a new process before it runs its program.
 
-use crate::linux::filter::Filter;
-use crate::linux::mount::{self, Depth, Ground, Identity};
-use crate::linux::raw::{Errno, call};
+use crate::linux::mount::{self, DevIno, PathOwner, Submounts};
+use crate::linux::raw_syscall::{borrow_fd, set_signal_mask, syscall};
+use crate::linux::seccomp::SeccompFilter;
 use crate::linux::{landlock, privilege};
-use std::ffi::CString;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, chmodat, openat};
+use rustix::io::{Errno, FdFlags, Result, fcntl_setfd};
+use rustix::process::{Resource, Rlimit};
+use rustix::process::{chdir, fchdir, getpid, getrlimit, ioctl_tiocsctty, setpgid, setrlimit, umask};
+use rustix::thread::set_no_new_privs;
+use std::ffi::{CStr, CString};
 use std::fmt;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-/// `RLIMIT_CPU`, which C libraries give different types.
-const PROCESSOR_TIME: u32 = 0;
-
-/// One prepared action of a new process.
+/// One action. Descriptors are given by number; paths beneath the tmpfs and the new root are relative.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Takes the terminal behind this descriptor as the session's own.
+    /// Makes this terminal the controlling terminal of the session.
     ControllingTerminal(i32),
-    /// Leads a process group of its own.
-    OwnGroup,
-    /// Puts its process group in front of the session's terminal, which this descriptor leads to.
-    InFront(i32),
-    /// Makes the first descriptor also known as the second.
-    Descriptor(i32, i32),
-    /// Works in the directory behind this descriptor.
-    WorkIn(i32),
-    /// Works in the directory of this name, which must be the one that was judged.
-    WorkAt(CString, Option<Identity>),
-    /// Lowers one resource limit, soft and hard.
-    Limit(u32, u64),
-    /// Gives up gaining privileges by exec.
+    /// Becomes the leader of a new process group.
+    NewProcessGroup,
+    /// Makes its process group the foreground group of this terminal.
+    ForegroundGroup(i32),
+    /// Duplicates the first descriptor to the second number, without close-on-exec.
+    DupFd(i32, i32),
+    /// Changes to the directory behind this descriptor.
+    Fchdir(i32),
+    /// Changes to this directory, which must have this device and inode.
+    Chdir(CString, DevIno),
+    /// Lowers a resource limit, soft and hard.
+    Rlimit(Resource, u64),
+    /// Sets no_new_privs.
     NoNewPrivileges,
-    /// Puts the process under the Landlock rules behind this descriptor.
-    Restrict(i32),
-    /// Installs a system call filter.
-    Filter(Arc<Filter>),
-    /// Maps user and group into the new user namespace.
+    /// Enforces the Landlock ruleset behind this descriptor.
+    LandlockRestrict(i32),
+    /// Installs a seccomp filter.
+    Seccomp(Arc<SeccompFilter>),
+    /// Writes `uid_map` and `gid_map` of the new user namespace.
     MapIds(CString, CString),
-    /// Makes an empty file system with these options, the yard, of which the root to be gets its own parts.
-    Yard(Vec<(CString, CString)>),
-    /// Makes a read-only view of this directory of the yard the root to be.
-    Root(CString),
-    /// Makes a directory with this mode, in the yard or beneath the root to be.
-    Directory(CString, u32, Ground),
-    /// Makes an empty file to mount on, in the yard or beneath the root to be.
-    MountPoint(CString, Ground),
-    /// Makes a file with this content in the yard.
-    Content(CString, Vec<u8>),
-    /// Makes a symbolic link to the first in the yard, at the second.
-    Link(CString, CString),
-    /// Shows a path of the host, with these attributes.
-    Bind(Bind),
-    /// Mounts a directory of the yard, the first, beneath the root to be, at the second, with these attributes.
-    Own(CString, CString, u64, Ground),
-    /// A fresh procfs, read-only, after the most process numbers were set.
+    /// Mounts the cage's own tmpfs with these options.
+    Tmpfs(Vec<(CString, CString)>),
+    /// Mounts this directory of the tmpfs, read-only, as the new root.
+    NewRoot(CString),
+    /// Makes a directory with this mode in the tmpfs ([`PathOwner::Cage`]) or beneath the new root.
+    Directory(CString, u32, PathOwner),
+    /// Makes an empty file to mount on in the tmpfs ([`PathOwner::Cage`]) or beneath the new root.
+    MountPoint(CString, PathOwner),
+    /// Makes a file with this content in the tmpfs.
+    File(CString, Vec<u8>),
+    /// Makes a symbolic link to the first path in the tmpfs, at the second.
+    Symlink(CString, CString),
+    /// Bind-mounts a path of the host.
+    Bind(BindMount),
+    /// Mounts a directory of the tmpfs, the first path, beneath the new root at the second, with these attributes.
+    BindTmpfs(CString, CString, u64, PathOwner),
+    /// Mounts a read-only procfs, after setting `kernel.pid_max` to this value.
     Proc(Option<CString>),
-    /// Terminals of its own.
-    Terminals,
-    /// Makes the root to be the root.
-    Pivot,
-    /// Switches the private network's loopback on.
-    Loopback,
-    /// Gives rights back at a path, in the rules behind this descriptor.
-    AllowAt(i32, CString, u64),
-    /// Gives up every capability for good.
+    /// Mounts a devpts.
+    Devpts,
+    /// Makes the new root the root.
+    PivotRoot,
+    /// Brings the loopback interface up.
+    LoopbackUp,
+    /// Allows these rights at a path in the Landlock ruleset behind this descriptor.
+    LandlockAllow(i32, CString, u64),
+    /// Drops every capability for good.
     DropCapabilities,
 }
 
-/// A path of the host and where it is shown.
+/// A path of the host, and where it is mounted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bind {
+pub struct BindMount {
     /// The path on the host.
     pub source: CString,
-    /// The path beneath the root to be.
+    /// The path beneath the new root.
     pub target: CString,
-    /// Whose directories lie on the way to it.
-    pub ground: Ground,
+    /// Whose directories lead to the target.
+    pub owner: PathOwner,
     /// Mount attributes.
     pub attributes: u64,
-    /// Who the source was when it was judged.
-    pub identity: Option<Identity>,
+    /// Device and inode that the source must have.
+    pub expected: Option<DevIno>,
 }
 
 /// What steps leave for later ones.
-pub(crate) struct Progress {
-    yard: i32,
-    root: i32,
-    umask: u32,
+#[derive(Default)]
+pub(crate) struct SetupState {
+    tmpfs: Option<OwnedFd>,
+    new_root: Option<OwnedFd>,
+    umask: Option<Mode>,
 }
 
-impl Progress {
-    pub(crate) fn new() -> Self {
-        Self { yard: -1, root: -1, umask: 0o077 }
+impl SetupState {
+    fn tmpfs(&self) -> Result<BorrowedFd<'_>> {
+        self.tmpfs.as_ref().map(AsFd::as_fd).ok_or(Errno::BADF)
+    }
+
+    fn new_root(&self) -> Result<BorrowedFd<'_>> {
+        self.new_root.as_ref().map(AsFd::as_fd).ok_or(Errno::BADF)
+    }
+
+    fn base(&self, owner: PathOwner) -> Result<BorrowedFd<'_>> {
+        match owner {
+            PathOwner::Cage => self.tmpfs(),
+            PathOwner::Host => self.new_root(),
+        }
     }
 }
 
 impl Step {
-    /// Does it, in the process that is to be changed.
-    pub(crate) fn run(&self, progress: &mut Progress) -> Result<(), Errno> {
-        let (yard, root) = (progress.yard, progress.root);
-        let on = |ground: Ground| if ground == Ground::Own { yard } else { root };
+    /// Carries the step out in the calling process.
+    pub(crate) fn run(&self, state: &mut SetupState) -> Result<()> {
         match self {
-            Self::WorkAt(path, expected) => work_at(path, *expected),
-            Self::InFront(terminal) => in_front(*terminal),
-            Self::Restrict(ruleset) => landlock::restrict(*ruleset),
-            Self::Filter(filter) => filter.install(),
-            Self::MapIds(uids, gids) => privilege::map_ids(uids.to_bytes(), gids.to_bytes()),
-            Self::Yard(options) => {
-                // The tree's modes are the plan's, not those of whoever started us.
-                // SAFETY: an integer.
-                progress.umask = unsafe { call!(libc::SYS_umask, 0)? } as u32;
-                progress.yard = mount::filesystem(c"tmpfs", options, mount::NO_SUID | mount::NO_DEVICES)?;
-                // Anywhere in this namespace will do until the pivot; nothing is ever shown from beneath `/proc`.
-                mount::attach_at_host(progress.yard, c"/proc")
+            Self::ControllingTerminal(terminal) => ioctl_tiocsctty(borrow_fd(*terminal)),
+            Self::NewProcessGroup => setpgid(None, None),
+            Self::ForegroundGroup(terminal) => foreground_group(*terminal),
+            // dup3 refuses equal numbers; there the descriptor only has to survive the exec.
+            Self::DupFd(from, to) if from == to => fcntl_setfd(borrow_fd(*from), FdFlags::empty()),
+            // SAFETY: integers; this process uses the descriptor behind the second number for nothing else.
+            Self::DupFd(from, to) => unsafe { syscall!(libc::SYS_dup3, *from, *to, 0) }.map(drop),
+            Self::Fchdir(directory) => fchdir(borrow_fd(*directory)),
+            Self::Chdir(path, expected) => change_directory(path, *expected),
+            Self::Rlimit(resource, value) => lower_limit(*resource, *value),
+            Self::NoNewPrivileges => set_no_new_privs(true),
+            Self::LandlockRestrict(ruleset) => landlock::restrict_self(*ruleset),
+            Self::Seccomp(filter) => filter.install(),
+            Self::MapIds(uids, gids) => privilege::map_ids(uids, gids),
+            Self::Tmpfs(options) => {
+                // Modes are those that the steps name, not limited by the caller's umask.
+                state.umask = Some(umask(Mode::empty()));
+                let attributes = mount::NO_SUID | mount::NO_DEVICES;
+                let tmpfs = mount::new_filesystem(c"tmpfs", options, attributes)?;
+                // Any directory of this mount namespace will do until the pivot; nothing is bind-mounted from `/proc`.
+                mount::attach_at_host(&tmpfs, c"/proc")?;
+                state.tmpfs = Some(tmpfs);
+                Ok(())
             }
-            Self::Root(path) => {
+            Self::NewRoot(path) => {
                 let attributes = mount::READ_ONLY | mount::NO_SUID | mount::NO_DEVICES;
-                progress.root = mount::copy(yard, path, attributes, None, Depth::This)?;
-                mount::attach_at_host(progress.root, c"/proc")
+                let root = mount::clone_tree(state.tmpfs()?, path, attributes, None, Submounts::Without)?;
+                mount::attach_at_host(&root, c"/proc")?;
+                state.new_root = Some(root);
+                Ok(())
             }
-            Self::Directory(path, mode, ground) => mount::directory(on(*ground), path, *mode, *ground),
-            Self::MountPoint(path, ground) => mount::mount_point(on(*ground), path, *ground),
-            Self::Content(path, content) => mount::file(yard, path, content),
-            Self::Link(to, path) => mount::link(yard, to, path),
-            Self::Bind(bind) => {
-                let (source, attributes) = (&bind.source, bind.attributes);
-                let tree = mount::copy(libc::AT_FDCWD, source, attributes, bind.identity, Depth::All)?;
-                mount::attach(tree, root, &bind.target, bind.ground)
+            Self::Directory(path, mode, owner) => {
+                mount::make_directory(state.base(*owner)?, path, *mode, *owner)
             }
-            Self::Own(from, at, attributes, ground) => {
-                let tree = mount::copy(yard, from, *attributes, None, Depth::This)?;
-                mount::attach(tree, root, at, *ground)
+            Self::MountPoint(path, owner) => mount::make_mount_point(state.base(*owner)?, path, *owner),
+            Self::File(path, content) => mount::make_file(state.tmpfs()?, path, content),
+            Self::Symlink(to, path) => mount::make_symlink(state.tmpfs()?, to, path),
+            Self::Bind(BindMount { source, target, owner, attributes, expected }) => {
+                let tree = mount::clone_tree(CWD, source, *attributes, *expected, Submounts::With)?;
+                mount::attach(tree, state.new_root()?, target, *owner)
             }
-            Self::Proc(most) => proc(root, most.as_deref()),
-            Self::Terminals => terminals(root),
-            Self::Pivot => {
-                // SAFETY: an integer.
-                unsafe { call!(libc::SYS_umask, progress.umask)? };
-                mount::pivot(root)
+            Self::BindTmpfs(from, at, attributes, owner) => {
+                let tree = mount::clone_tree(state.tmpfs()?, from, *attributes, None, Submounts::Without)?;
+                mount::attach(tree, state.new_root()?, at, *owner)
             }
-            Self::Loopback => privilege::loopback_up(),
-            Self::AllowAt(ruleset, path, rights) => landlock::allow_at(*ruleset, path, *rights),
-            Self::DropCapabilities => privilege::drop_capabilities(),
-            _ => self.run_simple(),
-        }
-    }
-
-    fn run_simple(&self) -> Result<(), Errno> {
-        // SAFETY: every pointer passed on points into `self` or a local, both alive across the call; the rest are
-        // integers. The calls change the process they run in, which is a fresh child of ours.
-        unsafe {
-            match self {
-                Self::OwnGroup => call!(libc::SYS_setpgid, 0, 0),
-                Self::ControllingTerminal(fd) => call!(libc::SYS_ioctl, *fd, libc::TIOCSCTTY, 0),
-                // dup3 refuses equal numbers; there the descriptor only has to survive the exec.
-                Self::Descriptor(from, to) if from == to => call!(libc::SYS_fcntl, *from, libc::F_SETFD, 0),
-                Self::Descriptor(from, to) => call!(libc::SYS_dup3, *from, *to, 0),
-                Self::WorkIn(fd) => call!(libc::SYS_fchdir, *fd),
-                Self::Limit(resource, value) => {
-                    let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
-                    call!(libc::SYS_prlimit64, 0, *resource, 0, &raw mut limit)?;
-                    // A host that gives less has its reasons, and raising needs a privilege.
-                    limit.rlim_cur = limit.rlim_max.min(*value);
-                    // Of processor time the first second beyond is told by a signal of its own, and only the next is death.
-                    let more = u64::from(*resource == PROCESSOR_TIME);
-                    limit.rlim_max = limit.rlim_max.min(value.saturating_add(more));
-                    call!(libc::SYS_prlimit64, 0, *resource, &raw const limit, 0)
+            Self::Proc(pid_max) => mount_proc(state.new_root()?, pid_max.as_deref()),
+            Self::Devpts => mount_devpts(state.new_root()?),
+            Self::PivotRoot => {
+                if let Some(mask) = state.umask {
+                    umask(mask);
                 }
-                Self::NoNewPrivileges => call!(libc::SYS_prctl, libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
-                _ => Err(libc::ENOSYS),
+                mount::pivot_root(state.new_root()?)
             }
+            Self::LoopbackUp => privilege::loopback_up(),
+            Self::LandlockAllow(ruleset, path, rights) => landlock::allow_path(*ruleset, path, *rights),
+            Self::DropCapabilities => privilege::drop_capabilities(),
         }
-        .map(drop)
     }
 }
 
-/// The kernel stops a process behind that wants to be in front, unless it has SIGTTOU blocked.
-fn in_front(terminal: i32) -> Result<(), Errno> {
-    let (asked, mut before) = (1u64 << (libc::SIGTTOU - 1), 0u64);
-    // SAFETY: two live masks of the kernel's size, a live process number, integers.
-    unsafe {
-        let group = call!(libc::SYS_getpid)? as i32;
-        call!(libc::SYS_rt_sigprocmask, libc::SIG_BLOCK, &raw const asked, &raw mut before, 8)?;
-        let done = call!(libc::SYS_ioctl, terminal, libc::TIOCSPGRP, &raw const group);
-        call!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const before, 0, 8)?;
-        done.map(drop)
-    }
+/// Signals are blocked meanwhile: the kernel stops a background process that changes the foreground group with SIGTTOU.
+fn foreground_group(terminal: i32) -> Result<()> {
+    let mask = set_signal_mask(u64::MAX)?;
+    let done = rustix::termios::tcsetpgrp(borrow_fd(terminal), getpid());
+    set_signal_mask(mask)?;
+    done
 }
 
-fn work_at(path: &std::ffi::CStr, expected: Option<Identity>) -> Result<(), Errno> {
-    // SAFETY: a live path.
-    unsafe { call!(libc::SYS_chdir, path.as_ptr())? };
-    // SAFETY: a static path and integers.
-    let here =
-        unsafe { call!(libc::SYS_openat, libc::AT_FDCWD, c".".as_ptr(), libc::O_PATH | libc::O_CLOEXEC)? }
-            as i32;
-    match expected {
-        Some(expected) if mount::identity(here)? != expected => Err(libc::ESTALE),
-        _ => Ok(()),
-    }
+fn change_directory(path: &CStr, expected: DevIno) -> Result<()> {
+    chdir(path)?;
+    let here = openat(CWD, c".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    if mount::dev_ino(here)? == expected { Ok(()) } else { Err(Errno::STALE) }
 }
 
-fn proc(root: i32, most: Option<&std::ffi::CStr>) -> Result<(), Errno> {
+/// Lowers a limit. A host's lower limit stays, since raising it needs a privilege.
+fn lower_limit(resource: Resource, value: u64) -> Result<()> {
+    let maximum = getrlimit(resource).maximum.unwrap_or(u64::MAX);
+    // Beyond the soft limit on processor time the kernel sends SIGXCPU, beyond the hard one SIGKILL.
+    let hard = value.saturating_add(u64::from(resource == Resource::Cpu));
+    setrlimit(resource, Rlimit { current: Some(maximum.min(value)), maximum: Some(maximum.min(hard)) })
+}
+
+fn mount_proc(root: BorrowedFd<'_>, pid_max: Option<&CStr>) -> Result<()> {
     let attributes = mount::NO_SUID | mount::NO_DEVICES | mount::NO_EXEC;
-    let proc = mount::filesystem(c"proc", &[], attributes)?;
-    if let Some(most) = most {
-        // Kernels before 6.14 have one limit for all namespaces and refuse this; the limit on the user stays.
-        let _ = mount::write(proc, c"sys/kernel/pid_max", most.to_bytes());
+    let proc = mount::new_filesystem(c"proc", &[], attributes)?;
+    if let Some(pid_max) = pid_max {
+        // Kernels before 6.14 have one value for all namespaces and refuse this; RLIMIT_NPROC holds there.
+        let _ = mount::write_file(&proc, c"sys/kernel/pid_max", pid_max.to_bytes());
     }
-    mount::set_attributes(proc, attributes | mount::READ_ONLY, 0)?;
-    mount::attach(proc, root, c"proc", Ground::Own)
+    mount::make_read_only(&proc)?;
+    mount::attach(proc, root, c"proc", PathOwner::Cage)
 }
 
-fn terminals(root: i32) -> Result<(), Errno> {
-    let attributes = mount::NO_SUID | mount::NO_EXEC;
-    let terminals = mount::filesystem(c"devpts", &[], attributes)?;
-    // SAFETY: a static path and integers. The kernel makes the multiplexer unusable unless told otherwise.
-    unsafe { call!(libc::SYS_fchmodat, terminals, c"ptmx".as_ptr(), 0o666)? };
-    mount::attach(terminals, root, c"dev/pts", Ground::Own)
+fn mount_devpts(root: BorrowedFd<'_>) -> Result<()> {
+    let devpts = mount::new_filesystem(c"devpts", &[], mount::NO_SUID | mount::NO_EXEC)?;
+    // A new devpts has a ptmx without any permission.
+    chmodat(&devpts, c"ptmx", Mode::from_raw_mode(0o666), AtFlags::empty())?;
+    mount::attach(devpts, root, c"dev/pts", PathOwner::Cage)
 }
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ControllingTerminal(_) => f.write_str("take the terminal"),
-            Self::OwnGroup => f.write_str("lead a process group"),
-            Self::InFront(_) => f.write_str("come to the front of the terminal"),
-            Self::Descriptor(_, to) => write!(f, "set descriptor {to}"),
-            Self::WorkIn(_) => f.write_str("enter the working directory"),
-            Self::WorkAt(path, _) => write!(f, "enter `{}`", path.to_string_lossy()),
-            Self::Limit(resource, value) => write!(f, "limit resource {resource} to {value}"),
+            Self::NewProcessGroup => f.write_str("lead a process group"),
+            Self::ForegroundGroup(_) => f.write_str("come to the front of the terminal"),
+            Self::DupFd(_, to) => write!(f, "set descriptor {to}"),
+            Self::Fchdir(_) => f.write_str("enter the working directory"),
+            Self::Chdir(path, _) => write!(f, "enter `{}`", path.to_string_lossy()),
+            Self::Rlimit(resource, value) => write!(f, "limit {resource:?} to {value}"),
             Self::NoNewPrivileges => f.write_str("give up new privileges"),
-            Self::Restrict(_) => f.write_str("enter the Landlock domain"),
-            Self::Filter(_) => f.write_str("install the system call filter"),
+            Self::LandlockRestrict(_) => f.write_str("enter the Landlock domain"),
+            Self::Seccomp(_) => f.write_str("install the system call filter"),
             Self::MapIds(..) => f.write_str("map user and group"),
-            Self::Yard(_) => f.write_str("make a file system of its own"),
-            Self::Root(_) => f.write_str("make a new root"),
+            Self::Tmpfs(_) => f.write_str("mount a tmpfs"),
+            Self::NewRoot(_) => f.write_str("make a new root"),
             Self::Directory(path, ..) => write!(f, "make the directory `{}`", path.to_string_lossy()),
             Self::MountPoint(path, _) => write!(f, "make the file `{}`", path.to_string_lossy()),
-            Self::Content(path, _) => write!(f, "write `{}`", path.to_string_lossy()),
-            Self::Link(_, path) => write!(f, "link `{}`", path.to_string_lossy()),
-            Self::Bind(bind) => {
-                write!(f, "show `{}` at `/{}`", bind.source.to_string_lossy(), bind.target.to_string_lossy())
+            Self::File(path, _) => write!(f, "write `{}`", path.to_string_lossy()),
+            Self::Symlink(_, path) => write!(f, "link `{}`", path.to_string_lossy()),
+            Self::Bind(BindMount { source, target, .. }) => {
+                write!(f, "show `{}` at `/{}`", source.to_string_lossy(), target.to_string_lossy())
             }
-            Self::Own(_, at, ..) => write!(f, "make `/{}` the cage's own", at.to_string_lossy()),
+            Self::BindTmpfs(_, at, ..) => write!(f, "mount a private `/{}`", at.to_string_lossy()),
             Self::Proc(_) => f.write_str("mount `/proc`"),
-            Self::Terminals => f.write_str("mount `/dev/pts`"),
-            Self::Pivot => f.write_str("enter the new root"),
-            Self::Loopback => f.write_str("switch the loopback on"),
-            Self::AllowAt(_, path, _) => write!(f, "allow `{}`", path.to_string_lossy()),
+            Self::Devpts => f.write_str("mount `/dev/pts`"),
+            Self::PivotRoot => f.write_str("enter the new root"),
+            Self::LoopbackUp => f.write_str("switch the loopback on"),
+            Self::LandlockAllow(_, path, _) => write!(f, "allow `{}`", path.to_string_lossy()),
             Self::DropCapabilities => f.write_str("give up all capabilities"),
         }
     }

@@ -30,6 +30,32 @@ fn a_servers_tool_runs_by_its_name_and_is_recorded() {
 }
 
 #[test]
+fn a_server_in_a_temporary_directory_runs_in_every_cage() {
+    for backend in ["native", "bwrap"] {
+        let config = format!(r#"{{"isolation": {{"enabled": true, "backend": "{backend}"}}}}"#);
+        let Some(yard) = Yard::new(&config) else { return };
+        let doctor: Value = serde_json::from_str(&yard.house.run(&["doctor", "--json"]).stdout).unwrap();
+        if !doctor["host"][backend].as_str().is_some_and(|said| said.starts_with("yes")) {
+            eprintln!("SKIPPED: servers in temporary directories: no {backend} here: {}", doctor["host"]);
+            continue;
+        }
+        for (name, top) in [("shared", "/tmp"), ("kept", "/var/tmp")] {
+            let Ok(place) = tempfile::tempdir_in(top) else {
+                eprintln!("SKIPPED: servers in temporary directories: `{top}` cannot be written to");
+                continue;
+            };
+            let script = place.path().join("server.py");
+            std::fs::write(&script, super::SERVER).unwrap();
+            let command = ["--", "/usr/bin/python3", script.to_str().unwrap(), "plain"];
+            let ran = yard.house.run(&[&["mcp", "add", name][..], &command].concat());
+            assert_eq!(ran.code, 0, "{ran:?}");
+            let ran = yard.house.tool(&format!("mcp_{name}_echo"), r#"{"text": "hello"}"#);
+            assert_eq!((ran.code, ran.stdout.as_str()), (0, "hello\n"), "{backend} {top}: {ran:?}");
+        }
+    }
+}
+
+#[test]
 fn only_servers_that_can_be_meant_are_started() {
     let Some(yard) = Yard::new("{}") else { return };
     yard.add(&[], "one", "plain");

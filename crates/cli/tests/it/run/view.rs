@@ -2,6 +2,7 @@
 
 use super::{Project, is_here, marker};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 
 #[test]
 fn a_command_works_in_its_project_and_sees_little_else() {
@@ -303,4 +304,41 @@ fn a_project_may_lie_beneath_a_directory_that_is_a_link_in_a_cage() {
     assert_eq!(seen, want, "{done:?}");
     assert!(place.path().join("y").exists(), "what is written there is there");
     assert!(!std::path::Path::new("/var/tmp/z").exists(), "and what is written beside it is not");
+}
+
+#[test]
+fn what_the_operator_names_in_a_temporary_directory_is_there() {
+    for backend in ["native", "bwrap"] {
+        let config = format!(r#"{{"isolation": {{"backend": "{backend}"}}}}"#);
+        let Some(project) = Project::with_config("temporary directories", &config) else { return };
+        if backend == "bwrap" && !is_here("bwrap") {
+            return;
+        }
+        for top in ["/tmp", "/var/tmp"] {
+            let Ok(place) = tempfile::tempdir_in(top) else {
+                eprintln!("SKIPPED: temporary directories: `{top}` cannot be written to");
+                continue;
+            };
+            let (program, data) = (place.path().join("prog"), place.path().join("data"));
+            std::fs::write(&program, "#!/bin/sh\necho ran\n").unwrap();
+            std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+            std::fs::create_dir(&data).unwrap();
+            std::fs::write(data.join("file"), "data\n").unwrap();
+            let (program, data) = (program.to_str().unwrap(), data.to_str().unwrap());
+            let ran = project.run(&["--", program]);
+            assert_eq!((ran.code, ran.stdout.as_str()), (0, "ran\n"), "{backend} {program}: {ran:?}");
+            let (file, elsewhere) = (format!("{data}/file"), format!("{data}:/var/tmp/else/where:ro"));
+            for (flags, shown) in [
+                (["--ro", data], file.as_str()),
+                (["--rw", data], &file),
+                (["--expose", &format!("{data}::ro")], &file),
+                (["--expose", &elsewhere], "/var/tmp/else/where/file"),
+            ] {
+                let ran = project.run(&[&flags[..], &["--", "cat", shown]].concat());
+                assert_eq!((ran.code, ran.stdout.as_str()), (0, "data\n"), "{backend} {flags:?}: {ran:?}");
+            }
+            let control = project.run(&["--", "cat", &file]);
+            assert_eq!((control.code, control.stdout.as_str()), (1, ""), "an argument alone shows nothing");
+        }
+    }
 }

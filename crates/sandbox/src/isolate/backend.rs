@@ -1,30 +1,30 @@
-//! How a cage is held on this host: the rungs of the ladder.
+//! The ways to enforce a plan: our own namespaces, bubblewrap, or Landlock alone.
 //!
-//! Invariant: a lower rung is never taken for a higher one; what it lacks is in its [`Enforced`].
+//! Invariant: whatever a backend does not hold is named in its [`Enforced`].
 
 use crate::isolate::enforced::{Enforced, Grade};
-use crate::isolate::error::{IsolateError, StartError};
+use crate::isolate::error::IsolateError;
+use crate::isolate::mount_rules::{MountReason, MountRule};
 use crate::isolate::plan::Plan;
-use crate::isolate::view::Rule;
 use picoclaw_policy::config::{ExposeMode, IsolationConfig, Network};
 use picoclaw_sys::linux::landlock;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// How a cage is held.
+/// What enforces a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Rung {
-    /// Namespaces of our own making.
+pub enum Backend {
+    /// Namespaces that picoclaw sets up itself.
     Native,
     /// Bubblewrap, at this path.
     Bwrap(PathBuf),
-    /// Landlock and a filter, without namespaces.
+    /// Landlock and a seccomp filter, without namespaces.
     Landlock,
-    /// Nothing: whatever is asked to start here is refused.
+    /// Nothing; every start is refused.
     Unsupported(&'static str),
 }
 
-impl Rung {
-    /// What a person calls it.
+impl Backend {
+    /// Its name for people.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Native => "native",
@@ -34,7 +34,7 @@ impl Rung {
         }
     }
 
-    /// What a child held this way has around it.
+    /// How much of each layer this backend holds.
     pub fn enforced(&self, isolation: &IsolationConfig) -> Enforced {
         let network = match (self, isolation.network) {
             (Self::Native | Self::Bwrap(_), Network::None) => Grade::Full,
@@ -90,7 +90,7 @@ impl Rung {
         }
     }
 
-    /// Refuses a plan that this rung cannot hold as it was asked for.
+    /// Refuses a plan that this backend cannot enforce.
     pub fn check(&self, plan: &Plan) -> Result<(), IsolateError> {
         match self {
             Self::Native | Self::Bwrap(_) => Ok(()),
@@ -99,72 +99,35 @@ impl Rung {
                 if plan.network == Network::None {
                     return Err(IsolateError::Lacks { what: "`isolation.network: none`".into() });
                 }
-                let changed = plan.view.iter().find_map(|rule| match rule {
-                    Rule::Show { source, target, why: crate::isolate::view::Why::Configured, .. }
+                let unsupported = plan.mounts.iter().find_map(|rule| match rule {
+                    MountRule::Bind { source, target, reason: MountReason::Configured, .. }
                         if source != target =>
                     {
                         Some(format!("showing `{}` at `{}`", source.display(), target.display()))
                     }
-                    Rule::Hide { target, .. } if is_shown(plan, target) => {
+                    MountRule::Hide { target, .. } if is_shown(plan, target) => {
                         Some(format!("hiding `{}` within something exposed", target.display()))
                     }
                     _ => None,
                 });
-                changed.map_or(Ok(()), |what| Err(IsolateError::Lacks { what }))
+                unsupported.map_or(Ok(()), |what| Err(IsolateError::Lacks { what }))
             }
         }
     }
 }
 
-/// Whether something is hidden in what is otherwise shown, as opposed to a private place on the way to it.
-fn is_shown(plan: &Plan, hidden: &std::path::Path) -> bool {
-    plan.view.iter().any(|rule| matches!(rule, Rule::Show { target, .. } if hidden.starts_with(target)))
+/// Whether a hidden path lies in a bind mount, and not only in a private directory.
+fn is_shown(plan: &Plan, hidden: &Path) -> bool {
+    plan.mounts
+        .iter()
+        .any(|rule| matches!(rule, MountRule::Bind { target, .. } if hidden.starts_with(target)))
 }
 
-/// What can be had on this host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Probed {
-    /// Our own namespaces, or why not.
-    pub native: Result<(), String>,
-    /// Bubblewrap, or why not.
-    pub bwrap: Result<PathBuf, String>,
-    /// Landlock's version, if there is any.
-    pub landlock: Option<u32>,
-}
-
-/// Takes the highest rung that the configuration allows and the host gives, or says why none.
-pub fn choose(isolation: &IsolationConfig, probed: &Probed) -> Result<Rung, StartError> {
-    use picoclaw_policy::config::Backend;
-    let native = || probed.native.clone().map(|()| Rung::Native);
-    let bwrap = || probed.bwrap.clone().map(Rung::Bwrap);
-    let rung = match isolation.backend {
-        Backend::Native => native().map_err(|reason| StartError::Native { reason })?,
-        Backend::Bwrap => bwrap().map_err(|reason| StartError::Bwrap { reason })?,
-        Backend::Auto => match (native(), bwrap(), probed.landlock) {
-            (Ok(rung), _, _) | (_, Ok(rung), _) => rung,
-            // Before version 3 a file could still be cut short, and before 6 anybody signalled.
-            (_, _, Some(3..)) => Rung::Landlock,
-            (Err(native), Err(bwrap), _) => return Err(StartError::Nothing { native, bwrap }),
-        },
-    };
-    if let Some((layer, grade)) = rung.enforced(isolation).lacks(&isolation.require) {
-        return Err(StartError::Required { layer, grade: grade.to_string() });
-    }
-    if rung == Rung::Landlock && isolation.network == Network::None {
-        return Err(StartError::Lacks { what: "`isolation.network: none`" });
-    }
-    let remapped = isolation.expose_paths.iter().any(|exposure| exposure.source != exposure.target);
-    if rung == Rung::Landlock && remapped {
-        return Err(StartError::Lacks { what: "an exposure with another target than its source" });
-    }
-    Ok(rung)
-}
-
-/// The rights a plan gives on the host's own paths, for a rung without mounts.
+/// The host paths that a plan shows, for a backend without mounts.
 pub(super) fn host_rights(plan: &Plan) -> Vec<(PathBuf, ExposeMode)> {
-    let shown = plan.view.iter().filter_map(|rule| match rule {
-        Rule::Show { source, mode, .. } => Some((source.clone(), *mode)),
-        Rule::Link { .. } | Rule::Scratch { .. } | Rule::Hide { .. } => None,
+    let shown = plan.mounts.iter().filter_map(|rule| match rule {
+        MountRule::Bind { source, mode, .. } => Some((source.clone(), *mode)),
+        MountRule::Symlink { .. } | MountRule::Tmpfs { .. } | MountRule::Hide { .. } => None,
     });
     shown.chain([(PathBuf::from("/proc"), ExposeMode::ReadOnly)]).collect()
 }

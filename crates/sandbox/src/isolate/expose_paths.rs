@@ -1,33 +1,33 @@
-//! `isolation.expose_paths`: checked, merged, resolved.
+//! Turns `isolation.expose_paths` into mount rules.
 //!
-//! Invariant: every exposure that comes out has a source that is there and a target that is nobody else's.
+//! Invariant: the source of a rule exists, and its target is none of the cage's own mounts.
 
 use crate::isolate::error::PlanError;
-use crate::isolate::host::{HostFiles, Kind};
-use crate::isolate::view::{Rule, Why};
+use crate::isolate::host_files::{HostEntryKind, HostFiles};
+use crate::isolate::mount_rules::{MountReason, MountRule};
 use picoclaw_policy::config::Expose;
 use std::path::{Component, Path};
 
-/// More than anybody needs, and few enough to mount in no time.
-const MOST: usize = 512;
+/// The most exposures of one configuration.
+const MAX_EXPOSURES: usize = 512;
 
-/// Places inside the cage that are its own, with all that is beneath them.
+/// Directories that the cage mounts itself.
 const RESERVED: [&str; 3] = ["/proc", "/dev", "/sys"];
 
-/// What is wrong with the configured exposures on this host, each by itself.
+/// What is wrong with each configured exposure on this host.
 pub fn exposure_faults(exposures: &[Expose], host: &dyn HostFiles) -> Vec<PlanError> {
     exposures.iter().filter_map(|exposure| rule(exposure, host).err()).collect()
 }
 
 /// Turns the configured exposures into rules.
-pub(super) fn rules(exposures: &[Expose], host: &dyn HostFiles) -> Result<Vec<Rule>, PlanError> {
-    if exposures.len() > MOST {
-        return Err(PlanError::TooMany { count: exposures.len(), most: MOST });
+pub(super) fn rules(exposures: &[Expose], host: &dyn HostFiles) -> Result<Vec<MountRule>, PlanError> {
+    if exposures.len() > MAX_EXPOSURES {
+        return Err(PlanError::TooMany { count: exposures.len(), most: MAX_EXPOSURES });
     }
     exposures.iter().map(|exposure| rule(exposure, host)).collect()
 }
 
-fn rule(exposure: &Expose, host: &dyn HostFiles) -> Result<Rule, PlanError> {
+fn rule(exposure: &Expose, host: &dyn HostFiles) -> Result<MountRule, PlanError> {
     let (source, target) = (&exposure.source, &exposure.target);
     if source.as_os_str().is_empty() {
         return Err(PlanError::NoSource);
@@ -43,20 +43,20 @@ fn rule(exposure: &Expose, host: &dyn HostFiles) -> Result<Rule, PlanError> {
         return Err(PlanError::KernelSource { path: source.clone() });
     }
     let found = host.find(source).ok_or_else(|| PlanError::Missing { path: source.clone() })?;
-    if found.resolved == Path::new("/") && found.kind == Kind::Directory {
+    if found.resolved == Path::new("/") && found.kind == HostEntryKind::Directory {
         return Err(PlanError::WholeHost);
     }
-    Ok(Rule::Show {
+    Ok(MountRule::Bind {
         source: found.resolved,
-        // Without the repeated slashes that somebody may have written: one place, one spelling.
+        // One spelling for one target: without repeated slashes.
         target: target.components().collect(),
         mode: exposure.mode,
         kind: found.kind,
-        why: Why::Configured,
+        reason: MountReason::Configured,
     })
 }
 
-/// Absolute, without dots and without NUL bytes: what is written is what is meant.
+/// Whether a path is absolute and has neither dots nor NUL bytes.
 fn is_clean(path: &Path) -> bool {
     let plain = |component| matches!(component, Component::RootDir | Component::Normal(_));
     path.is_absolute() && path.components().all(plain) && !path.as_os_str().as_encoded_bytes().contains(&0)

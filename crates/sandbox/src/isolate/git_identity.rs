@@ -1,34 +1,34 @@
-//! Git's identity, carried into a cage whose home is another.
+//! Passes the operator's git name and email into a cage, whose `HOME` is another.
 //!
-//! Invariant: a name and an address, and nothing else of the operator's git configuration.
+//! Invariant: nothing else of the git configuration passes.
 
 use crate::launch::environment::Variables;
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::Path;
 
-/// A git configuration is short; whatever is longer is something else.
-const MOST_BYTES: u64 = 1 << 20;
+/// The largest configuration file that is read.
+const MAX_BYTES: u64 = 1 << 20;
 
-/// The variables that make commits in the operator's name, from `~/.gitconfig` or `~/.config/git/config`.
+/// The variables for commits in the operator's name, from `~/.config/git/config` and `~/.gitconfig`.
 pub fn git_identity(home: &Path) -> Variables {
-    let places = [home.join(".config/git/config"), home.join(".gitconfig")];
-    let mut identity = Identity::default();
-    for text in places.iter().filter_map(|place| read(place)) {
-        identity.take(&text);
+    let files = [home.join(".config/git/config"), home.join(".gitconfig")];
+    let mut identity = GitIdentity::default();
+    for text in files.iter().filter_map(|file| read(file)) {
+        identity.merge(&text);
     }
     identity.variables()
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Identity {
+struct GitIdentity {
     name: Option<String>,
     email: Option<String>,
 }
 
-impl Identity {
-    /// Reads `[user]` sections; what comes later wins, as git does it.
-    fn take(&mut self, text: &str) {
+impl GitIdentity {
+    /// Reads the `[user]` sections. Later values win, as in git.
+    fn merge(&mut self, text: &str) {
         let mut in_user = false;
         for line in text.lines().map(str::trim) {
             if let Some(section) = line.strip_prefix('[') {
@@ -63,13 +63,13 @@ impl Identity {
     }
 }
 
-/// A regular file's text; nothing for whatever else may lie there.
+/// The text of a regular file; `None` for anything else.
 fn read(path: &Path) -> Option<String> {
     let meta = std::fs::metadata(path).ok()?;
-    if !meta.is_file() || meta.len() > MOST_BYTES {
+    if !meta.is_file() || meta.len() > MAX_BYTES {
         return None;
     }
-    std::io::read_to_string(std::fs::File::open(path).ok()?.take(MOST_BYTES)).ok()
+    std::io::read_to_string(std::fs::File::open(path).ok()?.take(MAX_BYTES)).ok()
 }
 
 #[cfg(test)]
@@ -85,9 +85,9 @@ mod tests {
             ("the last one wins", "[user]\nname=A\n[core]\n[USER]\nname=B\n", Some("B"), None),
             ("nothing that could run", "[user]\nname = a\\nb\n[alias]\nx = !rm\n", None, None),
         ] {
-            let mut identity = Identity::default();
-            identity.take(text);
-            let want = Identity { name: name.map(str::to_owned), email: email.map(str::to_owned) };
+            let mut identity = GitIdentity::default();
+            identity.merge(text);
+            let want = GitIdentity { name: name.map(str::to_owned), email: email.map(str::to_owned) };
             assert_eq!(identity, want, "{why}");
         }
     }

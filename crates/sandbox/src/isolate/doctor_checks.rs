@@ -1,74 +1,77 @@
-//! Questions to a real cage: what a child in it can do, tried and not assumed.
+//! The checks of `picoclaw doctor`: attempts by a child in a real cage.
 //!
-//! Invariant: a finding says what was observed; a promise counts as kept only when the attempt was seen to fail.
+//! Invariant: a promise counts as kept only when the attempt was seen to fail.
 
 use crate::launch::{Finished, LaunchError, Status};
 use picoclaw_policy::config::{Limits, Network};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::path::Path;
 
-/// One question, and what a child in the cage made of it.
+/// One question, and what a child in the cage observed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// The question, as a person asks it.
+pub struct DoctorCheck {
+    /// The question, in plain words.
     pub question: &'static str,
     /// The layer that answers it.
     pub layer: &'static str,
-    /// What should be observed.
+    /// The observation that keeps the promise.
     pub expected: &'static str,
     /// What was observed.
     pub observed: String,
     /// Whether the promise was kept.
-    pub outcome: Outcome,
+    pub result: CheckResult,
 }
 
 /// Whether a promise was kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CheckResult {
     /// It was.
     Kept,
     /// It was not.
     Broken,
-    /// It was not promised here.
+    /// The cage does not promise it.
     NotPromised,
 }
 
-/// Whether the host's processes can be seen.
+/// Whether a child is meant to see the host's processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sight {
-    /// They are hidden.
+pub enum Visibility {
+    /// Hidden.
     Hidden,
-    /// They are not.
+    /// Visible.
     Visible,
 }
 
-/// What is there to be reached from inside, if the cage does not hold.
+/// What a child would reach if the cage did not hold, and what the cage promises.
 #[derive(Debug)]
-pub struct Baits<'b> {
-    /// The person's home.
+pub struct Decoys<'b> {
+    /// The operator's home.
     pub home: &'b Path,
-    /// A file that exists outside, and that no child may read.
+    /// An existing file outside that no child may read.
     pub secret: &'b Path,
-    /// A directory outside that this user may write to.
+    /// A directory outside that this user may write.
     pub writable: &'b Path,
-    /// A variable in our own environment that no child may see.
+    /// A variable of this process that no child may see.
     pub variable: &'b str,
-    /// The network that the cage promises.
+    /// The network of the cage.
     pub network: Network,
-    /// Whether the cage promises to hide processes.
-    pub processes: Sight,
-    /// The limits that the cage promises; small ones are tried.
+    /// Whether the cage hides processes.
+    pub processes: Visibility,
+    /// The limits of the cage; small ones are tried.
     pub limits: Limits,
 }
 
-/// The most memory that a trial takes, in MiB.
-const TRIAL_MB: u64 = 512;
+/// The largest memory limit that is tried, in MiB.
+const MAX_TRIED_MB: u64 = 512;
 
-/// Asks every question, each in a child that `run` starts from a shell line.
-pub fn examine(baits: &Baits<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) -> Vec<Finding> {
+/// Runs every check, each in a child that `run` starts from a shell line.
+pub fn run_doctor_checks(
+    decoys: &Decoys<'_>,
+    run: &dyn Fn(&str) -> Result<Finished, LaunchError>,
+) -> Vec<DoctorCheck> {
     let own_pid = std::process::id();
-    let (home, secret) = (quoted(baits.home), quoted(baits.secret));
-    let mut findings = vec![
+    let (home, secret) = (quoted(decoys.home), quoted(decoys.secret));
+    let mut checks = vec![
         yes_or_no(
             run,
             ("can it read your home?", "filesystem"),
@@ -81,13 +84,13 @@ pub fn examine(baits: &Baits<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchE
             ("can it read the configuration?", "filesystem"),
             &format!("cat {secret} >/dev/null 2>&1 && echo yes; echo no"),
         ),
-        writes(baits.writable, run),
+        write_outside(decoys.writable, run),
         yes_or_no(
             run,
             ("can it signal your processes?", "processes"),
             &format!("kill -0 {own_pid} 2>/dev/null && echo yes; echo no"),
         ),
-        sight(baits, run),
+        see_processes(decoys, run),
         yes_or_no(
             run,
             ("can it gain privileges?", "syscalls"),
@@ -101,54 +104,54 @@ pub fn examine(baits: &Baits<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchE
         yes_or_no(
             run,
             ("does it see your environment?", "environment"),
-            &format!("env | grep -q '^{}=' && echo yes; echo no", baits.variable),
+            &format!("env | grep -q '^{}=' && echo yes; echo no", decoys.variable),
         ),
     ];
-    findings.push(network(baits, run));
-    findings.push(memory(baits, run));
-    findings
+    checks.push(network(decoys, run));
+    checks.push(memory(decoys, run));
+    checks
 }
 
 fn yes_or_no(
     run: &dyn Fn(&str) -> Result<Finished, LaunchError>,
     (question, layer): (&'static str, &'static str),
     line: &str,
-) -> Finding {
+) -> DoctorCheck {
     let observed = match run(line) {
         Ok(finished) if finished.stdout.to_text().starts_with("yes") => "yes".to_owned(),
         Ok(finished) if finished.stdout.to_text().starts_with("no") => "no".to_owned(),
         Ok(finished) => format!("no answer: {:?} {}", finished.status, finished.stderr.to_text().trim()),
         Err(error) => format!("no answer: {error}"),
     };
-    // A child that could not even answer has shown nothing.
-    let outcome = if observed == "no" { Outcome::Kept } else { Outcome::Broken };
-    Finding { question, layer, expected: "no", observed, outcome }
+    // A child that did not answer has shown nothing.
+    let result = if observed == "no" { CheckResult::Kept } else { CheckResult::Broken };
+    DoctorCheck { question, layer, expected: "no", observed, result }
 }
 
-/// Whether something a child writes arrives outside: a private directory of the same name may take it all the same.
-fn writes(writable: &Path, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) -> Finding {
+/// Whether a child's write reaches the host. In a private directory the write itself may succeed.
+fn write_outside(writable: &Path, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) -> DoctorCheck {
     let file = writable.join(format!("picoclaw-doctor-{}", std::process::id()));
     let line = format!("(: > {}) 2>/dev/null; echo no", quoted(&file));
-    let mut finding = yes_or_no(run, ("can it write outside?", "filesystem"), &line);
+    let mut check = yes_or_no(run, ("can it write outside?", "filesystem"), &line);
     if rustix::fs::unlink(&file).is_ok() {
-        finding.observed = "yes".to_owned();
-        finding.outcome = Outcome::Broken;
+        check.observed = "yes".to_owned();
+        check.result = CheckResult::Broken;
     }
-    finding
+    check
 }
 
-/// Whether this very process is found in `/proc`: by its number and its name, since a cage has numbers of its own.
-fn sight(baits: &Baits<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) -> Finding {
+/// Whether `/proc` shows this process, by pid and name: the pid alone may be a process of the cage.
+fn see_processes(decoys: &Decoys<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) -> DoctorCheck {
     let own_pid = std::process::id();
     let name = process_name();
     let name = quoted(Path::new(name.trim_end()));
     let line = format!("grep -qxF -e {name} /proc/{own_pid}/comm 2>/dev/null && echo yes; echo no");
-    let mut finding = yes_or_no(run, ("can it see your processes?", "processes"), &line);
-    if baits.processes == Sight::Visible {
-        finding.expected = "yes: there is no process namespace here";
-        finding.outcome = Outcome::NotPromised;
+    let mut check = yes_or_no(run, ("can it see your processes?", "processes"), &line);
+    if decoys.processes == Visibility::Visible {
+        check.expected = "yes: there is no process namespace here";
+        check.result = CheckResult::NotPromised;
     }
-    finding
+    check
 }
 
 fn process_name() -> String {
@@ -160,40 +163,40 @@ fn process_name() -> String {
     String::from_utf8_lossy(name.get(..read).unwrap_or_default()).into_owned()
 }
 
-fn network(baits: &Baits<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) -> Finding {
+fn network(decoys: &Decoys<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) -> DoctorCheck {
     let line = "test \"$(grep -c : /proc/net/dev)\" -gt 1 && echo yes; test -r /proc/net/dev && echo no";
-    let mut finding = yes_or_no(run, ("can it reach the network?", "network"), line);
-    if baits.network == Network::Host {
-        finding.expected = "yes: `isolation.network` is `host`";
-        finding.outcome = Outcome::NotPromised;
+    let mut check = yes_or_no(run, ("can it reach the network?", "network"), line);
+    if decoys.network == Network::Host {
+        check.expected = "yes: `isolation.network` is `host`";
+        check.result = CheckResult::NotPromised;
     }
-    finding
+    check
 }
 
-fn memory(baits: &Baits<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) -> Finding {
+fn memory(decoys: &Decoys<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) -> DoctorCheck {
     let (question, layer, expected) = ("can it exhaust memory?", "limits", "no");
-    let limit = baits.limits.memory_mb;
-    if limit == 0 || limit > TRIAL_MB {
+    let limit = decoys.limits.memory_mb;
+    if limit == 0 || limit > MAX_TRIED_MB {
         let observed = format!("not tried: the limit is {limit} MiB");
-        return Finding { question, layer, expected, observed, outcome: Outcome::NotPromised };
+        return DoctorCheck { question, layer, expected, observed, result: CheckResult::NotPromised };
     }
-    // `tail` holds all it reads until the end.
+    // `tail` keeps all its input in memory until the end.
     let bytes = (limit + 64) << 20;
     let finished = run(&format!("head -c {bytes} /dev/zero | tail -c {bytes} | wc -c"));
-    let (observed, outcome) = match finished {
+    let (observed, result) = match finished {
         Ok(finished) if finished.status == Status::OutOfMemory => {
-            ("no: it was ended".to_owned(), Outcome::Kept)
+            ("no: it was ended".to_owned(), CheckResult::Kept)
         }
         Ok(finished) if finished.stdout.to_text().trim() == bytes.to_string() => {
-            ("yes".to_owned(), Outcome::Broken)
+            ("yes".to_owned(), CheckResult::Broken)
         }
-        Ok(_) => ("no: it was refused more".to_owned(), Outcome::Kept),
-        Err(error) => (format!("no answer: {error}"), Outcome::Broken),
+        Ok(_) => ("no: it was refused more".to_owned(), CheckResult::Kept),
+        Err(error) => (format!("no answer: {error}"), CheckResult::Broken),
     };
-    Finding { question, layer, expected, observed, outcome }
+    DoctorCheck { question, layer, expected, observed, result }
 }
 
-/// A path as one word of a shell.
+/// A path as one shell word.
 fn quoted(path: &Path) -> String {
     format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"))
 }

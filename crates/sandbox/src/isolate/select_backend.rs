@@ -1,0 +1,70 @@
+//! Selects the backend, trying no more of them than needed.
+
+use super::backend::Backend;
+use super::bwrap::find_bwrap;
+use super::error::StartError;
+use super::probe::try_backend;
+use picoclaw_policy::config::{Backend as BackendChoice, IsolationConfig, Network};
+use picoclaw_sys::linux::landlock;
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+/// Which backends work on this host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProbeResult {
+    /// Our own namespaces, or why not.
+    pub native: Result<(), String>,
+    /// Bubblewrap's path, or why not.
+    pub bwrap: Result<PathBuf, String>,
+    /// The Landlock ABI version, if there is one.
+    pub landlock: Option<u32>,
+}
+
+/// Selects the best backend that the configuration allows and that ran a child here.
+pub fn select_backend(isolation: &IsolationConfig, path: &OsStr) -> Result<Backend, StartError> {
+    let untried = || "not tried".to_owned();
+    let native = match isolation.backend {
+        BackendChoice::Auto | BackendChoice::Native => try_backend(Backend::Native, path),
+        BackendChoice::Bwrap => Err(untried()),
+    };
+    let bwrap = match isolation.backend {
+        BackendChoice::Auto if native.is_ok() => Err(untried()),
+        BackendChoice::Native => Err(untried()),
+        BackendChoice::Auto | BackendChoice::Bwrap => try_bwrap(path),
+    };
+    choose_backend(isolation, &ProbeResult { native, bwrap, landlock: landlock::abi() })
+}
+
+/// Chooses the best backend that the configuration allows and the probe found.
+pub fn choose_backend(isolation: &IsolationConfig, probed: &ProbeResult) -> Result<Backend, StartError> {
+    let native = || probed.native.clone().map(|()| Backend::Native);
+    let bwrap = || probed.bwrap.clone().map(Backend::Bwrap);
+    let backend = match isolation.backend {
+        BackendChoice::Native => native().map_err(|reason| StartError::Native { reason })?,
+        BackendChoice::Bwrap => bwrap().map_err(|reason| StartError::Bwrap { reason })?,
+        BackendChoice::Auto => match (native(), bwrap(), probed.landlock) {
+            (Ok(backend), _, _) | (_, Ok(backend), _) => backend,
+            // Before ABI 3 Landlock does not hold truncation.
+            (_, _, Some(3..)) => Backend::Landlock,
+            (Err(native), Err(bwrap), _) => return Err(StartError::Nothing { native, bwrap }),
+        },
+    };
+    if let Some((layer, grade)) = backend.enforced(isolation).lacks(&isolation.require) {
+        return Err(StartError::Required { layer, grade: grade.to_string() });
+    }
+    if backend == Backend::Landlock && isolation.network == Network::None {
+        return Err(StartError::Lacks { what: "`isolation.network: none`" });
+    }
+    let remapped = isolation.expose_paths.iter().any(|exposure| exposure.source != exposure.target);
+    if backend == Backend::Landlock && remapped {
+        return Err(StartError::Lacks { what: "an exposure with another target than its source" });
+    }
+    Ok(backend)
+}
+
+/// Tries bubblewrap, if it is installed.
+pub(super) fn try_bwrap(path: &OsStr) -> Result<PathBuf, String> {
+    let program = find_bwrap(path)
+        .ok_or_else(|| "bubblewrap (`bwrap`) was not found as a program of root's own".to_owned())?;
+    try_backend(Backend::Bwrap(program.clone()), path).map(|()| program)
+}

@@ -1,0 +1,57 @@
+//! What a confinement adds to a child: namespaces, steps, and the descriptors that the steps name.
+
+use picoclaw_sys::linux::landlock::Ruleset;
+use picoclaw_sys::linux::{Step, SupervisionMode};
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+/// The confinement of one child, as data.
+#[derive(Debug)]
+pub struct ChildSetup {
+    /// `CLONE_NEW…` flags.
+    pub(crate) namespaces: u32,
+    pub(crate) mode: SupervisionMode,
+    /// Steps of the supervisor.
+    pub(crate) setup: Vec<Step>,
+    /// Steps of the command.
+    pub(crate) command: Vec<Step>,
+    /// Limit in bytes on the memory of the whole tree; zero is no limit.
+    pub(crate) memory_limit: u64,
+    pub(crate) work_dir: WorkDirEntry,
+    /// The Landlock ruleset that steps name.
+    pub(crate) ruleset: Option<Ruleset>,
+    /// Another descriptor that steps name.
+    pub(crate) held: Option<OwnedFd>,
+    /// A file to which a builder writes once the confinement is complete; while it is empty, an exit is the builder's.
+    pub(crate) ready_file: Option<OwnedFd>,
+    /// A program that builds the confinement and runs the command in it, with its arguments before the command's.
+    pub(crate) builder: Option<(PathBuf, Vec<OsString>)>,
+}
+
+/// How a child enters its working directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WorkDirEntry {
+    /// By the descriptor in its spec.
+    Handle,
+    /// By one of the command's steps.
+    Step,
+}
+
+impl ChildSetup {
+    /// No confinement: the user's own rights.
+    pub fn unconfined() -> Self {
+        Self {
+            namespaces: 0,
+            mode: SupervisionMode::Descendants,
+            setup: Vec::new(),
+            command: Vec::new(),
+            memory_limit: 0,
+            work_dir: WorkDirEntry::Handle,
+            ruleset: None,
+            held: None,
+            ready_file: None,
+            builder: None,
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The description of one child: what its supervisor does, what the command does before its program, and the program.
+
+use crate::linux::step::Step;
+use std::ffi::CString;
+
+/// How a supervisor finds the processes of its tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SupervisionMode {
+    /// As a subreaper, through `/proc`: for children without a pid namespace.
+    Descendants,
+    /// The same, where the command is a program that builds namespaces (bubblewrap) and then dies of the first signal,
+    /// with everything in them: it is spared when a signal is forwarded or the tree is asked to terminate.
+    Builder,
+    /// As the first process of a pid namespace: the kernel ends the rest with it.
+    Namespace,
+}
+
+/// A complete description of one child. Descriptors are given by number; the caller keeps them open until
+/// [`spawn`](crate::linux::spawn) has returned.
+#[derive(Debug)]
+pub struct ChildSpec {
+    /// `CLONE_NEW…` flags for the supervisor.
+    pub namespaces: u32,
+    /// How the supervisor finds its tree.
+    pub mode: SupervisionMode,
+    /// Steps of the supervisor before the command starts.
+    pub setup: Vec<Step>,
+    /// Steps of the command before it executes its program.
+    pub command: Vec<Step>,
+    /// The program.
+    pub exec: Exec,
+    /// Limit in bytes on the private memory of the whole tree, checked by the supervisor; zero is no limit.
+    pub memory_limit: u64,
+}
+
+/// A program with its arguments and environment.
+#[derive(Debug)]
+pub struct Exec {
+    /// The absolute path.
+    pub path: CString,
+    /// The arguments, beginning with the program's name.
+    pub argv: Vec<CString>,
+    /// `NAME=value` strings.
+    pub envp: Vec<CString>,
+}

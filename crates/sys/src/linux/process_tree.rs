@@ -1,0 +1,215 @@
+//! The descendants of this process, found through `/proc` and signalled by pidfd.
+//!
+//! A process can leave its group, its session and its parent, but not the tree of a subreaper. A pid read from `/proc` may
+//! belong to another process a moment later, so each one is pinned by a pidfd and looked up again before it is signalled.
+//!
+//! Invariant: a [`ProcessTree`] allocates only when it is created.
+
+use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, getpid, pidfd_open, pidfd_send_signal, waitpid};
+use std::ffi::CStr;
+use std::io::Write as _;
+use std::mem::MaybeUninit;
+
+/// The most processes that one scan of `/proc` takes in; the next scan finds the rest.
+const MAX_PROCESSES: usize = 32_768;
+/// How often orphans are looked for: killing one hands its children over, and a fork bomb must not hold the caller.
+const MAX_ORPHAN_SCANS: usize = 64;
+
+#[derive(Clone, Copy)]
+struct Process {
+    pid: i32,
+    parent: i32,
+    is_selected: bool,
+}
+
+/// Kills every child of this process that is not in `supervisors`, and what then falls to this process, and returns how many
+/// there were. For a subreaper all of whose children are supervisors: any other has lost its supervisor.
+pub fn kill_orphans(supervisors: &[i32]) -> usize {
+    let mut tree = ProcessTree::new();
+    let mut killed = 0;
+    for _ in 0..MAX_ORPHAN_SCANS {
+        let orphans = tree.kill_children_except(supervisors);
+        if orphans == 0 {
+            break;
+        }
+        killed += orphans;
+    }
+    killed
+}
+
+/// A buffer for scans of `/proc`.
+pub(crate) struct ProcessTree {
+    processes: Vec<Process>,
+}
+
+impl ProcessTree {
+    /// Reserves the buffer; its pages are touched when a scan fills them.
+    pub(crate) fn new() -> Self {
+        Self { processes: Vec::with_capacity(MAX_PROCESSES) }
+    }
+
+    /// Sends `signal` to every descendant of this process but `spared`; whether `/proc` could be read.
+    pub(crate) fn signal(&mut self, signal: Signal, spared: Option<i32>) -> bool {
+        if !self.select_descendants() {
+            return false;
+        }
+        for process in self.selected().filter(|process| Some(process.pid) != spared) {
+            signal_process(process, signal);
+        }
+        true
+    }
+
+    /// Private memory of all descendants of this process, in pages; `None` when `/proc` could not be read.
+    pub(crate) fn private_pages(&mut self) -> Option<u64> {
+        self.select_descendants()
+            .then(|| self.selected().map(|process| private_pages(process.pid)).fold(0, u64::saturating_add))
+    }
+
+    fn kill_children_except(&mut self, supervisors: &[i32]) -> usize {
+        if !self.scan() {
+            return 0;
+        }
+        let own = own_pid();
+        for process in &mut self.processes {
+            process.is_selected = process.parent == own && !supervisors.contains(&process.pid);
+        }
+        for process in self.selected() {
+            signal_process(process, Signal::KILL);
+            let _ = waitpid(Pid::from_raw(process.pid), WaitOptions::empty());
+        }
+        self.selected().count()
+    }
+
+    fn selected(&self) -> impl Iterator<Item = Process> {
+        self.processes.iter().copied().filter(|process| process.is_selected)
+    }
+
+    /// Lists all processes with their parents; whether `/proc` could be read.
+    fn scan(&mut self) -> bool {
+        self.processes.clear();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let Ok(proc) = openat(CWD, c"/proc", flags, Mode::empty()) else { return false };
+        let mut buffer = [MaybeUninit::uninit(); 8192];
+        let mut entries = RawDir::new(proc, &mut buffer);
+        while let Some(Ok(entry)) = entries.next() {
+            if let Some(pid) = number(entry.file_name().to_bytes())
+                && let Some(parent) = parent_of(pid)
+                // Within the capacity, pushing does not allocate.
+                && self.processes.len() < self.processes.capacity()
+            {
+                self.processes.push(Process { pid, parent, is_selected: false });
+            }
+        }
+        true
+    }
+
+    /// Selects the children of this process, then their children, until nothing is new; whether `/proc` could be read.
+    fn select_descendants(&mut self) -> bool {
+        let is_read = self.scan();
+        let own = own_pid();
+        let mut has_changed = is_read;
+        while has_changed {
+            has_changed = false;
+            for at in 0..self.processes.len() {
+                let Some(Process { parent, is_selected: false, .. }) = self.processes.get(at).copied() else {
+                    continue;
+                };
+                if parent == own || self.is_selected(parent) {
+                    if let Some(process) = self.processes.get_mut(at) {
+                        process.is_selected = true;
+                    }
+                    has_changed = true;
+                }
+            }
+        }
+        is_read
+    }
+
+    /// The kernel lists processes by rising pid.
+    fn is_selected(&self, pid: i32) -> bool {
+        let found = self.processes.binary_search_by_key(&pid, |process| process.pid).ok();
+        found.and_then(|at| self.processes.get(at)).is_some_and(|process| process.is_selected)
+    }
+}
+
+fn own_pid() -> i32 {
+    getpid().as_raw_pid()
+}
+
+fn signal_process(process: Process, signal: Signal) {
+    let Some(pid) = Pid::from_raw(process.pid) else { return };
+    let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) else { return };
+    // The pid may belong to another process by now; only the one that was listed has that parent. A process whose parent
+    // has just died is a child of this one and found by the next scan.
+    if parent_of(process.pid) == Some(process.parent) {
+        let _ = pidfd_send_signal(&pidfd, signal);
+    }
+}
+
+fn parent_of(pid: i32) -> Option<i32> {
+    let mut buffer = [0u8; 512];
+    let stat = read_proc(pid, "stat", &mut buffer)?;
+    // The name is in parentheses and may contain any character; the last parenthesis closes it.
+    let name_end = stat.iter().rposition(|byte| *byte == b')')?;
+    number(stat.get(name_end.checked_add(4)?..)?)
+}
+
+fn private_pages(pid: i32) -> u64 {
+    let mut buffer = [0u8; 256];
+    let Some(statm) = read_proc(pid, "statm", &mut buffer) else { return 0 };
+    let mut fields = statm.split(|byte| *byte == b' ').skip(1).map(|field| number(field).unwrap_or(0));
+    let (resident, shared) = (fields.next().unwrap_or(0), fields.next().unwrap_or(0));
+    u64::try_from(resident.saturating_sub(shared)).unwrap_or(0)
+}
+
+/// Reads `/proc/<pid>/<file>` into `buffer`.
+fn read_proc<'b>(pid: i32, file: &str, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
+    let mut path = [0u8; 40];
+    write!(path.as_mut_slice(), "/proc/{pid}/{file}\0").ok()?;
+    let path = CStr::from_bytes_until_nul(&path).ok()?;
+    let file = openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let length = rustix::io::read(&file, &mut *buffer).ok()?;
+    buffer.get(..length)
+}
+
+/// The decimal number at the start of `text`.
+fn number(text: &[u8]) -> Option<i32> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    std::str::from_utf8(text.get(..digits)?).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_found_by_its_parent() {
+        let parent = rustix::process::getppid().map(Pid::as_raw_pid);
+        assert_eq!(parent_of(own_pid()), parent);
+        assert_eq!(parent_of(i32::MAX), None, "no process has the highest number");
+    }
+
+    #[test]
+    fn numbers_end_where_digits_end() {
+        for (text, want) in [
+            (&b"17 0"[..], Some(17)),
+            (b"", None),
+            (b"self", None),
+            (b"99999999999", None),
+            (b"8\0", Some(8)),
+        ] {
+            assert_eq!(number(text), want);
+        }
+    }
+
+    #[test]
+    fn private_memory_of_a_process_is_counted() {
+        let block = vec![1u8; 8 << 20];
+        assert!(
+            private_pages(own_pid()) > 1024,
+            "eight touched MiB are more than a thousand pages: {}",
+            block.len()
+        );
+    }
+}

@@ -1,0 +1,66 @@
+//! System calls that rustix does not wrap, in a form that is safe to use between `clone` and `execve`.
+
+use rustix::io::{Errno, Result};
+use rustix::time::{ClockId, clock_gettime};
+use std::ffi::c_long;
+use std::os::fd::BorrowedFd;
+
+/// One system call by number. Every argument is widened to a register, since the kernel reads all of it.
+macro_rules! syscall {
+    ($number:expr $(, $argument:expr)* $(,)?) => {
+        $crate::linux::raw_syscall::raw_syscall($number, [$(($argument) as usize),*])
+    };
+}
+pub(crate) use syscall;
+
+/// Makes a system call through the C library.
+///
+/// # Safety
+/// Memory that the call reads or writes must be valid for that access.
+pub(crate) unsafe fn raw_syscall<const N: usize>(number: c_long, arguments: [usize; N]) -> Result<c_long> {
+    let mut all = [0; 6];
+    all.iter_mut().zip(arguments).for_each(|(register, argument)| *register = argument);
+    let [a, b, c, d, e, f] = all;
+    // SAFETY: the caller vouches for the memory; every argument fills its register.
+    let result = unsafe { libc::syscall(number, a, b, c, d, e, f) };
+    if result != -1 {
+        return Ok(result);
+    }
+    // SAFETY: `errno` belongs to the calling thread; a process made by `clone` has a copy of it.
+    Err(Errno::from_raw_os_error(unsafe { *libc::__errno_location() }))
+}
+
+/// A descriptor that a [`ChildSpec`](crate::linux::ChildSpec) names by number.
+pub(crate) fn borrow_fd(number: i32) -> BorrowedFd<'static> {
+    // SAFETY: the caller of `spawn` keeps the descriptors of its spec open during the call, and the child's copies stay open
+    // until it has run its steps. A number that is not open makes the system call fail with EBADF.
+    unsafe { BorrowedFd::borrow_raw(number.max(0)) }
+}
+
+/// Sends a signal as `kill(2)` does, groups and `-1` included. A target that is gone needs none.
+pub(crate) fn kill(pid: i32, signal: i32) {
+    // SAFETY: integers only.
+    let _ = unsafe { syscall!(libc::SYS_kill, pid, signal) };
+}
+
+/// Replaces the signal mask of the calling thread and returns the previous one; bit `n - 1` stands for signal `n`.
+pub(crate) fn set_signal_mask(mask: u64) -> Result<u64> {
+    let mut previous = 0u64;
+    // SAFETY: both masks are alive and have the kernel's size, eight bytes.
+    unsafe {
+        syscall!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const mask, &raw mut previous, 8)?;
+    }
+    Ok(previous)
+}
+
+/// Ends the process without running exit handlers.
+pub(crate) fn exit(code: i32) -> ! {
+    // SAFETY: an integer; the call does not return.
+    unsafe { libc::_exit(code) }
+}
+
+/// Milliseconds of the monotonic clock.
+pub(crate) fn now_ms() -> i64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec.wrapping_mul(1000).wrapping_add(now.tv_nsec / 1_000_000)
+}

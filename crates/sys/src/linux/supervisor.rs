@@ -1,0 +1,242 @@
+//! The process between picoclaw and a command: it reaps, forwards signals, checks memory, and ends the process tree.
+//!
+//! Invariant: a supervisor exits only after every process of its tree has ended, unless it is killed itself.
+
+use crate::linux::child_spec::{ChildSpec, SupervisionMode};
+use crate::linux::fd_limit::close_range;
+use crate::linux::process_tree::ProcessTree;
+use crate::linux::raw_syscall::{exit, kill, now_ms, syscall};
+use crate::linux::report::{Report, SupervisorCommand};
+use crate::linux::signalfd::SignalFd;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+use rustix::process::{Signal, WaitOptions, wait};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+
+/// From SIGTERM to SIGKILL, in milliseconds.
+const TERMINATE_MS: i64 = 2_000;
+/// The same for what a command left running when it ended, and for everything when picoclaw is gone.
+const LEFTOVER_MS: i64 = 250;
+/// Between two rounds of SIGKILL while processes are still being forked.
+const KILL_AGAIN_MS: i64 = 5;
+/// Between two checks of the memory limit.
+const MEMORY_CHECK_MS: i64 = 50;
+/// Memory that could not be counted this many times in a row counts as exceeded.
+const MAX_FAILED_CHECKS: u32 = 40;
+/// The number of the control socket in the supervisor.
+const CONTROL_FD: i32 = 3;
+
+pub(crate) struct Supervisor {
+    /// `None` once the parent has closed its end.
+    control: Option<OwnedFd>,
+    command: i32,
+    mode: SupervisionMode,
+    memory_limit: u64,
+    next_check: i64,
+    failed_checks: u32,
+    tree: ProcessTree,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Phase {
+    Running,
+    /// SIGTERM was sent; SIGKILL follows at this time.
+    Ending(i64),
+}
+
+/// What became of the children since the last look.
+enum Reaped {
+    /// Some are left. The command's wait status, if it ended just now.
+    Some(Option<i32>),
+    /// None is left. The command's wait status, if it ended just now.
+    All(Option<i32>),
+}
+
+/// Why the supervisor woke up.
+enum Event {
+    Command(SupervisorCommand),
+    ParentGone,
+}
+
+impl Supervisor {
+    pub(crate) fn new(control: OwnedFd, command: i32, spec: &ChildSpec, tree: ProcessTree) -> Self {
+        let next_check = now_ms() + MEMORY_CHECK_MS;
+        let (mode, memory_limit) = (spec.mode, spec.memory_limit);
+        Self { control: Some(control), command, mode, memory_limit, next_check, failed_checks: 0, tree }
+    }
+
+    /// Supervises until the tree has ended.
+    pub(crate) fn run(mut self) -> ! {
+        let _ = rustix::thread::set_name(c"picoclaw-superv");
+        self.release_descriptors();
+        let end_signals = [Signal::TERM, Signal::HUP, Signal::INT, Signal::QUIT];
+        let [term, hup, int, quit] = end_signals;
+        let Ok(signals) = SignalFd::new(&[Signal::CHILD, term, hup, int, quit]) else { exit(1) };
+        let mut phase = Phase::Running;
+        let mut ended = None;
+        loop {
+            match self.reap(phase) {
+                Reaped::All(status) => {
+                    // The parent need not wait until the kernel has taken this process's namespaces apart.
+                    self.report(Report::TreeEnded(status.or(ended).unwrap_or(libc::SIGKILL)));
+                    exit(0);
+                }
+                Reaped::Some(Some(status)) => {
+                    self.report(Report::CommandEnded(status));
+                    ended = Some(status);
+                }
+                Reaped::Some(None) => {}
+            }
+            if ended.is_some() && phase == Phase::Running {
+                phase = self.terminate(LEFTOVER_MS);
+            }
+            if let Phase::Ending(at) = phase
+                && now_ms() >= at
+            {
+                // Stopped first, so that no process is replaced by its child between two scans.
+                self.signal_tree(Signal::STOP);
+                self.signal_tree(Signal::KILL);
+                phase = Phase::Ending(now_ms() + KILL_AGAIN_MS);
+            }
+            if phase == Phase::Running && self.exceeds_memory() {
+                self.report(Report::OutOfMemory);
+                phase = Phase::Ending(now_ms());
+                continue;
+            }
+            self.wait(&signals, phase);
+            while let Some(signal) = signals.next() {
+                if phase == Phase::Running && end_signals.contains(&signal) {
+                    phase = self.terminate(TERMINATE_MS);
+                }
+            }
+            match self.receive() {
+                Some(Event::Command(SupervisorCommand::Terminate)) if phase == Phase::Running => {
+                    phase = self.terminate(TERMINATE_MS);
+                }
+                Some(Event::Command(SupervisorCommand::Kill)) => phase = Phase::Ending(now_ms()),
+                Some(Event::Command(SupervisorCommand::Forward(signal))) => self.forward(signal),
+                Some(Event::ParentGone) => phase = self.terminate(LEFTOVER_MS),
+                Some(Event::Command(SupervisorCommand::Terminate)) | None => {}
+            }
+        }
+    }
+
+    fn report(&self, report: Report) {
+        if let Some(control) = &self.control {
+            report.send(control);
+        }
+    }
+
+    /// Moves the control socket to a known number and closes every other descriptor.
+    fn release_descriptors(&mut self) {
+        let control = self.control.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+        // SAFETY: integers. This process uses no descriptor but the control socket from now on; the owners of the others, in
+        // its copy of the parent's memory, are never dropped, since the process ends by `_exit`.
+        unsafe {
+            let _ = syscall!(libc::SYS_dup3, control, CONTROL_FD, libc::O_CLOEXEC);
+            let moved = OwnedFd::from_raw_fd(CONTROL_FD);
+            std::mem::forget(self.control.replace(moved));
+            close_range(0, CONTROL_FD - 1);
+            close_range(CONTROL_FD + 1, i32::MAX);
+        }
+    }
+
+    /// Reaps every child that has ended, and reports a stop of the command.
+    fn reap(&self, phase: Phase) -> Reaped {
+        let mut ended = None;
+        loop {
+            match wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
+                Err(Errno::CHILD) => return Reaped::All(ended),
+                Ok(None) | Err(_) => return Reaped::Some(ended),
+                Ok(Some((pid, _))) if pid.as_raw_pid() != self.command => {}
+                Ok(Some((_, status))) if !status.stopped() => ended = Some(status.as_raw()),
+                Ok(Some(_)) if phase == Phase::Running => self.report(Report::Stopped),
+                Ok(Some(_)) => {}
+            }
+        }
+    }
+
+    /// Asks the tree to end; SIGKILL follows after `grace` milliseconds.
+    fn terminate(&mut self, grace: i64) -> Phase {
+        self.signal_tree(Signal::TERM);
+        // A stopped process does not act on SIGTERM before it is continued.
+        self.signal_tree(Signal::CONT);
+        Phase::Ending(now_ms() + grace)
+    }
+
+    /// Sends a signal to every process of the tree.
+    fn signal_tree(&mut self, signal: Signal) {
+        if self.mode == SupervisionMode::Namespace {
+            // From the first process of a pid namespace, -1 is every other process in it.
+            return kill(-1, signal.as_raw());
+        }
+        let spared = self.is_spared(signal).then_some(self.command);
+        if !self.tree.signal(signal, spared) {
+            kill(-self.command, signal.as_raw());
+        }
+    }
+
+    /// Whether the command is a builder that would end the tree at once when it gets this signal.
+    fn is_spared(&self, signal: Signal) -> bool {
+        let is_harmless_or_final = [Signal::KILL, Signal::STOP, Signal::CONT].contains(&signal);
+        self.mode == SupervisionMode::Builder && !is_harmless_or_final
+    }
+
+    /// Sends a signal to the command's process group, which a builder shares with its command.
+    fn forward(&mut self, signal: Signal) {
+        if self.is_spared(signal) {
+            self.signal_tree(signal);
+        } else {
+            kill(-self.command, signal.as_raw());
+        }
+    }
+
+    /// Whether a check is due and finds the tree above its memory limit. Most commands end before the first check.
+    fn exceeds_memory(&mut self) -> bool {
+        if self.memory_limit == 0 || now_ms() < self.next_check {
+            return false;
+        }
+        self.next_check = now_ms() + MEMORY_CHECK_MS;
+        match self.tree.private_pages() {
+            Some(pages) => {
+                self.failed_checks = 0;
+                pages.saturating_mul(4096) > self.memory_limit
+            }
+            None => {
+                self.failed_checks += 1;
+                self.failed_checks >= MAX_FAILED_CHECKS
+            }
+        }
+    }
+
+    /// Waits for a signal, a command or the time of the next action.
+    fn wait(&self, signals: &SignalFd, phase: Phase) {
+        let at = match phase {
+            Phase::Ending(at) => Some(at),
+            Phase::Running => (self.memory_limit > 0).then_some(self.next_check),
+        };
+        let timeout = at.map(|at| {
+            let left = (at - now_ms()).max(0);
+            Timespec { tv_sec: left / 1000, tv_nsec: (left % 1000) * 1_000_000 }
+        });
+        let control = self.control.as_ref().map_or(signals.as_fd(), AsFd::as_fd);
+        let mut ready =
+            [PollFd::new(signals, PollFlags::IN), PollFd::from_borrowed_fd(control, PollFlags::IN)];
+        let _ = poll(&mut ready, timeout.as_ref());
+    }
+
+    /// Receives one message of the parent, if there is one.
+    fn receive(&mut self) -> Option<Event> {
+        let mut message = [0u8; 2];
+        match recv(self.control.as_ref()?, &mut message, RecvFlags::DONTWAIT) {
+            Ok((2, _)) => SupervisorCommand::decode(message).map(Event::Command),
+            Err(Errno::AGAIN | Errno::INTR) => None,
+            Ok(_) | Err(_) => {
+                // A closed socket would stay readable.
+                self.control = None;
+                Some(Event::ParentGone)
+            }
+        }
+    }
+}
