@@ -1,9 +1,11 @@
-//! Files under a key: what is looked for, and the effects that a permit pays for.
+//! File effects under a permit.
 //!
-//! Invariant: every effect spends one permit and works on the place that was judged.
+//! Invariant: every effect spends one permit and works on the place that was checked.
 
 use crate::permit::{Kind, Permit, Sealed};
-use crate::root::{Excerpt, Listing, Overwrite, Page, Place, Root, RootError, Scribe, Seals, Span};
+use crate::root::{
+    Excerpt, Listing, Overwrite, Page, Place, ProtectedInodes, Root, RootError, Span, WriteContext,
+};
 use picoclaw_policy::{
     Access, AgentId, CleanPath, FileKind, Intent, Landing, Policy, Route, Subject, Target, Zones,
 };
@@ -11,24 +13,24 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// A path that was looked for: where it leads, and a hold on it unless its text alone is refused.
+/// A located path: where it leads, and a descriptor unless its text alone is refused.
 #[derive(Debug)]
-pub struct Sought {
+pub struct Located {
     pub(crate) target: Target,
     pub(crate) place: Option<Place>,
 }
 
 /// Reading a file's contents.
 #[derive(Debug)]
-pub struct Read(pub Sought);
+pub struct Read(pub Located);
 
 /// Listing a directory.
 #[derive(Debug)]
-pub struct List(pub Sought);
+pub struct List(pub Located);
 
 /// Making or changing a file.
 #[derive(Debug)]
-pub struct Write(pub Sought);
+pub struct Write(pub Located);
 
 impl Sealed for Read {}
 impl Sealed for List {}
@@ -54,120 +56,123 @@ impl Kind for Write {
 
 /// Reads a part of a file.
 pub fn read(permit: Permit<Read>, span: Span) -> Result<Excerpt, RootError> {
-    let (Read(sought), settling) = permit.spend();
-    settling.settle(sought.place().and_then(|place| place.read(span)))
+    let (Read(located), settling) = permit.spend();
+    settling.settle(located.place().and_then(|place| place.read(span)))
 }
 
-/// Reads a file in as many parts as `next` asks for; the permit is spent when it asks no more.
+/// Reads a file in as many parts as `next` asks for; the permit is settled after the last.
 pub fn read_through<T>(
     permit: Permit<Read>,
-    mut next: impl FnMut(Option<Excerpt>) -> Step<T>,
+    mut next: impl FnMut(Option<Excerpt>) -> ReadStep<T>,
 ) -> Result<T, RootError> {
-    let (Read(sought), settling) = permit.spend();
-    let mut walk = || {
-        let place = sought.place()?;
+    let (Read(located), settling) = permit.spend();
+    let mut read_all = || {
+        let place = located.place()?;
         let mut last = None;
         loop {
             match next(last.take()) {
-                Step::Read(span) => last = Some(place.read(span)?),
-                Step::Done(result) => return Ok(result),
+                ReadStep::Read(span) => last = Some(place.read(span)?),
+                ReadStep::Done(result) => return Ok(result),
             }
         }
     };
-    let outcome = walk();
+    let outcome = read_all();
     settling.settle(outcome)
 }
 
 /// What a reader in several parts wants next.
 #[derive(Debug)]
-pub enum Step<T> {
+pub enum ReadStep<T> {
     /// This part.
     Read(Span),
-    /// Nothing: it has what it came for.
+    /// Nothing more.
     Done(T),
 }
 
-/// Names a page of a directory's entries.
+/// Lists a page of a directory's entries.
 pub fn list(permit: Permit<List>, page: Page) -> Result<Listing, RootError> {
-    let (List(sought), settling) = permit.spend();
-    settling.settle(sought.place().and_then(|place| place.list(page)))
+    let (List(located), settling) = permit.spend();
+    settling.settle(located.place().and_then(|place| place.list(page)))
 }
 
-/// Puts `content` in place of a file.
+/// Replaces a file, or makes it.
 pub fn write(
     permit: Permit<Write>,
     content: &[u8],
     overwrite: Overwrite,
     files: &Files,
 ) -> Result<(), RootError> {
-    let (Write(sought), settling) = permit.spend();
-    settling.settle(sought.place().and_then(|place| place.write(content, overwrite, &files.scribe)))
+    let (Write(located), settling) = permit.spend();
+    settling.settle(located.place().and_then(|place| place.write(content, overwrite, &files.context)))
 }
 
-/// Puts `content` behind a file's end.
+/// Appends to a file, or makes it.
 pub fn append(permit: Permit<Write>, content: &[u8], files: &Files) -> Result<(), RootError> {
-    let (Write(sought), settling) = permit.spend();
-    settling.settle(sought.place().and_then(|place| place.append(content, &files.scribe)))
+    let (Write(located), settling) = permit.spend();
+    settling.settle(located.place().and_then(|place| place.append(content, &files.context)))
 }
 
-/// Puts `new` in place of `old`, which must occur exactly once.
+/// Replaces `old`, which must occur exactly once, by `new`.
 pub fn edit(permit: Permit<Write>, old: &str, new: &str, files: &Files) -> Result<(), RootError> {
-    let (Write(sought), settling) = permit.spend();
-    settling.settle(sought.place().and_then(|place| place.edit(old, new, &files.scribe)))
+    let (Write(located), settling) = permit.spend();
+    settling.settle(located.place().and_then(|place| place.edit(old, new, &files.context)))
 }
 
-impl Sought {
+impl Located {
     fn place(&self) -> Result<&Place, RootError> {
         self.place.as_ref().ok_or_else(|| RootError::Escapes { path: self.target.asked.as_path().to_owned() })
     }
 }
 
-/// The handles that looking starts from: each agent's workspace, and the top of the host's tree.
+/// The directories that lookups start from: each agent's workspace, and `/`.
 #[derive(Debug)]
 pub struct Files {
     agents: BTreeMap<AgentId, AgentFiles>,
     host: OnceLock<Root>,
-    scribe: Scribe,
+    context: WriteContext,
 }
 
 #[derive(Debug)]
 struct AgentFiles {
     workspace: Root,
     zones: Zones,
-    seals: OnceLock<Seals>,
+    protected: OnceLock<ProtectedInodes>,
 }
 
 impl Files {
-    /// Opens every agent's workspace. Locks are kept in `locks`, where no agent can write.
+    /// Opens every agent's workspace. Lock files lie in `locks`, which no agent can write.
     pub fn open(zones: BTreeMap<AgentId, Zones>, locks: &Path) -> Result<Self, RootError> {
         let mut agents = BTreeMap::new();
         for (agent, zones) in zones {
             let name = zones.workspace.first().map_or(Path::new(""), CleanPath::as_path);
             let workspace = Root::open(name)?;
-            agents.insert(agent, AgentFiles { workspace, zones, seals: OnceLock::new() });
+            agents.insert(agent, AgentFiles { workspace, zones, protected: OnceLock::new() });
         }
-        Ok(Self { agents, host: OnceLock::new(), scribe: Scribe::new(locks, Scribe::WAIT)? })
+        let context = WriteContext::new(locks, WriteContext::LOCK_TIMEOUT)?;
+        Ok(Self { agents, host: OnceLock::new(), context })
     }
 
-    /// Looks for a path of `subject`'s, as far as its text allows looking at all.
-    pub fn seek(
+    /// Looks up a path of `subject`, as far as its text permits a lookup.
+    pub fn locate(
         &self,
         policy: &Policy,
         access: Access,
         asked: &CleanPath,
         subject: &Subject,
-    ) -> Result<Sought, RootError> {
-        let Some(agent) = self.agents.get(&subject.agent) else { return Ok(unseen(asked, Landing::Unseen)) };
+    ) -> Result<Located, RootError> {
+        let Some(agent) = self.agents.get(&subject.agent) else {
+            return Ok(not_looked_up(asked, Landing::Unseen));
+        };
         let place = match policy.route(access, asked, subject) {
-            Route::Closed(landing) => return Ok(unseen(asked, landing)),
-            Route::Workspace(relative) => agent.workspace.locate(&relative, access, agent.seals())?,
+            Route::Closed(landing) => return Ok(not_looked_up(asked, landing)),
+            Route::Workspace(relative) => agent.workspace.locate(&relative, access, agent.protected())?,
             Route::Host => {
                 let below = asked.as_path().strip_prefix("/").unwrap_or(Path::new(""));
-                self.host()?.locate(below, access, agent.seals())?
+                self.host()?.locate(below, access, agent.protected())?
             }
         };
-        let target = Target { asked: asked.clone(), landing: place.landing().clone(), kind: place.kind() };
-        Ok(Sought { target, place: Some(place) })
+        let target = Target { asked: asked.clone(), landing: place.landing(), kind: place.kind() };
+        Ok(Located { target, place: Some(place) })
     }
 
     /// The absolute path that `subject` means: relative ones start at its workspace.
@@ -180,7 +185,7 @@ impl Files {
         Some(CleanPath::new(path, agent.workspace.name()))
     }
 
-    /// The top of the host's tree.
+    /// The root directory of the host, opened at its first use.
     pub(crate) fn host(&self) -> Result<&Root, RootError> {
         if let Some(root) = self.host.get() {
             return Ok(root);
@@ -191,12 +196,12 @@ impl Files {
 }
 
 impl AgentFiles {
-    /// What is Protected, by identity; looked up with the first path.
-    fn seals(&self) -> &Seals {
-        self.seals.get_or_init(|| Seals::of(&self.zones))
+    /// What is Protected, looked up at the first path.
+    fn protected(&self) -> &ProtectedInodes {
+        self.protected.get_or_init(|| ProtectedInodes::of(&self.zones))
     }
 }
 
-fn unseen(asked: &CleanPath, landing: Landing) -> Sought {
-    Sought { target: Target { asked: asked.clone(), landing, kind: FileKind::Missing }, place: None }
+fn not_looked_up(asked: &CleanPath, landing: Landing) -> Located {
+    Located { target: Target { asked: asked.clone(), landing, kind: FileKind::Missing }, place: None }
 }

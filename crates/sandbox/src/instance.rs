@@ -3,7 +3,7 @@
 //! Invariant: everything of an instance but an agent's own workspace is closed to that agent.
 
 use crate::isolate::{HiddenPath, HostFiles, LiveHost};
-use crate::root::{Overwrite, Root, RootError, Scribe, Seals};
+use crate::root::{Overwrite, ProtectedInodes, Root, RootError, WriteContext};
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{Access, AgentId, CleanPath, Protected, Zones};
 use std::collections::BTreeMap;
@@ -100,9 +100,9 @@ impl Instance {
 
     /// Puts a first file into the instance; an existing one stays as it is.
     pub fn plant(&self, name: &str, text: &str) -> Result<Planted, RootError> {
-        let scribe = Scribe::new(&self.locks(), Scribe::WAIT)?;
+        let scribe = WriteContext::new(&self.locks(), WriteContext::LOCK_TIMEOUT)?;
         let root = Root::open(self.home.as_path())?;
-        let place = root.locate(Path::new(name), Access::Write, &Seals::default())?;
+        let place = root.locate(Path::new(name), Access::Write, &ProtectedInodes::default())?;
         match place.write(text.as_bytes(), Overwrite::No, &scribe) {
             Ok(()) => Ok(Planted::New),
             Err(RootError::Exists { .. }) => Ok(Planted::Kept),
@@ -112,7 +112,7 @@ impl Instance {
 
     /// Replaces a file of the operator's as a whole, readable by its owner alone; links to it stay.
     pub fn rewrite(&self, path: &Path, text: &str) -> Result<(), RootError> {
-        let scribe = Scribe::new(&self.locks(), Scribe::WAIT)?;
+        let scribe = WriteContext::new(&self.locks(), WriteContext::LOCK_TIMEOUT)?;
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(RootError::NotAFile { path });
@@ -125,7 +125,7 @@ impl Instance {
             })?;
         }
         let root = Root::open(directory)?;
-        let place = root.locate(Path::new(name), Access::Write, &Seals::default())?;
+        let place = root.locate(Path::new(name), Access::Write, &ProtectedInodes::default())?;
         place.write(text.as_bytes(), Overwrite::Yes, &scribe)
     }
 

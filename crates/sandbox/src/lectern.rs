@@ -6,7 +6,7 @@
 //! Invariant: nothing is read that the agent itself could not read with a plain path beneath this directory.
 
 use crate::instance::Planted;
-use crate::root::{EntryKind, More, Overwrite, Page, Root, RootError, Scribe, Seals, Span};
+use crate::root::{EntryKind, More, Overwrite, Page, ProtectedInodes, Root, RootError, Span, WriteContext};
 use picoclaw_policy::{Access, FileKind, Landing, Zones};
 use std::path::Path;
 
@@ -17,7 +17,7 @@ const NAMES: usize = 1_000;
 #[derive(Debug)]
 pub struct Lectern {
     root: Root,
-    seals: Seals,
+    seals: ProtectedInodes,
 }
 
 /// The beginning of a file.
@@ -33,12 +33,12 @@ impl Lectern {
     /// Over an agent's workspace, with what is Protected from that agent closed here as well.
     pub fn over(zones: &Zones) -> Result<Self, RootError> {
         let name = zones.workspace.first().map_or(Path::new(""), |path| path.as_path());
-        Ok(Self { root: Root::open(name)?, seals: Seals::of(zones) })
+        Ok(Self { root: Root::open(name)?, seals: ProtectedInodes::of(zones) })
     }
 
     /// Over a directory of the operator's own.
     pub fn at(dir: &Path) -> Result<Self, RootError> {
-        Ok(Self { root: Root::open(dir)?, seals: Seals::default() })
+        Ok(Self { root: Root::open(dir)?, seals: ProtectedInodes::default() })
     }
 
     /// The first `most` bytes of a file; `None` when there is none.
@@ -54,7 +54,7 @@ impl Lectern {
     }
 
     /// Puts a first text under a name; whatever is there already stays as it is.
-    pub fn plant(&self, path: &str, text: &str, scribe: &Scribe) -> Result<Planted, RootError> {
+    pub fn plant(&self, path: &str, text: &str, scribe: &WriteContext) -> Result<Planted, RootError> {
         let place = self.root.locate(Path::new(path), Access::Write, &self.seals)?;
         if place.landing() != Landing::Workspace {
             return Err(RootError::Escapes { path: place.asked() });

@@ -4,7 +4,7 @@
 
 use crate::approver::Answer;
 use crate::exec::{Exec, HostTerrain, Quarters, Workshop};
-use crate::files::{Files, Sought};
+use crate::files::{Files, Located};
 use crate::guest::{Guest, GuestError, Visitor};
 use crate::ledger::{Entry, Ledger};
 use crate::permit::{Kind, Permit, Settling};
@@ -78,15 +78,15 @@ impl Warden {
     }
 
     /// Looks for a path of `subject`'s. Looking is not an effect, and opens nothing that its text forbids.
-    pub fn seek(&self, access: Access, path: &Path, subject: &Subject) -> Result<Sought, SeekError> {
+    pub fn seek(&self, access: Access, path: &Path, subject: &Subject) -> Result<Located, SeekError> {
         let asked = self.absolute(path, subject)?;
-        Ok(self.files.seek(&self.policy, access, &asked, subject)?)
+        Ok(self.files.locate(&self.policy, access, &asked, subject)?)
     }
 
     /// Looks into a command that would start in `cwd`: what the guard finds, and a hold on the directory.
     pub fn seek_command(&self, command: &str, cwd: &Path, subject: &Subject) -> Result<Exec, SeekError> {
         let judgement = self.look_into(command, cwd, subject)?;
-        let Sought { target: cwd, place } = self.seek(Access::List, cwd, subject)?;
+        let Located { target: cwd, place } = self.seek(Access::List, cwd, subject)?;
         let layers = self.workshop.quarters(&subject.agent).map(Quarters::layers).unwrap_or_default();
         Ok(Exec { intent: ExecIntent { command: command.to_owned(), cwd, judgement }, place, layers })
     }

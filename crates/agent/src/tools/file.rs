@@ -5,7 +5,7 @@
 use super::visit::Visit;
 use crate::call::Reply;
 use picoclaw_policy::{Access, Code, Layer, Refusal};
-use picoclaw_sandbox::files::Sought;
+use picoclaw_sandbox::files::Located;
 use picoclaw_sandbox::permit::{Kind, Permit};
 use picoclaw_sandbox::printable;
 use picoclaw_sandbox::warden::{Admission, SeekError};
@@ -17,7 +17,7 @@ pub(super) fn admit<K: Kind>(
     tool: &str,
     access: Access,
     path: &str,
-    kind: impl FnOnce(Sought) -> K,
+    kind: impl FnOnce(Located) -> K,
 ) -> Result<Permit<K>, Reply> {
     // Only a listing has a path to fall back on: the workspace.
     if path.is_empty() && access != Access::List {

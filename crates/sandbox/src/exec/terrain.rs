@@ -5,7 +5,7 @@
 //! Invariant: looks and never opens; an answer that cannot be had is the one that allows least.
 
 use crate::files::Files;
-use crate::root::{EntryKind, Page, Seals};
+use crate::root::{EntryKind, Page, ProtectedInodes};
 use picoclaw_policy::shell::guard::{Landed, Terrain};
 use picoclaw_policy::{Access, CleanPath, FileKind, LinkOwner};
 use std::cell::RefCell;
@@ -72,12 +72,12 @@ impl<'a> HostTerrain<'a> {
     /// What is at a path without links; `None` where it takes a walk to find out.
     fn glance(&self, path: &CleanPath) -> Option<FileKind> {
         let below = path.as_path().strip_prefix("/").ok()?;
-        self.files.host().ok()?.glance(below)
+        self.files.host().ok()?.kind_of_plain(below)
     }
 
     fn place(&self, path: &CleanPath, access: Access) -> Option<crate::root::Place> {
         let below = path.as_path().strip_prefix("/").ok()?;
-        self.files.host().ok()?.locate(below, access, &Seals::default()).ok()
+        self.files.host().ok()?.locate(below, access, &ProtectedInodes::default()).ok()
     }
 }
 

@@ -3,7 +3,7 @@
 //! Invariant: reading changes nothing on the disk; whatever lies there is bounded and checked before it is believed.
 
 use crate::printable;
-use crate::root::{Taking, Temp};
+use crate::root::{RenameMode, TempFile};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, fsync, openat, unlinkat};
 use rustix::io::{Errno, read};
 use serde::{Deserialize, Serialize};
@@ -74,10 +74,10 @@ impl Recorded {
 
     pub(super) fn write(&self, dir: &OwnedFd) -> Result<(), Errno> {
         let text = serde_json::to_vec(self).map_err(|_| Errno::INVAL)?;
-        let temp = Temp::create(dir, self.pid)?;
+        let temp = TempFile::create(dir, self.pid)?;
         temp.add(&text)?;
         fsync(temp.file())?;
-        temp.take(OsStr::new(NAME), Taking::Whatever)?;
+        temp.rename_to(OsStr::new(NAME), RenameMode::Replace)?;
         fsync(dir)
     }
 

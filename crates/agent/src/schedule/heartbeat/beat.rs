@@ -12,7 +12,7 @@ use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::launch::Halt;
 use picoclaw_sandbox::lectern::Lectern;
 use picoclaw_sandbox::ledger::Timestamp;
-use picoclaw_sandbox::root::{RootError, Scribe};
+use picoclaw_sandbox::root::{RootError, WriteContext};
 use picoclaw_sandbox::shelf::ShelfError;
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,7 +73,7 @@ pub struct Heartbeat {
 /// The list in the workspace.
 struct List {
     lectern: Lectern,
-    scribe: Scribe,
+    scribe: WriteContext,
 }
 
 impl Heartbeat {
@@ -87,8 +87,10 @@ impl Heartbeat {
         let agent = config.default_agent.clone();
         let zones = instance.zones().remove(&agent);
         let zones = zones.ok_or_else(|| HeartbeatError::NoWorkspace(agent.clone()))?;
-        let list =
-            List { lectern: Lectern::over(&zones)?, scribe: Scribe::new(&instance.locks(), Scribe::WAIT)? };
+        let list = List {
+            lectern: Lectern::over(&zones)?,
+            scribe: WriteContext::new(&instance.locks(), WriteContext::LOCK_TIMEOUT)?,
+        };
         let interval =
             Duration::from_secs(config.heartbeat.interval_minutes.saturating_mul(60)).max(SHORTEST);
         let diary = Diary::open(instance.home(), "heartbeat.log")?;
