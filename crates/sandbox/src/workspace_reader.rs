@@ -4,7 +4,9 @@
 //! name of something Protected: every path is resolved beneath the directory's handle, as the path of a call would be.
 
 use crate::instance::Created;
-use crate::root::{EntryKind, More, Overwrite, Page, Place, Root, RootError, Scribe, Seals, Span};
+use crate::root::{
+    EntryKind, More, Overwrite, Page, Place, ProtectedInodes, Root, RootError, Span, WriteContext,
+};
 use picoclaw_policy::{Access, FileKind, PathLocation, Zones};
 use std::path::Path;
 
@@ -15,7 +17,7 @@ const MAX_NAMES: usize = 1_000;
 #[derive(Debug)]
 pub struct WorkspaceReader {
     root: Root,
-    seals: Seals,
+    protected: ProtectedInodes,
 }
 
 /// The beginning of a file.
@@ -31,12 +33,12 @@ impl WorkspaceReader {
     /// For an agent's workspace. What is Protected from that agent is not read here either.
     pub fn for_agent(zones: &Zones) -> Result<Self, RootError> {
         let name = zones.workspace.first().map_or(Path::new(""), |path| path.as_path());
-        Ok(Self { root: Root::open(name)?, seals: Seals::of(zones) })
+        Ok(Self { root: Root::open(name)?, protected: ProtectedInodes::of(zones) })
     }
 
     /// For a directory of the operator.
     pub fn for_operator(dir: &Path) -> Result<Self, RootError> {
-        Ok(Self { root: Root::open(dir)?, seals: Seals::default() })
+        Ok(Self { root: Root::open(dir)?, protected: ProtectedInodes::default() })
     }
 
     /// The first `max` bytes of a file; `None` when there is none.
@@ -50,12 +52,12 @@ impl WorkspaceReader {
     }
 
     /// Creates a file, unless it exists.
-    pub fn create(&self, path: &str, text: &str, scribe: &Scribe) -> Result<Created, RootError> {
-        let place = self.root.locate(Path::new(path), Access::Write, &self.seals)?;
+    pub fn create(&self, path: &str, text: &str, context: &WriteContext) -> Result<Created, RootError> {
+        let place = self.root.locate(Path::new(path), Access::Write, &self.protected)?;
         if place.landing() != PathLocation::Workspace {
             return Err(RootError::Escapes { path: place.asked() });
         }
-        Created::from_write(place.write(text.as_bytes(), Overwrite::No, scribe))
+        Created::from_write(place.write(text.as_bytes(), Overwrite::No, context))
     }
 
     /// The names of the directories in a directory; none when it does not exist.
@@ -68,7 +70,7 @@ impl WorkspaceReader {
 
     /// A place within the directory; `None` when nothing is there.
     fn locate(&self, path: &str, access: Access) -> Result<Option<Place>, RootError> {
-        let place = self.root.locate(Path::new(path), access, &self.seals)?;
+        let place = self.root.locate(Path::new(path), access, &self.protected)?;
         match place.landing() {
             PathLocation::Workspace => Ok(Some(place).filter(|place| place.kind() != FileKind::Missing)),
             _ => Err(RootError::Escapes { path: place.asked() }),

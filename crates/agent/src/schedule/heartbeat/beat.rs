@@ -11,7 +11,7 @@ use picoclaw_policy::{AgentId, Origin, Subject};
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::launch::Halt;
 use picoclaw_sandbox::ledger::Timestamp;
-use picoclaw_sandbox::root::{RootError, Scribe};
+use picoclaw_sandbox::root::{RootError, WriteContext};
 use picoclaw_sandbox::state_dir::StateError;
 use picoclaw_sandbox::workspace_reader::WorkspaceReader;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ pub struct Heartbeat {
 /// The list in the workspace.
 struct List {
     reader: WorkspaceReader,
-    scribe: Scribe,
+    context: WriteContext,
 }
 
 impl Heartbeat {
@@ -89,7 +89,7 @@ impl Heartbeat {
         let zones = zones.ok_or_else(|| HeartbeatError::NoWorkspace(agent.clone()))?;
         let list = List {
             reader: WorkspaceReader::for_agent(&zones)?,
-            scribe: Scribe::new(&instance.locks(), Scribe::WAIT)?,
+            context: WriteContext::new(&instance.locks(), WriteContext::LOCK_TIMEOUT)?,
         };
         let interval =
             Duration::from_secs(config.heartbeat.interval_minutes.saturating_mul(60)).max(SHORTEST);
@@ -163,7 +163,7 @@ impl List {
     fn read(&self) -> Result<Option<String>, RootError> {
         match self.reader.read(FILE, MOST)? {
             Some(passage) => Ok(Some(passage.text)),
-            None => self.reader.create(FILE, TEMPLATE, &self.scribe).map(|_| None),
+            None => self.reader.create(FILE, TEMPLATE, &self.context).map(|_| None),
         }
     }
 }
