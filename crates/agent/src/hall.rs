@@ -6,8 +6,8 @@ use crate::call::{Call, Reply};
 use crate::hooks::Said;
 use crate::tools::{Asked, Outcome, Registry, Visit, unwatched};
 use picoclaw_policy::{Code, Layer, Refusal, Subject};
-use picoclaw_sandbox::approver::Answer;
 use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::permit::Approval;
 use picoclaw_sandbox::warden::Warden;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -63,7 +63,7 @@ impl Hall {
             let visit = Visit { warden: &hall.warden, subject: &call.subject, halt, watcher: &*watcher };
             match hall.registry().run(&call, &visit) {
                 Outcome::Asks(asked) if hall.is_allowed(&asked, &call.subject) => {
-                    asked.answer(Answer::Session, "an earlier answer in this session", &visit).into()
+                    asked.answer(Approval::Session, "an earlier answer in this session", &visit).into()
                 }
                 outcome => outcome,
             }
@@ -94,7 +94,7 @@ impl Hall {
                 layer: Layer::Hook,
                 hint: "the hooks are listed under `hooks.processes`".to_owned(),
             };
-            Reply::Refused(hall.warden.turn_away(&call.tool, &call.subject, refusal))
+            Reply::Refused(hall.warden.refuse_call(&call.tool, &call.subject, refusal))
         })
         .await
         .unwrap_or_else(|why| why)
@@ -104,7 +104,7 @@ impl Hall {
     pub async fn answered_by_hook(&self, call: Call, said: Said) -> Reply {
         let hall = self.clone();
         self.cross(&Halt::new(), move |_| {
-            hall.warden.looked(&call.tool, &call.subject, "(answered by a hook)");
+            hall.warden.record_read_only(&call.tool, &call.subject, "(answered by a hook)");
             let text = hall.registry().clean(said.text);
             if said.is_error { Reply::Failed(text) } else { Reply::Done(text) }
         })
@@ -117,11 +117,11 @@ impl Hall {
         &self,
         asked: Asked,
         subject: Subject,
-        said: Option<(Answer, String)>,
+        said: Option<(Approval, String)>,
         halt: &Halt,
         watcher: Watcher,
     ) -> Reply {
-        if let Some((Answer::Session, _)) = &said {
+        if let Some((Approval::Session, _)) = &said {
             let allowed = Allowed::of(&asked, &subject);
             self.allowed.lock().unwrap_or_else(PoisonError::into_inner).insert(allowed);
         }

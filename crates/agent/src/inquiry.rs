@@ -7,9 +7,9 @@ use picoclaw_policy::shell::guard::Judgement;
 use picoclaw_policy::{Access, Refusal, Subject, Verdict};
 use picoclaw_sandbox::files::{Read, Write};
 use picoclaw_sandbox::launch::Halt;
-use picoclaw_sandbox::outbound::{Bound, Outbound};
+use picoclaw_sandbox::outbound::{Outbound, WaitLimit};
 use picoclaw_sandbox::printable_lines;
-use picoclaw_sandbox::warden::{SeekError, Warden};
+use picoclaw_sandbox::warden::{LocateError, Warden};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -53,20 +53,20 @@ pub fn inquire(
     action: Action,
     about: &str,
     cwd: &Path,
-) -> Result<Findings, SeekError> {
+) -> Result<Findings, LocateError> {
     let path = Path::new(about);
     Ok(match action {
         Action::Read => {
-            let sought = Read(warden.seek(Access::Read, path, subject)?);
-            Findings { verdict: warden.consider("read_file", subject, &sought), judgement: None }
+            let sought = Read(warden.locate(Access::Read, path, subject)?);
+            Findings { verdict: warden.evaluate("read_file", subject, &sought), judgement: None }
         }
         Action::Write => {
-            let sought = Write(warden.seek(Access::Write, path, subject)?);
-            Findings { verdict: warden.consider("write_file", subject, &sought), judgement: None }
+            let sought = Write(warden.locate(Access::Write, path, subject)?);
+            Findings { verdict: warden.evaluate("write_file", subject, &sought), judgement: None }
         }
         Action::Exec => {
-            let sought = warden.seek_command(about, cwd, subject)?;
-            let verdict = warden.consider("exec", subject, &sought);
+            let sought = warden.prepare_command(about, cwd, subject)?;
+            let verdict = warden.evaluate("exec", subject, &sought);
             Findings { verdict, judgement: Some(sought.judgement().clone()) }
         }
     })
@@ -77,9 +77,9 @@ const LOOKUP: Duration = Duration::from_secs(10);
 
 /// Asks the desk about an address of the web. Its host is looked up, which others can see: for people alone.
 pub fn inquire_address(warden: &Warden, subject: &Subject, url: &str, outbound: &Outbound) -> Findings {
-    let bound = Bound::new(LOOKUP, &Halt::new());
-    let sought = outbound.seek(warden, "web_fetch", subject, ConnectIntent::unresolved(url), &bound);
-    Findings { verdict: warden.consider("web_fetch", subject, &sought), judgement: None }
+    let limit = WaitLimit::new(LOOKUP, &Halt::new());
+    let sought = outbound.resolve(warden, "web_fetch", subject, ConnectIntent::unresolved(url), &limit);
+    Findings { verdict: warden.evaluate("web_fetch", subject, &sought), judgement: None }
 }
 
 impl Findings {

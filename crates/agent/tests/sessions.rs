@@ -7,7 +7,7 @@ use picoclaw_agent::tools::{Registry, Visit, unwatched};
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{AgentId, Origin, Policy, Subject};
 use picoclaw_sandbox::Redactor;
-use picoclaw_sandbox::exec::Workshop;
+use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::launch::Halt;
@@ -31,9 +31,9 @@ impl Hall {
         let zones = instance.zones();
         let files = Files::open(zones.clone(), &instance.locks()).unwrap();
         let ledger = Ledger::open(&instance.ledger()).unwrap();
-        let workshop = Workshop::new(&config, &instance, std::env::vars_os()).unwrap();
+        let exec_env = ExecEnv::new(&config, &instance, std::env::vars_os()).unwrap();
         let policy = Policy::compile(&config, zones, Vec::new()).unwrap();
-        let warden = Warden::new(policy, files, workshop, ledger);
+        let warden = Warden::new(policy, files, exec_env, ledger);
         Self { registry: Registry::new(&config.tools, Redactor::default()), warden, _dir: dir }
     }
 

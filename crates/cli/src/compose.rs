@@ -12,9 +12,9 @@ use picoclaw_agent::tools::Registry;
 use picoclaw_policy::config::{Config, IsolationConfig};
 use picoclaw_policy::{AgentId, CleanPath, Origin, Policy, Subject, Zones};
 use picoclaw_sandbox::Redactor;
-use picoclaw_sandbox::exec::Workshop;
+use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
-use picoclaw_sandbox::instance::{Instance, Planted};
+use picoclaw_sandbox::instance::{Created, Instance};
 use picoclaw_sandbox::isolate::{Backend, select_backend};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::warden::Warden;
@@ -95,16 +95,16 @@ pub(crate) fn prepare(loaded: &Loaded) -> Result<Instance> {
 }
 
 /// Writes the first configuration, where the configuration is the instance's own.
-pub(crate) fn furnish(instance: &Instance, loaded: &Loaded) -> Result<Planted> {
+pub(crate) fn furnish(instance: &Instance, loaded: &Loaded) -> Result<Created> {
     if loaded.config_path != instance.home().join("config.json") {
-        return Ok(Planted::Kept);
+        return Ok(Created::Existing);
     }
     // A new configuration has its children caged, where this host can.
     let path = std::env::var_os("PATH").unwrap_or_default();
     let isolation = IsolationConfig { enabled: true, ..loaded.config.isolation.clone() };
     let enabled = matches!(select_backend(&isolation, &path), Ok(Backend::Native | Backend::Bwrap(_)));
     let text = FIRST_CONFIG.replace("{isolation}", if enabled { "true" } else { "false" });
-    instance.plant("config.json", &text).context("could not write the first configuration")
+    instance.create_file("config.json", &text).context("could not write the first configuration")
 }
 
 /// Opens the ledger and every workspace, and puts the warden before them.
@@ -115,15 +115,15 @@ pub(crate) fn house(loaded: &Loaded) -> Result<House> {
 /// The same, with only some of the tools.
 pub(crate) fn house_for(loaded: &Loaded, offer: Offer) -> Result<House> {
     let instance = instance(loaded)?;
-    let workshop = Workshop::new(&loaded.config, &instance, std::env::vars_os())?;
-    furnished(loaded, instance, workshop, offer)
+    let exec_env = ExecEnv::new(&loaded.config, &instance, std::env::vars_os())?;
+    furnished(loaded, instance, exec_env, offer)
 }
 
-fn furnished(loaded: &Loaded, instance: Instance, workshop: Workshop, offer: Offer) -> Result<House> {
+fn furnished(loaded: &Loaded, instance: Instance, exec_env: ExecEnv, offer: Offer) -> Result<House> {
     let zones = instance.zones();
     let files = Files::open(zones.clone(), &instance.locks()).context("could not open the workspaces")?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
-    let warden = Warden::new(policy(&loaded.config, zones, offer)?, files, workshop, ledger);
+    let warden = Warden::new(policy(&loaded.config, zones, offer)?, files, exec_env, ledger);
     let registry = Arc::new(registry(&loaded.config));
     Ok(House { warden: Arc::new(warden), registry, instance: instance.clone() })
 }

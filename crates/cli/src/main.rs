@@ -20,7 +20,7 @@ use exit::Exit;
 use logs::Porch;
 use picoclaw_policy::config::{LogLevel, reminders};
 use picoclaw_sandbox::Redactor;
-use picoclaw_sandbox::exec::WorkshopError;
+use picoclaw_sandbox::exec::ExecEnvError;
 use settings::{Loaded, Request, SettingsError, Surroundings};
 use std::process::ExitCode;
 
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
         Err(why) => {
             complain(&format!("{why:#}"));
             // A cage that is asked for and cannot be had is a configuration that cannot be used here.
-            if why.is::<WorkshopError>() { Exit::Usage.into() } else { Exit::Refused.into() }
+            if why.is::<ExecEnvError>() { Exit::Usage.into() } else { Exit::Refused.into() }
         }
     };
     picoclaw_sandbox::launch::wait_for_keepers();

@@ -8,7 +8,7 @@ use super::server::Gateway;
 use crate::schedule::cron::Whose;
 use http::{Request, StatusCode};
 use hyper::body::Incoming;
-use picoclaw_sandbox::approver;
+use picoclaw_sandbox::permit::Approval;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -90,9 +90,9 @@ pub(super) async fn approve(
         Err(response) => return response,
     };
     let (answer, word) = match given.answer {
-        Choice::Once => (approver::Answer::Once, "once"),
-        Choice::Session => (approver::Answer::Session, "session"),
-        Choice::No => (approver::Answer::No, "no"),
+        Choice::Once => (Approval::Once, "once"),
+        Choice::Session => (Approval::Session, "session"),
+        Choice::No => (Approval::No, "no"),
     };
     let by = format!("whoever showed the gateway's token, from {}", address.ip());
     let Ok(number) = id.parse::<u64>() else {

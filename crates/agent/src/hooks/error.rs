@@ -2,7 +2,7 @@
 //!
 //! Invariant: every failure names the hook.
 
-use picoclaw_sandbox::guest::GuestError;
+use picoclaw_sandbox::helper::HelperError;
 use std::time::Duration;
 
 /// Why a hook could not be started or asked.
@@ -14,7 +14,7 @@ pub enum HookError {
         /// Which hook.
         name: String,
         /// Why not.
-        source: GuestError,
+        source: HelperError,
     },
     /// It did not say hello in time.
     #[error("hook `{name}` did not answer hello within {} s", limit.as_secs())]

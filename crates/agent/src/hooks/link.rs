@@ -4,7 +4,7 @@
 
 use super::frames::{self, Frame, MOST};
 use crate::pipes;
-use picoclaw_sandbox::guest::Visitor;
+use picoclaw_sandbox::helper::RunningHelper;
 use picoclaw_sandbox::launch::Status;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ pub(super) struct Link {
     stdin: Turn<Option<pipe::Sender>>,
     shared: Arc<Shared>,
     next: AtomicU64,
-    visitor: Mutex<Option<Visitor>>,
+    helper: Mutex<Option<RunningHelper>>,
 }
 
 struct Shared {
@@ -51,10 +51,10 @@ pub(super) enum NoAnswer {
 
 impl Link {
     /// Takes a started hook's pipes over. `None` when they are not ours to take.
-    pub(super) fn new(name: &str, mut visitor: Visitor) -> Option<Self> {
-        let stdin = pipe::Sender::from_owned_fd(visitor.running.take_stdin()?).ok()?;
-        let stdout = pipe::Receiver::from_owned_fd(visitor.running.take_stdout()?).ok()?;
-        let stderr = pipe::Receiver::from_owned_fd(visitor.running.take_stderr()?).ok()?;
+    pub(super) fn new(name: &str, mut helper: RunningHelper) -> Option<Self> {
+        let stdin = pipe::Sender::from_owned_fd(helper.running.take_stdin()?).ok()?;
+        let stdout = pipe::Receiver::from_owned_fd(helper.running.take_stdout()?).ok()?;
+        let stderr = pipe::Receiver::from_owned_fd(helper.running.take_stderr()?).ok()?;
         let shared = Arc::new(Shared {
             name: name.to_owned(),
             waiting: Mutex::default(),
@@ -62,8 +62,8 @@ impl Link {
         });
         tokio::spawn(hear(stdout, Arc::clone(&shared)));
         tokio::spawn(pipes::log(stderr, "hook", name.to_owned()));
-        let (stdin, visitor) = (Turn::new(Some(stdin)), Mutex::new(Some(visitor)));
-        Some(Self { stdin, shared, next: AtomicU64::new(1), visitor })
+        let (stdin, helper) = (Turn::new(Some(stdin)), Mutex::new(Some(helper)));
+        Some(Self { stdin, shared, next: AtomicU64::new(1), helper })
     }
 
     /// Whether its pipe has ended.
@@ -122,11 +122,11 @@ impl Link {
         while !self.is_gone() && tokio::time::Instant::now() < until {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        let visitor = self.visitor.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let helper = self.helper.lock().unwrap_or_else(PoisonError::into_inner).take();
         let ended = tokio::task::spawn_blocking(move || {
-            if let Some(mut visitor) = visitor {
-                let status = visitor.running.poll().unwrap_or(Status::Halted);
-                visitor.left(status);
+            if let Some(mut helper) = helper {
+                let status = helper.running.poll().unwrap_or(Status::Halted);
+                helper.ended(status);
             }
         });
         let _ = ended.await;

@@ -7,7 +7,7 @@ use super::link::{Link, NoAnswer};
 use picoclaw_policy::Subject;
 use picoclaw_policy::config::{ExposeMode, HookConfig};
 use picoclaw_sandbox::confine::ChildDir;
-use picoclaw_sandbox::guest::Guest;
+use picoclaw_sandbox::helper::HelperSpec;
 use picoclaw_sandbox::launch::{Bounds, Deadline, Output, Principal, Stdin, Streams};
 use picoclaw_sandbox::warden::Warden;
 use serde_json::{Value, json};
@@ -106,14 +106,14 @@ impl HookProcess {
     }
 
     async fn start(&self) -> Result<Arc<Link>, HookError> {
-        let visitor = {
+        let helper = {
             let (warden, config) = (Arc::clone(&self.warden), self.config.clone());
             let subject = self.subject.clone();
             let started = tokio::task::spawn_blocking(move || welcome(&warden, &config, &subject)).await;
             started.map_err(|_| self.gone())?
         };
-        let visitor = visitor.map_err(|source| HookError::Start { name: self.name().to_owned(), source })?;
-        let link = Arc::new(Link::new(self.name(), visitor).ok_or_else(|| self.gone())?);
+        let helper = helper.map_err(|source| HookError::Start { name: self.name().to_owned(), source })?;
+        let link = Arc::new(Link::new(self.name(), helper).ok_or_else(|| self.gone())?);
         let params = json!({"name": self.name(), "version": 1, "modes": self.modes()});
         match link.ask("hook.hello", &params, HELLO).await {
             Ok(_) => Ok(link),
@@ -172,7 +172,7 @@ fn welcome(
     warden: &Warden,
     config: &HookConfig,
     subject: &Subject,
-) -> Result<picoclaw_sandbox::guest::Visitor, picoclaw_sandbox::guest::GuestError> {
+) -> Result<picoclaw_sandbox::helper::RunningHelper, picoclaw_sandbox::helper::HelperError> {
     let command: Vec<OsString> = config.command.iter().map(OsString::from).collect();
     let variables: Vec<_> =
         config.env.iter().map(|(name, value)| (name.into(), value.reveal().into())).collect();
@@ -181,7 +181,7 @@ fn welcome(
         None => ChildDir::Private,
         Some(path) => ChildDir::Path { path, mode: ExposeMode::ReadOnly },
     };
-    let guest = Guest {
+    let spec = HelperSpec {
         principal: Principal::Hook(config.name.clone()),
         command: &command,
         variables: &variables,
@@ -190,5 +190,5 @@ fn welcome(
         deadline: Deadline::None,
         bounds: Bounds::default(),
     };
-    warden.welcome(&guest, subject)
+    warden.start_helper(&spec, subject)
 }

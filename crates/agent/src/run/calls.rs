@@ -12,7 +12,7 @@ use crate::message::ToolCall;
 use crate::tools::{Asked, Outcome};
 use picoclaw_policy::{Question, Refusal};
 use picoclaw_sandbox::Redactor;
-use picoclaw_sandbox::approver::Answer;
+use picoclaw_sandbox::permit::Approval;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Instant;
@@ -120,7 +120,7 @@ async fn heard<T>(
 }
 
 /// Puts a question to whoever listens.
-fn put(asked: &Asked, turn: &Turn<'_>, redactor: &Redactor) -> oneshot::Receiver<(Answer, String)> {
+fn put(asked: &Asked, turn: &Turn<'_>, redactor: &Redactor) -> oneshot::Receiver<(Approval, String)> {
     let (answer, answered) = oneshot::channel();
     let shown = asked.question();
     let refusal = &shown.refusal;
@@ -140,9 +140,9 @@ fn put(asked: &Asked, turn: &Turn<'_>, redactor: &Redactor) -> oneshot::Receiver
 
 /// Waits for the answer; `None` when nobody gives one.
 async fn answer_of(
-    answered: oneshot::Receiver<(Answer, String)>,
+    answered: oneshot::Receiver<(Approval, String)>,
     turn: &Turn<'_>,
-) -> Option<(Answer, String)> {
+) -> Option<(Approval, String)> {
     tokio::select! {
         biased;
         () = turn.halt.raised() => None,

@@ -5,7 +5,7 @@
 use crate::call::Reply;
 use crate::spawn::Subturn;
 use picoclaw_policy::Question;
-use picoclaw_sandbox::approver::Answer;
+use picoclaw_sandbox::permit::Approval;
 use serde_json::Value;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -74,5 +74,5 @@ pub struct Ask {
     /// The hash of what is shown.
     pub fingerprint: String,
     /// Where the answer goes, with who gave it.
-    pub answer: oneshot::Sender<(Answer, String)>,
+    pub answer: oneshot::Sender<(Approval, String)>,
 }

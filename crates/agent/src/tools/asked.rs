@@ -5,8 +5,8 @@
 use super::visit::Visit;
 use crate::call::Reply;
 use picoclaw_policy::Question;
-use picoclaw_sandbox::approver::Answer;
-use picoclaw_sandbox::permit::{Kind, Permit};
+use picoclaw_sandbox::permit::Approval;
+use picoclaw_sandbox::permit::{Effect, Permit};
 use picoclaw_sandbox::warden::{Admission, Pending};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Write};
@@ -34,7 +34,7 @@ impl From<Result<Reply, Reply>> for Outcome {
     }
 }
 
-type Then = Box<dyn FnOnce(Option<(Answer, &str)>, &Visit<'_>) -> Reply + Send>;
+type Then = Box<dyn FnOnce(Option<(Approval, &str)>, &Visit<'_>) -> Reply + Send>;
 
 /// A call that holds no thread while a person thinks.
 pub struct Asked {
@@ -69,7 +69,7 @@ impl Asked {
     }
 
     /// Goes on with a person's answer.
-    pub fn answer(self, answer: Answer, by: &str, visit: &Visit<'_>) -> Reply {
+    pub fn answer(self, answer: Approval, by: &str, visit: &Visit<'_>) -> Reply {
         (self.then)(Some((answer, by)), visit)
     }
 
@@ -95,7 +95,7 @@ impl fmt::Debug for Asked {
 }
 
 /// Goes on with the permit at once, or when a person has said yes.
-pub(super) fn with_permit<K: Kind + Send + 'static>(
+pub(super) fn with_permit<K: Effect + Send + 'static>(
     tool: &str,
     admission: Admission<K>,
     visit: &Visit<'_>,
@@ -108,7 +108,7 @@ pub(super) fn with_permit<K: Kind + Send + 'static>(
     }
 }
 
-fn ask<K: Kind + Send + 'static>(
+fn ask<K: Effect + Send + 'static>(
     tool: &str,
     pending: Pending<K>,
     go: impl FnOnce(Permit<K>, &Visit<'_>) -> Reply + Send + 'static,

@@ -5,19 +5,19 @@
 use super::visit::Visit;
 use crate::call::Reply;
 use picoclaw_policy::{Access, Code, Layer, Refusal};
-use picoclaw_sandbox::files::Sought;
-use picoclaw_sandbox::permit::{Kind, Permit};
+use picoclaw_sandbox::files::Located;
+use picoclaw_sandbox::permit::{Effect, Permit};
 use picoclaw_sandbox::printable;
-use picoclaw_sandbox::warden::{Admission, SeekError};
+use picoclaw_sandbox::warden::{Admission, LocateError};
 use std::path::Path;
 
 /// Seeks `path` and asks for the key to it.
-pub(super) fn admit<K: Kind>(
+pub(super) fn admit<K: Effect>(
     visit: &Visit<'_>,
     tool: &str,
     access: Access,
     path: &str,
-    kind: impl FnOnce(Sought) -> K,
+    kind: impl FnOnce(Located) -> K,
 ) -> Result<Permit<K>, Reply> {
     // Only a listing has a path to fall back on: the workspace.
     if path.is_empty() && access != Access::List {
@@ -25,7 +25,7 @@ pub(super) fn admit<K: Kind>(
     }
     let Visit { warden, subject, .. } = visit;
     let sought =
-        warden.seek(access, Path::new(path), subject).map_err(|why| unseekable(visit, tool, &why))?;
+        warden.locate(access, Path::new(path), subject).map_err(|why| unseekable(visit, tool, &why))?;
     match warden.admit(tool, subject, kind(sought)) {
         Admission::Permit(permit) => Ok(permit),
         Admission::Refusal(refusal) => Err(Reply::Refused(refusal)),
@@ -39,7 +39,7 @@ pub(super) fn told(path: &str) -> String {
 }
 
 /// A path that could not be looked for at all is a refused call too, and is recorded as one.
-fn unseekable(visit: &Visit<'_>, tool: &str, why: &SeekError) -> Reply {
+fn unseekable(visit: &Visit<'_>, tool: &str, why: &LocateError) -> Reply {
     let refusal = Refusal {
         code: Code::InvalidArguments,
         sentence: format!("invalid path: {why}"),
@@ -47,7 +47,7 @@ fn unseekable(visit: &Visit<'_>, tool: &str, why: &SeekError) -> Reply {
         layer: Layer::Root,
         hint: String::new(),
     };
-    Reply::Refused(visit.warden.turn_away(tool, visit.subject, refusal))
+    Reply::Refused(visit.warden.refuse_call(tool, visit.subject, refusal))
 }
 
 /// Arguments that fit the schema, but not each other.
@@ -59,5 +59,5 @@ pub(super) fn misfit(visit: &Visit<'_>, tool: &str, why: &str) -> Reply {
         layer: Layer::Registry,
         hint: String::new(),
     };
-    Reply::Refused(visit.warden.turn_away(tool, visit.subject, refusal))
+    Reply::Refused(visit.warden.refuse_call(tool, visit.subject, refusal))
 }

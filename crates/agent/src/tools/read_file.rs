@@ -11,7 +11,7 @@ use super::schema::{Need, Parameter, Type};
 use super::visit::Visit;
 use crate::call::Reply;
 use picoclaw_policy::Access;
-use picoclaw_sandbox::files::{self, Read, Step};
+use picoclaw_sandbox::files::{self, Read, ReadStep};
 use picoclaw_sandbox::permit::Permit;
 use picoclaw_sandbox::root::{Excerpt, More, Span};
 
@@ -213,7 +213,7 @@ enum Seeking {
 }
 
 impl LineSeeker {
-    fn next(&mut self, excerpt: Option<Excerpt>) -> Step<()> {
+    fn next(&mut self, excerpt: Option<Excerpt>) -> ReadStep<()> {
         if let Some(excerpt) = excerpt {
             self.at += excerpt.bytes.len() as u64;
             self.take(&excerpt.bytes);
@@ -226,8 +226,8 @@ impl LineSeeker {
             }
         }
         match self.state {
-            Seeking::Going => Step::Read(Span { offset: self.at, length: CHUNK }),
-            Seeking::Done | Seeking::Full => Step::Done(()),
+            Seeking::Going => ReadStep::Read(Span { offset: self.at, length: CHUNK }),
+            Seeking::Done | Seeking::Full => ReadStep::Done(()),
         }
     }
 

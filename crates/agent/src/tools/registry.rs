@@ -216,5 +216,5 @@ fn over(reply: Reply, tool: &str, redactor: &Redactor) -> Reply {
 fn away(visit: &Visit<'_>, call: &Call, code: Code, sentence: String) -> Outcome {
     let refusal =
         Refusal { code, sentence, rule: "tools".to_owned(), layer: Layer::Registry, hint: String::new() };
-    Reply::Refused(visit.warden.turn_away(&call.tool, &call.subject, refusal)).into()
+    Reply::Refused(visit.warden.refuse_call(&call.tool, &call.subject, refusal)).into()
 }

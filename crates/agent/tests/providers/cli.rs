@@ -4,7 +4,7 @@ use crate::support::{Heard, ask, config, hello, request};
 use picoclaw_agent::message::{Message, Role, ToolCall};
 use picoclaw_agent::providers::{Class, Models, Usage};
 use picoclaw_policy::{AgentId, Policy};
-use picoclaw_sandbox::exec::Workshop;
+use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::launch::harden_self;
@@ -67,9 +67,9 @@ impl House {
             ("HOME".into(), base.join("somebody").into()),
             ("MODEL_KEY".into(), KEY.into()),
         ];
-        let workshop = Workshop::new(&config, &instance, host).unwrap();
+        let exec_env = ExecEnv::new(&config, &instance, host).unwrap();
         let policy = Policy::compile(&config, zones, Vec::new()).unwrap();
-        let warden = Arc::new(Warden::new(policy, files, workshop, ledger));
+        let warden = Arc::new(Warden::new(policy, files, exec_env, ledger));
         Self { _dir: dir, base, models: Models::with_guests(&config, warden) }
     }
 

@@ -10,7 +10,7 @@ use picoclaw_agent::tools::Registry;
 use picoclaw_policy::config::{Config, Guard};
 use picoclaw_policy::{AgentId, Origin, Policy, Subject};
 use picoclaw_sandbox::Redactor;
-use picoclaw_sandbox::exec::Workshop;
+use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::launch::Halt;
@@ -230,9 +230,9 @@ pub(crate) fn hall(home: &std::path::Path, config: &Config) -> (Hall, Instance) 
     let files = Files::open(zones.clone(), &instance.locks()).unwrap();
     let redactor = Redactor::new(&config.secrets);
     let ledger = Ledger::open(&instance.ledger()).unwrap().redacting(redactor.clone());
-    let workshop = Workshop::new(config, &instance, std::env::vars_os()).unwrap();
+    let exec_env = ExecEnv::new(config, &instance, std::env::vars_os()).unwrap();
     let policy = Policy::compile(config, zones, Vec::new()).unwrap();
-    let warden = Arc::new(Warden::new(policy, files, workshop, ledger));
+    let warden = Arc::new(Warden::new(policy, files, exec_env, ledger));
     let registry = Arc::new(Registry::new(&config.tools, redactor));
     (Hall::new(warden, registry), instance)
 }

@@ -8,7 +8,7 @@ use crate::settings::Loaded;
 use crate::{compose, print};
 use anyhow::Result;
 use picoclaw_policy::config::Config;
-use picoclaw_sandbox::exec::{Trial, Workshop};
+use picoclaw_sandbox::exec::{DoctorMode, ExecEnv};
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::isolate::{Backend, CheckResult, Decoys, DoctorCheck, ProbeResult, Visibility, probe};
 use serde_json::{Value, json};
@@ -28,11 +28,11 @@ pub(crate) fn run(arguments: &DoctorArguments, loaded: &Loaded) -> Result<Exit> 
     let probed = probe(&path);
     let mut host: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     host.push((BAIT.into(), "bait".into()));
-    let (findings, broken) = match Workshop::new(&caged(&loaded.config), &instance, host.clone()) {
-        Ok(workshop) => {
-            let findings = examine(&workshop, &instance, loaded, &host, arguments);
+    let (findings, broken) = match ExecEnv::new(&caged(&loaded.config), &instance, host.clone()) {
+        Ok(exec_env) => {
+            let findings = examine(&exec_env, &instance, loaded, &host, arguments);
             let broken = findings.iter().any(|finding| finding.result == CheckResult::Broken);
-            (Ok((findings, workshop)), broken)
+            (Ok((findings, exec_env)), broken)
         }
         Err(why) => (Err(why.to_string()), true),
     };
@@ -52,7 +52,7 @@ fn caged(config: &Config) -> Config {
 }
 
 fn examine(
-    workshop: &Workshop,
+    exec_env: &ExecEnv,
     instance: &Instance,
     loaded: &Loaded,
     host: &Vec<(OsString, OsString)>,
@@ -68,7 +68,7 @@ fn examine(
         writable: &home,
         variable: BAIT,
         network: config.isolation.network,
-        processes: if matches!(workshop.rung(), Some(Backend::Landlock)) {
+        processes: if matches!(exec_env.backend(), Some(Backend::Landlock)) {
             Visibility::Visible
         } else {
             Visibility::Hidden
@@ -78,18 +78,19 @@ fn examine(
     let Some(own) = instance.workspaces().iter().find(|own| own.agent == loaded.config.default_agent) else {
         return Vec::new();
     };
-    let ask = |trial| workshop.examine(&own.agent, own.named.as_path(), &baits, trial, host);
-    let findings = ask(Trial::AsBuilt);
+    let ask = |trial| exec_env.examine(&own.agent, own.named.as_path(), &baits, trial, host);
+    let findings = ask(DoctorMode::Confined);
     let Some(layer) = &arguments.fault else { return findings };
     // The fault switch: what the examination says of a layer that is not there.
-    let bare = ask(Trial::Bare).into_iter().filter(|finding| layer == "all" || finding.layer == layer);
+    let bare =
+        ask(DoctorMode::Control).into_iter().filter(|finding| layer == "all" || finding.layer == layer);
     let kept = findings.into_iter().filter(|finding| layer != "all" && finding.layer != layer);
     kept.chain(bare).collect()
 }
 
 fn report(
     probed: &ProbeResult,
-    findings: &Result<(Vec<DoctorCheck>, Workshop), String>,
+    findings: &Result<(Vec<DoctorCheck>, ExecEnv), String>,
     loaded: &Loaded,
     instance: &Instance,
 ) -> Value {
@@ -101,7 +102,7 @@ fn report(
         .map(|(findings, _)| findings.iter().map(row).collect::<Vec<_>>())
         .unwrap_or_default();
     let enforced =
-        findings.as_ref().ok().and_then(|(_, workshop)| workshop.enforced(&loaded.config.default_agent)).map(
+        findings.as_ref().ok().and_then(|(_, exec_env)| exec_env.enforced(&loaded.config.default_agent)).map(
             |enforced| {
                 enforced
                     .layers()
@@ -110,7 +111,7 @@ fn report(
                     .collect::<serde_json::Map<_, _>>()
             },
         );
-    let rung = findings.as_ref().ok().and_then(|(_, workshop)| workshop.rung()).map(|rung| rung.name());
+    let rung = findings.as_ref().ok().and_then(|(_, exec_env)| exec_env.backend()).map(|rung| rung.name());
     json!({
         "instance": instance.home().display().to_string(),
         "isolation_enabled": loaded.config.isolation.enabled,

@@ -6,14 +6,14 @@ use crate::exit::Exit;
 use crate::settings::Loaded;
 use crate::{compose, print};
 use anyhow::Result;
-use picoclaw_sandbox::instance::Planted;
+use picoclaw_sandbox::instance::Created;
 
 /// Makes the instance, and says what is there now.
 pub(crate) fn run(loaded: &Loaded) -> Result<Exit> {
     let instance = compose::prepare(loaded)?;
     let config = match compose::furnish(&instance, loaded)? {
-        Planted::New => "written",
-        Planted::Kept => "kept as it is",
+        Created::New => "written",
+        Created::Existing => "kept as it is",
     };
     print::line(&format!("instance: {}", instance.home().display()))?;
     print::line(&format!("configuration: {} ({config})", loaded.config_path.display()))?;

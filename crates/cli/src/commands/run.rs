@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{AgentId, Origin};
 use picoclaw_sandbox::confine::ChildDir;
-use picoclaw_sandbox::exec::{Errand, ErrandError};
+use picoclaw_sandbox::exec::{OperatorCommand, OperatorCommandError};
 use picoclaw_sandbox::launch::{Output, Principal, Status, Stdin, Streams};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::{Redactor, relay};
@@ -39,9 +39,9 @@ pub(crate) fn run(
             Ok(code(status.exit_code()))
         }
         Err(why) => {
-            let errand = why.downcast_ref::<ErrandError>();
-            complain(&why, errand.and_then(ErrandError::hint));
-            Ok(code(errand.map_or(NO_CAGE.into(), ErrandError::exit_code)))
+            let failed = why.downcast_ref::<OperatorCommandError>();
+            complain(&why, failed.and_then(OperatorCommandError::hint));
+            Ok(code(failed.map_or(NO_CAGE.into(), OperatorCommandError::exit_code)))
         }
     }
 }
@@ -67,7 +67,7 @@ fn caged(
         Streams::Plain { stdin: Stdin::Inherit, output: Output::Inherit }
     };
     let signals = relay::listen().context("could not listen to signals")?;
-    let errand = Errand {
+    let command = OperatorCommand {
         isolation: &asked.on_top_of(&loaded.config.isolation),
         instance: &instance,
         principal: Principal::Person,
@@ -80,13 +80,13 @@ fn caged(
         subject: compose::subject(loaded, None, Origin::Cli)?,
         tool: "run",
     };
-    let mut away = errand.start(&ledger)?;
+    let mut child = command.start(ledger)?;
     let status = if terminal {
-        relay::relay(&mut away.running, &signals, timeout)
+        relay::relay(&mut child.running, &signals, timeout)
     } else {
-        relay::attend(&mut away.running, &signals, timeout)
+        relay::attend(&mut child.running, &signals, timeout)
     };
-    away.back(status);
+    child.finish(status);
     Ok(status)
 }
 

@@ -3,7 +3,7 @@
 //! Invariant: every failure names the server, and none carries a secret of its configuration.
 
 use crate::mcp::pins::{ListError, PinError};
-use picoclaw_sandbox::guest::GuestError;
+use picoclaw_sandbox::helper::HelperError;
 use std::time::Duration;
 
 /// Why a server cannot be used.
@@ -15,7 +15,7 @@ pub enum McpError {
         /// Which.
         name: String,
         /// Why not.
-        source: GuestError,
+        source: HelperError,
     },
     /// A file that its configuration names cannot be used.
     #[error("MCP server `{name}`: {why}")]

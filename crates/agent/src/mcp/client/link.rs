@@ -5,7 +5,7 @@
 use super::bounded::{Bounded, RESERVED};
 use super::error::McpError;
 use crate::pipes;
-use picoclaw_sandbox::guest::Visitor;
+use picoclaw_sandbox::helper::RunningHelper;
 use picoclaw_sandbox::launch::Status;
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation, ProtocolVersion,
@@ -46,16 +46,16 @@ impl ClientHandler for Ear {
 pub(super) struct Link {
     service: RunningService<RoleClient, Ear>,
     changed: Arc<AtomicBool>,
-    visitor: Mutex<Option<Visitor>>,
+    helper: Mutex<Option<RunningHelper>>,
 }
 
 impl Link {
     /// Speaks to a child on its standard streams.
-    pub(super) async fn to_child(name: &str, mut visitor: Visitor) -> Result<Self, McpError> {
+    pub(super) async fn to_child(name: &str, mut helper: RunningHelper) -> Result<Self, McpError> {
         let gone = || McpError::Gone { name: name.to_owned() };
-        let stdin = visitor.running.take_stdin().ok_or_else(gone)?;
-        let stdout = visitor.running.take_stdout().ok_or_else(gone)?;
-        let stderr = visitor.running.take_stderr().ok_or_else(gone)?;
+        let stdin = helper.running.take_stdin().ok_or_else(gone)?;
+        let stdout = helper.running.take_stdout().ok_or_else(gone)?;
+        let stderr = helper.running.take_stderr().ok_or_else(gone)?;
         let stdin = pipe::Sender::from_owned_fd(stdin).map_err(|_| gone())?;
         let stdout = pipe::Receiver::from_owned_fd(stdout).map_err(|_| gone())?;
         let stderr = pipe::Receiver::from_owned_fd(stderr).map_err(|_| gone())?;
@@ -63,10 +63,10 @@ impl Link {
         let (ear, changed) = ear();
         let transport = AsyncRwTransport::new(stdout, stdin).with_max_line_length(LONGEST);
         // Dropped on failure, and with it the child.
-        let visitor = Mutex::new(Some(visitor));
+        let helper = Mutex::new(Some(helper));
         let service = ear.serve_with_lifecycle(transport, lifecycle()).await;
         let service = service.map_err(|why| handshake(name, &why))?;
-        Ok(Self { service, changed, visitor })
+        Ok(Self { service, changed, helper })
     }
 
     /// Speaks to an address over streamable HTTP.
@@ -102,7 +102,7 @@ impl Link {
         let transport = StreamableHttpClientTransport::with_client(Bounded(client), config);
         let service = ear.serve_with_lifecycle(transport, lifecycle()).await;
         let service = service.map_err(|why| handshake(name, &why))?;
-        Ok(Self { service, changed, visitor: Mutex::new(None) })
+        Ok(Self { service, changed, helper: Mutex::new(None) })
     }
 
     /// The revision of the protocol that was agreed on.
@@ -150,11 +150,11 @@ impl Link {
     /// Ends it, and with it everything that the server started.
     pub(super) async fn close(&self) {
         self.service.cancellation_token().cancel();
-        let visitor = self.visitor.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let helper = self.helper.lock().unwrap_or_else(PoisonError::into_inner).take();
         let ended = tokio::task::spawn_blocking(move || {
-            if let Some(mut visitor) = visitor {
-                let status = visitor.running.poll().unwrap_or(Status::Halted);
-                visitor.left(status);
+            if let Some(mut helper) = helper {
+                let status = helper.running.poll().unwrap_or(Status::Halted);
+                helper.ended(status);
             }
         });
         let _ = ended.await;

@@ -185,7 +185,7 @@ impl Tool for SearchTool {
             Manner::Pattern => arguments.text("pattern"),
         };
         // Looking is not an effect, but every call leaves its pair of records.
-        visit.warden.looked(self.name(), visit.subject, asked);
+        visit.warden.record_read_only(self.name(), visit.subject, asked);
         match self.matches(asked) {
             Err(why) => Reply::Failed(why).into(),
             Ok(matches) => {

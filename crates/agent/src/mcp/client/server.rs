@@ -9,7 +9,7 @@ use crate::mcp::pins::{MOST_TOOLS, PinKey, Pins, Standing, ToolList};
 use picoclaw_policy::Subject;
 use picoclaw_policy::config::{McpServerConfig, McpTransport};
 use picoclaw_sandbox::confine::ChildDir;
-use picoclaw_sandbox::guest::{Guest, Visitor};
+use picoclaw_sandbox::helper::{HelperSpec, RunningHelper};
 use picoclaw_sandbox::launch::{Bounds, Deadline, Halt, Output, Principal, Stdin, Streams};
 use picoclaw_sandbox::root::read_operator_file;
 use picoclaw_sandbox::warden::Warden;
@@ -219,7 +219,7 @@ impl Server {
     }
 }
 
-fn welcome(warden: &Warden, config: &McpServerConfig, subject: &Subject) -> Result<Visitor, McpError> {
+fn welcome(warden: &Warden, config: &McpServerConfig, subject: &Subject) -> Result<RunningHelper, McpError> {
     let McpTransport::Stdio { command, args, env, env_file } = &config.transport else {
         return Err(McpError::Gone { name: config.name.clone() });
     };
@@ -232,7 +232,7 @@ fn welcome(warden: &Warden, config: &McpServerConfig, subject: &Subject) -> Resu
         variables.extend(read.into_iter().map(|(name, value)| (name.into(), value.into())));
     }
     variables.extend(env.iter().map(|(name, value)| (name.into(), value.reveal().into())));
-    let guest = Guest {
+    let spec = HelperSpec {
         principal: Principal::Mcp(config.name.clone()),
         command: &words,
         variables: &variables,
@@ -241,13 +241,15 @@ fn welcome(warden: &Warden, config: &McpServerConfig, subject: &Subject) -> Resu
         deadline: Deadline::None,
         bounds: Bounds::default(),
     };
-    warden.welcome(&guest, subject).map_err(|source| McpError::Start { name: config.name.clone(), source })
+    warden
+        .start_helper(&spec, subject)
+        .map_err(|source| McpError::Start { name: config.name.clone(), source })
 }
 
 /// Reads a file of the operator's; one that an agent could have written is refused.
 fn read_operators(path: &Path, warden: &Warden) -> Result<String, String> {
     let told = path.display();
-    if warden.is_agents(path) {
+    if warden.is_agent_writable(path) {
         return Err(format!("`{told}` lies where an agent can write, in a workspace or a shared directory"));
     }
     let read = read_operator_file(path, MOST_ENV).map_err(|why| format!("could not read `{told}`: {why}"))?;

@@ -10,8 +10,8 @@ use super::server::Server;
 use crate::call::Reply;
 use crate::tools::{Arguments, Outcome, Tool, Visit};
 use picoclaw_policy::{Access, McpCallIntent};
+use picoclaw_sandbox::effects::McpCall;
 use picoclaw_sandbox::files::{self, Write};
-use picoclaw_sandbox::guest::Consult;
 use picoclaw_sandbox::root::Overwrite;
 use picoclaw_sandbox::warden::Admission;
 use serde_json::{Value, json};
@@ -74,7 +74,7 @@ impl McpTool {
         let path = format!("{ARTIFACTS}/{}-{digest}.txt", self.name);
         let sought = visit
             .warden
-            .seek(Access::Write, Path::new(&path), visit.subject)
+            .locate(Access::Write, Path::new(&path), visit.subject)
             .map_err(|why| why.to_string())?;
         match visit.warden.admit(&self.name, visit.subject, Write(sought)) {
             Admission::Permit(permit) => {
@@ -118,7 +118,7 @@ impl Tool for McpTool {
             tool: self.theirs.clone(),
             arguments: Value::Object(given.clone()).to_string(),
         };
-        let permit = match visit.warden.admit(&self.name, visit.subject, Consult(intent)) {
+        let permit = match visit.warden.admit(&self.name, visit.subject, McpCall(intent)) {
             Admission::Permit(permit) => permit,
             Admission::Refusal(refusal) => return Reply::Refused(refusal).into(),
             Admission::Pending(pending) => {
@@ -126,7 +126,7 @@ impl Tool for McpTool {
             }
         };
         let answered =
-            permit.consult(|_| self.runtime.block_on(self.server.call(&self.theirs, given, visit.halt)));
+            permit.call(|_| self.runtime.block_on(self.server.call(&self.theirs, given, visit.halt)));
         match answered {
             Ok(result) => {
                 let text = self.told(text_of(&result), visit);

@@ -3,7 +3,7 @@
 //! Invariant: only an explicit yes is a yes; a client that offers no form is nobody to ask.
 
 use crate::tools::Asked;
-use picoclaw_sandbox::approver::Answer;
+use picoclaw_sandbox::permit::Approval;
 use picoclaw_sandbox::printable_lines;
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -54,7 +54,7 @@ impl Way {
 pub(super) async fn elicit(
     form: ElicitRequestParams,
     context: &RequestContext<RoleServer>,
-) -> Option<Answer> {
+) -> Option<Approval> {
     let request = ServerRequest::ElicitRequest(ElicitRequest::new(form));
     let options = PeerRequestOptions::with_timeout(TIME);
     let handle = context.peer.send_request_with_option(request, options).await.ok()?;
@@ -75,18 +75,18 @@ pub(super) fn input_required(asked: &Asked, ticket: String) -> Option<InputRequi
 }
 
 /// What a retry brought.
-pub(super) fn brought(responses: Option<&InputResponses>) -> Answer {
+pub(super) fn brought(responses: Option<&InputResponses>) -> Approval {
     let result = responses.and_then(|responses| responses.get(KEY));
     let result = result.and_then(|value| serde_json::from_value::<ElicitResult>(value.clone()).ok());
-    result.as_ref().map_or(Answer::No, meaning)
+    result.as_ref().map_or(Approval::No, meaning)
 }
 
-fn meaning(result: &ElicitResult) -> Answer {
+fn meaning(result: &ElicitResult) -> Approval {
     let said = result.content.as_ref().and_then(|content| content.get("answer")).and_then(Value::as_str);
     match (&result.action, said) {
-        (ElicitationAction::Accept, Some("once")) => Answer::Once,
-        (ElicitationAction::Accept, Some("session")) => Answer::Session,
-        _ => Answer::No,
+        (ElicitationAction::Accept, Some("once")) => Approval::Once,
+        (ElicitationAction::Accept, Some("session")) => Approval::Session,
+        _ => Approval::No,
     }
 }
 
@@ -127,18 +127,18 @@ mod tests {
     #[test]
     fn only_an_explicit_yes_is_a_yes() {
         for (why, result, want) in [
-            ("once", json!({"action": "accept", "content": {"answer": "once"}}), Answer::Once),
-            ("session", json!({"action": "accept", "content": {"answer": "session"}}), Answer::Session),
-            ("no", json!({"action": "accept", "content": {"answer": "no"}}), Answer::No),
-            ("declined", json!({"action": "decline", "content": {"answer": "once"}}), Answer::No),
-            ("cancelled", json!({"action": "cancel"}), Answer::No),
-            ("accepted without a word", json!({"action": "accept"}), Answer::No),
-            ("another word", json!({"action": "accept", "content": {"answer": "yes"}}), Answer::No),
-            ("no result", json!({"x": 1}), Answer::No),
+            ("once", json!({"action": "accept", "content": {"answer": "once"}}), Approval::Once),
+            ("session", json!({"action": "accept", "content": {"answer": "session"}}), Approval::Session),
+            ("no", json!({"action": "accept", "content": {"answer": "no"}}), Approval::No),
+            ("declined", json!({"action": "decline", "content": {"answer": "once"}}), Approval::No),
+            ("cancelled", json!({"action": "cancel"}), Approval::No),
+            ("accepted without a word", json!({"action": "accept"}), Approval::No),
+            ("another word", json!({"action": "accept", "content": {"answer": "yes"}}), Approval::No),
+            ("no result", json!({"x": 1}), Approval::No),
         ] {
             let responses = InputResponses::from([(KEY.to_owned(), result)]);
             assert_eq!(brought(Some(&responses)), want, "{why}");
         }
-        assert_eq!(brought(None), Answer::No, "nothing came");
+        assert_eq!(brought(None), Approval::No, "nothing came");
     }
 }

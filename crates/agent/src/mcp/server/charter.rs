@@ -51,7 +51,7 @@ impl Charter {
                 "deny_patterns": tools.exec.enable_deny_patterns,
                 "on_block": match tools.exec.on_block { OnBlock::Deny => "deny", OnBlock::Ask => "ask" },
                 "timeout_seconds": tools.exec.timeout_seconds,
-                "isolation": warden.workshop().rung().map_or("off", |rung| rung.name()),
+                "isolation": warden.exec_env().backend().map_or("off", |rung| rung.name()),
                 "held_by_the_kernel": self.held(warden, subject),
             },
         })
@@ -65,7 +65,7 @@ impl Charter {
     }
 
     fn held(&self, warden: &Warden, subject: &Subject) -> Value {
-        let enforced = warden.workshop().enforced(&subject.agent);
+        let enforced = warden.exec_env().enforced(&subject.agent);
         let layers = enforced.map(|enforced| {
             enforced
                 .layers()

@@ -100,7 +100,7 @@ impl Porch {
         }
         let warden = self.premises.hall.warden();
         if let Some(no) = roots.narrow(&call.tool, &mut call.arguments, warden, &call.subject) {
-            return answer::refused(&warden.turn_away(&call.tool, &call.subject, no)).into();
+            return answer::refused(&warden.refuse_call(&call.tool, &call.subject, no)).into();
         }
         if let Some(ticket) = &request.request_state {
             let said = approval::brought(request.input_responses.as_ref());
@@ -110,7 +110,7 @@ impl Porch {
                 }
                 other => {
                     drop(other);
-                    answer::refused(&warden.turn_away(&call.tool, &call.subject, not_asked())).into()
+                    answer::refused(&warden.refuse_call(&call.tool, &call.subject, not_asked())).into()
                 }
             };
         }
@@ -124,7 +124,7 @@ impl Porch {
                     Ok(mut call) => {
                         match roots.narrow(&call.tool, &mut call.arguments, warden, &call.subject) {
                             Some(no) => {
-                                answer::refused(&warden.turn_away(&call.tool, &call.subject, no)).into()
+                                answer::refused(&warden.refuse_call(&call.tool, &call.subject, no)).into()
                             }
                             None => self.call(call, spelled, context, halt).await,
                         }
@@ -221,7 +221,7 @@ impl Porch {
         &self,
         asked: Asked,
         call: Call,
-        said: Option<picoclaw_sandbox::approver::Answer>,
+        said: Option<picoclaw_sandbox::permit::Approval>,
         context: &RequestContext<RoleServer>,
         halt: &Halt,
     ) -> CallToolResult {

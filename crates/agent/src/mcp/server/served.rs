@@ -47,7 +47,7 @@ pub(super) struct Said {
 
 /// Runs one of them; a call that cannot be answered is turned away, and that is recorded.
 pub(super) fn run(call: &Call, warden: &Warden, charter: &Charter, roots: &Roots) -> Result<Said, Refusal> {
-    let away = |refusal| warden.turn_away(&call.tool, &call.subject, refusal);
+    let away = |refusal| warden.refuse_call(&call.tool, &call.subject, refusal);
     warden.policy().check_tool(&call.tool, &call.subject).map_err(away)?;
     let misfit = |why: String| away(misfit(&call.tool, &why));
     if call.tool == POLICY {

@@ -1,4 +1,4 @@
-//! Running the program: a guest with a deadline, whose output is bounded and whose tree ends with the question.
+//! Running the program: a helper with a deadline, whose output is bounded and whose tree ends with the question.
 //!
 //! Invariant: what a conversation holds reaches the program's input or its instructions, and chooses no path and no flag.
 
@@ -7,7 +7,7 @@ use crate::providers::provider::{Again, Answer, Class, Provider, ProviderError, 
 use picoclaw_policy::config::{ExposeMode, ModelConfig};
 use picoclaw_policy::{AgentId, Origin, Subject};
 use picoclaw_sandbox::confine::ChildDir;
-use picoclaw_sandbox::guest::{Guest, GuestError};
+use picoclaw_sandbox::helper::{HelperError, HelperSpec};
 use picoclaw_sandbox::launch::{
     Bounds, Clipped, Deadline, Finished, Halt, Output, Principal, Status, Stdin, Streams,
 };
@@ -105,7 +105,7 @@ impl<T: Tongue + 'static> Program<T> {
         &self,
         words: Words,
         agent: AgentId,
-    ) -> impl FnOnce(&Halt) -> Result<Finished, GuestError> + use<T> {
+    ) -> impl FnOnce(&Halt) -> Result<Finished, HelperError> + use<T> {
         let (warden, workspace, timeout) = (Arc::clone(&self.warden), self.workspace.clone(), self.timeout);
         let principal = Principal::Provider(self.tongue.principal().to_owned());
         let session = format!("provider:{}", self.name);
@@ -114,7 +114,7 @@ impl<T: Tongue + 'static> Program<T> {
                 None => ChildDir::Private,
                 Some(path) => ChildDir::Path { path, mode: ExposeMode::ReadWrite },
             };
-            let guest = Guest {
+            let spec = HelperSpec {
                 principal,
                 command: &words.command.into_iter().map(OsString::from).collect::<Vec<_>>(),
                 variables: &[],
@@ -128,9 +128,9 @@ impl<T: Tongue + 'static> Program<T> {
             };
             let said: Vec<OsString> = words.said.into_iter().map(OsString::from).collect();
             let subject = Subject::root(Origin::Cli, agent, session);
-            let visitor = warden.welcome_saying(&guest, &said, &subject)?;
+            let helper = warden.start_helper_with_args(&spec, &said, &subject)?;
             let printed = AtomicUsize::new(0);
-            Ok(visitor.finish(halt, &|bytes| {
+            Ok(helper.finish(halt, &|bytes| {
                 // A flood is not waited out.
                 if printed.fetch_add(bytes.len(), Ordering::Relaxed) + bytes.len() > MOST {
                     halt.raise();
@@ -140,7 +140,7 @@ impl<T: Tongue + 'static> Program<T> {
     }
 
     async fn answer(&self, request: &Request) -> Result<Answer, ProviderError> {
-        let lodge = self.warden.lodge();
+        let lodge = self.warden.helpers();
         let safety = if lodge.is_caged() { Safety::Ours } else { Safety::Its };
         let stay = self.workspace.as_ref().map(|path| path.to_string_lossy());
         let words = self.tongue.words(request, safety, stay.as_deref());

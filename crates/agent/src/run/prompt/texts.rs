@@ -7,8 +7,8 @@ use super::{identity, memory, skills};
 use jiff::Timestamp;
 use picoclaw_policy::{AgentId, Subject};
 use picoclaw_sandbox::instance::Instance;
-use picoclaw_sandbox::lectern::Lectern;
 use picoclaw_sandbox::root::{More, RootError};
+use picoclaw_sandbox::workspace_reader::WorkspaceReader;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -31,7 +31,7 @@ pub struct Texts {
 /// One directory to read from, and its name.
 #[derive(Debug)]
 struct Desk {
-    lectern: Lectern,
+    reader: WorkspaceReader,
     path: PathBuf,
 }
 
@@ -47,11 +47,11 @@ impl Texts {
         let mut agents = BTreeMap::new();
         for (agent, zones) in instance.zones() {
             let path = zones.workspace.first().map(|path| path.as_path().to_owned()).unwrap_or_default();
-            agents.insert(agent, Desk { lectern: Lectern::over(&zones)?, path });
+            agents.insert(agent, Desk { reader: WorkspaceReader::for_agent(&zones)?, path });
         }
         let path = instance.join("skills");
         // An instance without skills is an instance.
-        let skills = Lectern::at(&path).ok().map(|lectern| Desk { lectern, path });
+        let skills = WorkspaceReader::for_operator(&path).ok().map(|reader| Desk { reader, path });
         Ok(Self { agents, skills, warned: Mutex::default() })
     }
 
@@ -91,7 +91,7 @@ fn workspace_files(reader: &Reader<'_>) -> Vec<String> {
 impl Reader<'_> {
     /// The beginning of a file, marked where it was cut; `None` when there is nothing to be had.
     pub(super) fn read(&self, path: &str, most: usize) -> Option<String> {
-        match self.desk.lectern.read(path, most) {
+        match self.desk.reader.read(path, most) {
             Ok(None) => None,
             Ok(Some(passage)) if passage.text.trim().is_empty() => None,
             Ok(Some(passage)) if passage.more == More::Follows => {
@@ -109,7 +109,7 @@ impl Reader<'_> {
 
     /// The names of the directories in a directory.
     pub(super) fn directories(&self, path: &str) -> Vec<String> {
-        self.desk.lectern.directories(path).unwrap_or_else(|why| {
+        self.desk.reader.directories(path).unwrap_or_else(|why| {
             self.warn(path, &format!("it is left out: {why}"));
             Vec::new()
         })

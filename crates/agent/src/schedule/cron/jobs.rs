@@ -120,7 +120,7 @@ impl Jobs {
     /// Says no, and has it recorded.
     async fn refuse(&self, subject: &Subject, refusal: Refusal) -> Done {
         let (warden, subject) = (Arc::clone(self.hall.warden()), subject.clone());
-        let told = tokio::task::spawn_blocking(move || warden.turn_away("cron", &subject, refusal)).await;
+        let told = tokio::task::spawn_blocking(move || warden.refuse_call("cron", &subject, refusal)).await;
         match told {
             Ok(refusal) => Done { status: LastStatus::Refused, text: refusal.to_string() },
             Err(why) => Done::error(why.to_string()),

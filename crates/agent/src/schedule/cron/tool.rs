@@ -13,7 +13,7 @@ use crate::call::Reply;
 use crate::tools::{Arguments, Need, Outcome, Parameter, Tool, Type, Visit};
 use picoclaw_policy::config::ToolsConfig;
 use picoclaw_policy::{Code, Layer, Refusal, ScheduleIntent, Verdict};
-use picoclaw_sandbox::agenda::Agenda;
+use picoclaw_sandbox::effects::ScheduleEdit;
 use picoclaw_sandbox::warden::Admission;
 use picoclaw_sandbox::{printable, printable_json};
 use std::path::Path;
@@ -90,12 +90,12 @@ impl CronTool {
         }
         let intent =
             ScheduleIntent { action, job: id.to_owned(), detail: detail(task.as_ref(), schedule.as_ref()) };
-        let permit = match visit.warden.admit(NAME, visit.subject, Agenda(intent)) {
+        let permit = match visit.warden.admit(NAME, visit.subject, ScheduleEdit(intent)) {
             Admission::Permit(permit) => permit,
             Admission::Refusal(refusal) => return Err(Reply::Refused(refusal)),
             Admission::Pending(pending) => return Err(Reply::Unasked(visit.warden.unanswered(*pending))),
         };
-        let done = permit.arrange(|| self.arrange(action, id, arguments, task, schedule, visit));
+        let done = permit.edit(|| self.arrange(action, id, arguments, task, schedule, visit));
         match done {
             Ok(text) => Ok(Reply::Done(text)),
             Err(why) => Err(Reply::Failed(match why.hint() {
@@ -166,13 +166,13 @@ impl CronTool {
             let message = Some(arguments.text("message")).filter(|message| !message.is_empty());
             return Ok(message.map(|message| Task::Message(message.to_owned())));
         }
-        let turned_away = |refusal| Reply::Refused(visit.warden.turn_away(NAME, visit.subject, refusal));
+        let turned_away = |refusal| Reply::Refused(visit.warden.refuse_call(NAME, visit.subject, refusal));
         if !self.may_command {
             return Err(turned_away(no_commands()));
         }
-        let sought = visit.warden.seek_command(command, Path::new(""), visit.subject);
+        let sought = visit.warden.prepare_command(command, Path::new(""), visit.subject);
         let sought = sought.map_err(|why| misfit(visit, &why.to_string()))?;
-        match visit.warden.consider("exec", visit.subject, &sought) {
+        match visit.warden.evaluate("exec", visit.subject, &sought) {
             Verdict::Deny(refusal) if refusal.code == Code::ToolDisabled => Err(turned_away(refusal)),
             _ => Ok(Some(Task::Command(command.to_owned()))),
         }
@@ -225,5 +225,5 @@ fn misfit(visit: &Visit<'_>, why: &str) -> Reply {
         layer: Layer::Registry,
         hint: String::new(),
     };
-    Reply::Refused(visit.warden.turn_away(NAME, visit.subject, refusal))
+    Reply::Refused(visit.warden.refuse_call(NAME, visit.subject, refusal))
 }

@@ -10,10 +10,10 @@ use picoclaw_policy::config::Config;
 use picoclaw_policy::{AgentId, Origin, Subject};
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::launch::Halt;
-use picoclaw_sandbox::lectern::Lectern;
 use picoclaw_sandbox::ledger::Timestamp;
 use picoclaw_sandbox::root::{RootError, Scribe};
 use picoclaw_sandbox::state_dir::StateError;
+use picoclaw_sandbox::workspace_reader::WorkspaceReader;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ pub struct Heartbeat {
 
 /// The list in the workspace.
 struct List {
-    lectern: Lectern,
+    reader: WorkspaceReader,
     scribe: Scribe,
 }
 
@@ -87,8 +87,10 @@ impl Heartbeat {
         let agent = config.default_agent.clone();
         let zones = instance.zones().remove(&agent);
         let zones = zones.ok_or_else(|| HeartbeatError::NoWorkspace(agent.clone()))?;
-        let list =
-            List { lectern: Lectern::over(&zones)?, scribe: Scribe::new(&instance.locks(), Scribe::WAIT)? };
+        let list = List {
+            reader: WorkspaceReader::for_agent(&zones)?,
+            scribe: Scribe::new(&instance.locks(), Scribe::WAIT)?,
+        };
         let interval =
             Duration::from_secs(config.heartbeat.interval_minutes.saturating_mul(60)).max(SHORTEST);
         let diary = Diary::open(instance.home(), "heartbeat.log")?;
@@ -159,9 +161,9 @@ impl Heartbeat {
 impl List {
     /// The list; `None` when there was none, and now there is an empty one.
     fn read(&self) -> Result<Option<String>, RootError> {
-        match self.lectern.read(FILE, MOST)? {
+        match self.reader.read(FILE, MOST)? {
             Some(passage) => Ok(Some(passage.text)),
-            None => self.lectern.plant(FILE, TEMPLATE, &self.scribe).map(|_| None),
+            None => self.reader.create(FILE, TEMPLATE, &self.scribe).map(|_| None),
         }
     }
 }

@@ -32,10 +32,14 @@ impl Tool for SpawnStatus {
 
     fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
         if let Err(refusal) = visit.warden.policy().check_tool(self.name(), visit.subject) {
-            return Reply::Refused(visit.warden.turn_away(self.name(), visit.subject, refusal)).into();
+            return Reply::Refused(visit.warden.refuse_call(self.name(), visit.subject, refusal)).into();
         }
         let id = Some(arguments.text("task_id").trim()).filter(|id| !id.is_empty());
-        visit.warden.looked(self.name(), visit.subject, id.unwrap_or("every subagent of this session"));
+        visit.warden.record_read_only(
+            self.name(),
+            visit.subject,
+            id.unwrap_or("every subagent of this session"),
+        );
         match self.0.register(visit.subject).tell(id) {
             Some(told) => Reply::Done(told).into(),
             None => {

@@ -12,7 +12,7 @@ use super::tool::ExecTool;
 use crate::call::Reply;
 use picoclaw_policy::SessionIntent;
 use picoclaw_policy::shell::guard::{Finding, Judgement, Kind, Remedy};
-use picoclaw_sandbox::exec::{Attend, Program, Session, attend};
+use picoclaw_sandbox::exec::{Program, Session, SessionAction, session_input};
 use picoclaw_sandbox::launch::{BackgroundError, keys};
 use picoclaw_sandbox::permit::Permit;
 use picoclaw_sandbox::warden::Admission;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 impl ExecTool {
     pub(super) fn list(&self, visit: &Visit<'_>) -> Result<Reply, Reply> {
-        attend::list(attended(visit, intent("list", "", ""))?);
+        session_input::list(attended(visit, intent("list", "", ""))?);
         let rows = self.sessions.of(visit.subject).into_iter().map(|(id, held)| {
             let (status, _) = render::standing(&held.session.state());
             json!({"id": id, "command": held.session.command(), "status": status, "pid": held.session.pid(), "startedAt": held.started_at})
@@ -33,7 +33,7 @@ impl ExecTool {
     pub(super) fn poll(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
         let (id, session) = self.own(arguments, visit)?;
         let permit = attended(visit, intent("poll", &id, ""))?;
-        let (status, code) = render::standing(&attend::poll(permit, &session));
+        let (status, code) = render::standing(&session_input::poll(permit, &session));
         let mut answer = json!({"sessionId": id, "status": status});
         if !code.is_null() {
             answer["exitCode"] = code;
@@ -44,7 +44,7 @@ impl ExecTool {
     pub(super) fn read(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
         let (id, session) = self.own(arguments, visit)?;
         let permit = attended(visit, intent("read", &id, ""))?;
-        let (output, state) = attend::read(permit, &session);
+        let (output, state) = session_input::read(permit, &session);
         let (status, _) = render::standing(&state);
         Ok(Reply::Done(json!({"sessionId": id, "output": output.to_text(), "status": status}).to_string()))
     }
@@ -60,9 +60,9 @@ impl ExecTool {
             Program::Shell => Some(judge_lines(visit, data)?),
         };
         let typed = SessionIntent { judgement, ..intent("write", &id, data) };
-        let admission = visit.warden.admit(self.name(), visit.subject, Attend(typed));
+        let admission = visit.warden.admit(self.name(), visit.subject, SessionAction(typed));
         Ok(with_permit(self.name(), admission, visit, move |permit, _| {
-            answered(attend::write(permit, &session), || {
+            answered(session_input::write(permit, &session), || {
                 json!({"sessionId": id, "status": "running"}).to_string()
             })
         }))
@@ -77,9 +77,9 @@ impl ExecTool {
         let typed = session.program() == Program::Shell && !keys::only_steer(&pressed);
         let judgement = typed.then(|| typed_keys(&pressed));
         let typed = SessionIntent { judgement, ..intent("send-keys", &id, &pressed) };
-        let admission = visit.warden.admit(self.name(), visit.subject, Attend(typed));
+        let admission = visit.warden.admit(self.name(), visit.subject, SessionAction(typed));
         Ok(with_permit(self.name(), admission, visit, move |permit, _| {
-            answered(attend::send_keys(permit, &session), || {
+            answered(session_input::send_keys(permit, &session), || {
                 json!({"sessionId": id, "status": "running", "output": format!("Sent keys: [{pressed}]")})
                     .to_string()
             })
@@ -88,7 +88,7 @@ impl ExecTool {
 
     pub(super) fn kill(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
         let (id, session) = self.own(arguments, visit)?;
-        attend::kill(attended(visit, intent("kill", &id, ""))?, &session);
+        session_input::kill(attended(visit, intent("kill", &id, ""))?, &session);
         self.sessions.forget(&id);
         Ok(Reply::Done(json!({"sessionId": id, "status": "done"}).to_string()))
     }
@@ -110,8 +110,8 @@ fn intent(action: &'static str, id: &str, input: &str) -> SessionIntent {
     SessionIntent { action, session: id.to_owned(), input: input.to_owned(), judgement: None }
 }
 
-fn attended(visit: &Visit<'_>, intent: SessionIntent) -> Result<Permit<Attend>, Reply> {
-    match visit.warden.admit("exec", visit.subject, Attend(intent)) {
+fn attended(visit: &Visit<'_>, intent: SessionIntent) -> Result<Permit<SessionAction>, Reply> {
+    match visit.warden.admit("exec", visit.subject, SessionAction(intent)) {
         Admission::Permit(permit) => Ok(permit),
         Admission::Refusal(refusal) => Err(Reply::Refused(refusal)),
         Admission::Pending(pending) => Err(Reply::Unasked(visit.warden.unanswered(*pending))),

@@ -53,7 +53,7 @@ impl ExecTool {
         };
         let sought = visit
             .warden
-            .seek_command(command, Path::new(cwd), visit.subject)
+            .prepare_command(command, Path::new(cwd), visit.subject)
             .map_err(|why| file::misfit(visit, self.name(), &why.to_string()))?;
         let admission = visit.warden.admit(self.name(), visit.subject, sought);
         Ok(if background {
@@ -73,7 +73,7 @@ impl ExecTool {
 }
 
 fn wait(permit: Permit<Exec>, deadline: Duration, visit: &Visit<'_>) -> Reply {
-    let (agent, shop) = (&visit.subject.agent, visit.warden.workshop());
+    let (agent, shop) = (&visit.subject.agent, visit.warden.exec_env());
     match exec::run(permit, agent, shop, deadline, visit.halt, &|output| (visit.watcher)(output)) {
         Ok(done) => render::finished(&done, deadline),
         Err(why) => cannot(&why),
@@ -86,7 +86,7 @@ fn start(
     sessions: &Sessions,
     visit: &Visit<'_>,
 ) -> Reply {
-    match exec::start(permit, &visit.subject.agent, visit.warden.workshop(), terminal, LIFE) {
+    match exec::start(permit, &visit.subject.agent, visit.warden.exec_env(), terminal, LIFE) {
         Ok(session) => {
             let id = sessions.keep(session, visit.subject);
             Reply::Done(json!({"sessionId": id, "status": "running"}).to_string())

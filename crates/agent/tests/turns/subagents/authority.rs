@@ -5,7 +5,7 @@ use crate::house::{call, run, say};
 use picoclaw_agent::run::Event;
 use picoclaw_agent::spawn::{Subturn, Turning};
 use picoclaw_policy::config::OnBlock;
-use picoclaw_sandbox::approver::Answer;
+use picoclaw_sandbox::permit::Approval;
 use std::sync::Mutex;
 
 #[test]
@@ -207,12 +207,12 @@ fn a_subagents_question_reaches_the_person_and_an_earlier_yes_is_not_its_own() {
     let ending = run(stage.turn("s", "go", &|event| match event {
         Event::Ask(ask) => {
             asked.lock().unwrap().push("main");
-            let _ = ask.answer.send((Answer::Session, "a person".to_owned()));
+            let _ = ask.answer.send((Approval::Session, "a person".to_owned()));
         }
         Event::Subturn(Subturn { what: Turning::Event(event), .. }) => {
             if let Event::Ask(ask) = *event {
                 asked.lock().unwrap().push("subagent");
-                let _ = ask.answer.send((Answer::No, "a person".to_owned()));
+                let _ = ask.answer.send((Approval::No, "a person".to_owned()));
             }
         }
         _ => {}

@@ -10,8 +10,8 @@ use super::screen::Screen;
 use super::style::{Liveness, Mark, Tone};
 use super::typed::{Effect, Typed};
 use picoclaw_agent::run::{Ask, Ending, Steering, TurnError};
-use picoclaw_sandbox::approver::Answer;
 use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::permit::Approval;
 use picoclaw_sandbox::printable;
 use std::future::Future;
 use std::pin::pin;
@@ -110,7 +110,7 @@ impl Attendance<'_> {
                     keyboard.suspend();
                 }
                 Effect::Interrupt => {
-                    self.answer(Answer::No, hands);
+                    self.answer(Approval::No, hands);
                     self.stop(hands);
                 }
                 Effect::Done(line) if hands.open.is_some() => {
@@ -162,11 +162,11 @@ impl Attendance<'_> {
         if has_more && line.trim().is_empty() {
             return self.page(hands);
         }
-        let answer = if has_more { Answer::No } else { question::meaning(line) };
+        let answer = if has_more { Approval::No } else { question::meaning(line) };
         self.answer(answer, hands);
     }
 
-    fn answer(&self, answer: Answer, hands: &mut Hands) {
+    fn answer(&self, answer: Approval, hands: &mut Hands) {
         if let Some(open) = hands.open.take() {
             self.heard.answered(answer);
             question::give(open.ask, answer);

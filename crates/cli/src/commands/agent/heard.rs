@@ -8,7 +8,7 @@ use super::style::{Mark, Tone};
 use super::subagents::{Shown, Subagents};
 use super::trace::{Quote, Underway, seconds};
 use picoclaw_agent::run::{Ask, Event};
-use picoclaw_sandbox::approver::Answer;
+use picoclaw_sandbox::permit::Approval;
 use picoclaw_sandbox::printable;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -117,7 +117,7 @@ impl Heard {
     }
 
     /// A person answered a question about the running call.
-    pub(super) fn answered(&self, answer: Answer) {
+    pub(super) fn answered(&self, answer: Approval) {
         if let Some(call) = self.state().underway.as_mut() {
             call.answered(answer);
         }

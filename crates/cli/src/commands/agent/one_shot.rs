@@ -18,8 +18,8 @@ use anyhow::Result;
 use picoclaw_agent::run::{Ask, Ending, Event, Steering, Turn, TurnError};
 use picoclaw_agent::spawn::Subturn;
 use picoclaw_policy::Subject;
-use picoclaw_sandbox::approver::Answer;
 use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::permit::Approval;
 use picoclaw_sandbox::printable;
 use rustix::stdio::{stderr, stdin};
 use std::io::{BufRead, Write};
@@ -260,7 +260,7 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Shows a question in full and waits for a line; an end of the input is a no.
-fn put(ask: &Ask, style: &Style) -> Answer {
+fn put(ask: &Ask, style: &Style) -> Approval {
     // What was typed ahead was not typed in answer to this.
     let _gone = rustix::termios::tcflush(stdin(), rustix::termios::QueueSelector::IFlush);
     let shown = question::lines(ask, style).join("\n");
@@ -271,6 +271,6 @@ fn put(ask: &Ask, style: &Style) -> Answer {
     let mut line = String::new();
     match std::io::stdin().lock().read_line(&mut line) {
         Ok(count) if count > 0 => question::meaning(&line),
-        _ => Answer::No,
+        _ => Approval::No,
     }
 }

@@ -4,7 +4,7 @@
 
 use super::style::{Mark, Style, Tone};
 use picoclaw_agent::run::Ask;
-use picoclaw_sandbox::approver::Answer;
+use picoclaw_sandbox::permit::Approval;
 use picoclaw_sandbox::{printable, printable_lines};
 
 /// Who answered, as the ledger names it.
@@ -34,25 +34,25 @@ pub(super) fn lines(ask: &Ask, style: &Style) -> Vec<String> {
 }
 
 /// What a typed line means; anything that is not clearly a yes is a no.
-pub(super) fn meaning(line: &str) -> Answer {
+pub(super) fn meaning(line: &str) -> Approval {
     match line.trim().to_ascii_lowercase().as_str() {
-        "o" | "once" | "y" | "yes" => Answer::Once,
-        "s" | "session" => Answer::Session,
-        _ => Answer::No,
+        "o" | "once" | "y" | "yes" => Approval::Once,
+        "s" | "session" => Approval::Session,
+        _ => Approval::No,
     }
 }
 
 /// What was answered, in a word.
-pub(super) fn word(answer: Answer) -> &'static str {
+pub(super) fn word(answer: Approval) -> &'static str {
     match answer {
-        Answer::Once => "yes, this once",
-        Answer::Session => "yes, for this session",
-        Answer::No => "no",
+        Approval::Once => "yes, this once",
+        Approval::Session => "yes, for this session",
+        Approval::No => "no",
     }
 }
 
 /// Gives the answer to whoever waits for it; nobody may any more.
-pub(super) fn give(ask: Ask, answer: Answer) {
+pub(super) fn give(ask: Ask, answer: Approval) {
     let _nobody = ask.answer.send((answer, BY.to_owned()));
 }
 
@@ -95,16 +95,16 @@ mod tests {
     #[test]
     fn only_a_clear_yes_is_a_yes() {
         for (typed, want) in [
-            ("o", Answer::Once),
-            (" ONCE ", Answer::Once),
-            ("y", Answer::Once),
-            ("s", Answer::Session),
-            ("session", Answer::Session),
-            ("", Answer::No),
-            ("n", Answer::No),
-            ("yes please go on", Answer::No),
-            ("ok", Answer::No),
-            ("os", Answer::No),
+            ("o", Approval::Once),
+            (" ONCE ", Approval::Once),
+            ("y", Approval::Once),
+            ("s", Approval::Session),
+            ("session", Approval::Session),
+            ("", Approval::No),
+            ("n", Approval::No),
+            ("yes please go on", Approval::No),
+            ("ok", Approval::No),
+            ("os", Approval::No),
         ] {
             assert_eq!(meaning(typed), want, "{typed:?}");
         }

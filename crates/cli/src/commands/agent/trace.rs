@@ -5,7 +5,7 @@
 use super::flow::show;
 use super::style::{Mark, Style, Tone};
 use picoclaw_agent::call::Reply;
-use picoclaw_sandbox::approver::Answer;
+use picoclaw_sandbox::permit::Approval;
 use picoclaw_sandbox::printable;
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ pub(super) struct Underway {
     brief: String,
     began: Instant,
     last_line: String,
-    answered: Option<Answer>,
+    answered: Option<Approval>,
 }
 
 /// How much of the output is quoted below a call.
@@ -60,7 +60,7 @@ impl Underway {
     }
 
     /// A person was asked about it.
-    pub(super) fn answered(&mut self, answer: Answer) {
+    pub(super) fn answered(&mut self, answer: Approval) {
         self.answered = Some(answer);
     }
 
@@ -109,9 +109,9 @@ impl Underway {
     /// Allowed, refused or asked, and by what.
     fn verdict(&self, reply: &Reply) -> String {
         let allowed = match self.answered {
-            Some(Answer::Once) => "asked, allowed once",
-            Some(Answer::Session) => "asked, allowed for this session",
-            Some(Answer::No) | None => "allowed",
+            Some(Approval::Once) => "asked, allowed once",
+            Some(Approval::Session) => "asked, allowed for this session",
+            Some(Approval::No) | None => "allowed",
         };
         match reply {
             Reply::Done(_) => allowed.to_owned(),
@@ -192,7 +192,7 @@ mod tests {
     use picoclaw_policy::{Code, Layer, Refusal};
     use serde_json::json;
 
-    fn line(tool: &str, arguments: &Value, reply: &Reply, answered: Option<Answer>) -> String {
+    fn line(tool: &str, arguments: &Value, reply: &Reply, answered: Option<Approval>) -> String {
         let style = Style::of_environment(|_| Some("C.UTF-8".to_owned()), Liveness::Still);
         let mut call = Underway::new("1", tool, arguments);
         if let Some(answer) = answered {
@@ -240,7 +240,7 @@ mod tests {
                 "exec",
                 json!({"command": "git push"}),
                 Reply::Done(String::new()),
-                Some(Answer::Once),
+                Some(Approval::Once),
                 "✓ exec git push · asked, allowed once · 12 ms",
             ),
             (

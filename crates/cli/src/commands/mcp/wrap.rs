@@ -13,7 +13,7 @@ use picoclaw_agent::mcp::wrap::Gate;
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{Origin, Subject};
 use picoclaw_sandbox::confine::ChildDir;
-use picoclaw_sandbox::exec::{Errand, ErrandError};
+use picoclaw_sandbox::exec::{OperatorCommand, OperatorCommandError};
 use picoclaw_sandbox::launch::{Output, Principal, Status, Stdin, Streams};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::{Redactor, printable, relay};
@@ -44,12 +44,12 @@ pub(crate) fn run(
             Ok(run::code(status.exit_code()))
         }
         Err(why) => {
-            let errand = why.downcast_ref::<ErrandError>();
+            let failed = why.downcast_ref::<OperatorCommandError>();
             print::note(&format!("{OURS}{why:#}"));
-            if let Some(hint) = errand.and_then(ErrandError::hint) {
+            if let Some(hint) = failed.and_then(OperatorCommandError::hint) {
                 print::note(&format!("hint: {hint}"));
             }
-            Ok(run::code(errand.map_or(run::NO_CAGE.into(), ErrandError::exit_code)))
+            Ok(run::code(failed.map_or(run::NO_CAGE.into(), OperatorCommandError::exit_code)))
         }
     }
 }
@@ -81,7 +81,7 @@ fn caged(
         print::note(&format!("{OURS}{remark}"));
     }
     let session = format!("mcp:{}", key.name());
-    let errand = Errand {
+    let command = OperatorCommand {
         isolation: &asked.on_top_of(&loaded.config.isolation),
         instance: &instance,
         principal: Principal::Mcp(key.name().to_owned()),
@@ -94,12 +94,12 @@ fn caged(
         subject: Subject { session, ..compose::subject(loaded, None, Origin::Mcp)? },
         tool: "mcp wrap",
     };
-    let mut away = errand.start(&ledger)?;
+    let mut child = command.start(ledger)?;
     let mut gate = Gate::new(pins, key.clone());
     let theirs = format!("[{}] ", key.name());
     let voices = relay::Voices { ours: OURS, theirs: &theirs };
-    let status = relay::converse(&mut away.running, &signals, &mut gate, voices);
-    away.back(status);
+    let status = relay::converse(&mut child.running, &signals, &mut gate, voices);
+    child.finish(status);
     Ok(status)
 }
 

@@ -1,15 +1,15 @@
-//! Which start of the machine this is.
+//! The kernel's boot id.
 //!
-//! Invariant: two equal, non-empty boot ids mean that nothing written in between was lost to a power cut.
+//! Two equal, non-empty boot ids mean that the machine was not restarted in between.
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::sync::OnceLock;
 
-/// How long a boot id is.
+/// The length of a boot id.
 const LENGTH: usize = 36;
 
-/// The kernel's boot id; empty where it cannot be had, which counts as "not started anew".
-pub(crate) fn id() -> &'static str {
+/// The boot id; empty where it cannot be read, which counts as "not restarted".
+pub(crate) fn boot_id() -> &'static str {
     static ID: OnceLock<String> = OnceLock::new();
     ID.get_or_init(|| read().unwrap_or_default())
 }

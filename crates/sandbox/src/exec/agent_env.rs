@@ -1,8 +1,8 @@
-//! Where one agent's commands live: their confinement, their environment, and what the kernel holds of it.
+//! The confinement and environment of one agent's commands.
 //!
-//! Invariant: a cage that is asked for and cannot be had stops the start; nothing falls back to less in silence.
+//! A cage that is configured and not available is an error; there is no silent fallback.
 
-use super::workshop::WorkshopError;
+use super::exec_env::ExecEnvError;
 use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage};
 use crate::instance::{Instance, Workspace};
 use crate::isolate::{Backend, CommandSource, Fence, Grade, UserEnvironment};
@@ -14,8 +14,8 @@ use picoclaw_policy::{CleanPath, literal_directory};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Variables that change what a shell makes of a text; the guard judged it without them.
-const CHANGES_MEANING: &[&str] = &[
+/// Variables that change what a shell makes of a command. The guard judges commands without them.
+const SHELL_VARIABLES: &[&str] = &[
     "BASH_ENV",
     "ENV",
     "SHELLOPTS",
@@ -32,38 +32,39 @@ const CHANGES_MEANING: &[&str] = &[
     "IFS",
 ];
 
-/// One agent's confinement, and what the guard has to know of it.
+/// The confinement and environment of one agent's commands, and what the guard has to know of them.
 #[derive(Debug, Clone)]
-pub(crate) struct Quarters {
+pub(crate) struct AgentEnv {
     pub(crate) confined: Confined,
-    pub(crate) hold: Confinement,
+    pub(crate) confinement: Confinement,
     pub(crate) home: Option<CleanPath>,
+    /// The directories of `PATH`.
     pub(crate) path: Vec<CleanPath>,
 }
 
-impl Quarters {
-    /// In a cage that `rung` holds.
+impl AgentEnv {
+    /// In a cage of this backend.
     pub(super) fn caged(
         own: &Workspace,
         config: &Config,
         instance: &Instance,
         host: &Variables,
-        rung: &Backend,
-    ) -> Result<Self, WorkshopError> {
+        backend: &Backend,
+    ) -> Result<Self, ExecEnvError> {
         let user = user_environment(own, instance)?;
         let planned = PlannedCage::new(CageRequest {
             isolation: &config.isolation,
             instance,
             user: &user,
             dir: ChildDir::Path { path: own.named.as_path(), mode: ExposeMode::ReadWrite },
-            author: CommandSource::Model,
+            source: CommandSource::Model,
             protected: instance.covered_from(own),
             host,
         })?;
         for rule in planned.lines() {
             tracing::info!(target: "isolation", agent = %own.agent, rule, "linux isolation mount plan");
         }
-        Ok(Self::new(planned.build(rung)?))
+        Ok(Self::new(planned.build(backend)?))
     }
 
     /// Behind the write fence, while isolation is off.
@@ -72,33 +73,32 @@ impl Quarters {
         config: &Config,
         instance: &Instance,
         host: Variables,
-    ) -> Result<Self, WorkshopError> {
+    ) -> Result<Self, ExecEnvError> {
         let user = user_environment(own, instance)?;
         let temp = user.path().join("tmp");
         let literal = config.tools.allow_write_paths.iter().filter_map(|pattern| literal_directory(pattern));
         let mut writable = vec![own.real.as_path().to_owned(), temp.clone(), "/dev/shm".into()];
-        writable.extend(temporary(&host));
+        writable.extend(temporary_dirs(&host));
         writable.extend(literal);
         let protected: Vec<PathBuf> =
             instance.zones_of(own).protected.trees.iter().map(|tree| tree.as_path().to_owned()).collect();
         let fence = Fence::new(&writable, &protected);
         let mut environment = host;
-        if fence.left_out().iter().any(|place| temporary(&environment).contains(place)) {
-            // Something Protected lies in the shared temporary directory: a private one takes its place.
+        if fence.left_out().iter().any(|left_out| temporary_dirs(&environment).contains(left_out)) {
+            // The shared temporary directory contains something Protected: use the private one.
             environment::set(&mut environment, "TMPDIR", temp.as_os_str());
         }
         Ok(Self::new(Confined::fenced(fence, environment)))
     }
 
-    /// With nothing around them but the user's own rights.
-    pub(super) fn open(environment: Variables) -> Self {
+    /// With nothing but the user's own rights.
+    pub(super) fn unconfined(environment: Variables) -> Self {
         Self::new(Confined::none(environment))
     }
 
-    /// The same without variables that change what a shell makes of a command.
     fn new(mut confined: Confined) -> Self {
-        confined.environment.retain(|(name, _)| !changes_meaning(name));
-        let hold = match (&confined.walls, &confined.enforced.filesystem) {
+        confined.environment.retain(|(name, _)| !is_shell_variable(name));
+        let confinement = match (&confined.walls, &confined.enforced.filesystem) {
             (Walls::Cage(_), _) => Confinement::Cage,
             (Walls::Fence(_), Grade::Full | Grade::Partial(_)) => Confinement::Fence,
             (Walls::Fence(_), Grade::None(_)) | (Walls::Open, _) => Confinement::Nothing,
@@ -107,13 +107,13 @@ impl Quarters {
         let home = value("HOME").and_then(|home| CleanPath::absolute(Path::new(home)));
         let path = std::env::split_paths(value("PATH").unwrap_or_default());
         let path = path.filter_map(|dir| CleanPath::absolute(&dir)).collect();
-        Self { confined, hold, home, path }
+        Self { confined, confinement, home, path }
     }
 }
 
-fn user_environment(own: &Workspace, instance: &Instance) -> Result<UserEnvironment, WorkshopError> {
+fn user_environment(own: &Workspace, instance: &Instance) -> Result<UserEnvironment, ExecEnvError> {
     let user = UserEnvironment::of(instance.home(), &Principal::Agent(own.agent.clone()));
-    user.prepare().map_err(|errno| WorkshopError::UserEnvironment {
+    user.prepare().map_err(|errno| ExecEnvError::UserEnvironment {
         path: user.path().to_owned(),
         source: errno.into(),
     })?;
@@ -121,16 +121,15 @@ fn user_environment(own: &Workspace, instance: &Instance) -> Result<UserEnvironm
 }
 
 /// The temporary directories that commands use.
-fn temporary(environment: &Variables) -> Vec<PathBuf> {
-    let mut places = vec![PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];
-    places
-        .extend(environment::get(environment, "TMPDIR").map(PathBuf::from).filter(|path| path.is_absolute()));
-    places
+fn temporary_dirs(environment: &Variables) -> Vec<PathBuf> {
+    let mut dirs = vec![PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];
+    dirs.extend(environment::get(environment, "TMPDIR").map(PathBuf::from).filter(|path| path.is_absolute()));
+    dirs
 }
 
-fn changes_meaning(name: &OsStr) -> bool {
-    // Exported functions travel as `BASH_FUNC_name%%`, and would stand in for the commands that were judged.
-    name.as_encoded_bytes().starts_with(b"BASH_FUNC_") || CHANGES_MEANING.iter().any(|known| name == *known)
+fn is_shell_variable(name: &OsStr) -> bool {
+    // Exported functions are named `BASH_FUNC_name%%`, and would replace the commands that were judged.
+    name.as_encoded_bytes().starts_with(b"BASH_FUNC_") || SHELL_VARIABLES.iter().any(|known| name == *known)
 }
 
 #[cfg(test)]
@@ -147,7 +146,7 @@ mod tests {
             ("HOME", "/home/u"),
         ];
         let host = host.map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        let kept = Quarters::open(host.into()).confined.environment;
+        let kept = AgentEnv::unconfined(host.into()).confined.environment;
         let names: Vec<_> = kept.iter().map(|(name, _)| name.to_str().unwrap()).collect();
         assert_eq!(names, ["PATH", "HOME"]);
     }

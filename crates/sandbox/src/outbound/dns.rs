@@ -1,11 +1,9 @@
-//! Looking a host up, without waiting longer than anybody wants to.
+//! Resolves host names within a wait limit.
 //!
-//! The system's resolver cannot be interrupted, so it works on a thread of its own, which is left alone when
-//! the answer comes too late. So many at once, and no more.
-//!
-//! Invariant: one question, one answer; nobody asks the same resolver twice for one connection.
+//! The system's resolver cannot be interrupted, so each lookup has a thread, which is abandoned when the answer comes too
+//! late. The number of lookups in progress is limited.
 
-use super::bound::{Bound, Stopped};
+use super::wait_limit::{WaitEnded, WaitLimit};
 use picoclaw_policy::network::Resolution;
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
@@ -14,15 +12,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 
-/// Look-ups that may be under way at once, those included that nobody waits for any more.
-const MOST_AT_ONCE: usize = 16;
+/// The most lookups in progress, abandoned ones included.
+const MAX_LOOKUPS: usize = 16;
 
-/// Addresses of one host that are looked at; the rest is never tried.
-const MOST_ADDRESSES: usize = 16;
+/// The most addresses of one host that are used.
+const MAX_ADDRESSES: usize = 16;
 
-/// Turns names into addresses.
+/// Resolves names to addresses.
 pub trait Resolver: Send + Sync {
-    /// All addresses of `host`; it may take its time.
+    /// All addresses of `host`; it may block.
     fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
 }
 
@@ -36,36 +34,36 @@ impl Resolver for HostResolver {
     }
 }
 
-/// A resolver that is not asked too much at once.
+/// A resolver with a limited number of lookups in progress.
 #[derive(Clone)]
-pub(super) struct Lookup {
+pub(super) struct DnsLookup {
     resolver: Arc<dyn Resolver>,
-    under_way: Arc<AtomicUsize>,
+    in_progress: Arc<AtomicUsize>,
 }
 
-impl Lookup {
+impl DnsLookup {
     pub(super) fn new(resolver: Arc<dyn Resolver>) -> Self {
-        Self { resolver, under_way: Arc::default() }
+        Self { resolver, in_progress: Arc::default() }
     }
 
-    /// Looks `host` up once.
-    pub(super) fn resolve(&self, host: &str, bound: &Bound) -> Result<Resolution, Stopped> {
-        let Some(turn) = Turn::take(&self.under_way) else {
+    /// Resolves `host` once.
+    pub(super) fn resolve(&self, host: &str, limit: &WaitLimit) -> Result<Resolution, WaitEnded> {
+        let Some(slot) = LookupSlot::take(&self.in_progress) else {
             return Ok(Resolution::Failed("too many look-ups are under way".to_owned()));
         };
-        let (tell, hear) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let (resolver, name) = (Arc::clone(&self.resolver), host.to_owned());
         let started = thread::Builder::new().name("lookup".to_owned()).spawn(move || {
-            // Nobody may be left to hear it.
-            let _ = tell.send(resolver.resolve(&name));
-            drop(turn);
+            // The receiver is gone when the lookup was abandoned.
+            let _ = sender.send(resolver.resolve(&name));
+            drop(slot);
         });
         if let Err(why) = started {
             return Ok(Resolution::Failed(why.to_string()));
         }
         loop {
-            match hear.recv_timeout(bound.slice()?) {
-                Ok(Ok(found)) => return Ok(found_all(found)),
+            match receiver.recv_timeout(limit.slice()?) {
+                Ok(Ok(found)) => return Ok(resolution(found)),
                 Ok(Err(why)) => return Ok(Resolution::Failed(why.to_string())),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
@@ -76,13 +74,13 @@ impl Lookup {
     }
 }
 
-fn found_all(found: Vec<IpAddr>) -> Resolution {
+fn resolution(found: Vec<IpAddr>) -> Resolution {
     let mut addresses = Vec::new();
     for ip in found {
         if !addresses.contains(&ip) {
             addresses.push(ip);
         }
-        if addresses.len() == MOST_ADDRESSES {
+        if addresses.len() == MAX_ADDRESSES {
             break;
         }
     }
@@ -92,18 +90,18 @@ fn found_all(found: Vec<IpAddr>) -> Resolution {
     Resolution::Addresses(addresses)
 }
 
-/// One of the look-ups that may be under way.
-struct Turn(Arc<AtomicUsize>);
+/// One lookup in progress.
+struct LookupSlot(Arc<AtomicUsize>);
 
-impl Turn {
-    fn take(under_way: &Arc<AtomicUsize>) -> Option<Self> {
-        let one_more = |n: usize| (n < MOST_AT_ONCE).then_some(n + 1);
-        under_way.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).ok()?;
-        Some(Self(Arc::clone(under_way)))
+impl LookupSlot {
+    fn take(in_progress: &Arc<AtomicUsize>) -> Option<Self> {
+        let one_more = |n: usize| (n < MAX_LOOKUPS).then_some(n + 1);
+        in_progress.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).ok()?;
+        Some(Self(Arc::clone(in_progress)))
     }
 }
 
-impl Drop for Turn {
+impl Drop for LookupSlot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -117,9 +115,9 @@ mod tests {
     use std::time::{Duration, Instant};
 
     /// Answers when the other end of the channel is dropped.
-    struct Stuck(Mutex<mpsc::Receiver<()>>);
+    struct BlockedResolver(Mutex<mpsc::Receiver<()>>);
 
-    impl Resolver for Stuck {
+    impl Resolver for BlockedResolver {
         fn resolve(&self, _host: &str) -> io::Result<Vec<IpAddr>> {
             let _ = self.0.lock().unwrap().recv();
             Err(io::Error::other("late"))
@@ -129,19 +127,19 @@ mod tests {
     #[test]
     fn a_resolver_that_never_answers_is_not_waited_for() {
         let (release, stuck) = mpsc::channel();
-        let lookup = Lookup::new(Arc::new(Stuck(Mutex::new(stuck))));
+        let lookup = DnsLookup::new(Arc::new(BlockedResolver(Mutex::new(stuck))));
         let began = Instant::now();
-        let soon = Bound::new(Duration::from_millis(50), &Halt::new());
-        assert_eq!(lookup.resolve("a.example", &soon), Err(Stopped::Deadline));
+        let soon = WaitLimit::new(Duration::from_millis(50), &Halt::new());
+        assert_eq!(lookup.resolve("a.example", &soon), Err(WaitEnded::Deadline));
         let halt = Halt::new();
         halt.raise();
-        let halted = Bound::new(Duration::from_secs(60), &halt);
-        assert_eq!(lookup.resolve("a.example", &halted), Err(Stopped::Halted));
-        for _ in 2..MOST_AT_ONCE {
-            let soon = Bound::new(Duration::from_millis(1), &Halt::new());
-            assert_eq!(lookup.resolve("a.example", &soon), Err(Stopped::Deadline));
+        let halted = WaitLimit::new(Duration::from_secs(60), &halt);
+        assert_eq!(lookup.resolve("a.example", &halted), Err(WaitEnded::Halted));
+        for _ in 2..MAX_LOOKUPS {
+            let soon = WaitLimit::new(Duration::from_millis(1), &Halt::new());
+            assert_eq!(lookup.resolve("a.example", &soon), Err(WaitEnded::Deadline));
         }
-        let patient = Bound::new(Duration::from_secs(60), &Halt::new());
+        let patient = WaitLimit::new(Duration::from_secs(60), &Halt::new());
         let busy = lookup.resolve("a.example", &patient);
         assert_eq!(busy, Ok(Resolution::Failed("too many look-ups are under way".to_owned())));
         assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
@@ -151,8 +149,8 @@ mod tests {
     #[test]
     fn a_host_with_a_thousand_addresses_is_tried_at_a_few() {
         let many: Vec<IpAddr> = (0..1000_u32).map(|n| IpAddr::V4((0x0808_0000 + n / 2).into())).collect();
-        let Resolution::Addresses(kept) = found_all(many) else { panic!("none") };
-        assert_eq!(kept.len(), MOST_ADDRESSES);
+        let Resolution::Addresses(kept) = resolution(many) else { panic!("none") };
+        assert_eq!(kept.len(), MAX_ADDRESSES);
         assert!(kept.is_sorted_by(|a, b| a < b), "each once, in order");
     }
 }

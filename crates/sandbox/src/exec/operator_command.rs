@@ -1,8 +1,8 @@
-//! An errand: one command of the operator's own, in a cage.
+//! A command of the operator: `picoclaw run` and `picoclaw mcp wrap`.
 //!
-//! Invariant: always caged, whatever the configuration says about isolation; recorded before it starts and when it ends.
+//! It is caged whatever the configuration says about isolation, and recorded before it starts and when it ends.
 
-use super::workshop::tell_losses;
+use super::exec_env::log_unenforced;
 use crate::confine::{CageRequest, ChildDir, PlannedCage};
 use crate::instance::Instance;
 use crate::isolate::{
@@ -13,50 +13,51 @@ use crate::launch::{
     self, LaunchError, LaunchSpec, Principal, ProgramError, Running, Status, Streams, WorkDir,
 };
 use crate::ledger::{Entry, Ledger, LedgerError};
+use crate::permit::OutcomeGuard;
 use picoclaw_policy::config::{Backend as BackendChoice, IsolationConfig};
 use picoclaw_policy::{Grant, Subject, Verdict, Zone};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::sync::Arc;
 
-/// What the operator wants run.
+/// A command of the operator.
 #[derive(Debug)]
-pub struct Errand<'e> {
+pub struct OperatorCommand<'c> {
     /// The cage, with the command line's flags on top of the configuration.
-    pub isolation: &'e IsolationConfig,
-    /// The instance, of which the child sees its own environment alone.
-    pub instance: &'e Instance,
-    /// On whose behalf it runs: whose user environment it gets.
+    pub isolation: &'c IsolationConfig,
+    /// The instance; the child sees only its own user environment of it.
+    pub instance: &'c Instance,
+    /// Whose user environment it gets.
     pub principal: Principal,
     /// Where it works.
-    pub dir: ChildDir<'e>,
+    pub dir: ChildDir<'c>,
     /// Where a program that is named by a relative path is looked for.
-    pub from: &'e Path,
+    pub from: &'c Path,
     /// The program and its arguments.
-    pub command: &'e [OsString],
-    /// What the operator gave this command, on top of what passes.
-    pub variables: &'e [(OsString, OsString)],
+    pub command: &'c [OsString],
+    /// Variables that the operator gave it, on top of those that pass.
+    pub variables: &'c [(OsString, OsString)],
     /// The operator's own environment.
     pub host: Variables,
     /// Its input and output.
     pub streams: Streams,
-    /// Who asks.
+    /// On whose behalf it is recorded.
     pub subject: Subject,
-    /// What the record calls it.
-    pub tool: &'e str,
+    /// The name of the tool in the record.
+    pub tool: &'c str,
 }
 
-/// Why an errand was not run.
+/// Why a command was not run.
 #[derive(Debug, thiserror::Error)]
-pub enum ErrandError {
-    /// The program.
+pub enum OperatorCommandError {
+    /// The program cannot be found.
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// There is no command.
     #[error("there is no command to run")]
     Nothing,
-    /// No cage can be had on this host.
+    /// No cage is available on this host.
     #[error(transparent)]
     Start(#[from] StartError),
     /// The cage cannot be planned.
@@ -81,7 +82,7 @@ pub enum ErrandError {
     },
 }
 
-impl ErrandError {
+impl OperatorCommandError {
     /// The exit code: 126 and 127 as shells do, 125 for everything about the cage.
     pub fn exit_code(&self) -> i32 {
         match self {
@@ -97,38 +98,34 @@ impl ErrandError {
             Self::Start(StartError::Lacks { .. }) => Some(
                 "`--net host` shares the host's network; a cage of its own needs user namespaces".to_owned(),
             ),
-            // The rest of it is about switching isolation off, which nobody can here.
+            // The rest of the hint is about switching isolation off, which is not possible here.
             Self::Start(why) => why.hint().lines().next().map(str::to_owned),
             _ => None,
         }
     }
 }
 
-/// An errand under way.
+/// A running command. Dropping it kills its process tree.
 #[derive(Debug)]
-pub struct Away<'l> {
+pub struct RunningCommand {
     /// The child.
     pub running: Running,
-    ledger: &'l Ledger,
-    decided: Entry,
-    began: Instant,
+    outcome: OutcomeGuard,
 }
 
-impl Away<'_> {
+impl RunningCommand {
     /// Records how the child ended.
-    pub fn back(self, status: Status) {
-        let finished = self.decided.finished(&status.outcome_text(), self.began.elapsed());
-        if let Err(why) = self.ledger.append(&[finished]) {
-            tracing::error!(target: "ledger", error = %why, "Outcome not recorded");
-        }
+    pub fn finish(self, status: Status) {
+        self.outcome.settle_as(&status.outcome_text());
     }
 }
 
-impl Errand<'_> {
+impl OperatorCommand<'_> {
     /// Starts the child in its cage, and returns when its program runs.
-    pub fn start<'l>(&self, ledger: &'l Ledger) -> Result<Away<'l>, ErrandError> {
+    pub fn start(&self, ledger: Ledger) -> Result<RunningCommand, OperatorCommandError> {
+        let ledger = Arc::new(ledger);
         let path = environment::get(&self.host, "PATH").unwrap_or_default();
-        let name = self.command.first().ok_or(ErrandError::Nothing)?;
+        let name = self.command.first().ok_or(OperatorCommandError::Nothing)?;
         let program = launch::find_program(name, path, self.from)?;
         let user = UserEnvironment::of(self.instance.home(), &self.principal);
         user.prepare().map_err(|errno| unusable(user.path(), errno))?;
@@ -137,25 +134,25 @@ impl Errand<'_> {
             instance: self.instance,
             user: &user,
             dir: self.dir,
-            author: CommandSource::Operator { program: &program, arguments: self.shown_arguments() },
+            source: CommandSource::Operator { program: &program, arguments: self.shown_arguments() },
             protected: self.instance.covered(),
             host: &self.host,
         })?;
         for rule in planned.lines() {
             tracing::info!(target: "isolation", rule, "linux isolation mount plan");
         }
-        let prepared = Prepared { program: &program, planned, work_dir: self.dir.resolve(&user) };
+        let prepared = PreparedCommand { program: &program, planned, work_dir: self.dir.resolve(&user) };
         // A native cage is attempted without a probe: where it works, the probe would be a second cage.
         let native = Backend::Native.enforced(self.isolation).lacks(&self.isolation.require).is_none();
         if native && self.isolation.backend == BackendChoice::Auto {
-            match self.start_on(&Backend::Native, &prepared, ledger) {
-                Err(ErrandError::Launch(LaunchError::Isolate(_) | LaunchError::Step { .. })) => {}
+            match self.start_on(&Backend::Native, &prepared, &ledger) {
+                Err(OperatorCommandError::Launch(LaunchError::Isolate(_) | LaunchError::Step { .. })) => {}
                 done => return done,
             }
         }
-        let rung = select_backend(self.isolation, path)?;
-        tell_losses(&rung, self.isolation);
-        self.start_on(&rung, &prepared, ledger)
+        let backend = select_backend(self.isolation, path)?;
+        log_unenforced(&backend, self.isolation);
+        self.start_on(&backend, &prepared, &ledger)
     }
 
     /// Arguments whose paths are shown to the child. None for a person's own command: what it may see beyond its directory
@@ -167,15 +164,15 @@ impl Errand<'_> {
         }
     }
 
-    /// Records what is about to happen, then starts the child.
-    fn start_on<'l>(
+    /// Records the command, then starts the child.
+    fn start_on(
         &self,
-        rung: &Backend,
-        prepared: &Prepared<'_>,
-        ledger: &'l Ledger,
-    ) -> Result<Away<'l>, ErrandError> {
-        let Prepared { program, planned, work_dir } = prepared;
-        let confined = planned.build(rung)?;
+        backend: &Backend,
+        prepared: &PreparedCommand<'_>,
+        ledger: &Arc<Ledger>,
+    ) -> Result<RunningCommand, OperatorCommandError> {
+        let PreparedCommand { program, planned, work_dir } = prepared;
+        let confined = planned.build(backend)?;
         let handle = WorkDir::open(work_dir).map_err(|errno| unusable(work_dir, errno))?;
         let spec =
             confined.spec(program.to_path_buf(), self.command.to_vec(), handle, self.principal.clone());
@@ -185,11 +182,11 @@ impl Errand<'_> {
         }
         let decided = self.decided(work_dir).enforcing(confined.layers());
         ledger.append(std::slice::from_ref(&decided))?;
-        let began = Instant::now();
+        let outcome = OutcomeGuard::new(Arc::clone(ledger), decided);
         match launch::start(spec) {
-            Ok(running) => Ok(Away { running, ledger, decided, began }),
+            Ok(running) => Ok(RunningCommand { running, outcome }),
             Err(why) => {
-                ledger.append(&[decided.finished(&format!("not started: {why}"), began.elapsed())])?;
+                outcome.settle_as(&format!("not started: {why}"));
                 Err(why.into())
             }
         }
@@ -205,12 +202,12 @@ impl Errand<'_> {
 }
 
 /// What does not depend on the backend.
-struct Prepared<'e> {
-    program: &'e Path,
-    planned: PlannedCage<'e>,
+struct PreparedCommand<'c> {
+    program: &'c Path,
+    planned: PlannedCage<'c>,
     work_dir: PathBuf,
 }
 
-fn unusable(path: &Path, errno: rustix::io::Errno) -> ErrandError {
-    ErrandError::Directory { path: path.to_owned(), source: errno.into() }
+fn unusable(path: &Path, errno: rustix::io::Errno) -> OperatorCommandError {
+    OperatorCommandError::Directory { path: path.to_owned(), source: errno.into() }
 }

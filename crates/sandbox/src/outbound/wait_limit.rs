@@ -1,6 +1,4 @@
-//! How long somebody is willing to wait.
-//!
-//! Invariant: no wait outlasts the time that is left, and a raised halt ends it.
+//! A deadline and a cancellation for waits.
 
 use crate::launch::Halt;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -8,64 +6,64 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// The longest wait between two looks at a halt that cannot wake us.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often a wait checks for cancellation where nothing wakes it.
+const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The end of somebody's patience: a moment, or a wish to stop.
+/// A deadline and a cancellation. No wait outlasts either.
 #[derive(Debug, Clone)]
-pub struct Bound {
-    until: Instant,
+pub struct WaitLimit {
+    deadline: Instant,
     halt: Halt,
 }
 
 /// Why a wait was given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Stopped {
-    /// The time was over.
+pub enum WaitEnded {
+    /// The deadline has passed.
     #[error("timed out")]
     Deadline,
-    /// Somebody asked to stop.
+    /// It was cancelled.
     #[error("stopped")]
     Halted,
 }
 
-impl From<Stopped> for io::Error {
-    fn from(why: Stopped) -> Self {
-        // Never `Interrupted`: the standard library answers that by trying again.
+impl From<WaitEnded> for io::Error {
+    fn from(why: WaitEnded) -> Self {
+        // Never `Interrupted`: the standard library retries on that.
         let kind = match why {
-            Stopped::Deadline => io::ErrorKind::TimedOut,
-            Stopped::Halted => io::ErrorKind::ConnectionAborted,
+            WaitEnded::Deadline => io::ErrorKind::TimedOut,
+            WaitEnded::Halted => io::ErrorKind::ConnectionAborted,
         };
         Self::new(kind, why)
     }
 }
 
-impl Bound {
-    /// From now on for `time`, or until `halt` is raised.
+impl WaitLimit {
+    /// `time` from now, or until `halt` is raised.
     pub fn new(time: Duration, halt: &Halt) -> Self {
-        Self { until: Instant::now() + time, halt: halt.clone() }
+        Self { deadline: Instant::now() + time, halt: halt.clone() }
     }
 
-    /// The same, and not longer than `time` from now.
+    /// The same, and at most `time` from now.
     #[must_use]
     pub fn at_most(&self, time: Duration) -> Self {
-        Self { until: self.until.min(Instant::now() + time), halt: self.halt.clone() }
+        Self { deadline: self.deadline.min(Instant::now() + time), halt: self.halt.clone() }
     }
 
     /// The time that is left; an error when there is none.
-    pub fn left(&self) -> Result<Duration, Stopped> {
+    pub fn left(&self) -> Result<Duration, WaitEnded> {
         if self.halt.is_raised() {
-            return Err(Stopped::Halted);
+            return Err(WaitEnded::Halted);
         }
-        match self.until.saturating_duration_since(Instant::now()) {
-            Duration::ZERO => Err(Stopped::Deadline),
+        match self.deadline.saturating_duration_since(Instant::now()) {
+            Duration::ZERO => Err(WaitEnded::Deadline),
             left => Ok(left),
         }
     }
 
-    /// The time until the next look at the halt is due, where nothing wakes the one who waits.
-    pub(super) fn slice(&self) -> Result<Duration, Stopped> {
-        Ok(self.left()?.min(LOOK))
+    /// How long a wait may take before it checks for cancellation, where nothing wakes it.
+    pub(super) fn slice(&self) -> Result<Duration, WaitEnded> {
+        Ok(self.left()?.min(CANCEL_INTERVAL))
     }
 
     /// Waits until `fd` is ready for `events`.
@@ -77,7 +75,7 @@ impl Bound {
             };
             let mut fds = vec![PollFd::new(&fd, events)];
             fds.extend(self.halt.event().map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN)));
-            // A part of a millisecond counts as a whole one: a wait must not spin at its end.
+            // Rounded up to a millisecond: a wait must not spin at its end.
             let time = Timespec::try_from(time.max(Duration::from_millis(1))).map_err(io::Error::other)?;
             match poll(&mut fds, Some(&time)) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}

@@ -1,6 +1,4 @@
-//! Telling whoever started this program (systemd) how it is.
-//!
-//! Invariant: one datagram, and nobody waits for it; whoever does not listen misses nothing.
+//! Service notifications to systemd, as sd_notify(3): one datagram, without waiting for the receiver.
 
 use std::ffi::OsStr;
 use std::io;
@@ -24,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_arrives_by_path_and_by_name() {
+    fn a_notification_arrives_by_path_and_by_abstract_name() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("notify");
         let by_path = UnixDatagram::bind(&path).unwrap();
@@ -33,9 +31,9 @@ mod tests {
         notify(path.as_os_str(), "READY=1").unwrap();
         notify(OsStr::new(&format!("@{name}")), "READY=1").unwrap();
         for socket in [by_path, by_name] {
-            let mut told = [0; 64];
-            let length = socket.recv(&mut told).unwrap();
-            assert_eq!(&told[..length], b"READY=1");
+            let mut state = [0; 64];
+            let length = socket.recv(&mut state).unwrap();
+            assert_eq!(&state[..length], b"READY=1");
         }
         assert!(notify(OsStr::new("/nowhere/at/all"), "READY=1").is_err());
     }

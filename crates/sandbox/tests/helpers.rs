@@ -9,9 +9,9 @@
 use picoclaw_policy::config::{AgentConfig, Config, ExposeMode};
 use picoclaw_policy::{AgentId, Origin, Policy, Subject};
 use picoclaw_sandbox::confine::ChildDir;
-use picoclaw_sandbox::exec::Workshop;
+use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
-use picoclaw_sandbox::guest::{Guest, GuestError};
+use picoclaw_sandbox::helper::{HelperError, HelperSpec};
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::launch::{
     Bounds, Deadline, Finished, Halt, Output, Principal, Status, Stdin, Streams, harden_self,
@@ -56,16 +56,22 @@ impl Place {
             ("HOME".into(), base.join("home").into_os_string()),
             ("MODEL_KEY".into(), "provider-key-1".into()),
         ]);
-        let workshop = Workshop::new(&config, &instance, host).unwrap();
+        let exec_env = ExecEnv::new(&config, &instance, host).unwrap();
         let policy = Policy::compile(&config, zones, Vec::new()).unwrap();
-        Self { _dir: dir, warden: Warden::new(policy, files, workshop, ledger), base }
+        Self { _dir: dir, warden: Warden::new(policy, files, exec_env, ledger), base }
     }
 
-    fn run(&self, name: &str, line: &str, dir: ChildDir<'_>, extra: &[&str]) -> Result<Finished, GuestError> {
+    fn run(
+        &self,
+        name: &str,
+        line: &str,
+        dir: ChildDir<'_>,
+        extra: &[&str],
+    ) -> Result<Finished, HelperError> {
         let mut command: Vec<OsString> = ["/bin/sh", "-c", line, "sh"].map(OsString::from).into();
         command.extend(extra.iter().map(OsString::from));
         let subject = Subject::root(Origin::Mcp, AgentId::main(), "cli:default");
-        let guest = Guest {
+        let spec = HelperSpec {
             principal: Principal::Mcp(name.to_owned()),
             command: &command,
             variables: &[("GIVEN".into(), "yes".into())],
@@ -74,7 +80,7 @@ impl Place {
             deadline: Deadline::After(Duration::from_secs(20)),
             bounds: Bounds::default(),
         };
-        Ok(self.warden.welcome(&guest, &subject)?.finish(&Halt::new(), &|_| {}))
+        Ok(self.warden.start_helper(&spec, &subject)?.finish(&Halt::new(), &|_| {}))
     }
 
     fn says(&self, line: &str, dir: ChildDir<'_>, extra: &[&str]) -> String {
@@ -91,7 +97,7 @@ impl Place {
     }
 }
 
-/// What a hostile guest tries; each line says `GOT` when it got through.
+/// What a hostile helper tries; each line says `GOT` when it got through.
 const TRIES: &[(&str, &str)] = &[
     ("the configuration", "cat BASE/home/.picoclaw/config.json && echo GOT"),
     ("an agent's workspace", "cat BASE/home/.picoclaw/workspace/notes && echo GOT"),
@@ -140,7 +146,7 @@ fn each_guest_has_a_home_of_its_own() {
     assert_eq!(place.says(line, ChildDir::Private, &[]), format!("{home}\n{home}\n"));
     assert!(place.says(line, ChildDir::Private, &[]).ends_with("planted\n"), "it is kept for the same guest");
     let other = place.run("other", "ls -A; ls ../../files", ChildDir::Private, &[]).unwrap();
-    assert_eq!(other.stdout.to_text(), "", "and another guest does not see it");
+    assert_eq!(other.stdout.to_text(), "", "and another helper does not see it");
 }
 
 #[test]
