@@ -1,7 +1,7 @@
 //! File effects under permits. Each works on the place that was judged.
 
 use crate::permit::{Effect, Permit, Sealed};
-use crate::root::{Excerpt, Listing, Overwrite, Page, Place, Root, RootError, Scribe, Seals, Span};
+use crate::root::{Excerpt, Listing, Overwrite, Page, Place, Root, RootError, WriteContext, ProtectedInodes, Span};
 use picoclaw_policy::{
     Access, AgentId, CleanPath, FileKind, Intent, PathLocation, Policy, Route, Subject, Target, Zones,
 };
@@ -99,19 +99,19 @@ pub fn write(
     files: &Files,
 ) -> Result<(), RootError> {
     let (Write(located), outcome) = permit.spend();
-    outcome.settle(located.place().and_then(|place| place.write(content, overwrite, &files.scribe)))
+    outcome.settle(located.place().and_then(|place| place.write(content, overwrite, &files.context)))
 }
 
 /// Appends to a file.
 pub fn append(permit: Permit<Write>, content: &[u8], files: &Files) -> Result<(), RootError> {
     let (Write(located), outcome) = permit.spend();
-    outcome.settle(located.place().and_then(|place| place.append(content, &files.scribe)))
+    outcome.settle(located.place().and_then(|place| place.append(content, &files.context)))
 }
 
 /// Replaces `old`, which must occur exactly once, by `new`.
 pub fn edit(permit: Permit<Write>, old: &str, new: &str, files: &Files) -> Result<(), RootError> {
     let (Write(located), outcome) = permit.spend();
-    outcome.settle(located.place().and_then(|place| place.edit(old, new, &files.scribe)))
+    outcome.settle(located.place().and_then(|place| place.edit(old, new, &files.context)))
 }
 
 impl Located {
@@ -125,14 +125,14 @@ impl Located {
 pub struct Files {
     agents: BTreeMap<AgentId, AgentFiles>,
     host: OnceLock<Root>,
-    scribe: Scribe,
+    context: WriteContext,
 }
 
 #[derive(Debug)]
 struct AgentFiles {
     workspace: Root,
     zones: Zones,
-    seals: OnceLock<Seals>,
+    protected: OnceLock<ProtectedInodes>,
 }
 
 impl Files {
@@ -142,9 +142,10 @@ impl Files {
         for (agent, zones) in zones {
             let name = zones.workspace.first().map_or(Path::new(""), CleanPath::as_path);
             let workspace = Root::open(name)?;
-            agents.insert(agent, AgentFiles { workspace, zones, seals: OnceLock::new() });
+            agents.insert(agent, AgentFiles { workspace, zones, protected: OnceLock::new() });
         }
-        Ok(Self { agents, host: OnceLock::new(), scribe: Scribe::new(locks, Scribe::WAIT)? })
+        let context = WriteContext::new(locks, WriteContext::LOCK_TIMEOUT)?;
+        Ok(Self { agents, host: OnceLock::new(), context })
     }
 
     /// Looks a path up for `subject`, unless the policy refuses its text.
@@ -160,10 +161,10 @@ impl Files {
         };
         let place = match policy.route(access, asked, subject) {
             Route::Closed(location) => return Ok(not_looked_up(asked, location)),
-            Route::Workspace(relative) => agent.workspace.locate(&relative, access, agent.seals())?,
+            Route::Workspace(relative) => agent.workspace.locate(&relative, access, agent.protected())?,
             Route::Host => {
                 let below = asked.as_path().strip_prefix("/").unwrap_or(Path::new(""));
-                self.host()?.locate(below, access, agent.seals())?
+                self.host()?.locate(below, access, agent.protected())?
             }
         };
         let target = Target { asked: asked.clone(), location: place.landing().clone(), kind: place.kind() };
@@ -192,8 +193,8 @@ impl Files {
 
 impl AgentFiles {
     /// What is Protected, by device and inode; looked up with the first path.
-    fn seals(&self) -> &Seals {
-        self.seals.get_or_init(|| Seals::of(&self.zones))
+    fn protected(&self) -> &ProtectedInodes {
+        self.protected.get_or_init(|| ProtectedInodes::of(&self.zones))
     }
 }
 

@@ -3,7 +3,7 @@
 //! Everything of an instance is Protected from an agent, but its own workspace.
 
 use crate::isolate::{HiddenPath, HostFiles, LiveHost};
-use crate::root::{Overwrite, Root, RootError, Scribe, Seals};
+use crate::root::{Overwrite, ProtectedInodes, Root, RootError, WriteContext};
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{Access, AgentId, CleanPath, Protected, Zones};
 use std::collections::BTreeMap;
@@ -111,15 +111,15 @@ impl Instance {
 
     /// Creates a file of the instance, unless it exists.
     pub fn create_file(&self, name: &str, text: &str) -> Result<Created, RootError> {
-        let scribe = Scribe::new(&self.locks(), Scribe::WAIT)?;
+        let scribe = WriteContext::new(&self.locks(), WriteContext::LOCK_TIMEOUT)?;
         let root = Root::open(self.home.as_path())?;
-        let place = root.locate(Path::new(name), Access::Write, &Seals::default())?;
+        let place = root.locate(Path::new(name), Access::Write, &ProtectedInodes::default())?;
         Created::from_write(place.write(text.as_bytes(), Overwrite::No, &scribe))
     }
 
     /// Replaces a file of the operator as a whole, readable by its owner alone; links to it stay.
     pub fn rewrite(&self, path: &Path, text: &str) -> Result<(), RootError> {
-        let scribe = Scribe::new(&self.locks(), Scribe::WAIT)?;
+        let scribe = WriteContext::new(&self.locks(), WriteContext::LOCK_TIMEOUT)?;
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(RootError::NotAFile { path });
@@ -132,7 +132,7 @@ impl Instance {
             })?;
         }
         let root = Root::open(directory)?;
-        let place = root.locate(Path::new(name), Access::Write, &Seals::default())?;
+        let place = root.locate(Path::new(name), Access::Write, &ProtectedInodes::default())?;
         place.write(text.as_bytes(), Overwrite::Yes, &scribe)
     }
 

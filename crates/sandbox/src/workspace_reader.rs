@@ -4,7 +4,7 @@
 //! name of something Protected: every path is resolved beneath the directory's handle, as the path of a call would be.
 
 use crate::instance::Created;
-use crate::root::{EntryKind, More, Overwrite, Page, Place, Root, RootError, Scribe, Seals, Span};
+use crate::root::{EntryKind, More, Overwrite, Page, Place, Root, RootError, WriteContext, ProtectedInodes, Span};
 use picoclaw_policy::{Access, FileKind, PathLocation, Zones};
 use std::path::Path;
 
@@ -15,7 +15,7 @@ const MAX_NAMES: usize = 1_000;
 #[derive(Debug)]
 pub struct WorkspaceReader {
     root: Root,
-    seals: Seals,
+    seals: ProtectedInodes,
 }
 
 /// The beginning of a file.
@@ -31,12 +31,12 @@ impl WorkspaceReader {
     /// For an agent's workspace. What is Protected from that agent is not read here either.
     pub fn for_agent(zones: &Zones) -> Result<Self, RootError> {
         let name = zones.workspace.first().map_or(Path::new(""), |path| path.as_path());
-        Ok(Self { root: Root::open(name)?, seals: Seals::of(zones) })
+        Ok(Self { root: Root::open(name)?, seals: ProtectedInodes::of(zones) })
     }
 
     /// For a directory of the operator.
     pub fn for_operator(dir: &Path) -> Result<Self, RootError> {
-        Ok(Self { root: Root::open(dir)?, seals: Seals::default() })
+        Ok(Self { root: Root::open(dir)?, seals: ProtectedInodes::default() })
     }
 
     /// The first `max` bytes of a file; `None` when there is none.
@@ -50,7 +50,7 @@ impl WorkspaceReader {
     }
 
     /// Creates a file, unless it exists.
-    pub fn create(&self, path: &str, text: &str, scribe: &Scribe) -> Result<Created, RootError> {
+    pub fn create(&self, path: &str, text: &str, scribe: &WriteContext) -> Result<Created, RootError> {
         let place = self.root.locate(Path::new(path), Access::Write, &self.seals)?;
         if place.landing() != PathLocation::Workspace {
             return Err(RootError::Escapes { path: place.asked() });

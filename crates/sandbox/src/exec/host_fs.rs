@@ -4,7 +4,7 @@
 //! opened, and where a lookup fails the guard gets the answer that allows least.
 
 use crate::files::Files;
-use crate::root::{EntryKind, Page, Place, Seals};
+use crate::root::{EntryKind, Page, Place, ProtectedInodes};
 use picoclaw_policy::shell::guard::{FileSystem, Resolved};
 use picoclaw_policy::{Access, CleanPath, FileKind, LinkOwner};
 use std::cell::RefCell;
@@ -62,7 +62,7 @@ impl<'a> HostFs<'a> {
 
     fn place(&self, path: &CleanPath, access: Access) -> Option<Place> {
         let below = path.as_path().strip_prefix("/").ok()?;
-        self.files.host().ok()?.locate(below, access, &Seals::default()).ok()
+        self.files.host().ok()?.locate(below, access, &ProtectedInodes::default()).ok()
     }
 }
 

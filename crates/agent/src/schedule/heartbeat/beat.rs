@@ -11,7 +11,7 @@ use picoclaw_policy::{AgentId, Origin, Subject};
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::launch::Halt;
 use picoclaw_sandbox::ledger::Timestamp;
-use picoclaw_sandbox::root::{RootError, Scribe};
+use picoclaw_sandbox::root::{RootError, WriteContext};
 use picoclaw_sandbox::state_dir::StateError;
 use picoclaw_sandbox::workspace_reader::WorkspaceReader;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ pub struct Heartbeat {
 /// The list in the workspace.
 struct List {
     reader: WorkspaceReader,
-    scribe: Scribe,
+    scribe: WriteContext,
 }
 
 impl Heartbeat {
@@ -89,7 +89,7 @@ impl Heartbeat {
         let zones = zones.ok_or_else(|| HeartbeatError::NoWorkspace(agent.clone()))?;
         let list = List {
             reader: WorkspaceReader::for_agent(&zones)?,
-            scribe: Scribe::new(&instance.locks(), Scribe::WAIT)?,
+            scribe: WriteContext::new(&instance.locks(), WriteContext::LOCK_TIMEOUT)?,
         };
         let interval =
             Duration::from_secs(config.heartbeat.interval_minutes.saturating_mul(60)).max(SHORTEST);

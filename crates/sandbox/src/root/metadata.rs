@@ -1,19 +1,19 @@
-//! What the kernel says about an object, once it has been opened.
+//! The part of stat(2) that decisions are made on.
 //!
-//! Invariant: facts come from a handle, or from a name in a held directory without following it; never from a path.
+//! Invariant: it comes from a descriptor, or from a name in an open directory without following links.
 
 use picoclaw_policy::FileKind;
 use rustix::fs::{FileType, Stat};
 
-/// One object on this machine, whatever it is called.
+/// Device and inode: one object, whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Identity {
+pub(super) struct DevIno {
     dev: u64,
     ino: u64,
 }
 
-impl Identity {
-    /// Bytes that stand for this object, for hashing.
+impl DevIno {
+    /// Bytes for hashing.
     pub(super) fn bytes(self) -> [u8; 16] {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&self.dev.to_le_bytes());
@@ -22,19 +22,19 @@ impl Identity {
     }
 }
 
-/// The part of `stat` that decisions are made on; small, since every look carries it along.
+/// The part of `stat` that decisions are made on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Facts {
-    id: Identity,
+pub(super) struct FileMeta {
+    id: DevIno,
     size: u64,
     modified: i64,
     mode: u32,
     uid: u32,
     gid: u32,
-    other_names: bool,
+    hard_links: bool,
 }
 
-impl From<Stat> for Facts {
+impl From<Stat> for FileMeta {
     #[expect(
         clippy::unnecessary_cast,
         clippy::useless_conversion,
@@ -42,19 +42,19 @@ impl From<Stat> for Facts {
     )]
     fn from(stat: Stat) -> Self {
         Self {
-            id: Identity { dev: stat.st_dev as u64, ino: stat.st_ino as u64 },
+            id: DevIno { dev: stat.st_dev as u64, ino: stat.st_ino as u64 },
             size: u64::try_from(stat.st_size).unwrap_or(0),
             modified: i64::from(stat.st_mtime),
             mode: stat.st_mode as u32,
             uid: stat.st_uid,
             gid: stat.st_gid,
-            other_names: stat.st_nlink > 1,
+            hard_links: stat.st_nlink > 1,
         }
     }
 }
 
-impl Facts {
-    pub(super) fn id(&self) -> Identity {
+impl FileMeta {
+    pub(super) fn id(&self) -> DevIno {
         self.id
     }
 
@@ -83,14 +83,14 @@ impl Facts {
         self.size
     }
 
-    /// When the contents last changed, in whole seconds since 1970.
+    /// The modification time in seconds since 1970.
     pub(super) fn modified(&self) -> i64 {
         self.modified
     }
 
-    /// Whether a file goes by more than one name.
-    pub(super) fn has_other_names(&self) -> bool {
-        self.other_names
+    /// Whether a file has more than one link.
+    pub(super) fn has_hard_links(&self) -> bool {
+        self.hard_links
     }
 
     fn file_type(&self) -> FileType {
@@ -101,7 +101,7 @@ impl Facts {
         self.file_type() == FileType::Symlink
     }
 
-    /// The kind as the desk knows it. A link that was not followed is nothing that anybody may open.
+    /// The kind for the policy check. A link that was not followed counts as special.
     pub(super) fn kind(&self) -> FileKind {
         match self.file_type() {
             FileType::RegularFile => FileKind::Regular,
@@ -110,8 +110,8 @@ impl Facts {
         }
     }
 
-    /// Whether only the system's own account can put names into this directory, or own this link.
-    pub(super) fn is_systems_own(&self) -> bool {
+    /// Whether only root can add names to this directory, or owns this link.
+    pub(super) fn is_root_controlled(&self) -> bool {
         self.uid() == 0 && (self.is_link() || self.mode() & 0o022 == 0)
     }
 }

@@ -1,30 +1,30 @@
-//! Files that the operator's configuration names outright.
+//! Reads files that the operator's configuration names.
 //!
-//! Invariant: the path comes from the configuration, never from a call; nothing is waited for and nothing is unbounded.
+//! Invariant: the path comes from the configuration, never from a tool call.
 
 use rustix::fs::{Mode, OFlags, fstat, open};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Reads a file that the configuration names, whole.
-pub fn read_operator_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    // Without blocking: opening a FIFO would otherwise wait for a writer.
+/// Reads a whole regular file of at most `max_bytes`.
+pub fn read_operator_file(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    // NONBLOCK: opening a FIFO would wait for a writer.
     let file =
         open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY, Mode::empty())
-            .map_err(plainly)?;
+            .map_err(open_error)?;
     if rustix::fs::FileType::from_raw_mode(fstat(&file)?.st_mode) != rustix::fs::FileType::RegularFile {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     let mut bytes = Vec::new();
-    File::from(file).take(most + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {most} bytes")));
+    File::from(file).take(max_bytes + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max_bytes {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {max_bytes} bytes")));
     }
     Ok(bytes)
 }
 
-fn plainly(why: rustix::io::Errno) -> io::Error {
+fn open_error(why: rustix::io::Errno) -> io::Error {
     if why == rustix::io::Errno::NOENT {
         io::Error::new(io::ErrorKind::NotFound, "there is no file")
     } else {
@@ -33,7 +33,7 @@ fn plainly(why: rustix::io::Errno) -> io::Error {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "the test puts files where nobody has judged them")]
+#[expect(clippy::disallowed_methods, reason = "a test writes files by path")]
 mod tests {
     use super::*;
 
