@@ -3,7 +3,7 @@
 //! Invariant: a call that nobody waits for any more is halted; an answer for a session holds for the same content alone.
 
 use crate::call::{Call, Reply};
-use crate::hooks::Said;
+use crate::hooks::HookReply;
 use crate::tools::{Asked, Outcome, Registry, Visit, unwatched};
 use picoclaw_policy::{Code, Layer, Refusal, Subject};
 use picoclaw_sandbox::launch::Halt;
@@ -101,7 +101,7 @@ impl Hall {
     }
 
     /// Takes a hook's word in place of a call; it is recorded, and nothing runs.
-    pub async fn answered_by_hook(&self, call: Call, said: Said) -> Reply {
+    pub async fn answered_by_hook(&self, call: Call, said: HookReply) -> Reply {
         let hall = self.clone();
         self.cross(&Halt::new(), move |_| {
             hall.warden.record_read_only(&call.tool, &call.subject, "(answered by a hook)");

@@ -6,14 +6,16 @@
 //! Invariant: nothing in this crate holds power; every effect passes the desk.
 
 pub mod call;
+pub mod call_hooks;
 pub mod gateway;
 pub mod hall;
 pub mod hooks;
 pub mod http_guard;
 pub mod inquiry;
+mod jsonrpc;
+mod line_reader;
 pub mod mcp;
 pub mod message;
-mod pipes;
 pub mod providers;
 pub mod run;
 pub mod schedule;

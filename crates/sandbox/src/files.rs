@@ -1,7 +1,9 @@
 //! File effects under permits. Each works on the place that was judged.
 
 use crate::permit::{Effect, Permit, Sealed};
-use crate::root::{Excerpt, Listing, Overwrite, Page, Place, Root, RootError, WriteContext, ProtectedInodes, Span};
+use crate::root::{
+    Excerpt, Listing, Overwrite, Page, Place, ProtectedInodes, Root, RootError, Span, WriteContext,
+};
 use picoclaw_policy::{
     Access, AgentId, CleanPath, FileKind, Intent, PathLocation, Policy, Route, Subject, Target, Zones,
 };

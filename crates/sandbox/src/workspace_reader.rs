@@ -4,7 +4,9 @@
 //! name of something Protected: every path is resolved beneath the directory's handle, as the path of a call would be.
 
 use crate::instance::Created;
-use crate::root::{EntryKind, More, Overwrite, Page, Place, Root, RootError, WriteContext, ProtectedInodes, Span};
+use crate::root::{
+    EntryKind, More, Overwrite, Page, Place, ProtectedInodes, Root, RootError, Span, WriteContext,
+};
 use picoclaw_policy::{Access, FileKind, PathLocation, Zones};
 use std::path::Path;
 

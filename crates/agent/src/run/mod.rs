@@ -3,7 +3,6 @@
 //! Invariant: a turn asks; what it asks for happens behind the desk or not at all.
 
 mod asking;
-mod attendance;
 mod calls;
 mod conversation;
 mod escort;
@@ -23,7 +22,6 @@ mod steering;
 mod tidying;
 mod turn;
 
-pub use attendance::Attendance;
 pub use event::{Ask, Event};
 pub(crate) use lane::Lane;
 pub use prompt::Texts;

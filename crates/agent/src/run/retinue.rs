@@ -9,7 +9,7 @@ use super::event::Event;
 use super::turn::TurnError;
 use crate::hall::Hall;
 use crate::hooks::Hooks;
-use crate::mcp::client::{Fleet, Joined};
+use crate::mcp::client::{Connected, McpServers};
 use crate::mcp::pins::Pins;
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{Origin, Subject};
@@ -26,7 +26,7 @@ pub(super) struct Retinue {
 
 struct Here {
     hooks: Arc<Hooks>,
-    fleet: Fleet,
+    servers: McpServers,
     /// What the first turn is told about the servers.
     notices: Vec<String>,
 }
@@ -54,7 +54,7 @@ impl Retinue {
         if is_first {
             here.notices.iter().for_each(|notice| events(Event::Notice(notice.clone())));
         }
-        here.hooks.ready().await.map_err(|why| TurnError::Hook(why.to_string()))?;
+        here.hooks.start_all().await.map_err(|why| TurnError::Hook(why.to_string()))?;
         Ok(Arc::clone(&here.hooks))
     }
 
@@ -63,21 +63,21 @@ impl Retinue {
         let guest = |origin, session: &str| Subject::root(origin, agent.clone(), session);
         let hooks = Hooks::new(&self.config.hooks, hall.warden(), &guest(Origin::Hook, "hooks"));
         let pins = Pins::open(&self.home).map_err(|why| TurnError::Hook(why.to_string()))?;
-        let fleet = Fleet::new(&self.config.mcp, hall.warden(), pins, &guest(Origin::Mcp, "servers"));
+        let servers = McpServers::new(&self.config.mcp, hall.warden(), pins, &guest(Origin::Mcp, "servers"));
         let mut notices = Vec::new();
-        if !fleet.is_empty() {
-            let Joined { tools, notices: told } = fleet.join().await;
-            hall.refit(fleet.fit(&hall.registry(), tools));
+        if !servers.is_empty() {
+            let Connected { tools, notices: told } = servers.connect_all().await;
+            hall.refit(servers.extend_registry(&hall.registry(), tools));
             notices = told;
         }
-        Ok(Here { hooks: Arc::new(hooks), fleet, notices })
+        Ok(Here { hooks: Arc::new(hooks), servers, notices })
     }
 
     /// Gives everybody time to leave.
     pub(super) async fn close(&self) {
         if let Some(here) = self.here.get() {
             here.hooks.close().await;
-            here.fleet.close().await;
+            here.servers.close().await;
         }
     }
 }

@@ -8,9 +8,9 @@ use crate::settings::Loaded;
 use crate::{compose, print};
 use anyhow::{Context, Result, bail};
 use picoclaw_agent::call::{Call, Reply};
+use picoclaw_agent::call_hooks::CallHooks;
 use picoclaw_agent::hall::{Hall, Watcher};
 use picoclaw_agent::mcp::client::can_be_of;
-use picoclaw_agent::run::Attendance;
 use picoclaw_agent::tools::{Outcome, Registry, Visit, schema_of, unwatched};
 use picoclaw_policy::Origin;
 use picoclaw_sandbox::launch::Halt;
@@ -65,16 +65,16 @@ pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
 
 /// The same call where hooks or servers wait.
 async fn attended(hall: &Hall, call: &Call, loaded: &Loaded) -> (Reply, Arc<Registry>) {
-    let Some(attendance) = Attendance::of(&loaded.config, hall) else { return consult(hall, call).await };
+    let Some(hooks) = CallHooks::new(&loaded.config, hall) else { return consult(hall, call).await };
     let began = Instant::now();
-    let done = match attendance.pass(call.clone()).await {
+    let done = match hooks.before(call.clone()).await {
         Err(reply) => (reply, hall.registry()),
         Ok(call) => {
             let (reply, known) = consult(hall, &call).await;
-            (attendance.show(&call, reply, began.elapsed()).await, known)
+            (hooks.after(&call, reply, began.elapsed()).await, known)
         }
     };
-    attendance.close().await;
+    hooks.close().await;
     done
 }
 

@@ -7,7 +7,7 @@ use crate::print;
 use crate::settings::Loaded;
 use anyhow::Result;
 use picoclaw_agent::hall::Hall;
-use picoclaw_agent::mcp::client::Fleet;
+use picoclaw_agent::mcp::client::McpServers;
 use picoclaw_agent::mcp::pins::Pins;
 use picoclaw_policy::Subject;
 use picoclaw_policy::config::McpConfig;
@@ -31,16 +31,16 @@ pub(crate) fn with_servers<T>(
     meant.servers.retain(|server| is_meant(&server.name));
     // A person who names a tool has found it.
     meant.servers.iter_mut().for_each(|server| server.deferred = false);
-    let fleet = Fleet::new(&meant, &house.warden, Pins::open(house.instance.home())?, subject);
+    let servers = McpServers::new(&meant, &house.warden, Pins::open(house.instance.home())?, subject);
     let hall = Hall::new(house.warden, house.registry);
     Ok(runtime()?.block_on(async {
-        let joined = fleet.join().await;
+        let joined = servers.connect_all().await;
         for notice in &joined.notices {
             print::note(&format!("picoclaw: {}", printable(notice)));
         }
-        hall.refit(fleet.fit(&hall.registry(), joined.tools));
+        hall.refit(servers.extend_registry(&hall.registry(), joined.tools));
         let done = work(hall).await;
-        fleet.close().await;
+        servers.close().await;
         done
     }))
 }

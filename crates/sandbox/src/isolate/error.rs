@@ -184,7 +184,9 @@ impl StartError {
             Self::Required { .. } => {
                 "leave the layer out of `isolation.require` to start with less".to_owned()
             }
-            Self::DisabledKernelFeatures { .. } => "leave it out, or run where user namespaces are permitted".to_owned(),
+            Self::DisabledKernelFeatures { .. } => {
+                "leave it out, or run where user namespaces are permitted".to_owned()
+            }
         };
         let price = "child processes can then access or modify more host files";
         format!("{remedy}\n`isolation.enabled`: false switches isolation off; {price}")

@@ -6,7 +6,7 @@ use super::error::RootError;
 use super::metadata::FileMeta;
 use super::root_dir::{Base, Scope};
 use super::walk_resolver::DirEntryRef;
-use picoclaw_policy::{FileKind, PathLocation, Link};
+use picoclaw_policy::{FileKind, Link, PathLocation};
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;

@@ -4,7 +4,7 @@
 
 use super::fixture::{ALL, Fixture, KERNELS, clean, is_root};
 use crate::root::{DisabledKernelFeatures, Overwrite, Page, Place, ProtectedInodes, Root, RootError};
-use picoclaw_policy::{Access, CleanPath, FileKind, PathLocation, LinkOwner};
+use picoclaw_policy::{Access, CleanPath, FileKind, LinkOwner, PathLocation};
 use std::path::Path;
 
 const TABLE: &str = include_str!("../../../../../spec/paths.toml");
