@@ -120,7 +120,7 @@ pub(crate) fn deciding(house: &House, table: &mut Table) -> Result<(), Stop> {
                 Route::Host => PathLocation::Host { resolved: asked.as_path().to_owned(), links: Vec::new() },
                 _ => landing.clone(),
             };
-            let target = Target { asked: asked.clone(), landing, kind: FileKind::Regular };
+            let target = Target { asked: asked.clone(), location: landing, kind: FileKind::Regular };
             let verdict = policy.judge(&Intent::Read(target), &house.subject);
             let _ = black_box((route, verdict));
             Ok(())

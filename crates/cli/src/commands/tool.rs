@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
     };
     let house = compose::house_for_one_call(loaded)?;
     let is_meant = |server: &str| can_be_of(server, &call.tool);
-    let (reply, known) = if compose::has_servers(loaded, is_meant) || loaded.config.hooks.are_any() {
+    let (reply, known) = if compose::has_servers(loaded, is_meant) || loaded.config.hooks.is_any_enabled() {
         let subject = call.subject.clone();
         let consult = async |hall| attended(&hall, &call, loaded).await;
         compose::with_servers(loaded, house, &subject, is_meant, consult)?

@@ -67,7 +67,7 @@ impl Premises {
 
     /// Whether calls pass hooks, which have to be waited for.
     pub(super) fn is_attended(&self) -> bool {
-        self.config.hooks.are_any()
+        self.config.hooks.is_any_enabled()
     }
 
     /// The hooks that calls pass, if there are any.
