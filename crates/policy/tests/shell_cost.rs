@@ -6,7 +6,7 @@
 
 use picoclaw_policy::config::{ExecConfig, Guard as Mode, OnBlock};
 use picoclaw_policy::shell::guard::{Confinement, Guard, GuardContext, NoFileSystem};
-use picoclaw_policy::shell::{Dialect, read};
+use picoclaw_policy::shell::{Dialect, parse};
 use picoclaw_policy::{CleanPath, PathRules, Protected, Reach, Zones};
 use std::path::Path;
 use std::time::Duration;
@@ -58,7 +58,7 @@ fn judged(guard: &Guard, text: &str) -> Duration {
 
 fn read_in(text: &str) -> Duration {
     let start = worked();
-    let script = read(text, Dialect::Bash);
+    let script = parse(text, Dialect::Bash);
     let spent = worked() - start;
     drop(script);
     spent

@@ -16,7 +16,7 @@ mod second;
 mod shell;
 
 use grammar::{Dice, Writer};
-use picoclaw_policy::shell::{Command, CommandKind, Dialect, Script, Visitor, Word, read};
+use picoclaw_policy::shell::{Command, CommandKind, Dialect, Script, Visitor, Word, parse};
 use shell::{MARKERS, Shell};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -133,7 +133,7 @@ impl Comparison {
             let before = marker;
             let text = Writer::new(dice, &mut marker).text();
             self.tally.written += 1;
-            match read(&text, self.dialect) {
+            match parse(&text, self.dialect) {
                 Ok(_) => texts.push(text),
                 Err(refusal) => {
                     *self.tally.refusals.entry(refusal.what).or_default() += 1;
@@ -157,7 +157,7 @@ impl Comparison {
 
     /// How many executions were compared, and which texts contradict their tree.
     fn losses(&self, texts: &[String]) -> Result<(usize, BTreeMap<usize, String>), String> {
-        let tree = |text: &String| read(text, self.dialect).ok().map(|tree| Seen::of(&tree, text));
+        let tree = |text: &String| parse(text, self.dialect).ok().map(|tree| Seen::of(&tree, text));
         let seen: Vec<Option<Seen>> = texts.iter().map(tree).collect();
         let mut compared = 0;
         let mut lost = BTreeMap::new();

@@ -8,7 +8,7 @@
 use super::grammar::{Dice, Writer};
 use super::{Seen, setting};
 use brush_parser::{Parser, ParserOptions, word};
-use picoclaw_policy::shell::{Dialect, read};
+use picoclaw_policy::shell::{Dialect, parse};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ const SECONDS: u64 = 60;
 /// Children that may end before their texts do.
 const MOST_CHILDREN: usize = 40;
 /// Substitutions inside of substitutions that are followed.
-const DEEPEST: usize = 24;
+const MAX_DEPTH: usize = 24;
 
 /// Names that stand where a command's name would, and are none to bash: keywords that brush passes on.
 const NO_NAMES: &[&str] = &["time", "!", "[[", "]]", "{", "}"];
@@ -113,7 +113,7 @@ fn child() {
     let texts = std::fs::read_to_string(file).unwrap();
     let mut out = std::io::stdout();
     for (index, text) in texts.split('\0').enumerate().skip(setting(FIRST, 0) as usize) {
-        let line = match names(text, DEEPEST) {
+        let line = match names(text, MAX_DEPTH) {
             Some(names) => names.into_iter().collect::<Vec<_>>().join(" "),
             None => "!".to_owned(),
         };
@@ -172,7 +172,7 @@ fn nothing_is_missing(what: &str, texts: &[String], counts: fn(&str) -> bool) ->
     std::fs::remove_file(&scratch).map_err(|error| error.to_string())?;
     let (mut both, mut commands, mut missing) = (0, 0, Vec::new());
     for (text, names) in texts.iter().zip(seen?) {
-        let (Some(names), Ok(tree)) = (names, read(text, Dialect::Bash)) else { continue };
+        let (Some(names), Ok(tree)) = (names, parse(text, Dialect::Bash)) else { continue };
         if MISREAD.iter().any(|spelling| text.contains(spelling)) {
             continue;
         }
@@ -203,7 +203,7 @@ fn no_command_that_brush_sees_in_a_generated_text_is_missing_from_the_tree() -> 
     while texts.len() < count {
         let mut marker = 0;
         let text = Writer::new(&mut dice, &mut marker).text();
-        if read(&text, Dialect::Bash).is_ok() && !text.contains('\0') {
+        if parse(&text, Dialect::Bash).is_ok() && !text.contains('\0') {
             texts.push(text);
         }
     }

@@ -12,7 +12,7 @@ use crate::config::{ExecConfig, Guard as Mode};
 use crate::path::CleanPath;
 use crate::path_rules::{self, RuleFault};
 use crate::policy::Reach;
-use crate::shell::{NotUnderstood, Span, read};
+use crate::shell::{NotUnderstood, Span, parse};
 use regex::Regex;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -157,7 +157,7 @@ impl Guard {
                 span: Span { start: at, end: at },
             });
         }
-        let script = read(text, scene.dialect)?;
+        let script = parse(text, scene.dialect)?;
         walker.script(&script, Rc::new(State::new(scene.cwd)), &Input::Inherited);
         Ok(())
     }

@@ -11,7 +11,7 @@ use super::interpreter::{Input, Interpreter};
 use super::partial_word::{PartialWord, is_marked};
 use super::state::State;
 use crate::intent::Access;
-use crate::shell::{Dialect, read};
+use crate::shell::{Dialect, parse};
 use std::rc::Rc;
 
 /// Calls that hand text to a shell, or start a program.
@@ -221,7 +221,7 @@ impl Interpreter<'_> {
         }
         // Where the shells differ, bash's reading is better than none: this only looks for what is plainly there.
         let readable =
-            [Dialect::Posix, Dialect::Bash].into_iter().find(|dialect| read(string, *dialect).is_ok());
+            [Dialect::Posix, Dialect::Bash].into_iter().find(|dialect| parse(string, *dialect).is_ok());
         let Some(dialect) = readable else { return };
         let known = self.commands.len();
         let before = std::mem::take(&mut self.findings);

@@ -13,7 +13,7 @@ use super::state::{State, join};
 use crate::path::CleanPath;
 use crate::shell::ast::{Command, CommandKind, Connector, Ending, Pipeline, Script, Statement};
 use crate::shell::span::Span;
-use crate::shell::{Dialect, read};
+use crate::shell::{Dialect, parse};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -205,7 +205,7 @@ impl<'a> Interpreter<'a> {
             self.computed("unknown-code", "a string that is run as a command", code.as_str());
             return flow;
         };
-        let script = match read(code, self.dialect) {
+        let script = match parse(code, self.dialect) {
             Ok(script) => script,
             Err(fault) => {
                 self.not_understood(&fault.what, code);
