@@ -1,6 +1,5 @@
-//! What judging costs. Run by hand: `cargo test --release -p picoclaw-policy --test shell_cost -- --ignored --nocapture`.
-//!
-//! Invariant: cost grows with the length of the text, whatever is in it.
+//! The cost of judging, which is linear in the text. Run by hand: `cargo test --release -p
+//! picoclaw-policy --test shell_cost -- --ignored --nocapture`.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene up has failed")]
 
@@ -38,7 +37,7 @@ fn judged(guard: &Guard, text: &str) -> Duration {
     let zones = Zones { workspace: vec![clean("/ws")], protected: Protected::default() };
     let rules = PathRules::default();
     let (cwd, home) = (clean("/ws"), clean("/home/user"));
-    let scene = GuardContext {
+    let context = GuardContext {
         zones: &zones,
         read_rules: &rules,
         write_rules: &rules,
@@ -50,7 +49,7 @@ fn judged(guard: &Guard, text: &str) -> Duration {
         file_system: &NoFileSystem,
     };
     let start = worked();
-    let judgement = guard.judge(text, &scene);
+    let judgement = guard.judge(text, &context);
     let spent = worked() - start;
     drop(judgement);
     spent

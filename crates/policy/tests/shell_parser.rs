@@ -1,4 +1,4 @@
-//! What the reader makes of shell text, as tables: the commands it finds, the strings it knows, the texts it refuses.
+//! The parser in tables: the commands it finds, the strings it knows, the texts it refuses.
 
 use picoclaw_policy::shell::*;
 use std::borrow::Cow;
@@ -41,7 +41,7 @@ fn check_names(rows: &[(&str, &str, &str)]) {
     }
 }
 
-/// The words of the only command; none when there is no such thing.
+/// The words of the only command; none if there is no such command.
 fn words(text: &str, dialect: Dialect) -> Vec<Word> {
     let Ok(script) = parse(text, dialect) else { return Vec::new() };
     match script.statements.first().and_then(|statement| statement.first.first.clone()) {

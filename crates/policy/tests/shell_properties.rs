@@ -1,9 +1,9 @@
-//! What holds for every text: no panic, spans inside of the text, the same answer every time.
+//! Properties for every text: no panic, spans inside the text, the same result every time.
 
 use picoclaw_policy::shell::{Command, Dialect, Piece, Span, Visitor, Word, parse};
 use proptest::prelude::*;
 
-/// Shell text is made of few characters; arbitrary ones alone would rarely be read far.
+/// Shell text has few characters; arbitrary ones alone would rarely parse far.
 fn soup() -> impl Strategy<Value = String> {
     let token = prop_oneof![
         3 => proptest::sample::select(vec![
@@ -68,7 +68,8 @@ proptest! {
 
     #[test]
     fn a_posix_shell_is_never_read_more_freely_than_bash(text in soup()) {
-        // Not a law of grammar, but of this reader: it accepts for `sh` only what bash reads, too.
+        // Not a law of the grammar, but of this parser: it accepts for `sh` only what bash accepts,
+        // too.
         if parse(&text, Dialect::Posix).is_ok() {
             prop_assert!(parse(&text, Dialect::Bash).is_ok(), "{:?}", parse(&text, Dialect::Bash));
         }

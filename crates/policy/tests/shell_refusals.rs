@@ -1,5 +1,5 @@
-//! What the reader does not read: every row is a text that bash reads in a way nobody would guess, or that only the
-//! run decides, or that is no shell text at all.
+//! What the parser refuses: texts that bash parses in an unexpected way, whose meaning depends on
+//! the run, or that are not shell text at all.
 
 use picoclaw_policy::shell::{Dialect, MAX_TEXT_LEN, parse};
 

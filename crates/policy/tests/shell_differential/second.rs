@@ -1,9 +1,8 @@
-//! A second opinion: every simple command that brush's parser sees in a text is in our tree, too.
+//! A second opinion: every simple command that brush's parser finds in a text is in the AST, too.
 //!
-//! That parser may take all memory or abort on a few bytes, so it works in a child with limits; a text that ends the child is
-//! left out, and the next child goes on behind it. What it loses, and we do not, is no matter here.
-//!
-//! Invariant: nothing of a text is executed, and the same seed asks about the same texts.
+//! That parser may exhaust memory or abort on a few bytes, so it runs in a child with limits; a
+//! text that ends the child is skipped, and the next child continues after it. Commands that brush
+//! misses do not matter. Nothing is executed.
 
 use super::grammar::{Dice, Writer};
 use super::{Seen, setting};
@@ -19,7 +18,7 @@ use std::process::{Command, Stdio};
 /// Names the file of texts for the child, and the number of the first that it is to read.
 const TEXTS: &str = "PICOCLAW_SECOND_OPINION";
 const FIRST: &str = "PICOCLAW_SECOND_OPINION_FIRST";
-/// What the child may take: memory that no honest text needs, and seconds.
+/// Limits of the child: memory and seconds.
 const MEMORY: u64 = 1 << 30;
 const SECONDS: u64 = 60;
 /// Children that may end before their texts do.
@@ -27,7 +26,7 @@ const MOST_CHILDREN: usize = 40;
 /// Substitutions inside of substitutions that are followed.
 const MAX_DEPTH: usize = 24;
 
-/// Names that stand where a command's name would, and are none to bash: keywords that brush passes on.
+/// Names in the position of a command's name that are keywords for bash: brush reports them.
 const NO_NAMES: &[&str] = &["time", "!", "[[", "]]", "{", "}"];
 
 /// Spellings that brush misreads, as bash itself shows: `$$'x'` is the shell's number and a string, not `$` and `$'x'`.
@@ -80,7 +79,7 @@ fn words_in(text: &str, options: &ParserOptions, depth: usize, found: &mut BTree
     }
 }
 
-/// Looks into a piece of a word; what stands in an expansion is a word of its own.
+/// Visits a piece of a word; the inside of an expansion is a word of its own.
 fn piece_of(value: &Value, options: &ParserOptions, depth: usize, found: &mut BTreeSet<String>) {
     if depth == 0 {
         return;
@@ -155,7 +154,7 @@ fn second_opinion(texts: &[String], scratch: &Path) -> Result<Vec<Option<BTreeSe
     Err(format!("{MOST_CHILDREN} children died"))
 }
 
-/// A name that a generated text gives a command; brush also takes the inside of some `${x}` for one.
+/// A generated command name; brush also reports the inside of some `${x}` as one.
 fn is_marker(name: &str) -> bool {
     name.strip_prefix('m')
         .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))

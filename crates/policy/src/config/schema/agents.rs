@@ -80,7 +80,7 @@ const AGENT: &[Key] = &[
     Key::new("id", Shape::Text, "Name of the agent: lower-case letters, digits, `_` and `-`."),
     Key {
         default: DefaultValue::Unset,
-        ..Key::flag("default", false, "The agent that is meant when nobody names one.")
+        ..Key::flag("default", false, "The agent that is used when none is named.")
     },
     Key::new("name", Shape::Text, "What people call it."),
     Key::new("workspace", Shape::Path, "Its own workspace."),
