@@ -2,15 +2,15 @@
 //!
 //! Invariant: results go to stdout and everything else to stderr; the exit code is the only other word.
 
+mod app;
 mod arguments;
 mod commands;
-mod compose;
 mod exit;
 mod logs;
 mod print;
-mod quantity;
 mod settings;
 mod shortcut;
+mod units;
 
 use anyhow::Result;
 use arguments::{Arguments, Command, ConfigCommand, Listing};
@@ -114,8 +114,8 @@ fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, Setti
         _ => false,
     };
     match loaded {
-        Ok(loaded) if needs_instance && compose::is_new(&loaded) => {
-            compose::make(&loaded)?;
+        Ok(loaded) if needs_instance && app::is_new(&loaded) => {
+            app::make(&loaded)?;
             request.surroundings.survey.forget();
             Ok(settings::load(request))
         }

@@ -2,30 +2,30 @@
 //!
 //! Invariant: standard output is the answer, or a screen that a person sits before; never a mixture.
 
-mod attend;
-mod flow;
-mod heard;
+mod approval_prompt;
+mod frontend;
 mod history;
+mod input_line;
 mod interactive;
+mod interactive_turn;
+mod interrupt;
 mod json;
-mod keyboard;
-mod keys;
+mod key_decoder;
+mod line_editor;
 mod message;
 mod one_shot;
-mod prompt;
-mod question;
+mod raw_input;
+mod sanitize_stream;
 mod screen;
-mod slash;
-mod stage;
-mod stop;
+mod slash_actions;
+mod slash_parse;
 mod style;
 mod subagents;
-mod talk;
 mod trace;
-mod typed;
+mod turn_view;
 
+use crate::app;
 use crate::arguments::AgentArguments;
-use crate::compose;
 use crate::exit::{self, Exit};
 use crate::settings::Loaded;
 use anyhow::Result;
@@ -34,7 +34,7 @@ use picoclaw_agent::run::TurnError;
 use picoclaw_policy::{Origin, Subject};
 use std::process::ExitCode;
 
-pub(crate) use stage::Stage;
+pub(crate) use frontend::Stage;
 
 /// Runs a turn, or as many as a person wants.
 pub(crate) fn run(arguments: &AgentArguments, stage: &Stage, loaded: &Loaded) -> Result<ExitCode> {
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &AgentArguments, stage: &Stage, loaded: &Loaded) ->
 }
 
 fn subject(arguments: &AgentArguments, loaded: &Loaded) -> Result<Subject> {
-    let mut subject = compose::subject(loaded, arguments.agent.as_deref(), Origin::Cli)?;
+    let mut subject = app::subject(loaded, arguments.agent.as_deref(), Origin::Cli)?;
     if let Some(name) = &arguments.session {
         anyhow::ensure!(!name.trim().is_empty(), "a session needs a name");
         subject.session.clone_from(name);

@@ -5,7 +5,7 @@
 use crate::arguments::{CheckAction, CheckArguments};
 use crate::exit::{self, Exit};
 use crate::settings::Loaded;
-use crate::{compose, print};
+use crate::{app, print};
 use anyhow::Result;
 use picoclaw_agent::inquiry::{Action, inquire, inquire_address};
 use picoclaw_policy::{Origin, Verdict};
@@ -14,14 +14,14 @@ use std::path::Path;
 
 /// Asks the desk, and renders its answer.
 pub(crate) fn run(arguments: &CheckArguments, loaded: &Loaded) -> Result<Exit> {
-    let subject = match compose::subject(loaded, arguments.agent.as_deref(), Origin::Tool) {
+    let subject = match app::subject(loaded, arguments.agent.as_deref(), Origin::Tool) {
         Ok(subject) => subject,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
     if arguments.subject.trim().is_empty() {
         return Ok(exit::bad_usage(&anyhow::anyhow!("there is nothing to check")));
     }
-    let house = compose::house(loaded)?;
+    let house = app::house(loaded)?;
     let ask = |action| {
         let cwd = arguments.cwd.as_deref().unwrap_or(Path::new(""));
         inquire(&house.warden, &subject, action, &arguments.subject, cwd)

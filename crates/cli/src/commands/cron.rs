@@ -2,7 +2,7 @@
 //!
 //! Invariant: edits go through the store, under its lock; a run goes through the house like any other call.
 
-use crate::compose::{self, Company};
+use crate::app::{self, Company};
 use crate::exit::{self, Exit};
 use crate::print;
 use crate::settings::Loaded;
@@ -152,7 +152,7 @@ fn asked(arguments: &AddArguments, loaded: &Loaded, now: i64) -> Result<Added> {
     ensure!(!name.trim().is_empty(), "a job needs a name");
     ensure!(tz.is_none() || when.cron.is_some(), "`--tz` is the zone of an expression: it goes with `-c`");
     let agent = match agent {
-        Some(name) => compose::subject(loaded, Some(name), Origin::Cron)?.agent,
+        Some(name) => app::subject(loaded, Some(name), Origin::Cron)?.agent,
         None => Some(AgentId::main())
             .filter(|main| loaded.config.agents.iter().any(|known| known.id == *main))
             .unwrap_or_else(|| loaded.config.default_agent.clone()),
@@ -193,9 +193,9 @@ fn run_job(store: &Store, id: &str, loaded: &Loaded) -> Result<Result<Done, Cron
         if is_first { Then::Stay } else { Then::End }
     })
     .context("could not listen for signals")?;
-    let Company { hall, runner, .. } = compose::company_for_one_turn(loaded)?;
+    let Company { hall, runner, .. } = app::company_for_one_turn(loaded)?;
     let jobs = Jobs::new(runner.clone(), &hall, &loaded.config, Arc::new(|_, _| {}));
-    let runtime = compose::runtime()?;
+    let runtime = app::runtime()?;
     let done = runtime.block_on(run_now(store, id, &jobs, &MachineClock, &halt));
     runtime.block_on(runner.close());
     Ok(done)

@@ -5,7 +5,7 @@
 use crate::arguments::DoctorArguments;
 use crate::exit::Exit;
 use crate::settings::Loaded;
-use crate::{compose, print};
+use crate::{app, print};
 use anyhow::Result;
 use picoclaw_policy::config::Config;
 use picoclaw_sandbox::exec::{Trial, Workshop};
@@ -23,7 +23,7 @@ const TRIAL_MEMORY: u64 = 256;
 
 /// Examines this host.
 pub(crate) fn run(arguments: &DoctorArguments, loaded: &Loaded) -> Result<Exit> {
-    let instance = compose::instance(loaded)?;
+    let instance = app::instance(loaded)?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let probed = probe(&path);
     let mut host: Vec<(OsString, OsString)> = std::env::vars_os().collect();

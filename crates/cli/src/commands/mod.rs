@@ -3,8 +3,8 @@
 //! Invariant: a command composes and renders; it decides nothing that the desk should decide.
 
 pub(crate) mod agent;
-pub(crate) mod asked;
 pub(crate) mod audit;
+pub(crate) mod cage_flags;
 pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod cron;

@@ -4,14 +4,14 @@
 
 use crate::exit::Exit;
 use crate::settings::Loaded;
-use crate::{compose, print};
+use crate::{app, print};
 use anyhow::Result;
 use picoclaw_sandbox::instance::Planted;
 
 /// Makes the instance, and says what is there now.
 pub(crate) fn run(loaded: &Loaded) -> Result<Exit> {
-    let instance = compose::prepare(loaded)?;
-    let config = match compose::furnish(&instance, loaded)? {
+    let instance = app::prepare(loaded)?;
+    let config = match app::furnish(&instance, loaded)? {
         Planted::New => "written",
         Planted::Kept => "kept as it is",
     };

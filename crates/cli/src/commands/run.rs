@@ -3,9 +3,9 @@
 //! Invariant: the command's own status is ours; what goes wrong about the cage is 125, before anything runs.
 
 use crate::arguments::RunArguments;
-use crate::commands::asked::Asked;
+use crate::commands::cage_flags::Asked;
 use crate::settings::{Loaded, Surroundings, fault_of};
-use crate::{compose, exit, print, quantity};
+use crate::{app, exit, print, units};
 use anyhow::{Context, Result, bail};
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{AgentId, Origin};
@@ -30,7 +30,7 @@ pub(crate) fn run(
     loaded: &Loaded,
     surroundings: &Surroundings,
 ) -> Result<ExitCode> {
-    let timeout = arguments.timeout.as_deref().map(quantity::duration).transpose();
+    let timeout = arguments.timeout.as_deref().map(units::duration).transpose();
     let (asked, timeout) = match (Asked::read(&arguments.cage), timeout) {
         (Ok(asked), Ok(timeout)) => (asked, timeout),
         (Err(why), _) | (_, Err(why)) => return Ok(exit::bad_usage(&why).into()),
@@ -60,7 +60,7 @@ fn caged(
         None => std::env::current_dir().context("there is no current directory")?,
     };
     let workspace = workspace(&named, loaded, surroundings)?;
-    let instance = compose::instance(loaded)?;
+    let instance = app::instance(loaded)?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let streams = if terminal {
@@ -79,7 +79,7 @@ fn caged(
         variables: &asked.variables,
         host: std::env::vars_os().collect(),
         streams,
-        subject: compose::subject(loaded, None, Origin::Cli)?,
+        subject: app::subject(loaded, None, Origin::Cli)?,
         tool: "run",
     };
     if !terminal {

@@ -5,7 +5,7 @@
 use crate::arguments::{SessionArguments, SessionCommand};
 use crate::exit::{self, Exit};
 use crate::settings::Loaded;
-use crate::{compose, print};
+use crate::{app, print};
 use anyhow::Result;
 use picoclaw_agent::message::{Message, Role};
 use picoclaw_agent::sessions::{Listed, SessionError, Sessions, Transcript};
@@ -20,7 +20,7 @@ const DEFAULT: &str = "cli:default";
 pub(crate) fn run(arguments: &SessionArguments, loaded: &Loaded) -> Result<Exit> {
     let agents = match &arguments.agent {
         None => loaded.config.agents.iter().map(|agent| agent.id.clone()).collect(),
-        Some(name) => match compose::subject(loaded, Some(name), Origin::Cli) {
+        Some(name) => match app::subject(loaded, Some(name), Origin::Cli) {
             Ok(subject) => vec![subject.agent],
             Err(why) => return Ok(exit::bad_usage(&why)),
         },

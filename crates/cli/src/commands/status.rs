@@ -2,9 +2,9 @@
 //!
 //! Invariant: shows what was found; makes and changes nothing.
 
+use crate::app::DIRECT;
 use crate::arguments::Listing;
 use crate::commands::version::VERSION;
-use crate::compose::DIRECT;
 use crate::exit::Exit;
 use crate::print;
 use crate::settings::{Loaded, Presence};

@@ -5,7 +5,7 @@
 use crate::arguments::ToolArguments;
 use crate::exit::{self, Exit};
 use crate::settings::Loaded;
-use crate::{compose, print};
+use crate::{app, print};
 use anyhow::{Context, Result, bail};
 use picoclaw_agent::call::{Call, Reply};
 use picoclaw_agent::hall::{Hall, Watcher};
@@ -23,7 +23,7 @@ const MOST_INPUT: u64 = 64 << 20;
 
 /// Runs one tool.
 pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
-    let registry = compose::registry(&loaded.config);
+    let registry = app::registry(&loaded.config);
     if arguments.name == "list" {
         return if arguments.mcp { list_all(arguments, loaded) } else { list(&registry) };
     }
@@ -32,12 +32,12 @@ pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
         Ok(call) => call,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
-    let house = compose::house_for_one_call(loaded)?;
+    let house = app::house_for_one_call(loaded)?;
     let is_meant = |server: &str| can_be_of(server, &call.tool);
-    let (reply, known) = if compose::has_servers(loaded, is_meant) || loaded.config.hooks.is_any_enabled() {
+    let (reply, known) = if app::has_servers(loaded, is_meant) || loaded.config.hooks.is_any_enabled() {
         let subject = call.subject.clone();
         let consult = async |hall| attended(&hall, &call, loaded).await;
-        compose::with_servers(loaded, house, &subject, is_meant, consult)?
+        app::with_servers(loaded, house, &subject, is_meant, consult)?
     } else {
         let visit =
             Visit { warden: &house.warden, subject: &call.subject, halt: &Halt::new(), watcher: &unwatched };
@@ -90,16 +90,16 @@ async fn consult(hall: &Hall, call: &Call) -> (Reply, Arc<Registry>) {
 
 /// Every tool, those of the MCP servers too.
 fn list_all(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
-    let subject = match compose::subject(loaded, arguments.agent.as_deref(), Origin::Tool) {
+    let subject = match app::subject(loaded, arguments.agent.as_deref(), Origin::Tool) {
         Ok(subject) => subject,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
-    let house = compose::house_for_one_call(loaded)?;
-    compose::with_servers(loaded, house, &subject, |_| true, async |hall| list(&hall.registry()))?
+    let house = app::house_for_one_call(loaded)?;
+    app::with_servers(loaded, house, &subject, |_| true, async |hall| list(&hall.registry()))?
 }
 
 fn call(arguments: &ToolArguments, loaded: &Loaded) -> Result<Call> {
-    let subject = compose::subject(loaded, arguments.agent.as_deref(), Origin::Tool)?;
+    let subject = app::subject(loaded, arguments.agent.as_deref(), Origin::Tool)?;
     let mut text = arguments.json.clone();
     if text == "-" {
         text.clear();

@@ -19,12 +19,12 @@
 //! Invariant: no configured secret and no control character leaves through a log, and no failure to write one
 //! is anybody's failure.
 
-mod layer;
 mod level;
 mod line;
 mod settings;
 mod sink;
+mod subscriber;
 
-pub(crate) use layer::start;
 pub(crate) use level::Porch;
 pub(crate) use settings::Settings;
+pub(crate) use subscriber::start;

@@ -2,9 +2,9 @@
 //!
 //! Invariant: a `file://` name never leads out of the configuration's directory, links resolved.
 
+use super::encrypted;
 use super::file::{FileError, read_bytes};
-use super::sealed;
-use super::surroundings::Surroundings;
+use super::process_env::Surroundings;
 use picoclaw_policy::config::SecretSource;
 use std::path::{Path, PathBuf};
 
@@ -62,7 +62,7 @@ impl Credentials<'_> {
         )?;
         let key =
             contents(&path).map_err(|why| format!("credential: cannot read SSH key {path:?}: {why}"))?;
-        sealed::open(sealed, &key, passphrase).map_err(|fault| fault.to_string())
+        encrypted::open(sealed, &key, passphrase).map_err(|fault| fault.to_string())
     }
 
     /// `PICOCLAW_SSH_KEY_PATH`, even if it is empty, else the key in its usual place.
@@ -90,7 +90,7 @@ fn contents(path: &Path) -> Result<Vec<u8>, String> {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests arrange files by hand")]
 mod tests {
-    use super::super::sealed::tests::seal;
+    use super::super::encrypted::tests::seal;
     use super::*;
     use std::ffi::OsString;
     use std::os::unix::fs::symlink;

@@ -4,8 +4,8 @@
 
 use super::credential::Credentials;
 use super::file::{FileError, MOST_BYTES, TextFile, read_text};
-use super::surroundings::{Home, Surroundings};
-use super::{ground, yaml};
+use super::process_env::{Home, Surroundings};
+use super::{workspace_check, yaml};
 use picoclaw_policy::config::{
     Config, ConfigError, ConfigTree, Layers, McpTransport, Shown, Sources, WorkspaceFault, merge_layers,
     warnings,
@@ -142,7 +142,8 @@ pub(super) fn load_as(request: &Request<'_>, instead: Option<&str>) -> Result<Lo
     if settled.config.isolation.enabled && matches!(home, Home::Nowhere(_)) {
         return Err(SettingsError::NoHome);
     }
-    let faults = ground::check(&settled.config, home.path(), [&config_path, &secrets_path], surroundings);
+    let faults =
+        workspace_check::check(&settled.config, home.path(), [&config_path, &secrets_path], surroundings);
     if !faults.is_empty() {
         return Err(SettingsError::Workspaces(faults));
     }

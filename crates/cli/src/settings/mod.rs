@@ -3,21 +3,21 @@
 //! Invariant: loading writes nothing, and what cannot be read whole stops the start.
 
 mod credential;
+mod edit;
+mod edit_mcp;
+mod encrypted;
 mod file;
-mod ground;
 mod load;
-mod revise;
-mod sealed;
-mod servers;
-mod surroundings;
+mod process_env;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests arrange files by hand")]
 mod tests;
+mod workspace_check;
 mod yaml;
 
+pub(crate) use edit::{ReviseError, revise};
+pub(crate) use edit_mcp::{Change, Then};
 pub(crate) use file::first_line;
-pub(crate) use ground::{fault_in, fault_of};
 pub(crate) use load::{Loaded, Presence, Request, SettingsError, load};
-pub(crate) use revise::{ReviseError, revise};
-pub(crate) use servers::{Change, Then};
-pub(crate) use surroundings::Surroundings;
+pub(crate) use process_env::Surroundings;
+pub(crate) use workspace_check::{fault_in, fault_of};

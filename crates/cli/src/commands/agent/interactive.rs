@@ -2,21 +2,21 @@
 //!
 //! Invariant: whatever a turn comes to, the next line can be typed.
 
-use super::attend::Attendance;
-use super::heard::Heard;
+use super::frontend::Stage;
 use super::history::History;
-use super::keyboard::Keyboard;
+use super::interactive_turn::Attendance;
+use super::interrupt::Stop;
+use super::line_editor::{Input, Prompt};
 use super::no_model;
-use super::prompt::{Input, Prompt};
+use super::raw_input::Keyboard;
 use super::screen::Screen;
-use super::slash::Slash;
-use super::stage::Stage;
-use super::stop::Stop;
+use super::slash_actions::{self, Next};
+use super::slash_parse::Slash;
 use super::style::{Mark, Tone};
-use super::talk::{self, Next};
 use super::trace::Quote;
+use super::turn_view::Heard;
+use crate::app::{self, Company, DIRECT};
 use crate::arguments::AgentArguments;
-use crate::compose::{self, Company, DIRECT};
 use crate::exit::{self, Exit};
 use crate::settings::Loaded;
 use anyhow::{Context, Result};
@@ -45,10 +45,10 @@ pub(super) fn run(
 ) -> Result<Exit> {
     let screen = stage.screen().context("there is no terminal")?.clone();
     let stop = stage.stop();
-    let runtime = compose::runtime()?;
+    let runtime = app::runtime()?;
     let company = {
         let _inside = runtime.enter();
-        compose::company(loaded)?
+        app::company(loaded)?
     };
     if let Err(why) = company.models.chain(&subject.agent, arguments.model.as_deref()) {
         return Ok(exit::bad_usage(&no_model(&why)));
@@ -76,7 +76,7 @@ pub(super) fn run(
         }
         match Slash::parse(&line) {
             Some(slash) => {
-                if talk::answer(&mut session, slash) == Next::Leave {
+                if slash_actions::answer(&mut session, slash) == Next::Leave {
                     break;
                 }
             }

@@ -2,10 +2,10 @@
 //!
 //! Invariant: standard output is the answer and one newline, or lines of JSON; the trace is for whoever watches.
 
-use super::flow::show;
-use super::question;
+use super::approval_prompt;
+use super::frontend::Stage;
+use super::sanitize_stream::show;
 use super::screen::Screen;
-use super::stage::Stage;
 use super::style::{Liveness, Style, Tone, size};
 use super::subagents::{Shown, Subagents};
 use super::trace::{Quote, Underway, seconds};
@@ -13,7 +13,7 @@ use super::{exit_of, json, misused, no_model};
 use crate::arguments::AgentArguments;
 use crate::exit::Exit;
 use crate::settings::Loaded;
-use crate::{compose, print};
+use crate::{app, print};
 use anyhow::Result;
 use picoclaw_agent::run::{Ask, Ending, Event, Steering, Turn, TurnError};
 use picoclaw_agent::spawn::Subturn;
@@ -40,11 +40,11 @@ pub(super) fn run(
     let stop = stage.stop();
     let halt = Halt::new();
     stop.runs(&halt);
-    let runtime = compose::runtime()?;
+    let runtime = app::runtime()?;
     let watch = Watch::new(stage, arguments.json);
     let company = {
         let _inside = runtime.enter();
-        compose::company_for_one_turn(loaded)?
+        app::company_for_one_turn(loaded)?
     };
     if let Err(why) = company.models.chain(&subject.agent, arguments.model.as_deref()) {
         return misused(arguments, &no_model(&why));
@@ -86,7 +86,7 @@ fn exit(ending: &Ending) -> Exit {
     match ending {
         ending if ending.unasked => Exit::Unasked,
         // With nobody between the person and the tool, the tool's end is the turn's.
-        ending if ending.failed && ending.model == compose::DIRECT => Exit::Refused,
+        ending if ending.failed && ending.model == app::DIRECT => Exit::Refused,
         _ => Exit::Done,
     }
 }
@@ -246,7 +246,7 @@ impl<'s> Watch<'s> {
             if let Some(call) = lock(&underway).as_mut() {
                 call.answered(answer);
             }
-            question::give(ask, answer);
+            approval_prompt::give(ask, answer);
         });
     }
 
@@ -263,14 +263,15 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 fn put(ask: &Ask, style: &Style) -> Answer {
     // What was typed ahead was not typed in answer to this.
     let _gone = rustix::termios::tcflush(stdin(), rustix::termios::QueueSelector::IFlush);
-    let shown = question::lines(ask, style).join("\n");
+    let shown = approval_prompt::lines(ask, style).join("\n");
     print::note(&shown);
     let mut out = std::io::stderr().lock();
-    let _unheard = write!(out, "{}", style.paint(Tone::Alert, question::CHOICES)).and_then(|()| out.flush());
+    let _unheard =
+        write!(out, "{}", style.paint(Tone::Alert, approval_prompt::CHOICES)).and_then(|()| out.flush());
     drop(out);
     let mut line = String::new();
     match std::io::stdin().lock().read_line(&mut line) {
-        Ok(count) if count > 0 => question::meaning(&line),
+        Ok(count) if count > 0 => approval_prompt::meaning(&line),
         _ => Answer::No,
     }
 }

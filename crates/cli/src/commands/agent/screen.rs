@@ -2,7 +2,7 @@
 //!
 //! Invariant: text of others is made fit before it is written; the status line is gone before anything else appears.
 
-use super::flow::{Flow, show};
+use super::sanitize_stream::{Flow, show};
 use super::style::{Liveness, Style, size};
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

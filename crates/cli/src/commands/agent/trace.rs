@@ -2,7 +2,7 @@
 //!
 //! Invariant: a verdict is a word, and everything that others wrote stands on its line and acts on nothing.
 
-use super::flow::show;
+use super::sanitize_stream::show;
 use super::style::{Mark, Style, Tone};
 use picoclaw_agent::call::Reply;
 use picoclaw_sandbox::approver::Answer;

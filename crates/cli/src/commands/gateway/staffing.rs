@@ -3,8 +3,8 @@
 //! Invariant: a start and a reload compose the same way, and refuse the same things.
 
 use super::address::Reach;
+use crate::app;
 use crate::commands::status::{self, Facts};
-use crate::compose;
 use crate::settings::{self, Loaded, Request, Surroundings};
 use anyhow::{Result, bail};
 use picoclaw_agent::entrance::Token;
@@ -57,7 +57,7 @@ pub(super) fn staff(mut loaded: Loaded, source: &Source) -> Result<Staff> {
     };
     // Whatever a tool says from here on, it does not say the token.
     loaded.config.secrets.push(source.own.clone());
-    let company = compose::company(&loaded)?;
+    let company = app::company(&loaded)?;
     let config = Arc::new(loaded.config.clone());
     let facts = Facts::of(&loaded);
     let posture = move || status::gather(&facts).unwrap_or_else(|why| json!({"error": why.to_string()}));

@@ -9,7 +9,7 @@ use super::recorded::recorded;
 use crate::commands::config;
 use crate::exit::{self, Exit};
 use crate::settings::{Change, Loaded, ReviseError, Surroundings, revise};
-use crate::{compose, print};
+use crate::{app, print};
 use anyhow::Result;
 use picoclaw_policy::config::{McpServerConfig, McpTransport};
 use picoclaw_sandbox::printable;
@@ -65,7 +65,7 @@ pub(super) fn changed(
     loaded: &Loaded,
     surroundings: &Surroundings,
 ) -> Result<Result<Loaded, Exit>> {
-    let instance = compose::instance(loaded)?;
+    let instance = app::instance(loaded)?;
     let intent = format!("change the MCP server {} in {}", change.name(), loaded.config_path.display());
     let done = recorded(loaded, command, &intent, || revise(loaded, surroundings, &instance, change))?;
     Ok(match done {

@@ -6,7 +6,7 @@ use super::arguments::TryArguments;
 use super::described::{self, fit};
 use crate::exit::{self, Exit};
 use crate::settings::Loaded;
-use crate::{compose, print, quantity};
+use crate::{app, print, units};
 use anyhow::Result;
 use picoclaw_agent::mcp::client::{Fleet, McpError, Trial};
 use picoclaw_agent::mcp::pins::Pins;
@@ -43,7 +43,7 @@ pub(super) fn asked<'l>(
     arguments: &TryArguments,
     loaded: &'l Loaded,
 ) -> Result<(&'l McpServerConfig, Duration), Exit> {
-    let ready = quantity::duration(&arguments.timeout).map_err(|why| exit::bad_usage(&why))?;
+    let ready = units::duration(&arguments.timeout).map_err(|why| exit::bad_usage(&why))?;
     let server = described::find(&arguments.name, &loaded.config).map_err(|why| {
         print::note(&format!("error: {why}"));
         Exit::Refused
@@ -68,9 +68,9 @@ pub(super) fn all(
     loaded: &Loaded,
     ready: Duration,
 ) -> Result<Vec<Result<Trial, McpError>>> {
-    let house = compose::house_for_one_call(loaded)?;
-    let subject = compose::subject(loaded, None, Origin::Cli)?;
-    let runtime = compose::runtime()?;
+    let house = app::house_for_one_call(loaded)?;
+    let subject = app::subject(loaded, None, Origin::Cli)?;
+    let runtime = app::runtime()?;
     runtime.block_on(async {
         let mut trying = tokio::task::JoinSet::new();
         for (number, server) in servers.iter().enumerate() {

@@ -6,7 +6,7 @@ use super::arguments::ListArguments;
 use super::{attempt, described};
 use crate::exit::{self, Exit};
 use crate::settings::Loaded;
-use crate::{print, quantity};
+use crate::{print, units};
 use anyhow::Result;
 use picoclaw_policy::config::McpServerConfig;
 use picoclaw_sandbox::printable_json;
@@ -15,7 +15,7 @@ use unicode_width::UnicodeWidthStr;
 
 /// Prints the rows.
 pub(crate) fn run(arguments: &ListArguments, loaded: &Loaded) -> Result<Exit> {
-    let ready = match quantity::duration(&arguments.timeout) {
+    let ready = match units::duration(&arguments.timeout) {
         Ok(ready) => ready,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };

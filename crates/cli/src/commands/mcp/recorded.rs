@@ -2,7 +2,7 @@
 //!
 //! Invariant: the record is there before the effect, and says how it went afterwards.
 
-use crate::compose;
+use crate::app;
 use crate::settings::Loaded;
 use anyhow::Result;
 use picoclaw_policy::{Grant, Origin, Verdict, Zone};
@@ -17,11 +17,11 @@ pub(super) fn recorded<T, E>(
     intent: &str,
     work: impl FnOnce() -> Result<T, E>,
 ) -> Result<Result<T, E>> {
-    let instance = compose::instance(loaded)?;
+    let instance = app::instance(loaded)?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let rule = "the operator's own command".to_owned();
     let verdict = Verdict::Allow(Grant { zone: Zone::Workspace, rule });
-    let subject = compose::subject(loaded, None, Origin::Cli)?;
+    let subject = app::subject(loaded, None, Origin::Cli)?;
     let decided = Entry::decided(&subject, tool, intent, &verdict);
     ledger.append(std::slice::from_ref(&decided))?;
     let began = Instant::now();

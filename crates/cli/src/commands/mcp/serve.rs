@@ -3,7 +3,7 @@
 //! Invariant: standard output carries the protocol and nothing else.
 
 use super::arguments::ServeArguments;
-use crate::compose::{self, Offer};
+use crate::app::{self, Offer};
 use crate::exit::{self, Exit};
 use crate::print;
 use crate::settings::{Loaded, Surroundings, fault_in, first_line};
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &ServeArguments, loaded: &Loaded, surroundings: &Su
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
     let offer = if arguments.read_only { Offer::ReadOnly } else { Offer::Everything };
-    let house = compose::house_for(&loaded, offer)?;
+    let house = app::house_for(&loaded, offer)?;
     let premises = Premises::new(Hall::new(house.warden, house.registry), Arc::new(loaded.config), subject);
     let runtime = runtime().context("could not start the runtime")?;
     match place {
@@ -94,7 +94,7 @@ fn asked(
     loaded: &Loaded,
     surroundings: &Surroundings,
 ) -> Result<(Place, Subject, Loaded)> {
-    let mut subject = compose::subject(loaded, arguments.agent.as_deref(), Origin::Mcp)?;
+    let mut subject = app::subject(loaded, arguments.agent.as_deref(), Origin::Mcp)?;
     let mut loaded = loaded.clone();
     let place = match &arguments.http {
         None => Place::Stdio,

@@ -6,14 +6,14 @@ use super::arguments::TrustArguments;
 use super::recorded::recorded;
 use crate::exit::Exit;
 use crate::settings::Loaded;
-use crate::{compose, print};
+use crate::{app, print};
 use anyhow::{Context, Result};
 use picoclaw_agent::mcp::pins::{Pin, PinError, Pins, described, difference};
 use picoclaw_sandbox::printable;
 
 /// Shows the difference; without `--show`, consents to it.
 pub(crate) fn run(arguments: &TrustArguments, loaded: &Loaded) -> Result<Exit> {
-    let instance = compose::instance(loaded)?;
+    let instance = app::instance(loaded)?;
     let pins = Pins::open(instance.home())?;
     let name = printable(&arguments.name).into_owned();
     let found = match pins.find(&arguments.name) {

@@ -3,10 +3,10 @@
 //! Invariant: standard output carries the server's protocol and nothing else; the server's own status is ours.
 
 use super::arguments::WrapArguments;
-use crate::commands::asked::Asked;
+use crate::commands::cage_flags::Asked;
 use crate::commands::run;
 use crate::settings::{Loaded, Surroundings};
-use crate::{compose, exit, print};
+use crate::{app, exit, print};
 use anyhow::{Context, Result, ensure};
 use picoclaw_agent::mcp::pins::{PinKey, Pins};
 use picoclaw_agent::mcp::wrap::Gate;
@@ -67,7 +67,7 @@ fn caged(
         None => None,
     };
     let stay = workspace.as_deref().map_or(Stay::Own, |path| Stay::At { path, mode: ExposeMode::ReadWrite });
-    let instance = compose::instance(loaded)?;
+    let instance = app::instance(loaded)?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let pins = Pins::open(instance.home())?;
     let signals = relay::listen().context("could not listen to signals")?;
@@ -89,7 +89,7 @@ fn caged(
         variables: &variables,
         host: std::env::vars_os().collect(),
         streams: Streams::Plain { stdin: Stdin::Pipe, output: Output::Pipes },
-        subject: Subject { session, ..compose::subject(loaded, None, Origin::Mcp)? },
+        subject: Subject { session, ..app::subject(loaded, None, Origin::Mcp)? },
         tool: "mcp wrap",
     };
     let mut away = errand.start(&ledger)?;

@@ -2,7 +2,7 @@
 //!
 //! Invariant: it holds characters that were typed, and nothing that a terminal acts on.
 
-use super::keys::Key;
+use super::key_decoder::Key;
 use super::style::Style;
 use picoclaw_sandbox::printable;
 use unicode_width::UnicodeWidthChar;

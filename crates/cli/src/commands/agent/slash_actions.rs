@@ -3,8 +3,8 @@
 //! Invariant: nothing here reaches a model, and nothing here is an effect on the machine.
 
 use super::interactive::Session;
-use super::slash::{self, Slash};
-use crate::compose::DIRECT;
+use super::slash_parse::{self, Slash};
+use crate::app::DIRECT;
 use picoclaw_agent::inquiry::{Action, inquire};
 use picoclaw_agent::message::{Message, Role};
 use picoclaw_policy::config::OnBlock;
@@ -60,7 +60,7 @@ fn help(session: &Session<'_>) -> String {
     };
     format!(
         "{how}\nA line that ends in `\\`, or an open ``` fence, goes on in the next line.\n{}",
-        slash::help()
+        slash_parse::help()
     )
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: what a model said is on the screen once, whether it came in pieces or whole.
 
-use super::question;
+use super::approval_prompt;
 use super::screen::Screen;
 use super::style::{Mark, Tone};
 use super::subagents::{Shown, Subagents};
@@ -122,7 +122,7 @@ impl Heard {
             call.answered(answer);
         }
         let mark = self.screen.style().mark(Mark::Ask);
-        self.screen.lines(&format!("{mark} {}", question::word(answer)));
+        self.screen.lines(&format!("{mark} {}", approval_prompt::word(answer)));
     }
 
     /// What goes on, for the line that is drawn over; nothing while the answer itself moves.

@@ -3,7 +3,7 @@
 //! Invariant: nothing here looks at the machine, so what is wrong here is wrong with the command line.
 
 use crate::arguments::CageArguments;
-use crate::quantity;
+use crate::units;
 use anyhow::{Context, Result, bail, ensure};
 use picoclaw_policy::CleanPath;
 use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, Network};
@@ -38,7 +38,7 @@ impl Asked {
         Ok(Self {
             variables: arguments.env.iter().map(|text| variable(text)).collect::<Result<_>>()?,
             exposures,
-            memory_mb: arguments.memory.as_deref().map(quantity::mebibytes).transpose()?,
+            memory_mb: arguments.memory.as_deref().map(units::mebibytes).transpose()?,
             network: if arguments.net == "host" { Network::Host } else { Network::None },
             toolchains: arguments.toolchain.clone(),
         })

@@ -4,7 +4,7 @@
 
 use super::file::read_bytes;
 use super::load::Loaded;
-use super::surroundings::Surroundings;
+use super::process_env::Surroundings;
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Config, ReservedPaths, WorkspaceFault, check_workspaces, homes_of_people};
 use picoclaw_sandbox::isolate::Survey;

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a line is handed on only when it is whole; nothing is remembered that the history refused.
 
-use super::slash;
+use super::slash_parse;
 use super::style::{Liveness, Style};
 use rustyline::completion::{Completer, Pair};
 use rustyline::config::Configurer;
@@ -91,7 +91,7 @@ impl Completer for Help {
 
     fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
         let typed = line.get(..pos).unwrap_or(line);
-        let names = slash::NAMES.iter().map(|(name, _)| *name);
+        let names = slash_parse::NAMES.iter().map(|(name, _)| *name);
         let pair = |name: &str| Pair { display: name.to_owned(), replacement: name.to_owned() };
         let fits = names.filter(|name| typed.starts_with('/') && name.starts_with(typed));
         Ok((0, fits.map(pair).collect()))

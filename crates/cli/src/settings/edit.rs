@@ -5,9 +5,9 @@
 //!
 //! Invariant: a text that would not load, or that changes anything else, is never written.
 
+use super::edit_mcp::{self, Change, ChangeError};
 use super::load::{Loaded, Request, SettingsError, load_as};
-use super::servers::{self, Change, ChangeError};
-use super::surroundings::Surroundings;
+use super::process_env::Surroundings;
 use picoclaw_policy::config::{Config, McpServerConfig};
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::root::RootError;
@@ -60,7 +60,7 @@ pub(crate) fn revise(
     if !is_as_seen(&loaded.config, &before.config, change) {
         return Err(ReviseError::Meanwhile);
     }
-    let text = servers::apply(before.text().unwrap_or_default(), change)?;
+    let text = edit_mcp::apply(before.text().unwrap_or_default(), change)?;
     let after = load_as(&request, Some(&text))?;
     if !is_alone(&before.config, &after.config, change) {
         return Err(ReviseError::Elsewhere);

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the terminal is given back before the program ends by a signal, and nobody takes it again.
 
-use super::keyboard::Found;
+use super::raw_input::Found;
 use picoclaw_sandbox::launch::Halt;
 use picoclaw_sandbox::relay::{Then, Told, on_signals};
 use std::io::{self, Write};

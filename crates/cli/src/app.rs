@@ -2,28 +2,28 @@
 //!
 //! Invariant: a house stands complete, with its ledger open, before the first call.
 
-mod company;
-mod guests;
-
 use crate::print;
 use crate::settings::{Loaded, Presence};
 use anyhow::{Context, Result};
+use picoclaw_agent::hall::Hall;
+use picoclaw_agent::mcp::client::Fleet;
+use picoclaw_agent::mcp::pins::Pins;
+use picoclaw_agent::providers::Models;
+use picoclaw_agent::run::Runner;
+use picoclaw_agent::sessions::Sessions;
 use picoclaw_agent::tools::Registry;
-use picoclaw_policy::config::{Config, IsolationConfig};
+use picoclaw_policy::config::{Config, IsolationConfig, McpConfig};
 use picoclaw_policy::{AgentId, CleanPath, Origin, Policy, Subject, Zones};
-use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::exec::Workshop;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::{Instance, Planted};
 use picoclaw_sandbox::isolate::{Rung, pick};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::warden::Warden;
+use picoclaw_sandbox::{Redactor, printable};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-
-pub(crate) use company::{Company, DIRECT, company, company_for_one_turn, runtime};
-pub(crate) use guests::{has_servers, with_servers};
 
 /// Directories in which anybody on this machine can put something.
 const SHARED: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/run/user"];
@@ -48,6 +48,9 @@ const FIRST_CONFIG: &str = r#"{
 const CHANGING: &[&str] =
     &["append_file", "cron", "delegate", "edit_file", "exec", "spawn", "subagent", "write_file"];
 
+/// The name of the embedded provider, which asks no model.
+pub(crate) const DIRECT: &str = "direct";
+
 /// Which tools a house has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Offer {
@@ -63,6 +66,20 @@ pub(crate) struct House {
     pub(crate) warden: Arc<Warden>,
     /// The tools.
     pub(crate) registry: Arc<Registry>,
+    /// The instance they are in.
+    pub(crate) instance: Instance,
+}
+
+/// Everybody.
+pub(crate) struct Company {
+    /// The tools, behind the desk.
+    pub(crate) hall: Hall,
+    /// The models.
+    pub(crate) models: Models,
+    /// What was said.
+    pub(crate) sessions: Sessions,
+    /// The loop.
+    pub(crate) runner: Runner,
     /// The instance they are in.
     pub(crate) instance: Instance,
 }
@@ -164,4 +181,61 @@ fn policy(config: &Config, zones: BTreeMap<AgentId, Zones>, offer: Offer) -> Res
         policy.disabled.extend(CHANGING.iter().map(|tool| ((*tool).to_owned(), "--read-only".to_owned())));
     }
     Ok(policy)
+}
+
+/// Composes everybody.
+pub(crate) fn company(loaded: &Loaded) -> Result<Company> {
+    around(loaded, house(loaded)?)
+}
+
+fn around(loaded: &Loaded, house: House) -> Result<Company> {
+    let hall = Hall::new(house.warden, house.registry);
+    let models = Models::with_guests(&loaded.config, Arc::clone(hall.warden()));
+    let config = Arc::new(loaded.config.clone());
+    let runner = Runner::open(hall.clone(), config, Arc::new(models.clone()), &house.instance)?;
+    let sessions = runner.sessions().clone();
+    Ok(Company { hall, models, sessions, runner, instance: house.instance })
+}
+
+/// The same, for a program that lives for one turn.
+pub(crate) fn company_for_one_turn(loaded: &Loaded) -> Result<Company> {
+    around(loaded, house_for_one_call(loaded)?)
+}
+
+/// What turns wait in: one thread that waits, and others that work when a room is asked for something.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().build().context("could not start the runtime")
+}
+
+/// Whether the configuration has a server that `is_meant`.
+pub(crate) fn has_servers(loaded: &Loaded, is_meant: impl Fn(&str) -> bool) -> bool {
+    let mcp = &loaded.config.mcp;
+    mcp.enabled && mcp.servers.iter().any(|server| server.enabled && is_meant(&server.name))
+}
+
+/// Does `work` in a hall that has the tools of the servers that are meant.
+pub(crate) fn with_servers<T>(
+    loaded: &Loaded,
+    house: House,
+    subject: &Subject,
+    is_meant: impl Fn(&str) -> bool,
+    work: impl AsyncFnOnce(Hall) -> T,
+) -> Result<T> {
+    let mut meant: McpConfig = loaded.config.mcp.clone();
+    meant.servers.retain(|server| is_meant(&server.name));
+    // A person who names a tool has found it.
+    meant.servers.iter_mut().for_each(|server| server.deferred = false);
+    let fleet = Fleet::new(&meant, &house.warden, Pins::open(house.instance.home())?, subject);
+    let hall = Hall::new(house.warden, house.registry);
+    Ok(runtime()?.block_on(async {
+        let joined = fleet.join().await;
+        for notice in &joined.notices {
+            print::note(&format!("picoclaw: {}", printable(notice)));
+        }
+        hall.refit(fleet.fit(&hall.registry(), joined.tools));
+        let done = work(hall).await;
+        fleet.close().await;
+        done
+    }))
 }

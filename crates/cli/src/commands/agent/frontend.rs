@@ -2,9 +2,9 @@
 //!
 //! Invariant: a person is asked only where one can read the question and type the answer.
 
+use super::interrupt::Stop;
 use super::message;
 use super::screen::Screen;
-use super::stop::Stop;
 use super::style::{Liveness, Style};
 use crate::arguments::AgentArguments;
 use crate::logs::Porch;

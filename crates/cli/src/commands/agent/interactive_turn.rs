@@ -2,13 +2,13 @@
 //!
 //! Invariant: a key that was pressed before a question was shown answers nothing.
 
-use super::heard::Heard;
-use super::keyboard::Keyboard;
-use super::keys::Keys;
-use super::question;
+use super::approval_prompt;
+use super::input_line::{Effect, Typed};
+use super::key_decoder::Keys;
+use super::raw_input::Keyboard;
 use super::screen::Screen;
 use super::style::{Liveness, Mark, Tone};
-use super::typed::{Effect, Typed};
+use super::turn_view::Heard;
 use picoclaw_agent::run::{Ask, Ending, Steering, TurnError};
 use picoclaw_sandbox::approver::Answer;
 use picoclaw_sandbox::launch::Halt;
@@ -129,7 +129,7 @@ impl Attendance<'_> {
     fn put(&self, ask: Ask, keyboard: &Keyboard, hands: &mut Hands) {
         keyboard.forget();
         hands.keys = Keys::default();
-        let mut rest = question::lines(&ask, &self.screen.style());
+        let mut rest = approval_prompt::lines(&ask, &self.screen.style());
         rest.reverse();
         hands.open = Some(Open { ask, rest, typed: Typed::default() });
         self.page(hands);
@@ -149,7 +149,7 @@ impl Attendance<'_> {
             }
         }
         let prompt = if open.rest.is_empty() {
-            question::CHOICES.to_owned()
+            approval_prompt::CHOICES.to_owned()
         } else {
             format!("({} more lines: Enter shows them, `n` means no) ", open.rest.len())
         };
@@ -162,14 +162,14 @@ impl Attendance<'_> {
         if has_more && line.trim().is_empty() {
             return self.page(hands);
         }
-        let answer = if has_more { Answer::No } else { question::meaning(line) };
+        let answer = if has_more { Answer::No } else { approval_prompt::meaning(line) };
         self.answer(answer, hands);
     }
 
     fn answer(&self, answer: Answer, hands: &mut Hands) {
         if let Some(open) = hands.open.take() {
             self.heard.answered(answer);
-            question::give(open.ask, answer);
+            approval_prompt::give(open.ask, answer);
         }
     }
 
