@@ -3,7 +3,7 @@
 //! Invariant: a house stands complete, with its ledger open, before the first call.
 
 use crate::print;
-use crate::settings::{Loaded, Presence};
+use crate::settings::{ConfigPresence, Settings};
 use anyhow::{Context, Result};
 use picoclaw_agent::hall::Hall;
 use picoclaw_agent::mcp::client::Fleet;
@@ -26,10 +26,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Directories in which anybody on this machine can put something.
-const SHARED: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/run/user"];
+const SHARED_DIRS: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/run/user"];
 
 /// The first configuration of a new instance.
-const FIRST_CONFIG: &str = r#"{
+const DEFAULT_CONFIG: &str = r#"{
   // `picoclaw config show` lists every key with its value and where that comes from.
   "version": 3,
   "agents": {
@@ -45,15 +45,15 @@ const FIRST_CONFIG: &str = r#"{
 "#;
 
 /// Tools that change something.
-const CHANGING: &[&str] =
+const WRITING_TOOLS: &[&str] =
     &["append_file", "cron", "delegate", "edit_file", "exec", "spawn", "subagent", "write_file"];
 
 /// The name of the embedded provider, which asks no model.
-pub(crate) const DIRECT: &str = "direct";
+pub(crate) const DIRECT_PROVIDER: &str = "direct";
 
 /// Which tools a house has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Offer {
+pub(crate) enum ToolSet {
     /// All that the configuration leaves on.
     Everything,
     /// Of those, the ones that change nothing.
@@ -61,7 +61,7 @@ pub(crate) enum Offer {
 }
 
 /// Everything that a call walks through.
-pub(crate) struct House {
+pub(crate) struct Core {
     /// What judges, records and hands out keys.
     pub(crate) warden: Arc<Warden>,
     /// The tools.
@@ -71,7 +71,7 @@ pub(crate) struct House {
 }
 
 /// Everybody.
-pub(crate) struct Company {
+pub(crate) struct AgentServices {
     /// The tools, behind the desk.
     pub(crate) hall: Hall,
     /// The models.
@@ -85,71 +85,71 @@ pub(crate) struct Company {
 }
 
 /// Whether nobody has made the instance yet.
-pub(crate) fn is_new(loaded: &Loaded) -> bool {
-    loaded.presence == Presence::Missing && !Instance::exists(&loaded.home)
+pub(crate) fn is_new_instance(settings: &Settings) -> bool {
+    settings.presence == ConfigPresence::Missing && !Instance::exists(&settings.home)
 }
 
 /// Makes a new instance, as `onboard` would, and says so in one line.
-pub(crate) fn make(loaded: &Loaded) -> Result<()> {
-    furnish(&prepare(loaded)?, loaded)?;
-    print::note(&format!("picoclaw: made a new instance in `{}`", loaded.home.display()));
+pub(crate) fn create_instance(settings: &Settings) -> Result<()> {
+    write_default_config(&prepare_instance(settings)?, settings)?;
+    print::note(&format!("picoclaw: made a new instance in `{}`", settings.home.display()));
     Ok(())
 }
 
 /// Makes what is missing of the instance's directories, and warns when others can enter.
-pub(crate) fn instance(loaded: &Loaded) -> Result<Instance> {
-    let instance = prepare(loaded)?;
+pub(crate) fn open_instance(settings: &Settings) -> Result<Instance> {
+    let instance = prepare_instance(settings)?;
     if instance.is_open_to_others() {
-        tracing::warn!(target: "instance", path = %loaded.home.display(), "Other users can enter the instance; `chmod 700` it");
+        tracing::warn!(target: "instance", path = %settings.home.display(), "Other users can enter the instance; `chmod 700` it");
     }
     Ok(instance)
 }
 
 /// Makes the instance's directories.
-pub(crate) fn prepare(loaded: &Loaded) -> Result<Instance> {
-    let pinned = [loaded.config_path.clone(), loaded.secrets_path.clone()];
-    Ok(Instance::prepare_seen(&loaded.home, &loaded.config, &pinned, &loaded.survey)?)
+pub(crate) fn prepare_instance(settings: &Settings) -> Result<Instance> {
+    let pinned = [settings.config_path.clone(), settings.secrets_path.clone()];
+    Ok(Instance::prepare_seen(&settings.home, &settings.config, &pinned, &settings.survey)?)
 }
 
 /// Writes the first configuration, where the configuration is the instance's own.
-pub(crate) fn furnish(instance: &Instance, loaded: &Loaded) -> Result<Planted> {
-    if loaded.config_path != instance.home().join("config.json") {
+pub(crate) fn write_default_config(instance: &Instance, settings: &Settings) -> Result<Planted> {
+    if settings.config_path != instance.home().join("config.json") {
         return Ok(Planted::Kept);
     }
     // A new configuration has its children caged, where this host can.
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let isolation = IsolationConfig { enabled: true, ..loaded.config.isolation.clone() };
+    let isolation = IsolationConfig { enabled: true, ..settings.config.isolation.clone() };
     let enabled = matches!(pick(&isolation, &path), Ok(Rung::Native | Rung::Bwrap(_)));
-    let text = FIRST_CONFIG.replace("{isolation}", if enabled { "true" } else { "false" });
+    let text = DEFAULT_CONFIG.replace("{isolation}", if enabled { "true" } else { "false" });
     instance.plant("config.json", &text).context("could not write the first configuration")
 }
 
 /// Opens the ledger and every workspace, and puts the warden before them.
-pub(crate) fn house(loaded: &Loaded) -> Result<House> {
-    house_for(loaded, Offer::Everything)
+pub(crate) fn core(settings: &Settings) -> Result<Core> {
+    core_with_tools(settings, ToolSet::Everything)
 }
 
 /// The same, with only some of the tools.
-pub(crate) fn house_for(loaded: &Loaded, offer: Offer) -> Result<House> {
-    let instance = instance(loaded)?;
-    let workshop = Workshop::new(&loaded.config, &instance, std::env::vars_os())?;
-    furnished(loaded, instance, workshop, offer)
+pub(crate) fn core_with_tools(settings: &Settings, tools: ToolSet) -> Result<Core> {
+    let instance = open_instance(settings)?;
+    let workshop = Workshop::new(&settings.config, &instance, std::env::vars_os())?;
+    build_core(settings, instance, workshop, tools)
 }
 
 /// The house for a program that lives for one call: what one that stays finds out by trying may be remembered.
-pub(crate) fn house_for_one_call(loaded: &Loaded) -> Result<House> {
-    let instance = instance(loaded)?;
-    let workshop = Workshop::for_one_call(&loaded.config, &instance, std::env::vars_os())?;
-    furnished(loaded, instance, workshop, Offer::Everything)
+pub(crate) fn core_for_one_call(settings: &Settings) -> Result<Core> {
+    let instance = open_instance(settings)?;
+    let workshop = Workshop::for_one_call(&settings.config, &instance, std::env::vars_os())?;
+    build_core(settings, instance, workshop, ToolSet::Everything)
 }
 
-fn furnished(loaded: &Loaded, instance: Instance, workshop: Workshop, offer: Offer) -> Result<House> {
+fn build_core(settings: &Settings, instance: Instance, workshop: Workshop, tools: ToolSet) -> Result<Core> {
     let zones = instance.zones();
     let files = Files::open(zones.clone(), &instance.locks()).context("could not open the workspaces")?;
-    let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
-    let warden = Warden::new(policy(&loaded.config, zones, offer)?, files, workshop, ledger);
-    let registry = Arc::new(registry(&loaded.config));
-    Ok(House { warden: Arc::new(warden), registry, instance: instance.clone() })
+    let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&settings.config.secrets));
+    let warden = Warden::new(compile_policy(&settings.config, zones, tools)?, files, workshop, ledger);
+    let registry = Arc::new(registry(&settings.config));
+    Ok(Core { warden: Arc::new(warden), registry, instance: instance.clone() })
 }
 
 /// The tools, with the bounds of the configuration.
@@ -158,12 +158,12 @@ pub(crate) fn registry(config: &Config) -> Registry {
 }
 
 /// On whose behalf a command of the operator's runs.
-pub(crate) fn subject(loaded: &Loaded, agent: Option<&str>, origin: Origin) -> Result<Subject> {
+pub(crate) fn subject(settings: &Settings, agent: Option<&str>, origin: Origin) -> Result<Subject> {
     let agent = match agent {
-        None => loaded.config.default_agent.clone(),
+        None => settings.config.default_agent.clone(),
         Some(name) => AgentId::parse(name)
-            .filter(|id| loaded.config.agents.iter().any(|known| known.id == *id))
-            .with_context(|| unknown_agent(name, &loaded.config))?,
+            .filter(|id| settings.config.agents.iter().any(|known| known.id == *id))
+            .with_context(|| unknown_agent(name, &settings.config))?,
     };
     Ok(Subject::root(origin, agent, "cli:default"))
 }
@@ -173,33 +173,35 @@ fn unknown_agent(name: &str, config: &Config) -> String {
     format!("there is no agent `{name}`\nhint: the configuration names {}", known.join(", "))
 }
 
-fn policy(config: &Config, zones: BTreeMap<AgentId, Zones>, offer: Offer) -> Result<Policy> {
+fn compile_policy(config: &Config, zones: BTreeMap<AgentId, Zones>, tools: ToolSet) -> Result<Policy> {
     let temp = std::env::temp_dir();
-    let shared = SHARED.iter().map(Path::new).chain([temp.as_path()]).filter_map(CleanPath::absolute);
+    let shared = SHARED_DIRS.iter().map(Path::new).chain([temp.as_path()]).filter_map(CleanPath::absolute);
     let mut policy = Policy::compile(config, zones, shared.collect())?;
-    if offer == Offer::ReadOnly {
-        policy.disabled.extend(CHANGING.iter().map(|tool| ((*tool).to_owned(), "--read-only".to_owned())));
+    if tools == ToolSet::ReadOnly {
+        policy
+            .disabled
+            .extend(WRITING_TOOLS.iter().map(|tool| ((*tool).to_owned(), "--read-only".to_owned())));
     }
     Ok(policy)
 }
 
 /// Composes everybody.
-pub(crate) fn company(loaded: &Loaded) -> Result<Company> {
-    around(loaded, house(loaded)?)
+pub(crate) fn services(settings: &Settings) -> Result<AgentServices> {
+    build_services(settings, core(settings)?)
 }
 
-fn around(loaded: &Loaded, house: House) -> Result<Company> {
-    let hall = Hall::new(house.warden, house.registry);
-    let models = Models::with_guests(&loaded.config, Arc::clone(hall.warden()));
-    let config = Arc::new(loaded.config.clone());
-    let runner = Runner::open(hall.clone(), config, Arc::new(models.clone()), &house.instance)?;
+fn build_services(settings: &Settings, core: Core) -> Result<AgentServices> {
+    let hall = Hall::new(core.warden, core.registry);
+    let models = Models::with_guests(&settings.config, Arc::clone(hall.warden()));
+    let config = Arc::new(settings.config.clone());
+    let runner = Runner::open(hall.clone(), config, Arc::new(models.clone()), &core.instance)?;
     let sessions = runner.sessions().clone();
-    Ok(Company { hall, models, sessions, runner, instance: house.instance })
+    Ok(AgentServices { hall, models, sessions, runner, instance: core.instance })
 }
 
 /// The same, for a program that lives for one turn.
-pub(crate) fn company_for_one_turn(loaded: &Loaded) -> Result<Company> {
-    around(loaded, house_for_one_call(loaded)?)
+pub(crate) fn services_for_one_turn(settings: &Settings) -> Result<AgentServices> {
+    build_services(settings, core_for_one_call(settings)?)
 }
 
 /// What turns wait in: one thread that waits, and others that work when a room is asked for something.
@@ -209,25 +211,25 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
 }
 
 /// Whether the configuration has a server that `is_meant`.
-pub(crate) fn has_servers(loaded: &Loaded, is_meant: impl Fn(&str) -> bool) -> bool {
-    let mcp = &loaded.config.mcp;
+pub(crate) fn has_mcp_servers(settings: &Settings, is_meant: impl Fn(&str) -> bool) -> bool {
+    let mcp = &settings.config.mcp;
     mcp.enabled && mcp.servers.iter().any(|server| server.enabled && is_meant(&server.name))
 }
 
 /// Does `work` in a hall that has the tools of the servers that are meant.
-pub(crate) fn with_servers<T>(
-    loaded: &Loaded,
-    house: House,
+pub(crate) fn with_mcp_servers<T>(
+    settings: &Settings,
+    core: Core,
     subject: &Subject,
     is_meant: impl Fn(&str) -> bool,
     work: impl AsyncFnOnce(Hall) -> T,
 ) -> Result<T> {
-    let mut meant: McpConfig = loaded.config.mcp.clone();
+    let mut meant: McpConfig = settings.config.mcp.clone();
     meant.servers.retain(|server| is_meant(&server.name));
     // A person who names a tool has found it.
     meant.servers.iter_mut().for_each(|server| server.deferred = false);
-    let fleet = Fleet::new(&meant, &house.warden, Pins::open(house.instance.home())?, subject);
-    let hall = Hall::new(house.warden, house.registry);
+    let fleet = Fleet::new(&meant, &core.warden, Pins::open(core.instance.home())?, subject);
+    let hall = Hall::new(core.warden, core.registry);
     Ok(runtime()?.block_on(async {
         let joined = fleet.join().await;
         for notice in &joined.notices {

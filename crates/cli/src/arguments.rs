@@ -19,7 +19,7 @@ use std::path::PathBuf;
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    pub(crate) everywhere: Everywhere,
+    pub(crate) global: GlobalArgs,
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 
 /// What every command takes.
 #[derive(Debug, Args)]
-pub(crate) struct Everywhere {
+pub(crate) struct GlobalArgs {
     /// Configuration file, instead of `$PICOCLAW_CONFIG` and `<home>/config.json`
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,

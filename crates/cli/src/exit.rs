@@ -15,7 +15,7 @@ pub(crate) enum Exit {
     /// Bad usage, or a configuration that cannot be used.
     Usage,
     /// A person must be asked, and nobody can be.
-    Unasked,
+    NeedsApproval,
 }
 
 impl From<Exit> for ExitCode {
@@ -24,7 +24,7 @@ impl From<Exit> for ExitCode {
             Exit::Done => 0,
             Exit::Refused => 1,
             Exit::Usage => 2,
-            Exit::Unasked => 3,
+            Exit::NeedsApproval => 3,
         })
     }
 }

@@ -17,11 +17,11 @@ use arguments::{Arguments, Command, ConfigCommand, Listing};
 use commands::audit::AuditArgs;
 use commands::config::{self, Format};
 use exit::Exit;
-use logs::Porch;
+use logs::LogProfile;
 use picoclaw_policy::config::{LogLevel, reminders};
 use picoclaw_sandbox::exec::WorkshopError;
 use picoclaw_sandbox::{Heap, Redactor};
-use settings::{Loaded, Request, SettingsError, Surroundings};
+use settings::{ProcessEnv, Request, Settings, SettingsError};
 use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 
@@ -50,8 +50,8 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let surroundings = ManuallyDrop::new(Surroundings::of_process());
-    let request = Request { config: arguments.everywhere.config.as_deref(), surroundings: &surroundings };
+    let surroundings = ManuallyDrop::new(ProcessEnv::of_process());
+    let request = Request { config: arguments.global.config.as_deref(), env: &surroundings };
     match &arguments.command {
         Command::Version(listing) => return commands::version::run(listing).map(ExitCode::from),
         Command::Completions { shell } => return commands::manual::completions(*shell).map(ExitCode::from),
@@ -60,7 +60,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         _ => {}
     }
     let stage = match &arguments.command {
-        Command::Agent(arguments) => Some(commands::agent::Stage::set(arguments, &surroundings)?),
+        Command::Agent(arguments) => Some(commands::agent::Frontend::detect(arguments, &surroundings)?),
         _ => None,
     };
     let wishes = match &arguments.command {
@@ -70,24 +70,24 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     let loaded = match load(&request, &arguments.command)? {
         Ok(loaded) => ManuallyDrop::new(loaded),
         Err(why) => {
-            config::complain(&why, &mut std::io::stderr())?;
+            config::print_error(&why, &mut std::io::stderr())?;
             return Ok(Exit::Usage.into());
         }
     };
-    let _signed = commands::stop::sign(&arguments.command, &loaded);
+    let _signed = commands::stop::register_run(&arguments.command, &loaded);
     if let (Command::Agent(arguments), Some(stage)) = (&arguments.command, stage) {
         let level = arguments.debug.then_some(LogLevel::Debug).or(loaded.config.log_level);
-        start_logs(&loaded, &surroundings, stage.porch(), level)?;
+        start_logs(&loaded, &surroundings, stage.log_profile(), level)?;
         announce(&loaded);
         return commands::agent::run(arguments, &stage, &loaded);
     }
     if let (Command::Gateway(own), Some(wishes)) = (&arguments.command, wishes) {
-        start_logs(&loaded, &surroundings, Porch::Gateway, loaded.config.log_level)?;
+        start_logs(&loaded, &surroundings, LogProfile::Gateway, loaded.config.log_level)?;
         announce(&loaded);
-        let config = arguments.everywhere.config.clone();
+        let config = arguments.global.config.clone();
         return commands::gateway::run(own, wishes, &loaded, &surroundings, config).map(ExitCode::from);
     }
-    start_logs(&loaded, &surroundings, Porch::OneShot, loaded.config.log_level)?;
+    start_logs(&loaded, &surroundings, LogProfile::OneShot, loaded.config.log_level)?;
     match &arguments.command {
         Command::Run(arguments) => commands::run::run(arguments, &loaded, &surroundings),
         Command::Mcp(command) => {
@@ -99,7 +99,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 /// Loads the settings; a command that needs an instance makes it first, so that it runs under what it wrote.
-fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, SettingsError>> {
+fn load(request: &Request<'_>, command: &Command) -> Result<Result<Settings, SettingsError>> {
     let loaded = settings::load(request);
     let needs_instance = match command {
         Command::Agent(_)
@@ -114,9 +114,9 @@ fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, Setti
         _ => false,
     };
     match loaded {
-        Ok(loaded) if needs_instance && app::is_new(&loaded) => {
-            app::make(&loaded)?;
-            request.surroundings.survey.forget();
+        Ok(loaded) if needs_instance && app::is_new_instance(&loaded) => {
+            app::create_instance(&loaded)?;
+            request.env.survey.forget();
             Ok(settings::load(request))
         }
         other => Ok(other),
@@ -124,17 +124,17 @@ fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, Setti
 }
 
 fn start_logs(
-    loaded: &Loaded,
-    surroundings: &Surroundings,
-    porch: Porch,
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
+    porch: LogProfile,
     level: Option<LogLevel>,
 ) -> Result<()> {
     let variable = |name: &str| surroundings.variable(name).map(|value| value.to_string_lossy().into_owned());
-    let settings = logs::Settings::new(porch, level, variable)?;
+    let settings = logs::LogSettings::new(porch, level, variable)?;
     Ok(logs::start(&settings, Redactor::new(&loaded.config.secrets))?)
 }
 
-fn with_settings(command: &Command, loaded: &Loaded) -> Result<Exit> {
+fn with_settings(command: &Command, loaded: &Settings) -> Result<Exit> {
     match command {
         Command::Status(listing) => return commands::status::run(listing, loaded),
         Command::Stop => return commands::stop::run(loaded),
@@ -154,7 +154,7 @@ fn with_settings(command: &Command, loaded: &Loaded) -> Result<Exit> {
 }
 
 /// Says what is switched off, and what is not served.
-fn announce(loaded: &Loaded) {
+fn announce(loaded: &Settings) {
     for warning in loaded.warnings() {
         tracing::warn!(target: "config", "{warning}");
     }
@@ -163,7 +163,7 @@ fn announce(loaded: &Loaded) {
     }
 }
 
-fn audit(arguments: &AuditArgs, loaded: &Loaded) -> Result<Exit> {
+fn audit(arguments: &AuditArgs, loaded: &Settings) -> Result<Exit> {
     let (mut out, mut err) = (std::io::stdout().lock(), std::io::stderr());
     let code = commands::audit::run(arguments, &loaded.home.join("ledger"), &mut out, &mut err)?;
     Ok(if code == 0 { Exit::Done } else { Exit::Refused })

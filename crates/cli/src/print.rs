@@ -6,13 +6,13 @@ use std::io::{self, Write};
 
 /// Writes a result as it is.
 pub(crate) fn exactly(text: &str) -> io::Result<()> {
-    forgive(write_all(text.as_bytes()))
+    ignore_broken_pipe(write_all(text.as_bytes()))
 }
 
 /// Writes a result, and the newline that it lacks.
 pub(crate) fn line(text: &str) -> io::Result<()> {
     let ended = if text.ends_with('\n') { "" } else { "\n" };
-    forgive(write_all(format!("{text}{ended}").as_bytes()))
+    ignore_broken_pipe(write_all(format!("{text}{ended}").as_bytes()))
 }
 
 fn write_all(bytes: &[u8]) -> io::Result<()> {
@@ -21,7 +21,7 @@ fn write_all(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
-fn forgive(outcome: io::Result<()>) -> io::Result<()> {
+fn ignore_broken_pipe(outcome: io::Result<()>) -> io::Result<()> {
     match outcome {
         Err(why) if why.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,

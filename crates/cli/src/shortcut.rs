@@ -7,7 +7,7 @@
 //! Invariant: what the shortcut understands, the full parser understands alike.
 
 use crate::arguments::{
-    AgentArguments, Arguments, CageArguments, CheckArguments, Command, Everywhere, RunArguments,
+    AgentArguments, Arguments, CageArguments, CheckArguments, Command, GlobalArgs, RunArguments,
     ToolArguments,
 };
 use clap::{Args, FromArgMatches};
@@ -31,10 +31,10 @@ fn shortcut(words: &[OsString]) -> Option<Arguments> {
 
 fn part<A: Args + FromArgMatches>(words: &[OsString], whole: fn(A) -> Command) -> Option<Arguments> {
     let bare = clap::Command::default().no_binary_name(true).disable_help_flag(true);
-    let parser = A::augment_args(Everywhere::augment_args(bare));
+    let parser = A::augment_args(GlobalArgs::augment_args(bare));
     let mut found = parser.try_get_matches_from(words).ok()?;
-    let everywhere = Everywhere::from_arg_matches_mut(&mut found).ok()?;
-    Some(Arguments { everywhere, command: whole(A::from_arg_matches_mut(&mut found).ok()?) })
+    let everywhere = GlobalArgs::from_arg_matches_mut(&mut found).ok()?;
+    Some(Arguments { global: everywhere, command: whole(A::from_arg_matches_mut(&mut found).ok()?) })
 }
 
 fn plain_run(words: &[OsString]) -> Option<Arguments> {
@@ -69,7 +69,7 @@ fn plain_run(words: &[OsString]) -> Option<Arguments> {
     let net = net.unwrap_or_else(|| "none".to_owned());
     let cage = CageArguments { ro, rw, expose, net, toolchain, env, memory };
     let run = RunArguments { workspace, cage, timeout, command };
-    Some(Arguments { everywhere: Everywhere { config }, command: Command::Run(run) })
+    Some(Arguments { global: GlobalArgs { config }, command: Command::Run(run) })
 }
 
 /// A flag that is given twice is a mistake.

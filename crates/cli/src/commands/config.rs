@@ -2,7 +2,7 @@
 //!
 //! Invariant: nothing that is printed holds a secret.
 
-use crate::settings::{Presence, Request, SettingsError, load};
+use crate::settings::{ConfigPresence, Request, SettingsError, load};
 use picoclaw_policy::config::{Fault, SourceLocation, advice, reminders, schema};
 use picoclaw_sandbox::isolate::exposure_faults;
 use serde_json::{Value, json};
@@ -30,23 +30,25 @@ pub(crate) fn check(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> io::Result<u8> {
-    let loaded = match load(request) {
-        Ok(loaded) => loaded,
+    let settings = match load(request) {
+        Ok(settings) => settings,
         Err(error) => {
             match format {
-                Format::Text => complain(&error, err)?,
-                Format::Json => {
-                    writeln!(out, "{}", json!({ "ok": false, "errors": errors(&error), "warnings": [] }))?
-                }
+                Format::Text => print_error(&error, err)?,
+                Format::Json => writeln!(
+                    out,
+                    "{}",
+                    json!({ "ok": false, "errors": errors_json(&error), "warnings": [] })
+                )?,
             }
             return Ok(BAD_CONFIGURATION);
         }
     };
-    let missing: Vec<String> = exposure_faults(&loaded.config.isolation.expose_paths, &loaded.survey)
+    let missing: Vec<String> = exposure_faults(&settings.config.isolation.expose_paths, &settings.survey)
         .iter()
         .map(ToString::to_string)
         .collect();
-    if loaded.config.isolation.enabled && !missing.is_empty() {
+    if settings.config.isolation.enabled && !missing.is_empty() {
         // No child could be started, and so no program would.
         match format {
             Format::Text => missing.iter().try_for_each(|fault| writeln!(err, "error: {fault}"))?,
@@ -57,14 +59,14 @@ pub(crate) fn check(
         }
         return Ok(BAD_CONFIGURATION);
     }
-    let mut notes = loaded.warnings();
+    let mut notes = settings.warnings();
     notes.extend(missing);
-    notes.extend(advice(&loaded.config));
-    notes.extend(reminders(&loaded.config));
-    let file = loaded.config_path.display();
+    notes.extend(advice(&settings.config));
+    notes.extend(reminders(&settings.config));
+    let file = settings.config_path.display();
     match format {
         Format::Json => {
-            let present = loaded.presence == Presence::Present;
+            let present = settings.presence == ConfigPresence::Present;
             let verdict = json!({ "ok": true, "file": file.to_string(), "present": present, "errors": [], "warnings": notes });
             writeln!(out, "{verdict}")?;
         }
@@ -72,9 +74,9 @@ pub(crate) fn check(
             for note in &notes {
                 writeln!(err, "warning: {note}")?;
             }
-            match loaded.presence {
-                Presence::Present => writeln!(out, "{file}: ok")?,
-                Presence::Missing => writeln!(out, "{file}: not there; the defaults apply")?,
+            match settings.presence {
+                ConfigPresence::Present => writeln!(out, "{file}: ok")?,
+                ConfigPresence::Missing => writeln!(out, "{file}: not there; the defaults apply")?,
             }
         }
     }
@@ -88,14 +90,14 @@ pub(crate) fn show(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> io::Result<u8> {
-    let loaded = match load(request) {
-        Ok(loaded) => loaded,
+    let settings = match load(request) {
+        Ok(settings) => settings,
         Err(error) => {
-            complain(&error, err)?;
+            print_error(&error, err)?;
             return Ok(BAD_CONFIGURATION);
         }
     };
-    let rows = loaded.show();
+    let rows = settings.show();
     match format {
         Format::Text => {
             for row in rows {
@@ -120,7 +122,7 @@ pub(crate) fn print_schema(out: &mut dyn Write) -> io::Result<u8> {
 }
 
 /// Prints why nothing was loaded.
-pub(crate) fn complain(error: &SettingsError, err: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn print_error(error: &SettingsError, err: &mut dyn Write) -> io::Result<()> {
     writeln!(err, "{error}")?;
     match error.hint() {
         Some(hint) => writeln!(err, "hint: {hint}"),
@@ -128,9 +130,9 @@ pub(crate) fn complain(error: &SettingsError, err: &mut dyn Write) -> io::Result
     }
 }
 
-fn errors(error: &SettingsError) -> Value {
+fn errors_json(error: &SettingsError) -> Value {
     match error {
-        SettingsError::Config(error) => error.faults.iter().map(fault).collect(),
+        SettingsError::Config(error) => error.faults.iter().map(fault_json).collect(),
         SettingsError::Workspaces(faults) => {
             faults.iter().map(|fault| json!({ "message": fault.to_string(), "hint": fault.hint() })).collect()
         }
@@ -138,7 +140,7 @@ fn errors(error: &SettingsError) -> Value {
     }
 }
 
-fn fault(fault: &Fault) -> Value {
+fn fault_json(fault: &Fault) -> Value {
     let mut shown = json!({ "key": fault.key, "message": fault.problem.to_string(), "hint": fault.hint });
     match &fault.place {
         SourceLocation::File { file, line, column } => {

@@ -4,7 +4,7 @@
 
 use crate::arguments::DoctorArguments;
 use crate::exit::Exit;
-use crate::settings::Loaded;
+use crate::settings::Settings;
 use crate::{app, print};
 use anyhow::Result;
 use picoclaw_policy::config::Config;
@@ -16,37 +16,37 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// A variable that no child may see.
-const BAIT: &str = "PICOCLAW_DOCTOR_BAIT";
+const BAIT_VARIABLE: &str = "PICOCLAW_DOCTOR_BAIT";
 
 /// Memory that the trial cage gives, in MiB: little enough to be exhausted for the question's sake.
-const TRIAL_MEMORY: u64 = 256;
+const TRIAL_MEMORY_MB: u64 = 256;
 
 /// Examines this host.
-pub(crate) fn run(arguments: &DoctorArguments, loaded: &Loaded) -> Result<Exit> {
-    let instance = app::instance(loaded)?;
+pub(crate) fn run(arguments: &DoctorArguments, settings: &Settings) -> Result<Exit> {
+    let instance = app::open_instance(settings)?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let probed = probe(&path);
     let mut host: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    host.push((BAIT.into(), "bait".into()));
-    let (findings, broken) = match Workshop::new(&caged(&loaded.config), &instance, host.clone()) {
+    host.push((BAIT_VARIABLE.into(), "bait".into()));
+    let (findings, broken) = match Workshop::new(&with_isolation(&settings.config), &instance, host.clone()) {
         Ok(workshop) => {
-            let findings = examine(&workshop, &instance, loaded, &host, arguments);
+            let findings = examine(&workshop, &instance, settings, &host, arguments);
             let broken = findings.iter().any(|finding| finding.outcome == Outcome::Broken);
             (Ok((findings, workshop)), broken)
         }
         Err(why) => (Err(why.to_string()), true),
     };
-    let report = report(&probed, &findings, loaded, &instance);
-    print::line(&if arguments.json { serde_json::to_string_pretty(&report)? } else { words(&report) })?;
+    let report = report(&probed, &findings, settings, &instance);
+    print::line(&if arguments.json { serde_json::to_string_pretty(&report)? } else { report_text(&report) })?;
     Ok(if broken { Exit::Refused } else { Exit::Done })
 }
 
 /// The configuration with isolation on, and a memory limit that can be reached.
-fn caged(config: &Config) -> Config {
+fn with_isolation(config: &Config) -> Config {
     let mut config = config.clone();
     config.isolation.enabled = true;
     if config.isolation.limits.memory_mb > 0 {
-        config.isolation.limits.memory_mb = config.isolation.limits.memory_mb.min(TRIAL_MEMORY);
+        config.isolation.limits.memory_mb = config.isolation.limits.memory_mb.min(TRIAL_MEMORY_MB);
     }
     config
 }
@@ -54,19 +54,19 @@ fn caged(config: &Config) -> Config {
 fn examine(
     workshop: &Workshop,
     instance: &Instance,
-    loaded: &Loaded,
+    settings: &Settings,
     host: &Vec<(OsString, OsString)>,
     arguments: &DoctorArguments,
 ) -> Vec<Finding> {
-    let config = caged(&loaded.config);
+    let config = with_isolation(&settings.config);
     let home = std::env::home_dir().unwrap_or_else(|| PathBuf::from("/root"));
     let secret = instance.ledger().join("HEAD");
-    let secret = if secret.exists() { secret } else { loaded.config_path.clone() };
+    let secret = if secret.exists() { secret } else { settings.config_path.clone() };
     let baits = Baits {
         home: &home,
         secret: &secret,
         writable: &home,
-        variable: BAIT,
+        variable: BAIT_VARIABLE,
         network: config.isolation.network,
         processes: if matches!(workshop.rung(), Some(Rung::Landlock)) {
             Sight::Visible
@@ -75,7 +75,8 @@ fn examine(
         },
         limits: config.isolation.limits,
     };
-    let Some(own) = instance.workspaces().iter().find(|own| own.agent == loaded.config.default_agent) else {
+    let Some(own) = instance.workspaces().iter().find(|own| own.agent == settings.config.default_agent)
+    else {
         return Vec::new();
     };
     let ask = |trial| workshop.examine(&own.agent, own.named.as_path(), &baits, trial, host);
@@ -90,7 +91,7 @@ fn examine(
 fn report(
     probed: &Probed,
     findings: &Result<(Vec<Finding>, Workshop), String>,
-    loaded: &Loaded,
+    settings: &Settings,
     instance: &Instance,
 ) -> Value {
     let tried = |outcome: &Result<(), String>| {
@@ -98,22 +99,23 @@ fn report(
     };
     let rows = findings
         .as_ref()
-        .map(|(findings, _)| findings.iter().map(row).collect::<Vec<_>>())
+        .map(|(findings, _)| findings.iter().map(finding_json).collect::<Vec<_>>())
         .unwrap_or_default();
-    let enforced =
-        findings.as_ref().ok().and_then(|(_, workshop)| workshop.enforced(&loaded.config.default_agent)).map(
-            |enforced| {
-                enforced
-                    .layers()
-                    .iter()
-                    .map(|(_, name, grade)| ((*name).to_owned(), Value::from(grade.to_string())))
-                    .collect::<serde_json::Map<_, _>>()
-            },
-        );
+    let enforced = findings
+        .as_ref()
+        .ok()
+        .and_then(|(_, workshop)| workshop.enforced(&settings.config.default_agent))
+        .map(|enforced| {
+            enforced
+                .layers()
+                .iter()
+                .map(|(_, name, grade)| ((*name).to_owned(), Value::from(grade.to_string())))
+                .collect::<serde_json::Map<_, _>>()
+        });
     let rung = findings.as_ref().ok().and_then(|(_, workshop)| workshop.rung()).map(|rung| rung.name());
     json!({
         "instance": instance.home().display().to_string(),
-        "isolation_enabled": loaded.config.isolation.enabled,
+        "isolation_enabled": settings.config.isolation.enabled,
         "host": {
             "native": tried(&probed.native),
             "bwrap": tried(&probed.bwrap.clone().map(|_| ())),
@@ -126,7 +128,7 @@ fn report(
     })
 }
 
-fn row(finding: &Finding) -> Value {
+fn finding_json(finding: &Finding) -> Value {
     let outcome = match finding.outcome {
         Outcome::Kept => "kept",
         Outcome::Broken => "broken",
@@ -135,7 +137,7 @@ fn row(finding: &Finding) -> Value {
     json!({"question": finding.question, "expected": finding.expected, "observed": finding.observed, "layer": finding.layer, "outcome": outcome})
 }
 
-fn words(report: &Value) -> String {
+fn report_text(report: &Value) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut lines = vec![
         format!(

@@ -10,7 +10,7 @@ use crate::arguments::GatewayArguments;
 use crate::commands::version::VERSION;
 use crate::exit::{self, Exit};
 use crate::print;
-use crate::settings::{Loaded, Surroundings};
+use crate::settings::{ProcessEnv, Settings};
 use address::Reach;
 use anyhow::{Context, Result};
 use picoclaw_agent::gateway::{Gate, Opening, listen};
@@ -64,8 +64,8 @@ impl Wishes {
 pub(crate) fn run(
     arguments: &GatewayArguments,
     wishes: Wishes,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
     config: Option<PathBuf>,
 ) -> Result<Exit> {
     let host = arguments.host.as_deref().unwrap_or(&loaded.config.gateway.host);
@@ -107,7 +107,7 @@ pub(crate) fn run(
 }
 
 /// Other machines reach it only with a token that somebody chose.
-fn checked(addresses: Vec<SocketAddr>, loaded: &Loaded) -> Result<Vec<SocketAddr>> {
+fn checked(addresses: Vec<SocketAddr>, loaded: &Settings) -> Result<Vec<SocketAddr>> {
     let open = addresses.iter().find(|at| !at.ip().is_loopback());
     if let (Some(open), None) = (open, &loaded.config.gateway.token) {
         anyhow::bail!(
@@ -129,8 +129,8 @@ async fn serve(
     opening: Opening,
     addresses: &[SocketAddr],
     Wishes(mut wishes): Wishes,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
 ) -> Result<()> {
     let listeners = bind(addresses).await?;
     let gate = Gate::open(opening)?;

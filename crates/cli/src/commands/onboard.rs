@@ -3,20 +3,20 @@
 //! Invariant: nothing that is there already is changed.
 
 use crate::exit::Exit;
-use crate::settings::Loaded;
+use crate::settings::Settings;
 use crate::{app, print};
 use anyhow::Result;
 use picoclaw_sandbox::instance::Planted;
 
 /// Makes the instance, and says what is there now.
-pub(crate) fn run(loaded: &Loaded) -> Result<Exit> {
-    let instance = app::prepare(loaded)?;
-    let config = match app::furnish(&instance, loaded)? {
+pub(crate) fn run(settings: &Settings) -> Result<Exit> {
+    let instance = app::prepare_instance(settings)?;
+    let config = match app::write_default_config(&instance, settings)? {
         Planted::New => "written",
         Planted::Kept => "kept as it is",
     };
     print::line(&format!("instance: {}", instance.home().display()))?;
-    print::line(&format!("configuration: {} ({config})", loaded.config_path.display()))?;
+    print::line(&format!("configuration: {} ({config})", settings.config_path.display()))?;
     for workspace in instance.workspaces() {
         print::line(&format!("workspace of {}: {}", workspace.agent, workspace.named))?;
     }

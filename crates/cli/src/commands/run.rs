@@ -3,8 +3,8 @@
 //! Invariant: the command's own status is ours; what goes wrong about the cage is 125, before anything runs.
 
 use crate::arguments::RunArguments;
-use crate::commands::cage_flags::Asked;
-use crate::settings::{Loaded, Surroundings, fault_of};
+use crate::commands::cage_flags::CageOptions;
+use crate::settings::{ProcessEnv, Settings, workspace_fault};
 use crate::{app, exit, print, units};
 use anyhow::{Context, Result, bail};
 use picoclaw_policy::config::ExposeMode;
@@ -27,11 +27,11 @@ pub(crate) const NO_CAGE: u8 = 125;
 /// Runs the command and answers its status.
 pub(crate) fn run(
     arguments: &RunArguments,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
 ) -> Result<ExitCode> {
-    let timeout = arguments.timeout.as_deref().map(units::duration).transpose();
-    let (asked, timeout) = match (Asked::read(&arguments.cage), timeout) {
+    let timeout = arguments.timeout.as_deref().map(units::parse_duration).transpose();
+    let (asked, timeout) = match (CageOptions::parse(&arguments.cage), timeout) {
         (Ok(asked), Ok(timeout)) => (asked, timeout),
         (Err(why), _) | (_, Err(why)) => return Ok(exit::bad_usage(&why).into()),
     };
@@ -50,17 +50,17 @@ pub(crate) fn run(
 
 fn caged(
     arguments: &RunArguments,
-    asked: &Asked,
+    asked: &CageOptions,
     timeout: Option<Duration>,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
 ) -> Result<Status> {
     let named = match &arguments.workspace {
         Some(path) => std::path::absolute(path)?,
         None => std::env::current_dir().context("there is no current directory")?,
     };
     let workspace = workspace(&named, loaded, surroundings)?;
-    let instance = app::instance(loaded)?;
+    let instance = app::open_instance(loaded)?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let streams = if terminal {
@@ -70,7 +70,7 @@ fn caged(
     };
     let signals = relay::listen().context("could not listen to signals")?;
     let errand = Errand {
-        isolation: &asked.on_top_of(&loaded.config.isolation),
+        isolation: &asked.apply_to(&loaded.config.isolation),
         instance: &instance,
         principal: Principal::Person,
         stay: Stay::At { path: &workspace, mode: ExposeMode::ReadWrite },
@@ -96,7 +96,7 @@ fn caged(
 }
 
 /// The directory that the child may write: never one that holds more than a project.
-pub(crate) fn workspace(named: &Path, loaded: &Loaded, surroundings: &Surroundings) -> Result<PathBuf> {
+pub(crate) fn workspace(named: &Path, loaded: &Settings, surroundings: &ProcessEnv) -> Result<PathBuf> {
     let Some(found) = surroundings.survey.find(named) else {
         // The kernel knows why.
         let why = named.canonicalize().err().unwrap_or_else(|| std::io::ErrorKind::NotFound.into());
@@ -107,7 +107,7 @@ pub(crate) fn workspace(named: &Path, loaded: &Loaded, surroundings: &Surroundin
     }
     let real = found.resolved;
     let name = AgentId::parse("run").unwrap_or_else(AgentId::main);
-    match fault_of(&real, &name, loaded, surroundings) {
+    match workspace_fault(&real, &name, loaded, surroundings) {
         Some(fault) => bail!("{fault}\nhint: run it in a project's directory, or name one with --workspace"),
         None => Ok(real),
     }

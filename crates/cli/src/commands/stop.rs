@@ -7,17 +7,17 @@ use crate::commands::cron::CronCommand;
 use crate::commands::mcp::McpCommand;
 use crate::exit::Exit;
 use crate::print;
-use crate::settings::Loaded;
+use crate::settings::Settings;
 use anyhow::Result;
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::presence::{Member, Presence, Role, Roll, Signed, Stopped};
 use std::time::{Duration, Instant};
 
 /// How long a program may take to end by itself.
-const GRACE: Duration = Duration::from_secs(15);
+const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Puts this program on the roll, where it is one that can be stopped.
-pub(crate) fn sign(command: &Command, loaded: &Loaded) -> Option<Signed> {
+pub(crate) fn register_run(command: &Command, settings: &Settings) -> Option<Signed> {
     let role = match command {
         Command::Agent(_) => Role::Agent,
         Command::Tool(_) => Role::Tool,
@@ -26,7 +26,7 @@ pub(crate) fn sign(command: &Command, loaded: &Loaded) -> Option<Signed> {
         Command::Cron(CronCommand::Run { .. }) => Role::Job,
         _ => return None,
     };
-    let signed = Roll::open(&loaded.home).and_then(|roll| roll.sign(role));
+    let signed = Roll::open(&settings.home).and_then(|roll| roll.sign(role));
     signed
         .inspect_err(
             |why| tracing::warn!(target: "instance", error = %why, "`picoclaw stop` will not find this"),
@@ -35,19 +35,19 @@ pub(crate) fn sign(command: &Command, loaded: &Loaded) -> Option<Signed> {
 }
 
 /// Stops everybody.
-pub(crate) fn run(loaded: &Loaded) -> Result<Exit> {
-    let members = match Instance::exists(&loaded.home) {
-        true => Roll::open(&loaded.home)?.others()?,
+pub(crate) fn run(settings: &Settings) -> Result<Exit> {
+    let members = match Instance::exists(&settings.home) {
+        true => Roll::open(&settings.home)?.others()?,
         false => Vec::new(),
     };
     let knows_gateway = members.iter().any(|member| member.role == Role::Gateway);
-    if members.is_empty() && !Presence::is_running(&loaded.home) {
+    if members.is_empty() && !Presence::is_running(&settings.home) {
         print::line("nothing is running")?;
         return Ok(Exit::Done);
     }
     // All are told before anybody is waited for: together they take as long as the slowest.
     let told: Vec<_> = members.iter().map(Member::tell).collect();
-    let deadline = Instant::now() + GRACE;
+    let deadline = Instant::now() + STOP_TIMEOUT;
     let mut exit = Exit::Done;
     for (member, told) in members.into_iter().zip(told) {
         let (who, pid) = (member.role.as_str(), member.pid);
@@ -66,7 +66,7 @@ pub(crate) fn run(loaded: &Loaded) -> Result<Exit> {
             }
         }
     }
-    if !knows_gateway && Presence::is_running(&loaded.home) {
+    if !knows_gateway && Presence::is_running(&settings.home) {
         print::note("✗ somebody holds the gateway's lock and is not on the roll");
         exit = Exit::Refused;
     }

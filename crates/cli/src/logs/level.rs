@@ -7,11 +7,11 @@ use std::sync::Arc;
 use tracing::level_filters::LevelFilter;
 
 /// Somebody who writes log lines in place of stderr.
-pub(crate) type Hand = Arc<dyn Fn(&str) + Send + Sync>;
+pub(crate) type LineSink = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Which kind of program logs.
 #[derive(Clone)]
-pub(crate) enum Porch {
+pub(crate) enum LogProfile {
     /// A command that does one thing and ends.
     OneShot,
     /// The same, with a trace of every call beside the log.
@@ -19,10 +19,10 @@ pub(crate) enum Porch {
     /// The gateway, which stays.
     Gateway,
     /// A session that draws on the terminal: lines go through its hands, beside a trace.
-    Screen(Hand),
+    Screen(LineSink),
 }
 
-impl Porch {
+impl LogProfile {
     /// How much it logs unless told otherwise.
     pub(crate) fn level(&self) -> LogLevel {
         match self {
@@ -32,7 +32,7 @@ impl Porch {
     }
 
     /// The components whose events the trace tells already.
-    pub(super) fn told_elsewhere(&self) -> &'static [&'static str] {
+    pub(super) fn traced_components(&self) -> &'static [&'static str] {
         match self {
             Self::OneShot | Self::Gateway => &[],
             Self::Traced | Self::Screen(_) => &["tool", "provider"],
@@ -41,7 +41,7 @@ impl Porch {
 }
 
 /// The filter for a level.
-pub(super) fn filter(level: LogLevel) -> LevelFilter {
+pub(super) fn level_filter(level: LogLevel) -> LevelFilter {
     match level {
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Info => LevelFilter::INFO,

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a plain event is one or two lines and a JSON event is one, whatever is in it.
 
-use super::settings::Shape;
+use super::settings::LogFormat;
 use picoclaw_sandbox::ledger::Timestamp;
 use picoclaw_sandbox::{Redactor, printable, printable_json};
 use serde_json::{Map, Value};
@@ -11,13 +11,13 @@ use tracing::field::{Field, Visit};
 
 /// What an event says: its message, and its fields in order.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct EventText {
     message: String,
     fields: Vec<(&'static str, Value)>,
 }
 
-impl Said {
-    fn note(&mut self, field: &Field, value: Value) {
+impl EventText {
+    fn record_value(&mut self, field: &Field, value: Value) {
         match (field.name(), value) {
             ("message", Value::String(text)) => self.message = text,
             ("message", other) => self.message = other.to_string(),
@@ -28,18 +28,18 @@ impl Said {
     /// The event as it is written, line feed included.
     pub(super) fn render(
         &self,
-        shape: Shape,
+        shape: LogFormat,
         level: tracing::Level,
         component: &str,
         redactor: &Redactor,
     ) -> String {
         match shape {
-            Shape::Plain => self.plain(level, component, redactor),
-            Shape::Json => self.json(level, component, redactor),
+            LogFormat::Plain => self.render_plain(level, component, redactor),
+            LogFormat::Json => self.render_json(level, component, redactor),
         }
     }
 
-    fn plain(&self, level: tracing::Level, component: &str, redactor: &Redactor) -> String {
+    fn render_plain(&self, level: tracing::Level, component: &str, redactor: &Redactor) -> String {
         let message = redactor.clean(&self.message);
         let mut out = format!("[{level}] {}: {}\n", printable(component), printable(&message));
         for (n, (name, value)) in self.fields.iter().enumerate() {
@@ -56,7 +56,7 @@ impl Said {
         out
     }
 
-    fn json(&self, level: tracing::Level, component: &str, redactor: &Redactor) -> String {
+    fn render_json(&self, level: tracing::Level, component: &str, redactor: &Redactor) -> String {
         let mut object = Map::new();
         object.insert("time".to_owned(), Timestamp::now().to_string().into());
         object.insert("level".to_owned(), level.as_str().into());
@@ -80,28 +80,28 @@ fn without_hint(text: &str) -> &str {
     text.split_once("\nhint: ").map_or(text, |(sentence, _)| sentence)
 }
 
-impl Visit for Said {
+impl Visit for EventText {
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.note(field, value.into());
+        self.record_value(field, value.into());
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.note(field, value.into());
+        self.record_value(field, value.into());
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.note(field, value.into());
+        self.record_value(field, value.into());
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.note(field, value.into());
+        self.record_value(field, value.into());
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.note(field, value.into());
+        self.record_value(field, value.into());
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.note(field, format!("{value:?}").into());
+        self.record_value(field, format!("{value:?}").into());
     }
 }

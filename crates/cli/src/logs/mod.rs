@@ -25,6 +25,6 @@ mod settings;
 mod sink;
 mod subscriber;
 
-pub(crate) use level::Porch;
-pub(crate) use settings::Settings;
+pub(crate) use level::LogProfile;
+pub(crate) use settings::LogSettings;
 pub(crate) use subscriber::start;

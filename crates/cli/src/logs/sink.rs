@@ -2,8 +2,8 @@
 //!
 //! Invariant: an event is one write, so that lines of two processes do not mix; a write that fails is let go.
 
-use super::level::Hand;
-use super::settings::{LogError, Settings};
+use super::level::LineSink;
+use super::settings::{LogError, LogSettings};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
@@ -11,15 +11,15 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 /// Where log lines go.
 pub(super) enum Sink {
     Stderr,
-    Hand(Hand),
+    LineSink(LineSink),
     File(File),
 }
 
 impl Sink {
     /// The end of a file, which is made for its owner alone, else a hand that writes, else stderr.
-    pub(super) fn open(settings: &Settings) -> Result<Self, LogError> {
+    pub(super) fn open(settings: &LogSettings) -> Result<Self, LogError> {
         let Some(path) = &settings.file else {
-            return Ok(settings.hand.clone().map_or(Self::Stderr, Self::Hand));
+            return Ok(settings.line_sink.clone().map_or(Self::Stderr, Self::LineSink));
         };
         let failed = |source| LogError::File { path: path.clone(), source };
         // Opening a FIFO would wait for a reader that may never come.
@@ -32,7 +32,7 @@ impl Sink {
     /// Writes `text`. There is nobody to tell if this fails: a closed stderr or a full disk stops no work.
     pub(super) fn write(&self, text: &str) {
         let _ = match self {
-            Self::Hand(write) => {
+            Self::LineSink(write) => {
                 write(text);
                 Ok(())
             }

@@ -5,9 +5,9 @@
 //!
 //! Invariant: a text that would not load, or that changes anything else, is never written.
 
-use super::edit_mcp::{self, Change, ChangeError};
-use super::load::{Loaded, Request, SettingsError, load_as};
-use super::process_env::Surroundings;
+use super::edit_mcp::{self, ChangeError, McpChange};
+use super::load::{Request, Settings, SettingsError, load_with_text};
+use super::process_env::ProcessEnv;
 use picoclaw_policy::config::{Config, McpServerConfig};
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::root::RootError;
@@ -15,14 +15,14 @@ use picoclaw_sandbox::shelf::{Shelf, ShelfError};
 use std::time::Duration;
 
 /// The name of the lock, among the instance's own files.
-const LOCK: &str = "configuration.lock";
+const LOCK_FILE: &str = "configuration.lock";
 
 /// How long another revision is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why a configuration was not changed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ReviseError {
+pub(crate) enum EditError {
     /// The file, as it is or as it would be, does not load.
     #[error(transparent)]
     Settings(#[from] SettingsError),
@@ -44,40 +44,41 @@ pub(crate) enum ReviseError {
 }
 
 /// Makes one change to the configuration file; what is in force then.
-pub(crate) fn revise(
-    loaded: &Loaded,
-    surroundings: &Surroundings,
+pub(crate) fn edit_config(
+    settings: &Settings,
+    env: &ProcessEnv,
     instance: &Instance,
-    change: &Change<'_>,
-) -> Result<Loaded, ReviseError> {
-    let _alone = Shelf::of_instance(instance.home())?.hold(LOCK, PATIENCE)?;
-    let request = Request { config: Some(&loaded.config_path), surroundings };
+    change: &McpChange<'_>,
+) -> Result<Settings, EditError> {
+    let _alone = Shelf::of_instance(instance.home())?.hold(LOCK_FILE, LOCK_TIMEOUT)?;
+    let request = Request { config: Some(&settings.config_path), env: env };
     // Again, under the lock: somebody may have changed it since the start.
-    let before = match load_as(&request, None) {
-        Err(SettingsError::Missing(_)) => load_as(&request, Some("{}"))?,
+    let before = match load_with_text(&request, None) {
+        Err(SettingsError::Missing(_)) => load_with_text(&request, Some("{}"))?,
         read => read?,
     };
-    if !is_as_seen(&loaded.config, &before.config, change) {
-        return Err(ReviseError::Meanwhile);
+    if !is_unchanged(&settings.config, &before.config, change) {
+        return Err(EditError::Meanwhile);
     }
     let text = edit_mcp::apply(before.text().unwrap_or_default(), change)?;
-    let after = load_as(&request, Some(&text))?;
-    if !is_alone(&before.config, &after.config, change) {
-        return Err(ReviseError::Elsewhere);
+    let after = load_with_text(&request, Some(&text))?;
+    if !is_only_change(&before.config, &after.config, change) {
+        return Err(EditError::Elsewhere);
     }
-    instance.rewrite(&loaded.config_path, &text)?;
+    instance.rewrite(&settings.config_path, &text)?;
     Ok(after)
 }
 
 /// Whether what the change rests on is still so: that the server is there or not, and that it is the last one or not.
-fn is_as_seen(seen: &Config, now: &Config, change: &Change<'_>) -> bool {
+fn is_unchanged(seen: &Config, now: &Config, change: &McpChange<'_>) -> bool {
     let is_there = |config: &Config| config.mcp.servers.iter().any(|server| server.name == change.name());
     let is_last = |config: &Config| config.mcp.servers.len() == 1;
-    is_there(seen) == is_there(now) && (matches!(change, Change::Put { .. }) || is_last(seen) == is_last(now))
+    is_there(seen) == is_there(now)
+        && (matches!(change, McpChange::Put { .. }) || is_last(seen) == is_last(now))
 }
 
 /// Whether two configurations differ in nothing but the change.
-fn is_alone(before: &Config, after: &Config, change: &Change<'_>) -> bool {
+fn is_only_change(before: &Config, after: &Config, change: &McpChange<'_>) -> bool {
     let others = |config: &Config| -> Vec<McpServerConfig> {
         config.mcp.servers.iter().filter(|server| server.name != change.name()).cloned().collect()
     };
@@ -86,5 +87,5 @@ fn is_alone(before: &Config, after: &Config, change: &Change<'_>) -> bool {
     rest.mcp = after.mcp.clone();
     // Values of the server itself come and go.
     rest.secrets.clone_from(&after.secrets);
-    rest == *after && others(before) == others(after) && is_there == matches!(change, Change::Put { .. })
+    rest == *after && others(before) == others(after) && is_there == matches!(change, McpChange::Put { .. })
 }

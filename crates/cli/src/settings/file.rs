@@ -10,7 +10,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// The most that a configuration or secrets file may hold.
-pub(super) const MOST_BYTES: u64 = 1 << 20;
+pub(super) const MAX_FILE_SIZE: u64 = 1 << 20;
 
 /// A file's text, and what the file system says about it.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub(crate) enum FileError {
         what: &'static str,
     },
     /// Nobody writes so much by hand.
-    #[error("`{}` is larger than {} bytes", path.display(), MOST_BYTES)]
+    #[error("`{}` is larger than {} bytes", path.display(), MAX_FILE_SIZE)]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -93,7 +93,7 @@ pub(super) fn read_bytes(path: &Path) -> Result<Option<(Vec<u8>, Metadata)>, Fil
         let what = if metadata.is_dir() { "a directory" } else { "a pipe, socket or device" };
         return Err(FileError::NotAFile { path: path.to_owned(), what });
     }
-    let expected = usize::try_from(metadata.len().min(MOST_BYTES)).unwrap_or_default();
+    let expected = usize::try_from(metadata.len().min(MAX_FILE_SIZE)).unwrap_or_default();
     // One more than expected, so that the end is found without another look.
     let mut bytes = Vec::with_capacity(expected + 1);
     let read = retry_on_intr(|| rustix::io::read(&file, spare_capacity(&mut bytes)));
@@ -102,11 +102,11 @@ pub(super) fn read_bytes(path: &Path) -> Result<Option<(Vec<u8>, Metadata)>, Fil
     // there was room for more than came, and all that was told came, that was the end.
     if got != expected || got == 0 {
         file.by_ref()
-            .take((MOST_BYTES + 1).saturating_sub(got as u64))
+            .take((MAX_FILE_SIZE + 1).saturating_sub(got as u64))
             .read_to_end(&mut bytes)
             .map_err(failed)?;
     }
-    if bytes.len() as u64 > MOST_BYTES {
+    if bytes.len() as u64 > MAX_FILE_SIZE {
         return Err(FileError::TooLarge { path: path.to_owned() });
     }
     Ok(Some((bytes, metadata)))

@@ -3,8 +3,8 @@
 //! Invariant: a configuration is loaded whole or the start stops; nothing is written back (W83).
 
 use super::credential::Credentials;
-use super::file::{FileError, MOST_BYTES, TextFile, read_text};
-use super::process_env::{Home, Surroundings};
+use super::file::{FileError, MAX_FILE_SIZE, TextFile, read_text};
+use super::process_env::{Home, ProcessEnv};
 use super::{workspace_check, yaml};
 use picoclaw_policy::config::{
     Config, ConfigError, ConfigTree, Layers, McpTransport, Shown, Sources, WorkspaceFault, merge_layers,
@@ -20,12 +20,12 @@ pub(crate) struct Request<'a> {
     /// `--config`.
     pub(crate) config: Option<&'a Path>,
     /// The environment and the user.
-    pub(crate) surroundings: &'a Surroundings,
+    pub(crate) env: &'a ProcessEnv,
 }
 
 /// Whether there is a configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Presence {
+pub(crate) enum ConfigPresence {
     /// There is.
     Present,
     /// There is none, and the defaults apply.
@@ -34,13 +34,13 @@ pub(crate) enum Presence {
 
 /// What was loaded.
 #[derive(Debug, Clone)]
-pub(crate) struct Loaded {
+pub(crate) struct Settings {
     /// What is in force.
     pub(crate) config: Config,
     /// The configuration file, whether there is one or not.
     pub(crate) config_path: PathBuf,
     /// Whether there is one.
-    pub(crate) presence: Presence,
+    pub(crate) presence: ConfigPresence,
     /// The secrets file beside it.
     pub(crate) secrets_path: PathBuf,
     /// The instance.
@@ -69,7 +69,7 @@ pub(crate) enum SettingsError {
     #[error("`{0}` in the environment is not UTF-8 text")]
     Variable(String),
     /// Workspaces lie where they must not.
-    #[error("{}", lines(.0))]
+    #[error("{}", join_faults(.0))]
     Workspaces(Vec<WorkspaceFault>),
     /// A cage was asked for, and there is no instance to hang it on.
     #[error("isolation is enabled, and no home directory is known for the instance")]
@@ -87,7 +87,7 @@ impl SettingsError {
                 Some("put a file in its place, or remove it to use the defaults".to_owned())
             }
             Self::File(FileError::TooLarge { .. }) => {
-                Some(format!("a configuration has at most {MOST_BYTES} bytes"))
+                Some(format!("a configuration has at most {MAX_FILE_SIZE} bytes"))
             }
             Self::File(FileError::NotText { .. }) => Some("save the file as UTF-8".to_owned()),
             Self::Missing(_) => Some("check the name, or leave `--config` out".to_owned()),
@@ -99,18 +99,21 @@ impl SettingsError {
 }
 
 /// Loads defaults, file, secrets and environment.
-pub(crate) fn load(request: &Request<'_>) -> Result<Loaded, SettingsError> {
-    load_as(request, None)
+pub(crate) fn load(request: &Request<'_>) -> Result<Settings, SettingsError> {
+    load_with_text(request, None)
 }
 
 /// The same, as if the configuration file held `instead`.
-pub(super) fn load_as(request: &Request<'_>, instead: Option<&str>) -> Result<Loaded, SettingsError> {
-    let surroundings = request.surroundings;
-    let home = surroundings.home();
-    let said = surroundings.variable("PICOCLAW_CONFIG");
+pub(super) fn load_with_text(
+    request: &Request<'_>,
+    instead: Option<&str>,
+) -> Result<Settings, SettingsError> {
+    let env = request.env;
+    let home = env.home();
+    let said = env.variable("PICOCLAW_CONFIG");
     let config_path = match (request.config, said) {
-        (Some(path), _) => surroundings.absolute(path),
-        (None, Some(path)) => surroundings.absolute(Path::new(path)),
+        (Some(path), _) => env.absolute(path),
+        (None, Some(path)) => env.absolute(Path::new(path)),
         (None, None) => home.path().join("config.json"),
     };
     let file = read_text(&config_path)?;
@@ -123,27 +126,26 @@ pub(super) fn load_as(request: &Request<'_>, instead: Option<&str>) -> Result<Lo
 
     let (config_name, secrets_name) = (config_path.to_string_lossy(), secrets_path.to_string_lossy());
     let secrets = match &secrets_file {
-        Some(file) => yaml::read(&file.text, &secrets_name)?,
+        Some(file) => yaml::parse_yaml(&file.text, &secrets_name)?,
         None => None,
     };
     let secrets = secrets.filter(|node| !node.is_null());
-    let variables = variables(surroundings)?;
-    let user_home = surroundings.user_home();
-    if instead.is_some_and(|text| text.len() as u64 > MOST_BYTES) {
+    let variables = text_variables(env)?;
+    let user_home = env.user_home();
+    if instead.is_some_and(|text| text.len() as u64 > MAX_FILE_SIZE) {
         return Err(FileError::TooLarge { path: config_path }.into());
     }
     let text = instead.or_else(|| file.as_ref().map(|file| file.text.as_str()));
     let sources = Sources { file: &config_name, text, secrets: &secrets_name };
     let layers =
         Layers { sources, secrets: secrets.as_ref(), variables: &variables, user_home: user_home.as_deref() };
-    let mut settled = merge_layers(&layers, &Credentials { directory, surroundings })?;
-    beside(directory, &mut settled.config);
+    let mut settled = merge_layers(&layers, &Credentials { directory, env: env })?;
+    resolve_env_files(directory, &mut settled.config);
 
-    if settled.config.isolation.enabled && matches!(home, Home::Nowhere(_)) {
+    if settled.config.isolation.enabled && matches!(home, Home::CurrentDir(_)) {
         return Err(SettingsError::NoHome);
     }
-    let faults =
-        workspace_check::check(&settled.config, home.path(), [&config_path, &secrets_path], surroundings);
+    let faults = workspace_check::check(&settled.config, home.path(), [&config_path, &secrets_path], env);
     if !faults.is_empty() {
         return Err(SettingsError::Workspaces(faults));
     }
@@ -152,15 +154,18 @@ pub(super) fn load_as(request: &Request<'_>, instead: Option<&str>) -> Result<Lo
     if file.is_none() && said.is_some() {
         notices.push(format!("there is no configuration file `{config_name}`, which `PICOCLAW_CONFIG` names; the defaults apply"));
     }
-    notices.extend(file.as_ref().and_then(|file| exposed(file, &config_name, Holds::Settings)));
-    notices.extend(secrets_file.as_ref().and_then(|file| exposed(file, &secrets_name, Holds::Secrets)));
-    let presence = if file.is_some() { Presence::Present } else { Presence::Missing };
-    Ok(Loaded {
+    notices
+        .extend(file.as_ref().and_then(|file| permission_warning(file, &config_name, FileContent::Settings)));
+    notices.extend(
+        secrets_file.as_ref().and_then(|file| permission_warning(file, &secrets_name, FileContent::Secrets)),
+    );
+    let presence = if file.is_some() { ConfigPresence::Present } else { ConfigPresence::Missing };
+    Ok(Settings {
         config: settled.config,
         presence,
         home: home.path().to_owned(),
         notices,
-        survey: surroundings.survey.clone(),
+        survey: env.survey.clone(),
         tree: settled.tree,
         text: text.map(str::to_owned),
         config_path,
@@ -168,7 +173,7 @@ pub(super) fn load_as(request: &Request<'_>, instead: Option<&str>) -> Result<Lo
     })
 }
 
-impl Loaded {
+impl Settings {
     /// The text of the configuration file, if there is one.
     pub(super) fn text(&self) -> Option<&str> {
         self.text.as_deref()
@@ -188,7 +193,7 @@ impl Loaded {
 }
 
 /// Env files that are named without their directory lie beside the configuration, where no agent writes.
-fn beside(directory: &Path, config: &mut Config) {
+fn resolve_env_files(directory: &Path, config: &mut Config) {
     for server in &mut config.mcp.servers {
         if let McpTransport::Stdio { env_file: Some(path), .. } = &mut server.transport {
             *path = directory.join(&*path);
@@ -196,9 +201,8 @@ fn beside(directory: &Path, config: &mut Config) {
     }
 }
 
-fn variables(surroundings: &Surroundings) -> Result<Vec<(String, String)>, SettingsError> {
-    surroundings
-        .ours()
+fn text_variables(env: &ProcessEnv) -> Result<Vec<(String, String)>, SettingsError> {
+    env.picoclaw_variables()
         .map(|(name, value)| {
             let shown = || SettingsError::Variable(name.to_string_lossy().into_owned());
             Ok((name.to_str().ok_or_else(shown)?.to_owned(), value.to_str().ok_or_else(shown)?.to_owned()))
@@ -208,22 +212,22 @@ fn variables(surroundings: &Surroundings) -> Result<Vec<(String, String)>, Setti
 
 /// What a file is for, and so who may look at it.
 #[derive(Clone, Copy, PartialEq)]
-enum Holds {
+enum FileContent {
     Settings,
     Secrets,
 }
 
 /// A line about a file that more people can read or change than should.
-fn exposed(file: &TextFile, name: &str, holds: Holds) -> Option<String> {
+fn permission_warning(file: &TextFile, name: &str, holds: FileContent) -> Option<String> {
     let mode = file.metadata.permissions().mode() & 0o777;
     let who = match holds {
-        Holds::Secrets if mode & 0o077 != 0 => "other users can reach",
+        FileContent::Secrets if mode & 0o077 != 0 => "other users can reach",
         _ if mode & 0o022 != 0 => "other users can change",
         _ => return None,
     };
     Some(format!("{who} `{name}` (mode {mode:04o}); `chmod 600` it"))
 }
 
-fn lines(faults: &[WorkspaceFault]) -> String {
+fn join_faults(faults: &[WorkspaceFault]) -> String {
     faults.iter().map(|fault| format!("{fault}\nhint: {}", fault.hint())).collect::<Vec<_>>().join("\n")
 }

@@ -15,9 +15,9 @@ mod tests;
 mod workspace_check;
 mod yaml;
 
-pub(crate) use edit::{ReviseError, revise};
-pub(crate) use edit_mcp::{Change, Then};
+pub(crate) use edit::{EditError, edit_config};
+pub(crate) use edit_mcp::{AfterRemoval, McpChange};
 pub(crate) use file::first_line;
-pub(crate) use load::{Loaded, Presence, Request, SettingsError, load};
-pub(crate) use process_env::Surroundings;
-pub(crate) use workspace_check::{fault_in, fault_of};
+pub(crate) use load::{ConfigPresence, Request, Settings, SettingsError, load};
+pub(crate) use process_env::ProcessEnv;
+pub(crate) use workspace_check::{workspace_fault, workspace_fault_in};

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 /// The environment and the user, as they are at the start.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct ProcessEnv {
     /// Every variable.
     pub(crate) variables: BTreeMap<OsString, OsString>,
     /// The account's home directory, whatever `HOME` says.
@@ -27,19 +27,19 @@ pub(crate) enum Home {
     /// `PICOCLAW_HOME`, or `.picoclaw` in the user's home directory.
     Known(PathBuf),
     /// Neither is to be had, so it is the current directory: no place to hang a cage on.
-    Nowhere(PathBuf),
+    CurrentDir(PathBuf),
 }
 
 impl Home {
     /// The directory.
     pub(crate) fn path(&self) -> &Path {
         match self {
-            Self::Known(path) | Self::Nowhere(path) => path,
+            Self::Known(path) | Self::CurrentDir(path) => path,
         }
     }
 }
 
-impl Surroundings {
+impl ProcessEnv {
     /// Those of this process.
     pub(crate) fn of_process() -> Self {
         Self {
@@ -51,16 +51,16 @@ impl Surroundings {
 
     /// A variable; an empty one counts as not set.
     pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
-        self.raw(name).filter(|value| !value.is_empty())
+        self.raw_variable(name).filter(|value| !value.is_empty())
     }
 
     /// A variable, empty or not.
-    pub(super) fn raw(&self, name: &str) -> Option<&OsStr> {
+    pub(super) fn raw_variable(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
     /// All `PICOCLAW_*` variables.
-    pub(super) fn ours(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+    pub(super) fn picoclaw_variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         let ours = |name: &OsString| name.as_encoded_bytes().starts_with(b"PICOCLAW_");
         self.variables
             .iter()
@@ -81,7 +81,7 @@ impl Surroundings {
         }
         match self.user_home() {
             Some(user) => Home::Known(user.join(".picoclaw")),
-            None => Home::Nowhere(self.absolute(Path::new("."))),
+            None => Home::CurrentDir(self.absolute(Path::new("."))),
         }
     }
 
@@ -128,18 +128,18 @@ mod tests {
         ] {
             let variables =
                 variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
-            let found = Surroundings {
+            let found = ProcessEnv {
                 variables: variables.collect(),
                 account_home: account.map(PathBuf::from),
-                ..Surroundings::default()
+                ..ProcessEnv::default()
             }
             .home();
             assert_eq!(found, want, "{why}");
         }
-        let nowhere = Surroundings::default().home();
+        let nowhere = ProcessEnv::default().home();
         assert_eq!(
             nowhere,
-            Home::Nowhere(std::env::current_dir().unwrap()),
+            Home::CurrentDir(std::env::current_dir().unwrap()),
             "nothing is known: the current directory"
         );
     }

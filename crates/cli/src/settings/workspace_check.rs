@@ -3,8 +3,8 @@
 //! Invariant: only looks; a workspace that does not exist yet is judged by the part of its path that does.
 
 use super::file::read_bytes;
-use super::load::Loaded;
-use super::process_env::Surroundings;
+use super::load::Settings;
+use super::process_env::ProcessEnv;
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Config, ReservedPaths, WorkspaceFault, check_workspaces, homes_of_people};
 use picoclaw_sandbox::isolate::Survey;
@@ -17,54 +17,61 @@ pub(super) fn check(
     config: &Config,
     home: &Path,
     files: [&Path; 2],
-    surroundings: &Surroundings,
+    env: &ProcessEnv,
 ) -> Vec<WorkspaceFault> {
-    let survey = &surroundings.survey;
-    let place = |agent: &AgentId| (agent.clone(), settled(&config.workspace_of(agent, home), survey));
+    let survey = &env.survey;
+    let place =
+        |agent: &AgentId| (agent.clone(), canonicalize_existing(&config.workspace_of(agent, home), survey));
     let workspaces: Vec<_> = config.agents.iter().map(|agent| place(&agent.id)).collect();
     // A link to a file can be replaced where it lies, and the file where it leads: neither place may be an agent's.
-    let files: Vec<_> = files.iter().flat_map(|file| [settled(file, survey), lies(file, survey)]).collect();
-    let instance = settled(home, survey);
+    let files: Vec<_> = files
+        .iter()
+        .flat_map(|file| [canonicalize_existing(file, survey), canonical_file(file, survey)])
+        .collect();
+    let instance = canonicalize_existing(home, survey);
     check_workspaces(
         &workspaces,
-        &ReservedPaths { instance: &instance, homes: homes(surroundings), files: &files },
+        &ReservedPaths { instance: &instance, homes: home_dirs(env), files: &files },
     )
 }
 
 /// Where a file's own name is, whatever it leads to.
-fn lies(file: &Path, survey: &Survey) -> PathBuf {
+fn canonical_file(file: &Path, survey: &Survey) -> PathBuf {
     match (file.parent(), file.file_name()) {
-        (Some(directory), Some(name)) => settled(directory, survey).join(name),
-        _ => settled(file, survey),
+        (Some(directory), Some(name)) => canonicalize_existing(directory, survey).join(name),
+        _ => canonicalize_existing(file, survey),
     }
 }
 
 /// What is wrong with `workspace`, canonical, as the only one, under what was loaded.
-pub(crate) fn fault_of(
+pub(crate) fn workspace_fault(
     workspace: &Path,
     agent: &AgentId,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
+    loaded: &Settings,
+    env: &ProcessEnv,
 ) -> Option<WorkspaceFault> {
-    let survey = &surroundings.survey;
-    let files = [settled(&loaded.config_path, survey), settled(&loaded.secrets_path, survey)];
-    let instance = settled(&loaded.home, survey);
-    let grounds = ReservedPaths { instance: &instance, homes: homes(surroundings), files: &files };
+    let survey = &env.survey;
+    let files = [
+        canonicalize_existing(&loaded.config_path, survey),
+        canonicalize_existing(&loaded.secrets_path, survey),
+    ];
+    let instance = canonicalize_existing(&loaded.home, survey);
+    let grounds = ReservedPaths { instance: &instance, homes: home_dirs(env), files: &files };
     check_workspaces(&[(agent.clone(), workspace.to_owned())], &grounds).into_iter().next()
 }
 
 /// What is wrong with the workspaces of `config`, which is in force instead of what was loaded.
-pub(crate) fn fault_in(
+pub(crate) fn workspace_fault_in(
     config: &Config,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
+    loaded: &Settings,
+    env: &ProcessEnv,
 ) -> Option<WorkspaceFault> {
     let files = [loaded.config_path.as_path(), loaded.secrets_path.as_path()];
-    check(config, &loaded.home, files, surroundings).into_iter().next()
+    check(config, &loaded.home, files, env).into_iter().next()
 }
 
 /// `path` with its links resolved, as far as it exists.
-fn settled(path: &Path, survey: &Survey) -> PathBuf {
+fn canonicalize_existing(path: &Path, survey: &Survey) -> PathBuf {
     let mut rest = Vec::new();
     let mut known = path;
     loop {
@@ -82,17 +89,17 @@ fn settled(path: &Path, survey: &Survey) -> PathBuf {
 }
 
 /// Home directories of people, resolved: this user's, and those of accounts that are no system accounts.
-fn homes(surroundings: &Surroundings) -> &[PathBuf] {
-    surroundings.homes.get_or_init(|| {
-        let mut homes: Vec<PathBuf> = surroundings.user_home().into_iter().collect();
-        homes.extend(surroundings.account_home.clone());
+fn home_dirs(env: &ProcessEnv) -> &[PathBuf] {
+    env.homes.get_or_init(|| {
+        let mut homes: Vec<PathBuf> = env.user_home().into_iter().collect();
+        homes.extend(env.account_home.clone());
         // Without an account list, what is known of this user has to do.
         let accounts = read_bytes(Path::new("/etc/passwd")).ok().flatten();
         let people = accounts.as_ref().map(|(bytes, _)| homes_of_people(bytes)).unwrap_or_default();
         homes.extend(people.into_iter().map(|home| PathBuf::from(OsStr::from_bytes(home))));
         homes.sort();
         homes.dedup();
-        homes.iter().map(|home| settled(home, &surroundings.survey)).collect()
+        homes.iter().map(|home| canonicalize_existing(home, &env.survey)).collect()
     })
 }
 
@@ -105,6 +112,6 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
         std::os::unix::fs::symlink(&top, top.join("link")).unwrap();
-        assert_eq!(settled(&top.join("link/not/yet"), &Survey::default()), top.join("not/yet"));
+        assert_eq!(canonicalize_existing(&top.join("link/not/yet"), &Survey::default()), top.join("not/yet"));
     }
 }

@@ -8,13 +8,13 @@ use picoclaw_sandbox::approver::Answer;
 use picoclaw_sandbox::{printable, printable_lines};
 
 /// Who answered, as the ledger names it.
-pub(super) const BY: &str = "terminal";
+pub(super) const APPROVED_BY: &str = "terminal";
 
 /// The choices, spelled out. Enter alone is a no.
 pub(super) const CHOICES: &str = "[o]nce, for this [s]ession, or [N]o? ";
 
 /// The question as lines, the exact content among them, none left out.
-pub(super) fn lines(ask: &Ask, style: &Style) -> Vec<String> {
+pub(super) fn question_lines(ask: &Ask, style: &Style) -> Vec<String> {
     let no = &ask.question.refusal;
     let mark = style.mark(Mark::Ask);
     let mut lines =
@@ -34,7 +34,7 @@ pub(super) fn lines(ask: &Ask, style: &Style) -> Vec<String> {
 }
 
 /// What a typed line means; anything that is not clearly a yes is a no.
-pub(super) fn meaning(line: &str) -> Answer {
+pub(super) fn parse_answer(line: &str) -> Answer {
     match line.trim().to_ascii_lowercase().as_str() {
         "o" | "once" | "y" | "yes" => Answer::Once,
         "s" | "session" => Answer::Session,
@@ -43,7 +43,7 @@ pub(super) fn meaning(line: &str) -> Answer {
 }
 
 /// What was answered, in a word.
-pub(super) fn word(answer: Answer) -> &'static str {
+pub(super) fn answer_text(answer: Answer) -> &'static str {
     match answer {
         Answer::Once => "yes, this once",
         Answer::Session => "yes, for this session",
@@ -52,8 +52,8 @@ pub(super) fn word(answer: Answer) -> &'static str {
 }
 
 /// Gives the answer to whoever waits for it; nobody may any more.
-pub(super) fn give(ask: Ask, answer: Answer) {
-    let _nobody = ask.answer.send((answer, BY.to_owned()));
+pub(super) fn send_answer(ask: Ask, answer: Answer) {
+    let _nobody = ask.answer.send((answer, APPROVED_BY.to_owned()));
 }
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
     fn the_whole_content_is_shown_and_acts_on_nothing() {
         let style = Style::of_environment(|_| None, Liveness::Still);
         let long = format!("echo {}\n\u{1b}[1A\u{1b}[2Kls\r\u{202e}\ttail", "x".repeat(5000));
-        let shown = lines(&ask(&long), &style).join("\n");
+        let shown = question_lines(&ask(&long), &style).join("\n");
         assert!(shown.contains(&"x".repeat(5000)), "a long line is whole");
         assert!(shown.contains("  | \\u{1b}[1A\\u{1b}[2Kls\\r\\u{202e}\\ttail"), "{shown}");
         assert!(!shown.contains(['\u{1b}', '\r', '\u{202e}', '\t']), "{shown}");
@@ -106,7 +106,7 @@ mod tests {
             ("ok", Answer::No),
             ("os", Answer::No),
         ] {
-            assert_eq!(meaning(typed), want, "{typed:?}");
+            assert_eq!(parse_answer(typed), want, "{typed:?}");
         }
     }
 }

@@ -2,34 +2,33 @@
 //!
 //! Invariant: a person is asked only where one can read the question and type the answer.
 
-use super::interrupt::Stop;
-use super::message;
+use super::interrupt::Interrupt;
+use super::one_shot;
 use super::screen::Screen;
 use super::style::{Liveness, Style};
 use crate::arguments::AgentArguments;
-use crate::logs::Porch;
-use crate::settings::Surroundings;
+use crate::logs::LogProfile;
+use crate::settings::ProcessEnv;
 use anyhow::{Result, ensure};
 use rustix::stdio::{stderr, stdin, stdout};
 use rustix::termios::isatty;
 use std::sync::Arc;
 
 /// The stage of one run.
-pub(crate) struct Stage {
+pub(crate) struct Frontend {
     /// The screen of an interactive session.
     screen: Option<Screen>,
     /// How the trace of a one-shot turn looks.
     style: Style,
     liveness: Liveness,
-    stop: Stop,
+    stop: Interrupt,
 }
 
-impl Stage {
+impl Frontend {
     /// Looks around, and listens for signals: to be called before anything starts a thread.
-    pub(crate) fn set(arguments: &AgentArguments, surroundings: &Surroundings) -> Result<Self> {
-        let stop = Stop::listen()?;
-        let variable =
-            |name: &str| surroundings.variable(name).map(|value| value.to_string_lossy().into_owned());
+    pub(crate) fn detect(arguments: &AgentArguments, env: &ProcessEnv) -> Result<Self> {
+        let stop = Interrupt::listen()?;
+        let variable = |name: &str| env.variable(name).map(|value| value.to_string_lossy().into_owned());
         let term = variable("TERM");
         let is_session =
             arguments.message.is_none() && !arguments.json && isatty(stdin()) && isatty(stdout());
@@ -54,7 +53,7 @@ impl Stage {
                     arguments.message.is_some() || !isatty(stdin()) || !arguments.json,
                     "`--json` needs a message: `-m TEXT`, or one on standard input"
                 );
-                message::of_stdin()?
+                one_shot::read_message()?
             }
             Some(text) => text.to_owned(),
         };
@@ -63,7 +62,7 @@ impl Stage {
     }
 
     /// What an interrupt stops.
-    pub(super) fn stop(&self) -> &Stop {
+    pub(super) fn stop(&self) -> &Interrupt {
         &self.stop
     }
 
@@ -98,14 +97,14 @@ impl Stage {
     }
 
     /// How this run logs: beside a trace, a failed call is not told twice; on a screen, lines keep off the moving one.
-    pub(crate) fn porch(&self) -> Porch {
+    pub(crate) fn log_profile(&self) -> LogProfile {
         match &self.screen {
             Some(screen) => {
                 let screen = screen.clone();
-                Porch::Screen(Arc::new(move |text: &str| screen.lines(text.trim_end_matches('\n'))))
+                LogProfile::Screen(Arc::new(move |text: &str| screen.lines(text.trim_end_matches('\n'))))
             }
-            None if self.has_trace() => Porch::Traced,
-            None => Porch::OneShot,
+            None if self.has_trace() => LogProfile::Traced,
+            None => LogProfile::OneShot,
         }
     }
 }

@@ -10,10 +10,10 @@ use std::path::Path;
 const FILE: &str = "history";
 
 /// How many entries a session is given.
-const KEPT: usize = 1_000;
+const MAX_ENTRIES: usize = 1_000;
 
 /// A history larger than this is begun anew.
-const LARGEST: u64 = 8 << 20;
+const MAX_FILE_SIZE: u64 = 8 << 20;
 
 /// Beginnings of words that are keys, whoever made them out.
 const KEY_LIKE: &[&str] = &[
@@ -50,10 +50,10 @@ impl History {
     /// The history of the instance at `home`, and its entries, oldest first.
     pub(super) fn open(home: &Path, redactor: Redactor) -> (Self, Vec<String>) {
         let shelf = Shelf::of_instance(home).ok();
-        let mut entries = shelf.as_ref().map(read).unwrap_or_default();
-        if entries.len() > 2 * KEPT {
-            entries.drain(..entries.len() - KEPT);
-            let text: String = entries.iter().map(|entry| line(entry)).collect();
+        let mut entries = shelf.as_ref().map(read_entries).unwrap_or_default();
+        if entries.len() > 2 * MAX_ENTRIES {
+            entries.drain(..entries.len() - MAX_ENTRIES);
+            let text: String = entries.iter().map(|entry| encode_entry(entry)).collect();
             let _unkept = shelf.as_ref().map(|shelf| shelf.replace(FILE, text.as_bytes()));
         }
         let last = entries.last().cloned().unwrap_or_default();
@@ -69,7 +69,7 @@ impl History {
         let clean = self.redactor.clean(entry).into_owned();
         self.last.clone_from(&clean);
         if let Some(shelf) = &self.shelf
-            && let Err(why) = shelf.append(FILE, line(&clean).trim_end().as_bytes())
+            && let Err(why) = shelf.append(FILE, encode_entry(&clean).trim_end().as_bytes())
         {
             tracing::debug!(target: "agent", error = %why, "The history could not be kept");
         }
@@ -77,8 +77,8 @@ impl History {
     }
 }
 
-fn read(shelf: &Shelf) -> Vec<String> {
-    match shelf.read(FILE, LARGEST) {
+fn read_entries(shelf: &Shelf) -> Vec<String> {
+    match shelf.read(FILE, MAX_FILE_SIZE) {
         Ok(bytes) => {
             let text = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
             text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
@@ -90,7 +90,7 @@ fn read(shelf: &Shelf) -> Vec<String> {
     }
 }
 
-fn line(entry: &str) -> String {
+fn encode_entry(entry: &str) -> String {
     format!("{}\n", serde_json::Value::from(entry))
 }
 

@@ -8,11 +8,11 @@ use picoclaw_sandbox::printable;
 use unicode_width::UnicodeWidthChar;
 
 /// Longer lines belong into a file.
-const MOST: usize = 64 << 10;
+const MAX_LINE_LEN: usize = 64 << 10;
 
 /// The line.
 #[derive(Debug, Default)]
-pub(super) struct Typed(String);
+pub(super) struct InputLine(String);
 
 /// What a key did to a line.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,11 +27,11 @@ pub(super) enum Effect {
     Suspend,
 }
 
-impl Typed {
+impl InputLine {
     /// Takes a key.
     pub(super) fn press(&mut self, key: Key) -> Effect {
         match key {
-            Key::Char(c) if self.0.len() < MOST => self.0.push(c),
+            Key::Char(c) if self.0.len() < MAX_LINE_LEN => self.0.push(c),
             Key::Char(_) => {}
             Key::Backspace => {
                 self.0.pop();
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn keys_change_the_line_as_they_do_in_a_shell() {
-        let mut typed = Typed::default();
+        let mut typed = InputLine::default();
         let mut press = |keys: &str| {
             for c in keys.chars() {
                 let key = match c {
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn the_end_of_a_long_line_is_what_is_seen() {
         let style = Style::of_environment(|_| None, Liveness::Still);
-        let mut typed = Typed::default();
+        let mut typed = InputLine::default();
         for c in "one two\nthree".chars() {
             typed.press(Key::Char(c));
         }

@@ -2,23 +2,23 @@
 //!
 //! Invariant: whatever a turn comes to, the next line can be typed.
 
-use super::frontend::Stage;
+use super::frontend::Frontend;
 use super::history::History;
-use super::interactive_turn::Attendance;
-use super::interrupt::Stop;
-use super::line_editor::{Input, Prompt};
-use super::no_model;
-use super::raw_input::Keyboard;
+use super::interactive_turn::InteractiveTurn;
+use super::interrupt::Interrupt;
+use super::line_editor::{Input, LineEditor};
+use super::model_error;
+use super::raw_input::RawInput;
 use super::screen::Screen;
-use super::slash_actions::{self, Next};
+use super::slash_actions::{self, AfterCommand};
 use super::slash_parse::Slash;
 use super::style::{Mark, Tone};
 use super::trace::Quote;
-use super::turn_view::Heard;
-use crate::app::{self, Company, DIRECT};
+use super::turn_view::TurnView;
+use crate::app::{self, AgentServices, DIRECT_PROVIDER};
 use crate::arguments::AgentArguments;
 use crate::exit::{self, Exit};
-use crate::settings::Loaded;
+use crate::settings::Settings;
 use anyhow::{Context, Result};
 use picoclaw_agent::run::{Steering, Turn, TurnError};
 use picoclaw_policy::Subject;
@@ -28,8 +28,8 @@ use tokio::runtime::Runtime;
 
 /// A session, and everybody in it.
 pub(super) struct Session<'a> {
-    pub(super) loaded: &'a Loaded,
-    pub(super) company: Company,
+    pub(super) settings: &'a Settings,
+    pub(super) services: AgentServices,
     pub(super) screen: Screen,
     pub(super) subject: Subject,
     /// The model that was asked for; the agent's own otherwise.
@@ -39,28 +39,28 @@ pub(super) struct Session<'a> {
 /// Talks until the person leaves.
 pub(super) fn run(
     arguments: &AgentArguments,
-    stage: &Stage,
-    loaded: &Loaded,
+    frontend: &Frontend,
+    settings: &Settings,
     subject: Subject,
 ) -> Result<Exit> {
-    let screen = stage.screen().context("there is no terminal")?.clone();
-    let stop = stage.stop();
+    let screen = frontend.screen().context("there is no terminal")?.clone();
+    let stop = frontend.stop();
     let runtime = app::runtime()?;
-    let company = {
+    let services = {
         let _inside = runtime.enter();
-        app::company(loaded)?
+        app::services(settings)?
     };
-    if let Err(why) = company.models.chain(&subject.agent, arguments.model.as_deref()) {
-        return Ok(exit::bad_usage(&no_model(&why)));
+    if let Err(why) = services.models.chain(&subject.agent, arguments.model.as_deref()) {
+        return Ok(exit::bad_usage(&model_error(&why)));
     }
-    let (mut history, entries) = History::open(&loaded.home, Redactor::new(&loaded.config.secrets));
-    let mut prompt = Prompt::new(entries, screen.style(), stage.liveness())?;
-    let mut session = Session { loaded, company, screen, subject, model: arguments.model.clone() };
+    let (mut history, entries) = History::open(&settings.home, Redactor::new(&settings.config.secrets));
+    let mut prompt = LineEditor::new(entries, screen.style(), frontend.liveness())?;
+    let mut session = Session { settings, services, screen, subject, model: arguments.model.clone() };
     session.greet();
     let mut unsent = String::new();
     loop {
-        stop.wait_for_the_end();
-        prompt.call_it(session.prompt());
+        stop.wait_for_exit();
+        prompt.set_prompt(session.prompt());
         let line = match prompt.read(&unsent)? {
             Input::Line(line) => line,
             Input::Interrupt => {
@@ -72,11 +72,11 @@ pub(super) fn run(
         };
         unsent.clear();
         if let Some(kept) = history.add(&line) {
-            prompt.remember(kept);
+            prompt.add_history(kept);
         }
         match Slash::parse(&line) {
             Some(slash) => {
-                if slash_actions::answer(&mut session, slash) == Next::Leave {
+                if slash_actions::execute(&mut session, slash) == AfterCommand::Leave {
                     break;
                 }
             }
@@ -84,7 +84,7 @@ pub(super) fn run(
             None => unsent = session.turn(&line, &runtime, stop),
         }
     }
-    runtime.block_on(session.company.runner.close());
+    runtime.block_on(session.services.runner.close());
     runtime.shutdown_background();
     Ok(Exit::Done)
 }
@@ -92,7 +92,7 @@ pub(super) fn run(
 impl Session<'_> {
     /// The model that would be asked now.
     pub(super) fn model_name(&self) -> String {
-        let chain = self.company.models.chain(&self.subject.agent, self.model.as_deref());
+        let chain = self.services.models.chain(&self.subject.agent, self.model.as_deref());
         chain.map_or_else(|why| why.to_string(), |chain| chain.model())
     }
 
@@ -107,7 +107,7 @@ impl Session<'_> {
             printable(&model),
             printable(&self.subject.session)
         ));
-        let how = if model == DIRECT {
+        let how = if model == DIRECT_PROVIDER {
             "No model: a line is a command, `TOOL {json}` is a tool call. `/help` tells more."
         } else {
             "`/help` lists what can be typed; Ctrl-C stops a turn, Ctrl-D leaves."
@@ -120,16 +120,16 @@ impl Session<'_> {
     }
 
     /// What a typed line says. The mark that more follows is not meant for a model; a shell reads it by itself.
-    fn words(&self, line: &str) -> String {
-        if self.model_name() == DIRECT { line.to_owned() } else { line.replace("\\\n", "\n") }
+    fn expand_line(&self, line: &str) -> String {
+        if self.model_name() == DIRECT_PROVIDER { line.to_owned() } else { line.replace("\\\n", "\n") }
     }
 
     /// Runs a turn; gives back what was typed meanwhile and not sent.
-    fn turn(&self, line: &str, runtime: &Runtime, stop: &Stop) -> String {
+    fn turn(&self, line: &str, runtime: &Runtime, stop: &Interrupt) -> String {
         let halt = Halt::new();
-        stop.runs(&halt);
-        let (ended, unsent) = runtime.block_on(self.attend(line, &halt));
-        stop.rests();
+        stop.turn_started(&halt);
+        let (ended, unsent) = runtime.block_on(self.run_turn(line, &halt));
+        stop.turn_ended();
         match ended {
             Ok(()) => {}
             Err(TurnError::Halted) => self.screen.lines("stopped"),
@@ -142,24 +142,24 @@ impl Session<'_> {
         unsent
     }
 
-    async fn attend(&self, line: &str, halt: &Halt) -> (Result<(), TurnError>, String) {
-        let quote = if self.model_name() == DIRECT { Quote::Nothing } else { Quote::FirstLines };
-        let heard = Heard::new(self.screen.clone(), quote);
+    async fn run_turn(&self, line: &str, halt: &Halt) -> (Result<(), TurnError>, String) {
+        let quote = if self.model_name() == DIRECT_PROVIDER { Quote::Nothing } else { Quote::FirstLines };
+        let view = TurnView::new(self.screen.clone(), quote);
         let steering = Steering::new();
-        let events = |event| heard.hear(event);
-        let turn = self.company.runner.turn(Turn {
+        let events = |event| view.on_event(event);
+        let turn = self.services.runner.turn(Turn {
             subject: self.subject.clone(),
-            input: self.words(line),
+            input: self.expand_line(line),
             model: self.model.clone(),
             events: &events,
             steering: &steering,
             halt,
         });
-        let (ended, unsent) = match Keyboard::take(self.screen.liveness()) {
+        let (ended, unsent) = match RawInput::open(self.screen.liveness()) {
             Ok(keyboard) => {
-                let attendance =
-                    Attendance { screen: &self.screen, heard: &heard, steering: &steering, halt };
-                attendance.stay(turn, keyboard).await
+                let turn_input =
+                    InteractiveTurn { screen: &self.screen, view: &view, steering: &steering, halt };
+                turn_input.run(turn, keyboard).await
             }
             // Without keys there is nobody to ask: questions are dropped with the turn's events.
             Err(why) => {
@@ -169,8 +169,8 @@ impl Session<'_> {
         };
         let ended = match ended {
             Ok(ending) => {
-                heard.end(&ending.answer);
-                let runner = &self.company.runner;
+                view.end(&ending.answer);
+                let runner = &self.services.runner;
                 self.screen.status("keeping what was said; Ctrl-C skips it");
                 let tidied = runner.tidy(&self.subject, self.model.as_deref(), halt).await;
                 self.screen.clear_status();
@@ -180,7 +180,7 @@ impl Session<'_> {
                 Ok(())
             }
             Err(why) => {
-                heard.break_off();
+                view.break_off();
                 Err(why)
             }
         };

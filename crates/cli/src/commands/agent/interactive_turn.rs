@@ -3,12 +3,12 @@
 //! Invariant: a key that was pressed before a question was shown answers nothing.
 
 use super::approval_prompt;
-use super::input_line::{Effect, Typed};
-use super::key_decoder::Keys;
-use super::raw_input::Keyboard;
+use super::input_line::{Effect, InputLine};
+use super::key_decoder::KeyDecoder;
+use super::raw_input::RawInput;
 use super::screen::Screen;
 use super::style::{Liveness, Mark, Tone};
-use super::turn_view::Heard;
+use super::turn_view::TurnView;
 use picoclaw_agent::run::{Ask, Ending, Steering, TurnError};
 use picoclaw_sandbox::approver::Answer;
 use picoclaw_sandbox::launch::Halt;
@@ -19,89 +19,89 @@ use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 /// How often the moving line moves.
-const FRAME: Duration = Duration::from_millis(100);
+const FRAME_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How long a stopped turn may take to come to its end by itself.
-const GRACE: Duration = Duration::from_secs(5);
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a person has to do with a turn.
-pub(super) struct Attendance<'a> {
+pub(super) struct InteractiveTurn<'a> {
     pub(super) screen: &'a Screen,
-    pub(super) heard: &'a Heard,
+    pub(super) view: &'a TurnView,
     pub(super) steering: &'a Steering,
     pub(super) halt: &'a Halt,
 }
 
 /// What is under the person's fingers.
 #[derive(Default)]
-struct Hands {
-    keys: Keys,
+struct InputState {
+    keys: KeyDecoder,
     /// Words for the turn.
-    typed: Typed,
+    line: InputLine,
     /// The question on the screen.
-    open: Option<Open>,
+    open: Option<OpenQuestion>,
     frame: usize,
     /// When the turn is given up, once it was stopped.
     given_up: Option<Instant>,
 }
 
 /// A question on the screen.
-struct Open {
+struct OpenQuestion {
     ask: Ask,
     /// Lines that were not shown yet.
     rest: Vec<String>,
-    typed: Typed,
+    line: InputLine,
 }
 
-impl Attendance<'_> {
+impl InteractiveTurn<'_> {
     /// Stays until the turn is over; what was typed and not sent is given back.
-    pub(super) async fn stay(
+    pub(super) async fn run(
         &self,
         turn: impl Future<Output = Result<Ending, TurnError>>,
-        mut keyboard: Keyboard,
+        mut keyboard: RawInput,
     ) -> (Result<Ending, TurnError>, String) {
         let mut turn = pin!(turn);
-        let mut hands = Hands::default();
-        let mut frames = interval(FRAME);
+        let mut input = InputState::default();
+        let mut frames = interval(FRAME_INTERVAL);
         frames.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut is_deaf = false;
         let ended = loop {
-            let given_up = hands.given_up;
+            let given_up = input.given_up;
             let patience = async { sleep_until(given_up.unwrap_or_else(Instant::now)).await };
             tokio::select! {
                 biased;
                 ended = &mut turn => break ended,
                 () = patience, if given_up.is_some() => break Err(TurnError::Halted),
                 bytes = keyboard.read(), if !is_deaf => match bytes {
-                    Some(bytes) => self.press(&bytes, &keyboard, &mut hands),
+                    Some(bytes) => self.press(&bytes, &keyboard, &mut input),
                     // The terminal is gone: nobody is there for whom the turn could go on.
                     None => {
                         is_deaf = true;
-                        self.stop(&mut hands);
+                        self.stop(&mut input);
                     }
                 },
-                ask = self.heard.asked(), if hands.open.is_none() => self.put(ask, &keyboard, &mut hands),
-                _ = frames.tick() => self.draw(&mut hands),
+                ask = self.view.next_question(), if input.open.is_none() => self.open_question(ask, &keyboard, &mut input),
+                _ = frames.tick() => self.draw(&mut input),
             }
         };
-        hands.open = None;
-        for key in hands.keys.read(&keyboard.rest()) {
-            let _line = hands.typed.press(key);
+        input.open = None;
+        for key in input.keys.decode(&keyboard.remaining()) {
+            let _line = input.line.press(key);
         }
         self.screen.clear_status();
-        (ended, hands.typed.text().to_owned())
+        (ended, input.line.text().to_owned())
     }
 
-    fn press(&self, bytes: &[u8], keyboard: &Keyboard, hands: &mut Hands) {
-        for key in hands.keys.read(bytes) {
-            let effect = match &mut hands.open {
+    fn press(&self, bytes: &[u8], keyboard: &RawInput, input: &mut InputState) {
+        for key in input.keys.decode(bytes) {
+            let effect = match &mut input.open {
                 Some(open) => {
-                    let before = open.typed.text().to_owned();
-                    let effect = open.typed.press(key);
-                    self.echo(&before, open.typed.text(), &effect);
+                    let before = open.line.text().to_owned();
+                    let effect = open.line.press(key);
+                    self.echo(&before, open.line.text(), &effect);
                     effect
                 }
-                None => hands.typed.press(key),
+                None => input.line.press(key),
             };
             match effect {
                 Effect::Changed => {}
@@ -110,34 +110,34 @@ impl Attendance<'_> {
                     keyboard.suspend();
                 }
                 Effect::Interrupt => {
-                    self.answer(Answer::No, hands);
-                    self.stop(hands);
+                    self.answer(Answer::No, input);
+                    self.stop(input);
                 }
-                Effect::Done(line) if hands.open.is_some() => {
+                Effect::Done(line) if input.open.is_some() => {
                     if self.screen.liveness() == Liveness::Still {
-                        self.screen.entered();
+                        self.screen.line_entered();
                     }
-                    self.reply(&line, hands);
+                    self.submit_reply(&line, input);
                 }
-                Effect::Done(line) => self.say(line.trim(), hands),
+                Effect::Done(line) => self.submit_line(line.trim(), input),
             }
         }
-        self.draw(hands);
+        self.draw(input);
     }
 
     /// Puts a question; what was typed before it could be read is forgotten.
-    fn put(&self, ask: Ask, keyboard: &Keyboard, hands: &mut Hands) {
+    fn open_question(&self, ask: Ask, keyboard: &RawInput, input: &mut InputState) {
         keyboard.forget();
-        hands.keys = Keys::default();
-        let mut rest = approval_prompt::lines(&ask, &self.screen.style());
+        input.keys = KeyDecoder::default();
+        let mut rest = approval_prompt::question_lines(&ask, &self.screen.style());
         rest.reverse();
-        hands.open = Some(Open { ask, rest, typed: Typed::default() });
-        self.page(hands);
+        input.open = Some(OpenQuestion { ask, rest, line: InputLine::default() });
+        self.show_page(input);
     }
 
     /// Shows the next screenful of the question, and what can be answered.
-    fn page(&self, hands: &mut Hands) {
-        let Some(open) = &mut hands.open else { return };
+    fn show_page(&self, input: &mut InputState) {
+        let Some(open) = &mut input.open else { return };
         let (width, rows) = self.screen.size();
         let mut room = rows.saturating_sub(2).max(4);
         while let Some(line) = open.rest.pop() {
@@ -156,31 +156,31 @@ impl Attendance<'_> {
         self.screen.ask(&self.screen.style().paint(Tone::Alert, &prompt));
     }
 
-    fn reply(&self, line: &str, hands: &mut Hands) {
-        let has_more = hands.open.as_ref().is_some_and(|open| !open.rest.is_empty());
+    fn submit_reply(&self, line: &str, input: &mut InputState) {
+        let has_more = input.open.as_ref().is_some_and(|open| !open.rest.is_empty());
         // Nobody says yes to what was not shown to the end.
         if has_more && line.trim().is_empty() {
-            return self.page(hands);
+            return self.show_page(input);
         }
-        let answer = if has_more { Answer::No } else { approval_prompt::meaning(line) };
-        self.answer(answer, hands);
+        let answer = if has_more { Answer::No } else { approval_prompt::parse_answer(line) };
+        self.answer(answer, input);
     }
 
-    fn answer(&self, answer: Answer, hands: &mut Hands) {
-        if let Some(open) = hands.open.take() {
-            self.heard.answered(answer);
-            approval_prompt::give(open.ask, answer);
+    fn answer(&self, answer: Answer, input: &mut InputState) {
+        if let Some(open) = input.open.take() {
+            self.view.record_answer(answer);
+            approval_prompt::send_answer(open.ask, answer);
         }
     }
 
-    fn say(&self, line: &str, hands: &mut Hands) {
+    fn submit_line(&self, line: &str, input: &mut InputState) {
         let style = self.screen.style();
         let said = format!("{} {}", style.mark(Mark::Said), printable(line));
         match line {
             "" => {}
             "/stop" => {
                 self.screen.lines(&said);
-                self.stop(hands);
+                self.stop(input);
             }
             command if command.starts_with('/') => {
                 self.screen.lines(&said);
@@ -198,31 +198,31 @@ impl Attendance<'_> {
     }
 
     /// Stops the turn; asked twice, it is left at once.
-    fn stop(&self, hands: &mut Hands) {
+    fn stop(&self, input: &mut InputState) {
         if self.halt.is_raised() {
-            hands.given_up = Some(Instant::now());
+            input.given_up = Some(Instant::now());
             return;
         }
         self.halt.raise();
-        hands.given_up = Some(Instant::now() + GRACE);
+        input.given_up = Some(Instant::now() + STOP_TIMEOUT);
     }
 
-    fn draw(&self, hands: &mut Hands) {
-        if hands.open.is_some() || self.screen.liveness() == Liveness::Still {
+    fn draw(&self, input: &mut InputState) {
+        if input.open.is_some() || self.screen.liveness() == Liveness::Still {
             return;
         }
-        hands.frame += 1;
+        input.frame += 1;
         let style = self.screen.style();
         let width = self.screen.size().0.saturating_sub(1);
-        let spin = style.spin(hands.frame);
-        if !hands.typed.text().is_empty() {
+        let spin = style.spin(input.frame);
+        if !input.line.text().is_empty() {
             let said = style.mark(Mark::Said);
-            let tail = hands.typed.tail(width.saturating_sub(5), &style);
+            let tail = input.line.tail(width.saturating_sub(5), &style);
             return self.screen.status(&format!("{spin} {said} {tail}"));
         }
-        let progress = match hands.given_up {
+        let progress = match input.given_up {
             Some(_) => Some("stopping; Ctrl-C again leaves it behind".to_owned()),
-            None => self.heard.progress(),
+            None => self.view.progress(),
         };
         match progress {
             Some(line) => {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the terminal is given back before the program ends by a signal, and nobody takes it again.
 
-use super::raw_input::Found;
+use super::raw_input::TerminalState;
 use picoclaw_sandbox::launch::Halt;
 use picoclaw_sandbox::relay::{Then, Told, on_signals};
 use std::io::{self, Write};
@@ -10,11 +10,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long a turn may take to end its children and its records.
-const GRACE: Duration = Duration::from_secs(3);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The turn that an interrupt would stop.
 #[derive(Clone, Default)]
-pub(super) struct Stop(Arc<Shared>);
+pub(super) struct Interrupt(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
@@ -28,11 +28,11 @@ struct State {
     is_ending: bool,
 }
 
-impl Stop {
+impl Interrupt {
     /// Listens for signals; to be called before any thread is started.
     pub(super) fn listen() -> io::Result<Self> {
         let stop = Self::default();
-        let (shared, found) = (stop.clone(), Found::now());
+        let (shared, found) = (stop.clone(), TerminalState::now());
         on_signals(move |told| match told {
             Told::Interrupt if shared.interrupt() => Then::Stay,
             _ => {
@@ -48,19 +48,19 @@ impl Stop {
     }
 
     /// Says which turn runs.
-    pub(super) fn runs(&self, halt: &Halt) {
+    pub(super) fn turn_started(&self, halt: &Halt) {
         self.state().turn = Some(halt.clone());
     }
 
     /// Says that none does. Where the program is told to end, this is the last that its main thread does.
-    pub(super) fn rests(&self) {
+    pub(super) fn turn_ended(&self) {
         self.state().turn = None;
         self.0.changed.notify_all();
-        self.wait_for_the_end();
+        self.wait_for_exit();
     }
 
     /// Does not return when the program is about to end: whoever waits here does not touch the terminal any more.
-    pub(super) fn wait_for_the_end(&self) {
+    pub(super) fn wait_for_exit(&self) {
         while self.state().is_ending {
             std::thread::park();
         }
@@ -80,7 +80,7 @@ impl Stop {
         state.is_ending = true;
         state.turn.iter().for_each(Halt::raise);
         let is_running = |state: &mut State| state.turn.is_some();
-        drop(self.0.changed.wait_timeout_while(state, GRACE, is_running));
+        drop(self.0.changed.wait_timeout_while(state, EXIT_TIMEOUT, is_running));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -18,14 +18,14 @@ pub(super) fn print(line: &Value) -> io::Result<()> {
 }
 
 /// The line for an event, if it has one.
-pub(super) fn of_event(event: &Event) -> Option<Value> {
+pub(super) fn event_json(event: &Event) -> Option<Value> {
     match event {
         Event::ToolCall { id, tool, arguments } => {
             Some(json!({"type": "tool_call", "id": id, "tool": tool, "arguments": arguments}))
         }
-        Event::ToolResult { id, tool, reply, took } => Some(of_result(id, tool, reply, *took)),
+        Event::ToolResult { id, tool, reply, took } => Some(result_json(id, tool, reply, *took)),
         Event::Subturn(Subturn { who, what: Turning::Event(event) }) => {
-            let mut line = of_event(event)?;
+            let mut line = event_json(event)?;
             // Without a field of its own it would look like a call of the agent that answers.
             let fields = line.as_object_mut()?;
             fields.insert("subagent".to_owned(), who.id.as_str().into());
@@ -38,7 +38,7 @@ pub(super) fn of_event(event: &Event) -> Option<Value> {
     }
 }
 
-fn of_result(id: &str, tool: &str, reply: &Reply, took: Duration) -> Value {
+fn result_json(id: &str, tool: &str, reply: &Reply, took: Duration) -> Value {
     let mut line = json!({
         "type": "tool_result",
         "id": id,
@@ -48,17 +48,17 @@ fn of_result(id: &str, tool: &str, reply: &Reply, took: Duration) -> Value {
         "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     });
     if let (Reply::Refused(no) | Reply::Unasked(no), Some(fields)) = (reply, line.as_object_mut()) {
-        fields.insert("refusal".to_owned(), of_refusal(no));
+        fields.insert("refusal".to_owned(), refusal_json(no));
     }
     line
 }
 
-fn of_refusal(no: &Refusal) -> Value {
+fn refusal_json(no: &Refusal) -> Value {
     json!({"code": no.code.as_str(), "rule": no.rule, "layer": no.layer.as_str(), "hint": no.hint})
 }
 
 /// The last line of a turn that was answered.
-pub(super) fn of_ending(ending: &Ending) -> Value {
+pub(super) fn ending_json(ending: &Ending) -> Value {
     json!({
         "type": "answer",
         "text": ending.answer,
@@ -69,7 +69,7 @@ pub(super) fn of_ending(ending: &Ending) -> Value {
 }
 
 /// The last line of one that was not.
-pub(super) fn of_error(message: &str) -> Value {
+pub(super) fn error_json(message: &str) -> Value {
     json!({"type": "error", "message": message})
 }
 
@@ -96,7 +96,7 @@ mod tests {
         let want = json!({"type": "tool_result", "id": "c1", "tool": "read_file", "ok": false, "duration_ms": 3,
             "text": "access denied: path is outside the workspace\nhint: add a rule",
             "refusal": {"code": "outside_workspace", "rule": "workspace", "layer": Layer::Policy.as_str(), "hint": "add a rule"}});
-        assert_eq!(of_event(&event).unwrap(), want);
-        assert!(of_event(&Event::Text("piece".to_owned())).is_none(), "pieces are no lines");
+        assert_eq!(event_json(&event).unwrap(), want);
+        assert!(event_json(&Event::Text("piece".to_owned())).is_none(), "pieces are no lines");
     }
 }

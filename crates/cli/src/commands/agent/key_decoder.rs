@@ -23,7 +23,7 @@ pub(super) enum Key {
 
 /// Reads keys out of bytes.
 #[derive(Debug, Default)]
-pub(super) struct Keys {
+pub(super) struct KeyDecoder {
     state: State,
     /// The bytes of a character that is not whole yet.
     part: Vec<u8>,
@@ -44,11 +44,11 @@ enum State {
 }
 
 /// Longer parameters belong to nothing that a keyboard sends.
-const MOST: usize = 32;
+const MAX_SEQUENCE_LEN: usize = 32;
 
-impl Keys {
+impl KeyDecoder {
     /// What these bytes type.
-    pub(super) fn read(&mut self, bytes: &[u8]) -> Vec<Key> {
+    pub(super) fn decode(&mut self, bytes: &[u8]) -> Vec<Key> {
         bytes.iter().filter_map(|byte| self.step(*byte)).collect()
     }
 
@@ -69,7 +69,7 @@ impl Keys {
                 match byte {
                     0x1b => self.state = State::Escaped,
                     0x40..=0x7e => self.finish(&parameters, byte),
-                    _ if parameters.len() < MOST => {
+                    _ if parameters.len() < MAX_SEQUENCE_LEN => {
                         parameters.push(byte);
                         self.state = State::Sequence(parameters);
                     }
@@ -129,8 +129,8 @@ mod tests {
     use super::*;
 
     fn typed(pieces: &[&[u8]]) -> Vec<Key> {
-        let mut keys = Keys::default();
-        pieces.iter().flat_map(|piece| keys.read(piece)).collect()
+        let mut keys = KeyDecoder::default();
+        pieces.iter().flat_map(|piece| keys.decode(piece)).collect()
     }
 
     #[test]
@@ -165,7 +165,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn no_bytes_type_a_control_character(bytes: Vec<u8>) {
-            for key in Keys::default().read(&bytes) {
+            for key in KeyDecoder::default().decode(&bytes) {
                 if let Key::Char(c) = key {
                     proptest::prop_assert!(!c.is_control() || c == '\n' || c == '\t');
                 }

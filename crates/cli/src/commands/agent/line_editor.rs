@@ -26,12 +26,12 @@ pub(super) enum Input {
 }
 
 /// The editor.
-pub(super) struct Prompt {
-    editor: Editor<Help, MemHistory>,
+pub(super) struct LineEditor {
+    editor: Editor<EditorHelper, MemHistory>,
     text: String,
 }
 
-impl Prompt {
+impl LineEditor {
     /// An editor that remembers `history`.
     pub(super) fn new(history: Vec<String>, style: Style, liveness: Liveness) -> rustyline::Result<Self> {
         let config = Config::builder()
@@ -41,7 +41,7 @@ impl Prompt {
             .build();
         let mut editor = Editor::with_history(config, MemHistory::new())?;
         editor.set_color_mode(if style.is_coloured() { ColorMode::Enabled } else { ColorMode::Disabled });
-        editor.set_helper(Some(Help { style }));
+        editor.set_helper(Some(EditorHelper { style }));
         for entry in history {
             editor.add_history_entry(entry)?;
         }
@@ -49,12 +49,12 @@ impl Prompt {
     }
 
     /// What stands before the cursor.
-    pub(super) fn call_it(&mut self, text: String) {
+    pub(super) fn set_prompt(&mut self, text: String) {
         self.text = text;
     }
 
     /// Remembers a line for this session.
-    pub(super) fn remember(&mut self, line: String) {
+    pub(super) fn add_history(&mut self, line: String) {
         let _full = self.editor.add_history_entry(line);
     }
 
@@ -76,17 +76,17 @@ fn is_unfinished(input: &str) -> bool {
 }
 
 /// Help while typing.
-struct Help {
+struct EditorHelper {
     style: Style,
 }
 
-impl Helper for Help {}
+impl Helper for EditorHelper {}
 
-impl Hinter for Help {
+impl Hinter for EditorHelper {
     type Hint = String;
 }
 
-impl Completer for Help {
+impl Completer for EditorHelper {
     type Candidate = Pair;
 
     fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
@@ -98,7 +98,7 @@ impl Completer for Help {
     }
 }
 
-impl Highlighter for Help {
+impl Highlighter for EditorHelper {
     fn highlight_prompt<'b, 's: 'b, 'p: 'b>(&'s self, prompt: &'p str, default: bool) -> Cow<'b, str> {
         if default && self.style.is_coloured() {
             Cow::Owned(format!("\x1b[1;36m{prompt}\x1b[0m"))
@@ -108,7 +108,7 @@ impl Highlighter for Help {
     }
 }
 
-impl Validator for Help {
+impl Validator for EditorHelper {
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         let more = is_unfinished(context.input());
         Ok(if more { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })

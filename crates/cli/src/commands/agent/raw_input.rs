@@ -15,9 +15,9 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// The terminal's settings as they were before the session.
 #[derive(Debug, Clone)]
-pub(super) struct Found(Option<Termios>);
+pub(super) struct TerminalState(Option<Termios>);
 
-impl Found {
+impl TerminalState {
     /// Remembers how the terminal is set now.
     pub(super) fn now() -> Self {
         Self(tcgetattr(stdin()).ok())
@@ -37,22 +37,22 @@ impl Found {
 }
 
 /// Keys while a turn runs. Dropping it gives the terminal back.
-pub(super) struct Keyboard {
+pub(super) struct RawInput {
     heard: Receiver<Vec<u8>>,
     reader: Option<JoinHandle<()>>,
     closing: Halt,
-    found: Found,
+    found: TerminalState,
     liveness: Liveness,
 }
 
-impl Keyboard {
+impl RawInput {
     /// Takes the keyboard: keys come one by one on a live terminal, and line by line, echoed, on another.
-    pub(super) fn take(liveness: Liveness) -> io::Result<Self> {
-        let (found, closing) = (Found::now(), Halt::new());
+    pub(super) fn open(liveness: Liveness) -> io::Result<Self> {
+        let (found, closing) = (TerminalState::now(), Halt::new());
         let (told, heard) = channel(16);
         let until = closing.clone();
         let reader = thread::Builder::new().name("keyboard".to_owned()).stack_size(256 << 10);
-        let reader = reader.spawn(move || listen(&told, &until))?;
+        let reader = reader.spawn(move || read_stdin(&told, &until))?;
         let keyboard = Self { heard, reader: Some(reader), closing, found, liveness };
         keyboard.make_raw();
         Ok(keyboard)
@@ -64,7 +64,7 @@ impl Keyboard {
     }
 
     /// Bytes that came and nobody waited for; nothing more comes afterwards.
-    pub(super) fn rest(&mut self) -> Vec<u8> {
+    pub(super) fn remaining(&mut self) -> Vec<u8> {
         self.close();
         let mut rest = Vec::new();
         while let Ok(bytes) = self.heard.try_recv() {
@@ -104,7 +104,7 @@ impl Keyboard {
 
 /// Passes on what is typed until the keyboard is let go. The descriptor is shared with the shell and keeps blocking, so
 /// it is read only when something is there.
-fn listen(told: &Sender<Vec<u8>>, closing: &Halt) {
+fn read_stdin(told: &Sender<Vec<u8>>, closing: &Halt) {
     loop {
         let mut ready = vec![PollFd::from_borrowed_fd(stdin(), PollFlags::IN)];
         ready.extend(closing.event().map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN)));
@@ -129,7 +129,7 @@ fn listen(told: &Sender<Vec<u8>>, closing: &Halt) {
     }
 }
 
-impl Drop for Keyboard {
+impl Drop for RawInput {
     fn drop(&mut self) {
         self.close();
         self.found.restore();

@@ -9,11 +9,11 @@ use picoclaw_sandbox::printable_lines;
 
 /// Pieces of one text.
 #[derive(Debug, Default)]
-pub(super) struct Flow {
+pub(super) struct StreamSanitizer {
     holds_return: bool,
 }
 
-impl Flow {
+impl StreamSanitizer {
     /// The next piece, as it may be shown.
     pub(super) fn next(&mut self, piece: &str) -> String {
         let mut text = String::with_capacity(piece.len() + 1);
@@ -25,17 +25,17 @@ impl Flow {
             text.pop();
             self.holds_return = true;
         }
-        show(&text)
+        sanitize(&text)
     }
 
     /// What was held back.
     pub(super) fn end(&mut self) -> String {
-        if std::mem::take(&mut self.holds_return) { show("\r") } else { String::new() }
+        if std::mem::take(&mut self.holds_return) { sanitize("\r") } else { String::new() }
     }
 }
 
 /// A whole text of several lines, as it may be shown.
-pub(super) fn show(text: &str) -> String {
+pub(super) fn sanitize(text: &str) -> String {
     printable_lines(&text.replace("\r\n", "\n")).into_owned()
 }
 
@@ -53,11 +53,11 @@ mod tests {
             "a\u{202e}b\u{2066}c",
             "\r\r\n\r",
         ] {
-            let whole = show(text);
+            let whole = sanitize(text);
             for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
                 let (first, second) = text.split_at(at);
-                let mut flow = Flow::default();
-                let pieces = flow.next(first) + &flow.next(second) + &flow.end();
+                let mut sanitizer = StreamSanitizer::default();
+                let pieces = sanitizer.next(first) + &sanitizer.next(second) + &sanitizer.end();
                 assert_eq!(pieces, whole, "{text:?} cut at {at}");
             }
             assert!(!whole.contains(['\u{1b}', '\r', '\u{7}', '\u{9b}', '\u{202e}']), "{whole:?}");

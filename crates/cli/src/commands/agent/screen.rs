@@ -2,7 +2,7 @@
 //!
 //! Invariant: text of others is made fit before it is written; the status line is gone before anything else appears.
 
-use super::sanitize_stream::{Flow, show};
+use super::sanitize_stream::{StreamSanitizer, sanitize};
 use super::style::{Liveness, Style, size};
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,13 +18,13 @@ struct Inner {
     /// Whether the last line is not ended yet.
     is_open: bool,
     /// Where the status line stands, if it does.
-    status: Option<Stands>,
-    flow: Flow,
+    status: Option<LineState>,
+    sanitizer: StreamSanitizer,
 }
 
 /// Where a status line stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stands {
+enum LineState {
     /// On the line that is written next.
     Here,
     /// Below a line that is not ended; the place to go on is saved.
@@ -34,7 +34,14 @@ enum Stands {
 impl Screen {
     /// A screen on `out`.
     pub(super) fn new(out: Box<dyn Write + Send>, style: Style, liveness: Liveness) -> Self {
-        let inner = Inner { out, style, liveness, is_open: false, status: None, flow: Flow::default() };
+        let inner = Inner {
+            out,
+            style,
+            liveness,
+            is_open: false,
+            status: None,
+            sanitizer: StreamSanitizer::default(),
+        };
         Self(Arc::new(Mutex::new(inner)))
     }
 
@@ -56,29 +63,29 @@ impl Screen {
     /// A piece of an answer, as it comes; text of others.
     pub(super) fn piece(&self, piece: &str) {
         let mut inner = self.lock();
-        let text = inner.flow.next(piece);
+        let text = inner.sanitizer.next(piece);
         inner.write_open(&text);
     }
 
     /// The answer that came in pieces is over.
     pub(super) fn end_pieces(&self) {
         let mut inner = self.lock();
-        let rest = inner.flow.end();
+        let rest = inner.sanitizer.end();
         inner.write_open(&rest);
         inner.close_line();
     }
 
     /// Whole lines of others.
     pub(super) fn text(&self, text: &str) {
-        self.lines(show(text).trim_end_matches('\n'));
+        self.lines(sanitize(text).trim_end_matches('\n'));
     }
 
     /// Whole lines of our own: colours in them are meant.
     pub(super) fn lines(&self, text: &str) {
         let mut inner = self.lock();
         inner.close_line();
-        inner.put(text);
-        inner.put("\n");
+        inner.write(text);
+        inner.write("\n");
         inner.flush();
     }
 
@@ -86,7 +93,7 @@ impl Screen {
     pub(super) fn ask(&self, text: &str) {
         let mut inner = self.lock();
         inner.close_line();
-        inner.put(text);
+        inner.write(text);
         inner.flush();
         inner.is_open = true;
     }
@@ -94,12 +101,12 @@ impl Screen {
     /// Adds to what [`Screen::ask`] began, as an echo of a key does.
     pub(super) fn echo(&self, text: &str) {
         let mut inner = self.lock();
-        inner.put(text);
+        inner.write(text);
         inner.flush();
     }
 
     /// The terminal itself ended the line that [`Screen::ask`] began.
-    pub(super) fn entered(&self) {
+    pub(super) fn line_entered(&self) {
         self.lock().is_open = false;
     }
 
@@ -110,18 +117,18 @@ impl Screen {
             return;
         }
         match inner.status {
-            Some(_) => inner.put("\r\x1b[K"),
+            Some(_) => inner.write("\r\x1b[K"),
             // The line below is made first, so that saving the place comes after any scrolling.
             None if inner.is_open => {
-                inner.put("\x1bD\x1b[A\x1b7\x1b[B\r\x1b[K");
-                inner.status = Some(Stands::Below);
+                inner.write("\x1bD\x1b[A\x1b7\x1b[B\r\x1b[K");
+                inner.status = Some(LineState::Below);
             }
             None => {
-                inner.put("\r\x1b[K");
-                inner.status = Some(Stands::Here);
+                inner.write("\r\x1b[K");
+                inner.status = Some(LineState::Here);
             }
         }
-        inner.put(text);
+        inner.write(text);
         inner.flush();
     }
 
@@ -143,7 +150,7 @@ impl Inner {
             return;
         }
         self.clear_status();
-        self.put(text);
+        self.write(text);
         self.is_open = !text.ends_with('\n');
         self.flush();
     }
@@ -151,20 +158,20 @@ impl Inner {
     fn close_line(&mut self) {
         self.clear_status();
         if std::mem::take(&mut self.is_open) {
-            self.put("\n");
+            self.write("\n");
         }
     }
 
     fn clear_status(&mut self) {
         match self.status.take() {
-            Some(Stands::Here) => self.put("\r\x1b[K"),
-            Some(Stands::Below) => self.put("\r\x1b[K\x1b8"),
+            Some(LineState::Here) => self.write("\r\x1b[K"),
+            Some(LineState::Below) => self.write("\r\x1b[K\x1b8"),
             None => {}
         }
     }
 
     /// A terminal that is gone is nobody's failure; the session ends when its keyboard does.
-    fn put(&mut self, text: &str) {
+    fn write(&mut self, text: &str) {
         let _gone = self.out.write_all(text.as_bytes());
     }
 

@@ -84,28 +84,17 @@ impl Slash {
 fn nearest(word: &str) -> Option<&'static str> {
     let names = || NAMES.iter().map(|(name, _)| *name);
     let begun = names().find(|name| word.len() > 2 && name.starts_with(word));
+    // The comparison is quadratic, and no command is this long.
     begun.or_else(|| {
+        if word.len() > 64 {
+            return None;
+        }
         names()
-            .map(|name| (distance(word, name), name))
+            .map(|name| (strsim::levenshtein(word, name), name))
             .min()
             .filter(|(far, _)| *far <= 2)
             .map(|(_, name)| name)
     })
-}
-
-/// How many letters must change.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (at, letter) in one.chars().take(64).enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
-        for (place, there) in other.iter().enumerate() {
-            let changed = diagonal + usize::from(letter != *there);
-            diagonal = row[place + 1];
-            row[place + 1] = changed.min(diagonal + 1).min(row[place] + 1);
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 /// The list of commands.

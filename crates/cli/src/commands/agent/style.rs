@@ -6,7 +6,7 @@ use rustix::termios::tcgetwinsize;
 use std::os::fd::AsFd;
 
 /// What a terminal that says nothing about its size is taken for.
-const USUAL: (usize, usize) = (80, 24);
+const DEFAULT_SIZE: (usize, usize) = (80, 24);
 
 /// What a piece of text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,12 +27,12 @@ pub(super) enum Tone {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Style {
     colour: bool,
-    signs: Signs,
+    glyphs: GlyphSet,
 }
 
 /// The alphabet of marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Signs {
+enum GlyphSet {
     Ascii,
     Unicode,
 }
@@ -63,7 +63,7 @@ impl Style {
         let colour = terminal == Liveness::Live && set("NO_COLOR").is_none();
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| set(name)).unwrap_or_default();
         let is_utf8 = locale.to_ascii_lowercase().replace('-', "").contains("utf8");
-        Self { colour, signs: if is_utf8 { Signs::Unicode } else { Signs::Ascii } }
+        Self { colour, glyphs: if is_utf8 { GlyphSet::Unicode } else { GlyphSet::Ascii } }
     }
 
     /// `text` in its tone.
@@ -89,14 +89,14 @@ impl Style {
             Mark::Said => ("›", ">"),
             Mark::Dot => ("·", "-"),
         };
-        if self.signs == Signs::Unicode { unicode } else { ascii }
+        if self.glyphs == GlyphSet::Unicode { unicode } else { ascii }
     }
 
     /// One picture of something that moves.
     pub(super) fn spin(&self, step: usize) -> &'static str {
         const UNICODE: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
         const ASCII: [&str; 4] = ["-", "\\", "|", "/"];
-        let pictures: &[&'static str] = if self.signs == Signs::Unicode { &UNICODE } else { &ASCII };
+        let pictures: &[&'static str] = if self.glyphs == GlyphSet::Unicode { &UNICODE } else { &ASCII };
         pictures.get(step % pictures.len()).copied().unwrap_or("")
     }
 
@@ -146,7 +146,7 @@ impl Liveness {
 pub(super) fn size(fd: impl AsFd) -> (usize, usize) {
     match tcgetwinsize(fd) {
         Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col.into(), size.ws_row.into()),
-        _ => USUAL,
+        _ => DEFAULT_SIZE,
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a verdict is a word, and everything that others wrote stands on its line and acts on nothing.
 
-use super::sanitize_stream::show;
+use super::sanitize_stream::sanitize;
 use super::style::{Mark, Style, Tone};
 use picoclaw_agent::call::Reply;
 use picoclaw_sandbox::approver::Answer;
@@ -11,11 +11,11 @@ use serde_json::Value;
 use std::time::{Duration, Instant};
 
 /// How many lines of output are quoted.
-const QUOTED: usize = 4;
+const MAX_QUOTED_LINES: usize = 4;
 
 /// A call that is under way.
 #[derive(Debug)]
-pub(super) struct Underway {
+pub(super) struct CallTrace {
     id: String,
     tool: String,
     brief: String,
@@ -33,13 +33,13 @@ pub(super) enum Quote {
     Nothing,
 }
 
-impl Underway {
+impl CallTrace {
     /// A call that begins now.
     pub(super) fn new(id: &str, tool: &str, arguments: &Value) -> Self {
         Self {
             id: id.to_owned(),
             tool: printable(tool).into_owned(),
-            brief: brief(tool, arguments),
+            brief: summarize_call(tool, arguments),
             began: Instant::now(),
             last_line: String::new(),
             answered: None,
@@ -52,7 +52,7 @@ impl Underway {
     }
 
     /// It said something.
-    pub(super) fn said(&mut self, line: &str) {
+    pub(super) fn add_output(&mut self, line: &str) {
         let line = printable(line.trim_end()).into_owned();
         if !line.is_empty() {
             self.last_line = line;
@@ -60,14 +60,14 @@ impl Underway {
     }
 
     /// A person was asked about it.
-    pub(super) fn answered(&mut self, answer: Answer) {
+    pub(super) fn record_answer(&mut self, answer: Answer) {
         self.answered = Some(answer);
     }
 
     /// What it is up to, for a line that is drawn over.
     pub(super) fn progress(&self, style: &Style) -> String {
         let dot = style.mark(Mark::Dot);
-        let mut line = format!("{} {} {dot} {}", self.tool, self.brief, seconds(self.began.elapsed()));
+        let mut line = format!("{} {} {dot} {}", self.tool, self.brief, format_seconds(self.began.elapsed()));
         if !self.last_line.is_empty() {
             line.push_str(&format!(" {dot} {}", self.last_line));
         }
@@ -89,7 +89,12 @@ impl Underway {
             Reply::Unasked(_) => (Mark::Ask, Tone::Alert),
         };
         let verdict = self.verdict(reply);
-        let tail = format!("{} {verdict} {} {}", style.mark(Mark::Dot), style.mark(Mark::Dot), lasted(took));
+        let tail = format!(
+            "{} {verdict} {} {}",
+            style.mark(Mark::Dot),
+            style.mark(Mark::Dot),
+            format_duration(took)
+        );
         let room = width.saturating_sub(self.tool.len() + tail.chars().count() + 4).max(width / 3);
         let mut text = format!(
             "{} {} {} {}",
@@ -98,7 +103,7 @@ impl Underway {
             style.fit(&self.brief, room),
             style.paint(Tone::Quiet, &tail)
         );
-        for line in quoted(reply, quote) {
+        for line in quote_lines(reply, quote) {
             let line = style.fit(&format!("  {} {line}", style.mark(Mark::Edge)), width);
             text.push('\n');
             text.push_str(&style.paint(Tone::Quiet, &line));
@@ -132,23 +137,23 @@ impl Underway {
 }
 
 /// The first lines of what was said, and how many more there are.
-fn quoted(reply: &Reply, quote: Quote) -> Vec<String> {
+fn quote_lines(reply: &Reply, quote: Quote) -> Vec<String> {
     if quote == Quote::Nothing {
         return Vec::new();
     }
-    let text = show(&reply.text()).replace('\t', "    ");
+    let text = sanitize(&reply.text()).replace('\t', "    ");
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let mut shown: Vec<String> = lines.iter().take(QUOTED).map(|line| (*line).to_owned()).collect();
-    match lines.len().saturating_sub(QUOTED) {
+    let mut shown: Vec<String> = lines.iter().take(MAX_QUOTED_LINES).map(|line| (*line).to_owned()).collect();
+    match lines.len().saturating_sub(MAX_QUOTED_LINES) {
         0 => {}
-        1 => shown.extend(lines.get(QUOTED).map(|line| (*line).to_owned())),
+        1 => shown.extend(lines.get(MAX_QUOTED_LINES).map(|line| (*line).to_owned())),
         more => shown.push(format!("({more} more lines)")),
     }
     shown
 }
 
 /// The one argument that says most about a call, on one line.
-pub(super) fn brief(tool: &str, arguments: &Value) -> String {
+pub(super) fn summarize_call(tool: &str, arguments: &Value) -> String {
     let text = |key: &str| arguments.get(key).and_then(Value::as_str);
     let said = match tool {
         "exec" => match text("action").filter(|action| *action != "run") {
@@ -168,7 +173,7 @@ pub(super) fn brief(tool: &str, arguments: &Value) -> String {
 }
 
 /// A time that is running, in whole seconds.
-pub(super) fn seconds(time: Duration) -> String {
+pub(super) fn format_seconds(time: Duration) -> String {
     match time.as_secs() {
         short @ 0..60 => format!("{short} s"),
         long => format!("{} min {} s", long / 60, long % 60),
@@ -176,12 +181,12 @@ pub(super) fn seconds(time: Duration) -> String {
 }
 
 /// A time that is over.
-pub(super) fn lasted(time: Duration) -> String {
+pub(super) fn format_duration(time: Duration) -> String {
     match time.as_millis() {
         0 => "< 1 ms".to_owned(),
         short @ 1..1000 => format!("{short} ms"),
         _ if time.as_secs() < 10 => format!("{:.1} s", time.as_secs_f64()),
-        _ => seconds(time),
+        _ => format_seconds(time),
     }
 }
 
@@ -194,9 +199,9 @@ mod tests {
 
     fn line(tool: &str, arguments: &Value, reply: &Reply, answered: Option<Answer>) -> String {
         let style = Style::of_environment(|_| Some("C.UTF-8".to_owned()), Liveness::Still);
-        let mut call = Underway::new("1", tool, arguments);
+        let mut call = CallTrace::new("1", tool, arguments);
         if let Some(answer) = answered {
-            call.answered(answer);
+            call.record_answer(answer);
         }
         call.result(reply, Duration::from_millis(12), &style, 100, Quote::FirstLines)
     }
@@ -265,7 +270,7 @@ mod tests {
             ("unknown", json!({"a": 1}), r#"{"a":1}"#),
             ("read_file", Value::Null, "null"),
         ] {
-            assert_eq!(brief(tool, &arguments), want, "{tool}");
+            assert_eq!(summarize_call(tool, &arguments), want, "{tool}");
         }
     }
 }

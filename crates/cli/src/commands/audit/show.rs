@@ -3,7 +3,7 @@
 //! Invariant: every filter narrows; without one, everything is shown.
 
 use super::Streams;
-use super::table::{Form, Printer, in_full};
+use super::table::{OutputForm, Printer, print_full};
 use clap::{Args, ValueEnum};
 use picoclaw_sandbox::ledger::{Reader, Record, Timestamp};
 use std::path::Path;
@@ -22,9 +22,9 @@ pub(super) struct ShowArgs {
     tool: Option<String>,
     /// Only with this verdict
     #[arg(long)]
-    verdict: Option<Word>,
+    verdict: Option<DecisionFilter>,
     /// Only from this moment on: `2026-11-15`, `2026-11-15T04:28:00Z`, or an age such as `90s`, `10m`, `2h`, `7d`
-    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    #[arg(long, value_name = "WHEN", value_parser = parse_time)]
     since: Option<Timestamp>,
     /// One JSON object a line, as the ledger has it
     #[arg(long)]
@@ -33,13 +33,13 @@ pub(super) struct ShowArgs {
 
 /// A verdict, as the ledger spells it.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Word {
+enum DecisionFilter {
     Allow,
     Deny,
     Ask,
 }
 
-impl Word {
+impl DecisionFilter {
     fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -57,9 +57,9 @@ pub(super) fn run(args: &ShowArgs, dir: &Path, streams: &mut Streams<'_>) -> any
             if let Ok(record) = &stored.record
                 && record.seq == seq
             {
-                match Form::from_flag(args.json) {
-                    Form::Json => writeln!(streams.out, "{}", stored.text)?,
-                    Form::Table => in_full(record, streams.out)?,
+                match OutputForm::from_flag(args.json) {
+                    OutputForm::Json => writeln!(streams.out, "{}", stored.text)?,
+                    OutputForm::Table => print_full(record, streams.out)?,
                 }
                 return Ok(0);
             }
@@ -68,11 +68,11 @@ pub(super) fn run(args: &ShowArgs, dir: &Path, streams: &mut Streams<'_>) -> any
         return Ok(1);
     }
     let since = args.since.map(|since| since.to_string());
-    let mut printer = Printer::new(streams, Form::from_flag(args.json));
+    let mut printer = Printer::new(streams, OutputForm::from_flag(args.json));
     let mut seen = false;
     while let Some(stored) = next()? {
         seen = true;
-        printer.line(&stored, |record| fits(args, since.as_deref(), record))?;
+        printer.line(&stored, |record| matches(args, since.as_deref(), record))?;
     }
     if !seen {
         printer.end()?;
@@ -80,7 +80,7 @@ pub(super) fn run(args: &ShowArgs, dir: &Path, streams: &mut Streams<'_>) -> any
     Ok(0)
 }
 
-fn fits(args: &ShowArgs, since: Option<&str>, record: &Record) -> bool {
+fn matches(args: &ShowArgs, since: Option<&str>, record: &Record) -> bool {
     args.agent.as_ref().is_none_or(|agent| *agent == record.agent)
         && args.tool.as_ref().is_none_or(|tool| *tool == record.tool)
         && args.verdict.is_none_or(|word| word.as_str() == record.verdict)
@@ -89,7 +89,7 @@ fn fits(args: &ShowArgs, since: Option<&str>, record: &Record) -> bool {
 }
 
 /// A moment, or how long ago.
-fn moment(text: &str) -> Result<Timestamp, String> {
+fn parse_time(text: &str) -> Result<Timestamp, String> {
     if let Some(moment) = Timestamp::parse(text) {
         return Ok(moment);
     }

@@ -3,14 +3,14 @@
 //! Invariant: every record is shown once, in the order of the chain.
 
 use super::Streams;
-use super::table::{Form, Printer};
+use super::table::{OutputForm, Printer};
 use clap::Args;
 use picoclaw_sandbox::ledger::{LedgerError, Reader, Records};
 use std::path::Path;
 use std::time::Duration;
 
 /// How often to look for new records.
-const POLL: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Args)]
 pub(super) struct TailArgs {
@@ -26,7 +26,7 @@ pub(super) struct TailArgs {
 }
 
 pub(super) fn run(args: &TailArgs, dir: &Path, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
-    let mut printer = Printer::new(streams, Form::from_flag(args.json));
+    let mut printer = Printer::new(streams, OutputForm::from_flag(args.json));
     let mut records = open(dir, args.count)?;
     loop {
         if let Some(records) = &mut records {
@@ -39,7 +39,7 @@ pub(super) fn run(args: &TailArgs, dir: &Path, streams: &mut Streams<'_>) -> any
             return Ok(0);
         }
         printer.flush()?;
-        std::thread::sleep(POLL);
+        std::thread::sleep(POLL_INTERVAL);
         if records.is_none() {
             // A ledger that has only now been made is new from its first record on.
             records = open(dir, u64::MAX)?;

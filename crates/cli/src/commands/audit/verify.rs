@@ -13,7 +13,7 @@ use std::path::Path;
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
     /// A hash that `picoclaw status` showed earlier: it must still be there, else everything was rewritten
-    #[arg(long, value_name = "HASH", value_parser = hash)]
+    #[arg(long, value_name = "HASH", value_parser = parse_hash)]
     anchor: Option<Hash>,
     /// One JSON object
     #[arg(long)]
@@ -22,12 +22,12 @@ pub(super) struct VerifyArgs {
 
 pub(super) fn run(args: &VerifyArgs, dir: &Path, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     let report = ledger::verify(dir, args.anchor.map_or(Anchor::Unknown, Anchor::Known))?;
-    let text = if args.json { as_json(&report)? } else { in_words(&report) };
+    let text = if args.json { report_json(&report)? } else { report_text(&report) };
     writeln!(streams.out, "{text}")?;
     Ok(u8::from(report.standing == Standing::Tampered))
 }
 
-fn in_words(report: &Report) -> String {
+fn report_text(report: &Report) -> String {
     let mut out = match (report.standing, report.records) {
         (Standing::Intact, 0) => "intact: no records yet".to_owned(),
         (standing, records) => format!(
@@ -45,7 +45,7 @@ fn in_words(report: &Report) -> String {
         let _ = write!(out, "\nanchor: record {seq}");
     }
     if let Some(fault) = &report.fault {
-        let _ = write!(out, "\nfirst fault: {}", place(fault));
+        let _ = write!(out, "\nfirst fault: {}", location_text(fault));
     }
     match report.standing {
         Standing::Intact => {}
@@ -57,7 +57,7 @@ fn in_words(report: &Report) -> String {
     out
 }
 
-fn place(fault: &Fault) -> String {
+fn location_text(fault: &Fault) -> String {
     let mut out = printable(&fault.file).into_owned();
     if let Some(line) = fault.line {
         let _ = write!(out, ", line {line}");
@@ -69,7 +69,7 @@ fn place(fault: &Fault) -> String {
     out
 }
 
-fn as_json(report: &Report) -> std::io::Result<String> {
+fn report_json(report: &Report) -> std::io::Result<String> {
     let fault = report
         .fault
         .as_ref()
@@ -88,6 +88,6 @@ fn plural(count: u64) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-fn hash(text: &str) -> Result<Hash, &'static str> {
+fn parse_hash(text: &str) -> Result<Hash, &'static str> {
     Hash::parse(&text.trim().to_ascii_lowercase()).ok_or("not a hash: 64 hexadecimal digits")
 }

@@ -4,8 +4,8 @@
 
 use super::address::Reach;
 use crate::app;
-use crate::commands::status::{self, Facts};
-use crate::settings::{self, Loaded, Request, Surroundings};
+use crate::commands::status::{self, StatusInput};
+use crate::settings::{self, ProcessEnv, Request, Settings};
 use anyhow::{Result, bail};
 use picoclaw_agent::entrance::Token;
 use picoclaw_agent::gateway::{Reload, Staff};
@@ -36,8 +36,8 @@ impl Source {
     }
 
     fn load(&self) -> Result<Staff> {
-        let surroundings = Surroundings::of_process();
-        let request = Request { config: self.config.as_deref(), surroundings: &surroundings };
+        let surroundings = ProcessEnv::of_process();
+        let request = Request { config: self.config.as_deref(), env: &surroundings };
         let loaded = settings::load(&request)?;
         if self.reach == Reach::Others && loaded.config.gateway.token.is_none() {
             bail!("other machines can reach the gateway, and `gateway.token` is not set any more");
@@ -50,17 +50,17 @@ impl Source {
 }
 
 /// Whoever works under these settings.
-pub(super) fn staff(mut loaded: Loaded, source: &Source) -> Result<Staff> {
+pub(super) fn staff(mut loaded: Settings, source: &Source) -> Result<Staff> {
     let token = match chosen(&loaded.config)? {
         Some(token) => token,
         None => Token::new(&source.own)?,
     };
     // Whatever a tool says from here on, it does not say the token.
     loaded.config.secrets.push(source.own.clone());
-    let company = app::company(&loaded)?;
+    let company = app::services(&loaded)?;
     let config = Arc::new(loaded.config.clone());
-    let facts = Facts::of(&loaded);
-    let posture = move || status::gather(&facts).unwrap_or_else(|why| json!({"error": why.to_string()}));
+    let facts = StatusInput::of(&loaded);
+    let posture = move || status::status_json(&facts).unwrap_or_else(|why| json!({"error": why.to_string()}));
     Ok(Staff {
         runner: company.runner,
         hall: company.hall,

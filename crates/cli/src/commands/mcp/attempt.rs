@@ -5,7 +5,7 @@
 use super::arguments::TryArguments;
 use super::described::{self, fit};
 use crate::exit::{self, Exit};
-use crate::settings::Loaded;
+use crate::settings::Settings;
 use crate::{app, print, units};
 use anyhow::Result;
 use picoclaw_agent::mcp::client::{Fleet, McpError, Trial};
@@ -15,7 +15,7 @@ use picoclaw_policy::config::McpServerConfig;
 use std::time::Duration;
 
 /// Tries one server.
-pub(crate) fn run(arguments: &TryArguments, loaded: &Loaded) -> Result<Exit> {
+pub(crate) fn run(arguments: &TryArguments, loaded: &Settings) -> Result<Exit> {
     let (server, ready) = match asked(arguments, loaded) {
         Ok(asked) => asked,
         Err(exit) => return Ok(exit),
@@ -41,9 +41,9 @@ pub(crate) fn run(arguments: &TryArguments, loaded: &Loaded) -> Result<Exit> {
 /// The server that is meant, and how long it may take; anything else is told.
 pub(super) fn asked<'l>(
     arguments: &TryArguments,
-    loaded: &'l Loaded,
+    loaded: &'l Settings,
 ) -> Result<(&'l McpServerConfig, Duration), Exit> {
-    let ready = units::duration(&arguments.timeout).map_err(|why| exit::bad_usage(&why))?;
+    let ready = units::parse_duration(&arguments.timeout).map_err(|why| exit::bad_usage(&why))?;
     let server = described::find(&arguments.name, &loaded.config).map_err(|why| {
         print::note(&format!("error: {why}"));
         Exit::Refused
@@ -65,10 +65,10 @@ pub(super) fn announce(server: &McpServerConfig, trial: &Trial) {
 /// Tries servers side by side; the outcomes in their order.
 pub(super) fn all(
     servers: &[&McpServerConfig],
-    loaded: &Loaded,
+    loaded: &Settings,
     ready: Duration,
 ) -> Result<Vec<Result<Trial, McpError>>> {
-    let house = app::house_for_one_call(loaded)?;
+    let house = app::core_for_one_call(loaded)?;
     let subject = app::subject(loaded, None, Origin::Cli)?;
     let runtime = app::runtime()?;
     runtime.block_on(async {

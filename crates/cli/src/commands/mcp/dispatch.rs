@@ -3,12 +3,12 @@
 //! Invariant: every command ends in one exit status.
 
 use super::{McpCommand, add, attempt, install, list, remove, serve, show, trust, wrap};
-use crate::settings::{Loaded, Surroundings};
+use crate::settings::{ProcessEnv, Settings};
 use anyhow::Result;
 use std::process::ExitCode;
 
 /// Runs one of them.
-pub(crate) fn run(command: &McpCommand, loaded: &Loaded, surroundings: &Surroundings) -> Result<ExitCode> {
+pub(crate) fn run(command: &McpCommand, loaded: &Settings, surroundings: &ProcessEnv) -> Result<ExitCode> {
     match command {
         McpCommand::Serve(arguments) => serve::run(arguments, loaded, surroundings).map(ExitCode::from),
         McpCommand::Wrap(arguments) => wrap::run(arguments, loaded, surroundings),

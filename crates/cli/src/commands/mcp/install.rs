@@ -9,15 +9,15 @@ use super::arguments::InstallArguments;
 use super::hosts::{self, Start};
 use crate::exit::{self, Exit};
 use crate::print;
-use crate::settings::{Loaded, Surroundings};
+use crate::settings::{ProcessEnv, Settings};
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 
 /// Prints the configuration for one host.
 pub(crate) fn run(
     arguments: &InstallArguments,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
 ) -> Result<Exit> {
     let start = match start(arguments, loaded, surroundings) {
         Ok(start) => start,
@@ -36,7 +36,7 @@ pub(crate) fn run(
     Ok(Exit::Done)
 }
 
-fn start(arguments: &InstallArguments, loaded: &Loaded, surroundings: &Surroundings) -> Result<Start> {
+fn start(arguments: &InstallArguments, loaded: &Settings, surroundings: &ProcessEnv) -> Result<Start> {
     let text = |path: &Path| {
         let text = path.to_str().map(str::to_owned);
         text.with_context(|| format!("`{}` cannot be written into a configuration", path.display()))

@@ -5,7 +5,7 @@
 use super::arguments::ListArguments;
 use super::{attempt, described};
 use crate::exit::{self, Exit};
-use crate::settings::Loaded;
+use crate::settings::Settings;
 use crate::{print, units};
 use anyhow::Result;
 use picoclaw_policy::config::McpServerConfig;
@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 /// Prints the rows.
-pub(crate) fn run(arguments: &ListArguments, loaded: &Loaded) -> Result<Exit> {
-    let ready = match units::duration(&arguments.timeout) {
+pub(crate) fn run(arguments: &ListArguments, loaded: &Settings) -> Result<Exit> {
+    let ready = match units::parse_duration(&arguments.timeout) {
         Ok(ready) => ready,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &ListArguments, loaded: &Loaded) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn row(server: &McpServerConfig, loaded: &Loaded) -> Value {
+fn row(server: &McpServerConfig, loaded: &Settings) -> Value {
     json!({
         "name": described::fit(&server.name, &loaded.config),
         "type": described::kind(server),

@@ -3,7 +3,7 @@
 //! Invariant: the record is there before the effect, and says how it went afterwards.
 
 use crate::app;
-use crate::settings::Loaded;
+use crate::settings::Settings;
 use anyhow::Result;
 use picoclaw_policy::{Grant, Origin, Verdict, Zone};
 use picoclaw_sandbox::Redactor;
@@ -12,12 +12,12 @@ use std::time::Instant;
 
 /// Does `work` between its two records.
 pub(super) fn recorded<T, E>(
-    loaded: &Loaded,
+    loaded: &Settings,
     tool: &str,
     intent: &str,
     work: impl FnOnce() -> Result<T, E>,
 ) -> Result<Result<T, E>> {
-    let instance = app::instance(loaded)?;
+    let instance = app::open_instance(loaded)?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let rule = "the operator's own command".to_owned();
     let verdict = Verdict::Allow(Grant { zone: Zone::Workspace, rule });

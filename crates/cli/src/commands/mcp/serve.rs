@@ -3,10 +3,10 @@
 //! Invariant: standard output carries the protocol and nothing else.
 
 use super::arguments::ServeArguments;
-use crate::app::{self, Offer};
+use crate::app::{self, ToolSet};
 use crate::exit::{self, Exit};
 use crate::print;
-use crate::settings::{Loaded, Surroundings, fault_in, first_line};
+use crate::settings::{ProcessEnv, Settings, first_line, workspace_fault_in};
 use anyhow::{Context, Result, bail};
 use picoclaw_agent::hall::Hall;
 use picoclaw_agent::mcp::server::http::{self, Token};
@@ -34,13 +34,13 @@ enum Place {
 }
 
 /// Serves until the client is gone.
-pub(crate) fn run(arguments: &ServeArguments, loaded: &Loaded, surroundings: &Surroundings) -> Result<Exit> {
+pub(crate) fn run(arguments: &ServeArguments, loaded: &Settings, surroundings: &ProcessEnv) -> Result<Exit> {
     let (place, subject, loaded) = match asked(arguments, loaded, surroundings) {
         Ok(asked) => asked,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
-    let offer = if arguments.read_only { Offer::ReadOnly } else { Offer::Everything };
-    let house = app::house_for(&loaded, offer)?;
+    let offer = if arguments.read_only { ToolSet::ReadOnly } else { ToolSet::Everything };
+    let house = app::core_with_tools(&loaded, offer)?;
     let premises = Premises::new(Hall::new(house.warden, house.registry), Arc::new(loaded.config), subject);
     let runtime = runtime().context("could not start the runtime")?;
     match place {
@@ -91,9 +91,9 @@ async fn listen(premises: &Arc<Premises>, address: SocketAddr, token: Token) -> 
 /// What was asked for, checked before anything listens.
 fn asked(
     arguments: &ServeArguments,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
-) -> Result<(Place, Subject, Loaded)> {
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
+) -> Result<(Place, Subject, Settings)> {
     let mut subject = app::subject(loaded, arguments.agent.as_deref(), Origin::Mcp)?;
     let mut loaded = loaded.clone();
     let place = match &arguments.http {
@@ -127,7 +127,7 @@ fn address(text: &str) -> Result<SocketAddr> {
     })
 }
 
-fn token(file: Option<&Path>, surroundings: &Surroundings) -> Result<(Token, String)> {
+fn token(file: Option<&Path>, surroundings: &ProcessEnv) -> Result<(Token, String)> {
     let hint =
         format!("\nhint: make one with `openssl rand -hex 32`; give it in `{TOKEN}` or with --token-file");
     let text = match file {
@@ -147,8 +147,8 @@ fn token(file: Option<&Path>, surroundings: &Surroundings) -> Result<(Token, Str
 fn take_workspace(
     named: &Path,
     agent: &AgentId,
-    loaded: &mut Loaded,
-    surroundings: &Surroundings,
+    loaded: &mut Settings,
+    surroundings: &ProcessEnv,
 ) -> Result<()> {
     let real = std::path::absolute(named)
         .and_then(|path| path.canonicalize())
@@ -159,7 +159,7 @@ fn take_workspace(
     for own in loaded.config.agents.iter_mut().filter(|own| own.id == *agent) {
         own.workspace = Some(real.clone());
     }
-    match fault_in(&loaded.config, loaded, surroundings) {
+    match workspace_fault_in(&loaded.config, loaded, surroundings) {
         Some(fault) => bail!("{fault}\nhint: name a project's directory with --workspace"),
         None => Ok(()),
     }

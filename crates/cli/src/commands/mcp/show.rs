@@ -7,14 +7,14 @@ use super::attempt::{all, announce, asked};
 use super::described::{self, fit};
 use crate::exit::Exit;
 use crate::print;
-use crate::settings::Loaded;
+use crate::settings::Settings;
 use anyhow::Result;
 use picoclaw_agent::mcp::client::Offered;
 use picoclaw_policy::config::Config;
 use serde_json::Value;
 
 /// Shows it.
-pub(crate) fn run(arguments: &TryArguments, loaded: &Loaded) -> Result<Exit> {
+pub(crate) fn run(arguments: &TryArguments, loaded: &Settings) -> Result<Exit> {
     let (server, ready) = match asked(arguments, loaded) {
         Ok(asked) => asked,
         Err(exit) => return Ok(exit),

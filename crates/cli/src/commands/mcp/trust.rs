@@ -5,15 +5,15 @@
 use super::arguments::TrustArguments;
 use super::recorded::recorded;
 use crate::exit::Exit;
-use crate::settings::Loaded;
+use crate::settings::Settings;
 use crate::{app, print};
 use anyhow::{Context, Result};
 use picoclaw_agent::mcp::pins::{Pin, PinError, Pins, described, difference};
 use picoclaw_sandbox::printable;
 
 /// Shows the difference; without `--show`, consents to it.
-pub(crate) fn run(arguments: &TrustArguments, loaded: &Loaded) -> Result<Exit> {
-    let instance = app::instance(loaded)?;
+pub(crate) fn run(arguments: &TrustArguments, loaded: &Settings) -> Result<Exit> {
+    let instance = app::open_instance(loaded)?;
     let pins = Pins::open(instance.home())?;
     let name = printable(&arguments.name).into_owned();
     let found = match pins.find(&arguments.name) {
@@ -97,7 +97,7 @@ fn command_of(pin: &Pin) -> String {
     }
 }
 
-fn consent(loaded: &Loaded, pins: &Pins, id: &str, shown: &Pin) -> Result<()> {
+fn consent(loaded: &Settings, pins: &Pins, id: &str, shown: &Pin) -> Result<()> {
     let intent = format!("trust the tools of {} ({id}) with hash {}", shown.name, shown.hash);
     let done = recorded(loaded, "mcp trust", &intent, || pins.consent(id, shown))?;
     done.with_context(|| format!("could not pin the tools of `{}`", shown.name))

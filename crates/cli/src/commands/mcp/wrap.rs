@@ -3,9 +3,9 @@
 //! Invariant: standard output carries the server's protocol and nothing else; the server's own status is ours.
 
 use super::arguments::WrapArguments;
-use crate::commands::cage_flags::Asked;
+use crate::commands::cage_flags::CageOptions;
 use crate::commands::run;
-use crate::settings::{Loaded, Surroundings};
+use crate::settings::{ProcessEnv, Settings};
 use crate::{app, exit, print};
 use anyhow::{Context, Result, ensure};
 use picoclaw_agent::mcp::pins::{PinKey, Pins};
@@ -27,11 +27,11 @@ const OURS: &str = "picoclaw mcp wrap: ";
 /// Runs the server and answers its status.
 pub(crate) fn run(
     arguments: &WrapArguments,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
 ) -> Result<ExitCode> {
     let from = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    let asked = Asked::read(&arguments.cage).and_then(|asked| Ok((key(arguments, &from)?, asked)));
+    let asked = CageOptions::parse(&arguments.cage).and_then(|asked| Ok((key(arguments, &from)?, asked)));
     let (key, asked) = match asked {
         Ok(asked) => asked,
         Err(why) => return Ok(exit::bad_usage(&why).into()),
@@ -57,17 +57,17 @@ pub(crate) fn run(
 fn caged(
     arguments: &WrapArguments,
     key: &PinKey,
-    asked: &Asked,
+    asked: &CageOptions,
     from: &Path,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
 ) -> Result<Status> {
     let workspace = match &arguments.workspace {
         Some(path) => Some(run::workspace(&std::path::absolute(path)?, loaded, surroundings)?),
         None => None,
     };
     let stay = workspace.as_deref().map_or(Stay::Own, |path| Stay::At { path, mode: ExposeMode::ReadWrite });
-    let instance = app::instance(loaded)?;
+    let instance = app::open_instance(loaded)?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let pins = Pins::open(instance.home())?;
     let signals = relay::listen().context("could not listen to signals")?;
@@ -80,7 +80,7 @@ fn caged(
     }
     let session = format!("mcp:{}", key.name());
     let errand = Errand {
-        isolation: &asked.on_top_of(&loaded.config.isolation),
+        isolation: &asked.apply_to(&loaded.config.isolation),
         instance: &instance,
         principal: Principal::Mcp(key.name().to_owned()),
         stay,
