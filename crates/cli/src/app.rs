@@ -1,6 +1,4 @@
-//! Composing: from settings to a house that calls can walk through.
-//!
-//! Invariant: a house stands complete, with its ledger open, before the first call.
+//! Builds the application from the settings: policy, warden, ledger, tools, models and sessions.
 
 use crate::print;
 use crate::settings::{ConfigPresence, Settings};
@@ -25,10 +23,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Directories in which anybody on this machine can put something.
+/// Directories that every user of the machine can write in.
 const SHARED_DIRS: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/run/user"];
 
-/// The first configuration of a new instance.
+/// The configuration of a new instance.
 const DEFAULT_CONFIG: &str = r#"{
   // `picoclaw config show` lists every key with its value and where that comes from.
   "version": 3,
@@ -44,59 +42,59 @@ const DEFAULT_CONFIG: &str = r#"{
 }
 "#;
 
-/// Tools that change something.
+/// Tools that have write effects.
 const WRITING_TOOLS: &[&str] =
     &["append_file", "cron", "delegate", "edit_file", "exec", "spawn", "subagent", "write_file"];
 
-/// The name of the embedded provider, which asks no model.
+/// The name of the embedded provider, which uses no model.
 pub(crate) const DIRECT_PROVIDER: &str = "direct";
 
-/// Which tools a house has.
+/// Which tools are offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ToolSet {
-    /// All that the configuration leaves on.
+    /// All that the configuration enables.
     Everything,
-    /// Of those, the ones that change nothing.
+    /// Of those, the ones without write effects.
     ReadOnly,
 }
 
-/// Everything that a call walks through.
+/// What every tool call needs.
 pub(crate) struct Core {
-    /// What judges, records and hands out keys.
+    /// The reference monitor: judges, records and issues permits.
     pub(crate) warden: Arc<Warden>,
     /// The tools.
     pub(crate) registry: Arc<Registry>,
-    /// The instance they are in.
+    /// The instance.
     pub(crate) instance: Instance,
 }
 
-/// Everybody.
+/// What a turn of an agent needs.
 pub(crate) struct AgentServices {
-    /// The tools, behind the desk.
+    /// The tools, behind the warden.
     pub(crate) hall: Hall,
     /// The models.
     pub(crate) models: Models,
-    /// What was said.
+    /// The stored sessions.
     pub(crate) sessions: Sessions,
-    /// The loop.
+    /// The turn loop.
     pub(crate) runner: Runner,
-    /// The instance they are in.
+    /// The instance.
     pub(crate) instance: Instance,
 }
 
-/// Whether nobody has made the instance yet.
+/// Whether the instance does not exist yet.
 pub(crate) fn is_new_instance(settings: &Settings) -> bool {
     settings.presence == ConfigPresence::Missing && !Instance::exists(&settings.home)
 }
 
-/// Makes a new instance, as `onboard` would, and says so in one line.
+/// Creates a new instance, as `onboard` does, with a note on stderr.
 pub(crate) fn create_instance(settings: &Settings) -> Result<()> {
     write_default_config(&prepare_instance(settings)?, settings)?;
     print::note(&format!("picoclaw: made a new instance in `{}`", settings.home.display()));
     Ok(())
 }
 
-/// Makes what is missing of the instance's directories, and warns when others can enter.
+/// Creates missing directories of the instance, and warns if other users can enter it.
 pub(crate) fn open_instance(settings: &Settings) -> Result<Instance> {
     let instance = prepare_instance(settings)?;
     if instance.is_open_to_others() {
@@ -105,38 +103,38 @@ pub(crate) fn open_instance(settings: &Settings) -> Result<Instance> {
     Ok(instance)
 }
 
-/// Makes the instance's directories.
+/// Creates the instance's directories.
 pub(crate) fn prepare_instance(settings: &Settings) -> Result<Instance> {
     let pinned = [settings.config_path.clone(), settings.secrets_path.clone()];
     Ok(Instance::prepare_seen(&settings.home, &settings.config, &pinned, &settings.survey)?)
 }
 
-/// Writes the first configuration, where the configuration is the instance's own.
+/// Writes the default configuration, if the configuration file is the instance's own.
 pub(crate) fn write_default_config(instance: &Instance, settings: &Settings) -> Result<Planted> {
     if settings.config_path != instance.home().join("config.json") {
         return Ok(Planted::Kept);
     }
-    // A new configuration has its children caged, where this host can.
+    // A new configuration enables isolation if this host supports it.
     let path = std::env::var_os("PATH").unwrap_or_default();
     let isolation = IsolationConfig { enabled: true, ..settings.config.isolation.clone() };
     let enabled = matches!(pick(&isolation, &path), Ok(Rung::Native | Rung::Bwrap(_)));
     let text = DEFAULT_CONFIG.replace("{isolation}", if enabled { "true" } else { "false" });
-    instance.plant("config.json", &text).context("could not write the first configuration")
+    instance.plant("config.json", &text).context("could not write the default configuration")
 }
 
-/// Opens the ledger and every workspace, and puts the warden before them.
+/// Opens the ledger and every workspace, and builds the warden.
 pub(crate) fn core(settings: &Settings) -> Result<Core> {
     core_with_tools(settings, ToolSet::Everything)
 }
 
-/// The same, with only some of the tools.
+/// The same with a set of tools.
 pub(crate) fn core_with_tools(settings: &Settings, tools: ToolSet) -> Result<Core> {
     let instance = open_instance(settings)?;
     let workshop = Workshop::new(&settings.config, &instance, std::env::vars_os())?;
     build_core(settings, instance, workshop, tools)
 }
 
-/// The house for a program that lives for one call: what one that stays finds out by trying may be remembered.
+/// The same for a process that lives for one call, which may use cached probe results.
 pub(crate) fn core_for_one_call(settings: &Settings) -> Result<Core> {
     let instance = open_instance(settings)?;
     let workshop = Workshop::for_one_call(&settings.config, &instance, std::env::vars_os())?;
@@ -152,12 +150,12 @@ fn build_core(settings: &Settings, instance: Instance, workshop: Workshop, tools
     Ok(Core { warden: Arc::new(warden), registry, instance: instance.clone() })
 }
 
-/// The tools, with the bounds of the configuration.
+/// The tools, with the limits of the configuration.
 pub(crate) fn registry(config: &Config) -> Registry {
     Registry::new(&config.tools, Redactor::new(&config.secrets))
 }
 
-/// On whose behalf a command of the operator's runs.
+/// The subject of a command of the operator.
 pub(crate) fn subject(settings: &Settings, agent: Option<&str>, origin: Origin) -> Result<Subject> {
     let agent = match agent {
         None => settings.config.default_agent.clone(),
@@ -185,7 +183,7 @@ fn compile_policy(config: &Config, zones: BTreeMap<AgentId, Zones>, tools: ToolS
     Ok(policy)
 }
 
-/// Composes everybody.
+/// Builds the services of an agent.
 pub(crate) fn services(settings: &Settings) -> Result<AgentServices> {
     build_services(settings, core(settings)?)
 }
@@ -199,24 +197,25 @@ fn build_services(settings: &Settings, core: Core) -> Result<AgentServices> {
     Ok(AgentServices { hall, models, sessions, runner, instance: core.instance })
 }
 
-/// The same, for a program that lives for one turn.
+/// The same for a process that lives for one turn.
 pub(crate) fn services_for_one_turn(settings: &Settings) -> Result<AgentServices> {
     build_services(settings, core_for_one_call(settings)?)
 }
 
-/// What turns wait in: one thread that waits, and others that work when a room is asked for something.
+/// A single-threaded runtime; blocking work runs on tokio's blocking pool.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     builder.enable_all().build().context("could not start the runtime")
 }
 
-/// Whether the configuration has a server that `is_meant`.
+/// Whether the configuration has an enabled server that `is_meant` selects.
 pub(crate) fn has_mcp_servers(settings: &Settings, is_meant: impl Fn(&str) -> bool) -> bool {
     let mcp = &settings.config.mcp;
     mcp.enabled && mcp.servers.iter().any(|server| server.enabled && is_meant(&server.name))
 }
 
-/// Does `work` in a hall that has the tools of the servers that are meant.
+/// Runs `work` with the tools of the selected MCP servers, which are started for it and ended with
+/// it.
 pub(crate) fn with_mcp_servers<T>(
     settings: &Settings,
     core: Core,
@@ -226,7 +225,7 @@ pub(crate) fn with_mcp_servers<T>(
 ) -> Result<T> {
     let mut meant: McpConfig = settings.config.mcp.clone();
     meant.servers.retain(|server| is_meant(&server.name));
-    // A person who names a tool has found it.
+    // A tool that the user names need not be discovered.
     meant.servers.iter_mut().for_each(|server| server.deferred = false);
     let fleet = Fleet::new(&meant, &core.warden, Pins::open(core.instance.home())?, subject);
     let hall = Hall::new(core.warden, core.registry);

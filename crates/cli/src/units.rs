@@ -1,11 +1,9 @@
-//! Sizes and times as people write them.
-//!
-//! Invariant: a text that could mean two things is an error.
+//! Parses sizes and durations. Ambiguous texts are errors.
 
 use anyhow::{Context, Result, bail};
 use std::time::Duration;
 
-/// In bytes, this must still fit a number of the kernel's.
+/// In bytes, this still fits a 64-bit number.
 const MAX_MEBIBYTES: u64 = 1 << 40;
 
 /// `512M`, `2G`, `2048` (MiB): a size in MiB.
@@ -19,12 +17,12 @@ pub(crate) fn parse_mebibytes(text: &str) -> Result<u64> {
     };
     match size {
         None => bail!("`{text}` is not a size; `512M` and `2G` are"),
-        Some(MAX_MEBIBYTES..) => bail!("`{text}` is more than any machine has"),
+        Some(MAX_MEBIBYTES..) => bail!("`{text}` is too large"),
         Some(size) => Ok(size),
     }
 }
 
-/// `30`, `30s`, `500ms`, `5m`, `1h`: a time.
+/// `30`, `30s`, `500ms`, `5m`, `1h`: a duration.
 pub(crate) fn parse_duration(text: &str) -> Result<Duration> {
     let (digits, unit) = split_unit(text);
     let factor = match unit {

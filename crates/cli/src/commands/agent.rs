@@ -1,6 +1,4 @@
 //! `picoclaw agent`: one turn, or a session at the terminal.
-//!
-//! Invariant: standard output is the answer, or a screen that a person sits before; never a mixture.
 
 mod approval_prompt;
 mod frontend;
@@ -35,7 +33,7 @@ use std::process::ExitCode;
 
 pub(crate) use frontend::Frontend;
 
-/// Runs a turn, or as many as a person wants.
+/// Runs one turn, or an interactive session.
 pub(crate) fn run(arguments: &AgentArguments, frontend: &Frontend, settings: &Settings) -> Result<ExitCode> {
     let prepared =
         subject(arguments, settings).and_then(|subject| Ok((subject, frontend.message(arguments)?)));
@@ -58,7 +56,7 @@ fn subject(arguments: &AgentArguments, settings: &Settings) -> Result<Subject> {
     Ok(subject)
 }
 
-/// Says what is wrong with the command line or the configuration, in the form that was asked for.
+/// Reports an error of the command line or the configuration, in the requested format.
 fn report_misuse(arguments: &AgentArguments, why: &anyhow::Error) -> Result<ExitCode> {
     if arguments.json {
         json::print(&json::error_json(&why.to_string()))?;
@@ -66,12 +64,12 @@ fn report_misuse(arguments: &AgentArguments, why: &anyhow::Error) -> Result<Exit
     Ok(exit::bad_usage(why).into())
 }
 
-/// Why there is no model to ask, and what would help.
+/// The error of a missing model, with its hint.
 fn model_error(why: &ModelError) -> anyhow::Error {
     anyhow::anyhow!("{why}\nhint: {}", why.hint())
 }
 
-/// How a turn's failure ends the program.
+/// The exit code of a failed turn.
 fn exit_of(error: &TurnError) -> Exit {
     match error {
         TurnError::NoAgent(_) | TurnError::NoMind(_) => Exit::Usage,

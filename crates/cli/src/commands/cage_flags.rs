@@ -1,6 +1,4 @@
-//! What the flags of `picoclaw run` and `picoclaw mcp wrap` ask for, read from their text.
-//!
-//! Invariant: nothing here looks at the machine, so what is wrong here is wrong with the command line.
+//! Parses the cage flags of `picoclaw run` and `picoclaw mcp wrap`, without looking at the host.
 
 use crate::arguments::CageArguments;
 use crate::units;
@@ -10,7 +8,7 @@ use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, Network};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The flags, read.
+/// The parsed flags.
 #[derive(Debug)]
 pub(crate) struct CageOptions {
     /// `--env`.
@@ -22,7 +20,7 @@ pub(crate) struct CageOptions {
 }
 
 impl CageOptions {
-    /// Reads the flags.
+    /// Parses the flags.
     pub(crate) fn parse(arguments: &CageArguments) -> Result<Self> {
         let mut exposures = Vec::new();
         for (paths, mode) in [(&arguments.ro, ExposeMode::ReadOnly), (&arguments.rw, ExposeMode::ReadWrite)] {
@@ -44,7 +42,7 @@ impl CageOptions {
         })
     }
 
-    /// The configuration's cage, with the flags on top.
+    /// The configured isolation with the flags applied.
     pub(crate) fn apply_to(&self, configured: &IsolationConfig) -> IsolationConfig {
         let mut isolation = configured.clone();
         isolation.enabled = true;

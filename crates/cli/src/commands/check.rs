@@ -1,6 +1,4 @@
-//! `picoclaw check`: what would happen, without doing it.
-//!
-//! Invariant: nothing runs, nothing is connected to, and nothing is recorded.
+//! `picoclaw check`: the policy's verdict on an effect, without the effect. Nothing is recorded.
 
 use crate::arguments::{CheckAction, CheckArguments};
 use crate::exit::{self, Exit};
@@ -12,7 +10,7 @@ use picoclaw_policy::{Origin, Verdict};
 use picoclaw_sandbox::outbound::Outbound;
 use std::path::Path;
 
-/// Asks the desk, and renders its answer.
+/// Judges the effect and prints the verdict.
 pub(crate) fn run(arguments: &CheckArguments, settings: &Settings) -> Result<Exit> {
     let subject = match app::subject(settings, arguments.agent.as_deref(), Origin::Tool) {
         Ok(subject) => subject,

@@ -1,6 +1,4 @@
-//! `picoclaw config check|show|schema`.
-//!
-//! Invariant: nothing that is printed holds a secret.
+//! `picoclaw config check|show|schema`. The output contains no secrets.
 
 use crate::settings::{ConfigPresence, Request, SettingsError, load};
 use picoclaw_policy::config::{Fault, SourceLocation, advice, reminders, schema};
@@ -11,10 +9,10 @@ use std::io::{self, Write};
 /// Exit status: done.
 pub(crate) const DONE: u8 = 0;
 
-/// Exit status: the configuration cannot be used.
+/// Exit status: the configuration is not valid.
 pub(crate) const BAD_CONFIGURATION: u8 = 2;
 
-/// How a listing is printed.
+/// The output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     /// For people.
@@ -23,7 +21,7 @@ pub(crate) enum Format {
     Json,
 }
 
-/// Says whether the configuration can be used, and everything that is wrong or loose about it.
+/// Validates the configuration, and prints every fault and warning.
 pub(crate) fn check(
     request: &Request<'_>,
     format: Format,
@@ -49,7 +47,7 @@ pub(crate) fn check(
         .map(ToString::to_string)
         .collect();
     if settings.config.isolation.enabled && !missing.is_empty() {
-        // No child could be started, and so no program would.
+        // No child could be started.
         match format {
             Format::Text => missing.iter().try_for_each(|fault| writeln!(err, "error: {fault}"))?,
             Format::Json => {
@@ -121,7 +119,7 @@ pub(crate) fn print_schema(out: &mut dyn Write) -> io::Result<u8> {
     Ok(DONE)
 }
 
-/// Prints why nothing was loaded.
+/// Prints why the settings did not load.
 pub(crate) fn print_error(error: &SettingsError, err: &mut dyn Write) -> io::Result<()> {
     writeln!(err, "{error}")?;
     match error.hint() {

@@ -1,6 +1,6 @@
-//! `picoclaw cron`: jobs, as the operator keeps them.
+//! `picoclaw cron`: the operator's access to scheduled jobs.
 //!
-//! Invariant: edits go through the store, under its lock; a run goes through the house like any other call.
+//! Edits go through the store, under its lock; a run goes through the warden like any other call.
 
 use crate::app::{self, AgentServices};
 use crate::exit::{self, Exit};
@@ -29,7 +29,7 @@ pub(crate) enum CronCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Add a job; a running gateway sees it within seconds
+    /// Add a job; a running gateway picks it up within seconds
     Add(AddArguments),
     /// Remove a job
     Remove {
@@ -56,7 +56,7 @@ pub(crate) enum CronCommand {
 /// `picoclaw cron add`.
 #[derive(Debug, Args)]
 pub(crate) struct AddArguments {
-    /// What to call it
+    /// Its name
     #[arg(short, long)]
     name: String,
     /// What it does
@@ -65,10 +65,10 @@ pub(crate) struct AddArguments {
     /// When
     #[command(flatten)]
     when: WhenArguments,
-    /// The agent that it belongs to; `main` otherwise
+    /// The agent it belongs to; `main` by default
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
-    /// The time zone of an expression, such as `Europe/Berlin`; this machine's otherwise
+    /// The time zone of an expression, such as `Europe/Berlin`; the system's by default
     #[arg(long, value_name = "ZONE")]
     tz: Option<String>,
 }
@@ -77,7 +77,7 @@ pub(crate) struct AddArguments {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct WhatArguments {
-    /// Tell the agent this
+    /// Send this message to the agent
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
     /// Run this command line, as the agent's `exec` would
@@ -89,18 +89,18 @@ struct WhatArguments {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct WhenArguments {
-    /// Again and again, so many seconds apart
+    /// Repeatedly, every N seconds
     #[arg(short, long, value_name = "SECS")]
     every: Option<u64>,
     /// At the times of an expression: minute hour day month weekday
     #[arg(short, long, value_name = "EXPR", allow_hyphen_values = true)]
     cron: Option<String>,
-    /// Once, so many seconds from now
+    /// Once, N seconds from now
     #[arg(long, value_name = "SECS")]
     at: Option<u64>,
 }
 
-/// Does what was asked for.
+/// Runs the command.
 pub(crate) fn run(command: &CronCommand, settings: &Settings) -> Result<Exit> {
     let store = Store::open(&settings.home)?;
     let now = MachineClock.now_ms();
@@ -146,7 +146,7 @@ fn switch_job(store: &Store, id: &str, to: Switch, now: i64) -> Result<String, C
     Ok(format!("Job '{}' {word}", printable(&job.name)))
 }
 
-/// The job that was described.
+/// The job from the arguments.
 fn parse_job(arguments: &AddArguments, settings: &Settings, now: i64) -> Result<Added> {
     let AddArguments { name, what, when, agent, tz } = arguments;
     ensure!(!name.trim().is_empty(), "a job needs a name");
@@ -179,14 +179,14 @@ fn parse_job(arguments: &AddArguments, settings: &Settings, now: i64) -> Result<
     Ok(Added { name: Some(name.clone()), agent, lineage: Vec::new(), task, schedule })
 }
 
-/// Runs a job with everybody that a turn needs; an interrupt stops it.
+/// Runs a job with the services of a turn; an interrupt stops it.
 fn run_job(store: &Store, id: &str, settings: &Settings) -> Result<Result<Done, CronError>> {
     if let Err(why) = store.get(id, Whose::Everybodys) {
         return Ok(Err(why));
     }
     let halt = Halt::new();
     let heard = halt.clone();
-    // The first signal stops the run, which is then written down; the second one is for the program.
+    // The first signal stops the run, which is then recorded; the second ends the process.
     on_signals(move |_| {
         let is_first = !heard.is_raised();
         heard.raise();

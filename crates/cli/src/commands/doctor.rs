@@ -1,6 +1,6 @@
-//! `picoclaw doctor`: what a child can really do on this host, tried and not assumed.
+//! `picoclaw doctor`: tries in a real cage what a child can do on this host.
 //!
-//! Invariant: exits 1 when a promise was seen to break, or when no cage can be had.
+//! The exit code is 1 if a guarantee does not hold, or if no cage is available.
 
 use crate::arguments::DoctorArguments;
 use crate::exit::Exit;
@@ -15,10 +15,10 @@ use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// A variable that no child may see.
+/// A variable that must not reach a child.
 const BAIT_VARIABLE: &str = "PICOCLAW_DOCTOR_BAIT";
 
-/// Memory that the trial cage gives, in MiB: little enough to be exhausted for the question's sake.
+/// Memory limit of the trial cage, in MiB: small enough to be reached.
 const TRIAL_MEMORY_MB: u64 = 256;
 
 /// Examines this host.
@@ -82,7 +82,7 @@ fn examine(
     let ask = |trial| workshop.examine(&own.agent, own.named.as_path(), &baits, trial, host);
     let findings = ask(Trial::AsBuilt);
     let Some(layer) = &arguments.fault else { return findings };
-    // The fault switch: what the examination says of a layer that is not there.
+    // `--fault`: the findings without the layer.
     let bare = ask(Trial::Bare).into_iter().filter(|finding| layer == "all" || finding.layer == layer);
     let kept = findings.into_iter().filter(|finding| layer != "all" && finding.layer != layer);
     kept.chain(bare).collect()
@@ -149,7 +149,7 @@ fn report_text(report: &Value) -> String {
         format!("held by: {}", text(&report["rung"])),
     ];
     if let Some(why) = report["error"].as_str() {
-        lines.push(format!("no cage can be had: {why}"));
+        lines.push(format!("no cage is available: {why}"));
     }
     if let Some(layers) = report["enforced"].as_object() {
         lines.extend(layers.iter().map(|(name, grade)| format!("  {name:<11} {}", text(grade))));

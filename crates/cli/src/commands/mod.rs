@@ -1,6 +1,4 @@
-//! The commands, one a file.
-//!
-//! Invariant: a command composes and renders; it decides nothing that the desk should decide.
+//! The commands, one per file. A command wires and renders; decisions belong to the policy.
 
 pub(crate) mod agent;
 pub(crate) mod audit;

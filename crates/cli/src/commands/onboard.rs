@@ -1,6 +1,4 @@
-//! `picoclaw onboard`: makes an instance.
-//!
-//! Invariant: nothing that is there already is changed.
+//! `picoclaw onboard`: creates an instance. Existing files are not changed.
 
 use crate::exit::Exit;
 use crate::settings::Settings;
@@ -8,7 +6,7 @@ use crate::{app, print};
 use anyhow::Result;
 use picoclaw_sandbox::instance::Planted;
 
-/// Makes the instance, and says what is there now.
+/// Creates the instance, and prints what exists now.
 pub(crate) fn run(settings: &Settings) -> Result<Exit> {
     let instance = app::prepare_instance(settings)?;
     let config = match app::write_default_config(&instance, settings)? {

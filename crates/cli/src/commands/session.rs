@@ -1,6 +1,5 @@
-//! `picoclaw session`: what was said, and getting rid of it.
-//!
-//! Invariant: reading changes nothing; whatever is shown at a terminal moves no cursor.
+//! `picoclaw session`: lists, shows and removes stored sessions. Control characters are escaped on
+//! a terminal.
 
 use crate::arguments::{SessionArguments, SessionCommand};
 use crate::exit::{self, Exit};
@@ -13,7 +12,7 @@ use picoclaw_policy::{AgentId, Origin};
 use picoclaw_sandbox::{Redactor, printable, printable_json, printable_lines};
 use serde_json::{Value, json};
 
-/// The session that is meant when nobody names one.
+/// The session that is used when none is named.
 const DEFAULT_SESSION: &str = "cli:default";
 
 /// Lists, shows or clears sessions.
@@ -96,7 +95,7 @@ fn print_messages(
     Ok(Ok(()))
 }
 
-/// A message as a person reads it.
+/// A message as text.
 fn message_text(message: &Message) -> String {
     let who = match message.role {
         Role::System => "system",

@@ -1,6 +1,4 @@
-//! `picoclaw status`: what is in force, and every exception to the defaults.
-//!
-//! Invariant: shows what was found; makes and changes nothing.
+//! `picoclaw status`: the effective settings, and every exception to the defaults. Changes nothing.
 
 use crate::app::DIRECT_PROVIDER;
 use crate::arguments::Listing;
@@ -29,7 +27,7 @@ pub(crate) fn run(listing: &Listing, settings: &Settings) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What of the settings the status tells.
+/// The settings that the status shows.
 #[derive(Clone)]
 pub(crate) struct StatusInput {
     config: Config,
@@ -51,7 +49,7 @@ impl StatusInput {
     }
 }
 
-/// The status, for programs.
+/// The status as JSON.
 pub(crate) fn status_json(settings: &StatusInput) -> Result<Value> {
     let config = &settings.config;
     let agents: Vec<_> = config
@@ -90,7 +88,7 @@ pub(crate) fn status_json(settings: &StatusInput) -> Result<Value> {
     }))
 }
 
-/// The model that the default agent asks: its own, else everybody's, else the first there is.
+/// The model of the default agent: its own, else the default model, else the first.
 fn model_text(config: &Config) -> String {
     let own = config.agents.iter().find(|agent| agent.id == config.default_agent);
     let named = own.and_then(|agent| agent.model.clone()).or_else(|| config.turns.model.clone());
@@ -98,7 +96,7 @@ fn model_text(config: &Config) -> String {
     named.or_else(first).unwrap_or_else(|| DIRECT_PROVIDER.to_owned())
 }
 
-/// What really holds commands here, found out by trying.
+/// What really confines commands on this host, found by probing.
 fn isolation_text(config: &Config) -> String {
     if !config.isolation.enabled {
         let fence = config.restrict_to_workspace && config.tools.exec.fence;
@@ -106,11 +104,11 @@ fn isolation_text(config: &Config) -> String {
     }
     match pick(&config.isolation, &std::env::var_os("PATH").unwrap_or_default()) {
         Ok(rung) => format!("on, held by {}: {}", rung.name(), rung.enforced(&config.isolation)),
-        Err(why) => format!("on, and cannot be had: {why}"),
+        Err(why) => format!("on, but not available: {why}"),
     }
 }
 
-/// Whether the gateway runs, and where; its token is not for showing.
+/// Whether the gateway runs, and where. Its token is not shown.
 fn gateway_json(settings: &StatusInput) -> Value {
     if !Gateway::is_running(&settings.home) {
         return json!({"running": false});

@@ -1,6 +1,6 @@
-//! `picoclaw stop`: ends every program that works for the instance, and with it its turns and children.
+//! `picoclaw stop`: ends every process that works for the instance, with its turns and children.
 //!
-//! Invariant: only who signed the roll is signalled; whoever cannot be reached is named.
+//! Only registered processes are signalled; those that cannot be reached are named.
 
 use crate::arguments::Command;
 use crate::commands::cron::CronCommand;
@@ -13,10 +13,10 @@ use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::presence::{Member, Presence, Role, Roll, Signed, Stopped};
 use std::time::{Duration, Instant};
 
-/// How long a program may take to end by itself.
+/// How long a process may take to end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Puts this program on the roll, where it is one that can be stopped.
+/// Registers this process, if it can be stopped.
 pub(crate) fn register_run(command: &Command, settings: &Settings) -> Option<Signed> {
     let role = match command {
         Command::Agent(_) => Role::Agent,
@@ -34,7 +34,7 @@ pub(crate) fn register_run(command: &Command, settings: &Settings) -> Option<Sig
         .ok()
 }
 
-/// Stops everybody.
+/// Stops every registered process.
 pub(crate) fn run(settings: &Settings) -> Result<Exit> {
     let members = match Instance::exists(&settings.home) {
         true => Roll::open(&settings.home)?.others()?,
@@ -45,7 +45,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit> {
         print::line("nothing is running")?;
         return Ok(Exit::Done);
     }
-    // All are told before anybody is waited for: together they take as long as the slowest.
+    // All are signalled before any is waited for, so that it takes as long as the slowest.
     let told: Vec<_> = members.iter().map(Member::tell).collect();
     let deadline = Instant::now() + STOP_TIMEOUT;
     let mut exit = Exit::Done;
@@ -67,7 +67,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit> {
         }
     }
     if !knows_gateway && Presence::is_running(&settings.home) {
-        print::note("✗ somebody holds the gateway's lock and is not on the roll");
+        print::note("✗ an unregistered process holds the gateway's lock");
         exit = Exit::Refused;
     }
     Ok(exit)

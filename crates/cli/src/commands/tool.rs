@@ -1,6 +1,5 @@
-//! `picoclaw tool`: one call, exactly as an agent would make it.
-//!
-//! Invariant: standard output is what a model would have been given.
+//! `picoclaw tool`: one call, exactly as an agent would make it. Standard output is the model's
+//! result.
 
 use crate::arguments::ToolArguments;
 use crate::exit::{self, Exit};
@@ -18,7 +17,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The largest arguments that are read from standard input.
+/// Maximum size of arguments on standard input.
 const MAX_INPUT_LEN: u64 = 64 << 20;
 
 /// Runs one tool.
@@ -45,13 +44,13 @@ pub(crate) fn run(arguments: &ToolArguments, settings: &Settings) -> Result<Exit
         (core.registry.run_alone(&call, &visit), core.registry)
     };
     if !known.knows(&call.tool) {
-        // It went to the desk like any other call, and is in the ledger; for a person it is a slip of the fingers.
+        // The call was judged and recorded like any other; here it is a misspelled name.
         let names: Vec<_> = known.tools().map(|tool| tool.name()).collect();
         let why = anyhow::anyhow!("{}\nhint: there are {}", reply.text(), names.join(", "));
         return Ok(exit::bad_usage(&why));
     }
     let text = reply.text();
-    // A file's contents are passed on to the byte; everything else is a line.
+    // A file's contents are printed unchanged; everything else is a line.
     if call.tool == "read_file" && matches!(reply, Reply::Done(_)) {
         print::exactly(&text)?;
     } else {
@@ -64,7 +63,7 @@ pub(crate) fn run(arguments: &ToolArguments, settings: &Settings) -> Result<Exit
     })
 }
 
-/// The same call where hooks or servers wait.
+/// The same call with hooks or MCP servers running.
 async fn call_with_services(hall: &Hall, call: &Call, settings: &Settings) -> (Reply, Arc<Registry>) {
     let Some(attendance) = Attendance::of(&settings.config, hall) else { return call_once(hall, call).await };
     let began = Instant::now();
@@ -79,7 +78,7 @@ async fn call_with_services(hall: &Hall, call: &Call, settings: &Settings) -> (R
     done
 }
 
-/// The call itself: nobody can be asked here either.
+/// Runs the call. No person can be asked.
 async fn call_once(hall: &Hall, call: &Call) -> (Reply, Arc<Registry>) {
     let (halt, unwatched): (_, Watcher) = (Halt::new(), Arc::new(|_| {}));
     let reply = match hall.call(call.clone(), &halt, Arc::clone(&unwatched)).await {
@@ -89,7 +88,7 @@ async fn call_once(hall: &Hall, call: &Call) -> (Reply, Arc<Registry>) {
     (reply, hall.registry())
 }
 
-/// Every tool, those of the MCP servers too.
+/// Every tool, including those of the MCP servers.
 fn print_all_tools(arguments: &ToolArguments, settings: &Settings) -> Result<Exit> {
     let subject = match app::subject(settings, arguments.agent.as_deref(), Origin::Tool) {
         Ok(subject) => subject,

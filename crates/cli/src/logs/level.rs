@@ -1,29 +1,27 @@
-//! How much each kind of program logs.
-//!
-//! Invariant: a level comes from the configuration, which has checked it, or from the kind of program.
+//! Log levels of the kinds of processes.
 
 use picoclaw_policy::config::LogLevel;
 use std::sync::Arc;
 use tracing::level_filters::LevelFilter;
 
-/// Somebody who writes log lines in place of stderr.
+/// Writes log lines instead of stderr.
 pub(crate) type LineSink = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Which kind of program logs.
+/// The kind of process that logs.
 #[derive(Clone)]
 pub(crate) enum LogProfile {
-    /// A command that does one thing and ends.
+    /// A command that runs once.
     OneShot,
-    /// The same, with a trace of every call beside the log.
+    /// A command with a trace of every call next to the log.
     Traced,
-    /// The gateway, which stays.
+    /// The gateway.
     Gateway,
-    /// A session that draws on the terminal: lines go through its hands, beside a trace.
+    /// An interactive session: it writes the log lines itself, next to a trace.
     Screen(LineSink),
 }
 
 impl LogProfile {
-    /// How much it logs unless told otherwise.
+    /// The default log level.
     pub(crate) fn level(&self) -> LogLevel {
         match self {
             Self::Gateway => LogLevel::Info,
@@ -31,7 +29,7 @@ impl LogProfile {
         }
     }
 
-    /// The components whose events the trace tells already.
+    /// The components whose events the trace shows already.
     pub(super) fn traced_components(&self) -> &'static [&'static str] {
         match self {
             Self::OneShot | Self::Gateway => &[],
@@ -40,7 +38,7 @@ impl LogProfile {
     }
 }
 
-/// The filter for a level.
+/// The tracing filter of a level.
 pub(super) fn level_filter(level: LogLevel) -> LevelFilter {
     match level {
         LogLevel::Debug => LevelFilter::DEBUG,

@@ -1,6 +1,4 @@
-//! One event as text.
-//!
-//! Invariant: a plain event is one or two lines and a JSON event is one, whatever is in it.
+//! Renders one event: one or two plain lines, or one JSON line.
 
 use super::settings::LogFormat;
 use picoclaw_sandbox::ledger::Timestamp;
@@ -9,7 +7,7 @@ use serde_json::{Map, Value};
 use std::fmt::{self, Write};
 use tracing::field::{Field, Visit};
 
-/// What an event says: its message, and its fields in order.
+/// The message of an event and its fields, in order.
 #[derive(Debug, Default)]
 pub(super) struct EventText {
     message: String,
@@ -25,7 +23,7 @@ impl EventText {
         }
     }
 
-    /// The event as it is written, line feed included.
+    /// The rendered event, with its line feed.
     pub(super) fn render(
         &self,
         shape: LogFormat,
@@ -67,7 +65,7 @@ impl EventText {
                 Value::String(text) => redactor.clean(without_hint(text)).into(),
                 other => other.clone(),
             };
-            // A field cannot pass for the time or the level of its event.
+            // A field cannot replace the time or the level of its event.
             let name = if object.contains_key(*name) { format!("field.{name}") } else { (*name).to_owned() };
             object.insert(name, value);
         }
@@ -75,7 +73,7 @@ impl EventText {
     }
 }
 
-/// A refusal's text up to its hint: a log line names what happened, the hint is for who asked.
+/// A refusal without its hint, which is for the caller and not for the log.
 fn without_hint(text: &str) -> &str {
     text.split_once("\nhint: ").map_or(text, |(sentence, _)| sentence)
 }

@@ -1,30 +1,28 @@
-//! Where the settings of the logs come from.
-//!
-//! Invariant: a form that is not known stops the start.
+//! The settings of the log.
 
 use super::level::{LineSink, LogProfile};
 use picoclaw_policy::config::LogLevel;
 use std::io;
 use std::path::PathBuf;
 
-/// The form of a log line.
+/// The format of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LogFormat {
-    /// As the documentation prints it.
+    /// As documented.
     Plain,
     /// One JSON object.
     Json,
 }
 
-/// What is logged, how and where.
+/// What is logged, in which format, and where.
 #[derive(Clone)]
 pub(crate) struct LogSettings {
     pub(super) level: LogLevel,
     pub(super) format: LogFormat,
     pub(super) file: Option<PathBuf>,
-    /// Components that are not heard, because a trace beside the log tells the same.
+    /// Components that are not logged because a trace shows their events.
     pub(super) muted: &'static [&'static str],
-    /// Who writes in place of stderr.
+    /// Writes log lines instead of stderr.
     pub(super) line_sink: Option<LineSink>,
 }
 
@@ -32,18 +30,18 @@ pub(crate) struct LogSettings {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum LogError {
-    /// A form that is not known.
+    /// An unknown format.
     #[error("`{value}` is not a log format, in `PICOCLAW_LOG_FORMAT`; known are `plain` and `json`")]
     Format {
         /// The value.
         value: String,
     },
-    /// The log file cannot be had.
+    /// The log file cannot be opened.
     #[error("could not open the log file `{path}`: {source}")]
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The cause.
         source: io::Error,
     },
     /// Logging was started before.
@@ -52,7 +50,7 @@ pub(crate) enum LogError {
 }
 
 impl LogSettings {
-    /// Settings for `profile`, with the level of the configuration and the form that the environment asks for.
+    /// The settings of `profile`, with the configured level and the format from the environment.
     pub(crate) fn new(
         profile: LogProfile,
         configured: Option<LogLevel>,
@@ -70,7 +68,7 @@ impl LogSettings {
             },
         };
         let file = environment("PICOCLAW_LOG_FILE").map(PathBuf::from);
-        // Whoever asked for a level, or for a file, gets everything of it.
+        // An explicit level or file gets every event.
         let muted = if configured.is_none() && file.is_none() { profile.traced_components() } else { &[] };
         let hand = match profile {
             LogProfile::Screen(hand) => Some(hand),

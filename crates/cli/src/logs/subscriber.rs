@@ -1,8 +1,8 @@
-//! The one listener of the program's events.
+//! The `tracing` subscriber. Spans are not recorded, because log lines do not show them.
 //!
-//! What an event happens within is not told, so nothing is kept of spans: a place for them would be a good part of a start.
-//!
-//! Invariant: listening never panics and never fails the work that is logged.
+//! `tracing-subscriber` would replace only the empty span methods below: the documented two-line
+//! form, redaction, reserved JSON keys and the level rules for libraries are custom with it as
+//! well.
 
 use super::level::level_filter;
 use super::line::EventText;
@@ -58,7 +58,7 @@ impl Subscriber for LogSubscriber {
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
-        // Every span is the same one: nobody asks which.
+        // Spans are not told apart.
         Id::from_u64(1)
     }
 
@@ -71,10 +71,10 @@ impl Subscriber for LogSubscriber {
     fn exit(&self, _: &Id) {}
 }
 
-/// How much is heard from a module: libraries talk to their own authors below WARN.
+/// The maximum level of a module. Libraries log from WARN up.
 fn max_level_of(level: LevelFilter, module: Option<&str>) -> LevelFilter {
     match module {
-        // Whatever goes wrong with a peer comes back to us as an error, and is told by us.
+        // Errors of a peer are returned to the caller, which logs them.
         Some(path) if path.starts_with("rmcp") && level < LevelFilter::DEBUG => LevelFilter::OFF,
         Some(path) if !path.starts_with("picoclaw") => level.min(LevelFilter::WARN),
         _ => level,
@@ -96,7 +96,7 @@ mod tests {
         LogSettings { level, format: shape, file: Some(path.to_owned()), muted: &[], line_sink: None }
     }
 
-    /// What is written while `work` runs.
+    /// The log while `work` runs.
     fn logged(level: Level, shape: LogFormat, work: impl FnOnce()) -> String {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("log");

@@ -1,6 +1,6 @@
-//! References to secrets: `file://` beside the configuration, `enc://` sealed.
+//! References to secrets: `file://` next to the configuration, and `enc://`.
 //!
-//! Invariant: a `file://` name never leads out of the configuration's directory, links resolved.
+//! A `file://` name never leads out of the configuration's directory, with links resolved.
 
 use super::encrypted;
 use super::file::{FileError, read_bytes};
@@ -8,11 +8,11 @@ use super::process_env::ProcessEnv;
 use picoclaw_policy::config::SecretSource;
 use std::path::{Path, PathBuf};
 
-/// Opens references for one configuration.
+/// Resolves references for one configuration.
 pub(super) struct Credentials<'a> {
-    /// Where the configuration lies.
+    /// The directory of the configuration.
     pub(super) directory: &'a Path,
-    /// Where passphrase and key file are named.
+    /// Names passphrase and key file.
     pub(super) env: &'a ProcessEnv,
 }
 
@@ -34,7 +34,7 @@ impl Credentials<'_> {
             return Err("credential: file:// reference has no filename".to_owned());
         }
         let base = self.directory.canonicalize().unwrap_or_else(|_| self.directory.to_owned());
-        // A leading slash does not lead to the top: every name is below the directory.
+        // A leading slash is ignored: every name is below the directory.
         let asked = base.join(name.trim_start_matches('/'));
         let failed = |path: &Path, why: &dyn std::fmt::Display| {
             format!("credential: failed to resolve credential file path {path:?}: {why}")
@@ -65,7 +65,7 @@ impl Credentials<'_> {
         encrypted::decrypt(sealed, &key, passphrase).map_err(|fault| fault.to_string())
     }
 
-    /// `PICOCLAW_SSH_KEY_PATH`, even if it is empty, else the key in its usual place.
+    /// `PICOCLAW_SSH_KEY_PATH`, even if empty, else the key at its default path.
     fn key_file(&self) -> Option<PathBuf> {
         match self.env.raw_variable("PICOCLAW_SSH_KEY_PATH") {
             Some(path) if path.is_empty() => None,

@@ -1,9 +1,8 @@
-//! Changing the configuration file for the person who asked for it.
+//! Edits of the configuration file.
 //!
-//! One revision at a time: the file is read, changed and written under one lock. The new text is loaded before it is
-//! written, with secrets and environment laid over it as at a start, and must mean what the old one did but for the change.
-//!
-//! Invariant: a text that would not load, or that changes anything else, is never written.
+//! The file is read, changed and written under one lock. The new text is loaded before it is
+//! written, with secrets and environment, and must differ from the old configuration only in the
+//! requested change.
 
 use super::edit_mcp::{self, ChangeError, McpChange};
 use super::load::{Request, Settings, SettingsError, load_with_text};
@@ -14,36 +13,36 @@ use picoclaw_sandbox::root::RootError;
 use picoclaw_sandbox::shelf::{Shelf, ShelfError};
 use std::time::Duration;
 
-/// The name of the lock, among the instance's own files.
+/// The lock file, in the instance's state directory.
 const LOCK_FILE: &str = "configuration.lock";
 
-/// How long another revision is waited for.
+/// How long to wait for another edit.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why a configuration was not changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EditError {
-    /// The file, as it is or as it would be, does not load.
+    /// The old or the new text does not load.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// The text cannot be changed in place.
     #[error(transparent)]
     Change(#[from] ChangeError),
-    /// The new text would say something else than was asked for.
-    #[error("the change would not come out as asked")]
+    /// The new configuration would differ in something else.
+    #[error("the edit would change other settings as well")]
     Elsewhere,
-    /// What the change was asked for with is not so any more.
-    #[error("somebody else changed the servers of the configuration meanwhile; look again")]
+    /// The configuration changed since it was loaded.
+    #[error("the MCP servers of the configuration have changed meanwhile; try again")]
     Meanwhile,
-    /// Another revision holds the lock.
+    /// The lock was not acquired.
     #[error(transparent)]
     Lock(#[from] ShelfError),
-    /// It could not be written.
+    /// The file was not written.
     #[error(transparent)]
     Write(#[from] RootError),
 }
 
-/// Makes one change to the configuration file; what is in force then.
+/// Makes one change to the configuration file, and returns the new settings.
 pub(crate) fn edit_config(
     settings: &Settings,
     env: &ProcessEnv,
@@ -52,7 +51,7 @@ pub(crate) fn edit_config(
 ) -> Result<Settings, EditError> {
     let _alone = Shelf::of_instance(instance.home())?.hold(LOCK_FILE, LOCK_TIMEOUT)?;
     let request = Request { config: Some(&settings.config_path), env: env };
-    // Again, under the lock: somebody may have changed it since the start.
+    // Loaded again under the lock: the file may have changed since the start.
     let before = match load_with_text(&request, None) {
         Err(SettingsError::Missing(_)) => load_with_text(&request, Some("{}"))?,
         read => read?,
@@ -69,7 +68,8 @@ pub(crate) fn edit_config(
     Ok(after)
 }
 
-/// Whether what the change rests on is still so: that the server is there or not, and that it is the last one or not.
+/// Whether the premises of the change still hold: that the server exists or not, and that it is the
+/// last one or not.
 fn is_unchanged(seen: &Config, now: &Config, change: &McpChange<'_>) -> bool {
     let is_there = |config: &Config| config.mcp.servers.iter().any(|server| server.name == change.name());
     let is_last = |config: &Config| config.mcp.servers.len() == 1;
@@ -77,7 +77,7 @@ fn is_unchanged(seen: &Config, now: &Config, change: &McpChange<'_>) -> bool {
         && (matches!(change, McpChange::Put { .. }) || is_last(seen) == is_last(now))
 }
 
-/// Whether two configurations differ in nothing but the change.
+/// Whether two configurations differ only in the change.
 fn is_only_change(before: &Config, after: &Config, change: &McpChange<'_>) -> bool {
     let others = |config: &Config| -> Vec<McpServerConfig> {
         config.mcp.servers.iter().filter(|server| server.name != change.name()).cloned().collect()
@@ -85,7 +85,7 @@ fn is_only_change(before: &Config, after: &Config, change: &McpChange<'_>) -> bo
     let is_there = after.mcp.servers.iter().any(|server| server.name == change.name());
     let mut rest = before.clone();
     rest.mcp = after.mcp.clone();
-    // Values of the server itself come and go.
+    // The server's own secrets may change.
     rest.secrets.clone_from(&after.secrets);
     rest == *after && others(before) == others(after) && is_there == matches!(change, McpChange::Put { .. })
 }

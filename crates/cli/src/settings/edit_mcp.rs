@@ -1,44 +1,42 @@
-//! A change to `tools.mcp` in the text of a configuration; comments and layout around it stay.
-//!
-//! Invariant: only what the change names is touched; what cannot be changed in place is an error, not a new text.
+//! Edits `tools.mcp` in the text of a configuration, with its comments and layout preserved.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use serde_json::Value;
 
-/// What begins some files that other systems wrote.
+/// Some editors write it.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// A change to the servers of a configuration.
+/// A change to the MCP servers of a configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum McpChange<'c> {
-    /// Puts a server in, or in place of the one of this name, and switches MCP on.
+    /// Adds or replaces a server, and enables MCP.
     Put {
         /// Its name.
         name: &'c str,
         /// Its entry.
         entry: &'c Value,
     },
-    /// Takes a server out.
+    /// Removes a server.
     Take {
         /// Its name.
         name: &'c str,
-        /// Whether others stay.
+        /// Whether other servers remain.
         then: AfterRemoval,
     },
 }
 
-/// What becomes of MCP when a server is gone.
+/// What happens to MCP when a server is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AfterRemoval {
-    /// Others stay.
+    /// Other servers remain.
     Stays,
-    /// It was the last one, and MCP is switched off.
+    /// It was the last one: MCP is disabled.
     Off,
 }
 
 impl McpChange<'_> {
-    /// The server that is meant.
+    /// The server's name.
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Put { name, .. } | Self::Take { name, .. } => name,
@@ -49,18 +47,18 @@ impl McpChange<'_> {
 /// Why a text cannot be changed in place.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ChangeError {
-    /// It is no text of that kind.
+    /// It does not parse.
     #[error("the configuration cannot be changed in place: {0}")]
     Unreadable(String),
-    /// Something else stands where an object belongs.
-    #[error("`{0}` is no object")]
+    /// A value is not an object.
+    #[error("`{0}` is not an object")]
     NoObject(&'static str),
     /// The file has no such server.
     #[error("the configuration file has no server `{0}`")]
     Unknown(String),
 }
 
-/// `text` with the change.
+/// `text` with the change applied.
 pub(super) fn apply(text: &str, change: &McpChange<'_>) -> Result<String, ChangeError> {
     let (mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {
         Some(rest) => (BYTE_ORDER_MARK.to_string(), rest),
@@ -177,7 +175,7 @@ mod tests {
         assert!(matches!(apply("{}", &take), Err(ChangeError::Unknown(_))));
     }
 
-    /// Comments away, for a reader that takes none.
+    /// Removes comments, for a parser without them.
     fn jsonc_value(text: &str) -> Value {
         let text = text.trim_start_matches(BYTE_ORDER_MARK);
         let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));

@@ -1,9 +1,8 @@
-//! `enc://`: secrets sealed with a passphrase and a key file, in the original's format.
+//! `enc://`: secrets encrypted with a passphrase and a key file, in the original's format.
 //!
-//! Base64 of salt (16), nonce (12) and AES-256-GCM ciphertext with its tag. The key is HKDF-SHA256 over
-//! HMAC-SHA256(SHA-256 of the key file, passphrase).
-//!
-//! Invariant: a wrong passphrase, a wrong key file and a changed byte all fail, and none of them says more than that.
+//! Base64 of salt (16), nonce (12) and AES-256-GCM ciphertext with its tag. The key is HKDF-SHA256
+//! over HMAC-SHA256(SHA-256 of the key file, passphrase). A wrong passphrase, a wrong key file and
+//! a changed byte are not told apart.
 
 use aes_gcm::aead::{Aead, KeyInit};
 use aes_gcm::{Aes256Gcm, Nonce};
@@ -17,7 +16,7 @@ const SALT_LEN: usize = 16;
 const NONCE_LEN: usize = 12;
 const INFO: &[u8] = b"picoclaw-credential-v1";
 
-/// Why a sealed secret stays sealed. The texts are the original's.
+/// Why a secret cannot be decrypted. The texts are the original's.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum DecryptError {
     /// Not base64.
@@ -26,12 +25,12 @@ pub(super) enum DecryptError {
     /// Shorter than salt and nonce.
     #[error("credential: enc:// payload too short")]
     TooShort,
-    /// The wrong key, or not what was sealed.
+    /// The wrong key, or a changed ciphertext.
     #[error("credential: enc:// decryption failed (wrong passphrase or SSH key?)")]
     Wrong,
 }
 
-/// Opens the base64 that follows `enc://`.
+/// Decrypts the base64 after `enc://`.
 pub(super) fn decrypt(sealed: &str, key_file: &[u8], passphrase: &str) -> Result<String, DecryptError> {
     let blob = STANDARD.decode(sealed.trim()).map_err(DecryptError::Base64)?;
     let (salt, rest) = blob.split_at_checked(SALT_LEN).ok_or(DecryptError::TooShort)?;
@@ -58,7 +57,7 @@ fn cipher(key_file: &[u8], passphrase: &str, salt: &[u8]) -> Option<Aes256Gcm> {
 pub(super) mod tests {
     use super::*;
 
-    /// The way back, so that tests can make what they open.
+    /// Encrypts, for tests.
     pub(crate) fn seal(plain: &str, key_file: &[u8], passphrase: &str) -> String {
         let (salt, nonce) = ([7_u8; SALT_LEN], [9_u8; NONCE_LEN]);
         let cipher = cipher(key_file, passphrase, &salt).unwrap();
@@ -100,7 +99,7 @@ pub(super) mod tests {
 
     #[test]
     fn what_another_implementation_sealed_opens_here() {
-        // Made with Python's `cryptography` after the same recipe.
+        // Encrypted with Python's `cryptography` in the same format.
         let key_file =
             b"-----BEGIN OPENSSH PRIVATE KEY-----\nnot a real one\n-----END OPENSSH PRIVATE KEY-----\n";
         let sealed = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGzhwpCmmHu4H+oCIMQ6zQazDLgy/X+vCxByrHJCK3LMa0Q==";

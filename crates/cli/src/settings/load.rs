@@ -1,6 +1,4 @@
-//! Loading: which files, in which order, and what they mean together.
-//!
-//! Invariant: a configuration is loaded whole or the start stops; nothing is written back (W83).
+//! Loads the settings: which files, in which order. Nothing is written back (W83).
 
 use super::credential::Credentials;
 use super::file::{FileError, MAX_FILE_SIZE, TextFile, read_text};
@@ -19,65 +17,65 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Request<'a> {
     /// `--config`.
     pub(crate) config: Option<&'a Path>,
-    /// The environment and the user.
+    /// The process environment.
     pub(crate) env: &'a ProcessEnv,
 }
 
-/// Whether there is a configuration file.
+/// Whether the configuration file exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConfigPresence {
-    /// There is.
+    /// It exists.
     Present,
-    /// There is none, and the defaults apply.
+    /// It does not exist; the defaults apply.
     Missing,
 }
 
-/// What was loaded.
+/// The loaded settings.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
-    /// What is in force.
+    /// The effective configuration.
     pub(crate) config: Config,
-    /// The configuration file, whether there is one or not.
+    /// The path of the configuration file, which need not exist.
     pub(crate) config_path: PathBuf,
-    /// Whether there is one.
+    /// Whether it exists.
     pub(crate) presence: ConfigPresence,
-    /// The secrets file beside it.
+    /// The path of the secrets file next to it.
     pub(crate) secrets_path: PathBuf,
-    /// The instance.
+    /// The instance directory.
     pub(crate) home: PathBuf,
-    /// What a person should hear about the files and variables, one line each.
+    /// Notices about files and variables, one line each.
     pub(crate) notices: Vec<String>,
-    /// What was seen of the machine.
+    /// Cached lookups of the file system.
     pub(crate) survey: Survey,
     tree: ConfigTree,
     text: Option<String>,
 }
 
-/// Why nothing was loaded.
+/// Why the settings did not load.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SettingsError {
     /// A file cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The file that was asked for is not there.
+    /// The file given by `--config` does not exist.
     #[error("there is no configuration file `{}`", .0.display())]
     Missing(PathBuf),
-    /// What was read does not hold.
+    /// The configuration is not valid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A variable is no text.
+    /// A variable is not UTF-8.
     #[error("`{0}` in the environment is not UTF-8 text")]
     Variable(String),
-    /// Workspaces lie where they must not.
+    /// Workspaces in forbidden locations.
     #[error("{}", join_faults(.0))]
     Workspaces(Vec<WorkspaceFault>),
-    /// A cage was asked for, and there is no instance to hang it on.
+    /// Isolation is enabled, and there is no instance directory.
     #[error("isolation is enabled, and no home directory is known for the instance")]
     NoHome,
 }
 
 impl SettingsError {
-    /// What to do about it, where the text does not say so already.
+    /// The remedy, if the message does not contain it.
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Self::File(FileError::Io { .. }) => {
@@ -103,7 +101,7 @@ pub(crate) fn load(request: &Request<'_>) -> Result<Settings, SettingsError> {
     load_with_text(request, None)
 }
 
-/// The same, as if the configuration file held `instead`.
+/// The same, with `instead` as the text of the configuration file.
 pub(super) fn load_with_text(
     request: &Request<'_>,
     instead: Option<&str>,
@@ -179,12 +177,12 @@ impl Settings {
         self.text.as_deref()
     }
 
-    /// What a person should hear at a start: about the files, and each protection that is switched off.
+    /// Warnings at start: about the files, and about each protection that is switched off.
     pub(crate) fn warnings(&self) -> Vec<String> {
         self.notices.iter().cloned().chain(warnings(&self.config)).collect()
     }
 
-    /// Every key, its value and where it came from, secrets masked.
+    /// Every key with its value and origin, secrets masked.
     pub(crate) fn show(&self) -> Vec<Shown> {
         let (file, secrets) = (self.config_path.to_string_lossy(), self.secrets_path.to_string_lossy());
         let sources = Sources { file: &file, text: self.text.as_deref(), secrets: &secrets };
@@ -192,7 +190,7 @@ impl Settings {
     }
 }
 
-/// Env files that are named without their directory lie beside the configuration, where no agent writes.
+/// Relative env files are resolved against the configuration's directory, where no agent writes.
 fn resolve_env_files(directory: &Path, config: &mut Config) {
     for server in &mut config.mcp.servers {
         if let McpTransport::Stdio { env_file: Some(path), .. } = &mut server.transport {
@@ -210,14 +208,14 @@ fn text_variables(env: &ProcessEnv) -> Result<Vec<(String, String)>, SettingsErr
         .collect()
 }
 
-/// What a file is for, and so who may look at it.
+/// The content of a file, which determines the permissions it should have.
 #[derive(Clone, Copy, PartialEq)]
 enum FileContent {
     Settings,
     Secrets,
 }
 
-/// A line about a file that more people can read or change than should.
+/// A warning about a file that other users can read or change.
 fn permission_warning(file: &TextFile, name: &str, holds: FileContent) -> Option<String> {
     let mode = file.metadata.permissions().mode() & 0o777;
     let who = match holds {

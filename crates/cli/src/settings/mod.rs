@@ -1,6 +1,5 @@
-//! Settings: the configuration loader, which reads the files and the environment and hands texts to the desk.
-//!
-//! Invariant: loading writes nothing, and what cannot be read whole stops the start.
+//! Settings: reads the files and the environment, and loads the configuration. Loading writes
+//! nothing.
 
 mod credential;
 mod edit;

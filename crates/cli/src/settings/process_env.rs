@@ -1,6 +1,4 @@
-//! What the process finds around itself: its environment, and whose it is.
-//!
-//! Invariant: read once, at the door; everything deeper inside takes a [`Surroundings`] and can be tested with another.
+//! The process environment. It is read once, in `main`; everything else takes a [`ProcessEnv`].
 
 use picoclaw_sandbox::isolate::Survey;
 use std::collections::BTreeMap;
@@ -8,25 +6,25 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The environment and the user, as they are at the start.
+/// The environment variables and the user.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ProcessEnv {
     /// Every variable.
     pub(crate) variables: BTreeMap<OsString, OsString>,
-    /// The account's home directory, whatever `HOME` says.
+    /// The home directory of the account, independent of `HOME`.
     pub(crate) account_home: Option<PathBuf>,
-    /// What was seen of the machine.
+    /// Cached lookups of the file system.
     pub(crate) survey: Survey,
-    /// Home directories of people, once they were asked for.
+    /// Home directories, once they were needed.
     pub(super) homes: OnceLock<Vec<PathBuf>>,
 }
 
-/// The instance directory, and who decided on it.
+/// The instance directory, and how it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Home {
     /// `PICOCLAW_HOME`, or `.picoclaw` in the user's home directory.
     Known(PathBuf),
-    /// Neither is to be had, so it is the current directory: no place to hang a cage on.
+    /// Neither is known: the current directory, which cannot be used for a cage.
     CurrentDir(PathBuf),
 }
 
@@ -40,7 +38,7 @@ impl Home {
 }
 
 impl ProcessEnv {
-    /// Those of this process.
+    /// The environment of this process.
     pub(crate) fn of_process() -> Self {
         Self {
             variables: std::env::vars_os().collect(),
@@ -49,7 +47,7 @@ impl ProcessEnv {
         }
     }
 
-    /// A variable; an empty one counts as not set.
+    /// A variable; an empty one counts as unset.
     pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
         self.raw_variable(name).filter(|value| !value.is_empty())
     }
@@ -85,7 +83,7 @@ impl ProcessEnv {
         }
     }
 
-    /// A path that a person gave, in full.
+    /// A path from the user, made absolute.
     pub(super) fn absolute(&self, path: &Path) -> PathBuf {
         let expanded = path.strip_prefix("~").ok().zip(self.user_home()).map(|(rest, home)| home.join(rest));
         let path = expanded.unwrap_or_else(|| path.to_owned());

@@ -1,6 +1,4 @@
-//! Settings loaded from odd instances.
-//!
-//! Invariant: every test has an instance of its own.
+//! Settings loaded from unusual instances.
 
 use super::{ProcessEnv, Request, SettingsError, load};
 use picoclaw_policy::config::LogLevel;
@@ -9,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// An instance in a directory of its own.
+/// An instance in its own directory.
 struct Instance {
     dir: tempfile::TempDir,
 }

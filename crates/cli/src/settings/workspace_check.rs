@@ -1,6 +1,5 @@
-//! The check of workspaces on this machine: links resolved, home directories found.
-//!
-//! Invariant: only looks; a workspace that does not exist yet is judged by the part of its path that does.
+//! Checks the workspaces on this host: links resolved, home directories found. A workspace that
+//! does not exist is judged by the part of its path that does.
 
 use super::file::read_bytes;
 use super::load::Settings;
@@ -12,7 +11,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// What is wrong with where the workspaces are.
+/// The faults of the workspaces.
 pub(super) fn check(
     config: &Config,
     home: &Path,
@@ -23,7 +22,7 @@ pub(super) fn check(
     let place =
         |agent: &AgentId| (agent.clone(), canonicalize_existing(&config.workspace_of(agent, home), survey));
     let workspaces: Vec<_> = config.agents.iter().map(|agent| place(&agent.id)).collect();
-    // A link to a file can be replaced where it lies, and the file where it leads: neither place may be an agent's.
+    // Both the link and its target must be out of reach of an agent.
     let files: Vec<_> = files
         .iter()
         .flat_map(|file| [canonicalize_existing(file, survey), canonical_file(file, survey)])
@@ -35,7 +34,7 @@ pub(super) fn check(
     )
 }
 
-/// Where a file's own name is, whatever it leads to.
+/// The canonical path of the file's own name, not of its target.
 fn canonical_file(file: &Path, survey: &Survey) -> PathBuf {
     match (file.parent(), file.file_name()) {
         (Some(directory), Some(name)) => canonicalize_existing(directory, survey).join(name),
@@ -43,7 +42,7 @@ fn canonical_file(file: &Path, survey: &Survey) -> PathBuf {
     }
 }
 
-/// What is wrong with `workspace`, canonical, as the only one, under what was loaded.
+/// The fault of `workspace`, which is canonical, as the only one, under the loaded settings.
 pub(crate) fn workspace_fault(
     workspace: &Path,
     agent: &AgentId,
@@ -60,7 +59,7 @@ pub(crate) fn workspace_fault(
     check_workspaces(&[(agent.clone(), workspace.to_owned())], &grounds).into_iter().next()
 }
 
-/// What is wrong with the workspaces of `config`, which is in force instead of what was loaded.
+/// The fault of the workspaces of `config` instead of those of the loaded settings.
 pub(crate) fn workspace_fault_in(
     config: &Config,
     loaded: &Settings,
@@ -88,12 +87,12 @@ fn canonicalize_existing(path: &Path, survey: &Survey) -> PathBuf {
     }
 }
 
-/// Home directories of people, resolved: this user's, and those of accounts that are no system accounts.
+/// Home directories, canonical: this user's, and those of accounts that are not system accounts.
 fn home_dirs(env: &ProcessEnv) -> &[PathBuf] {
     env.homes.get_or_init(|| {
         let mut homes: Vec<PathBuf> = env.user_home().into_iter().collect();
         homes.extend(env.account_home.clone());
-        // Without an account list, what is known of this user has to do.
+        // Without an account list, only this user's home is known.
         let accounts = read_bytes(Path::new("/etc/passwd")).ok().flatten();
         let people = accounts.as_ref().map(|(bytes, _)| homes_of_people(bytes)).unwrap_or_default();
         homes.extend(people.into_iter().map(|home| PathBuf::from(OsStr::from_bytes(home))));

@@ -1,18 +1,16 @@
-//! `.security.yml` into the desk's tree.
+//! Parses `.security.yml` into a tree of nodes.
 //!
-//! Scalars stay as they are written, so a token of digits keeps every digit (W86). Anchors, aliases and tags mean
-//! nothing in a file of secrets and are refused, so nothing can unfold into more than was read.
-//!
-//! Invariant: the tree is no larger than the file, and no deeper than it may be.
+//! Scalars keep their spelling, so a token of digits keeps every digit (W86). Anchors, aliases and
+//! tags are refused, so the tree is never larger than the file.
 
 use picoclaw_policy::config::{ConfigError, Entry, Fault, Node, Origin, Problem, SourceLocation, Value};
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use std::collections::HashSet;
 
-/// How deep a file of secrets may nest.
+/// Nesting limit of a secrets file.
 const MAX_DEPTH: usize = 32;
 
-/// Reads the text of a secrets file; `None` when it holds nothing.
+/// Parses a secrets file; `None` if it is empty.
 pub(super) fn parse_yaml(text: &str, file: &str) -> Result<Option<Node>, ConfigError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = YamlReader { parser: Parser::new_from_str(text), file };
@@ -40,7 +38,7 @@ impl<'a> YamlReader<'a> {
             Some(Ok(event)) => Ok(event),
             Some(Err(fault)) => {
                 let place = self.place(fault.marker().line(), fault.marker().col());
-                // The reader's own words: they describe the syntax and hold no piece of the text.
+                // The parser's message describes the syntax and contains no part of the text.
                 let problem = Problem::Refused(format!("not YAML: {}", fault.info()));
                 Err(error(place, problem, "names and values, one a line, with spaces for indentation"))
             }
@@ -111,7 +109,7 @@ fn error(place: SourceLocation, problem: Problem, hint: &str) -> ConfigError {
     ConfigError { faults: vec![Fault { place, key: String::new(), problem, hint: hint.to_owned() }] }
 }
 
-/// Text as written; nothing, where YAML says there is nothing.
+/// Text as written, or YAML's null.
 fn scalar(text: &str, style: ScalarStyle) -> Value {
     let nothing = style == ScalarStyle::Plain && matches!(text, "" | "~" | "null" | "Null" | "NULL");
     if nothing { Value::Null } else { Value::Text(text.to_owned()) }

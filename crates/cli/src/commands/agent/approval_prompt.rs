@@ -1,25 +1,23 @@
-//! A question to the person at the terminal: what would happen, in full, and why it is asked.
-//!
-//! Invariant: what is shown is everything that the answer is bound to; only a clear yes is a yes.
+//! The approval prompt at the terminal: the exact action, in full, and the reason for asking.
 
 use super::style::{Mark, Style, Tone};
 use picoclaw_agent::run::Ask;
 use picoclaw_sandbox::approver::Answer;
 use picoclaw_sandbox::{printable, printable_lines};
 
-/// Who answered, as the ledger names it.
+/// The approver's name in the ledger.
 pub(super) const APPROVED_BY: &str = "terminal";
 
-/// The choices, spelled out. Enter alone is a no.
+/// The choices. Enter alone is a no.
 pub(super) const CHOICES: &str = "[o]nce, for this [s]ession, or [N]o? ";
 
-/// The question as lines, the exact content among them, none left out.
+/// The question as lines, with the complete content.
 pub(super) fn question_lines(ask: &Ask, style: &Style) -> Vec<String> {
     let no = &ask.question.refusal;
     let mark = style.mark(Mark::Ask);
     let mut lines =
         vec![style.paint(Tone::Alert, &format!("{mark} {} asks for your permission", printable(&ask.tool)))];
-    // A carriage return or an escape in the content is shown, never obeyed: a line is what it seems to be.
+    // A carriage return or an escape in the content is printed as text.
     for line in printable_lines(&ask.question.text).replace('\t', "\\t").split('\n') {
         lines.push(format!("  {} {line}", style.paint(Tone::Alert, style.mark(Mark::Edge))));
     }
@@ -33,7 +31,7 @@ pub(super) fn question_lines(ask: &Ask, style: &Style) -> Vec<String> {
     lines
 }
 
-/// What a typed line means; anything that is not clearly a yes is a no.
+/// Parses a typed line; anything that is not clearly a yes is a no.
 pub(super) fn parse_answer(line: &str) -> Answer {
     match line.trim().to_ascii_lowercase().as_str() {
         "o" | "once" | "y" | "yes" => Answer::Once,
@@ -42,7 +40,7 @@ pub(super) fn parse_answer(line: &str) -> Answer {
     }
 }
 
-/// What was answered, in a word.
+/// The answer as a word.
 pub(super) fn answer_text(answer: Answer) -> &'static str {
     match answer {
         Answer::Once => "yes, this once",
@@ -51,7 +49,7 @@ pub(super) fn answer_text(answer: Answer) -> &'static str {
     }
 }
 
-/// Gives the answer to whoever waits for it; nobody may any more.
+/// Sends the answer to the waiting call, if it still waits.
 pub(super) fn send_answer(ask: Ask, answer: Answer) {
     let _nobody = ask.answer.send((answer, APPROVED_BY.to_owned()));
 }

@@ -1,21 +1,22 @@
-//! What was typed in earlier sessions: `<home>/state/history`, its owner's alone.
+//! The input history of earlier sessions: `<home>/state/history`, readable by its owner only.
 //!
-//! Invariant: no known secret is in it, and no line that looks like one; a history that cannot be kept stops no session.
+//! It contains no known secret and no line that looks like one. A history that cannot be written
+//! does not stop a session.
 
 use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::shelf::Shelf;
 use std::path::Path;
 
-/// The file, one JSON string a line, so that an entry of several lines stays one.
+/// The file: one JSON string per line, so that an entry of several lines stays one.
 const FILE: &str = "history";
 
-/// How many entries a session is given.
+/// Number of entries that a session loads.
 const MAX_ENTRIES: usize = 1_000;
 
-/// A history larger than this is begun anew.
+/// A larger file is started anew.
 const MAX_FILE_SIZE: u64 = 8 << 20;
 
-/// Beginnings of words that are keys, whoever made them out.
+/// Prefixes of API keys.
 const KEY_LIKE: &[&str] = &[
     "sk-",
     "sk_",
@@ -60,7 +61,7 @@ impl History {
         (Self { shelf, redactor, last }, entries)
     }
 
-    /// Keeps a line, unless it should not be; gives back what an editor may remember.
+    /// Records a line, unless it looks secret; returns what the line editor may keep.
     pub(super) fn add(&mut self, entry: &str) -> Option<String> {
         let entry = entry.trim_end();
         if entry.is_empty() || entry.starts_with(' ') || *entry == self.last || looks_secret(entry) {
@@ -94,7 +95,7 @@ fn encode_entry(entry: &str) -> String {
     format!("{}\n", serde_json::Value::from(entry))
 }
 
-/// Whether a word in it begins as keys do and is long enough to be one.
+/// Whether a word has a key's prefix and length.
 fn looks_secret(entry: &str) -> bool {
     let words = entry.split(|c: char| c.is_whitespace() || "\"'`=:,;(){}[]<>".contains(c));
     words.filter(|word| word.len() >= 16).any(|word| KEY_LIKE.iter().any(|start| word.starts_with(start)))

@@ -1,34 +1,32 @@
-//! A line that grows key by key.
-//!
-//! Invariant: it holds characters that were typed, and nothing that a terminal acts on.
+//! A line of input that is edited key by key. It contains no control characters.
 
 use super::key_decoder::Key;
 use super::style::Style;
 use picoclaw_sandbox::printable;
 use unicode_width::UnicodeWidthChar;
 
-/// Longer lines belong into a file.
+/// Maximum length of a line.
 const MAX_LINE_LEN: usize = 64 << 10;
 
 /// The line.
 #[derive(Debug, Default)]
 pub(super) struct InputLine(String);
 
-/// What a key did to a line.
+/// The effect of a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     /// It changed.
     Changed,
-    /// It is done, and this is it.
+    /// Finished, with this text.
     Done(String),
-    /// Stop.
+    /// Ctrl-C.
     Interrupt,
-    /// Suspend.
+    /// Ctrl-Z.
     Suspend,
 }
 
 impl InputLine {
-    /// Takes a key.
+    /// Applies a key.
     pub(super) fn press(&mut self, key: Key) -> Effect {
         match key {
             Key::Char(c) if self.0.len() < MAX_LINE_LEN => self.0.push(c),
@@ -48,12 +46,12 @@ impl InputLine {
         Effect::Changed
     }
 
-    /// What stands there so far.
+    /// The text so far.
     pub(super) fn text(&self) -> &str {
         &self.0
     }
 
-    /// Its end, as much as fits into `width` columns.
+    /// The end of the line, as much as fits into `width` columns.
     pub(super) fn tail(&self, width: usize, style: &Style) -> String {
         let shown = printable(&self.0);
         let mut taken = 0;

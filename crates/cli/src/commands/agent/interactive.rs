@@ -1,6 +1,5 @@
-//! A session at the terminal: lines in, turns and answers out, until the person leaves.
-//!
-//! Invariant: whatever a turn comes to, the next line can be typed.
+//! An interactive session at the terminal. Whatever the result of a turn, the next line can be
+//! typed.
 
 use super::frontend::Frontend;
 use super::history::History;
@@ -26,17 +25,17 @@ use picoclaw_sandbox::launch::Halt;
 use picoclaw_sandbox::{Redactor, printable};
 use tokio::runtime::Runtime;
 
-/// A session, and everybody in it.
+/// A session and its services.
 pub(super) struct Session<'a> {
     pub(super) settings: &'a Settings,
     pub(super) services: AgentServices,
     pub(super) screen: Screen,
     pub(super) subject: Subject,
-    /// The model that was asked for; the agent's own otherwise.
+    /// The chosen model; the agent's own by default.
     pub(super) model: Option<String>,
 }
 
-/// Talks until the person leaves.
+/// Runs the session until the user leaves.
 pub(super) fn run(
     arguments: &AgentArguments,
     frontend: &Frontend,
@@ -90,7 +89,7 @@ pub(super) fn run(
 }
 
 impl Session<'_> {
-    /// The model that would be asked now.
+    /// The model of the next turn.
     pub(super) fn model_name(&self) -> String {
         let chain = self.services.models.chain(&self.subject.agent, self.model.as_deref());
         chain.map_or_else(|why| why.to_string(), |chain| chain.model())
@@ -108,9 +107,9 @@ impl Session<'_> {
             printable(&self.subject.session)
         ));
         let how = if model == DIRECT_PROVIDER {
-            "No model: a line is a command, `TOOL {json}` is a tool call. `/help` tells more."
+            "No model: a line is a command, `TOOL {json}` is a tool call. `/help` shows more."
         } else {
-            "`/help` lists what can be typed; Ctrl-C stops a turn, Ctrl-D leaves."
+            "`/help` lists the commands; Ctrl-C stops a turn, Ctrl-D leaves."
         };
         self.screen.lines(&style.paint(Tone::Quiet, how));
     }
@@ -119,12 +118,13 @@ impl Session<'_> {
         format!("{}{} ", self.subject.agent, self.screen.style().mark(Mark::Said))
     }
 
-    /// What a typed line says. The mark that more follows is not meant for a model; a shell reads it by itself.
+    /// The text of a typed line. A trailing backslash continues the line and is not meant for a
+    /// model; a shell parses it itself.
     fn expand_line(&self, line: &str) -> String {
         if self.model_name() == DIRECT_PROVIDER { line.to_owned() } else { line.replace("\\\n", "\n") }
     }
 
-    /// Runs a turn; gives back what was typed meanwhile and not sent.
+    /// Runs a turn; returns what was typed meanwhile and not sent.
     fn turn(&self, line: &str, runtime: &Runtime, stop: &Interrupt) -> String {
         let halt = Halt::new();
         stop.turn_started(&halt);
@@ -161,7 +161,8 @@ impl Session<'_> {
                     InteractiveTurn { screen: &self.screen, view: &view, steering: &steering, halt };
                 turn_input.run(turn, keyboard).await
             }
-            // Without keys there is nobody to ask: questions are dropped with the turn's events.
+            // Without a keyboard no person can be asked: questions are dropped with the turn's
+            // events.
             Err(why) => {
                 tracing::warn!(target: "agent", error = %why, "The keyboard cannot be read while a turn runs");
                 (turn.await, String::new())
@@ -171,7 +172,7 @@ impl Session<'_> {
             Ok(ending) => {
                 view.end(&ending.answer);
                 let runner = &self.services.runner;
-                self.screen.status("keeping what was said; Ctrl-C skips it");
+                self.screen.status("saving the session; Ctrl-C skips it");
                 let tidied = runner.tidy(&self.subject, self.model.as_deref(), halt).await;
                 self.screen.clear_status();
                 if let Err(why) = tidied {

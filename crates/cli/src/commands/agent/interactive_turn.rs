@@ -1,6 +1,6 @@
-//! A turn with a person beside it: the trace moves, keys steer, questions are put, Ctrl-C stops.
+//! A turn in an interactive session: status line, steering input, approval prompts, Ctrl-C.
 //!
-//! Invariant: a key that was pressed before a question was shown answers nothing.
+//! A key pressed before a question was shown does not answer it.
 
 use super::approval_prompt;
 use super::input_line::{Effect, InputLine};
@@ -18,13 +18,13 @@ use std::pin::pin;
 use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-/// How often the moving line moves.
+/// Redraw interval of the status line.
 const FRAME_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long a stopped turn may take to come to its end by itself.
+/// How long a stopped turn may take to end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What a person has to do with a turn.
+/// The screen and the input of a turn.
 pub(super) struct InteractiveTurn<'a> {
     pub(super) screen: &'a Screen,
     pub(super) view: &'a TurnView,
@@ -32,16 +32,16 @@ pub(super) struct InteractiveTurn<'a> {
     pub(super) halt: &'a Halt,
 }
 
-/// What is under the person's fingers.
+/// The input state.
 #[derive(Default)]
 struct InputState {
     keys: KeyDecoder,
-    /// Words for the turn.
+    /// The line that is being typed for the turn.
     line: InputLine,
-    /// The question on the screen.
+    /// The open question.
     open: Option<OpenQuestion>,
     frame: usize,
-    /// When the turn is given up, once it was stopped.
+    /// When a stopped turn is abandoned.
     given_up: Option<Instant>,
 }
 
@@ -54,7 +54,7 @@ struct OpenQuestion {
 }
 
 impl InteractiveTurn<'_> {
-    /// Stays until the turn is over; what was typed and not sent is given back.
+    /// Runs until the turn is over; returns what was typed and not sent.
     pub(super) async fn run(
         &self,
         turn: impl Future<Output = Result<Ending, TurnError>>,
@@ -74,7 +74,7 @@ impl InteractiveTurn<'_> {
                 () = patience, if given_up.is_some() => break Err(TurnError::Halted),
                 bytes = keyboard.read(), if !is_deaf => match bytes {
                     Some(bytes) => self.press(&bytes, &keyboard, &mut input),
-                    // The terminal is gone: nobody is there for whom the turn could go on.
+                    // The terminal is gone: the turn is stopped.
                     None => {
                         is_deaf = true;
                         self.stop(&mut input);
@@ -125,7 +125,7 @@ impl InteractiveTurn<'_> {
         self.draw(input);
     }
 
-    /// Puts a question; what was typed before it could be read is forgotten.
+    /// Shows a question; input from before it is discarded.
     fn open_question(&self, ask: Ask, keyboard: &RawInput, input: &mut InputState) {
         keyboard.forget();
         input.keys = KeyDecoder::default();
@@ -135,14 +135,14 @@ impl InteractiveTurn<'_> {
         self.show_page(input);
     }
 
-    /// Shows the next screenful of the question, and what can be answered.
+    /// Shows the next page of the question, and the choices.
     fn show_page(&self, input: &mut InputState) {
         let Some(open) = &mut input.open else { return };
         let (width, rows) = self.screen.size();
         let mut room = rows.saturating_sub(2).max(4);
         while let Some(line) = open.rest.pop() {
             self.screen.lines(&line);
-            // A line that is wider than the screen takes several rows.
+            // A line that is wider than the screen occupies several rows.
             room = room.saturating_sub(1 + line.chars().count() / width.max(1));
             if room == 0 && !open.rest.is_empty() {
                 break;
@@ -158,7 +158,7 @@ impl InteractiveTurn<'_> {
 
     fn submit_reply(&self, line: &str, input: &mut InputState) {
         let has_more = input.open.as_ref().is_some_and(|open| !open.rest.is_empty());
-        // Nobody says yes to what was not shown to the end.
+        // A question must be shown to its end before it can be approved.
         if has_more && line.trim().is_empty() {
             return self.show_page(input);
         }
@@ -184,12 +184,11 @@ impl InteractiveTurn<'_> {
             }
             command if command.starts_with('/') => {
                 self.screen.lines(&said);
-                self.screen
-                    .lines("while the agent works, only `/stop` is obeyed; other words go to the agent");
+                self.screen.lines("while the agent works, only `/stop` works; other input goes to the agent");
             }
             words => {
                 let note = match self.steering.say(words) {
-                    Ok(()) => "the agent hears it after this step".to_owned(),
+                    Ok(()) => "the agent gets it after this step".to_owned(),
                     Err(full) => format!("not sent: {full}"),
                 };
                 self.screen.lines(&format!("{said}  {}", style.paint(Tone::Quiet, &format!("({note})"))));
@@ -197,7 +196,7 @@ impl InteractiveTurn<'_> {
         }
     }
 
-    /// Stops the turn; asked twice, it is left at once.
+    /// Stops the turn; a second request abandons it at once.
     fn stop(&self, input: &mut InputState) {
         if self.halt.is_raised() {
             input.given_up = Some(Instant::now());
@@ -221,7 +220,7 @@ impl InteractiveTurn<'_> {
             return self.screen.status(&format!("{spin} {said} {tail}"));
         }
         let progress = match input.given_up {
-            Some(_) => Some("stopping; Ctrl-C again leaves it behind".to_owned()),
+            Some(_) => Some("stopping; Ctrl-C again abandons it".to_owned()),
             None => self.view.progress(),
         };
         match progress {
@@ -233,7 +232,7 @@ impl InteractiveTurn<'_> {
         }
     }
 
-    /// On a live terminal nothing echoes but us.
+    /// Echoes input: on a live terminal the tty does not.
     fn echo(&self, before: &str, after: &str, effect: &Effect) {
         if self.screen.liveness() == Liveness::Still || *effect != Effect::Changed {
             return;

@@ -1,6 +1,4 @@
-//! What the interrupt key stops, and what is tidied up when the program is told to end.
-//!
-//! Invariant: the terminal is given back before the program ends by a signal, and nobody takes it again.
+//! Ctrl-C and termination signals: stop the turn, restore the terminal, end the process.
 
 use super::raw_input::TerminalState;
 use picoclaw_sandbox::launch::Halt;
@@ -9,10 +7,10 @@ use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long a turn may take to end its children and its records.
+/// How long a turn may take to end its children and write its records.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The turn that an interrupt would stop.
+/// The turn that an interrupt stops.
 #[derive(Clone, Default)]
 pub(super) struct Interrupt(Arc<Shared>);
 
@@ -29,7 +27,7 @@ struct State {
 }
 
 impl Interrupt {
-    /// Listens for signals; to be called before any thread is started.
+    /// Registers signal handlers; must run before any thread is started.
     pub(super) fn listen() -> io::Result<Self> {
         let stop = Self::default();
         let (shared, found) = (stop.clone(), TerminalState::now());
@@ -47,26 +45,27 @@ impl Interrupt {
         Ok(stop)
     }
 
-    /// Says which turn runs.
+    /// Registers the running turn.
     pub(super) fn turn_started(&self, halt: &Halt) {
         self.state().turn = Some(halt.clone());
     }
 
-    /// Says that none does. Where the program is told to end, this is the last that its main thread does.
+    /// Unregisters the turn. On termination this does not return.
     pub(super) fn turn_ended(&self) {
         self.state().turn = None;
         self.0.changed.notify_all();
         self.wait_for_exit();
     }
 
-    /// Does not return when the program is about to end: whoever waits here does not touch the terminal any more.
+    /// Blocks if the process is about to end, so that the caller does not touch the terminal any
+    /// more.
     pub(super) fn wait_for_exit(&self) {
         while self.state().is_ending {
             std::thread::park();
         }
     }
 
-    /// The first interrupt stops the turn; the next one is for the program.
+    /// The first interrupt stops the turn; the next one ends the process.
     fn interrupt(&self) -> bool {
         let turn = self.state().turn.clone();
         let turn = turn.filter(|halt| !halt.is_raised());
@@ -74,7 +73,7 @@ impl Interrupt {
         turn.is_some()
     }
 
-    /// Stops the turn and waits for it: its children are ended and their end is on record.
+    /// Stops the turn and waits until its children have ended and their end is recorded.
     fn end_turn(&self) {
         let mut state = self.state();
         state.is_ending = true;

@@ -1,6 +1,4 @@
-//! `--json`: what happens, one object a line.
-//!
-//! Invariant: every line is one object with a `type`; the last one is `answer` or `error`.
+//! `--json`: one object per line, each with a `type`. The last one is `answer` or `error`.
 
 use crate::print;
 use picoclaw_agent::call::Reply;
@@ -12,12 +10,12 @@ use serde_json::{Value, json};
 use std::io;
 use std::time::Duration;
 
-/// Prints a line that a terminal does not act on either.
+/// Prints a line without control characters.
 pub(super) fn print(line: &Value) -> io::Result<()> {
     print::line(&printable_json(line)?)
 }
 
-/// The line for an event, if it has one.
+/// The line for an event, if any.
 pub(super) fn event_json(event: &Event) -> Option<Value> {
     match event {
         Event::ToolCall { id, tool, arguments } => {
@@ -26,7 +24,7 @@ pub(super) fn event_json(event: &Event) -> Option<Value> {
         Event::ToolResult { id, tool, reply, took } => Some(result_json(id, tool, reply, *took)),
         Event::Subturn(Subturn { who, what: Turning::Event(event) }) => {
             let mut line = event_json(event)?;
-            // Without a field of its own it would look like a call of the agent that answers.
+            // Without this field it would look like a call of the agent itself.
             let fields = line.as_object_mut()?;
             fields.insert("subagent".to_owned(), who.id.as_str().into());
             fields.insert("label".to_owned(), who.label.as_str().into());
@@ -57,7 +55,7 @@ fn refusal_json(no: &Refusal) -> Value {
     json!({"code": no.code.as_str(), "rule": no.rule, "layer": no.layer.as_str(), "hint": no.hint})
 }
 
-/// The last line of a turn that was answered.
+/// The last line of a successful turn.
 pub(super) fn ending_json(ending: &Ending) -> Value {
     json!({
         "type": "answer",
@@ -68,7 +66,7 @@ pub(super) fn ending_json(ending: &Ending) -> Value {
     })
 }
 
-/// The last line of one that was not.
+/// The last line of a failed turn.
 pub(super) fn error_json(message: &str) -> Value {
     json!({"type": "error", "message": message})
 }

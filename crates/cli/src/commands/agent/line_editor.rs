@@ -1,6 +1,4 @@
-//! The line editor: history, completion of commands, input of several lines.
-//!
-//! Invariant: a line is handed on only when it is whole; nothing is remembered that the history refused.
+//! The line editor: history, completion of commands, multi-line input.
 
 use super::slash_parse;
 use super::style::{Liveness, Style};
@@ -14,10 +12,10 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{ColorMode, CompletionType, Config, Context, Editor, Helper};
 use std::borrow::Cow;
 
-/// What a person did at the prompt.
+/// The result of a prompt.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Input {
-    /// A line, or several.
+    /// One or more lines.
     Line(String),
     /// Ctrl-C.
     Interrupt,
@@ -32,7 +30,7 @@ pub(super) struct LineEditor {
 }
 
 impl LineEditor {
-    /// An editor that remembers `history`.
+    /// An editor with `history`.
     pub(super) fn new(history: Vec<String>, style: Style, liveness: Liveness) -> rustyline::Result<Self> {
         let config = Config::builder()
             .auto_add_history(false)
@@ -48,17 +46,17 @@ impl LineEditor {
         Ok(Self { editor, text: String::new() })
     }
 
-    /// What stands before the cursor.
+    /// Sets the prompt.
     pub(super) fn set_prompt(&mut self, text: String) {
         self.text = text;
     }
 
-    /// Remembers a line for this session.
+    /// Adds a line to this session's history.
     pub(super) fn add_history(&mut self, line: String) {
         let _full = self.editor.add_history_entry(line);
     }
 
-    /// Waits for a line that begins with `started`.
+    /// Reads a line; `started` is its initial text.
     pub(super) fn read(&mut self, started: &str) -> rustyline::Result<Input> {
         match self.editor.readline_with_initial(self.text.as_str(), (started, "")) {
             Ok(line) => Ok(Input::Line(line)),
@@ -69,13 +67,13 @@ impl LineEditor {
     }
 }
 
-/// Whether more must follow: a backslash at the end, or a fence that is still open.
+/// Whether the input continues: a trailing backslash, or an open code fence.
 fn is_unfinished(input: &str) -> bool {
     let fences = input.lines().filter(|line| line.trim_start().starts_with("```")).count();
     input.ends_with('\\') || fences % 2 == 1
 }
 
-/// Help while typing.
+/// Completion and validation.
 struct EditorHelper {
     style: Style,
 }

@@ -1,6 +1,6 @@
-//! One turn between programs: a message in, the answer out.
+//! One turn without interaction: a message in, the answer out.
 //!
-//! Invariant: standard output is the answer and one newline, or lines of JSON; the trace is for whoever watches.
+//! Standard output is the answer and one newline, or JSON lines; the trace goes to standard error.
 
 use super::approval_prompt;
 use super::frontend::Frontend;
@@ -26,10 +26,10 @@ use std::io::{BufRead, Read, Write};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// As shells report a program that was interrupted.
+/// The exit code of shells for an interrupted program.
 const INTERRUPTED: u8 = 130;
 
-/// The largest message.
+/// Maximum length of a message.
 const MAX_MESSAGE_LEN: u64 = 4 << 20;
 
 /// Runs the turn.
@@ -80,7 +80,7 @@ pub(super) fn run(
     };
     runtime.block_on(runner.close());
     stop.turn_ended();
-    // Whatever still blocks a thread must not hold the end back.
+    // Threads that still block must not delay the end.
     runtime.shutdown_background();
     Ok(exit)
 }
@@ -88,7 +88,7 @@ pub(super) fn run(
 fn exit_of_ending(ending: &Ending) -> Exit {
     match ending {
         ending if ending.unasked => Exit::NeedsApproval,
-        // With nobody between the person and the tool, the tool's end is the turn's.
+        // With the embedded provider, the tool's failure is the turn's.
         ending if ending.failed && ending.model == app::DIRECT_PROVIDER => Exit::Refused,
         _ => Exit::Done,
     }
@@ -106,7 +106,7 @@ fn report_failure(arguments: &AgentArguments, why: &TurnError) -> Result<ExitCod
     })
 }
 
-/// Listens to the turn.
+/// Observes the turn.
 struct TurnObserver<'s> {
     frontend: &'s Frontend,
     out: OutputMode,
@@ -116,13 +116,13 @@ struct TurnObserver<'s> {
     asking: Arc<Mutex<()>>,
 }
 
-/// Who reads standard output.
+/// The kind of standard output.
 enum OutputMode {
-    /// A program that wants to know everything.
+    /// JSON lines.
     Lines,
-    /// A program that wants the answer.
+    /// The answer only.
     Answer,
-    /// A person, who sees the answer while it comes: the text of this round so far.
+    /// A terminal, which shows the answer while it streams: the text of this round so far.
     Screen(Screen, Mutex<String>),
 }
 
@@ -142,7 +142,7 @@ impl<'s> TurnObserver<'s> {
     fn on_event(&self, event: Event) {
         match (&self.out, &event) {
             (OutputMode::Lines, event) => {
-                // A reader that went away is found out at the end.
+                // A closed pipe is reported at the end.
                 let _gone = json::event_json(event).map(|line| json::print(&line));
             }
             (OutputMode::Screen(screen, pieces), Event::Text(piece)) => {
@@ -157,14 +157,14 @@ impl<'s> TurnObserver<'s> {
         }
         match event {
             Event::Subturn(subturn) => self.subagent(subturn),
-            // Nobody is there: dropped, the question is a no that says so.
+            // Without a person the question is dropped, which denies it.
             Event::Ask(ask) if self.frontend.has_person() => self.ask(ask),
             event if self.frontend.has_trace() => self.trace(event),
             _ => {}
         }
     }
 
-    /// The answer, once: what of it came in pieces is not said again.
+    /// Prints the answer, without what was streamed already.
     fn end(&self, ending: &Ending) -> std::io::Result<()> {
         match &self.out {
             OutputMode::Lines => json::print(&json::ending_json(ending)),
@@ -176,7 +176,7 @@ impl<'s> TurnObserver<'s> {
         }
     }
 
-    /// Shows what of a text did not come in pieces before.
+    /// Prints the part of a text that was not streamed.
     fn show(&self, text: &str) {
         let OutputMode::Screen(screen, pieces) = &self.out else { return };
         let shown = std::mem::take(&mut *lock(pieces));
@@ -203,7 +203,7 @@ impl<'s> TurnObserver<'s> {
         }
     }
 
-    /// A round is over; its text was not the answer.
+    /// The round is over; its text was not the answer.
     fn break_off(&self) {
         if let OutputMode::Screen(screen, pieces) = &self.out
             && !std::mem::take(&mut *lock(pieces)).is_empty()
@@ -228,7 +228,7 @@ impl<'s> TurnObserver<'s> {
                 note(&format!("{}; trying again in {}", printable(&why), format_seconds(wait)));
             }
             Event::Compacted { dropped } => {
-                note(&format!("the conversation grew too long: its oldest {dropped} messages went"));
+                note(&format!("the conversation is too long: its oldest {dropped} messages were dropped"));
             }
             Event::Notice(text) => note(&printable(&text)),
             Event::Text(_)
@@ -239,7 +239,7 @@ impl<'s> TurnObserver<'s> {
         }
     }
 
-    /// Asks on a thread of its own: a person who thinks holds nothing up but the call.
+    /// Asks on its own thread, so that only the call waits.
     fn ask(&self, ask: Ask) {
         let (style, call) = (self.frontend.style(), Arc::clone(&self.call));
         let asking = Arc::clone(&self.asking);
@@ -262,9 +262,9 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Shows a question in full and waits for a line; an end of the input is a no.
+/// Shows the question in full and waits for a line; the end of input is a no.
 fn ask_on_terminal(ask: &Ask, style: &Style) -> Answer {
-    // What was typed ahead was not typed in answer to this.
+    // Input from before the question is discarded.
     let _gone = rustix::termios::tcflush(stdin(), rustix::termios::QueueSelector::IFlush);
     let shown = approval_prompt::question_lines(ask, style).join("\n");
     print::note(&shown);
@@ -279,7 +279,7 @@ fn ask_on_terminal(ask: &Ask, style: &Style) -> Answer {
     }
 }
 
-/// Everything that standard input holds.
+/// Reads the message from standard input.
 pub(super) fn read_message() -> Result<String> {
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(MAX_MESSAGE_LEN + 1).read_to_end(&mut bytes);

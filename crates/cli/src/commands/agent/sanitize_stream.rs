@@ -1,20 +1,19 @@
-//! Text that comes in pieces, made fit for a terminal.
+//! Escapes control characters in streamed text.
 //!
-//! A piece may end in the middle of what a terminal would act on. Every such character is written out by itself, so
-//! that no second piece can complete it; the one pair that is harmless, CR LF, is held over a cut and becomes a line end.
-//!
-//! Invariant: cut anywhere, the pieces come out as the whole would have.
+//! Every control character is escaped by itself, so that no later piece can complete a sequence.
+//! Only CR LF is held back at a cut, and becomes a line break. The result does not depend on where
+//! the text is cut.
 
 use picoclaw_sandbox::printable_lines;
 
-/// Pieces of one text.
+/// The state of one stream.
 #[derive(Debug, Default)]
 pub(super) struct StreamSanitizer {
     holds_return: bool,
 }
 
 impl StreamSanitizer {
-    /// The next piece, as it may be shown.
+    /// The next piece, escaped.
     pub(super) fn next(&mut self, piece: &str) -> String {
         let mut text = String::with_capacity(piece.len() + 1);
         if std::mem::take(&mut self.holds_return) {
@@ -34,7 +33,7 @@ impl StreamSanitizer {
     }
 }
 
-/// A whole text of several lines, as it may be shown.
+/// A whole text of several lines, escaped.
 pub(super) fn sanitize(text: &str) -> String {
     printable_lines(&text.replace("\r\n", "\n")).into_owned()
 }

@@ -1,13 +1,13 @@
-//! The terminal of an interactive session: what scrolls by, and one line below it that is drawn over.
+//! The terminal of an interactive session: scrolling output, and a status line below it.
 //!
-//! Invariant: text of others is made fit before it is written; the status line is gone before anything else appears.
+//! Untrusted text is escaped before it is written. The status line is erased before other output.
 
 use super::sanitize_stream::{StreamSanitizer, sanitize};
 use super::style::{Liveness, Style, size};
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A screen that the turn, the keyboard and the logs share.
+/// The screen, shared by turn, keyboard and log.
 #[derive(Clone)]
 pub(super) struct Screen(Arc<Mutex<Inner>>);
 
@@ -15,19 +15,19 @@ struct Inner {
     out: Box<dyn Write + Send>,
     style: Style,
     liveness: Liveness,
-    /// Whether the last line is not ended yet.
+    /// Whether the last line has no line break yet.
     is_open: bool,
-    /// Where the status line stands, if it does.
+    /// The state of the status line, if it is drawn.
     status: Option<LineState>,
     sanitizer: StreamSanitizer,
 }
 
-/// Where a status line stands.
+/// The position of the status line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LineState {
     /// On the line that is written next.
     Here,
-    /// Below a line that is not ended; the place to go on is saved.
+    /// Below an unfinished line; the cursor position is saved.
     Below,
 }
 
@@ -45,12 +45,12 @@ impl Screen {
         Self(Arc::new(Mutex::new(inner)))
     }
 
-    /// How things look on it.
+    /// The style.
     pub(super) fn style(&self) -> Style {
         self.lock().style
     }
 
-    /// Whether lines can be drawn over.
+    /// Whether lines can be redrawn.
     pub(super) fn liveness(&self) -> Liveness {
         self.lock().liveness
     }
@@ -60,14 +60,14 @@ impl Screen {
         size(std::io::stdout())
     }
 
-    /// A piece of an answer, as it comes; text of others.
+    /// A streamed piece of an answer; untrusted.
     pub(super) fn piece(&self, piece: &str) {
         let mut inner = self.lock();
         let text = inner.sanitizer.next(piece);
         inner.write_open(&text);
     }
 
-    /// The answer that came in pieces is over.
+    /// The streamed answer is complete.
     pub(super) fn end_pieces(&self) {
         let mut inner = self.lock();
         let rest = inner.sanitizer.end();
@@ -75,12 +75,12 @@ impl Screen {
         inner.close_line();
     }
 
-    /// Whole lines of others.
+    /// Whole lines of untrusted text.
     pub(super) fn text(&self, text: &str) {
         self.lines(sanitize(text).trim_end_matches('\n'));
     }
 
-    /// Whole lines of our own: colours in them are meant.
+    /// Whole lines of trusted text, which may contain colours.
     pub(super) fn lines(&self, text: &str) {
         let mut inner = self.lock();
         inner.close_line();
@@ -89,7 +89,7 @@ impl Screen {
         inner.flush();
     }
 
-    /// Our own words at the place where a person types.
+    /// A trusted prompt.
     pub(super) fn ask(&self, text: &str) {
         let mut inner = self.lock();
         inner.close_line();
@@ -98,19 +98,19 @@ impl Screen {
         inner.is_open = true;
     }
 
-    /// Adds to what [`Screen::ask`] began, as an echo of a key does.
+    /// Echoes a key after [`Screen::ask`].
     pub(super) fn echo(&self, text: &str) {
         let mut inner = self.lock();
         inner.write(text);
         inner.flush();
     }
 
-    /// The terminal itself ended the line that [`Screen::ask`] began.
+    /// The terminal ended the line of [`Screen::ask`].
     pub(super) fn line_entered(&self) {
         self.lock().is_open = false;
     }
 
-    /// Draws the line below, one column short of the width so that it never wraps.
+    /// Draws the status line, one column short of the width so that it never wraps.
     pub(super) fn status(&self, text: &str) {
         let mut inner = self.lock();
         if inner.liveness == Liveness::Still {
@@ -118,7 +118,7 @@ impl Screen {
         }
         match inner.status {
             Some(_) => inner.write("\r\x1b[K"),
-            // The line below is made first, so that saving the place comes after any scrolling.
+            // The status line is created first, so that the cursor is saved after any scrolling.
             None if inner.is_open => {
                 inner.write("\x1bD\x1b[A\x1b7\x1b[B\r\x1b[K");
                 inner.status = Some(LineState::Below);
@@ -132,7 +132,7 @@ impl Screen {
         inner.flush();
     }
 
-    /// Takes the line below away.
+    /// Erases the status line.
     pub(super) fn clear_status(&self) {
         let mut inner = self.lock();
         inner.clear_status();
@@ -170,7 +170,7 @@ impl Inner {
         }
     }
 
-    /// A terminal that is gone is nobody's failure; the session ends when its keyboard does.
+    /// A failed write is ignored; the session ends with its keyboard.
     fn write(&mut self, text: &str) {
         let _gone = self.out.write_all(text.as_bytes());
     }

@@ -1,6 +1,5 @@
-//! What the session itself answers: lists, checks, and changes of model and session.
-//!
-//! Invariant: nothing here reaches a model, and nothing here is an effect on the machine.
+//! Executes slash commands: lists, checks, and changes of model and session. They reach no model
+//! and have no effects.
 
 use super::interactive::Session;
 use super::slash_parse::{self, Slash};
@@ -11,16 +10,16 @@ use picoclaw_policy::config::OnBlock;
 use picoclaw_sandbox::{printable, printable_lines};
 use std::path::Path;
 
-/// Whether the session goes on.
+/// Whether the session continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AfterCommand {
-    /// The next line.
+    /// It continues.
     Stay,
-    /// The person leaves.
+    /// The user leaves.
     Leave,
 }
 
-/// Answers a word for the session.
+/// Executes a slash command.
 pub(super) fn execute(session: &mut Session<'_>, slash: Slash) -> AfterCommand {
     let text = match slash {
         Slash::Exit => return AfterCommand::Leave,
@@ -56,7 +55,7 @@ fn help_text(session: &Session<'_>) -> String {
          To talk to a model, add one to `model_list` in the configuration: docs/guide/07-agent.md."
     } else {
         "What you type goes to the agent; its tool calls are judged one by one, and shown as they happen.\n\
-         While it works, what you type is heard after the current step, and Ctrl-C stops it."
+         While it works, what you type is sent after the current step, and Ctrl-C stops it."
     };
     format!(
         "{how}\nA line that ends in `\\`, or an open ``` fence, goes on in the next line.\n{}",
@@ -81,7 +80,7 @@ fn tools_text(session: &Session<'_>) -> String {
 
 fn check_text(session: &Session<'_>, command: &str) -> String {
     if command.is_empty() {
-        return "say which command: `/check rm -rf build`".to_owned();
+        return "name a command: `/check rm -rf build`".to_owned();
     }
     let warden = session.services.hall.warden();
     inquire(warden, &session.subject, Action::Exec, command, Path::new(""))
@@ -131,7 +130,7 @@ fn messages(session: &Session<'_>) -> Option<Vec<Message>> {
 fn context_text(session: &Session<'_>) -> String {
     let messages = messages(session).unwrap_or_default();
     let window = session.settings.config.turns.context_window;
-    // As the loop itself estimates: two tokens for five characters.
+    // The turn loop's estimate: two tokens for five characters.
     let characters: usize = messages.iter().map(|message| message.content.chars().count() + 12).sum();
     let tokens = characters as u64 * 2 / 5;
     let percent = (tokens * 100).checked_div(window).unwrap_or_default();
@@ -141,7 +140,7 @@ fn context_text(session: &Session<'_>) -> String {
 fn history_text(session: &Session<'_>) -> String {
     let messages = messages(session).unwrap_or_default();
     if messages.is_empty() {
-        return "nothing was said in this session yet".to_owned();
+        return "there are no messages in this session yet".to_owned();
     }
     let line = |message: &Message| {
         let who = match message.role {

@@ -1,6 +1,5 @@
-//! Subagents in the trace: one line when one starts, one a call of its, one when it has ended.
-//!
-//! Invariant: a line about a subagent begins with its name, and nothing that it wrote acts on the terminal.
+//! Subagents in the trace: one line per start, call and end, each beginning with the subagent's
+//! name.
 
 use super::style::{Mark, Style, Tone};
 use super::trace::{CallTrace, Quote, format_duration, format_seconds};
@@ -9,7 +8,7 @@ use picoclaw_agent::spawn::{Subturn, Turning, Who};
 use picoclaw_sandbox::printable;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The subagents of a turn, as far as its trace needs to know.
+/// The subagents of a turn.
 #[derive(Default)]
 pub(super) struct Subagents {
     running: BTreeSet<String>,
@@ -17,16 +16,16 @@ pub(super) struct Subagents {
     calls: BTreeMap<(String, String), CallTrace>,
 }
 
-/// What is to be shown of an event.
+/// The output for an event.
 pub(super) enum SubagentOutput {
     Nothing,
     Line(String),
-    /// A question, and the line that says whose it is.
+    /// A question, and the line that names the subagent.
     Ask(String, Box<Ask>),
 }
 
 impl Subagents {
-    /// Takes an event.
+    /// Handles an event.
     pub(super) fn on_event(&mut self, subturn: Subturn, style: &Style, width: usize) -> SubagentOutput {
         let Subturn { who, what } = subturn;
         let name = format!("{}{}", "  ".repeat(who.depth as usize), name_of(&who));
@@ -72,7 +71,7 @@ impl Subagents {
         }
     }
 
-    /// What a turn without a call of its own waits for.
+    /// What a turn without a running call waits for.
     pub(super) fn waiting_text(&self) -> Option<String> {
         match self.running.len() {
             0 => None,

@@ -1,6 +1,5 @@
-//! The trace of a turn: one line a call, with its verdict; what a call is up to while it runs.
-//!
-//! Invariant: a verdict is a word, and everything that others wrote stands on its line and acts on nothing.
+//! The trace of a turn: one line per call with its verdict, and the progress of a running call.
+//! Untrusted text is escaped.
 
 use super::sanitize_stream::sanitize;
 use super::style::{Mark, Style, Tone};
@@ -10,10 +9,10 @@ use picoclaw_sandbox::printable;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-/// How many lines of output are quoted.
+/// Number of quoted output lines.
 const MAX_QUOTED_LINES: usize = 4;
 
-/// A call that is under way.
+/// A running call.
 #[derive(Debug)]
 pub(super) struct CallTrace {
     id: String,
@@ -24,12 +23,12 @@ pub(super) struct CallTrace {
     answered: Option<Answer>,
 }
 
-/// How much of the output is quoted below a call.
+/// How much output is quoted below a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quote {
     /// The first lines.
     FirstLines,
-    /// Nothing: it is the answer, and comes by itself.
+    /// Nothing: the output is the answer itself.
     Nothing,
 }
 
@@ -46,12 +45,12 @@ impl CallTrace {
         }
     }
 
-    /// Whether this is the call of that name.
+    /// Whether this is the call with that id.
     pub(super) fn is(&self, id: &str) -> bool {
         self.id == id
     }
 
-    /// It said something.
+    /// Records a line of output.
     pub(super) fn add_output(&mut self, line: &str) {
         let line = printable(line.trim_end()).into_owned();
         if !line.is_empty() {
@@ -59,12 +58,12 @@ impl CallTrace {
         }
     }
 
-    /// A person was asked about it.
+    /// Records the answer of a person.
     pub(super) fn record_answer(&mut self, answer: Answer) {
         self.answered = Some(answer);
     }
 
-    /// What it is up to, for a line that is drawn over.
+    /// The progress, for the status line.
     pub(super) fn progress(&self, style: &Style) -> String {
         let dot = style.mark(Mark::Dot);
         let mut line = format!("{} {} {dot} {}", self.tool, self.brief, format_seconds(self.began.elapsed()));
@@ -74,7 +73,7 @@ impl CallTrace {
         line
     }
 
-    /// What it came to.
+    /// The result.
     pub(super) fn result(
         &self,
         reply: &Reply,
@@ -131,12 +130,12 @@ impl CallTrace {
                 format!("asked, refused by you ({})", printable(&no.rule))
             }
             Reply::Refused(no) => format!("refused by {} ({})", printable(&no.rule), no.layer.as_str()),
-            Reply::Unasked(no) => format!("refused by {}, nobody to ask", printable(&no.rule)),
+            Reply::Unasked(no) => format!("refused by {}, no person to ask", printable(&no.rule)),
         }
     }
 }
 
-/// The first lines of what was said, and how many more there are.
+/// The first lines of the output, and how many more there are.
 fn quote_lines(reply: &Reply, quote: Quote) -> Vec<String> {
     if quote == Quote::Nothing {
         return Vec::new();
@@ -152,7 +151,7 @@ fn quote_lines(reply: &Reply, quote: Quote) -> Vec<String> {
     shown
 }
 
-/// The one argument that says most about a call, on one line.
+/// The most informative argument of a call, on one line.
 pub(super) fn summarize_call(tool: &str, arguments: &Value) -> String {
     let text = |key: &str| arguments.get(key).and_then(Value::as_str);
     let said = match tool {
@@ -172,7 +171,7 @@ pub(super) fn summarize_call(tool: &str, arguments: &Value) -> String {
     printable(said.trim()).into_owned()
 }
 
-/// A time that is running, in whole seconds.
+/// A running time, in whole seconds.
 pub(super) fn format_seconds(time: Duration) -> String {
     match time.as_secs() {
         short @ 0..60 => format!("{short} s"),
@@ -180,7 +179,7 @@ pub(super) fn format_seconds(time: Duration) -> String {
     }
 }
 
-/// A time that is over.
+/// An elapsed time.
 pub(super) fn format_duration(time: Duration) -> String {
     match time.as_millis() {
         0 => "< 1 ms".to_owned(),

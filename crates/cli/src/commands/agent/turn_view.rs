@@ -1,6 +1,5 @@
-//! What a turn has told so far: the call that runs, the text that came, the questions that wait.
-//!
-//! Invariant: what a model said is on the screen once, whether it came in pieces or whole.
+//! The state of a turn for the screen: the running call, the streamed text, open questions. Text is
+//! shown once, whether streamed or whole.
 
 use super::approval_prompt;
 use super::screen::Screen;
@@ -15,10 +14,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// How long a call runs before it is worth a moving line.
+/// How long a call runs before its progress is shown.
 const PROGRESS_DELAY: Duration = Duration::from_millis(250);
 
-/// Listens to a turn, on behalf of a screen.
+/// Observes a turn for a screen.
 pub(super) struct TurnView {
     screen: Screen,
     quote: Quote,
@@ -29,14 +28,14 @@ pub(super) struct TurnView {
 struct State {
     since: Instant,
     call: Option<CallTrace>,
-    /// The text of this round, as it came in pieces.
+    /// The streamed text of this round.
     pieces: String,
     asks: VecDeque<Ask>,
     subagents: Subagents,
 }
 
 impl TurnView {
-    /// Nothing heard yet.
+    /// A view without events.
     pub(super) fn new(screen: Screen, quote: Quote) -> Self {
         let state = State {
             since: Instant::now(),
@@ -48,7 +47,7 @@ impl TurnView {
         Self { screen, quote, state: Mutex::new(state), bell: Notify::new() }
     }
 
-    /// Takes an event, and shows it.
+    /// Handles and shows an event.
     pub(super) fn on_event(&self, event: Event) {
         let mut state = self.state();
         match event {
@@ -84,7 +83,7 @@ impl TurnView {
             }
             Event::Compacted { dropped } => {
                 self.show_note(&format!(
-                    "the conversation grew too long: its oldest {dropped} messages went"
+                    "the conversation is too long: its oldest {dropped} messages were dropped"
                 ));
             }
             Event::Notice(text) => self.show_note(&printable(&text)),
@@ -118,7 +117,7 @@ impl TurnView {
         }
     }
 
-    /// A person answered a question about the running call.
+    /// Records the answer to a question about the running call.
     pub(super) fn record_answer(&self, answer: Answer) {
         if let Some(call) = self.state().call.as_mut() {
             call.record_answer(answer);
@@ -127,7 +126,7 @@ impl TurnView {
         self.screen.lines(&format!("{mark} {}", approval_prompt::answer_text(answer)));
     }
 
-    /// What goes on, for the line that is drawn over; nothing while the answer itself moves.
+    /// The progress for the status line; `None` while the answer streams.
     pub(super) fn progress(&self) -> Option<String> {
         let state = self.state();
         let style = self.screen.style();
@@ -142,12 +141,12 @@ impl TurnView {
         }
     }
 
-    /// The turn is over: shows what of the answer was not shown yet.
+    /// The turn is over: shows the part of the answer that was not streamed.
     pub(super) fn end(&self, answer: &str) {
         self.show_answer(&mut self.state(), answer);
     }
 
-    /// Shows what of a text was not shown yet.
+    /// Shows the part of a text that was not shown yet.
     fn show_answer(&self, state: &mut State, answer: &str) {
         let shown = std::mem::take(&mut state.pieces);
         match answer.strip_prefix(shown.as_str()) {

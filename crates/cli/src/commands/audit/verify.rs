@@ -1,6 +1,5 @@
-//! `picoclaw audit verify`: intact, torn or tampered.
-//!
-//! Invariant: exit code 1 exactly when somebody changed something (or nothing could be read).
+//! `picoclaw audit verify`: intact, torn or tampered. The exit code is 1 if the ledger was changed
+//! or cannot be read.
 
 use super::Streams;
 use clap::Args;
@@ -12,7 +11,8 @@ use std::path::Path;
 
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
-    /// A hash that `picoclaw status` showed earlier: it must still be there, else everything was rewritten
+    /// A hash that `picoclaw status` printed earlier: it must still be in the chain, else
+    /// everything was rewritten
     #[arg(long, value_name = "HASH", value_parser = parse_hash)]
     anchor: Option<Hash>,
     /// One JSON object
@@ -49,7 +49,7 @@ fn report_text(report: &Report) -> String {
     }
     match report.standing {
         Standing::Intact => {}
-        Standing::Torn => out.push_str("\nhint: a sudden stop explains this; the next record that is written puts it in order"),
+        Standing::Torn => out.push_str("\nhint: a crash explains this; the next write repairs it"),
         Standing::Tampered => out.push_str(
             "\nhint: keep the whole directory as evidence; picoclaw begins a new ledger when it is moved aside",
         ),
