@@ -1,20 +1,19 @@
-//! Text that comes in pieces, made fit for a terminal.
+//! Escapes control characters in streamed text.
 //!
-//! A piece may end in the middle of what a terminal would act on. Every such character is written out by itself, so
-//! that no second piece can complete it; the one pair that is harmless, CR LF, is held over a cut and becomes a line end.
-//!
-//! Invariant: cut anywhere, the pieces come out as the whole would have.
+//! Every control character is escaped by itself, so that no later piece can complete a sequence.
+//! Only CR LF is held back at a cut, and becomes a line break. The result does not depend on where
+//! the text is cut.
 
 use picoclaw_sandbox::printable_lines;
 
-/// Pieces of one text.
+/// The state of one stream.
 #[derive(Debug, Default)]
-pub(super) struct Flow {
+pub(super) struct StreamSanitizer {
     holds_return: bool,
 }
 
-impl Flow {
-    /// The next piece, as it may be shown.
+impl StreamSanitizer {
+    /// The next piece, escaped.
     pub(super) fn next(&mut self, piece: &str) -> String {
         let mut text = String::with_capacity(piece.len() + 1);
         if std::mem::take(&mut self.holds_return) {
@@ -25,17 +24,17 @@ impl Flow {
             text.pop();
             self.holds_return = true;
         }
-        show(&text)
+        sanitize(&text)
     }
 
     /// What was held back.
     pub(super) fn end(&mut self) -> String {
-        if std::mem::take(&mut self.holds_return) { show("\r") } else { String::new() }
+        if std::mem::take(&mut self.holds_return) { sanitize("\r") } else { String::new() }
     }
 }
 
-/// A whole text of several lines, as it may be shown.
-pub(super) fn show(text: &str) -> String {
+/// A whole text of several lines, escaped.
+pub(super) fn sanitize(text: &str) -> String {
     printable_lines(&text.replace("\r\n", "\n")).into_owned()
 }
 
@@ -53,11 +52,11 @@ mod tests {
             "a\u{202e}b\u{2066}c",
             "\r\r\n\r",
         ] {
-            let whole = show(text);
+            let whole = sanitize(text);
             for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
                 let (first, second) = text.split_at(at);
-                let mut flow = Flow::default();
-                let pieces = flow.next(first) + &flow.next(second) + &flow.end();
+                let mut sanitizer = StreamSanitizer::default();
+                let pieces = sanitizer.next(first) + &sanitizer.next(second) + &sanitizer.end();
                 assert_eq!(pieces, whole, "{text:?} cut at {at}");
             }
             assert!(!whole.contains(['\u{1b}', '\r', '\u{7}', '\u{9b}', '\u{202e}']), "{whole:?}");

@@ -1,16 +1,14 @@
-//! Sizes and times as people write them.
-//!
-//! Invariant: a text that could mean two things is an error.
+//! Parses sizes and durations. Ambiguous texts are errors.
 
 use anyhow::{Context, Result, bail};
 use std::time::Duration;
 
-/// In bytes, this must still fit a number of the kernel's.
-const MOST_MEBIBYTES: u64 = 1 << 40;
+/// In bytes, this still fits a 64-bit number.
+const MAX_MEBIBYTES: u64 = 1 << 40;
 
 /// `512M`, `2G`, `2048` (MiB): a size in MiB.
-pub(crate) fn mebibytes(text: &str) -> Result<u64> {
-    let (digits, unit) = split(text);
+pub(crate) fn parse_mebibytes(text: &str) -> Result<u64> {
+    let (digits, unit) = split_unit(text);
     let number = digits.parse::<u64>().ok();
     let size = match unit.to_ascii_lowercase().as_str() {
         "" | "m" | "mb" | "mib" => number,
@@ -19,14 +17,14 @@ pub(crate) fn mebibytes(text: &str) -> Result<u64> {
     };
     match size {
         None => bail!("`{text}` is not a size; `512M` and `2G` are"),
-        Some(MOST_MEBIBYTES..) => bail!("`{text}` is more than any machine has"),
+        Some(MAX_MEBIBYTES..) => bail!("`{text}` is too large"),
         Some(size) => Ok(size),
     }
 }
 
-/// `30`, `30s`, `500ms`, `5m`, `1h`: a time.
-pub(crate) fn duration(text: &str) -> Result<Duration> {
-    let (digits, unit) = split(text);
+/// `30`, `30s`, `500ms`, `5m`, `1h`: a duration.
+pub(crate) fn parse_duration(text: &str) -> Result<Duration> {
+    let (digits, unit) = split_unit(text);
     let factor = match unit {
         "" | "s" => 1.0,
         "ms" => 0.001,
@@ -39,7 +37,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration> {
     time.filter(|time| !time.is_zero()).with_context(|| format!("`{text}` is not a time; `30s` and `5m` are"))
 }
 
-fn split(text: &str) -> (&str, &str) {
+fn split_unit(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     text.split_at(end)
 }
@@ -61,7 +59,7 @@ mod tests {
             ("99999999999999999999G", None),
             ("18446744073709551615G", None),
         ] {
-            assert_eq!(mebibytes(text).ok(), want, "{text}");
+            assert_eq!(parse_mebibytes(text).ok(), want, "{text}");
         }
         for (text, want) in [
             ("30", Some(30_000)),
@@ -73,7 +71,7 @@ mod tests {
             ("5d", None),
             ("-5", None),
         ] {
-            assert_eq!(duration(text).ok().map(|time| time.as_millis()), want, "{text}");
+            assert_eq!(parse_duration(text).ok().map(|time| time.as_millis()), want, "{text}");
         }
     }
 }

@@ -1,8 +1,7 @@
-//! Words for the session itself: `/help` and its like.
-//!
-//! Invariant: a line that begins with `/` and a letter is never sent to a model by mistake.
+//! Parses slash commands. A line that begins with `/` and a letter is never sent to a model by
+//! mistake.
 
-/// Every command, with what it does.
+/// Every command and its description.
 pub(super) const NAMES: &[(&str, &str)] = &[
     ("/help", "this list"),
     ("/tools", "the tools this agent may call"),
@@ -18,7 +17,7 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("/exit", "leave (so do `exit`, `quit` and Ctrl-D)"),
 ];
 
-/// What a line says to the session.
+/// A slash command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Slash {
     /// `/help`
@@ -45,12 +44,13 @@ pub(super) enum Slash {
     Stop,
     /// `/exit`
     Exit,
-    /// Something else that begins with `/`, and the nearest command there is.
+    /// An unknown command, and the nearest known one.
     Unknown(String, Option<&'static str>),
 }
 
 impl Slash {
-    /// What `line` says to the session; nothing when it is for the agent. A path such as `/bin/ls` is for the agent.
+    /// The command in `line`; `None` if the line is for the agent. A path such as `/bin/ls` is for
+    /// the agent.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let line = line.trim();
         if matches!(line, "exit" | "quit") {
@@ -80,32 +80,21 @@ impl Slash {
     }
 }
 
-/// The command that was perhaps meant: one that it begins, else one that is two letters away at most.
+/// The nearest command: one that the word is a prefix of, else one within two edits.
 fn nearest(word: &str) -> Option<&'static str> {
     let names = || NAMES.iter().map(|(name, _)| *name);
     let begun = names().find(|name| word.len() > 2 && name.starts_with(word));
+    // The comparison is quadratic, and no command is this long.
     begun.or_else(|| {
+        if word.len() > 64 {
+            return None;
+        }
         names()
-            .map(|name| (distance(word, name), name))
+            .map(|name| (strsim::levenshtein(word, name), name))
             .min()
             .filter(|(far, _)| *far <= 2)
             .map(|(_, name)| name)
     })
-}
-
-/// How many letters must change.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (at, letter) in one.chars().take(64).enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
-        for (place, there) in other.iter().enumerate() {
-            let changed = diagonal + usize::from(letter != *there);
-            diagonal = row[place + 1];
-            row[place + 1] = changed.min(diagonal + 1).min(row[place] + 1);
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 /// The list of commands.

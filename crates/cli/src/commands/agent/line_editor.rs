@@ -1,8 +1,6 @@
-//! The line editor: history, completion of commands, input of several lines.
-//!
-//! Invariant: a line is handed on only when it is whole; nothing is remembered that the history refused.
+//! The line editor: history, completion of commands, multi-line input.
 
-use super::slash;
+use super::slash_parse;
 use super::style::{Liveness, Style};
 use rustyline::completion::{Completer, Pair};
 use rustyline::config::Configurer;
@@ -14,10 +12,10 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{ColorMode, CompletionType, Config, Context, Editor, Helper};
 use std::borrow::Cow;
 
-/// What a person did at the prompt.
+/// The result of a prompt.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Input {
-    /// A line, or several.
+    /// One or more lines.
     Line(String),
     /// Ctrl-C.
     Interrupt,
@@ -26,13 +24,13 @@ pub(super) enum Input {
 }
 
 /// The editor.
-pub(super) struct Prompt {
-    editor: Editor<Help, MemHistory>,
+pub(super) struct LineEditor {
+    editor: Editor<EditorHelper, MemHistory>,
     text: String,
 }
 
-impl Prompt {
-    /// An editor that remembers `history`.
+impl LineEditor {
+    /// An editor with `history`.
     pub(super) fn new(history: Vec<String>, style: Style, liveness: Liveness) -> rustyline::Result<Self> {
         let config = Config::builder()
             .auto_add_history(false)
@@ -41,24 +39,24 @@ impl Prompt {
             .build();
         let mut editor = Editor::with_history(config, MemHistory::new())?;
         editor.set_color_mode(if style.is_coloured() { ColorMode::Enabled } else { ColorMode::Disabled });
-        editor.set_helper(Some(Help { style }));
+        editor.set_helper(Some(EditorHelper { style }));
         for entry in history {
             editor.add_history_entry(entry)?;
         }
         Ok(Self { editor, text: String::new() })
     }
 
-    /// What stands before the cursor.
-    pub(super) fn call_it(&mut self, text: String) {
+    /// Sets the prompt.
+    pub(super) fn set_prompt(&mut self, text: String) {
         self.text = text;
     }
 
-    /// Remembers a line for this session.
-    pub(super) fn remember(&mut self, line: String) {
+    /// Adds a line to this session's history.
+    pub(super) fn add_history(&mut self, line: String) {
         let _full = self.editor.add_history_entry(line);
     }
 
-    /// Waits for a line that begins with `started`.
+    /// Reads a line; `started` is its initial text.
     pub(super) fn read(&mut self, started: &str) -> rustyline::Result<Input> {
         match self.editor.readline_with_initial(self.text.as_str(), (started, "")) {
             Ok(line) => Ok(Input::Line(line)),
@@ -69,36 +67,36 @@ impl Prompt {
     }
 }
 
-/// Whether more must follow: a backslash at the end, or a fence that is still open.
+/// Whether the input continues: a trailing backslash, or an open code fence.
 fn is_unfinished(input: &str) -> bool {
     let fences = input.lines().filter(|line| line.trim_start().starts_with("```")).count();
     input.ends_with('\\') || fences % 2 == 1
 }
 
-/// Help while typing.
-struct Help {
+/// Completion and validation.
+struct EditorHelper {
     style: Style,
 }
 
-impl Helper for Help {}
+impl Helper for EditorHelper {}
 
-impl Hinter for Help {
+impl Hinter for EditorHelper {
     type Hint = String;
 }
 
-impl Completer for Help {
+impl Completer for EditorHelper {
     type Candidate = Pair;
 
     fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
         let typed = line.get(..pos).unwrap_or(line);
-        let names = slash::NAMES.iter().map(|(name, _)| *name);
+        let names = slash_parse::NAMES.iter().map(|(name, _)| *name);
         let pair = |name: &str| Pair { display: name.to_owned(), replacement: name.to_owned() };
         let fits = names.filter(|name| typed.starts_with('/') && name.starts_with(typed));
         Ok((0, fits.map(pair).collect()))
     }
 }
 
-impl Highlighter for Help {
+impl Highlighter for EditorHelper {
     fn highlight_prompt<'b, 's: 'b, 'p: 'b>(&'s self, prompt: &'p str, default: bool) -> Cow<'b, str> {
         if default && self.style.is_coloured() {
             Cow::Owned(format!("\x1b[1;36m{prompt}\x1b[0m"))
@@ -108,7 +106,7 @@ impl Highlighter for Help {
     }
 }
 
-impl Validator for Help {
+impl Validator for EditorHelper {
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         let more = is_unfinished(context.input());
         Ok(if more { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })

@@ -1,6 +1,5 @@
-//! The keyboard while a turn runs: keys one by one, and the terminal given back afterwards.
-//!
-//! Invariant: the settings that were found are the settings that are left, whichever way the session ends.
+//! Raw keyboard input during a turn. The terminal settings are restored when the session ends,
+//! however it ends.
 
 use super::style::Liveness;
 use picoclaw_sandbox::launch::Halt;
@@ -13,22 +12,22 @@ use std::io;
 use std::thread::{self, JoinHandle};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// The terminal's settings as they were before the session.
+/// The terminal settings before the session.
 #[derive(Debug, Clone)]
-pub(super) struct Found(Option<Termios>);
+pub(super) struct TerminalState(Option<Termios>);
 
-impl Found {
-    /// Remembers how the terminal is set now.
+impl TerminalState {
+    /// Saves the current settings.
     pub(super) fn now() -> Self {
         Self(tcgetattr(stdin()).ok())
     }
 
-    /// Whether there is one.
+    /// Whether standard input is a terminal.
     pub(super) fn is_terminal(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Gives the terminal back as it was.
+    /// Restores the settings.
     pub(super) fn restore(&self) {
         if let Some(settings) = &self.0 {
             let _gone = tcsetattr(stdin(), OptionalActions::Now, settings);
@@ -36,35 +35,35 @@ impl Found {
     }
 }
 
-/// Keys while a turn runs. Dropping it gives the terminal back.
-pub(super) struct Keyboard {
+/// Keyboard input during a turn. Dropping it restores the terminal.
+pub(super) struct RawInput {
     heard: Receiver<Vec<u8>>,
     reader: Option<JoinHandle<()>>,
     closing: Halt,
-    found: Found,
+    found: TerminalState,
     liveness: Liveness,
 }
 
-impl Keyboard {
-    /// Takes the keyboard: keys come one by one on a live terminal, and line by line, echoed, on another.
-    pub(super) fn take(liveness: Liveness) -> io::Result<Self> {
-        let (found, closing) = (Found::now(), Halt::new());
+impl RawInput {
+    /// Starts reading: key by key on a live terminal, else line by line with echo.
+    pub(super) fn open(liveness: Liveness) -> io::Result<Self> {
+        let (found, closing) = (TerminalState::now(), Halt::new());
         let (told, heard) = channel(16);
         let until = closing.clone();
         let reader = thread::Builder::new().name("keyboard".to_owned()).stack_size(256 << 10);
-        let reader = reader.spawn(move || listen(&told, &until))?;
+        let reader = reader.spawn(move || read_stdin(&told, &until))?;
         let keyboard = Self { heard, reader: Some(reader), closing, found, liveness };
         keyboard.make_raw();
         Ok(keyboard)
     }
 
-    /// The next bytes; none when the terminal is gone.
+    /// The next bytes; `None` when the terminal is gone.
     pub(super) async fn read(&mut self) -> Option<Vec<u8>> {
         self.heard.recv().await
     }
 
-    /// Bytes that came and nobody waited for; nothing more comes afterwards.
-    pub(super) fn rest(&mut self) -> Vec<u8> {
+    /// The bytes not read yet; closes the input.
+    pub(super) fn remaining(&mut self) -> Vec<u8> {
         self.close();
         let mut rest = Vec::new();
         while let Ok(bytes) = self.heard.try_recv() {
@@ -76,18 +75,18 @@ impl Keyboard {
     fn close(&mut self) {
         self.closing.raise();
         if let Some(reader) = self.reader.take() {
-            // A full channel would keep the reader from seeing that it is to end.
+            // A full channel would keep the reader from noticing the end.
             self.heard.close();
             let _crashed = reader.join();
         }
     }
 
-    /// Forgets what was typed ahead: it was not meant for a question that nobody had seen.
+    /// Discards input that was typed before a question was shown.
     pub(super) fn forget(&self) {
         let _gone = tcflush(stdin(), QueueSelector::IFlush);
     }
 
-    /// Stops this program as the suspend key does, and goes on when it is continued.
+    /// Suspends this process as Ctrl-Z does, and continues when it is resumed.
     pub(super) fn suspend(&self) {
         self.found.restore();
         suspend_program();
@@ -102,9 +101,9 @@ impl Keyboard {
     }
 }
 
-/// Passes on what is typed until the keyboard is let go. The descriptor is shared with the shell and keeps blocking, so
-/// it is read only when something is there.
-fn listen(told: &Sender<Vec<u8>>, closing: &Halt) {
+/// Forwards input until the reader is closed. The descriptor is shared with the shell and stays
+/// blocking, so it is read only when it is ready.
+fn read_stdin(told: &Sender<Vec<u8>>, closing: &Halt) {
     loop {
         let mut ready = vec![PollFd::from_borrowed_fd(stdin(), PollFlags::IN)];
         ready.extend(closing.event().map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN)));
@@ -129,7 +128,7 @@ fn listen(told: &Sender<Vec<u8>>, closing: &Halt) {
     }
 }
 
-impl Drop for Keyboard {
+impl Drop for RawInput {
     fn drop(&mut self) {
         self.close();
         self.found.restore();

@@ -1,4 +1,4 @@
-//! What the reader makes of shell text, as tables: the commands it finds, the strings it knows, the texts it refuses.
+//! The parser in tables: the commands it finds, the strings it knows, the texts it refuses.
 
 use picoclaw_policy::shell::*;
 use std::borrow::Cow;
@@ -30,7 +30,7 @@ fn names(text: &str, dialect: Dialect) -> Result<Vec<String>, NotUnderstood> {
         }
     }
     let mut names = Names::default();
-    read(text, dialect)?.visit(&mut names);
+    parse(text, dialect)?.visit(&mut names);
     Ok(names.0)
 }
 
@@ -41,9 +41,9 @@ fn check_names(rows: &[(&str, &str, &str)]) {
     }
 }
 
-/// The words of the only command; none when there is no such thing.
+/// The words of the only command; none if there is no such command.
 fn words(text: &str, dialect: Dialect) -> Vec<Word> {
-    let Ok(script) = read(text, dialect) else { return Vec::new() };
+    let Ok(script) = parse(text, dialect) else { return Vec::new() };
     match script.statements.first().and_then(|statement| statement.first.first.clone()) {
         Some(Command { kind: CommandKind::Simple(simple), .. }) => simple.words,
         _ => Vec::new(),
@@ -364,7 +364,7 @@ fn parameters_are_taken_apart() {
 
 #[test]
 fn redirections_are_taken_apart() {
-    let script = read("a 2>&1 <x >>y >|z <>w &>v &>>u {fd}>t 3<&- <<<s >&r", Dialect::Bash).expect("plain");
+    let script = parse("a 2>&1 <x >>y >|z <>w &>v &>>u {fd}>t 3<&- <<<s >&r", Dialect::Bash).expect("plain");
     let redirections = &script.statements[0].first.first.as_ref().expect("a command").redirections;
     let shown: Vec<String> = redirections
         .iter()
@@ -411,8 +411,8 @@ fn spans_name_the_place() {
         }
     }
     let mut spans = Spans(text, Vec::new());
-    read(text, Dialect::Bash).expect("plain").visit(&mut spans);
+    parse(text, Dialect::Bash).expect("plain").visit(&mut spans);
     assert_eq!(spans.1, ["a 'b' `c \\`d\\`` <<E", "c \\`d\\`", "d", "e"]);
-    let refusal = read("a\n b ${x;y}", Dialect::Bash).expect_err("no such form");
+    let refusal = parse("a\n b ${x;y}", Dialect::Bash).expect_err("no such form");
     assert_eq!(refusal.position("a\n b ${x;y}"), (2, 7), "{refusal}");
 }

@@ -1,25 +1,23 @@
-//! A question to the person at the terminal: what would happen, in full, and why it is asked.
-//!
-//! Invariant: what is shown is everything that the answer is bound to; only a clear yes is a yes.
+//! The approval prompt at the terminal: the exact action, in full, and the reason for asking.
 
 use super::style::{Mark, Style, Tone};
 use picoclaw_agent::run::Ask;
 use picoclaw_sandbox::permit::Approval;
 use picoclaw_sandbox::{printable, printable_lines};
 
-/// Who answered, as the ledger names it.
-pub(super) const BY: &str = "terminal";
+/// The approver's name in the ledger.
+pub(super) const APPROVED_BY: &str = "terminal";
 
-/// The choices, spelled out. Enter alone is a no.
+/// The choices. Enter alone is a no.
 pub(super) const CHOICES: &str = "[o]nce, for this [s]ession, or [N]o? ";
 
-/// The question as lines, the exact content among them, none left out.
-pub(super) fn lines(ask: &Ask, style: &Style) -> Vec<String> {
+/// The question as lines, with the complete content.
+pub(super) fn question_lines(ask: &Ask, style: &Style) -> Vec<String> {
     let no = &ask.question.refusal;
     let mark = style.mark(Mark::Ask);
     let mut lines =
         vec![style.paint(Tone::Alert, &format!("{mark} {} asks for your permission", printable(&ask.tool)))];
-    // A carriage return or an escape in the content is shown, never obeyed: a line is what it seems to be.
+    // A carriage return or an escape in the content is printed as text.
     for line in printable_lines(&ask.question.text).replace('\t', "\\t").split('\n') {
         lines.push(format!("  {} {line}", style.paint(Tone::Alert, style.mark(Mark::Edge))));
     }
@@ -33,8 +31,8 @@ pub(super) fn lines(ask: &Ask, style: &Style) -> Vec<String> {
     lines
 }
 
-/// What a typed line means; anything that is not clearly a yes is a no.
-pub(super) fn meaning(line: &str) -> Approval {
+/// Parses a typed line; anything that is not clearly a yes is a no.
+pub(super) fn parse_answer(line: &str) -> Approval {
     match line.trim().to_ascii_lowercase().as_str() {
         "o" | "once" | "y" | "yes" => Approval::Once,
         "s" | "session" => Approval::Session,
@@ -42,8 +40,8 @@ pub(super) fn meaning(line: &str) -> Approval {
     }
 }
 
-/// What was answered, in a word.
-pub(super) fn word(answer: Approval) -> &'static str {
+/// The answer as a word.
+pub(super) fn answer_text(answer: Approval) -> &'static str {
     match answer {
         Approval::Once => "yes, this once",
         Approval::Session => "yes, for this session",
@@ -51,9 +49,9 @@ pub(super) fn word(answer: Approval) -> &'static str {
     }
 }
 
-/// Gives the answer to whoever waits for it; nobody may any more.
-pub(super) fn give(ask: Ask, answer: Approval) {
-    let _nobody = ask.answer.send((answer, BY.to_owned()));
+/// Sends the answer to the waiting call, if it still waits.
+pub(super) fn send_answer(ask: Ask, answer: Approval) {
+    let _nobody = ask.answer.send((answer, APPROVED_BY.to_owned()));
 }
 
 #[cfg(test)]
@@ -83,7 +81,7 @@ mod tests {
     fn the_whole_content_is_shown_and_acts_on_nothing() {
         let style = Style::of_environment(|_| None, Liveness::Still);
         let long = format!("echo {}\n\u{1b}[1A\u{1b}[2Kls\r\u{202e}\ttail", "x".repeat(5000));
-        let shown = lines(&ask(&long), &style).join("\n");
+        let shown = question_lines(&ask(&long), &style).join("\n");
         assert!(shown.contains(&"x".repeat(5000)), "a long line is whole");
         assert!(shown.contains("  | \\u{1b}[1A\\u{1b}[2Kls\\r\\u{202e}\\ttail"), "{shown}");
         assert!(!shown.contains(['\u{1b}', '\r', '\u{202e}', '\t']), "{shown}");
@@ -106,7 +104,7 @@ mod tests {
             ("ok", Approval::No),
             ("os", Approval::No),
         ] {
-            assert_eq!(meaning(typed), want, "{typed:?}");
+            assert_eq!(parse_answer(typed), want, "{typed:?}");
         }
     }
 }

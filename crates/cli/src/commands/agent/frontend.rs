@@ -1,35 +1,34 @@
-//! Where this run takes place: at a terminal, or between programs. Found out once, before anything is said.
+//! The frontend of one run: a terminal, or pipes. Detected once, before any output.
 //!
-//! Invariant: a person is asked only where one can read the question and type the answer.
+//! A person is asked only where the question can be read and the answer typed.
 
-use super::message;
+use super::interrupt::Interrupt;
+use super::one_shot;
 use super::screen::Screen;
-use super::stop::Stop;
 use super::style::{Liveness, Style};
 use crate::arguments::AgentArguments;
-use crate::logs::Porch;
-use crate::settings::Surroundings;
+use crate::logs::LogProfile;
+use crate::settings::ProcessEnv;
 use anyhow::{Result, ensure};
 use rustix::stdio::{stderr, stdin, stdout};
 use rustix::termios::isatty;
 use std::sync::Arc;
 
-/// The stage of one run.
-pub(crate) struct Stage {
+/// The frontend of one run.
+pub(crate) struct Frontend {
     /// The screen of an interactive session.
     screen: Option<Screen>,
-    /// How the trace of a one-shot turn looks.
+    /// The style of a one-shot turn's trace.
     style: Style,
     liveness: Liveness,
-    stop: Stop,
+    stop: Interrupt,
 }
 
-impl Stage {
-    /// Looks around, and listens for signals: to be called before anything starts a thread.
-    pub(crate) fn set(arguments: &AgentArguments, surroundings: &Surroundings) -> Result<Self> {
-        let stop = Stop::listen()?;
-        let variable =
-            |name: &str| surroundings.variable(name).map(|value| value.to_string_lossy().into_owned());
+impl Frontend {
+    /// Detects the frontend and registers signal handlers; must run before any thread is started.
+    pub(crate) fn detect(arguments: &AgentArguments, env: &ProcessEnv) -> Result<Self> {
+        let stop = Interrupt::listen()?;
+        let variable = |name: &str| env.variable(name).map(|value| value.to_string_lossy().into_owned());
         let term = variable("TERM");
         let is_session =
             arguments.message.is_none() && !arguments.json && isatty(stdin()) && isatty(stdout());
@@ -43,7 +42,7 @@ impl Stage {
         Ok(Self { screen, style, liveness, stop })
     }
 
-    /// The message of a one-shot turn; none where a session begins.
+    /// The message of a one-shot turn; `None` for an interactive session.
     pub(super) fn message(&self, arguments: &AgentArguments) -> Result<Option<String>> {
         if self.screen.is_some() {
             return Ok(None);
@@ -54,7 +53,7 @@ impl Stage {
                     arguments.message.is_some() || !isatty(stdin()) || !arguments.json,
                     "`--json` needs a message: `-m TEXT`, or one on standard input"
                 );
-                message::of_stdin()?
+                one_shot::read_message()?
             }
             Some(text) => text.to_owned(),
         };
@@ -62,8 +61,8 @@ impl Stage {
         Ok(Some(message))
     }
 
-    /// What an interrupt stops.
-    pub(super) fn stop(&self) -> &Stop {
+    /// The interrupt handler.
+    pub(super) fn stop(&self) -> &Interrupt {
         &self.stop
     }
 
@@ -72,40 +71,41 @@ impl Stage {
         self.screen.as_ref()
     }
 
-    /// How a trace on standard error looks.
+    /// The style of the trace on standard error.
     pub(super) fn style(&self) -> Style {
         self.style
     }
 
-    /// Whether lines can be drawn over.
+    /// Whether lines can be redrawn.
     pub(super) fn liveness(&self) -> Liveness {
         self.liveness
     }
 
-    /// Whether somebody reads standard error as it comes.
+    /// Whether standard error is a terminal, and so gets a trace.
     pub(super) fn has_trace(&self) -> bool {
         isatty(stderr())
     }
 
-    /// Whether standard output is read by a person, to whom control characters could lie.
+    /// Whether a person reads standard output, so that control characters have to be escaped.
     pub(super) fn has_reader(&self) -> bool {
         isatty(stdout())
     }
 
-    /// Whether a question can be put: it is read where it is written, and answered where it is typed.
+    /// Whether a person can be asked.
     pub(super) fn has_person(&self) -> bool {
         isatty(stdin()) && isatty(stderr())
     }
 
-    /// How this run logs: beside a trace, a failed call is not told twice; on a screen, lines keep off the moving one.
-    pub(crate) fn porch(&self) -> Porch {
+    /// The log profile: next to a trace, a failed call is not logged again; on a screen, log lines
+    /// do not overwrite the status line.
+    pub(crate) fn log_profile(&self) -> LogProfile {
         match &self.screen {
             Some(screen) => {
                 let screen = screen.clone();
-                Porch::Screen(Arc::new(move |text: &str| screen.lines(text.trim_end_matches('\n'))))
+                LogProfile::Screen(Arc::new(move |text: &str| screen.lines(text.trim_end_matches('\n'))))
             }
-            None if self.has_trace() => Porch::Traced,
-            None => Porch::OneShot,
+            None if self.has_trace() => LogProfile::Traced,
+            None => LogProfile::OneShot,
         }
     }
 }

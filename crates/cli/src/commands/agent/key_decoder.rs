@@ -1,33 +1,32 @@
-//! What a person types while a turn runs, from the bytes of a raw terminal.
-//!
-//! Invariant: a sequence that means nothing here types nothing, also when it comes in pieces.
+//! Decodes keys from the bytes of a raw terminal. Unknown sequences are ignored, also when they
+//! arrive in pieces.
 
-/// One thing that was typed.
+/// A key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Key {
     /// A character.
     Char(char),
-    /// The line is done.
+    /// The line is finished.
     Enter,
-    /// The last character goes.
+    /// Deletes the last character.
     Backspace,
-    /// The whole line goes (Ctrl-U).
+    /// Deletes the line (Ctrl-U).
     Clear,
-    /// The last word goes (Ctrl-W).
+    /// Deletes the last word (Ctrl-W).
     Word,
-    /// Stop (Ctrl-C).
+    /// Ctrl-C.
     Interrupt,
-    /// Suspend (Ctrl-Z).
+    /// Ctrl-Z.
     Suspend,
 }
 
-/// Reads keys out of bytes.
+/// Decodes keys from bytes.
 #[derive(Debug, Default)]
-pub(super) struct Keys {
+pub(super) struct KeyDecoder {
     state: State,
-    /// The bytes of a character that is not whole yet.
+    /// The bytes of an incomplete character.
     part: Vec<u8>,
-    /// Whether text is pasted: line ends in it are text.
+    /// Whether text is being pasted: line breaks in it are text.
     pasting: bool,
 }
 
@@ -37,18 +36,18 @@ enum State {
     Plain,
     /// After an escape.
     Escaped,
-    /// In a sequence that a final byte ends; its parameters so far.
+    /// In a control sequence; its parameters so far.
     Sequence(Vec<u8>),
     /// After `ESC O`: one more byte.
     Single,
 }
 
-/// Longer parameters belong to nothing that a keyboard sends.
-const MOST: usize = 32;
+/// Longer parameters are not from a keyboard.
+const MAX_SEQUENCE_LEN: usize = 32;
 
-impl Keys {
-    /// What these bytes type.
-    pub(super) fn read(&mut self, bytes: &[u8]) -> Vec<Key> {
+impl KeyDecoder {
+    /// The keys in these bytes.
+    pub(super) fn decode(&mut self, bytes: &[u8]) -> Vec<Key> {
         bytes.iter().filter_map(|byte| self.step(*byte)).collect()
     }
 
@@ -69,7 +68,7 @@ impl Keys {
                 match byte {
                     0x1b => self.state = State::Escaped,
                     0x40..=0x7e => self.finish(&parameters, byte),
-                    _ if parameters.len() < MOST => {
+                    _ if parameters.len() < MAX_SEQUENCE_LEN => {
                         parameters.push(byte);
                         self.state = State::Sequence(parameters);
                     }
@@ -129,8 +128,8 @@ mod tests {
     use super::*;
 
     fn typed(pieces: &[&[u8]]) -> Vec<Key> {
-        let mut keys = Keys::default();
-        pieces.iter().flat_map(|piece| keys.read(piece)).collect()
+        let mut keys = KeyDecoder::default();
+        pieces.iter().flat_map(|piece| keys.decode(piece)).collect()
     }
 
     #[test]
@@ -165,7 +164,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn no_bytes_type_a_control_character(bytes: Vec<u8>) {
-            for key in Keys::default().read(&bytes) {
+            for key in KeyDecoder::default().decode(&bytes) {
                 if let Key::Char(c) = key {
                     proptest::prop_assert!(!c.is_control() || c == '\n' || c == '\t');
                 }

@@ -1,18 +1,16 @@
-//! What the flags of `picoclaw run` and `picoclaw mcp wrap` ask for, read from their text.
-//!
-//! Invariant: nothing here looks at the machine, so what is wrong here is wrong with the command line.
+//! Parses the cage flags of `picoclaw run` and `picoclaw mcp wrap`, without looking at the host.
 
 use crate::arguments::CageArguments;
-use crate::quantity;
+use crate::units;
 use anyhow::{Context, Result, bail, ensure};
 use picoclaw_policy::CleanPath;
 use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, Network};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The flags, read.
+/// The parsed flags.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct CageOptions {
     /// `--env`.
     pub(crate) variables: Vec<(OsString, OsString)>,
     exposures: Vec<Expose>,
@@ -21,9 +19,9 @@ pub(crate) struct Asked {
     toolchains: Option<String>,
 }
 
-impl Asked {
-    /// Reads the flags.
-    pub(crate) fn read(arguments: &CageArguments) -> Result<Self> {
+impl CageOptions {
+    /// Parses the flags.
+    pub(crate) fn parse(arguments: &CageArguments) -> Result<Self> {
         let mut exposures = Vec::new();
         for (paths, mode) in [(&arguments.ro, ExposeMode::ReadOnly), (&arguments.rw, ExposeMode::ReadWrite)] {
             for path in paths {
@@ -33,19 +31,19 @@ impl Asked {
             }
         }
         for text in &arguments.expose {
-            exposures.push(exposure(text)?);
+            exposures.push(parse_exposure(text)?);
         }
         Ok(Self {
-            variables: arguments.env.iter().map(|text| variable(text)).collect::<Result<_>>()?,
+            variables: arguments.env.iter().map(|text| parse_variable(text)).collect::<Result<_>>()?,
             exposures,
-            memory_mb: arguments.memory.as_deref().map(quantity::mebibytes).transpose()?,
+            memory_mb: arguments.memory.as_deref().map(units::parse_mebibytes).transpose()?,
             network: if arguments.net == "host" { Network::Host } else { Network::None },
             toolchains: arguments.toolchain.clone(),
         })
     }
 
-    /// The configuration's cage, with the flags on top.
-    pub(crate) fn on_top_of(&self, configured: &IsolationConfig) -> IsolationConfig {
+    /// The configured isolation with the flags applied.
+    pub(crate) fn apply_to(&self, configured: &IsolationConfig) -> IsolationConfig {
         let mut isolation = configured.clone();
         isolation.enabled = true;
         isolation.network = self.network;
@@ -61,7 +59,7 @@ impl Asked {
 }
 
 /// `SRC:DST:MODE`.
-fn exposure(text: &str) -> Result<Expose> {
+fn parse_exposure(text: &str) -> Result<Expose> {
     let parts: Vec<&str> = text.split(':').collect();
     let [source, target, mode] = parts[..] else { bail!("`--expose {text}` is not SRC:DST:MODE") };
     let mode = match mode {
@@ -76,7 +74,7 @@ fn exposure(text: &str) -> Result<Expose> {
 }
 
 /// `K=V`.
-fn variable(text: &str) -> Result<(OsString, OsString)> {
+fn parse_variable(text: &str) -> Result<(OsString, OsString)> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
         _ => bail!("`--env {text}` is not K=V"),

@@ -1,20 +1,18 @@
-//! What the interrupt key stops, and what is tidied up when the program is told to end.
-//!
-//! Invariant: the terminal is given back before the program ends by a signal, and nobody takes it again.
+//! Ctrl-C and termination signals: stop the turn, restore the terminal, end the process.
 
-use super::keyboard::Found;
+use super::raw_input::TerminalState;
 use picoclaw_sandbox::launch::Halt;
 use picoclaw_sandbox::relay::{Then, Told, on_signals};
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long a turn may take to end its children and its records.
-const GRACE: Duration = Duration::from_secs(3);
+/// How long a turn may take to end its children and write its records.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The turn that an interrupt would stop.
+/// The turn that an interrupt stops.
 #[derive(Clone, Default)]
-pub(super) struct Stop(Arc<Shared>);
+pub(super) struct Interrupt(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
@@ -28,11 +26,11 @@ struct State {
     is_ending: bool,
 }
 
-impl Stop {
-    /// Listens for signals; to be called before any thread is started.
+impl Interrupt {
+    /// Registers signal handlers; must run before any thread is started.
     pub(super) fn listen() -> io::Result<Self> {
         let stop = Self::default();
-        let (shared, found) = (stop.clone(), Found::now());
+        let (shared, found) = (stop.clone(), TerminalState::now());
         on_signals(move |told| match told {
             Told::Interrupt if shared.interrupt() => Then::Stay,
             _ => {
@@ -47,26 +45,27 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Says which turn runs.
-    pub(super) fn runs(&self, halt: &Halt) {
+    /// Registers the running turn.
+    pub(super) fn turn_started(&self, halt: &Halt) {
         self.state().turn = Some(halt.clone());
     }
 
-    /// Says that none does. Where the program is told to end, this is the last that its main thread does.
-    pub(super) fn rests(&self) {
+    /// Unregisters the turn. On termination this does not return.
+    pub(super) fn turn_ended(&self) {
         self.state().turn = None;
         self.0.changed.notify_all();
-        self.wait_for_the_end();
+        self.wait_for_exit();
     }
 
-    /// Does not return when the program is about to end: whoever waits here does not touch the terminal any more.
-    pub(super) fn wait_for_the_end(&self) {
+    /// Blocks if the process is about to end, so that the caller does not touch the terminal any
+    /// more.
+    pub(super) fn wait_for_exit(&self) {
         while self.state().is_ending {
             std::thread::park();
         }
     }
 
-    /// The first interrupt stops the turn; the next one is for the program.
+    /// The first interrupt stops the turn; the next one ends the process.
     fn interrupt(&self) -> bool {
         let turn = self.state().turn.clone();
         let turn = turn.filter(|halt| !halt.is_raised());
@@ -74,13 +73,13 @@ impl Stop {
         turn.is_some()
     }
 
-    /// Stops the turn and waits for it: its children are ended and their end is on record.
+    /// Stops the turn and waits until its children have ended and their end is recorded.
     fn end_turn(&self) {
         let mut state = self.state();
         state.is_ending = true;
         state.turn.iter().for_each(Halt::raise);
         let is_running = |state: &mut State| state.turn.is_some();
-        drop(self.0.changed.wait_timeout_while(state, GRACE, is_running));
+        drop(self.0.changed.wait_timeout_while(state, EXIT_TIMEOUT, is_running));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -1,37 +1,35 @@
-//! A line that grows key by key.
-//!
-//! Invariant: it holds characters that were typed, and nothing that a terminal acts on.
+//! A line of input that is edited key by key. It contains no control characters.
 
-use super::keys::Key;
+use super::key_decoder::Key;
 use super::style::Style;
 use picoclaw_sandbox::printable;
 use unicode_width::UnicodeWidthChar;
 
-/// Longer lines belong into a file.
-const MOST: usize = 64 << 10;
+/// Maximum length of a line.
+const MAX_LINE_LEN: usize = 64 << 10;
 
 /// The line.
 #[derive(Debug, Default)]
-pub(super) struct Typed(String);
+pub(super) struct InputLine(String);
 
-/// What a key did to a line.
+/// The effect of a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     /// It changed.
     Changed,
-    /// It is done, and this is it.
+    /// Finished, with this text.
     Done(String),
-    /// Stop.
+    /// Ctrl-C.
     Interrupt,
-    /// Suspend.
+    /// Ctrl-Z.
     Suspend,
 }
 
-impl Typed {
-    /// Takes a key.
+impl InputLine {
+    /// Applies a key.
     pub(super) fn press(&mut self, key: Key) -> Effect {
         match key {
-            Key::Char(c) if self.0.len() < MOST => self.0.push(c),
+            Key::Char(c) if self.0.len() < MAX_LINE_LEN => self.0.push(c),
             Key::Char(_) => {}
             Key::Backspace => {
                 self.0.pop();
@@ -48,12 +46,12 @@ impl Typed {
         Effect::Changed
     }
 
-    /// What stands there so far.
+    /// The text so far.
     pub(super) fn text(&self) -> &str {
         &self.0
     }
 
-    /// Its end, as much as fits into `width` columns.
+    /// The end of the line, as much as fits into `width` columns.
     pub(super) fn tail(&self, width: usize, style: &Style) -> String {
         let shown = printable(&self.0);
         let mut taken = 0;
@@ -74,7 +72,7 @@ mod tests {
 
     #[test]
     fn keys_change_the_line_as_they_do_in_a_shell() {
-        let mut typed = Typed::default();
+        let mut typed = InputLine::default();
         let mut press = |keys: &str| {
             for c in keys.chars() {
                 let key = match c {
@@ -104,7 +102,7 @@ mod tests {
     #[test]
     fn the_end_of_a_long_line_is_what_is_seen() {
         let style = Style::of_environment(|_| None, Liveness::Still);
-        let mut typed = Typed::default();
+        let mut typed = InputLine::default();
         for c in "one two\nthree".chars() {
             typed.press(Key::Char(c));
         }

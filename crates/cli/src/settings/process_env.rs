@@ -1,43 +1,41 @@
-//! What the process finds around itself: its environment, and whose it is.
-//!
-//! Invariant: read once, at the door; everything deeper inside takes a [`Surroundings`] and can be tested with another.
+//! The process environment. It is read once, in `main`; everything else takes a [`ProcessEnv`].
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The environment and the user, as they are at the start.
+/// The environment variables and the user.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct ProcessEnv {
     /// Every variable.
     pub(crate) variables: BTreeMap<OsString, OsString>,
-    /// The account's home directory, whatever `HOME` says.
+    /// The home directory of the account, independent of `HOME`.
     pub(crate) account_home: Option<PathBuf>,
-    /// Home directories of people, once they were asked for.
+    /// Home directories, once they were needed.
     pub(super) homes: OnceLock<Vec<PathBuf>>,
 }
 
-/// The instance directory, and who decided on it.
+/// The instance directory, and how it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Home {
     /// `PICOCLAW_HOME`, or `.picoclaw` in the user's home directory.
     Known(PathBuf),
-    /// Neither is to be had, so it is the current directory: no place to hang a cage on.
-    Nowhere(PathBuf),
+    /// Neither is known: the current directory, which cannot be used for a cage.
+    CurrentDir(PathBuf),
 }
 
 impl Home {
     /// The directory.
     pub(crate) fn path(&self) -> &Path {
         match self {
-            Self::Known(path) | Self::Nowhere(path) => path,
+            Self::Known(path) | Self::CurrentDir(path) => path,
         }
     }
 }
 
-impl Surroundings {
-    /// Those of this process.
+impl ProcessEnv {
+    /// The environment of this process.
     pub(crate) fn of_process() -> Self {
         Self {
             variables: std::env::vars_os().collect(),
@@ -46,18 +44,18 @@ impl Surroundings {
         }
     }
 
-    /// A variable; an empty one counts as not set.
+    /// A variable; an empty one counts as unset.
     pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
-        self.raw(name).filter(|value| !value.is_empty())
+        self.raw_variable(name).filter(|value| !value.is_empty())
     }
 
     /// A variable, empty or not.
-    pub(super) fn raw(&self, name: &str) -> Option<&OsStr> {
+    pub(super) fn raw_variable(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
     /// All `PICOCLAW_*` variables.
-    pub(super) fn ours(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+    pub(super) fn picoclaw_variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         let ours = |name: &OsString| name.as_encoded_bytes().starts_with(b"PICOCLAW_");
         self.variables
             .iter()
@@ -78,11 +76,11 @@ impl Surroundings {
         }
         match self.user_home() {
             Some(user) => Home::Known(user.join(".picoclaw")),
-            None => Home::Nowhere(self.absolute(Path::new("."))),
+            None => Home::CurrentDir(self.absolute(Path::new("."))),
         }
     }
 
-    /// A path that a person gave, in full.
+    /// A path from the user, made absolute.
     pub(super) fn absolute(&self, path: &Path) -> PathBuf {
         let expanded = path.strip_prefix("~").ok().zip(self.user_home()).map(|(rest, home)| home.join(rest));
         let path = expanded.unwrap_or_else(|| path.to_owned());
@@ -125,18 +123,18 @@ mod tests {
         ] {
             let variables =
                 variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
-            let found = Surroundings {
+            let found = ProcessEnv {
                 variables: variables.collect(),
                 account_home: account.map(PathBuf::from),
-                ..Surroundings::default()
+                ..ProcessEnv::default()
             }
             .home();
             assert_eq!(found, want, "{why}");
         }
-        let nowhere = Surroundings::default().home();
+        let nowhere = ProcessEnv::default().home();
         assert_eq!(
             nowhere,
-            Home::Nowhere(std::env::current_dir().unwrap()),
+            Home::CurrentDir(std::env::current_dir().unwrap()),
             "nothing is known: the current directory"
         );
     }

@@ -1,12 +1,11 @@
-//! What a turn has told so far: the call that runs, the text that came, the questions that wait.
-//!
-//! Invariant: what a model said is on the screen once, whether it came in pieces or whole.
+//! The state of a turn for the screen: the running call, the streamed text, open questions. Text is
+//! shown once, whether streamed or whole.
 
-use super::question;
+use super::approval_prompt;
 use super::screen::Screen;
 use super::style::{Mark, Tone};
-use super::subagents::{Shown, Subagents};
-use super::trace::{Quote, Underway, seconds};
+use super::subagents::{SubagentOutput, Subagents};
+use super::trace::{CallTrace, Quote, format_seconds};
 use picoclaw_agent::run::{Ask, Event};
 use picoclaw_sandbox::permit::Approval;
 use picoclaw_sandbox::printable;
@@ -15,11 +14,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// How long a call runs before it is worth a moving line.
-const PATIENCE: Duration = Duration::from_millis(250);
+/// How long a call runs before its progress is shown.
+const PROGRESS_DELAY: Duration = Duration::from_millis(250);
 
-/// Listens to a turn, on behalf of a screen.
-pub(super) struct Heard {
+/// Observes a turn for a screen.
+pub(super) struct TurnView {
     screen: Screen,
     quote: Quote,
     state: Mutex<State>,
@@ -28,19 +27,19 @@ pub(super) struct Heard {
 
 struct State {
     since: Instant,
-    underway: Option<Underway>,
-    /// The text of this round, as it came in pieces.
+    call: Option<CallTrace>,
+    /// The streamed text of this round.
     pieces: String,
     asks: VecDeque<Ask>,
     subagents: Subagents,
 }
 
-impl Heard {
-    /// Nothing heard yet.
+impl TurnView {
+    /// A view without events.
     pub(super) fn new(screen: Screen, quote: Quote) -> Self {
         let state = State {
             since: Instant::now(),
-            underway: None,
+            call: None,
             pieces: String::new(),
             asks: VecDeque::new(),
             subagents: Subagents::default(),
@@ -48,8 +47,8 @@ impl Heard {
         Self { screen, quote, state: Mutex::new(state), bell: Notify::new() }
     }
 
-    /// Takes an event, and shows it.
-    pub(super) fn hear(&self, event: Event) {
+    /// Handles and shows an event.
+    pub(super) fn on_event(&self, event: Event) {
         let mut state = self.state();
         match event {
             Event::Text(piece) => {
@@ -58,17 +57,17 @@ impl Heard {
             }
             Event::ToolCall { id, tool, arguments } => {
                 self.end_round(&mut state);
-                state.underway = Some(Underway::new(&id, &tool, &arguments));
+                state.call = Some(CallTrace::new(&id, &tool, &arguments));
             }
             Event::ToolOutput { id, line } => {
-                if let Some(call) = state.underway.as_mut().filter(|call| call.is(&id)) {
-                    call.said(&line);
+                if let Some(call) = state.call.as_mut().filter(|call| call.is(&id)) {
+                    call.add_output(&line);
                 }
             }
             Event::ToolResult { id, tool, reply, took } => {
                 self.end_round(&mut state);
-                let call = state.underway.take().filter(|call| call.is(&id));
-                let call = call.unwrap_or_else(|| Underway::new(&id, &tool, &serde_json::json!({})));
+                let call = state.call.take().filter(|call| call.is(&id));
+                let call = call.unwrap_or_else(|| CallTrace::new(&id, &tool, &serde_json::json!({})));
                 let style = self.screen.style();
                 let (width, _) = self.screen.size();
                 self.screen.lines(&call.result(&reply, took, &style, width, self.quote));
@@ -80,22 +79,24 @@ impl Heard {
             }
             Event::Retry { why, wait } => {
                 self.end_round(&mut state);
-                self.note(&format!("{}; trying again in {}", printable(&why), seconds(wait)));
+                self.show_note(&format!("{}; trying again in {}", printable(&why), format_seconds(wait)));
             }
             Event::Compacted { dropped } => {
-                self.note(&format!("the conversation grew too long: its oldest {dropped} messages went"));
+                self.show_note(&format!(
+                    "the conversation is too long: its oldest {dropped} messages were dropped"
+                ));
             }
-            Event::Notice(text) => self.note(&printable(&text)),
+            Event::Notice(text) => self.show_note(&printable(&text)),
             Event::Said(text) => {
-                self.say(&mut state, &text);
+                self.show_answer(&mut state, &text);
                 state.since = Instant::now();
             }
             Event::Subturn(subturn) => {
                 let (style, width) = (self.screen.style(), self.screen.size().0);
-                match state.subagents.hear(subturn, &style, width) {
-                    Shown::Nothing => {}
-                    Shown::Line(line) => self.screen.lines(&line),
-                    Shown::Ask(line, ask) => {
+                match state.subagents.on_event(subturn, &style, width) {
+                    SubagentOutput::Nothing => {}
+                    SubagentOutput::Line(line) => self.screen.lines(&line),
+                    SubagentOutput::Ask(line, ask) => {
                         self.end_round(&mut state);
                         self.screen.lines(&line);
                         state.asks.push_back(*ask);
@@ -107,7 +108,7 @@ impl Heard {
     }
 
     /// Waits for a question.
-    pub(super) async fn asked(&self) -> Ask {
+    pub(super) async fn next_question(&self) -> Ask {
         loop {
             if let Some(ask) = self.state().asks.pop_front() {
                 return ask;
@@ -116,37 +117,37 @@ impl Heard {
         }
     }
 
-    /// A person answered a question about the running call.
-    pub(super) fn answered(&self, answer: Approval) {
-        if let Some(call) = self.state().underway.as_mut() {
-            call.answered(answer);
+    /// Records the answer to a question about the running call.
+    pub(super) fn record_answer(&self, answer: Approval) {
+        if let Some(call) = self.state().call.as_mut() {
+            call.record_answer(answer);
         }
         let mark = self.screen.style().mark(Mark::Ask);
-        self.screen.lines(&format!("{mark} {}", question::word(answer)));
+        self.screen.lines(&format!("{mark} {}", approval_prompt::answer_text(answer)));
     }
 
-    /// What goes on, for the line that is drawn over; nothing while the answer itself moves.
+    /// The progress for the status line; `None` while the answer streams.
     pub(super) fn progress(&self) -> Option<String> {
         let state = self.state();
         let style = self.screen.style();
-        match &state.underway {
-            _ if state.since.elapsed() < PATIENCE => None,
+        match &state.call {
+            _ if state.since.elapsed() < PROGRESS_DELAY => None,
             Some(call) => Some(call.progress(&style)),
             None if state.pieces.is_empty() => {
-                let what = state.subagents.waited_for().unwrap_or_else(|| "thinking".to_owned());
-                Some(format!("{what} {} {}", style.mark(Mark::Dot), seconds(state.since.elapsed())))
+                let what = state.subagents.waiting_text().unwrap_or_else(|| "thinking".to_owned());
+                Some(format!("{what} {} {}", style.mark(Mark::Dot), format_seconds(state.since.elapsed())))
             }
             None => None,
         }
     }
 
-    /// The turn is over: shows what of the answer was not shown yet.
+    /// The turn is over: shows the part of the answer that was not streamed.
     pub(super) fn end(&self, answer: &str) {
-        self.say(&mut self.state(), answer);
+        self.show_answer(&mut self.state(), answer);
     }
 
-    /// Shows what of a text was not shown yet.
-    fn say(&self, state: &mut State, answer: &str) {
+    /// Shows the part of a text that was not shown yet.
+    fn show_answer(&self, state: &mut State, answer: &str) {
         let shown = std::mem::take(&mut state.pieces);
         match answer.strip_prefix(shown.as_str()) {
             Some(rest) if !shown.is_empty() => {
@@ -172,7 +173,7 @@ impl Heard {
         state.since = Instant::now();
     }
 
-    fn note(&self, text: &str) {
+    fn show_note(&self, text: &str) {
         let style = self.screen.style();
         let line = format!("{} {text}", style.mark(Mark::Dot));
         self.screen.lines(&style.paint(Tone::Quiet, &line));

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use picoclaw_policy::shell::{Command, Dialect, Piece, Span, Visitor, Word, read};
+use picoclaw_policy::shell::{Command, Dialect, Piece, Span, Visitor, Word, parse};
 
 struct Inside<'a>(&'a str);
 
@@ -28,7 +28,7 @@ impl Visitor for Inside<'_> {
 
 fuzz_target!(|text: &str| {
     for dialect in [Dialect::Bash, Dialect::Posix] {
-        match read(text, dialect) {
+        match parse(text, dialect) {
             Ok(tree) => tree.visit(&mut Inside(text)),
             Err(refusal) => Inside(text).check(refusal.span),
         }

@@ -1,12 +1,12 @@
-//! The one listener of the program's events.
+//! The `tracing` subscriber. Spans are not recorded, because log lines do not show them.
 //!
-//! What an event happens within is not told, so nothing is kept of spans: a place for them would be a good part of a start.
-//!
-//! Invariant: listening never panics and never fails the work that is logged.
+//! `tracing-subscriber` would replace only the empty span methods below: the documented two-line
+//! form, redaction, reserved JSON keys and the level rules for libraries are custom with it as
+//! well.
 
-use super::level::filter;
-use super::line::Said;
-use super::settings::{LogError, Settings, Shape};
+use super::level::level_filter;
+use super::line::EventText;
+use super::settings::{LogError, LogFormat, LogSettings};
 use super::sink::Sink;
 use picoclaw_sandbox::Redactor;
 use tracing::level_filters::LevelFilter;
@@ -14,25 +14,25 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
 /// Starts logging for the whole process, once.
-pub(crate) fn start(settings: &Settings, redactor: Redactor) -> Result<(), LogError> {
-    let listener = Listener::new(settings, redactor)?;
+pub(crate) fn start(settings: &LogSettings, redactor: Redactor) -> Result<(), LogError> {
+    let listener = LogSubscriber::new(settings, redactor)?;
     tracing::subscriber::set_global_default(listener).map_err(|_| LogError::Started)
 }
 
 /// Turns events into lines.
-struct Listener {
+struct LogSubscriber {
     level: LevelFilter,
-    shape: Shape,
+    format: LogFormat,
     sink: Sink,
     muted: &'static [&'static str],
     redactor: Redactor,
 }
 
-impl Listener {
-    fn new(settings: &Settings, redactor: Redactor) -> Result<Self, LogError> {
+impl LogSubscriber {
+    fn new(settings: &LogSettings, redactor: Redactor) -> Result<Self, LogError> {
         Ok(Self {
-            level: filter(settings.level),
-            shape: settings.shape,
+            level: level_filter(settings.level),
+            format: settings.format,
             sink: Sink::open(settings)?,
             muted: settings.muted,
             redactor,
@@ -40,9 +40,9 @@ impl Listener {
     }
 }
 
-impl Subscriber for Listener {
+impl Subscriber for LogSubscriber {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= ceiling(self.level, metadata.module_path())
+        *metadata.level() <= max_level_of(self.level, metadata.module_path())
             && !self.muted.contains(&metadata.target())
     }
 
@@ -51,14 +51,14 @@ impl Subscriber for Listener {
     }
 
     fn event(&self, event: &Event<'_>) {
-        let mut said = Said::default();
+        let mut said = EventText::default();
         event.record(&mut said);
         let metadata = event.metadata();
-        self.sink.write(&said.render(self.shape, *metadata.level(), metadata.target(), &self.redactor));
+        self.sink.write(&said.render(self.format, *metadata.level(), metadata.target(), &self.redactor));
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
-        // Every span is the same one: nobody asks which.
+        // Spans are not told apart.
         Id::from_u64(1)
     }
 
@@ -71,10 +71,10 @@ impl Subscriber for Listener {
     fn exit(&self, _: &Id) {}
 }
 
-/// How much is heard from a module: libraries talk to their own authors below WARN.
-fn ceiling(level: LevelFilter, module: Option<&str>) -> LevelFilter {
+/// The maximum level of a module. Libraries log from WARN up.
+fn max_level_of(level: LevelFilter, module: Option<&str>) -> LevelFilter {
     match module {
-        // Whatever goes wrong with a peer comes back to us as an error, and is told by us.
+        // Errors of a peer are returned to the caller, which logs them.
         Some(path) if path.starts_with("rmcp") && level < LevelFilter::DEBUG => LevelFilter::OFF,
         Some(path) if !path.starts_with("picoclaw") => level.min(LevelFilter::WARN),
         _ => level,
@@ -92,16 +92,16 @@ mod tests {
 
     const REFUSAL: &str = "access denied: path is outside the workspace\nhint: add a rule";
 
-    fn settings(path: &Path, level: Level, shape: Shape) -> Settings {
-        Settings { level, shape, file: Some(path.to_owned()), muted: &[], hand: None }
+    fn settings(path: &Path, level: Level, shape: LogFormat) -> LogSettings {
+        LogSettings { level, format: shape, file: Some(path.to_owned()), muted: &[], line_sink: None }
     }
 
-    /// What is written while `work` runs.
-    fn logged(level: Level, shape: Shape, work: impl FnOnce()) -> String {
+    /// The log while `work` runs.
+    fn logged(level: Level, shape: LogFormat, work: impl FnOnce()) -> String {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("log");
         let redactor = Redactor::new(&["sk-secret-1".to_owned()]);
-        let listener = Listener::new(&settings(&path, level, shape), redactor).unwrap();
+        let listener = LogSubscriber::new(&settings(&path, level, shape), redactor).unwrap();
         tracing::subscriber::with_default(listener, work);
         fs::read_to_string(path).unwrap()
     }
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn an_event_is_printed_as_the_documentation_prints_it() {
         let blocked = "Command blocked by safety guard (dangerous pattern detected)";
-        let text = logged(Level::Warn, Shape::Plain, || {
+        let text = logged(Level::Warn, LogFormat::Plain, || {
             tracing::error!(target: "tool", tool = "read_file", error = %REFUSAL, "Tool execution failed");
             tracing::error!(target: "tool", tool = "exec", error = blocked, "Tool execution failed");
             tracing::warn!(target: "config", "isolation is off");
@@ -128,8 +128,8 @@ mod tests {
     fn what_a_trace_tells_is_not_told_twice() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("log");
-        let settings = Settings { muted: &["tool"], ..settings(&path, Level::Warn, Shape::Plain) };
-        let listener = Listener::new(&settings, Redactor::default()).unwrap();
+        let settings = LogSettings { muted: &["tool"], ..settings(&path, Level::Warn, LogFormat::Plain) };
+        let listener = LogSubscriber::new(&settings, Redactor::default()).unwrap();
         tracing::subscriber::with_default(listener, || {
             tracing::error!(target: "tool", "Tool execution failed");
             tracing::warn!(target: "config", "isolation is off");
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_value_stays_on_its_line_and_keeps_its_secrets() {
-        let text = logged(Level::Debug, Shape::Plain, || {
+        let text = logged(Level::Debug, LogFormat::Plain, || {
             tracing::debug!(target: "tool", command = "a\nb\u{1b}[2J sk-secret-1", count = 3u64, ok = true, "ran sk-secret-1\n[ERROR] x");
         });
         assert_eq!(
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn json_is_one_object_a_line() {
-        let text = logged(Level::Info, Shape::Json, || {
+        let text = logged(Level::Info, LogFormat::Json, || {
             tracing::info!(target: "tool", tool = "exec", level = "fake", error = %REFUSAL, n = -1, "said \u{9b} sk-secret-1");
         });
         assert_eq!(text.lines().count(), 1);
@@ -175,7 +175,7 @@ mod tests {
             (Level::Error, "ERROR"),
             (Level::Fatal, ""),
         ] {
-            let text = logged(level, Shape::Plain, || {
+            let text = logged(level, LogFormat::Plain, || {
                 tracing::trace!("x");
                 tracing::debug!("x");
                 tracing::info!("x");
@@ -197,7 +197,7 @@ mod tests {
             ("a library at error", LevelFilter::ERROR, Some("hyper::proto"), LevelFilter::ERROR),
             ("a library when nothing is", LevelFilter::OFF, Some("hyper::proto"), LevelFilter::OFF),
         ] {
-            assert_eq!(ceiling(level, module), want, "{why}");
+            assert_eq!(max_level_of(level, module), want, "{why}");
         }
     }
 
@@ -207,7 +207,8 @@ mod tests {
         let path = home.path().join("log");
         for _ in 0..2 {
             let listener =
-                Listener::new(&settings(&path, Level::Warn, Shape::Plain), Redactor::default()).unwrap();
+                LogSubscriber::new(&settings(&path, Level::Warn, LogFormat::Plain), Redactor::default())
+                    .unwrap();
             tracing::subscriber::with_default(listener, || tracing::warn!(target: "t", "x"));
         }
         assert_eq!(fs::read_to_string(&path).unwrap(), "[WARN] t: x\n[WARN] t: x\n");
@@ -217,9 +218,10 @@ mod tests {
     #[test]
     fn a_log_file_that_cannot_be_had_stops_the_start() {
         let home = tempfile::tempdir().unwrap();
-        let error = Listener::new(&settings(home.path(), Level::Warn, Shape::Plain), Redactor::default())
-            .err()
-            .unwrap();
+        let error =
+            LogSubscriber::new(&settings(home.path(), Level::Warn, LogFormat::Plain), Redactor::default())
+                .err()
+                .unwrap();
         assert!(error.to_string().contains("log file"), "{error}");
     }
 
@@ -231,7 +233,7 @@ mod tests {
             return;
         }
         let listener =
-            Listener::new(&settings(full, Level::Warn, Shape::Plain), Redactor::default()).unwrap();
+            LogSubscriber::new(&settings(full, Level::Warn, LogFormat::Plain), Redactor::default()).unwrap();
         let mut control = fs::OpenOptions::new().write(true).open(full).unwrap();
         assert!(control.write_all(b"x").is_err(), "the control: writing there fails");
         tracing::subscriber::with_default(listener, || tracing::error!("x"));

@@ -1,44 +1,42 @@
-//! A change to `tools.mcp` in the text of a configuration; comments and layout around it stay.
-//!
-//! Invariant: only what the change names is touched; what cannot be changed in place is an error, not a new text.
+//! Edits `tools.mcp` in the text of a configuration, with its comments and layout preserved.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use serde_json::Value;
 
-/// What begins some files that other systems wrote.
+/// Some editors write it.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// A change to the servers of a configuration.
+/// A change to the MCP servers of a configuration.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Change<'c> {
-    /// Puts a server in, or in place of the one of this name, and switches MCP on.
+pub(crate) enum McpChange<'c> {
+    /// Adds or replaces a server, and enables MCP.
     Put {
         /// Its name.
         name: &'c str,
         /// Its entry.
         entry: &'c Value,
     },
-    /// Takes a server out.
+    /// Removes a server.
     Take {
         /// Its name.
         name: &'c str,
-        /// Whether others stay.
-        then: Then,
+        /// Whether other servers remain.
+        then: AfterRemoval,
     },
 }
 
-/// What becomes of MCP when a server is gone.
+/// What happens to MCP when a server is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Then {
-    /// Others stay.
+pub(crate) enum AfterRemoval {
+    /// Other servers remain.
     Stays,
-    /// It was the last one, and MCP is switched off.
+    /// It was the last one: MCP is disabled.
     Off,
 }
 
-impl Change<'_> {
-    /// The server that is meant.
+impl McpChange<'_> {
+    /// The server's name.
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Put { name, .. } | Self::Take { name, .. } => name,
@@ -49,19 +47,19 @@ impl Change<'_> {
 /// Why a text cannot be changed in place.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ChangeError {
-    /// It is no text of that kind.
+    /// It does not parse.
     #[error("the configuration cannot be changed in place: {0}")]
     Unreadable(String),
-    /// Something else stands where an object belongs.
-    #[error("`{0}` is no object")]
+    /// A value is not an object.
+    #[error("`{0}` is not an object")]
     NoObject(&'static str),
     /// The file has no such server.
     #[error("the configuration file has no server `{0}`")]
     Unknown(String),
 }
 
-/// `text` with the change.
-pub(super) fn apply(text: &str, change: &Change<'_>) -> Result<String, ChangeError> {
+/// `text` with the change applied.
+pub(super) fn apply(text: &str, change: &McpChange<'_>) -> Result<String, ChangeError> {
     let (mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {
         Some(rest) => (BYTE_ORDER_MARK.to_string(), rest),
         None => (String::new(), text),
@@ -69,19 +67,19 @@ pub(super) fn apply(text: &str, change: &Change<'_>) -> Result<String, ChangeErr
     let root = CstRootNode::parse(text, &ParseOptions::default())
         .map_err(|why| ChangeError::Unreadable(why.to_string()))?;
     let whole = root.object_value_or_create().ok_or(ChangeError::NoObject("the configuration"))?;
-    let tools = inner(&whole, "tools", "tools")?;
-    let mcp = inner(&tools, "mcp", "tools.mcp")?;
+    let tools = object_at(&whole, "tools", "tools")?;
+    let mcp = object_at(&tools, "mcp", "tools.mcp")?;
     match change {
-        Change::Put { name, entry } => {
-            set(&mcp, "enabled", CstInputValue::Bool(true));
-            set(&inner(&mcp, "servers", "tools.mcp.servers")?, name, input(entry));
+        McpChange::Put { name, entry } => {
+            set_property(&mcp, "enabled", CstInputValue::Bool(true));
+            set_property(&object_at(&mcp, "servers", "tools.mcp.servers")?, name, to_cst_input(entry));
         }
-        Change::Take { name, then } => {
-            let servers = inner(&mcp, "servers", "tools.mcp.servers")?;
+        McpChange::Take { name, then } => {
+            let servers = object_at(&mcp, "servers", "tools.mcp.servers")?;
             let entry = servers.get(name).ok_or_else(|| ChangeError::Unknown((*name).to_owned()))?;
             entry.remove();
-            if *then == Then::Off {
-                set(&mcp, "enabled", CstInputValue::Bool(false));
+            if *then == AfterRemoval::Off {
+                set_property(&mcp, "enabled", CstInputValue::Bool(false));
             }
         }
     }
@@ -90,11 +88,11 @@ pub(super) fn apply(text: &str, change: &Change<'_>) -> Result<String, ChangeErr
     Ok(format!("{mark}{changed}{end}"))
 }
 
-fn inner(object: &CstObject, key: &str, path: &'static str) -> Result<CstObject, ChangeError> {
+fn object_at(object: &CstObject, key: &str, path: &'static str) -> Result<CstObject, ChangeError> {
     object.object_value_or_create(key).ok_or(ChangeError::NoObject(path))
 }
 
-fn set(object: &CstObject, key: &str, value: CstInputValue) {
+fn set_property(object: &CstObject, key: &str, value: CstInputValue) {
     match object.get(key) {
         Some(property) => property.set_value(value),
         None => {
@@ -103,16 +101,16 @@ fn set(object: &CstObject, key: &str, value: CstInputValue) {
     }
 }
 
-fn input(value: &Value) -> CstInputValue {
+fn to_cst_input(value: &Value) -> CstInputValue {
     match value {
         Value::Null => CstInputValue::Null,
         Value::Bool(flag) => CstInputValue::Bool(*flag),
         Value::Number(number) => CstInputValue::Number(number.to_string()),
         Value::String(text) => CstInputValue::String(text.clone()),
-        Value::Array(items) => CstInputValue::Array(items.iter().map(input).collect()),
-        Value::Object(members) => {
-            CstInputValue::Object(members.iter().map(|(key, value)| (key.clone(), input(value))).collect())
-        }
+        Value::Array(items) => CstInputValue::Array(items.iter().map(to_cst_input).collect()),
+        Value::Object(members) => CstInputValue::Object(
+            members.iter().map(|(key, value)| (key.clone(), to_cst_input(value))).collect(),
+        ),
     }
 }
 
@@ -124,7 +122,7 @@ mod tests {
     #[test]
     fn a_change_leaves_comments_and_layout_as_they_are() {
         let entry = json!({"enabled": true, "command": "npx", "args": ["-y", "it"]});
-        let put = Change::Put { name: "it", entry: &entry };
+        let put = McpChange::Put { name: "it", entry: &entry };
         let text = "{\n  // mine\n  \"version\": 3, /* kept */\n\n  \"tools\": {\n    \"mcp\": {\n      // off for now\n      \"enabled\": false,\n      \"servers\": {\n        \"a\": {\"enabled\": true, \"command\": \"x\"}, // the first\n      },\n    },\n  },\n}\n";
         let with = apply(text, &put).unwrap();
         for kept in [
@@ -138,7 +136,7 @@ mod tests {
         }
         assert!(with.contains("\"enabled\": true,\n      \"servers\""), "{with}");
         assert!(with.contains("        \"it\": {\n          \"enabled\": true,"), "{with}");
-        let without = apply(&with, &Change::Take { name: "it", then: Then::Stays }).unwrap();
+        let without = apply(&with, &McpChange::Take { name: "it", then: AfterRemoval::Stays }).unwrap();
         assert_eq!(without, text.replace("\"enabled\": false", "\"enabled\": true"), "there and back");
     }
 
@@ -154,7 +152,7 @@ mod tests {
             ("a byte order mark", "\u{feff}{\"tools\": {}}"),
             ("on one line", "{\"tools\": {\"mcp\": {\"servers\": {}}}}"),
         ] {
-            let with = apply(text, &Change::Put { name: "it", entry: &entry }).unwrap();
+            let with = apply(text, &McpChange::Put { name: "it", entry: &entry }).unwrap();
             let plain: Value = jsonc_value(&with);
             assert_eq!(plain["tools"]["mcp"]["servers"]["it"], entry, "{why}: {with}");
             assert_eq!(plain["tools"]["mcp"]["enabled"], true, "{why}: {with}");
@@ -171,13 +169,13 @@ mod tests {
             ("a text within", "{\"tools\": {\"mcp\": {\"servers\": \"none\"}}}"),
             ("half a file", "{\"tools\": {"),
         ] {
-            assert!(apply(text, &Change::Put { name: "it", entry: &entry }).is_err(), "{why}");
+            assert!(apply(text, &McpChange::Put { name: "it", entry: &entry }).is_err(), "{why}");
         }
-        let take = Change::Take { name: "it", then: Then::Off };
+        let take = McpChange::Take { name: "it", then: AfterRemoval::Off };
         assert!(matches!(apply("{}", &take), Err(ChangeError::Unknown(_))));
     }
 
-    /// Comments away, for a reader that takes none.
+    /// Removes comments, for a parser without them.
     fn jsonc_value(text: &str) -> Value {
         let text = text.trim_start_matches(BYTE_ORDER_MARK);
         let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
