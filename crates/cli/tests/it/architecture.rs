@@ -16,7 +16,7 @@ const DIRECTION: &[(&str, &[&str])] = &[
 ];
 
 /// Lines of code that one file may have; tests in it do not count.
-const BUDGET: usize = 400;
+const BUDGET: usize = 600;
 
 /// Whatever starts a process, and where that may stand.
 const STARTS: &[&str] =
@@ -101,12 +101,11 @@ fn unsafe_code_stays_in_the_cellar() {
 }
 
 #[test]
-fn every_file_keeps_the_budget_and_says_which_room_it_is() {
+fn every_file_keeps_the_budget_and_has_module_documentation() {
     for (path, text) in sources() {
         let code = code_of(&text).lines().filter(|line| counts(line)).count();
         assert!(code <= BUDGET, "`{path}` has {code} lines of code; the budget is {BUDGET}");
-        assert!(text.starts_with("//!"), "`{path}` does not say which room it is");
-        assert!(text.contains("//! Invariant:"), "`{path}` has no `Invariant:` line");
+        assert!(text.starts_with("//!"), "`{path}` has no module documentation");
     }
 }
 
