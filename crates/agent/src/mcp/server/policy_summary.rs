@@ -1,5 +1,5 @@
-//! A summary of what an agent may do, for models and programs. It contains rules, not secrets or file
-//! contents.
+//! A summary of what an agent may do, for models and programs. It contains rules, not secrets or
+//! file contents.
 
 use super::roots::Roots;
 use picoclaw_policy::config::{Config, Guard, OnBlock};

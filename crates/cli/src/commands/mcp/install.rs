@@ -1,5 +1,5 @@
-//! `picoclaw mcp install`: prints the configuration for another program. It never edits that program's
-//! files, where a faulty merge would break it.
+//! `picoclaw mcp install`: prints the configuration for another program. It never edits that
+//! program's files, where a faulty merge would break it.
 
 use super::arguments::InstallArguments;
 use super::host_instructions::{ServeCommand, instructions};
