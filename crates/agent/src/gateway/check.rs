@@ -1,4 +1,5 @@
-//! `POST /api/check`: a dry run of the policy. Nothing runs, nothing is recorded, no host is looked up.
+//! `POST /api/check`: a dry run of the policy. Nothing runs, nothing is recorded, no host is looked
+//! up.
 
 use super::request;
 use super::response::{self, HttpResponse};

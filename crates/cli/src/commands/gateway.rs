@@ -8,7 +8,7 @@ use crate::arguments::GatewayArguments;
 use crate::commands::version::VERSION;
 use crate::exit::{self, Exit};
 use crate::print;
-use crate::settings::{Loaded, Surroundings};
+use crate::settings::{ProcessEnv, Settings};
 use address::Reach;
 use anyhow::{Context, Result};
 use build::{Source, services};
@@ -62,8 +62,8 @@ impl Signals {
 pub(crate) fn run(
     arguments: &GatewayArguments,
     signals: Signals,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
     config: Option<PathBuf>,
 ) -> Result<Exit> {
     let host = arguments.host.as_deref().unwrap_or(&loaded.config.gateway.host);
@@ -106,7 +106,7 @@ pub(crate) fn run(
 }
 
 /// Refuses a non-loopback address without a configured token.
-fn checked(addresses: Vec<SocketAddr>, loaded: &Loaded) -> Result<Vec<SocketAddr>> {
+fn checked(addresses: Vec<SocketAddr>, loaded: &Settings) -> Result<Vec<SocketAddr>> {
     let open = addresses.iter().find(|at| !at.ip().is_loopback());
     if let (Some(open), None) = (open, &loaded.config.gateway.token) {
         anyhow::bail!(
@@ -132,8 +132,8 @@ async fn serve(
     options: GatewayOptions,
     addresses: &[SocketAddr],
     Signals(mut signals): Signals,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
 ) -> Result<()> {
     let listeners = bind(addresses).await?;
     let gateway = Gateway::new(options)?;

@@ -1,8 +1,5 @@
-//! The check: a tree against the table.
-//!
-//! What passes is also put into one form: older spellings renamed, comments dropped, `~` expanded.
-//!
-//! Invariant: a tree without faults holds keys of the table alone, each with a value of its shape.
+//! Checks a tree against the schema, and normalises it: older spellings renamed, comment keys
+//! dropped, `~` expanded.
 
 use super::document::{Entry, EscapedControl, Lines, Node, Origin, Value};
 use super::fault::{Fault, Problem, SourceLocation, printable};
@@ -13,18 +10,18 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::path::Path;
 
-/// How many faults are worth telling at once.
-const MOST_FAULTS: usize = 20;
+/// Number of faults that are reported at once.
+const MAX_FAULTS: usize = 20;
 
-/// How many notices are: nobody reads more, and a hostile file could hold any number.
-const MOST_NOTICES: usize = 500;
+/// Number of notices that are kept. A hostile file could cause any number.
+const MAX_NOTICES: usize = 500;
 
-/// Something that loads, and that a person should know of.
+/// Something that loads, but that the operator should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// Where it stands.
+    /// Where it was found.
     pub place: SourceLocation,
-    /// What to know.
+    /// The message.
     pub text: String,
 }
 
@@ -34,7 +31,7 @@ impl fmt::Display for Notice {
     }
 }
 
-/// One check, and what it found.
+/// One check and its findings.
 pub(crate) struct Checker<'a> {
     pub(crate) sources: &'a Sources<'a>,
     pub(crate) controls: &'a [EscapedControl],
@@ -45,7 +42,7 @@ pub(crate) struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    /// A check that has found nothing yet.
+    /// A check without findings.
     pub(crate) fn new(
         sources: &'a Sources<'a>,
         controls: &'a [EscapedControl],
@@ -55,7 +52,7 @@ impl<'a> Checker<'a> {
         Self { sources, controls, user_home, faults, notices, lines: OnceCell::new() }
     }
 
-    /// Checks `node`, which stands at `path`, against `shape`.
+    /// Checks `node`, which has the path `path`, against `shape`.
     pub(crate) fn value(&mut self, node: &mut Node, shape: &'static Shape, path: &mut String) {
         match shape {
             Shape::Section(keys) => self.section(node, keys, path),
@@ -72,14 +69,20 @@ impl<'a> Checker<'a> {
     fn section(&mut self, node: &mut Node, keys: &'static [Key], path: &mut String) {
         let Value::Map(entries) = &mut node.value else {
             let found = node.kind();
-            return self.wrong(&node.origin, path, "an object", found, "keys stand between `{` and `}`");
+            return self.report_wrong_type(
+                &node.origin,
+                path,
+                "an object",
+                found,
+                "keys stand between `{` and `}`",
+            );
         };
         entries.retain(|entry| !entry.name.starts_with("_comment"));
         for entry in entries.iter_mut() {
             let length = path.len();
             descend(path, &entry.name);
-            match keys.iter().find(|key| spells(key, &entry.name)) {
-                // Looking for the nearest key takes a while: not for more faults than are told.
+            match keys.iter().find(|key| is_spelling_of(key, &entry.name)) {
+                // Finding the nearest key is expensive: not for faults beyond the limit.
                 None if self.is_full() => {}
                 None => self.fault(&entry.origin, path, Problem::UnknownKey, suggest(&entry.name, keys)),
                 Some(key) if key.serving == KeySupport::Foreign => self.note(
@@ -92,12 +95,12 @@ impl<'a> Checker<'a> {
             path.truncate(length);
         }
         for key in keys {
-            self.one_spelling(entries, key, path);
+            self.merge_spellings(entries, key, path);
         }
     }
 
-    /// Renames another spelling of `key`, or drops it where the key itself stands too.
-    fn one_spelling(&mut self, entries: &mut Vec<Entry>, key: &'static Key, path: &str) {
+    /// Renames another spelling of `key`, or drops it if the key itself is present too.
+    fn merge_spellings(&mut self, entries: &mut Vec<Entry>, key: &'static Key, path: &str) {
         for alias in key.aliases.names() {
             let Some(other) = entries.iter().position(|entry| entry.name == *alias) else { continue };
             let Some(own) = entries.iter().position(|entry| entry.name == key.name) else {
@@ -134,7 +137,7 @@ impl<'a> Checker<'a> {
             } else {
                 "values stand between `[` and `]`"
             };
-            return self.wrong(&node.origin, path, "an array", node.kind(), hint);
+            return self.report_wrong_type(&node.origin, path, "an array", node.kind(), hint);
         };
         for (index, item) in items.iter_mut().enumerate() {
             let length = path.len();
@@ -146,7 +149,7 @@ impl<'a> Checker<'a> {
 
     fn map(&mut self, node: &mut Node, inner: &'static Shape, path: &mut String) {
         let Value::Map(entries) = &mut node.value else {
-            return self.wrong(
+            return self.report_wrong_type(
                 &node.origin,
                 path,
                 "an object",
@@ -172,9 +175,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Whether enough is wrong already.
+    /// Whether the limit of faults is reached.
     pub(crate) fn is_full(&self) -> bool {
-        self.faults.len() >= MOST_FAULTS
+        self.faults.len() >= MAX_FAULTS
     }
 
     pub(crate) fn fault(&mut self, origin: &Origin, path: &str, problem: Problem, hint: impl Into<String>) {
@@ -184,13 +187,20 @@ impl<'a> Checker<'a> {
         }
     }
 
-    pub(crate) fn wrong(&mut self, origin: &Origin, path: &str, wanted: &str, found: &str, hint: &str) {
+    pub(crate) fn report_wrong_type(
+        &mut self,
+        origin: &Origin,
+        path: &str,
+        wanted: &str,
+        found: &str,
+        hint: &str,
+    ) {
         let problem = Problem::WrongKind { wanted: wanted.to_owned(), found: found.to_owned() };
         self.fault(origin, path, problem, hint);
     }
 
     pub(crate) fn note(&mut self, origin: &Origin, text: String) {
-        if self.notices.len() < MOST_NOTICES {
+        if self.notices.len() < MAX_NOTICES {
             self.notices.push(Notice { place: self.place(origin), text });
         }
     }
@@ -200,7 +210,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// One step down.
+/// Appends one step to a path.
 pub(crate) fn descend(path: &mut String, name: &str) {
     if !path.is_empty() {
         path.push('.');
@@ -208,7 +218,7 @@ pub(crate) fn descend(path: &mut String, name: &str) {
     path.push_str(name);
 }
 
-fn spells(key: &Key, name: &str) -> bool {
+fn is_spelling_of(key: &Key, name: &str) -> bool {
     key.name == name || key.aliases.names().contains(&name)
 }
 

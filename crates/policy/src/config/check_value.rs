@@ -1,6 +1,4 @@
-//! The check of single values.
-//!
-//! Invariant: a value that passes means one thing; nothing about it is guessed later.
+//! Checks of scalar values.
 
 use super::check::Checker;
 use super::document::{Node, Origin, Value};
@@ -8,13 +6,14 @@ use super::fault::Problem;
 use super::schema::Shape;
 use super::suggest::nearest;
 use crate::network::Network;
+use crate::path_rules::compile_pattern;
 use std::path::{Component, Path};
 
-/// The longest path that the kernel takes.
-const LONGEST_PATH: usize = 4095;
+/// The kernel's limit on a path.
+const MAX_PATH_LEN: usize = 4095;
 
 impl Checker<'_> {
-    /// Checks a value that holds no others.
+    /// Checks a scalar.
     pub(crate) fn leaf(&mut self, node: &mut Node, shape: &'static Shape, path: &str) {
         match shape {
             Shape::Flag => self.flag(node, path),
@@ -31,13 +30,13 @@ impl Checker<'_> {
                 Some("true" | "false") => "write it without quotes",
                 _ => "write `true` or `false`",
             };
-            self.wrong(&node.origin, path, "true or false", node.kind(), hint);
+            self.report_wrong_type(&node.origin, path, "true or false", node.kind(), hint);
         }
     }
 
     fn whole(&mut self, node: &Node, least: i64, most: i64, path: &str) {
         let Value::Number(text) = &node.value else {
-            return self.wrong(
+            return self.report_wrong_type(
                 &node.origin,
                 path,
                 "a whole number",
@@ -46,7 +45,7 @@ impl Checker<'_> {
             );
         };
         if text.contains(['.', 'e', 'E']) {
-            return self.wrong(
+            return self.report_wrong_type(
                 &node.origin,
                 path,
                 "a whole number",
@@ -62,7 +61,13 @@ impl Checker<'_> {
 
     fn number(&mut self, node: &Node, least: f64, most: f64, path: &str) {
         let Value::Number(text) = &node.value else {
-            return self.wrong(&node.origin, path, "a number", node.kind(), "write digits, without quotes");
+            return self.report_wrong_type(
+                &node.origin,
+                path,
+                "a number",
+                node.kind(),
+                "write digits, without quotes",
+            );
         };
         if !text.parse::<f64>().is_ok_and(|number| (least..=most).contains(&number)) {
             let problem = Problem::OutOfRange { least: least.to_string(), most: most.to_string() };
@@ -72,10 +77,12 @@ impl Checker<'_> {
 
     fn textual(&mut self, node: &mut Node, shape: &'static Shape, path: &str) {
         let Some(text) = node.text() else {
-            return self.wrong(&node.origin, path, "a string", node.kind(), "put `\"` around it");
+            return self.report_wrong_type(&node.origin, path, "a string", node.kind(), "put `\"` around it");
         };
         match shape {
-            Shape::Choice(words) if !words.contains(&text) => self.none_of(&node.origin, text, words, path),
+            Shape::Choice(words) if !words.contains(&text) => {
+                self.report_unknown_word(&node.origin, text, words, path)
+            }
             Shape::Word(words) => self.word(node, words, path),
             Shape::Pattern => self.pattern(&node.origin, text, path),
             Shape::Path | Shape::Program => self.path(node, shape, path),
@@ -84,7 +91,7 @@ impl Checker<'_> {
                 self.fault(&node.origin, path, problem, "letters, digits and `_`, as in `JAVA_HOME`");
             }
             Shape::Network => self.network(&node.origin, text, path),
-            Shape::Address => self.no_control(&node.origin, text, "an address", path),
+            Shape::Address => self.check_control(&node.origin, text, "an address", path),
             _ => {}
         }
     }
@@ -103,11 +110,11 @@ impl Checker<'_> {
         } else if words.contains(&lower.as_str()) {
             node.value = Value::Text(lower);
         } else {
-            self.none_of(&node.origin, &lower, words, path);
+            self.report_unknown_word(&node.origin, &lower, words, path);
         }
     }
 
-    fn none_of(&mut self, origin: &Origin, found: &str, words: &[&str], path: &str) {
+    fn report_unknown_word(&mut self, origin: &Origin, found: &str, words: &[&str], path: &str) {
         let known: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
         let hint = nearest(found, known.iter().copied()).map(|(near, _)| format!("did you mean `{near}`?"));
         let known = known.into_iter().map(str::to_owned).collect();
@@ -127,11 +134,11 @@ impl Checker<'_> {
             let problem = Problem::Refused("an empty pattern matches everything".to_owned());
             return self.fault(origin, path, problem, "remove it, or say what it should match");
         }
-        if let Err(why) = super::pattern::check(text) {
+        if let Err(fault) = compile_pattern(text) {
             self.fault(
                 origin,
                 path,
-                Problem::BadPattern(why),
+                Problem::BadPattern(fault.why),
                 "patterns are RE2's: no look-around, no back-references",
             );
         }
@@ -166,7 +173,13 @@ impl Checker<'_> {
             _ => None,
         };
         let Some(names) = names else {
-            return self.wrong(&node.origin, path, "a string", node.kind(), "write `auto`, `none`, or names");
+            return self.report_wrong_type(
+                &node.origin,
+                path,
+                "a string",
+                node.kind(),
+                "write `auto`, `none`, or names",
+            );
         };
         let plain = |name: &&str| {
             !name.is_empty()
@@ -182,11 +195,11 @@ impl Checker<'_> {
         }
     }
 
-    fn no_control(&mut self, origin: &Origin, text: &str, what: &'static str, path: &str) {
+    fn check_control(&mut self, origin: &Origin, text: &str, what: &'static str, path: &str) {
         self.has_control(origin, text, what, path);
     }
 
-    /// Whether a control character stands in `text`; if so, it is a fault.
+    /// Reports a control character in `text`, and whether there was one.
     fn has_control(&mut self, origin: &Origin, text: &str, what: &'static str, path: &str) -> bool {
         let Some(control) = text.chars().find(|c| c.is_control()) else { return false };
         let escape = match origin {
@@ -201,7 +214,7 @@ impl Checker<'_> {
     }
 }
 
-/// How JSON would spell a control character.
+/// The JSON escape of a control character.
 fn spelling(control: char) -> String {
     match control {
         '\u{8}' => "\\b".to_owned(),
@@ -213,7 +226,7 @@ fn spelling(control: char) -> String {
     }
 }
 
-/// `text` with a leading `~` put in full.
+/// `text` with a leading `~` expanded.
 pub(crate) fn expand(text: &str, user_home: Option<&Path>) -> Result<String, (String, &'static str)> {
     let Some(rest) = text.strip_prefix('~') else { return Ok(text.to_owned()) };
     if !rest.is_empty() && !rest.starts_with('/') {
@@ -238,8 +251,8 @@ fn absolute(path: &str) -> Result<(), (String, &'static str)> {
     if Path::new(path).components().any(|part| part == Component::ParentDir) {
         return Err(("`..` in a path depends on links".to_owned(), "write the path without `..`"));
     }
-    if path.len() > LONGEST_PATH {
-        return Err((format!("longer than {LONGEST_PATH} bytes"), "take a shorter path"));
+    if path.len() > MAX_PATH_LEN {
+        return Err((format!("longer than {MAX_PATH_LEN} bytes"), "take a shorter path"));
     }
     Ok(())
 }

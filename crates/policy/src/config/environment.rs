@@ -1,6 +1,7 @@
-//! The environment's layer: `PICOCLAW_*` over everything else.
+//! The environment layer: `PICOCLAW_*` variables override every other layer.
 //!
-//! Invariant: a variable is checked like the key it sets, applies without a file too (W82), and is written nowhere (W83).
+//! A variable is checked like the key it sets, applies without a file too (W82), and is never
+//! written to one (W83).
 
 use super::check::Checker;
 use super::document::{Node, Origin, Source, Value, is_number, parse};
@@ -10,7 +11,7 @@ use super::secret::names_a_secret;
 use super::suggest::nearest;
 use std::rc::Rc;
 
-/// Lays the variables over `root`, and answers with the secrets among those that set nothing here.
+/// Applies the variables to `root`, and returns the secrets among those that set nothing here.
 pub(crate) fn apply(
     root: &mut Node,
     variables: &[(String, String)],
@@ -18,7 +19,7 @@ pub(crate) fn apply(
 ) -> Vec<String> {
     let mut secrets = Vec::new();
     let mut sorted: Vec<_> = variables.iter().filter(|(_, value)| !value.trim().is_empty()).collect();
-    // In a fixed order: of two names for one key, the documented short one comes last and wins.
+    // Sorted: of two names for one key, the documented short one comes last and wins.
     sorted.sort();
     for (name, value) in sorted {
         let origin = Origin::Variable(Rc::from(name.as_str()));
@@ -49,7 +50,7 @@ pub(crate) fn apply(
     secrets
 }
 
-/// The value of a variable as a tree; a fault when it cannot be one.
+/// The value of a variable as a tree, or a fault.
 fn value_of(name: &str, value: &str, shape: &Shape, key: &str, checker: &mut Checker<'_>) -> Option<Node> {
     let origin = Origin::Variable(Rc::from(name));
     let plain = |value: Value| Some(Node::new(value, origin.clone()));
@@ -58,7 +59,7 @@ fn value_of(name: &str, value: &str, shape: &Shape, key: &str, checker: &mut Che
             "true" | "t" | "1" => plain(Value::Flag(true)),
             "false" | "f" | "0" => plain(Value::Flag(false)),
             _ => {
-                checker.wrong(
+                checker.report_wrong_type(
                     &origin,
                     key,
                     "true or false",
@@ -69,19 +70,19 @@ fn value_of(name: &str, value: &str, shape: &Shape, key: &str, checker: &mut Che
             }
         },
         Shape::Whole(..) | Shape::Number(..) => {
-            // As the original takes them: a plus or a leading zero is nothing to stop at.
+            // As in the original, a plus sign or a leading zero is accepted.
             if let Ok(whole) = value.parse::<i64>() {
                 return plain(Value::Number(whole.to_string()));
             }
             if is_number(value) {
                 return plain(Value::Number(value.to_owned()));
             }
-            checker.wrong(&origin, key, "a number", &format!("`{value}`"), "write digits alone");
+            checker.report_wrong_type(&origin, key, "a number", &format!("`{value}`"), "write digits alone");
             None
         }
         Shape::List(inner) if !value.starts_with('[') => {
             if matches!(inner, Shape::Section(_)) {
-                checker.wrong(&origin, key, "a JSON array", "something else", "begin with `[`");
+                checker.report_wrong_type(&origin, key, "a JSON array", "something else", "begin with `[`");
                 return None;
             }
             let items = value.split(',').map(str::trim).filter(|item| !item.is_empty());
@@ -100,7 +101,7 @@ fn value_of(name: &str, value: &str, shape: &Shape, key: &str, checker: &mut Che
 fn json(name: &str, value: &str, key: &str, checker: &mut Checker<'_>) -> Option<Node> {
     let parsed = parse(value, Source::Variable(Rc::from(name)));
     for error in parsed.errors {
-        // A place inside the key, `[2]` say, tells where in the value it stands.
+        // A path inside the value, such as `[2]`, locates the error.
         let key = format!("{key}{}", if error.key.starts_with('[') { error.key.as_str() } else { "" });
         checker.faults.push(Fault {
             place: SourceLocation::Variable(name.to_owned()),

@@ -1,6 +1,4 @@
-//! The table as a JSON Schema document, for editors.
-//!
-//! Invariant: what the schema accepts and what the program accepts come from the same rows.
+//! The schema as a JSON Schema document, for editors.
 
 use super::schema::{DefaultValue, Key, KeySupport, ROOT, Shape};
 use serde_json::{Map, Value, json};
@@ -39,7 +37,7 @@ fn property(key: &Key) -> Value {
         KeySupport::Served => json!(key.doc),
         KeySupport::Foreign => json!(format!("Accepted and not served: {}.", key.doc)),
     };
-    match key.preset {
+    match key.default {
         DefaultValue::Unset => {}
         DefaultValue::Flag(flag) => value["default"] = json!(flag),
         DefaultValue::Whole(number) => value["default"] = json!(number),

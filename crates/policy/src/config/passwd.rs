@@ -1,8 +1,7 @@
-//! The list of accounts, as far as workspaces are measured against it.
-//!
-//! Invariant: by bytes, since a home need not be text; a line that says nothing of use is passed over.
+//! Home directories from `/etc/passwd`. Parsed as bytes, since a path need not be UTF-8; malformed
+//! lines are skipped.
 
-/// The home directories of people: of root, and of accounts that are no system accounts.
+/// The home directories of root and of accounts that are not system accounts.
 pub fn homes_of_people(accounts: &[u8]) -> Vec<&[u8]> {
     accounts.split(|byte| *byte == b'\n').filter_map(home_of_person).collect()
 }
@@ -10,7 +9,6 @@ pub fn homes_of_people(accounts: &[u8]) -> Vec<&[u8]> {
 fn home_of_person(line: &[u8]) -> Option<&[u8]> {
     let mut fields = line.split(|byte| *byte == b':');
     let uid: u32 = std::str::from_utf8(fields.nth(2)?).ok()?.parse().ok()?;
-    // Every start reads every account, and most are the system's.
     if uid != 0 && !(1_000..65_534).contains(&uid) {
         return None;
     }

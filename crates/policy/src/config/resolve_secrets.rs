@@ -1,6 +1,4 @@
-//! Secrets are opened and counted.
-//!
-//! Invariant: after this, every secret value of the tree is known to redaction, and none is a reference any more.
+//! Resolves references to secrets, and collects every secret value for redaction.
 
 use super::check::{Checker, descend};
 use super::document::{Node, Value};
@@ -8,19 +6,20 @@ use super::fault::Problem;
 use super::schema::{Key, Shape};
 use super::secret::{NOT_HERE, looks_secret, names_a_secret, password_in};
 
-/// The shortest value that is worth hiding: filtering two letters would only make answers unreadable.
-const SHORTEST: usize = 4;
+/// Shorter values are not redacted: replacing two letters would only garble the output.
+const MIN_SECRET_LEN: usize = 4;
 
-/// What people write where a key is asked for and none is needed. Hiding these words everywhere would protect nothing.
+/// Placeholders for keys that are not needed. Redacting these words would protect nothing.
 const PLACEHOLDERS: &[&str] = &["none", "null", "dummy", "empty", "test", "local", "ollama", "fake"];
 
-/// Opens what a secret refers to.
+/// Resolves references to secrets.
 pub trait SecretSource {
-    /// The value behind `file://…` or `enc://…`, or why it cannot be had. The reason must not hold the value.
+    /// The value of `file://…` or `enc://…`, or why it is not available. The reason must not
+    /// contain the value.
     fn open(&self, reference: &str) -> Result<String, String>;
 }
 
-/// A vault for configurations that refer to nothing.
+/// Resolves nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct NoSecretSource;
 
@@ -30,15 +29,15 @@ impl SecretSource for NoSecretSource {
     }
 }
 
-/// The pass over one tree.
+/// One pass over a tree.
 pub(crate) struct SecretResolver<'a, 'b> {
-    pub(crate) vault: &'a dyn SecretSource,
+    pub(crate) source: &'a dyn SecretSource,
     pub(crate) checker: &'a mut Checker<'b>,
     pub(crate) found: Vec<String>,
 }
 
 impl SecretResolver<'_, '_> {
-    /// Opens and counts the secrets of a section.
+    /// Resolves and collects the secrets of a section.
     pub(crate) fn section(&mut self, node: &mut Node, keys: &'static [Key], path: &mut String) {
         let Value::Map(entries) = &mut node.value else { return };
         for entry in entries {
@@ -65,7 +64,7 @@ impl SecretResolver<'_, '_> {
                     self.variable(&entry.name, &entry.node);
                 }
             }
-            Shape::Any => self.labelled(name, node),
+            Shape::Any => self.collect_by_name(name, node),
             Shape::List(inner) => {
                 let Value::List(items) = &mut node.value else { return };
                 for (index, item) in items.iter_mut().enumerate() {
@@ -96,7 +95,7 @@ impl SecretResolver<'_, '_> {
             return;
         }
         if text.starts_with("file://") || text.starts_with("enc://") {
-            match self.vault.open(text) {
+            match self.source.open(text) {
                 Ok(opened) => node.value = Value::Text(opened),
                 Err(why) => {
                     let hint = "see the secrets file, or `PICOCLAW_KEY_PASSPHRASE` for `enc://`";
@@ -104,27 +103,29 @@ impl SecretResolver<'_, '_> {
                 }
             }
         }
-        self.keep(node.text().unwrap_or(""));
+        self.collect_secret(node.text().unwrap_or(""));
     }
 
-    /// A value whose name alone tells what it is.
-    fn labelled(&mut self, name: &str, node: &Node) {
+    /// A value whose key alone shows that it is a secret.
+    fn collect_by_name(&mut self, name: &str, node: &Node) {
         match &node.value {
-            Value::Text(text) | Value::Number(text) if names_a_secret(name) => self.keep(text),
-            Value::List(items) => items.iter().for_each(|item| self.labelled(name, item)),
-            Value::Map(entries) => entries.iter().for_each(|entry| self.labelled(&entry.name, &entry.node)),
+            Value::Text(text) | Value::Number(text) if names_a_secret(name) => self.collect_secret(text),
+            Value::List(items) => items.iter().for_each(|item| self.collect_by_name(name, item)),
+            Value::Map(entries) => {
+                entries.iter().for_each(|entry| self.collect_by_name(&entry.name, &entry.node))
+            }
             _ => {}
         }
     }
 
-    /// A variable or header for somebody else's program.
+    /// A variable or header for another program.
     fn variable(&mut self, name: &str, node: &Node) {
         let Some(text) = node.text() else { return };
         if names_a_secret(name) || looks_secret(text) {
-            self.keep(text);
-            // What follows the scheme of an `Authorization` header is as secret without it.
+            self.collect_secret(text);
+            // The credential of an `Authorization` header is secret without its scheme, too.
             if let Some((_, credential)) = text.split_once(' ') {
-                self.keep(credential.trim());
+                self.collect_secret(credential.trim());
             }
         }
         self.address(node);
@@ -132,16 +133,16 @@ impl SecretResolver<'_, '_> {
 
     fn address(&mut self, node: &Node) {
         if let Some(password) = node.text().and_then(password_in) {
-            self.keep(password);
+            self.collect_secret(password);
         }
     }
 
-    /// Remembers a value for redaction.
-    pub(crate) fn keep(&mut self, value: &str) {
+    /// Collects a value for redaction.
+    pub(crate) fn collect_secret(&mut self, value: &str) {
         let reference = value.starts_with("file://") || value.starts_with("enc://");
         let placeholder =
             value == NOT_HERE || PLACEHOLDERS.iter().any(|word| value.eq_ignore_ascii_case(word));
-        if value.len() >= SHORTEST && !placeholder && !reference {
+        if value.len() >= MIN_SECRET_LEN && !placeholder && !reference {
             self.found.push(value.to_owned());
         }
     }

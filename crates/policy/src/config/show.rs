@@ -1,6 +1,4 @@
-//! The effective configuration as rows: key, value, and where it came from.
-//!
-//! Invariant: no row shows a secret.
+//! The effective configuration as rows: key, masked value, origin.
 
 use super::check::descend;
 use super::config::Config;
@@ -17,21 +15,21 @@ use std::path::Path;
 pub struct Shown {
     /// The key.
     pub key: String,
-    /// Its value, masked where it is a secret.
+    /// Its value, masked if it is a secret.
     pub value: Json,
     /// `default`, `<file>:<line>` or `env <name>`.
     pub origin: String,
 }
 
 impl LoadedConfig {
-    /// Every key that is served, and what else the files hold.
+    /// Every supported key, and what else the files contain.
     pub fn show(&self, sources: &Sources<'_>, instance: &Path) -> Vec<Shown> {
         self.tree.show(&self.config, sources, instance)
     }
 }
 
 impl ConfigTree {
-    /// The same, for the configuration that was made from it.
+    /// Every supported key of `config`, and what else the files contain.
     pub fn show(&self, config: &Config, sources: &Sources<'_>, instance: &Path) -> Vec<Shown> {
         let lines = sources.lines();
         let mut rows = Rows { sources, lines, secrets: &config.secrets, rows: Vec::new() };
@@ -61,7 +59,7 @@ impl Rows<'_> {
             match (&key.shape, given) {
                 (Shape::Section(inner), given) => self.section(given, inner, path),
                 (_, None) if key.serving == KeySupport::Foreign || key.name.starts_with('$') => {}
-                (_, None) => self.push(path, preset(key), "default".to_owned()),
+                (_, None) => self.push(path, default(key), "default".to_owned()),
                 (shape, Some(node)) => self.given(node, shape, key.name, path),
             }
             path.truncate(length);
@@ -92,7 +90,7 @@ impl Rows<'_> {
         }
     }
 
-    /// An entry of a list or map: what it leaves out has no row.
+    /// An entry of a list or map: keys that are not given have no row.
     fn only_given(&mut self, node: &Node, keys: &'static [Key], path: &mut String) {
         for key in keys {
             let Some(given) = node.get(key.name) else { continue };
@@ -130,7 +128,7 @@ impl Rows<'_> {
         }
     }
 
-    /// `text` without the password of an address, and without whatever else is known to be secret.
+    /// `text` without passwords and other known secrets.
     fn without_secrets(&self, text: &str) -> String {
         let mut shown = match password_in(text) {
             Some(password) => text.replacen(password, MASK, 1),
@@ -156,8 +154,8 @@ impl Rows<'_> {
     }
 }
 
-fn preset(key: &Key) -> Json {
-    match (key.preset, &key.shape) {
+fn default(key: &Key) -> Json {
+    match (key.default, &key.shape) {
         (DefaultValue::Flag(flag), _) => Json::from(flag),
         (DefaultValue::Whole(number), _) => Json::from(number),
         (DefaultValue::Text(text), _) => Json::from(text),

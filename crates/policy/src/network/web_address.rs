@@ -49,9 +49,7 @@ impl UrlFault {
         match self {
             Self::Syntax(_) => "write the whole address, as in `https://example.com/page`".to_owned(),
             Self::Scheme(found) => format!("`{found}` is not a scheme of the web; no setting opens it"),
-            Self::Credentials => {
-                "leave out what stands before the `@`; nothing is sent on anybody's behalf".to_owned()
-            }
+            Self::Credentials => "leave out what precedes the `@`; credentials are not sent".to_owned(),
         }
     }
 }

@@ -1,24 +1,22 @@
-//! Goes through a whole tree: every command, word and piece, in the order of the text.
-//!
-//! Invariant: nothing that the tree holds is left out, whatever it is nested in.
+//! Visits a whole AST: every command, word and piece, in the order of the text.
 
 use super::{
     Arithmetic, Assignment, Command, CommandKind, Element, Glob, Operation, Parameter, Piece, PieceKind,
     Pipeline, Redirection, RedirectionKind, Script, Simple, Subscript, TestItem, Value, Word,
 };
 
-/// Is shown every part of a tree, outer before inner. Each method may be left out.
+/// Callbacks for the parts of an AST, outer before inner.
 pub trait Visitor {
     /// A command of any kind, function bodies included.
     fn command(&mut self, _command: &Command) {}
-    /// A word, wherever it stands.
+    /// A word.
     fn word(&mut self, _word: &Word) {}
     /// A piece of a word, of a here-document, a subscript or an arithmetic expression.
     fn piece(&mut self, _piece: &Piece) {}
 }
 
 impl Script {
-    /// Shows every part of this script to `visitor`.
+    /// Calls `visitor` for every part of this script.
     pub fn visit(&self, visitor: &mut dyn Visitor) {
         for statement in &self.statements {
             pipeline(&statement.first, visitor);

@@ -95,7 +95,7 @@ impl OperatorCommandError {
     /// What would help.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Start(StartError::Lacks { .. }) => Some(
+            Self::Start(StartError::DisabledKernelFeatures { .. }) => Some(
                 "`--net host` shares the host's network; a cage of its own needs user namespaces".to_owned(),
             ),
             // The rest of the hint is about switching isolation off, which is not possible here.

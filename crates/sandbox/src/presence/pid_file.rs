@@ -69,7 +69,7 @@ impl PidFile {
 
     pub(super) fn write(&self, dir: &OwnedFd) -> Result<(), Errno> {
         let text = serde_json::to_vec(self).map_err(|_| Errno::INVAL)?;
-        let temp = TempFile::create(dir, self.pid)?;
+        let temp = TempFile::new_in(dir, self.pid)?;
         temp.add(&text)?;
         fsync(temp.file())?;
         temp.rename_to(OsStr::new(NAME), RenameMode::Replace)?;

@@ -200,7 +200,7 @@ impl<'a> LockedWrite<'a> {
     }
 
     fn temp(&self) -> Result<TempFile<'_>, RootError> {
-        TempFile::create(&self.entry.dir, self.context.pid).map_err(self.fault("write"))
+        TempFile::new_in(&self.entry.dir, self.context.pid).map_err(self.fault("write"))
     }
 
     /// Syncs the new file, preserves the metadata of the old one, and renames.

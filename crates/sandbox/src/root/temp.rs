@@ -32,7 +32,7 @@ pub(crate) enum RenameMode {
 
 impl<'a> TempFile<'a> {
     /// Makes an empty file in `dir`, with mode 0600 and a unique name.
-    pub(crate) fn create(dir: &'a OwnedFd, pid: u32) -> Result<Self> {
+    pub(crate) fn new_in(dir: &'a OwnedFd, pid: u32) -> Result<Self> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut attempts = MAX_ATTEMPTS;
         loop {
@@ -92,7 +92,7 @@ impl Drop for TempFile<'_> {
     }
 }
 
-/// Whether [`TempFile::create`] could have chosen `name`.
+/// Whether [`TempFile::new_in`] could have chosen `name`.
 pub(crate) fn is_temp_name(name: &OsStr) -> bool {
     let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     let Some(rest) = name.as_bytes().strip_prefix(b".tmp-") else { return false };

@@ -110,7 +110,7 @@ impl StateDir {
         check_name(name)?;
         let path = self.path.join(name);
         let fault = |verb| StateError::of(verb, &path);
-        let temp = TempFile::create(&self.dir, std::process::id()).map_err(fault("write"))?;
+        let temp = TempFile::new_in(&self.dir, std::process::id()).map_err(fault("write"))?;
         temp.add(bytes).map_err(fault("write"))?;
         fsync(temp.file()).map_err(fault("sync"))?;
         temp.rename_to(OsStr::new(name), RenameMode::Replace).map_err(fault("replace"))?;

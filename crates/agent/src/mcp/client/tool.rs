@@ -1,5 +1,5 @@
-//! A server's tool in the registry. Its calls are judged and recorded like every other; a long result
-//! goes to a file in the agent's workspace.
+//! A server's tool in the registry. Its calls are judged and recorded like every other; a long
+//! result goes to a file in the agent's workspace.
 
 use super::error::McpError;
 use super::result_text::{result_text, truncate};

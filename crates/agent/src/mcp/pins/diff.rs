@@ -6,7 +6,7 @@ use picoclaw_sandbox::{printable, printable_lines};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// The differences as text: one paragraph per tool, `-` before the pinned lines, `+` before the new ones.
+/// The differences as text: a paragraph per tool, `-` before pinned lines, `+` before new ones.
 pub fn diff(pinned: &ToolList, shown: &ToolList) -> String {
     let (old, new) = (pinned.by_name(), shown.by_name());
     let names: BTreeSet<&str> = old.keys().chain(new.keys()).copied().collect();

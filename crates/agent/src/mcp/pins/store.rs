@@ -1,5 +1,5 @@
-//! The pins of an instance. A pin is created at first use and changed by the operator's consent only;
-//! a pin that cannot be read is an error, never a first use.
+//! The pins of an instance. A pin is created at first use and changed by the operator's consent
+//! only; a pin that cannot be read is an error, never a first use.
 
 use super::pin::{Pin, PinKey};
 use super::tool_list::{MAX_TOOL_BYTES, ToolList};

@@ -80,7 +80,8 @@ impl ToolList {
         self.canonical.contains_key(name)
     }
 
-    /// SHA-256 of the list in hexadecimal. Every member of every tool counts, the order of tools does not.
+    /// SHA-256 of the list in hexadecimal. Every member of every tool counts, the order of tools
+    /// does not.
     pub fn hash(&self) -> String {
         let mut digest = Sha256::new();
         for text in self.canonical.values() {

@@ -1,5 +1,5 @@
-//! A summary of what an agent may do, for models and programs. It contains rules, not secrets or file
-//! contents.
+//! A summary of what an agent may do, for models and programs. It contains rules, not secrets or
+//! file contents.
 
 use super::roots::Roots;
 use picoclaw_policy::config::{Config, Guard, OnBlock};
@@ -50,7 +50,7 @@ impl PolicySummary {
                 "deny_patterns": tools.exec.enable_deny_patterns,
                 "on_block": match tools.exec.on_block { OnBlock::Deny => "deny", OnBlock::Ask => "ask" },
                 "timeout_seconds": tools.exec.timeout_seconds,
-                "isolation": warden.exec_env().backend().map_or("off", |rung| rung.name()),
+                "isolation": warden.exec_env().backend().map_or("off", |backend| backend.name()),
                 "held_by_the_kernel": enforced_layers(warden, subject),
             },
         })

@@ -1,5 +1,5 @@
-//! Tool results: text for the model, the same as structured content, and the error flag. A refusal is
-//! a tool error whose structured content is `{code, rule, layer, hint}`.
+//! Tool results: text for the model, the same as structured content, and the error flag. A refusal
+//! is a tool error whose structured content is `{code, rule, layer, hint}`.
 
 use crate::call::Reply;
 use picoclaw_policy::Refusal;

@@ -1,4 +1,5 @@
-//! Roots: the part of the workspace that a client wants to work in. They only narrow what is allowed.
+//! Roots: the part of the workspace that a client wants to work in. They only narrow what is
+//! allowed.
 //!
 //! A root outside the workspace is ignored; a root that contains the workspace has no effect. Roots
 //! apply to the file tools and to the directory in which a command starts, not to what the command
@@ -36,9 +37,9 @@ impl Roots {
             return None;
         }
         // An invalid path, or one outside the workspace, is left to the policy.
-        let asked = warden.files().absolute(Path::new(path), subject)?.ok()?;
+        let absolute = warden.files().absolute(Path::new(path), subject)?.ok()?;
         let zones = &warden.policy().agents.get(&subject.agent)?.zones;
-        let relative = zones.in_workspace(&asked)?;
+        let relative = zones.in_workspace(&absolute)?;
         let is_within = self.0.iter().any(|root| relative.starts_with(root));
         (!is_within).then(|| self.refusal())
     }

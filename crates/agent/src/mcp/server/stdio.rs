@@ -178,8 +178,8 @@ impl StdioTransport {
     fn enqueue(&mut self, message: ClientJsonRpcMessage, bytes: usize) -> Option<ClientJsonRpcMessage> {
         let id = match &message {
             JsonRpcMessage::Request(request) => request.id.clone(),
-            JsonRpcMessage::Notification(told) => {
-                if let ClientNotification::CancelledNotification(cancelled) = &told.notification
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
                     self.queue().cancel(id);

@@ -7,14 +7,14 @@ use super::describe;
 use super::new_server::{NewServer, SearchPaths};
 use crate::commands::config;
 use crate::exit::{self, Exit};
-use crate::settings::{Change, Loaded, ReviseError, Surroundings, revise};
-use crate::{compose, print};
+use crate::settings::{EditError, McpChange, ProcessEnv, Settings, edit_config};
+use crate::{app, print};
 use anyhow::Result;
 use picoclaw_policy::config::{McpServerConfig, McpTransport};
 use picoclaw_sandbox::printable;
 
 /// Adds the server.
-pub(crate) fn run(arguments: &AddArguments, loaded: &Loaded, surroundings: &Surroundings) -> Result<Exit> {
+pub(crate) fn run(arguments: &AddArguments, loaded: &Settings, surroundings: &ProcessEnv) -> Result<Exit> {
     let path = surroundings.variable("PATH").unwrap_or_default();
     let paths = SearchPaths { home: surroundings.user_home(), path };
     let new_server = match NewServer::parse(arguments, &paths) {
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &AddArguments, loaded: &Loaded, surroundings: &Surr
         ));
         return Ok(Exit::Refused);
     }
-    let change = Change::Put { name, entry: &new_server.entry };
+    let change = McpChange::Put { name, entry: &new_server.entry };
     let after = match apply_change(&change, "mcp add", loaded, surroundings)? {
         Ok(after) => after,
         Err(exit) => return Ok(exit),
@@ -60,18 +60,18 @@ pub(crate) fn run(arguments: &AddArguments, loaded: &Loaded, surroundings: &Surr
 
 /// Applies and records a change; an error is printed and becomes an exit status.
 pub(super) fn apply_change(
-    change: &Change<'_>,
+    change: &McpChange<'_>,
     command: &str,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
-) -> Result<Result<Loaded, Exit>> {
-    let instance = compose::instance(loaded)?;
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
+) -> Result<Result<Settings, Exit>> {
+    let instance = app::open_instance(loaded)?;
     let intent = format!("change the MCP server {} in {}", change.name(), loaded.config_path.display());
-    let result = recorded(loaded, command, &intent, || revise(loaded, surroundings, &instance, change))?;
+    let result = recorded(loaded, command, &intent, || edit_config(loaded, surroundings, &instance, change))?;
     Ok(match result {
         Ok(after) => Ok(after),
-        Err(ReviseError::Settings(why)) => {
-            config::complain(&why, &mut std::io::stderr())?;
+        Err(EditError::Settings(why)) => {
+            config::print_error(&why, &mut std::io::stderr())?;
             print::note("The configuration file is as it was.");
             Err(Exit::Usage)
         }

@@ -50,7 +50,7 @@ pub(crate) struct ServeArguments {
     /// The agent on whose behalf they work
     #[arg(long, value_name = "ID")]
     pub(crate) agent: Option<String>,
-    /// Offer only tools that change nothing, and run no command
+    /// ToolSet only tools that change nothing, and run no command
     #[arg(long)]
     pub(crate) read_only: bool,
 }

@@ -1,19 +1,19 @@
-//! `picoclaw mcp install`: prints the configuration for another program. It never edits that program's
-//! files, where a faulty merge would break it.
+//! `picoclaw mcp install`: prints the configuration for another program. It never edits that
+//! program's files, where a faulty merge would break it.
 
 use super::arguments::InstallArguments;
 use super::host_instructions::{ServeCommand, instructions};
 use crate::exit::{self, Exit};
 use crate::print;
-use crate::settings::{Loaded, Surroundings};
+use crate::settings::{ProcessEnv, Settings};
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 
 /// Prints the configuration for one host.
 pub(crate) fn run(
     arguments: &InstallArguments,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
 ) -> Result<Exit> {
     let command = match serve_command(arguments, loaded, surroundings) {
         Ok(command) => command,
@@ -37,8 +37,8 @@ pub(crate) fn run(
 
 fn serve_command(
     arguments: &InstallArguments,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
 ) -> Result<ServeCommand> {
     let text = |path: &Path| {
         let text = path.to_str().map(str::to_owned);

@@ -3,8 +3,8 @@
 use super::arguments::ListArguments;
 use super::{describe, test};
 use crate::exit::{self, Exit};
-use crate::settings::Loaded;
-use crate::{print, quantity};
+use crate::settings::Settings;
+use crate::{print, units};
 use anyhow::Result;
 use picoclaw_policy::config::McpServerConfig;
 use picoclaw_sandbox::printable_json;
@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 /// Prints the servers.
-pub(crate) fn run(arguments: &ListArguments, loaded: &Loaded) -> Result<Exit> {
-    let timeout = match quantity::duration(&arguments.timeout) {
+pub(crate) fn run(arguments: &ListArguments, loaded: &Settings) -> Result<Exit> {
+    let timeout = match units::parse_duration(&arguments.timeout) {
         Ok(timeout) => timeout,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &ListArguments, loaded: &Loaded) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn row(server: &McpServerConfig, loaded: &Loaded) -> Value {
+fn row(server: &McpServerConfig, loaded: &Settings) -> Value {
     json!({
         "name": describe::sanitize(&server.name, &loaded.config),
         "type": describe::kind(server),

@@ -17,12 +17,12 @@ mod wrap;
 
 pub(crate) use arguments::McpCommand;
 
-use crate::settings::{Loaded, Surroundings};
+use crate::settings::{ProcessEnv, Settings};
 use anyhow::Result;
 use std::process::ExitCode;
 
 /// Runs a subcommand.
-pub(crate) fn run(command: &McpCommand, loaded: &Loaded, surroundings: &Surroundings) -> Result<ExitCode> {
+pub(crate) fn run(command: &McpCommand, loaded: &Settings, surroundings: &ProcessEnv) -> Result<ExitCode> {
     match command {
         McpCommand::Serve(arguments) => serve::run(arguments, loaded, surroundings).map(ExitCode::from),
         McpCommand::Wrap(arguments) => wrap::run(arguments, loaded, surroundings),

@@ -2,10 +2,10 @@
 //! only the protocol.
 
 use super::arguments::ServeArguments;
-use crate::compose::{self, Offer};
+use crate::app::{self, ToolSet};
 use crate::exit::{self, Exit};
 use crate::print;
-use crate::settings::{Loaded, Surroundings, fault_in, first_line};
+use crate::settings::{ProcessEnv, Settings, first_line, workspace_fault_in};
 use anyhow::{Context, Result, bail};
 use picoclaw_agent::hall::Hall;
 use picoclaw_agent::mcp::server::http::{self, Token};
@@ -32,13 +32,13 @@ enum Transport {
 }
 
 /// Serves until the client disconnects.
-pub(crate) fn run(arguments: &ServeArguments, loaded: &Loaded, surroundings: &Surroundings) -> Result<Exit> {
+pub(crate) fn run(arguments: &ServeArguments, loaded: &Settings, surroundings: &ProcessEnv) -> Result<Exit> {
     let (transport, subject, loaded) = match prepare(arguments, loaded, surroundings) {
         Ok(prepared) => prepared,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
-    let offer = if arguments.read_only { Offer::ReadOnly } else { Offer::Everything };
-    let house = compose::house_for(&loaded, offer)?;
+    let offer = if arguments.read_only { ToolSet::ReadOnly } else { ToolSet::Everything };
+    let house = app::core_with_tools(&loaded, offer)?;
     let state = ServerState::new(Hall::new(house.warden, house.registry), Arc::new(loaded.config), subject);
     let runtime = runtime().context("could not start the runtime")?;
     match transport {
@@ -90,10 +90,10 @@ async fn listen(state: &Arc<ServerState>, address: SocketAddr, token: Token) -> 
 /// Checks the arguments before anything listens.
 fn prepare(
     arguments: &ServeArguments,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
-) -> Result<(Transport, Subject, Loaded)> {
-    let mut subject = compose::subject(loaded, arguments.agent.as_deref(), Origin::Mcp)?;
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
+) -> Result<(Transport, Subject, Settings)> {
+    let mut subject = app::subject(loaded, arguments.agent.as_deref(), Origin::Mcp)?;
     let mut loaded = loaded.clone();
     let transport = match &arguments.http {
         None => Transport::Stdio,
@@ -126,7 +126,7 @@ fn parse_address(text: &str) -> Result<SocketAddr> {
     })
 }
 
-fn read_token(file: Option<&Path>, surroundings: &Surroundings) -> Result<(Token, String)> {
+fn read_token(file: Option<&Path>, surroundings: &ProcessEnv) -> Result<(Token, String)> {
     let hint = format!(
         "\nhint: make one with `openssl rand -hex 32`; give it in `{TOKEN_VARIABLE}` or with --token-file"
     );
@@ -147,8 +147,8 @@ fn read_token(file: Option<&Path>, surroundings: &Surroundings) -> Result<(Token
 fn set_workspace(
     named: &Path,
     agent: &AgentId,
-    loaded: &mut Loaded,
-    surroundings: &Surroundings,
+    loaded: &mut Settings,
+    surroundings: &ProcessEnv,
 ) -> Result<()> {
     let real = std::path::absolute(named)
         .and_then(|path| path.canonicalize())
@@ -159,7 +159,7 @@ fn set_workspace(
     for own in loaded.config.agents.iter_mut().filter(|own| own.id == *agent) {
         own.workspace = Some(real.clone());
     }
-    match fault_in(&loaded.config, loaded, surroundings) {
+    match workspace_fault_in(&loaded.config, loaded, surroundings) {
         Some(fault) => bail!("{fault}\nhint: name a project's directory with --workspace"),
         None => Ok(()),
     }

@@ -5,14 +5,14 @@ use super::describe::{self, sanitize};
 use super::test::{note_first_use, resolve, test_all};
 use crate::exit::Exit;
 use crate::print;
-use crate::settings::Loaded;
+use crate::settings::Settings;
 use anyhow::Result;
 use picoclaw_agent::mcp::client::ToolInfo;
 use picoclaw_policy::config::Config;
 use serde_json::Value;
 
 /// Prints the server and its tools.
-pub(crate) fn run(arguments: &TestArguments, loaded: &Loaded) -> Result<Exit> {
+pub(crate) fn run(arguments: &TestArguments, loaded: &Settings) -> Result<Exit> {
     let (server, timeout) = match resolve(arguments, loaded) {
         Ok(resolved) => resolved,
         Err(exit) => return Ok(exit),

@@ -3,8 +3,8 @@
 use super::arguments::TestArguments;
 use super::describe::{self, sanitize};
 use crate::exit::{self, Exit};
-use crate::settings::Loaded;
-use crate::{compose, print, quantity};
+use crate::settings::Settings;
+use crate::{app, print, units};
 use anyhow::Result;
 use picoclaw_agent::mcp::client::{McpError, McpServers, ServerTest};
 use picoclaw_agent::mcp::pins::Pins;
@@ -13,7 +13,7 @@ use picoclaw_policy::config::McpServerConfig;
 use std::time::Duration;
 
 /// Tests one server.
-pub(crate) fn run(arguments: &TestArguments, loaded: &Loaded) -> Result<Exit> {
+pub(crate) fn run(arguments: &TestArguments, loaded: &Settings) -> Result<Exit> {
     let (server, timeout) = match resolve(arguments, loaded) {
         Ok(resolved) => resolved,
         Err(exit) => return Ok(exit),
@@ -39,9 +39,9 @@ pub(crate) fn run(arguments: &TestArguments, loaded: &Loaded) -> Result<Exit> {
 /// The server and the timeout; errors are printed.
 pub(super) fn resolve<'l>(
     arguments: &TestArguments,
-    loaded: &'l Loaded,
+    loaded: &'l Settings,
 ) -> Result<(&'l McpServerConfig, Duration), Exit> {
-    let timeout = quantity::duration(&arguments.timeout).map_err(|why| exit::bad_usage(&why))?;
+    let timeout = units::parse_duration(&arguments.timeout).map_err(|why| exit::bad_usage(&why))?;
     let server = describe::find(&arguments.name, &loaded.config).map_err(|why| {
         print::note(&format!("error: {why}"));
         Exit::Refused
@@ -63,12 +63,12 @@ pub(super) fn note_first_use(server: &McpServerConfig, test: &ServerTest) {
 /// Tests servers concurrently; the results in their order.
 pub(super) fn test_all(
     servers: &[&McpServerConfig],
-    loaded: &Loaded,
+    loaded: &Settings,
     timeout: Duration,
 ) -> Result<Vec<Result<ServerTest, McpError>>> {
-    let house = compose::house(loaded)?;
-    let subject = compose::subject(loaded, None, Origin::Cli)?;
-    let runtime = compose::runtime()?;
+    let house = app::core(loaded)?;
+    let subject = app::subject(loaded, None, Origin::Cli)?;
+    let runtime = app::runtime()?;
     runtime.block_on(async {
         let mut tests = tokio::task::JoinSet::new();
         for (number, server) in servers.iter().enumerate() {

@@ -3,15 +3,15 @@
 use super::arguments::TrustArguments;
 use super::audit::recorded;
 use crate::exit::Exit;
-use crate::settings::Loaded;
-use crate::{compose, print};
+use crate::settings::Settings;
+use crate::{app, print};
 use anyhow::{Context, Result};
 use picoclaw_agent::mcp::pins::{Pin, PinError, Pins, describe, diff};
 use picoclaw_sandbox::printable;
 
 /// Prints the difference; without `--show`, consents to it.
-pub(crate) fn run(arguments: &TrustArguments, loaded: &Loaded) -> Result<Exit> {
-    let instance = compose::instance(loaded)?;
+pub(crate) fn run(arguments: &TrustArguments, loaded: &Settings) -> Result<Exit> {
+    let instance = app::open_instance(loaded)?;
     let pins = Pins::open(instance.home())?;
     let name = printable(&arguments.name).into_owned();
     let found = match pins.find(&arguments.name) {
@@ -95,7 +95,7 @@ fn command_suffix(pin: &Pin) -> String {
     }
 }
 
-fn consent(loaded: &Loaded, pins: &Pins, id: &str, shown: &Pin) -> Result<()> {
+fn consent(loaded: &Settings, pins: &Pins, id: &str, shown: &Pin) -> Result<()> {
     let intent = format!("trust the tools of {} ({id}) with hash {}", shown.name, shown.hash);
     let result = recorded(loaded, "mcp trust", &intent, || pins.consent(id, shown))?;
     result.with_context(|| format!("could not pin the tools of `{}`", shown.name))

@@ -2,10 +2,10 @@
 //! only the protocol; the exit status is the server's.
 
 use super::arguments::WrapArguments;
-use crate::commands::asked::Asked;
+use crate::commands::cage_flags::CageOptions;
 use crate::commands::run;
-use crate::settings::{Loaded, Surroundings};
-use crate::{compose, exit, print};
+use crate::settings::{ProcessEnv, Settings};
+use crate::{app, exit, print};
 use anyhow::{Context, Result, ensure};
 use picoclaw_agent::mcp::pins::{PinKey, Pins};
 use picoclaw_agent::mcp::wrap::PinningProxy;
@@ -26,11 +26,11 @@ const PREFIX: &str = "picoclaw mcp wrap: ";
 /// Runs the server and returns its exit status.
 pub(crate) fn run(
     arguments: &WrapArguments,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
 ) -> Result<ExitCode> {
     let from = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    let asked = Asked::read(&arguments.cage).and_then(|asked| Ok((pin_key(arguments, &from)?, asked)));
+    let asked = CageOptions::parse(&arguments.cage).and_then(|asked| Ok((pin_key(arguments, &from)?, asked)));
     let (key, asked) = match asked {
         Ok(asked) => asked,
         Err(why) => return Ok(exit::bad_usage(&why).into()),
@@ -56,10 +56,10 @@ pub(crate) fn run(
 fn run_server(
     arguments: &WrapArguments,
     key: &PinKey,
-    asked: &Asked,
+    asked: &CageOptions,
     from: &Path,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
 ) -> Result<Status> {
     let workspace = match &arguments.workspace {
         Some(path) => Some(run::workspace(&std::path::absolute(path)?, loaded, surroundings)?),
@@ -68,7 +68,7 @@ fn run_server(
     let dir = workspace
         .as_deref()
         .map_or(ChildDir::Private, |path| ChildDir::Path { path, mode: ExposeMode::ReadWrite });
-    let instance = compose::instance(loaded)?;
+    let instance = app::open_instance(loaded)?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let pins = Pins::open(instance.home())?;
     let signals = relay::listen().context("could not listen to signals")?;
@@ -81,7 +81,7 @@ fn run_server(
     }
     let session = format!("mcp:{}", key.name());
     let command = OperatorCommand {
-        isolation: &asked.on_top_of(&loaded.config.isolation),
+        isolation: &asked.apply_to(&loaded.config.isolation),
         instance: &instance,
         principal: Principal::Mcp(key.name().to_owned()),
         dir,
@@ -90,7 +90,7 @@ fn run_server(
         variables: &variables,
         host: std::env::vars_os().collect(),
         streams: Streams::Plain { stdin: Stdin::Pipe, output: Output::Pipes },
-        subject: Subject { session, ..compose::subject(loaded, None, Origin::Mcp)? },
+        subject: Subject { session, ..app::subject(loaded, None, Origin::Mcp)? },
         tool: "mcp wrap",
     };
     let mut child = command.start(ledger)?;

@@ -1,6 +1,4 @@
-//! `agents`: names, workspaces, and who may start whom.
-//!
-//! Invariant: a name that is used is a name that exists.
+//! `agents`: names, workspaces, and which agent may start which.
 
 use super::values::View;
 use crate::config::agents::AgentConfig;
@@ -10,7 +8,7 @@ use crate::config::schema::{FOREIGN_TOOLS, SERVED_TOOLS, TOOLS};
 use crate::config::suggest::nearest;
 use crate::subject::AgentId;
 
-/// Every agent, and the one that is meant when nobody names one.
+/// Every agent, and the default one.
 pub(super) fn agents(root: &View<'_>, checker: &mut Checker<'_>) -> (Vec<AgentConfig>, AgentId) {
     let section = root.section("agents");
     let mut agents: Vec<AgentConfig> = Vec::new();
@@ -98,14 +96,14 @@ fn agent(id: AgentId, item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> 
     }
 }
 
-/// `model`: a name, or a name and others to fall back to.
+/// `model`: a name, or a name with fallbacks.
 fn model_choice(view: &View<'_>) -> (Option<String>, Vec<String>) {
     let section = view.section("model");
     let name = view.owned("model").or_else(|| section.owned("primary"));
     (name, section.texts("fallbacks"))
 }
 
-/// What is wrong with the name of a tool that is to be switched off.
+/// What is wrong with the name of a disabled tool.
 fn tool_fault(name: &str) -> Option<(Problem, String)> {
     let known = || TOOLS.iter().chain(SERVED_TOOLS).chain(FOREIGN_TOOLS).copied();
     let fine = match name.strip_suffix('*') {
@@ -139,7 +137,7 @@ fn known_agents(item: &View<'_>, agents: &[AgentConfig], key: &str, checker: &mu
     }
 }
 
-/// A name that would do, as near as can be.
+/// The nearest valid name.
 fn normal(text: &str) -> String {
     let mut name = String::new();
     for c in text.trim().chars().flat_map(char::to_lowercase) {

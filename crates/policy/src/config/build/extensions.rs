@@ -1,6 +1,4 @@
 //! `hooks` and `tools.mcp`.
-//!
-//! Invariant: nothing is enabled that could not be started.
 
 use super::values::View;
 use crate::config::check::Checker;

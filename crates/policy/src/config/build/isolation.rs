@@ -1,6 +1,4 @@
-//! `isolation`.
-//!
-//! Invariant: one rule a target, the last one given.
+//! `isolation`. The last rule for a target wins.
 
 use super::values::View;
 use crate::config::check::Checker;
@@ -61,7 +59,7 @@ fn exposure(item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> Option<Exp
     Some(Expose { source, target, mode })
 }
 
-/// Without dots and doubled slashes, so that two spellings of one target are one.
+/// Without dots and repeated slashes, so that two spellings of one target are equal.
 fn clean(path: &Path) -> PathBuf {
     CleanPath::absolute(path).map_or_else(|| path.to_owned(), |path| path.as_path().to_owned())
 }

@@ -1,6 +1,4 @@
-//! `model_list`, and what `agents.defaults` says about models.
-//!
-//! Invariant: a model that is asked for by an older file's `provider` can be found by name.
+//! `model_list`, and the keys of `agents.defaults` about models.
 
 use super::legacy;
 use super::values::View;
@@ -10,8 +8,8 @@ use crate::config::fault::Problem;
 use crate::config::models::{ModelConfig, SubturnConfig, TurnConfig};
 use crate::config::secret::Secret;
 
-/// What a request may take when the file asks for the default.
-pub(super) const REQUEST_SECONDS: u64 = 120;
+/// Default of `request_timeout`, in seconds.
+pub(super) const DEFAULT_REQUEST_SECONDS: u64 = 120;
 
 /// Every model.
 pub(super) fn models(root: &View<'_>, checker: &mut Checker<'_>) -> Vec<ModelConfig> {
@@ -52,7 +50,7 @@ fn model(item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> Option<ModelC
         workspace: item.path("workspace"),
         rpm: item.count("rpm"),
         max_tokens_field: item.owned("max_tokens_field"),
-        request_timeout: item.count_or("request_timeout", REQUEST_SECONDS),
+        request_timeout: item.count_or("request_timeout", DEFAULT_REQUEST_SECONDS),
         thinking_level: item.owned("thinking_level"),
         streaming: item.section("streaming").flag("enabled"),
         extra_body: extra_body(item, key, checker),
@@ -84,7 +82,7 @@ fn extra_body(
     match json(node) {
         Some(serde_json::Value::Object(body)) => body,
         Some(_) => {
-            checker.wrong(
+            checker.report_wrong_type(
                 &node.origin,
                 &format!("{key}.extra_body"),
                 "an object",
@@ -101,7 +99,7 @@ fn extra_body(
     }
 }
 
-/// A tree as JSON; `None` when a number would change.
+/// A tree as JSON; `None` if a number would lose precision.
 fn json(node: &Node) -> Option<serde_json::Value> {
     use serde_json::Value as Json;
     Some(match &node.value {
@@ -125,7 +123,7 @@ fn json(node: &Node) -> Option<serde_json::Value> {
     })
 }
 
-/// What `agents.defaults` says about models and turns.
+/// The keys of `agents.defaults` about models and turns.
 pub(super) fn turns(defaults: &View<'_>, models: &[ModelConfig]) -> TurnConfig {
     let subturn = defaults.section("subturn");
     let max_tokens = defaults.count_or("max_tokens", 8_192);

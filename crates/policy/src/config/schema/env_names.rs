@@ -1,14 +1,15 @@
-//! Finding rows by the name of a variable.
+//! Environment variables of keys.
 //!
-//! Invariant: every scalar and list key has exactly one regular variable, `PICOCLAW_` and its path in capitals.
+//! Every scalar and list key has exactly one regular variable: `PICOCLAW_` and its path in
+//! capitals.
 
 use super::key::{Key, KeySupport, Shape};
 use super::root::ROOT;
 
-/// What every variable of ours begins with.
+/// The prefix of every variable.
 pub(crate) const PREFIX: &str = "PICOCLAW_";
 
-/// Variables that are read elsewhere, or that others set for their own use.
+/// Variables that other parts of the program, or other programs, read.
 const ELSEWHERE: &[&str] = &[
     "PICOCLAW_HOME",
     "PICOCLAW_CONFIG",
@@ -23,14 +24,14 @@ const ELSEWHERE: &[&str] = &[
     "PICOCLAW_VERSION",
 ];
 
-/// Beginnings of variables of the original that do not follow the rule and name nothing that is served here.
+/// Prefixes of irregular variables of the original that set nothing here.
 const FOREIGN: &[(&str, &str)] = &[
     ("PICOCLAW_CHANNELS_", "chat channels"),
     ("PICOCLAW_SKILLS_", "skill registries"),
     ("PICOCLAW_MEDIA_CLEANUP_", "media of chat channels"),
 ];
 
-/// Names of the original for keys that have a regular one.
+/// Irregular names of the original for keys that have a regular one.
 const IRREGULAR: &[(&str, &str)] = &[
     ("PICOCLAW_MAX_SEARCH_RESULTS", "PICOCLAW_TOOLS_MCP_DISCOVERY_MAX_SEARCH_RESULTS"),
     ("PICOCLAW_TOOLS_DISCOVERY_ENABLED", "PICOCLAW_TOOLS_MCP_DISCOVERY_ENABLED"),
@@ -43,17 +44,17 @@ const IRREGULAR: &[(&str, &str)] = &[
 pub(crate) enum Variable {
     /// It sets this key.
     Sets(Vec<String>, &'static Key),
-    /// It sets something of the original that is not served here.
+    /// It sets a key of the original that is not supported here.
     Foreign(&'static str),
-    /// It is none of the configuration's business.
+    /// Another part of the program reads it.
     Elsewhere,
-    /// Nobody knows it.
+    /// It is unknown.
     Unknown,
 }
 
-/// What the variable `name` means.
+/// The meaning of the variable `name`.
 pub(crate) fn variable(name: &str) -> Variable {
-    // The original's launcher has settings of its own, and none of them concern us.
+    // The original's launcher has its own settings.
     if ELSEWHERE.contains(&name) || name.starts_with("PICOCLAW_LAUNCHER_") {
         return Variable::Elsewhere;
     }
@@ -92,7 +93,7 @@ fn matching(keys: &'static [Key], whole: &str, rest: &str, path: &mut Vec<String
                 return found;
             }
         }
-        // The one variable that does not begin like its section.
+        // The one variable that does not begin with its section.
         if let Shape::Section(inner) = &key.shape
             && inner.iter().any(|inner| inner.variable == Some(whole))
         {
@@ -103,7 +104,7 @@ fn matching(keys: &'static [Key], whole: &str, rest: &str, path: &mut Vec<String
     None
 }
 
-/// `_OPENAI_API_KEY`: a name of the operator's own, then a key.
+/// `_OPENAI_API_KEY`: a user-defined name, then a key.
 fn named(keys: &'static [Key], tail: &str, path: &mut Vec<String>) -> Option<Variable> {
     let tail = tail.strip_prefix('_')?;
     let (key, name) = keys.iter().find_map(|key| {
@@ -114,18 +115,18 @@ fn named(keys: &'static [Key], tail: &str, path: &mut Vec<String>) -> Option<Var
     Some(Variable::Sets(std::mem::take(path), key))
 }
 
-/// What follows the key's name in capitals.
+/// The rest after the key's name in capitals.
 fn after<'a>(rest: &'a str, name: &str) -> Option<&'a str> {
     let (head, tail) = rest.split_at_checked(name.len())?;
     head.bytes().zip(name.bytes()).all(|(a, b)| a == b.to_ascii_uppercase()).then_some(tail)
 }
 
-/// `version` and `$schema` describe the file, and a variable is not part of it.
+/// `version` and `$schema` describe the file, so no variable sets them.
 fn is_settable(key: &Key) -> bool {
     !matches!(key.name, "version" | "$schema")
 }
 
-/// The names of all variables that set something.
+/// The names of all variables that set a key.
 pub(crate) fn every_variable() -> Vec<String> {
     let mut names: Vec<String> = ELSEWHERE.iter().map(|name| (*name).to_owned()).collect();
     collect(ROOT, "PICOCLAW", &mut names);
