@@ -1,7 +1,7 @@
 //! Splits a byte stream into lines of bounded length.
 //!
-//! [`BoundedLines`] does no I/O: a caller feeds it what it read, blocking or asynchronously. [`LineReader`] is the
-//! blocking reader.
+//! [`BoundedLines`] does no I/O: a caller feeds it what it read, blocking or asynchronously.
+//! [`LineReader`] is the blocking reader.
 
 use std::io::{self, BufRead};
 
@@ -10,8 +10,8 @@ use std::io::{self, BufRead};
 pub enum Line {
     /// The bytes of the line, without the line feed.
     Whole(Vec<u8>),
-    /// The line exceeds the maximum. Reported once, as soon as the maximum is exceeded; the rest of the line is
-    /// discarded.
+    /// The line exceeds the maximum. Reported once, as soon as the maximum is exceeded; the rest of
+    /// the line is discarded.
     TooLong {
         /// The beginning of the line, at most as long as the maximum.
         head: Vec<u8>,
@@ -33,14 +33,14 @@ impl BoundedLines {
         Self { max, partial: Vec::new(), discarding: false }
     }
 
-    /// Adds `input` and iterates over the lines that are now known. Dropping the iterator early loses the input that it
-    /// has not reached.
+    /// Adds `input` and iterates over the lines that are now known. Dropping the iterator early
+    /// loses the input that it has not reached.
     pub fn push<'a>(&'a mut self, mut input: &'a [u8]) -> impl Iterator<Item = Line> + 'a {
         std::iter::from_fn(move || self.next_line(&mut input))
     }
 
-    /// Takes one line off the front of `input`, which then begins behind it. `None` when all of `input` was consumed and
-    /// the line goes on.
+    /// Takes one line off the front of `input`, which then begins behind it. `None` when all of
+    /// `input` was consumed and the line goes on.
     pub fn next_line(&mut self, input: &mut &[u8]) -> Option<Line> {
         while !input.is_empty() {
             let line_feed = input.iter().position(|byte| *byte == b'\n');
@@ -50,9 +50,9 @@ impl BoundedLines {
                 self.discarding = line_feed.is_none();
                 continue;
             }
-            let room = self.max - self.partial.len();
-            self.partial.extend_from_slice(part.get(..room).unwrap_or(part));
-            if part.len() > room {
+            let left = self.max - self.partial.len();
+            self.partial.extend_from_slice(part.get(..left).unwrap_or(part));
+            if part.len() > left {
                 self.discarding = line_feed.is_none();
                 return Some(Line::TooLong { head: std::mem::take(&mut self.partial) });
             }
@@ -125,8 +125,8 @@ impl<R: BufRead> LineReader<R> {
         self.lines.is_mid_line()
     }
 
-    /// The number of bytes up to the end of the last line that was returned. Behind a line that is too long, the number
-    /// is only as exact as the source's buffer.
+    /// The number of bytes up to the end of the last line that was returned. Behind a line that is
+    /// too long, the number is only as exact as the source's buffer.
     pub fn offset(&self) -> u64 {
         self.offset
     }

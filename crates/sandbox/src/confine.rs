@@ -1,6 +1,7 @@
 //! Assembles what a child runs in: cage, fence or nothing, with the environment that goes with it.
 //!
-//! Commands of agents, commands of the operator, helpers and the doctor's checks all get their confinement here.
+//! Commands of agents, commands of the operator, helpers and the doctor's checks all get their
+//! confinement here.
 
 use crate::instance::Instance;
 use crate::isolate::{
@@ -173,7 +174,8 @@ impl Confined {
     }
 }
 
-/// The whole environment inside a cage: what passes, what is redirected, toolchains, git's identity.
+/// The whole environment inside a cage: what passes, what is redirected, toolchains, git's
+/// identity.
 fn cage_environment(
     host: &Variables,
     user: &UserEnvironment,

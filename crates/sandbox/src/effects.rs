@@ -1,4 +1,5 @@
-//! Effects that the caller carries out itself: calling an MCP server, editing the schedule, starting a subagent.
+//! Effects that the caller carries out itself: calling an MCP server, editing the schedule,
+//! starting a subagent.
 //!
 //! The permit of each is settled with the outcome of what the caller did.
 

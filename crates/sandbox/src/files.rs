@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// A path that was looked up: where it leads, and a handle to it unless the policy refuses its text.
+/// A path that was looked up: where it leads, and a handle to it unless the policy refuses its
+/// text.
 #[derive(Debug)]
 pub struct Located {
     pub(crate) target: Target,

@@ -1,7 +1,8 @@
 //! Helper programs of the operator: MCP servers, hooks, command-line providers.
 //!
-//! The configuration names them, so they see their own program and the paths in their own command line. Their output is as
-//! untrusted as a model's. Each has a user environment of its own and is caged whenever isolation is on.
+//! The configuration names them, so they see their own program and the paths in their own command
+//! line. Their output is as untrusted as a model's. Each has a user environment of its own and is
+//! caged whenever isolation is on.
 
 use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage, Settings};
 use crate::isolate::{CommandSource, HiddenPath, IsolateError, PlanError, UserEnvironment};
@@ -81,7 +82,7 @@ impl HelperLauncher {
         Self(settings)
     }
 
-    /// Whether helpers are caged. Only then may a helper be told to switch its own sandbox off.
+    /// Whether helpers are caged. Only then may a helper's own sandbox be switched off.
     pub fn is_caged(&self) -> bool {
         self.0.backend.is_some()
     }
@@ -133,7 +134,8 @@ impl HelperLauncher {
         Ok(planned.build(backend)?)
     }
 
-    /// What the helper may not see: everything Protected, but the agent's workspace that the operator put it in.
+    /// What the helper may not see: everything Protected, but the agent's workspace that the
+    /// operator put it in.
     fn protected(&self, dir: &Path) -> Vec<HiddenPath> {
         let instance = &self.0.instance;
         let mut workspaces = instance.workspaces().iter();
@@ -156,7 +158,8 @@ impl RunningHelper {
         Self { running, outcome }
     }
 
-    /// Waits for its end, its deadline, or until `halt` is raised; `watch` sees its output as it comes.
+    /// Waits for its end, its deadline, or until `halt` is raised; `watch` sees its output as it
+    /// comes.
     pub fn finish(self, halt: &Halt, watch: &dyn Fn(&[u8])) -> Finished {
         let Self { running, outcome } = self;
         let finished = running.finish_watched(halt, watch);

@@ -1,7 +1,8 @@
 //! Effects under authority: files, commands, helper programs and connections.
 //!
-//! Looking needs no authority. Each effect needs a [`Permit`](permit::Permit), which only the [`Warden`](warden::Warden)
-//! issues, after the policy has judged it and the ledger has recorded the decision. This crate is synchronous.
+//! Looking needs no authority. Each effect needs a [`Permit`](permit::Permit), which only the
+//! [`Warden`](warden::Warden) issues, after the policy has judged it and the ledger has recorded
+//! the decision. This crate is synchronous.
 
 mod boot_id;
 pub mod bounded_lines;

@@ -18,7 +18,8 @@ pub trait Effect: Sealed {
     /// The effect as facts.
     fn intent(&self) -> Intent;
 
-    /// What the kernel will enforce on it, layer by layer; nothing for effects of this process itself.
+    /// What the kernel will enforce on it, layer by layer; nothing for effects of this process
+    /// itself.
     fn enforced(&self) -> Vec<String> {
         Vec::new()
     }
@@ -92,7 +93,8 @@ impl OutcomeGuard {
 
     fn close(&self, closing: Entry) {
         if let Err(why) = self.ledger.append(&[closing]) {
-            // The effect has happened, and its *decided* record exists; only its outcome is missing.
+            // The effect has happened, and its *decided* record exists; only its outcome is
+            // missing.
             tracing::error!(target: "ledger", error = %why, "Outcome not recorded");
         }
     }

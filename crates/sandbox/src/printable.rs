@@ -1,9 +1,7 @@
-//! Text that somebody else wrote, made fit for a terminal.
+//! Makes untrusted text safe to print on a terminal.
 //!
-//! A file name or a command may carry escape sequences that repaint the screen, bidirectional overrides that
-//! show `exe.txt` for `txt.exe`, or characters that show nothing at all. All of them come out as escapes.
-//!
-//! Invariant: what comes out moves no cursor, sets no colour, hides nothing and reorders nothing.
+//! A file name or a command may contain escape sequences that repaint the screen, bidirectional
+//! overrides that show `exe.txt` for `txt.exe`, or invisible characters. All of them are escaped.
 
 use serde::Serialize;
 use serde_json::ser::Formatter;
@@ -20,15 +18,15 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
     escape(text, |c| is_unprintable(c) && c != '\n' && c != '\t')
 }
 
-fn escape(text: &str, unfit: impl Fn(char) -> bool) -> Cow<'_, str> {
-    // Nearly every text is plain; it is not looked at character by character.
-    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) || !text.contains(&unfit) {
+fn escape(text: &str, is_unsafe: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_unsafe) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if unfit(c) {
-            // Never `escape_debug`: it would also touch quotes and backslashes, which are plain text here.
+        if is_unsafe(c) {
+            // Never `escape_debug`: it would also touch quotes and backslashes, which are plain
+            // text here.
             match c {
                 '\n' => out.push_str("\\n"),
                 '\r' => out.push_str("\\r"),
@@ -42,7 +40,7 @@ fn escape(text: &str, unfit: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// `value` as compact JSON that is also fit for a terminal.
+/// `value` as compact JSON that is also safe to print.
 pub fn printable_json(value: &impl Serialize) -> io::Result<String> {
     let mut out = Vec::new();
     write_json(&mut out, value)?;
@@ -51,23 +49,19 @@ pub fn printable_json(value: &impl Serialize) -> io::Result<String> {
 
 /// Adds `value` to `out`, as [`printable_json`] spells it.
 pub(crate) fn write_json(out: &mut Vec<u8>, value: &impl Serialize) -> io::Result<()> {
-    value.serialize(&mut serde_json::Serializer::with_formatter(out, Harmless)).map_err(Into::into)
+    value.serialize(&mut serde_json::Serializer::with_formatter(out, PrintableFormatter)).map_err(Into::into)
 }
 
-/// Compact JSON in which characters that a terminal acts on are escapes, beyond what JSON itself asks for.
-struct Harmless;
+/// Compact JSON in which characters that a terminal acts on are escaped, beyond what JSON requires.
+struct PrintableFormatter;
 
-impl Formatter for Harmless {
+impl Formatter for PrintableFormatter {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
-        // Nearly every text is plain; it is not looked at character by character.
-        if fragment.bytes().all(|b| b.is_ascii() && b != 0x7f) {
-            return out.write_all(fragment.as_bytes());
-        }
         let mut rest = fragment;
         while let Some(at) = rest.find(is_unprintable) {
-            let (fit, unfit) = rest.split_at(at);
-            out.write_all(fit.as_bytes())?;
-            let mut chars = unfit.chars();
+            let (safe, tail) = rest.split_at(at);
+            out.write_all(safe.as_bytes())?;
+            let mut chars = tail.chars();
             if let Some(c) = chars.next() {
                 for unit in c.encode_utf16(&mut [0; 2]) {
                     write!(out, "\\u{unit:04x}")?;
@@ -79,7 +73,7 @@ impl Formatter for Harmless {
     }
 }
 
-/// Whether a terminal would act on `c`, or a reader would not see it.
+/// Whether a terminal would act on `c`, or a reader could not see it.
 fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -87,7 +81,7 @@ fn is_unprintable(c: char) -> bool {
             | '\u{2028}' | '\u{2029}' // line and paragraph separators
             | '\u{00ad}' | '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{206a}'..='\u{206f}' | '\u{feff}' // invisible
             | '\u{fff9}'..='\u{fffb}' // interlinear annotation
-            | '\u{e0000}'..='\u{e007f}') // tags: a second text that nobody sees
+            | '\u{e0000}'..='\u{e007f}') // tags: a second, invisible text
 }
 
 #[cfg(test)]
@@ -95,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_act_on_is_written_out() {
+    fn what_a_terminal_would_act_on_is_escaped() {
         for (why, text, want) in [
             ("plain text stays", "notes.md", "notes.md"),
             ("other scripts stay", "naïve 笔记 😀", "naïve 笔记 😀"),
@@ -108,7 +102,7 @@ mod tests {
             ("NUL and DEL", "\0\u{7f}", "\\u{0}\\u{7f}"),
             ("a bidirectional override", "a\u{202e}txt.exe", "a\\u{202e}txt.exe"),
             ("an isolate", "\u{2066}x\u{2069}", "\\u{2066}x\\u{2069}"),
-            ("a space nobody sees", "a\u{200b}b\u{feff}", "a\\u{200b}b\\u{feff}"),
+            ("an invisible space", "a\u{200b}b\u{feff}", "a\\u{200b}b\\u{feff}"),
             ("hidden tag characters", "a\u{e0041}", "a\\u{e0041}"),
         ] {
             assert_eq!(printable(text), want, "{why}");
@@ -121,13 +115,13 @@ mod tests {
     }
 
     #[test]
-    fn fit_text_is_not_copied() {
+    fn safe_text_is_not_copied() {
         assert!(matches!(printable("as it is"), Cow::Borrowed(_)));
     }
 
     proptest::proptest! {
         #[test]
-        fn json_is_fit_and_means_the_same(text in "\\PC*|[\\x00-\\u{ff}]*|.*") {
+        fn json_is_safe_and_means_the_same(text in "\\PC*|[\\x00-\\u{ff}]*|.*") {
             let json = printable_json(&text).unwrap();
             proptest::prop_assert!(!json.contains(is_unprintable));
             proptest::prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);

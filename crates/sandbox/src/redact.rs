@@ -1,47 +1,47 @@
-//! Secrets out of every text that leaves: ledger, logs, tool results, answers.
+//! Removes configured secrets from text: ledger, logs, tool results, answers.
 //!
-//! Every byte that belongs to an occurrence of a secret goes, also where two secrets overlap: of `sk-abc` and
-//! `sk-abcdef-tail` the longer one is taken, and nothing of a tail stays behind. A secret is known in the
-//! spellings that JSON gives it as well, so that it is found inside a quoted argument.
+//! Every byte of an occurrence is removed, also where two secrets overlap: of `sk-abc` and
+//! `sk-abcdef-tail` the longer one is matched, and no tail is left. The JSON spellings of a secret
+//! are matched as well, so that it is found inside a quoted argument. Secrets of less than four
+//! bytes are not removed.
 //!
-//! Not promised: a secret that was encoded, reversed or cut in pieces is not recognised. Children do not get
-//! secrets in the first place.
-//!
-//! Invariant: a clean text contains no configured secret longer than three bytes.
+//! Out of scope: a secret that was encoded, reversed or split. Children do not get secrets in the
+//! first place.
 
 use aho_corasick::AhoCorasick;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// What stands where a secret was.
+/// What replaces a secret.
 const FILTERED: &str = "[FILTERED]";
 
-/// Shorter values are words that happen to be secret; taking them out would shred every text.
-const SHORTEST: usize = 4;
+/// Shorter values are words that happen to be secret; removing them would make every text
+/// unreadable.
+const MIN_SECRET: usize = 4;
 
-/// Takes known secrets out of text, in time linear in the text.
+/// Removes known secrets from text, in time linear in the text.
 #[derive(Clone, Default)]
 pub struct Redactor(Known);
 
-/// Every spelling of every secret, for what comes in pieces.
+/// Every spelling of every secret, for text that arrives in parts.
 type Spellings = Arc<[String]>;
 
-/// What a redactor looks for.
+/// What a redactor matches.
 #[derive(Clone, Default)]
 enum Known {
     #[default]
     Nothing,
     Secrets(AhoCorasick, Spellings),
-    /// More secrets than an automaton holds (2^31 states): every text goes, rather than a secret staying.
+    /// More secrets than an automaton can hold (2^31 states): every text is replaced as a whole.
     TooMuch,
 }
 
 impl Redactor {
-    /// Knows `secrets`, each in all its spellings. Without secrets it costs nothing.
+    /// Matches `secrets`, each in all its spellings.
     pub fn new(secrets: &[String]) -> Self {
         let mut patterns: Vec<String> = secrets.iter().flat_map(|secret| spellings(secret.trim())).collect();
-        patterns.retain(|pattern| pattern.len() >= SHORTEST);
+        patterns.retain(|pattern| pattern.len() >= MIN_SECRET);
         patterns.sort_unstable();
         patterns.dedup();
         if patterns.is_empty() {
@@ -51,16 +51,19 @@ impl Redactor {
         Self(automaton.map_or(Known::TooMuch, |automaton| Known::Secrets(automaton, patterns.into())))
     }
 
-    /// Takes from a text that is still growing what can be told already, clean; what may be the beginning of a secret stays.
+    /// Takes the redacted beginning off a text that still grows; what may be the beginning of a
+    /// secret stays.
     pub fn ready(&self, growing: &mut String) -> String {
         let (automaton, spellings) = match &self.0 {
             Known::Nothing => return std::mem::take(growing),
             Known::Secrets(automaton, spellings) => (automaton, spellings),
             Known::TooMuch => return String::new(),
         };
-        let held = spellings.iter().map(|spelling| begun(growing, spelling)).max().unwrap_or_default();
+        let held =
+            spellings.iter().map(|spelling| partial_match(growing, spelling)).max().unwrap_or_default();
         let mut cut = growing.len() - held;
-        // A secret that reaches into what is held back is held back whole, or its beginning would be shown.
+        // A secret that reaches into what is held back is held back as a whole, or its beginning
+        // would be shown.
         for (start, end) in occurrences(automaton, growing).into_iter().rev() {
             if start < cut && cut < end {
                 cut = start;
@@ -71,7 +74,7 @@ impl Redactor {
         self.clean(&ready).into_owned()
     }
 
-    /// The same for a text of one's own, which is not copied when nothing is in it.
+    /// The same for an owned text, which is not copied when it contains no secret.
     pub fn clean_own(&self, text: String) -> String {
         match (&self.0, self.clean(&text)) {
             (Known::Nothing | Known::Secrets(..), Cow::Borrowed(_)) => text,
@@ -79,7 +82,7 @@ impl Redactor {
         }
     }
 
-    /// `text` without secrets; borrowed when there was none in it.
+    /// `text` without secrets; borrowed when it contains none.
     pub fn clean<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let automaton = match &self.0 {
             Known::Nothing => return Cow::Borrowed(text),
@@ -92,7 +95,8 @@ impl Redactor {
         let mut out = String::with_capacity(text.len());
         let mut kept = 0;
         for (start, end) in occurrences(automaton, text) {
-            // Patterns are whole strings, so both ends are character boundaries; `get` keeps that from being a panic.
+            // Patterns are whole strings, so both ends are character boundaries; `get` keeps that
+            // from being a panic.
             out.push_str(text.get(kept..start).unwrap_or_default());
             out.push_str(FILTERED);
             kept = end;
@@ -102,14 +106,14 @@ impl Redactor {
     }
 }
 
-/// How many bytes at the end of `text` are the beginning of `spelling`, and not all of it.
-fn begun(text: &str, spelling: &str) -> usize {
+/// How many bytes at the end of `text` are a proper prefix of `spelling`.
+fn partial_match(text: &str, spelling: &str) -> usize {
     let longest = spelling.len().saturating_sub(1).min(text.len());
     let ends = |length: &usize| text.as_bytes().ends_with(&spelling.as_bytes()[..*length]);
     (1..=longest).rev().find(ends).unwrap_or_default()
 }
 
-/// Where secrets are: overlapping ones as one stretch, touching ones apart, in order.
+/// The ranges of secrets in order; overlapping ones are joined, adjacent ones are not.
 fn occurrences(automaton: &AhoCorasick, text: &str) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
     for hit in automaton.find_overlapping_iter(text) {
@@ -126,7 +130,7 @@ fn occurrences(automaton: &AhoCorasick, text: &str) -> Vec<(usize, usize)> {
     found
 }
 
-/// A secret as it is, as JSON writes it, and as JSON writes it in plain ASCII.
+/// A secret as it is, and as JSON may spell it: minimal, in ASCII, with escaped slashes.
 fn spellings(secret: &str) -> [String; 4] {
     let json = serde_json::Value::from(secret).to_string();
     let json = json.get(1..json.len() - 1).unwrap_or_default().to_owned();

@@ -1,4 +1,5 @@
-//! Service notifications to systemd, as sd_notify(3): one datagram, without waiting for the receiver.
+//! Service notifications to systemd, as sd_notify(3): one datagram, without waiting for the
+//! receiver.
 
 use std::ffi::OsStr;
 use std::io;

@@ -1,4 +1,5 @@
-//! The warden, a reference monitor: judges each effect, records the decision, and only then issues a permit.
+//! The warden, a reference monitor: judges each effect, records the decision, and only then issues
+//! a permit.
 
 use crate::exec::{Exec, ExecEnv, HostFs};
 use crate::files::{Files, Located};
@@ -28,7 +29,8 @@ pub enum Admission<E: Effect> {
     Pending(Box<Pending<E>>),
 }
 
-/// An effect that waits for a person's approval; it holds no thread. Dropped unanswered, it is recorded as abandoned.
+/// An effect that waits for a person's approval; it holds no thread. Dropped unanswered, it is
+/// recorded as abandoned.
 #[derive(Debug)]
 pub struct Pending<E: Effect> {
     effect: E,
@@ -44,7 +46,8 @@ impl<E: Effect> Pending<E> {
     }
 }
 
-/// Judges effects by the policy and issues permits. Nothing else does; what cannot be recorded is not permitted.
+/// Judges effects by the policy and issues permits. Nothing else does; what cannot be recorded is
+/// not permitted.
 #[derive(Debug)]
 pub struct Warden {
     policy: Policy,
@@ -75,13 +78,15 @@ impl Warden {
         Self { policy, files, exec_env, helpers, ledger: Arc::new(ledger) }
     }
 
-    /// Looks a path up for `subject`. Looking is not an effect, and opens nothing that the policy closes by its text.
+    /// Looks a path up for `subject`. Looking is not an effect, and opens nothing that the policy
+    /// closes by its text.
     pub fn locate(&self, access: Access, path: &Path, subject: &Subject) -> Result<Located, LocateError> {
         let asked = self.absolute(path, subject)?;
         Ok(self.files.locate(&self.policy, access, &asked, subject)?)
     }
 
-    /// Prepares a command that would start in `cwd`: runs the guard on it and looks the directory up.
+    /// Prepares a command that would start in `cwd`: runs the guard on it and looks the directory
+    /// up.
     pub fn prepare_command(&self, command: &str, cwd: &Path, subject: &Subject) -> Result<Exec, LocateError> {
         let judgement = self.inspect_command(command, cwd, subject)?;
         let Located { target: cwd, place } = self.locate(Access::List, cwd, subject)?;
@@ -143,7 +148,8 @@ impl Warden {
         }
     }
 
-    /// Judges an effect, writes the *decided* record and returns the permit, the refusal or the question.
+    /// Judges an effect, writes the *decided* record and returns the permit, the refusal or the
+    /// question.
     pub fn admit<E: Effect>(&self, tool: &str, subject: &Subject, effect: E) -> Admission<E> {
         let verdict = self.evaluate(tool, subject, &effect);
         log(tool, subject, &effect.intent(), &verdict);
@@ -172,8 +178,8 @@ impl Warden {
         self.start_helper_with_args(helper, &[], subject)
     }
 
-    /// The same, with further arguments that the operator did not write: they show the helper no path, and stay out of the
-    /// ledger.
+    /// The same, with further arguments that the operator did not write: they show the helper no
+    /// path, and stay out of the ledger.
     pub fn start_helper_with_args(
         &self,
         helper: &HelperSpec<'_>,

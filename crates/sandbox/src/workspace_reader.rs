@@ -1,7 +1,8 @@
 //! Reads the instructions, notes and skills in an agent's workspace for the program itself.
 //!
-//! No call asks for these, so there is no permit. Agents write in their workspaces, so a name there may be a link or another
-//! name of something Protected: every path is resolved beneath the directory's handle, as the path of a call would be.
+//! No call asks for these, so there is no permit. Agents write in their workspaces, so a name there
+//! may be a link or another name of something Protected: every path is resolved beneath the
+//! directory's handle, as the path of a call would be.
 
 use crate::instance::Created;
 use crate::root::{

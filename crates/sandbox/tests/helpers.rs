@@ -1,9 +1,9 @@
-//! Programs of the operator's, behind their walls: what each can see, and that it ends.
+//! Helper programs of the operator in their cages: what each can see, and that it ends.
 
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "a test stops where it cannot go on, and looks at the host from outside the rooms"
+    reason = "a test stops where it cannot go on, and looks at the host directly"
 )]
 
 use picoclaw_policy::config::{AgentConfig, Config, ExposeMode};
@@ -22,7 +22,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A house with two agents, a secret of each kind, and somebody's home outside.
+/// An instance with two agents, a secret of each kind, and a home directory outside.
 struct Place {
     _dir: tempfile::TempDir,
     base: PathBuf,
@@ -108,7 +108,7 @@ const TRIES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn a_caged_guest_has_its_own_part_and_nothing_else() {
+fn a_caged_helper_has_its_own_part_and_nothing_else() {
     let (caged, open) = (Place::new(true), Place::new(false));
     for (why, line) in TRIES {
         let told = |place: &Place| {
@@ -117,7 +117,7 @@ fn a_caged_guest_has_its_own_part_and_nothing_else() {
         assert!(told(&open).contains("GOT"), "the control run: {why}");
         assert!(!told(&caged).contains("GOT"), "{why}");
     }
-    // The cage has a temporary directory of its own: writing there succeeds and reaches nobody.
+    // The cage has a temporary directory of its own: writing there succeeds and changes nothing outside.
     let planted = |place: &Place| {
         let file = place.base.join("home/planted");
         place.says(&format!("echo x > {}", file.display()), ChildDir::Private, &[]);
@@ -138,7 +138,7 @@ fn secrets_stay_behind_with_and_without_a_cage() {
 }
 
 #[test]
-fn each_guest_has_a_home_of_its_own() {
+fn each_helper_has_a_home_of_its_own() {
     let place = Place::new(true);
     let line = "pwd; echo $HOME; ls -A; touch planted";
     let home = place.base.join("home/.picoclaw/runtime-user-env/mcp/files/home");
@@ -150,7 +150,7 @@ fn each_guest_has_a_home_of_its_own() {
 }
 
 #[test]
-fn a_guest_sees_the_paths_of_its_own_command_line_read_only() {
+fn a_helper_sees_the_paths_of_its_own_command_line_read_only() {
     let place = Place::new(true);
     let data = place.base.join("data");
     let line = "cat \"$1\"; echo x > \"$1\" && echo WROTE";
@@ -158,7 +158,7 @@ fn a_guest_sees_the_paths_of_its_own_command_line_read_only() {
 }
 
 #[test]
-fn a_guest_works_where_the_operator_says() {
+fn a_helper_works_where_the_operator_says() {
     let place = Place::new(true);
     let workspace = place.base.join("home/.picoclaw/workspace");
     for (why, mode, want) in [
@@ -171,7 +171,7 @@ fn a_guest_works_where_the_operator_says() {
 }
 
 #[test]
-fn a_guest_is_in_the_ledger_from_start_to_end() {
+fn a_helper_is_in_the_ledger_from_start_to_end() {
     let place = Place::new(true);
     assert_eq!(place.run("files", "exit 3", ChildDir::Private, &[]).unwrap().status, Status::Exited(3));
     let ledger = place.ledger();

@@ -195,7 +195,7 @@ fn of_many_that_start_at_once_one_runs_and_the_file_is_its_own() {
 }
 
 #[test]
-fn asking_whether_it_runs_keeps_nobody_from_starting() {
+fn asking_whether_it_runs_delays_no_start() {
     let home = tempfile::tempdir().unwrap();
     drop(claim(home.path()).unwrap());
     std::thread::scope(|scope| {
@@ -219,19 +219,19 @@ fn only_its_own_file_is_removed_at_the_end() {
 }
 
 #[test]
-fn whoever_is_on_the_roll_is_stopped_and_nobody_else() {
+fn registered_processes_are_stopped_and_no_others() {
     let home = tempfile::tempdir().unwrap();
-    let roll = ProcessRegistry::open(home.path()).unwrap();
-    let signed = roll.register(Role::Agent).unwrap();
-    assert!(roll.others().unwrap().is_empty(), "not oneself");
+    let registry = ProcessRegistry::open(home.path()).unwrap();
+    let registration = registry.register(Role::Agent).unwrap();
+    assert!(registry.others().unwrap().is_empty(), "not oneself");
     let (mut child, said) = other(home.path(), &std::env::current_exe().unwrap());
     assert_eq!(said, "gateway runs");
     let running = home.path().join("state/running");
-    // Names that nobody holds: a process that was killed, and one whose number is somebody else's now.
+    // Entries without a lock: of a process that was killed, and of one whose PID was reused.
     let bystander = Command::new("sleep").arg("60").spawn().unwrap();
     std::fs::write(running.join(format!("agent-{}-1", bystander.id())), "").unwrap();
     std::fs::write(running.join("agent-1-1"), "").unwrap();
-    let mut others = roll.others().unwrap();
+    let mut others = registry.others().unwrap();
     assert_eq!(
         others.iter().map(|one| (one.role, one.pid)).collect::<Vec<_>>(),
         [(Role::Gateway, child.id() as i32)]
@@ -240,11 +240,11 @@ fn whoever_is_on_the_roll_is_stopped_and_nobody_else() {
     told.terminate().unwrap();
     assert_eq!(told.wait_or_kill(Instant::now() + Duration::from_secs(15)), Stopped::Ended);
     assert!(!child.wait().unwrap().success(), "by the signal");
-    assert!(roll.others().unwrap().is_empty());
+    assert!(registry.others().unwrap().is_empty());
     // Held, but with another beginning: a number of another pid namespace. It is not signalled.
     let held = std::fs::File::create(running.join(format!("agent-{}-2", bystander.id()))).unwrap();
     held.try_lock().unwrap();
-    let mut others = roll.others().unwrap();
+    let mut others = registry.others().unwrap();
     let foreign = others.pop().unwrap();
     assert_eq!(foreign.terminate(), Err(Stopped::OutOfReach));
     assert_eq!(foreign.wait_or_kill(Instant::now()), Stopped::OutOfReach);
@@ -252,6 +252,6 @@ fn whoever_is_on_the_roll_is_stopped_and_nobody_else() {
     assert!(bystander.try_wait().unwrap().is_none(), "still there");
     bystander.kill().unwrap();
     bystander.wait().unwrap();
-    drop(signed);
+    drop(registration);
     assert_eq!(std::fs::read_dir(&running).unwrap().count(), 1, "the one that is held by hand");
 }

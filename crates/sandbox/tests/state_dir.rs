@@ -37,7 +37,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn what_a_shelf_writes_only_its_owner_can_read() {
+fn only_the_owner_can_read_what_is_written() {
     let home = tempfile::tempdir().unwrap();
     let inner = dir(home.path()).subdir("main").unwrap();
     inner.append("a.jsonl", b"one").unwrap();

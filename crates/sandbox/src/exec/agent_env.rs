@@ -128,7 +128,8 @@ fn temporary_dirs(environment: &Variables) -> Vec<PathBuf> {
 }
 
 fn is_shell_variable(name: &OsStr) -> bool {
-    // Exported functions are named `BASH_FUNC_name%%`, and would replace the commands that were judged.
+    // Exported functions are named `BASH_FUNC_name%%`, and would replace the commands that were
+    // judged.
     name.as_encoded_bytes().starts_with(b"BASH_FUNC_") || SHELL_VARIABLES.iter().any(|known| name == *known)
 }
 

@@ -1,6 +1,7 @@
 //! Runs the doctor's shell lines where an agent's commands would run.
 //!
-//! The lines are the program's own, never a model's. A control run without confinement shows that a check can fail.
+//! The lines are the program's own, never a model's. A control run without confinement shows that a
+//! check can fail.
 
 use super::exec_env::ExecEnv;
 use crate::confine::Confined;

@@ -1,4 +1,5 @@
-//! What every command of an agent starts with: the shell, and each agent's confinement and environment.
+//! What every command of an agent starts with: the shell, and each agent's confinement and
+//! environment.
 //!
 //! It is built once, at the start; the text of a command changes none of it.
 
@@ -65,8 +66,8 @@ pub struct ExecEnv {
 }
 
 impl ExecEnv {
-    /// Finds the shell and assembles each agent's confinement as configured. The backend of cages is tried with a real
-    /// child before the first command needs it.
+    /// Finds the shell and assembles each agent's confinement as configured. The backend of cages
+    /// is tried with a real child before the first command needs it.
     pub fn new(
         config: &Config,
         instance: &Instance,
@@ -130,7 +131,8 @@ fn select_backend_for(config: &Config, host: &Variables) -> Result<Backend, Star
     Ok(backend)
 }
 
-/// Logs each layer that a backend does not enforce in full, as a warning where namespaces are missing.
+/// Logs each layer that a backend does not enforce in full, as a warning where namespaces are
+/// missing.
 pub(super) fn log_unenforced(backend: &Backend, isolation: &IsolationConfig) {
     for (_, layer, grade) in backend.enforced(isolation).layers() {
         match (backend, grade) {

@@ -1,7 +1,7 @@
 //! The file system as the guard asks about it.
 //!
-//! The guard asks about the same few paths again and again during one judgement; each is looked up once. Nothing is
-//! opened, and where a lookup fails the guard gets the answer that allows least.
+//! The guard asks about the same few paths again and again during one judgement; each is looked up
+//! once. Nothing is opened, and where a lookup fails the guard gets the answer that allows least.
 
 use crate::files::Files;
 use crate::root::{EntryKind, Page, Place, ProtectedInodes};
@@ -30,7 +30,8 @@ struct CachedLookup {
 }
 
 impl<'a> HostFs<'a> {
-    /// Looks paths up beneath the host root of `files`; programs are found in the directories of `path`.
+    /// Looks paths up beneath the host root of `files`; programs are found in the directories of
+    /// `path`.
     pub fn new(files: &'a Files, path: &'a [CleanPath]) -> Self {
         Self { files, path, lookups: RefCell::default(), listings: RefCell::default() }
     }

@@ -1,6 +1,7 @@
 //! A command of the operator: `picoclaw run` and `picoclaw mcp wrap`.
 //!
-//! It is caged whatever the configuration says about isolation, and recorded before it starts and when it ends.
+//! It is caged whatever the configuration says about isolation, and recorded before it starts and
+//! when it ends.
 
 use super::exec_env::log_unenforced;
 use crate::confine::{CageRequest, ChildDir, PlannedCage};
@@ -142,7 +143,8 @@ impl OperatorCommand<'_> {
             tracing::info!(target: "isolation", rule, "linux isolation mount plan");
         }
         let prepared = PreparedCommand { program: &program, planned, work_dir: self.dir.resolve(&user) };
-        // A native cage is attempted without a probe: where it works, the probe would be a second cage.
+        // A native cage is attempted without a probe: where it works, the probe would be a second
+        // cage.
         let native = Backend::Native.enforced(self.isolation).lacks(&self.isolation.require).is_none();
         if native && self.isolation.backend == BackendChoice::Auto {
             match self.start_on(&Backend::Native, &prepared, &ledger) {
@@ -155,8 +157,9 @@ impl OperatorCommand<'_> {
         self.start_on(&backend, &prepared, &ledger)
     }
 
-    /// Arguments whose paths are shown to the child. None for a person's own command: what it may see beyond its directory
-    /// is said with flags. The command line of a server is written once and names what the server is for.
+    /// Arguments whose paths are shown to the child. None for a person's own command: what it may
+    /// see beyond its directory is said with flags. The command line of a server is written once
+    /// and names what the server is for.
     fn shown_arguments(&self) -> &[OsString] {
         match self.principal {
             Principal::Person => &[],

@@ -1,4 +1,5 @@
-//! Runs a command under its permit: to its end, or in the background. Its outcome is recorded when it has ended.
+//! Runs a command under its permit: to its end, or in the background. Its outcome is recorded when
+//! it has ended.
 
 use super::Exec;
 use super::exec_env::ExecEnv;
@@ -30,7 +31,8 @@ pub enum ExecError {
 /// How much of each output stream a result keeps.
 const OUTPUT_RETAINED: Bounds = Bounds { head: 16 << 10, tail: 16 << 10 };
 
-/// Runs a command to its end, to its deadline, or until `halt` is raised; `watch` sees its output as it comes.
+/// Runs a command to its end, to its deadline, or until `halt` is raised; `watch` sees its output
+/// as it comes.
 pub fn run(
     permit: Permit<Exec>,
     agent: &AgentId,

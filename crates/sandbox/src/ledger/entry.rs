@@ -1,18 +1,16 @@
-//! What is written about one call: who asked for what, what was decided, and how it went.
-//!
-//! Invariant: an entry is built from what the desk judged; nothing in it is parsed from a model's text.
+//! What is recorded about one call: who asked for what, the decision, and the outcome.
 
 use picoclaw_policy::{Code, Layer, Origin, Subject, Verdict};
 use std::time::Duration;
 
-/// Which moment of a call a record is about.
+/// Which step of a call a record is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// The verdict, before any effect.
     Decided,
-    /// The effect is over, well or badly.
+    /// The effect has ended, with success or an error.
     Finished,
-    /// It was permitted, and never done.
+    /// The effect was permitted and never carried out.
     Abandoned,
 }
 
@@ -27,7 +25,7 @@ impl Phase {
     }
 }
 
-/// One record to be, without its place in the chain.
+/// A record without its place in the chain.
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub(super) phase: Phase,
@@ -47,7 +45,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// A verdict, to be written before it has any effect. `intent` says in words what is asked: `read /a/b`.
+    /// A verdict, to be written before it has any effect. `intent` describes the effect: `read
+    /// /a/b`.
     pub fn decided(subject: &Subject, tool: &str, intent: &str, verdict: &Verdict) -> Self {
         let (word, rule, refusal) = match verdict {
             Verdict::Allow(grant) => ("allow", &grant.rule, None),
@@ -72,14 +71,14 @@ impl Entry {
         }
     }
 
-    /// The layers that really held, as the kernel granted them.
+    /// The layers that the kernel enforces.
     #[must_use]
     pub fn enforcing(mut self, layers: impl IntoIterator<Item = String>) -> Self {
         self.enforced = layers.into_iter().collect();
         self
     }
 
-    /// The same call when it is over. `outcome` is `ok`, or the first line of what went wrong.
+    /// The same call when it has ended. `outcome` is `ok`, or the error.
     #[must_use]
     pub fn finished(mut self, outcome: &str, took: Duration) -> Self {
         self.phase = Phase::Finished;
@@ -88,7 +87,7 @@ impl Entry {
         self
     }
 
-    /// The same call when its permit was dropped unspent.
+    /// The same call when its permit was dropped.
     #[must_use]
     pub fn abandoned(mut self) -> Self {
         self.phase = Phase::Abandoned;

@@ -1,15 +1,14 @@
-//! Why the ledger could not be kept or read.
-//!
-//! Invariant: every message says "ledger", because a call that is refused over it must say so.
+//! Errors of the ledger. Every message contains "ledger": a call that is refused because of one
+//! must say so.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why the ledger could not be kept or read.
+/// Why the ledger could not be written or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LedgerError {
-    /// The operating system said no.
+    /// An error of the operating system.
     #[error("could not {verb} the ledger: `{path}`: {source}")]
     Io {
         /// What was tried.
@@ -19,21 +18,21 @@ pub enum LedgerError {
         /// What the system said.
         source: io::Error,
     },
-    /// Something else lies where a file of the ledger belongs.
+    /// A link, a FIFO or a directory is where a file of the ledger belongs.
     #[error("the ledger entry `{path}` is not a regular file")]
     NotAFile {
         /// Where.
         path: PathBuf,
     },
-    /// Somebody holds the lock and does not let go.
+    /// Another process holds the lock for too long.
     #[error("the ledger `{path}` has been locked by another process for {seconds} s")]
     Busy {
         /// The ledger's directory.
         path: PathBuf,
-        /// How long was waited.
+        /// How long the writer waited.
         seconds: u64,
     },
-    /// What is there cannot be continued.
+    /// The existing chain cannot be continued.
     #[error("the ledger `{path}` cannot be continued: {what}")]
     Broken {
         /// The file.
@@ -41,13 +40,13 @@ pub enum LedgerError {
         /// What does not fit.
         what: String,
     },
-    /// The files were taken away under a running process.
+    /// The files were removed or replaced while the ledger was open.
     #[error("the ledger `{path}` was removed or replaced while it was in use")]
     Replaced {
         /// The ledger's directory.
         path: PathBuf,
     },
-    /// The disk refused what had been written.
+    /// A sync failed.
     #[error("the ledger `{path}` could not be synced: {what}")]
     Unsynced {
         /// The ledger's directory.
@@ -62,7 +61,7 @@ impl LedgerError {
         move |source| Self::Io { verb, path: path.to_owned(), source }
     }
 
-    /// What a person can do about it.
+    /// What a person can do.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {

@@ -1,4 +1,5 @@
-//! Opens the files of the ledger: beneath one directory handle, never through a link, never blocking, regular files only.
+//! Opens the files of the ledger: beneath one directory handle, never through a link, never
+//! blocking, regular files only.
 
 use super::error::LedgerError;
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, fsync, mkdirat, openat};
@@ -39,7 +40,8 @@ pub(super) struct Files {
 impl Files {
     /// Opens the directory for a writer; creates it (0700) if need be.
     pub(super) fn create(path: &Path) -> Result<Self, LedgerError> {
-        // Kept absolute, so that a later change of the working directory does not look like a removed ledger.
+        // Kept absolute, so that a later change of the working directory does not look like a
+        // removed ledger.
         let path = std::path::absolute(path).map_err(LedgerError::io("find", path))?;
         if let Some(files) = Self::open(&path)? {
             return Ok(files);

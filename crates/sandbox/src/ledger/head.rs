@@ -9,7 +9,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
-/// The size of `HEAD` in bytes: within one disk sector, so that a power cut leaves the old ones or the new.
+/// The size of `HEAD` in bytes: within one disk sector, so that a power cut leaves the old ones or
+/// the new.
 pub(super) const SIZE: usize = 320;
 
 /// The longest boot id.
@@ -52,7 +53,8 @@ struct Fields {
 }
 
 impl HeadState {
-    /// Reads `HEAD` without its lock. A read may meet a write half-way; such bytes do not come twice.
+    /// Reads `HEAD` without its lock. A read may meet a write half-way; such bytes do not come
+    /// twice.
     pub(super) fn read_unlocked(file: &File) -> io::Result<Self> {
         let mut before = None;
         for _ in 0..100 {

@@ -1,4 +1,5 @@
-//! Reads records back: all of them, the last ones, or the ones to come. Takes no lock and creates nothing.
+//! Reads records back: all of them, the last ones, or the ones to come. Takes no lock and creates
+//! nothing.
 
 use super::chain::ChainHead;
 use super::chain_reader::TOO_LONG;
@@ -25,7 +26,8 @@ pub struct Stored {
     pub segment: u64,
     /// Its line in it, from 1.
     pub line: u64,
-    /// The line as written. If the ledger wrote it, it is JSON without characters that a terminal acts on.
+    /// The line as written. If the ledger wrote it, it is JSON without characters that a terminal
+    /// acts on.
     pub text: String,
     /// The record, or why the line is none.
     pub record: Result<Record, &'static str>,
@@ -79,7 +81,8 @@ impl Reader {
     }
 }
 
-/// A sequence of records. At the end `next` returns `None`, and a record again once one was appended.
+/// A sequence of records. At the end `next` returns `None`, and a record again once one was
+/// appended.
 #[derive(Debug)]
 pub struct Records {
     files: Files,

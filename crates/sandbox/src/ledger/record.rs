@@ -4,8 +4,8 @@ use super::chain::Hash;
 use super::encode::HASH_KEY;
 use serde::{Deserialize, Serialize};
 
-/// One record. Texts are what was written: pass them through [`printable`](crate::printable) before they reach a
-/// terminal.
+/// One record. Texts are what was written: pass them through [`printable`](crate::printable) before
+/// they reach a terminal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "the documentation of the module lists and explains the fields")]
@@ -33,7 +33,8 @@ pub struct Record {
 }
 
 impl Record {
-    /// Parses a line without its line feed and checks its hash; the error says what is wrong with it.
+    /// Parses a line without its line feed and checks its hash; the error says what is wrong with
+    /// it.
     pub fn parse(line: &[u8]) -> Result<Self, &'static str> {
         let hash = check_hash(line)?;
         let record: Self = serde_json::from_slice(line).map_err(|_| "it is not a record")?;

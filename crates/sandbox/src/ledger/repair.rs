@@ -44,7 +44,8 @@ fn after_kill(files: &Files, segment: &File, head: Head) -> Result<Head, LedgerE
     Ok(Head { last: reader.head().unwrap_or(head.last), length: reader.end, ..head })
 }
 
-/// The machine was restarted: what had not been synced may be missing or spoiled, even where the length is right.
+/// The machine was restarted: what had not been synced may be missing or spoiled, even where the
+/// length is right.
 fn after_reboot(files: &Files, segment: &File, head: Head, boot: &str) -> Result<Head, LedgerError> {
     let path = files.segment_path(head.segment);
     let failed = || LedgerError::io("read", &path);

@@ -1,6 +1,7 @@
 //! Syncs what was appended on a background thread, within 100 ms.
 //!
-//! After a failed sync nothing more is appended: what the disk lost cannot be told from what it kept.
+//! After a failed sync nothing more is appended: the ledger cannot know which records the disk
+//! lost.
 
 use super::error::LedgerError;
 use super::writer::Writer;
@@ -9,7 +10,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// How long records gather before they are synced: half of what is promised, the rest is for the disk.
+/// How long records gather before they are synced: half of what is promised, the rest is for the
+/// disk.
 const SYNC_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A writer with its sync thread, which the first append starts.
@@ -29,15 +31,16 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct SyncState {
-    /// The number of the last record that is not synced, and its file. Kept here because the lock on the writer may be
-    /// held for long.
+    /// The number of the last record that is not synced, and its file. Kept here because the lock
+    /// on the writer may be held for long.
     unsynced: Option<(u64, Arc<File>)>,
     closing: bool,
     thread: Option<JoinHandle<()>>,
     failure: Option<String>,
 }
 
-/// Locks although another thread panicked: the state of the ledger is checked against its files each time.
+/// Locks although another thread panicked: the state of the ledger is checked against its files
+/// each time.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -151,7 +151,8 @@ impl VerifyPass {
         Ok(check_anchor(anchor, pass.report))
     }
 
-    /// Reads all segments and returns the first sign of a change. A torn end is noted in the report.
+    /// Reads all segments and returns the first sign of a change. A torn end is noted in the
+    /// report.
     fn segments(&mut self, numbers: &[u64]) -> Result<Option<Fault>, LedgerError> {
         for (expected, number) in (1..).zip(numbers.iter().copied()) {
             if number != expected {
@@ -199,7 +200,8 @@ impl VerifyPass {
         }
         if let Some(head) = &self.head {
             let named = head.last == last && head.segment == segment && head.length == end;
-            // A new segment that is still empty: `HEAD` names it, and the last record of the one before.
+            // A new segment that is still empty: `HEAD` names it, and the last record of the one
+            // before.
             let turned = head.last == last && head.segment == segment + 1 && head.length == 0;
             self.head_fits |= named || turned;
         }
@@ -213,7 +215,8 @@ impl VerifyPass {
         after_kill || self.lost_to_a_power_cut(head)
     }
 
-    /// Whether everything that is missing or spoiled had not been synced when the machine went down.
+    /// Whether everything that is missing or spoiled had not been synced when the machine went
+    /// down.
     fn lost_to_a_power_cut(&self, head: &Head) -> bool {
         head.boot != boot_id() && self.report.head.seq >= head.synced
     }

@@ -1,4 +1,5 @@
-//! Appends to the chain: under the lock on `HEAD`, from the true end of the chain, one write for all entries.
+//! Appends to the chain: under the lock on `HEAD`, from the true end of the chain, one write for
+//! all entries.
 //!
 //! A failed append leaves nothing behind.
 
@@ -22,10 +23,12 @@ use std::time::Duration;
 /// The size at which a segment is left and the next one begun.
 pub(super) const SEGMENT: u64 = 16 << 20;
 
-/// The most records between two writes of `HEAD`: a `HEAD` that is further behind was not left by a writer.
+/// The most records between two writes of `HEAD`: a `HEAD` that is further behind was not left by a
+/// writer.
 pub(super) const BATCH: usize = 64;
 
-/// How long to wait for another writer. An append takes microseconds; the repair of a segment, tenths of a second.
+/// How long to wait for another writer. An append takes microseconds; the repair of a segment,
+/// tenths of a second.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The open files of a writer, and what it knows of the end of the chain.
@@ -57,7 +60,8 @@ impl Writer {
         self.files.path()
     }
 
-    /// Writes all `entries`, or none of them; returns the number of the last record and the file to sync.
+    /// Writes all `entries`, or none of them; returns the number of the last record and the file to
+    /// sync.
     pub(super) fn append(
         &mut self,
         entries: &[Entry],
@@ -136,8 +140,8 @@ impl Writer {
         Ok(head)
     }
 
-    /// Leaves a full segment and begins the next. `HEAD` names it before there is anything in it, so that no record can
-    /// ever be in a segment that `HEAD` does not name.
+    /// Leaves a full segment and begins the next. `HEAD` names it before there is anything in it,
+    /// so that no record can ever be in a segment that `HEAD` does not name.
     fn rotate(&mut self, head: Head) -> Result<Head, LedgerError> {
         let full = self.segment(head.segment)?;
         full.sync_data().map_err(LedgerError::io("sync", &self.files.segment_path(head.segment)))?;
@@ -146,7 +150,8 @@ impl Writer {
         self.files.sync_names()?;
         let head = Head { segment: number, length: 0, synced: head.last.seq, ..head };
         self.write_head(&head)?;
-        // A power cut must not leave records in a segment that the `HEAD` on the disk does not name.
+        // A power cut must not leave records in a segment that the `HEAD` on the disk does not
+        // name.
         self.head_file.sync_data().map_err(LedgerError::io("sync", self.files.head_path()))?;
         self.segment = Some((number, segment));
         self.known = Some(head.clone());
@@ -176,8 +181,8 @@ impl Writer {
         Ok((head.last.seq, segment))
     }
 
-    /// Removes what a failed append left. If this fails too, the next writer finds an unfinished line, or whole records
-    /// that `HEAD` does not name, and repairs both.
+    /// Removes what a failed append left. If this fails too, the next writer finds an unfinished
+    /// line, or whole records that `HEAD` does not name, and repairs both.
     fn roll_back(&mut self, start: &Head) {
         if let Some((_, segment)) = &self.segment {
             let _ = segment.set_len(start.length);
@@ -204,7 +209,8 @@ impl Writer {
         let path = self.files.segment_path(number);
         let file = self.files.segment(number, OpenMode::Create)?;
         let file = file.ok_or_else(|| LedgerError::Replaced { path: path.clone() })?;
-        // A writer that was killed here leaves it empty; anything else was not written by the ledger.
+        // A writer that was killed here leaves it empty; anything else was not written by the
+        // ledger.
         if file.metadata().map_err(LedgerError::io("inspect", &path))?.len() > 0 {
             return Err(self.broken(&path, "it has contents, and `HEAD` does not know it".to_owned()));
         }

@@ -63,8 +63,9 @@ impl Outbound {
         Self { dns: DnsLookup::new(resolver), proxy: text.map(ProxyAddress::parse).transpose() }
     }
 
-    /// Resolves the host of an intent, once. Nothing is resolved for an address that the policy refuses as text, or for a
-    /// tool that is not offered. A lookup that failed or took too long is judged and recorded like any other.
+    /// Resolves the host of an intent, once. Nothing is resolved for an address that the policy
+    /// refuses as text, or for a tool that is not offered. A lookup that failed or took too long is
+    /// judged and recorded like any other.
     pub fn resolve(
         &self,
         warden: &Warden,

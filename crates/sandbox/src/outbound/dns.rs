@@ -1,7 +1,7 @@
 //! Resolves host names within a wait limit.
 //!
-//! The system's resolver cannot be interrupted, so each lookup has a thread, which is abandoned when the answer comes too
-//! late. The number of lookups in progress is limited.
+//! The system's resolver cannot be interrupted, so each lookup has a thread, which is abandoned
+//! when the answer comes too late. The number of lookups in progress is limited.
 
 use super::wait_limit::{WaitEnded, WaitLimit};
 use picoclaw_policy::network::Resolution;

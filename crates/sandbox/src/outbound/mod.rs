@@ -1,7 +1,8 @@
-//! Outgoing connections under permits: a host is resolved once, judged, and connected to by address.
+//! Outgoing connections under permits: a host is resolved once, judged, and connected to by
+//! address.
 //!
-//! The address that is connected to is one that was judged. TLS and HTTP are not done here: `web_fetch` does them over the
-//! socket of a [`Connection`].
+//! The address that is connected to is one that was judged. TLS and HTTP are not done here:
+//! `web_fetch` does them over the socket of a [`Connection`].
 
 mod connection;
 mod connector;

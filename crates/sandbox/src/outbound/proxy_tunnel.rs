@@ -1,7 +1,7 @@
 //! HTTP CONNECT through the operator's proxy.
 //!
-//! The target is an address that was judged, never a name: the proxy could resolve a name to another host. Plain HTTP goes
-//! through a tunnel too, for the same reason.
+//! The target is an address that was judged, never a name: the proxy could resolve a name to
+//! another host. Plain HTTP goes through a tunnel too, for the same reason.
 
 use super::connection::dial;
 use super::dns::DnsLookup;
@@ -92,8 +92,8 @@ fn exchange(stream: &TcpStream, request: &[u8], limit: &WaitLimit) -> io::Result
     Ok(head)
 }
 
-/// Tries an operation on a non-blocking socket, and waits for readiness in between. The limit is checked before each try,
-/// so that a peer that always has one more byte cannot exceed it.
+/// Tries an operation on a non-blocking socket, and waits for readiness in between. The limit is
+/// checked before each try, so that a peer that always has one more byte cannot exceed it.
 fn retry_until_ready<'s>(
     limit: &WaitLimit,
     stream: &'s TcpStream,

@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 /// The file that a gateway locks. It is never removed.
 const LOCK_FILE: &str = ".picoclaw.lock";
 
-/// [`GatewayLock::is_running`] holds the lock for an instant; a starting gateway waits longer than that.
+/// [`GatewayLock::is_running`] holds the lock for an instant; a starting gateway waits longer than
+/// that.
 const LOCK_TIMEOUT: Duration = Duration::from_millis(400);
 
 /// The lock of a gateway. Dropping it removes the PID file and unlocks.

@@ -1,8 +1,8 @@
 //! The registry of running programs, so that `picoclaw stop` can end them all.
 //!
-//! The name of an entry holds a PID and the start time of that process; the lock on the entry says that it still runs. A
-//! PID that was reused since has another start time, and so has one of another pid namespace: a signal reaches the process
-//! that registered, or none.
+//! The name of an entry holds a PID and the start time of that process; the lock on the entry says
+//! that it still runs. A PID that was reused since has another start time, and so has one of
+//! another pid namespace: a signal reaches the process that registered, or none.
 
 use super::error::PresenceError;
 use super::open_home;
@@ -70,7 +70,7 @@ pub struct RunningProcess {
 /// The result of stopping a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
-    /// It ended when it was told to.
+    /// It ended after SIGTERM.
     Ended,
     /// It did not, and was killed.
     Killed,
@@ -218,6 +218,7 @@ fn start_time(pid: i32) -> Option<u64> {
     let mut bytes = [0; 1024];
     let count = read(&file, &mut bytes).ok()?;
     let text = String::from_utf8_lossy(bytes.get(..count)?);
-    // Field 2 is the program's name in parentheses and may hold any character; field 3 follows the last one.
+    // Field 2 is the program's name in parentheses and may hold any character; field 3 follows the
+    // last one.
     text.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }

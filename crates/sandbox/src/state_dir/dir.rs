@@ -92,7 +92,8 @@ impl StateDir {
         &self.path
     }
 
-    /// The contents of a file; `None` when there is none, an error when it is larger than `max` bytes.
+    /// The contents of a file; `None` when there is none, an error when it is larger than `max`
+    /// bytes.
     pub fn read(&self, name: &str, max: u64) -> Result<Option<Vec<u8>>, StateError> {
         let Some(file) = self.file(name, OFlags::RDONLY)? else { return Ok(None) };
         let path = self.path.join(name);
@@ -124,7 +125,8 @@ impl StateDir {
         file.sync()
     }
 
-    /// Opens a file of lines for the only writer, created if need be; waits at most `wait` for another one.
+    /// Opens a file of lines for the only writer, created if need be; waits at most `wait` for
+    /// another one.
     pub fn lock(&self, name: &str, wait: Duration) -> Result<LineFile, StateError> {
         LineFile::lock(self, name, wait)
     }

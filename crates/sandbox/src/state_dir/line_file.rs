@@ -1,7 +1,8 @@
 //! An append-only file of lines with one writer at a time.
 //!
-//! A line that was appended is complete, or is not there. A writer that was killed may leave a last line without its line
-//! feed; the next writer ends that line first, and a write that fails half-way is truncated again.
+//! A line that was appended is complete, or is not there. A writer that was killed may leave a last
+//! line without its line feed; the next writer ends that line first, and a write that fails
+//! half-way is truncated again.
 
 use super::dir::StateDir;
 use super::error::StateError;
@@ -43,7 +44,8 @@ impl LineFile {
         Self { file: Arc::new(file), path, length: 0, _lock: None }
     }
 
-    /// For the only writer; creates the file if need be and waits at most `wait` for another writer.
+    /// For the only writer; creates the file if need be and waits at most `wait` for another
+    /// writer.
     pub(super) fn lock(dir: &StateDir, name: &str, wait: Duration) -> Result<Self, StateError> {
         let path = dir.path.join(name);
         let began = Instant::now();
@@ -77,8 +79,8 @@ impl LineFile {
         self.length
     }
 
-    /// Appends lines in one write; adds the last line feed if it is missing. The lines survive the end of this process;
-    /// [`LineFile::sync`] makes them survive a power cut.
+    /// Appends lines in one write; adds the last line feed if it is missing. The lines survive the
+    /// end of this process; [`LineFile::sync`] makes them survive a power cut.
     pub fn append(&mut self, lines: &[u8]) -> Result<(), StateError> {
         let mut bytes = Vec::with_capacity(lines.len() + 2);
         if self.is_torn()? {
@@ -117,8 +119,8 @@ impl LineFile {
         self.sync()
     }
 
-    /// Calls `each` for every line in order; the last one may have no line feed. Lines of more than `max` bytes are not
-    /// held in memory.
+    /// Calls `each` for every line in order; the last one may have no line feed. Lines of more than
+    /// `max` bytes are not held in memory.
     pub fn each_line(&self, max: usize, mut each: impl FnMut(Line)) -> Result<(), StateError> {
         let failed = || StateError::of("read", &self.path);
         let mut file = &*self.file;

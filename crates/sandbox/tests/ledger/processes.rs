@@ -1,6 +1,6 @@
 //! Several processes at once, and processes that are killed.
 //!
-//! Invariant: whatever an append acknowledged is in the ledger, once, whoever was killed when.
+//! Invariant: what an append acknowledged is in the ledger exactly once, whichever process was killed.
 
 use crate::support::{allowed, assert_intact, intents, report, segment};
 use picoclaw_sandbox::ledger::{Integrity, Ledger, Reader};

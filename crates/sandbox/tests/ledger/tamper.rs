@@ -169,7 +169,7 @@ fn a_total_rewrite_is_found_by_its_anchor_and_by_nothing_else() {
         at["hash"] = prev.clone().into();
         at["length"] = length.into();
     });
-    assert_intact(home.path(), RECORDS as u64); // the control: without an anchor nobody can tell
+    assert_intact(home.path(), RECORDS as u64); // the control: without an anchor it is not detectable
     for anchor in [head, middle] {
         let report = verify(home.path(), Anchor::Known(anchor)).unwrap();
         assert_eq!(report.integrity, Integrity::Tampered);
