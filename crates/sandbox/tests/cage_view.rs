@@ -266,6 +266,15 @@ fn a_status_passes_through_the_cage() {
     assert_eq!(error.exit_code(), 127, "{error}");
 }
 
+/// Tells a thread to stop.
+struct StopOnDrop<'a>(&'a std::sync::atomic::AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn a_source_that_is_swapped_again_and_again_shows_what_was_judged_or_nothing() {
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -292,6 +301,8 @@ fn a_source_that_is_swapped_again_and_again_shows_what_was_judged_or_nothing() {
                 stays.next().into_iter().for_each(std::thread::sleep);
             }
         });
+        // Also when an assertion fails: the scope waits for the other thread.
+        let _stop = StopOnDrop(&over);
         // As often as it takes until both were met, and no less than that on any machine.
         for tried in 0..3_000 {
             if tried >= 120 && right > 0 && refused > 0 {
@@ -308,7 +319,6 @@ fn a_source_that_is_swapped_again_and_again_shows_what_was_judged_or_nothing() {
                 }
             }
         }
-        over.store(true, Ordering::Relaxed);
     });
     assert!(right > 0 && refused > 0, "both outcomes were met: {right} {refused}");
 }
