@@ -19,16 +19,17 @@ pub mod isolate;
 pub mod launch;
 pub mod lectern;
 pub mod ledger;
+pub mod line_proxy;
 pub mod outbound;
 pub mod permit;
 pub mod presence;
 mod printable;
 pub mod readiness;
 mod redact;
-pub mod relay;
 pub mod root;
 pub mod spawn;
 pub mod state_dir;
+pub mod terminal;
 pub mod warden;
 
 pub use printable::{printable, printable_json, printable_lines};

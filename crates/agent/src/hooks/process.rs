@@ -8,7 +8,7 @@ use picoclaw_policy::Subject;
 use picoclaw_policy::config::{ExposeMode, HookConfig};
 use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::guest::Guest;
-use picoclaw_sandbox::launch::{Bounds, Deadline, Output, Principal, Stdin, Streams};
+use picoclaw_sandbox::launch::{Deadline, Output, OutputLimit, Principal, Stdin, Streams};
 use picoclaw_sandbox::warden::Warden;
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -188,7 +188,7 @@ fn welcome(
         dir,
         streams: Streams::Plain { stdin: Stdin::Pipe, output: Output::Pipes },
         deadline: Deadline::None,
-        bounds: Bounds::default(),
+        output_limit: OutputLimit::default(),
     };
     warden.welcome(&guest, subject)
 }

@@ -13,7 +13,7 @@ use picoclaw_agent::mcp::client::can_be_of;
 use picoclaw_agent::run::Attendance;
 use picoclaw_agent::tools::{Outcome, Registry, Visit, schema_of, unwatched};
 use picoclaw_policy::Origin;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use std::io::Read;
 use std::sync::Arc;
 use std::time::Instant;
@@ -39,8 +39,12 @@ pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
         let consult = async |hall| attended(&hall, &call, loaded).await;
         compose::with_servers(loaded, house, &subject, is_meant, consult)?
     } else {
-        let visit =
-            Visit { warden: &house.warden, subject: &call.subject, halt: &Halt::new(), watcher: &unwatched };
+        let visit = Visit {
+            warden: &house.warden,
+            subject: &call.subject,
+            halt: &CancelToken::new(),
+            watcher: &unwatched,
+        };
         (house.registry.run_alone(&call, &visit), house.registry)
     };
     if !known.knows(&call.tool) {
@@ -80,7 +84,7 @@ async fn attended(hall: &Hall, call: &Call, loaded: &Loaded) -> (Reply, Arc<Regi
 
 /// The call itself: nobody can be asked here either.
 async fn consult(hall: &Hall, call: &Call) -> (Reply, Arc<Registry>) {
-    let (halt, unwatched): (_, Watcher) = (Halt::new(), Arc::new(|_| {}));
+    let (halt, unwatched): (_, Watcher) = (CancelToken::new(), Arc::new(|_| {}));
     let reply = match hall.call(call.clone(), &halt, Arc::clone(&unwatched)).await {
         Outcome::Reply(reply) => reply,
         Outcome::Asks(asked) => hall.answer(asked, call.subject.clone(), None, &halt, unwatched).await,

@@ -41,7 +41,6 @@ const OPENS_IN: &[&str] = &[
     "crates/sandbox/src/ledger/",
     "crates/sandbox/src/launch/",
     "crates/sandbox/src/isolate/",
-    "crates/sandbox/src/relay/",
 ];
 
 /// Whatever connects or looks a host up, and where that may stand.

@@ -4,7 +4,7 @@
 
 use super::kind::Attend;
 use super::session::Session;
-use crate::launch::{BackgroundError, Clipped, State};
+use crate::launch::{BackgroundError, State, TruncatedOutput};
 use crate::permit::Permit;
 
 /// How the session stands.
@@ -16,7 +16,7 @@ pub fn poll(permit: Permit<Attend>, session: &Session) -> State {
 }
 
 /// What the session said since the last time, and how it stands.
-pub fn read(permit: Permit<Attend>, session: &Session) -> (Clipped, State) {
+pub fn read(permit: Permit<Attend>, session: &Session) -> (TruncatedOutput, State) {
     let (_, settling) = permit.spend();
     // The state first: what is said before the end is then not missed.
     let state = session.state();

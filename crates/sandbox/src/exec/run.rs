@@ -6,8 +6,8 @@ use super::kind::Exec;
 use super::session::{Program, Session};
 use super::workshop::Workshop;
 use crate::launch::{
-    self, Background, Bounds, Deadline, Finished, Halt, LaunchError, LaunchSpec, Output, Principal, Stdin,
-    Streams, WindowSize, WorkDir,
+    self, Background, CancelToken, Deadline, Finished, LaunchError, LaunchSpec, Output, OutputLimit,
+    Principal, Stdin, Streams, WindowSize, WorkDir,
 };
 use crate::permit::Permit;
 use crate::root::RootError;
@@ -30,7 +30,7 @@ pub enum ExecError {
 }
 
 /// Output of one stream that an answer keeps: the beginning and the end.
-const KEPT: Bounds = Bounds { head: 16 << 10, tail: 16 << 10 };
+const KEPT: OutputLimit = OutputLimit { head: 16 << 10, tail: 16 << 10 };
 
 /// Runs a command to its end, to its deadline, or until `halt` is raised; `watch` sees its output as it comes.
 pub fn run(
@@ -38,13 +38,13 @@ pub fn run(
     agent: &AgentId,
     shop: &Workshop,
     deadline: Duration,
-    halt: &Halt,
+    halt: &CancelToken,
     watch: &dyn Fn(&[u8]),
 ) -> Result<Finished, ExecError> {
     let (exec, settling) = permit.spend();
     let streams = Streams::Plain { stdin: Stdin::Null, output: Output::Pipes };
     let outcome = spec(&exec, agent, shop, streams, Deadline::After(deadline), KEPT)
-        .and_then(|spec| launch::run_watched(spec, halt, watch).map_err(ExecError::from));
+        .and_then(|spec| launch::run_with_output(spec, halt, watch).map_err(ExecError::from));
     match &outcome {
         Ok(finished) => settling.settle_as(&finished.status.outcome_text()),
         Err(why) => settling.settle_as(&why.to_string()),
@@ -62,12 +62,12 @@ pub fn start(
 ) -> Result<Session, ExecError> {
     let (exec, settling) = permit.spend();
     let streams = match terminal {
-        Some(size) => Streams::Terminal(size),
+        Some(size) => Streams::Pty(size),
         None => Streams::Plain { stdin: Stdin::Pipe, output: Output::Merged },
     };
     let program = Program::of(&exec.intent.judgement);
     let command = exec.intent.command.clone();
-    let started = spec(&exec, agent, shop, streams, Deadline::After(life), Background::BOUNDS)
+    let started = spec(&exec, agent, shop, streams, Deadline::After(life), Background::OUTPUT_LIMIT)
         .and_then(|spec| Background::start(spec).map_err(ExecError::from));
     match started {
         Ok(background) => Ok(Session::new(background, settling, command, program)),
@@ -84,12 +84,13 @@ fn spec(
     shop: &Workshop,
     streams: Streams,
     deadline: Deadline,
-    bounds: Bounds,
+    output_limit: OutputLimit,
 ) -> Result<LaunchSpec, ExecError> {
     let quarters = shop.quarters(agent).ok_or_else(|| ExecError::NoQuarters(agent.clone()))?;
     let work_dir = WorkDir { handle: exec.enter()?, path: exec.intent.cwd.asked.as_path().to_owned() };
     let mut argv: Vec<OsString> = shop.arguments.iter().map(OsString::from).collect();
     argv.push(OsString::from(&exec.intent.command));
-    let spec = quarters.confined.spec(shop.program.clone(), argv, work_dir, Principal::Agent(agent.clone()));
-    Ok(LaunchSpec { streams, deadline, bounds, ..spec })
+    let spec =
+        quarters.confined.spec(shop.program.clone(), argv, work_dir, Principal::Agent(agent.clone()))?;
+    Ok(LaunchSpec { streams, deadline, output_limit, ..spec })
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a session ends with exactly one closing record, also when it is dropped.
 
-use crate::launch::{Background, BackgroundError, Clipped, State};
+use crate::launch::{Background, BackgroundError, State, TruncatedOutput};
 use crate::permit::Settling;
 use picoclaw_policy::shell::guard::Judgement;
 use std::path::Path;
@@ -73,7 +73,7 @@ impl Session {
     }
 
     /// What it said since the last time.
-    pub(super) fn take_output(&self) -> Clipped {
+    pub(super) fn take_output(&self) -> TruncatedOutput {
         self.background.take_output()
     }
 

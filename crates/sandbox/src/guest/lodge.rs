@@ -42,9 +42,9 @@ impl Lodge {
         let confined = self.confined(guest, &user, &program, &place)?;
         let layers = confined.layers();
         let handle = WorkDir::open(&place).map_err(|errno| unusable(&place, errno))?;
-        let spec = confined.spec(program, guest.command.to_vec(), handle, guest.principal.clone());
-        let (streams, deadline, bounds) = (guest.streams.clone(), guest.deadline, guest.bounds);
-        let mut spec = LaunchSpec { streams, deadline, bounds, ..spec };
+        let spec = confined.spec(program, guest.command.to_vec(), handle, guest.principal.clone())?;
+        let (streams, deadline, output_limit) = (guest.streams.clone(), guest.deadline, guest.output_limit);
+        let mut spec = LaunchSpec { streams, deadline, output_limit, ..spec };
         for (name, value) in guest.variables {
             environment::set(&mut spec.environment, name, value.clone());
         }

@@ -3,7 +3,7 @@
 //! Invariant: everything in here comes from the configuration or the command line, nothing from a model.
 
 use crate::confine::ChildDir;
-use crate::launch::{Bounds, Deadline, Principal, Streams};
+use crate::launch::{Deadline, OutputLimit, Principal, Streams};
 use std::ffi::OsString;
 
 /// One program of the operator's.
@@ -22,5 +22,5 @@ pub struct Guest<'g> {
     /// How long it may take.
     pub deadline: Deadline,
     /// How much of its output is kept.
-    pub bounds: Bounds,
+    pub output_limit: OutputLimit,
 }

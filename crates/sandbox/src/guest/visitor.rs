@@ -2,7 +2,7 @@
 //!
 //! Invariant: it is in the ledger before it starts; how it left is recorded once; dropping it ends its whole tree.
 
-use crate::launch::{Finished, Halt, Running, Status};
+use crate::launch::{CancelToken, Finished, Running, Status};
 use crate::permit::Settling;
 
 /// A guest that runs.
@@ -19,9 +19,9 @@ impl Visitor {
     }
 
     /// Stays with it until its end, its deadline, or until `halt` is raised.
-    pub fn finish(self, halt: &Halt, watch: &dyn Fn(&[u8])) -> Finished {
+    pub fn finish(self, halt: &CancelToken, watch: &dyn Fn(&[u8])) -> Finished {
         let Self { running, settling } = self;
-        let finished = running.finish_watched(halt, watch);
+        let finished = running.finish_with_output(halt, watch);
         settling.settle_as(&finished.status.outcome_text());
         finished
     }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: no wait outlasts the time that is left, and a raised halt ends it.
 
-use crate::launch::Halt;
+use crate::launch::CancelToken;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::os::fd::AsFd;
@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone)]
 pub struct Bound {
     until: Instant,
-    halt: Halt,
+    halt: CancelToken,
 }
 
 /// Why a wait was given up.
@@ -42,7 +42,7 @@ impl From<Stopped> for io::Error {
 
 impl Bound {
     /// From now on for `time`, or until `halt` is raised.
-    pub fn new(time: Duration, halt: &Halt) -> Self {
+    pub fn new(time: Duration, halt: &CancelToken) -> Self {
         Self { until: Instant::now() + time, halt: halt.clone() }
     }
 
@@ -54,7 +54,7 @@ impl Bound {
 
     /// The time that is left; an error when there is none.
     pub fn left(&self) -> Result<Duration, Stopped> {
-        if self.halt.is_raised() {
+        if self.halt.is_cancelled() {
             return Err(Stopped::Halted);
         }
         match self.until.saturating_duration_since(Instant::now()) {
@@ -71,12 +71,12 @@ impl Bound {
     /// Waits until `fd` is ready for `events`.
     pub(super) fn wait(&self, fd: impl AsFd, events: PollFlags) -> io::Result<()> {
         loop {
-            let time = match self.halt.event() {
+            let time = match self.halt.event_fd() {
                 Some(_) => self.left()?,
                 None => self.slice()?,
             };
             let mut fds = vec![PollFd::new(&fd, events)];
-            fds.extend(self.halt.event().map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN)));
+            fds.extend(self.halt.event_fd().map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN)));
             // A part of a millisecond counts as a whole one: a wait must not spin at its end.
             let time = Timespec::try_from(time.max(Duration::from_millis(1))).map_err(io::Error::other)?;
             match poll(&mut fds, Some(&time)) {

@@ -112,7 +112,7 @@ impl Drop for Turn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::launch::Halt;
+    use crate::launch::CancelToken;
     use std::sync::Mutex;
     use std::time::{Duration, Instant};
 
@@ -131,17 +131,17 @@ mod tests {
         let (release, stuck) = mpsc::channel();
         let lookup = Lookup::new(Arc::new(Stuck(Mutex::new(stuck))));
         let began = Instant::now();
-        let soon = Bound::new(Duration::from_millis(50), &Halt::new());
+        let soon = Bound::new(Duration::from_millis(50), &CancelToken::new());
         assert_eq!(lookup.resolve("a.example", &soon), Err(Stopped::Deadline));
-        let halt = Halt::new();
-        halt.raise();
+        let halt = CancelToken::new();
+        halt.cancel();
         let halted = Bound::new(Duration::from_secs(60), &halt);
         assert_eq!(lookup.resolve("a.example", &halted), Err(Stopped::Halted));
         for _ in 2..MOST_AT_ONCE {
-            let soon = Bound::new(Duration::from_millis(1), &Halt::new());
+            let soon = Bound::new(Duration::from_millis(1), &CancelToken::new());
             assert_eq!(lookup.resolve("a.example", &soon), Err(Stopped::Deadline));
         }
-        let patient = Bound::new(Duration::from_secs(60), &Halt::new());
+        let patient = Bound::new(Duration::from_secs(60), &CancelToken::new());
         let busy = lookup.resolve("a.example", &patient);
         assert_eq!(busy, Ok(Resolution::Failed("too many look-ups are under way".to_owned())));
         assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());

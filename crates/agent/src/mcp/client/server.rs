@@ -10,7 +10,7 @@ use picoclaw_policy::Subject;
 use picoclaw_policy::config::{McpServerConfig, McpTransport};
 use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::guest::{Guest, Visitor};
-use picoclaw_sandbox::launch::{Bounds, Deadline, Halt, Output, Principal, Stdin, Streams};
+use picoclaw_sandbox::launch::{CancelToken, Deadline, Output, OutputLimit, Principal, Stdin, Streams};
 use picoclaw_sandbox::root::read_operator_file;
 use picoclaw_sandbox::warden::Warden;
 use rmcp::model::CallToolResult;
@@ -92,13 +92,13 @@ impl Server {
         &self,
         tool: &str,
         arguments: Map<String, Value>,
-        halt: &Halt,
+        halt: &CancelToken,
     ) -> Result<CallToolResult, McpError> {
         let (link, ..) = self.connected().await?;
         self.unchanged(&link, halt).await?;
         let answer = tokio::select! {
             answer = tokio::time::timeout(CALL, link.call(tool, arguments)) => answer,
-            () = halt.raised() => {
+            () = halt.cancelled() => {
                 // Whatever it started for us ends with it; the next call starts it anew.
                 self.close().await;
                 return Err(McpError::Halted);
@@ -125,7 +125,7 @@ impl Server {
 
     /// Judges what it shows now, if it said that this is something else. A server that has changed, or does not say how, is not
     /// asked again: the next call starts it anew, and it is judged anew.
-    async fn unchanged(&self, link: &Link, halt: &Halt) -> Result<(), McpError> {
+    async fn unchanged(&self, link: &Link, halt: &CancelToken) -> Result<(), McpError> {
         let looking = async {
             // Nobody goes past while somebody else still looks.
             let _alone = self.looking.lock().await;
@@ -136,7 +136,7 @@ impl Server {
         };
         let judged = tokio::select! {
             judged = tokio::time::timeout(self.ready, looking) => judged.unwrap_or_else(|_| Err(self.slow())),
-            () = halt.raised() => Err(McpError::Halted),
+            () = halt.cancelled() => Err(McpError::Halted),
         };
         if judged.is_err() {
             self.close().await;
@@ -239,7 +239,7 @@ fn welcome(warden: &Warden, config: &McpServerConfig, subject: &Subject) -> Resu
         dir: ChildDir::Private,
         streams: Streams::Plain { stdin: Stdin::Pipe, output: Output::Pipes },
         deadline: Deadline::None,
-        bounds: Bounds::default(),
+        output_limit: OutputLimit::default(),
     };
     warden.welcome(&guest, subject).map_err(|source| McpError::Start { name: config.name.clone(), source })
 }

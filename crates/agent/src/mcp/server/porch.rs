@@ -12,7 +12,7 @@ use crate::call::{Call, Reply};
 use crate::hall::Watcher;
 use crate::tools::{Asked, Outcome};
 use picoclaw_policy::{Code, Layer, Origin, Refusal, Subject};
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult, ErrorCode,
     ErrorData, Implementation, InitializeRequestParams, InitializeResult, ListToolsResult,
@@ -90,7 +90,7 @@ impl Porch {
         &self,
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
-        halt: &Halt,
+        halt: &CancelToken,
     ) -> CallToolResponse {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let mut call = Call { tool: request.name.into_owned(), arguments, subject: self.subject() };
@@ -140,7 +140,7 @@ impl Porch {
         call: Call,
         spelled: Call,
         context: &RequestContext<RoleServer>,
-        halt: &Halt,
+        halt: &CancelToken,
     ) -> CallToolResponse {
         let (copy, began) = (call.clone(), Instant::now());
         let outcome = self.watched(context, |watcher| self.premises.hall.call(call, halt, watcher)).await;
@@ -168,7 +168,7 @@ impl Porch {
         if [served::CHECK, served::POLICY].contains(&tool) {
             return Ok(self.look(call, Roots::default()).await);
         }
-        match self.premises.hall.call(call, &Halt::new(), progress::unwatched()).await {
+        match self.premises.hall.call(call, &CancelToken::new(), progress::unwatched()).await {
             Outcome::Reply(reply) => Ok(answer::of_reply(tool, reply)),
             Outcome::Asks(_) => Err(misfit()),
         }
@@ -180,7 +180,7 @@ impl Porch {
         asked: Asked,
         call: Call,
         context: &RequestContext<RoleServer>,
-        halt: &Halt,
+        halt: &CancelToken,
     ) -> CallToolResponse {
         match Way::of(context) {
             Way::Nobody => self.go_on(asked, call, None, context, halt).await.into(),
@@ -209,7 +209,7 @@ impl Porch {
         tokio::spawn(async move {
             tokio::time::sleep(approval::TIME).await;
             if let Some(waiting) = premises.waiting.leave(&ticket) {
-                let (halt, watcher) = (Halt::new(), progress::unwatched());
+                let (halt, watcher) = (CancelToken::new(), progress::unwatched());
                 premises.hall.answer(waiting.asked, subject, None, &halt, watcher).await;
             }
         });
@@ -223,7 +223,7 @@ impl Porch {
         call: Call,
         said: Option<picoclaw_sandbox::approver::Answer>,
         context: &RequestContext<RoleServer>,
-        halt: &Halt,
+        halt: &CancelToken,
     ) -> CallToolResult {
         let said = said.map(|answer| (answer, approval::BY.to_owned()));
         let reply = self
@@ -324,7 +324,7 @@ impl ServerHandler for Porch {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let (halt, hung_up) = (Halt::new(), disconnect_token(&context.extensions));
+        let (halt, hung_up) = (CancelToken::new(), disconnect_token(&context.extensions));
         let cancelled = async {
             tokio::select! {
                 () = context.ct.cancelled() => {}
@@ -341,7 +341,7 @@ impl ServerHandler for Porch {
             biased;
             // A cancelled call is still awaited: it occupies its slot until its last child has ended.
             () = cancelled => {
-                halt.raise();
+                halt.cancel();
                 Ok(work.await)
             }
             response = &mut work => Ok(response),

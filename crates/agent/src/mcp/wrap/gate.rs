@@ -6,8 +6,9 @@ use super::super::pins::{PinKey, Pins, Standing, ToolList};
 use super::frame::{Frame, FrameError, Id, Outcome};
 use super::listing::{Listing, Page};
 use super::reply::{Refused, answer, refuse, unreadable};
+use picoclaw_sandbox::bounded_lines::Line;
+use picoclaw_sandbox::line_proxy::{FilterOutput as Said, LineFilter};
 use picoclaw_sandbox::printable;
-use picoclaw_sandbox::relay::{Between, Line, Said};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -348,18 +349,18 @@ impl Gate {
     }
 }
 
-impl Between for Gate {
-    fn host_said(&mut self, line: Line<'_>, said: &mut Said) {
+impl LineFilter for Gate {
+    fn host_line(&mut self, line: Line, said: &mut Said) {
         match line {
-            Line::Whole(line) => self.hear_host(line, said),
-            Line::TooLong => self.too_long_from_host(said),
+            Line::Whole(line) => self.hear_host(&line, said),
+            Line::TooLong { .. } => self.too_long_from_host(said),
         }
     }
 
-    fn child_said(&mut self, line: Line<'_>, said: &mut Said) {
+    fn child_line(&mut self, line: Line, said: &mut Said) {
         match line {
-            Line::Whole(line) => self.hear_server(line, said),
-            Line::TooLong => self.too_long_from_server(said),
+            Line::Whole(line) => self.hear_server(&line, said),
+            Line::TooLong { .. } => self.too_long_from_server(said),
         }
     }
 

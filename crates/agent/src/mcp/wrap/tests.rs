@@ -2,7 +2,8 @@
 
 use super::super::pins::{PinKey, Pins};
 use super::gate::{Gate, MOST_IN_FLIGHT};
-use picoclaw_sandbox::relay::{Between, Line, Said};
+use picoclaw_sandbox::bounded_lines::Line;
+use picoclaw_sandbox::line_proxy::{FilterOutput as Said, LineFilter};
 use picoclaw_sandbox::state_dir::StateDir;
 use serde_json::{Value, json};
 
@@ -29,12 +30,12 @@ impl Stage {
     }
 
     fn host(&mut self, message: Value) -> &mut Self {
-        self.gate.host_said(Line::Whole(message.to_string().as_bytes()), &mut self.said);
+        self.gate.host_line(Line::Whole(message.to_string().into()), &mut self.said);
         self
     }
 
     fn server(&mut self, message: Value) -> &mut Self {
-        self.gate.child_said(Line::Whole(message.to_string().as_bytes()), &mut self.said);
+        self.gate.child_line(Line::Whole(message.to_string().into()), &mut self.said);
         self
     }
 
@@ -329,12 +330,12 @@ fn a_host_that_errs_is_told() {
         ),
     ] {
         stage.server_heard();
-        stage.gate.host_said(Line::Whole(line.as_bytes()), &mut stage.said);
+        stage.gate.host_line(Line::Whole(line.into()), &mut stage.said);
         assert!(stage.server_heard().is_empty(), "{why} does not pass");
         let told = stage.host_heard().remove(0);
         assert_eq!((&told["id"], &told["error"]["code"]), (&id, &json!(code)), "{why}: {told}");
     }
-    stage.gate.host_said(Line::Whole(b"  "), &mut stage.said);
+    stage.gate.host_line(Line::Whole(b"  ".into()), &mut stage.said);
     assert!(stage.host_heard().is_empty() && stage.server_heard().is_empty(), "an empty line is nothing");
 }
 
@@ -344,12 +345,12 @@ fn a_line_that_is_too_long_leaves_nobody_waiting() {
     stage
         .host(json!({"jsonrpc": "2.0", "id": 1, "method": "x"}))
         .host(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}));
-    stage.gate.child_said(Line::TooLong, &mut stage.said);
+    stage.gate.child_line(Line::TooLong { head: Vec::new() }, &mut stage.said);
     let told = stage.host_heard();
     assert_eq!(told.len(), 2, "{told:?}");
     assert_eq!((&told[0]["id"], &told[0]["error"]["data"]["code"]), (&json!(1), &json!("answer_too_long")));
     assert_eq!((&told[1]["id"], &told[1]["result"]["tools"]), (&json!(2), &json!([])));
-    stage.gate.host_said(Line::TooLong, &mut stage.said);
+    stage.gate.host_line(Line::TooLong { head: Vec::new() }, &mut stage.said);
     assert_eq!(stage.host_heard()[0]["error"]["code"], -32700);
 }
 

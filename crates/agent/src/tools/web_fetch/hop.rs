@@ -14,7 +14,7 @@ use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use picoclaw_policy::network::{Scheme, WebAddress};
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::outbound::{Bound, Connect, Outbound, Stopped};
 use picoclaw_sandbox::permit::Permit;
 use rustls::ClientConfig;
@@ -40,7 +40,7 @@ pub(super) enum HopResult {
 pub(super) struct HopContext<'h> {
     pub(super) outbound: &'h Outbound,
     pub(super) bound: &'h Bound,
-    pub(super) halt: &'h Halt,
+    pub(super) halt: &'h CancelToken,
     pub(super) max_body_bytes: u64,
     pub(super) tls_config: &'h dyn Fn() -> Result<Arc<ClientConfig>, FetchError>,
 }
@@ -92,7 +92,7 @@ fn run_until_stopped(
     runtime.block_on(async {
         tokio::select! {
             biased;
-            () = context.halt.raised() => Err(Stopped::Halted.into()),
+            () = context.halt.cancelled() => Err(Stopped::Halted.into()),
             result = tokio::time::timeout(left, exchange) => result.unwrap_or(Err(Stopped::Deadline.into())),
         }
     })

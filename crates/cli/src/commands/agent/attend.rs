@@ -11,7 +11,7 @@ use super::style::{Liveness, Mark, Tone};
 use super::typed::{Effect, Typed};
 use picoclaw_agent::run::{Ask, Ending, Steering, TurnError};
 use picoclaw_sandbox::approver::Answer;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::printable;
 use std::future::Future;
 use std::pin::pin;
@@ -29,7 +29,7 @@ pub(super) struct Attendance<'a> {
     pub(super) screen: &'a Screen,
     pub(super) heard: &'a Heard,
     pub(super) steering: &'a Steering,
-    pub(super) halt: &'a Halt,
+    pub(super) halt: &'a CancelToken,
 }
 
 /// What is under the person's fingers.
@@ -199,11 +199,11 @@ impl Attendance<'_> {
 
     /// Stops the turn; asked twice, it is left at once.
     fn stop(&self, hands: &mut Hands) {
-        if self.halt.is_raised() {
+        if self.halt.is_cancelled() {
             hands.given_up = Some(Instant::now());
             return;
         }
-        self.halt.raise();
+        self.halt.cancel();
         hands.given_up = Some(Instant::now() + GRACE);
     }
 

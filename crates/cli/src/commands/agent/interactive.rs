@@ -22,7 +22,7 @@ use crate::settings::Loaded;
 use anyhow::{Context, Result};
 use picoclaw_agent::run::{Steering, Turn, TurnError};
 use picoclaw_policy::Subject;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::{Redactor, printable};
 use tokio::runtime::Runtime;
 
@@ -126,7 +126,7 @@ impl Session<'_> {
 
     /// Runs a turn; gives back what was typed meanwhile and not sent.
     fn turn(&self, line: &str, runtime: &Runtime, stop: &Stop) -> String {
-        let halt = Halt::new();
+        let halt = CancelToken::new();
         stop.runs(&halt);
         let (ended, unsent) = runtime.block_on(self.attend(line, &halt));
         stop.rests();
@@ -142,7 +142,7 @@ impl Session<'_> {
         unsent
     }
 
-    async fn attend(&self, line: &str, halt: &Halt) -> (Result<(), TurnError>, String) {
+    async fn attend(&self, line: &str, halt: &CancelToken) -> (Result<(), TurnError>, String) {
         let quote = if self.model_name() == DIRECT { Quote::Nothing } else { Quote::FirstLines };
         let heard = Heard::new(self.screen.clone(), quote);
         let steering = Steering::new();

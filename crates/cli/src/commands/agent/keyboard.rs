@@ -3,8 +3,8 @@
 //! Invariant: the settings that were found are the settings that are left, whichever way the session ends.
 
 use super::style::Liveness;
-use picoclaw_sandbox::launch::Halt;
-use picoclaw_sandbox::relay::suspend_program;
+use picoclaw_sandbox::launch::CancelToken;
+use picoclaw_sandbox::terminal::suspend_program;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::stdio::stdin;
@@ -40,7 +40,7 @@ impl Found {
 pub(super) struct Keyboard {
     heard: Receiver<Vec<u8>>,
     reader: Option<JoinHandle<()>>,
-    closing: Halt,
+    closing: CancelToken,
     found: Found,
     liveness: Liveness,
 }
@@ -48,7 +48,7 @@ pub(super) struct Keyboard {
 impl Keyboard {
     /// Takes the keyboard: keys come one by one on a live terminal, and line by line, echoed, on another.
     pub(super) fn take(liveness: Liveness) -> io::Result<Self> {
-        let (found, closing) = (Found::now(), Halt::new());
+        let (found, closing) = (Found::now(), CancelToken::new());
         let (told, heard) = channel(16);
         let until = closing.clone();
         let reader = thread::Builder::new().name("keyboard".to_owned()).stack_size(256 << 10);
@@ -74,7 +74,7 @@ impl Keyboard {
     }
 
     fn close(&mut self) {
-        self.closing.raise();
+        self.closing.cancel();
         if let Some(reader) = self.reader.take() {
             // A full channel would keep the reader from seeing that it is to end.
             self.heard.close();
@@ -104,12 +104,12 @@ impl Keyboard {
 
 /// Passes on what is typed until the keyboard is let go. The descriptor is shared with the shell and keeps blocking, so
 /// it is read only when something is there.
-fn listen(told: &Sender<Vec<u8>>, closing: &Halt) {
+fn listen(told: &Sender<Vec<u8>>, closing: &CancelToken) {
     loop {
         let mut ready = vec![PollFd::from_borrowed_fd(stdin(), PollFlags::IN)];
-        ready.extend(closing.event().map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN)));
+        ready.extend(closing.event_fd().map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN)));
         let waited = poll(&mut ready, None);
-        if closing.is_raised() {
+        if closing.is_cancelled() {
             return;
         }
         if waited.is_err() || ready.first().is_none_or(|stdin| stdin.revents().is_empty()) {

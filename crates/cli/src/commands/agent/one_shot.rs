@@ -19,7 +19,7 @@ use picoclaw_agent::run::{Ask, Ending, Event, Steering, Turn, TurnError};
 use picoclaw_agent::spawn::Subturn;
 use picoclaw_policy::Subject;
 use picoclaw_sandbox::approver::Answer;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::printable;
 use rustix::stdio::{stderr, stdin};
 use std::io::{BufRead, Write};
@@ -38,7 +38,7 @@ pub(super) fn run(
     message: String,
 ) -> Result<ExitCode> {
     let stop = stage.stop();
-    let halt = Halt::new();
+    let halt = CancelToken::new();
     stop.runs(&halt);
     let runtime = compose::runtime()?;
     let watch = Watch::new(stage, arguments.json);

@@ -16,7 +16,7 @@ use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::exec::{Errand, ErrandError};
 use picoclaw_sandbox::launch::{Output, Principal, Status, Stdin, Streams};
 use picoclaw_sandbox::ledger::Ledger;
-use picoclaw_sandbox::{Redactor, printable, relay};
+use picoclaw_sandbox::{Redactor, line_proxy, printable, terminal};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -72,7 +72,7 @@ fn caged(
     let instance = compose::instance(loaded)?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let pins = Pins::open(instance.home())?;
-    let signals = relay::listen().context("could not listen to signals")?;
+    let signals = terminal::listen().context("could not listen to signals")?;
     let mut variables = asked.variables.clone();
     for name in &arguments.pass {
         variables.extend(std::env::var_os(name).map(|value| (name.clone(), value)));
@@ -97,8 +97,8 @@ fn caged(
     let mut away = errand.start(&ledger)?;
     let mut gate = Gate::new(pins, key.clone());
     let theirs = format!("[{}] ", key.name());
-    let voices = relay::Voices { ours: OURS, theirs: &theirs };
-    let status = relay::converse(&mut away.running, &signals, &mut gate, voices);
+    let prefixes = line_proxy::StderrPrefixes { own: OURS, child: &theirs };
+    let status = line_proxy::proxy_lines(&mut away.running, &signals, &mut gate, prefixes);
     away.back(status);
     Ok(status)
 }
