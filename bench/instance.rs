@@ -12,7 +12,7 @@ use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::Instance;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::warden::Warden;
 use serde_json::json;
@@ -92,7 +92,7 @@ impl House {
 
     /// One call that is already there.
     pub(crate) fn walk(&self, call: &Call) -> Result<String, Stop> {
-        let halt = Halt::new();
+        let halt = CancelToken::new();
         let visit = Visit { warden: &self.warden, subject: &call.subject, halt: &halt, watcher: &unwatched };
         match self.registry.run_alone(call, &visit) {
             Reply::Done(text) => Ok(text),

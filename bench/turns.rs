@@ -21,7 +21,7 @@ use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::Instance;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::warden::Warden;
 use serde_json::json;
@@ -129,7 +129,7 @@ impl Stage {
             model: None,
             events: &|_| {},
             steering: &Steering::new(),
-            halt: &Halt::new(),
+            halt: &CancelToken::new(),
         };
         let ending = self.runtime.block_on(runner.turn(turn))?;
         match ending.rounds {
@@ -141,7 +141,7 @@ impl Stage {
     /// One call without a loop.
     fn alone(&self, tool: &str, arguments: serde_json::Value) -> Result<(), Stop> {
         let call = Call { tool: tool.to_owned(), arguments, subject: subject("alone") };
-        let halt = Halt::new();
+        let halt = CancelToken::new();
         let visit =
             Visit { warden: self.hall.warden(), subject: &call.subject, halt: &halt, watcher: &unwatched };
         match self.hall.registry().run_alone(&call, &visit) {

@@ -6,7 +6,7 @@ use crate::call::{Call, Reply};
 use crate::hooks::HookReply;
 use crate::tools::{Asked, Outcome, Registry, Visit, unwatched};
 use picoclaw_policy::{Code, Layer, Refusal, Subject};
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::permit::Approval;
 use picoclaw_sandbox::warden::Warden;
 use std::collections::BTreeSet;
@@ -57,7 +57,7 @@ impl Hall {
     }
 
     /// Runs a call; a question that was answered for this session before is not asked again.
-    pub async fn call(&self, call: Call, halt: &Halt, watcher: Watcher) -> Outcome {
+    pub async fn call(&self, call: Call, halt: &CancelToken, watcher: Watcher) -> Outcome {
         let hall = self.clone();
         self.cross(halt, move |halt| {
             let visit = Visit { warden: &hall.warden, subject: &call.subject, halt, watcher: &*watcher };
@@ -73,7 +73,7 @@ impl Hall {
     }
 
     /// Refuses a call whose arguments are not even JSON.
-    pub async fn refuse_unreadable(&self, call: Call, why: String, halt: &Halt) -> Reply {
+    pub async fn refuse_unreadable(&self, call: Call, why: String, halt: &CancelToken) -> Reply {
         let hall = self.clone();
         self.cross(halt, move |halt| {
             let visit = Visit { warden: &hall.warden, subject: &call.subject, halt, watcher: &unwatched };
@@ -86,7 +86,7 @@ impl Hall {
     /// Refuses a call that a hook objected to.
     pub async fn deny_by_hook(&self, call: Call, sentence: String) -> Reply {
         let hall = self.clone();
-        self.cross(&Halt::new(), move |_| {
+        self.cross(&CancelToken::new(), move |_| {
             let refusal = Refusal {
                 code: Code::DeniedByHook,
                 sentence,
@@ -103,7 +103,7 @@ impl Hall {
     /// Takes a hook's word in place of a call; it is recorded, and nothing runs.
     pub async fn answered_by_hook(&self, call: Call, said: HookReply) -> Reply {
         let hall = self.clone();
-        self.cross(&Halt::new(), move |_| {
+        self.cross(&CancelToken::new(), move |_| {
             hall.warden.record_read_only(&call.tool, &call.subject, "(answered by a hook)");
             let text = hall.registry().clean(said.text);
             if said.is_error { Reply::Failed(text) } else { Reply::Done(text) }
@@ -118,7 +118,7 @@ impl Hall {
         asked: Asked,
         subject: Subject,
         said: Option<(Approval, String)>,
-        halt: &Halt,
+        halt: &CancelToken,
         watcher: Watcher,
     ) -> Reply {
         if let Some((Approval::Session, _)) = &said {
@@ -144,8 +144,8 @@ impl Hall {
     /// The bridge: `work` on a thread that may block, halted when nobody waits for it any more.
     async fn cross<T: Send + 'static>(
         &self,
-        halt: &Halt,
-        work: impl FnOnce(&Halt) -> T + Send + 'static,
+        halt: &CancelToken,
+        work: impl FnOnce(&CancelToken) -> T + Send + 'static,
     ) -> Result<T, Reply> {
         let mut waiting = Waiting { halt: halt.clone(), is_over: false };
         let theirs = halt.clone();
@@ -168,14 +168,14 @@ impl Allowed {
 
 /// Raises the halt when the wait is given up.
 struct Waiting {
-    halt: Halt,
+    halt: CancelToken,
     is_over: bool,
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
         if !self.is_over {
-            self.halt.raise();
+            self.halt.cancel();
         }
     }
 }

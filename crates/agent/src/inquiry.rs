@@ -6,7 +6,7 @@ use picoclaw_policy::network::ConnectIntent;
 use picoclaw_policy::shell::guard::Judgement;
 use picoclaw_policy::{Access, Refusal, Subject, Verdict};
 use picoclaw_sandbox::files::{Read, Write};
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::outbound::{Outbound, WaitLimit};
 use picoclaw_sandbox::printable_lines;
 use picoclaw_sandbox::warden::{LocateError, Warden};
@@ -77,7 +77,7 @@ const LOOKUP: Duration = Duration::from_secs(10);
 
 /// Asks the desk about an address of the web. Its host is looked up, which others can see: for people alone.
 pub fn inquire_address(warden: &Warden, subject: &Subject, url: &str, outbound: &Outbound) -> Findings {
-    let limit = WaitLimit::new(LOOKUP, &Halt::new());
+    let limit = WaitLimit::new(LOOKUP, &CancelToken::new());
     let sought = outbound.resolve(warden, "web_fetch", subject, ConnectIntent::unresolved(url), &limit);
     Findings { verdict: warden.evaluate("web_fetch", subject, &sought), judgement: None }
 }

@@ -12,7 +12,7 @@ use picoclaw_agent::schedule::cron::{
     Store, Switch, Task, Whose, run_now,
 };
 use picoclaw_policy::AgentId;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use std::future::Future;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -41,14 +41,14 @@ struct Watched {
 }
 
 impl Runs for Watched {
-    fn run<'r>(&'r self, firing: &'r Firing, halt: &'r Halt) -> Running<'r> {
+    fn run<'r>(&'r self, firing: &'r Firing, halt: &'r CancelToken) -> Running<'r> {
         Box::pin(async move {
             let (Task::Message(text) | Task::Command(text)) = &firing.task;
             self.ran.lock().unwrap().push(text.clone());
             if text.contains("wait") {
                 tokio::select! {
                     () = self.go.notified() => {}
-                    () = halt.raised() => return Done::error("stopped"),
+                    () = halt.cancelled() => return Done::error("stopped"),
                 }
             }
             let status = match text.as_str() {
@@ -67,7 +67,7 @@ struct Bench {
     clock: Arc<Hands>,
     runs: Arc<Watched>,
     scheduler: Scheduler,
-    halt: Halt,
+    halt: CancelToken,
 }
 
 impl Bench {
@@ -77,7 +77,7 @@ impl Bench {
         let (clock, runs) =
             (Arc::new(Hands(AtomicI64::new(START), AtomicI64::new(0))), Arc::new(Watched::default()));
         let scheduler = Scheduler::new(store.clone(), clock.clone(), runs.clone());
-        Self { dir, store, clock, runs, scheduler, halt: Halt::new() }
+        Self { dir, store, clock, runs, scheduler, halt: CancelToken::new() }
     }
 
     fn add(&self, text: &str, schedule: Schedule) -> Job {
@@ -115,7 +115,7 @@ impl Bench {
                     () = &mut running => panic!("the scheduler ended by itself"),
                     done = &mut act => done,
                 };
-                self.halt.raise();
+                self.halt.cancel();
                 running.await;
                 done
             };
@@ -447,7 +447,7 @@ fn two_editors_lose_no_edit() {
 struct Lines(std::path::PathBuf);
 
 impl Runs for Lines {
-    fn run<'r>(&'r self, firing: &'r Firing, _: &'r Halt) -> Running<'r> {
+    fn run<'r>(&'r self, firing: &'r Firing, _: &'r CancelToken) -> Running<'r> {
         Box::pin(async move {
             use std::io::Write;
             let note = |what: &str| {
@@ -471,7 +471,7 @@ fn scheduling_in_a_process_of_its_own() {
     let clock = Arc::new(picoclaw_agent::schedule::cron::MachineClock);
     let scheduler = Scheduler::new(store, clock, Arc::new(Lines(home.join("lines"))));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(scheduler.run(&Halt::new()));
+    runtime.block_on(scheduler.run(&CancelToken::new()));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::Instance;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::warden::Warden;
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ impl Hall {
     fn exec(&self, session: &str, arguments: Value) -> Reply {
         let subject = Subject::root(Origin::Cli, AgentId::main(), session);
         let call = Call { tool: "exec".to_owned(), arguments, subject };
-        let halt = Halt::new();
+        let halt = CancelToken::new();
         let visit = Visit { warden: &self.warden, subject: &call.subject, halt: &halt, watcher: &unwatched };
         self.registry.run_alone(&call, &visit)
     }

@@ -6,8 +6,8 @@
 use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage, Settings};
 use crate::isolate::{CommandSource, HiddenPath, IsolateError, PlanError, UserEnvironment};
 use crate::launch::{
-    self, Bounds, Deadline, Finished, Halt, LaunchError, LaunchSpec, Principal, ProgramError, Running,
-    Status, Streams, WorkDir, environment,
+    self, CancelToken, Deadline, Finished, LaunchError, LaunchSpec, OutputLimit, Principal, ProgramError,
+    Running, Status, Streams, WorkDir, environment,
 };
 use crate::ledger::LedgerError;
 use crate::permit::OutcomeGuard;
@@ -31,7 +31,7 @@ pub struct HelperSpec<'h> {
     /// How long it may take.
     pub deadline: Deadline,
     /// How much of its output is kept.
-    pub bounds: Bounds,
+    pub output_limit: OutputLimit,
 }
 
 /// Why a helper was not started.
@@ -97,9 +97,10 @@ impl HelperLauncher {
         let confined = self.confine(helper, &user, &program, &dir)?;
         let layers = confined.layers();
         let handle = WorkDir::open(&dir).map_err(|errno| unusable(&dir, errno))?;
-        let spec = confined.spec(program, helper.command.to_vec(), handle, helper.principal.clone());
-        let (streams, deadline, bounds) = (helper.streams.clone(), helper.deadline, helper.bounds);
-        let mut spec = LaunchSpec { streams, deadline, bounds, ..spec };
+        let spec = confined.spec(program, helper.command.to_vec(), handle, helper.principal.clone())?;
+        let (streams, deadline, output_limit) =
+            (helper.streams.clone(), helper.deadline, helper.output_limit);
+        let mut spec = LaunchSpec { streams, deadline, output_limit, ..spec };
         for (name, value) in helper.variables {
             environment::set(&mut spec.environment, name, value.clone());
         }
@@ -157,9 +158,9 @@ impl RunningHelper {
     }
 
     /// Waits for its end, its deadline, or until `halt` is raised; `watch` sees its output as it comes.
-    pub fn finish(self, halt: &Halt, watch: &dyn Fn(&[u8])) -> Finished {
+    pub fn finish(self, halt: &CancelToken, watch: &dyn Fn(&[u8])) -> Finished {
         let Self { running, outcome } = self;
-        let finished = running.finish_watched(halt, watch);
+        let finished = running.finish_with_output(halt, watch);
         outcome.settle_as(&finished.status.outcome_text());
         finished
     }

@@ -121,7 +121,7 @@ fn a_child_works_in_the_directory_that_was_opened() {
 fn a_session_on_a_terminal_takes_text_keys_and_a_size() {
     let mut spec = shell("stty size; read line; echo \"got $line\"; cat");
     spec.deadline = Deadline::After(Duration::from_secs(20));
-    spec.streams = Streams::Terminal(WindowSize { rows: 30, columns: 100 });
+    spec.streams = Streams::Pty(WindowSize { rows: 30, columns: 100 });
     let session = Background::start(spec).expect("a shell starts");
     let mut seen = String::new();
     let mut until = |want: &str| {

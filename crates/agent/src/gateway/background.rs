@@ -8,7 +8,7 @@ use crate::schedule::cron::{
 };
 use crate::schedule::heartbeat::Heartbeat;
 use crate::tools::Tool;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::state_dir::StateError;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub(super) struct BackgroundTasks {
     replaced: Notify,
     /// Held during a heartbeat.
     beating: tokio::sync::Mutex<()>,
-    halt: Halt,
+    halt: CancelToken,
     tasks: Mutex<JoinSet<()>>,
 }
 
@@ -58,7 +58,7 @@ struct JobsTask {
 }
 
 impl Runs for JobsTask {
-    fn run<'r>(&'r self, firing: &'r Firing, halt: &'r Halt) -> Running<'r> {
+    fn run<'r>(&'r self, firing: &'r Firing, halt: &'r CancelToken) -> Running<'r> {
         self.jobs.run(firing, halt)
     }
 }
@@ -88,7 +88,7 @@ impl BackgroundTasks {
             heartbeat: RwLock::new(heartbeat_task(gateway, &services)),
             replaced: Notify::new(),
             beating: tokio::sync::Mutex::default(),
-            halt: Halt::new(),
+            halt: CancelToken::new(),
             tasks: Mutex::default(),
         });
         let [cron, heartbeat, edits] = [(); 3].map(|()| Arc::clone(&background));
@@ -99,7 +99,7 @@ impl BackgroundTasks {
         tasks.spawn(async move {
             loop {
                 tokio::select! {
-                    () = edits.halt.raised() => return,
+                    () = edits.halt.cancelled() => return,
                     () = changed.notified() => edits.scheduler.look(),
                 }
             }
@@ -124,7 +124,7 @@ impl BackgroundTasks {
             drop(self.beating.lock().await);
         };
         let _ = timeout(finish, finished).await;
-        self.halt.raise();
+        self.halt.cancel();
         let mut tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         let _ = timeout(rollback, async { while tasks.join_next().await.is_some() {} }).await;
     }
@@ -139,7 +139,7 @@ impl BackgroundTasks {
             });
             tokio::select! {
                 biased;
-                () = self.halt.raised() => return,
+                () = self.halt.cancelled() => return,
                 () = self.replaced.notified() => continue,
                 () = async { sleep_until(next.unwrap_or_else(Instant::now)).await }, if next.is_some() => {}
             }

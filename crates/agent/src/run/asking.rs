@@ -35,7 +35,7 @@ pub(super) async fn ask(
     };
     let asked = tokio::select! {
         biased;
-        () = turn.halt.raised() => return Err(Some(TurnError::Halted)),
+        () = turn.halt.cancelled() => return Err(Some(TurnError::Halted)),
         asked = chain.ask(request, &mut pieces, &retry) => asked,
     };
     pieces.finish();

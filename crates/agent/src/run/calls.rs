@@ -145,7 +145,7 @@ async fn answer_of(
 ) -> Option<(Approval, String)> {
     tokio::select! {
         biased;
-        () = turn.halt.raised() => None,
+        () = turn.halt.cancelled() => None,
         said = answered => said.ok(),
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! Invariant: turns that wait for no person are never more than there are lanes.
 
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -39,10 +39,10 @@ impl Lanes {
     }
 
     /// Waits for a lane; `None` when the turn is stopped before there is one.
-    pub(super) async fn take(&self, halt: &Halt) -> Option<Arc<Lane>> {
+    pub(super) async fn take(&self, halt: &CancelToken) -> Option<Arc<Lane>> {
         let held = tokio::select! {
             biased;
-            () = halt.raised() => return None,
+            () = halt.cancelled() => return None,
             held = Arc::clone(&self.0).acquire_owned() => held.ok()?,
         };
         Some(Arc::new(Lane {
@@ -55,13 +55,13 @@ impl Lanes {
 
 impl Lane {
     /// Waits for a person; the lane is free meanwhile. A turn that is stopped does not wait for it to come back.
-    pub(super) async fn free_while<T>(&self, halt: &Halt, wait: impl Future<Output = T>) -> T {
+    pub(super) async fn free_while<T>(&self, halt: &CancelToken, wait: impl Future<Output = T>) -> T {
         let asking = self.ask();
         let done = wait.await;
         drop(asking);
         tokio::select! {
             biased;
-            () = halt.raised() => {}
+            () = halt.cancelled() => {}
             () = self.fetch() => {}
         }
         done
@@ -112,7 +112,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_lane_is_free_exactly_while_its_turn_waits_for_a_person() {
-        let (lanes, halt) = (Lanes::new(1), Halt::new());
+        let (lanes, halt) = (Lanes::new(1), CancelToken::new());
         let first = lanes.take(&halt).await.unwrap();
         assert_eq!(lanes.0.available_permits(), 0, "it works");
         let (answer, answered) = oneshot::channel::<u8>();
@@ -141,12 +141,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_turn_that_is_stopped_waits_for_no_lane() {
-        let (lanes, halt) = (Lanes::new(1), Halt::new());
+        let (lanes, halt) = (Lanes::new(1), CancelToken::new());
         let first = lanes.take(&halt).await.unwrap();
-        let (stopping, never) = (halt.clone(), Halt::new());
+        let (stopping, never) = (halt.clone(), CancelToken::new());
         let asked = first.free_while(&halt, async {
             let other = lanes.take(&never).await.unwrap();
-            stopping.raise();
+            stopping.cancel();
             other
         });
         let other = asked.await;

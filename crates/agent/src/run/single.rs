@@ -14,7 +14,7 @@ use crate::message::ToolCall;
 impl Runner {
     /// Runs one call on behalf of `turn`'s subject, through the tools of `hall`.
     pub async fn single(&self, hall: &Hall, call: &ToolCall, turn: &Turn<'_>) -> Result<Reply, TurnError> {
-        if turn.halt.is_raised() {
+        if turn.halt.is_cancelled() {
             return Err(TurnError::Halted);
         }
         let hooks = self.retinue.ready(&self.hall, turn.events).await?;

@@ -129,7 +129,7 @@ impl Sitting<'_> {
     /// Asks and calls, until the model has nothing more to ask for.
     async fn converse(&mut self) -> Result<String, TurnError> {
         loop {
-            if self.turn.halt.is_raised() {
+            if self.turn.halt.is_cancelled() {
                 return Err(TurnError::Halted);
             }
             let steered = self.steer()?;
@@ -184,7 +184,7 @@ impl Sitting<'_> {
         let waiting = async {
             tokio::select! {
                 biased;
-                () = self.turn.halt.raised() => Err(TurnError::Halted),
+                () = self.turn.halt.cancelled() => Err(TurnError::Halted),
                 () = brood.changed() => Ok(()),
                 () = steering.spoken() => Ok(()),
             }
@@ -197,7 +197,7 @@ impl Sitting<'_> {
         while self.kin.brood().is_busy() {
             tokio::select! {
                 biased;
-                () = self.turn.halt.raised() => return Err(TurnError::Halted),
+                () = self.turn.halt.cancelled() => return Err(TurnError::Halted),
                 () = self.kin.rest_while(self.kin.brood().changed()) => {}
             }
             self.deliver()?;
@@ -276,7 +276,7 @@ impl Sitting<'_> {
         let reply = calls::run(&way, call, self.turn, self.redactor).await?;
         self.so_far.unasked |= matches!(reply, Reply::Unasked(_));
         self.so_far.failed = !matches!(reply, Reply::Done(_));
-        if self.turn.halt.is_raised() {
+        if self.turn.halt.is_cancelled() {
             return Err(TurnError::Halted);
         }
         Ok(match self.chain.kind() {

@@ -12,7 +12,7 @@ use crate::message::{Message, Role};
 use crate::providers::{Chain, ProviderKind, Request, Sink};
 use crate::sessions::Said;
 use picoclaw_policy::Subject;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use std::time::Duration;
 
 /// How long all of it may take.
@@ -56,11 +56,11 @@ impl Runner {
         &self,
         subject: &Subject,
         model: Option<&str>,
-        halt: &Halt,
+        halt: &CancelToken,
     ) -> Result<Tidied, TurnError> {
         tokio::select! {
             biased;
-            () = halt.raised() => Ok(Tidied::Nothing),
+            () = halt.cancelled() => Ok(Tidied::Nothing),
             tidied = self.tidy_up(subject, model) => tidied,
         }
     }

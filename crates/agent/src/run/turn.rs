@@ -7,7 +7,7 @@ use super::steering::Steering;
 use crate::providers::{ModelError, ProviderError, Usage};
 use crate::sessions::SessionError;
 use picoclaw_policy::{AgentId, Subject};
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::state_dir::StateError;
 
 /// What a turn is given.
@@ -23,7 +23,7 @@ pub struct Turn<'t> {
     /// Words that come while it runs.
     pub steering: &'t Steering,
     /// Raised: the turn stops at once, and its session is as before.
-    pub halt: &'t Halt,
+    pub halt: &'t CancelToken,
 }
 
 impl<'t> Turn<'t> {

@@ -4,7 +4,7 @@
 
 use super::news::Who;
 use crate::providers::Usage;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
@@ -24,7 +24,7 @@ pub(crate) struct Brought {
 pub(crate) struct Brood {
     state: Mutex<State>,
     bell: Notify,
-    halt: Halt,
+    halt: CancelToken,
 }
 
 #[derive(Default)]
@@ -54,13 +54,13 @@ impl Brood {
     }
 
     /// Raised when they are to stop.
-    pub(super) fn halt(&self) -> &Halt {
+    pub(super) fn halt(&self) -> &CancelToken {
         &self.halt
     }
 
     /// Stops them all.
     pub(crate) fn stop(&self) {
-        self.halt.raise();
+        self.halt.cancel();
     }
 
     /// Whether one is under way, or something was brought and not taken yet.

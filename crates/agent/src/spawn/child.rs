@@ -9,7 +9,7 @@ use super::wording;
 use crate::providers::ProviderKind;
 use crate::run::{Event, Steering, Turn, TurnError};
 use picoclaw_policy::{AgentId, Subject};
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,7 +26,12 @@ pub(super) struct Job {
 }
 
 /// Runs it in its place, until it has ended or `halt` is raised, and tells how it went.
-pub(super) async fn run(parent: &Present, job: &Job, slot: Arc<Slot>, halt: &Halt) -> Result<String, String> {
+pub(super) async fn run(
+    parent: &Present,
+    job: &Job,
+    slot: Arc<Slot>,
+    halt: &CancelToken,
+) -> Result<String, String> {
     let began = Instant::now();
     let result = within_its_time(parent, job, slot, halt).await;
     let (registry, subject) = (parent.runner.hall().registry(), job.subject.clone());
@@ -43,14 +48,14 @@ async fn within_its_time(
     parent: &Present,
     job: &Job,
     slot: Arc<Slot>,
-    halt: &Halt,
+    halt: &CancelToken,
 ) -> Result<String, String> {
     let runner = &parent.runner;
     let model = model(parent, &job.subject.agent);
     let kind = runner
         .provider_kind(&job.subject.agent, model.as_deref())
         .map_err(|why| TurnError::from(why).to_string())?;
-    let own = Halt::new();
+    let own = CancelToken::new();
     let events = |event: Event| pass_on(parent, &job.who, event);
     let turn = Turn {
         subject: job.subject.clone(),
@@ -78,12 +83,12 @@ async fn within_its_time(
             let has_failed = kind == ProviderKind::Direct && ending.failed;
             return if has_failed { Err(ending.answer) } else { Ok(ending.answer) };
         }
-        () = halt.raised() => "it was stopped".to_owned(),
+        () = halt.cancelled() => "it was stopped".to_owned(),
         () = sleep(Duration::from_secs(minutes.saturating_mul(60))) => format!(
             "it did not end within {minutes} min (`agents.defaults.subturn.default_timeout_minutes`)"
         ),
     };
-    own.raise();
+    own.cancel();
     let _given_up = timeout(GRACE, ending).await;
     Err(why)
 }

@@ -11,7 +11,7 @@ use crate::run::{Allowance, Event, Lane, Runner};
 use crate::tools::Tool;
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{AgentId, Subject};
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,7 +34,7 @@ type Whose = (AgentId, String, u32);
 /// A turn that begins.
 pub(crate) struct Arrival<'a> {
     pub(crate) subject: &'a Subject,
-    pub(crate) halt: &'a Halt,
+    pub(crate) halt: &'a CancelToken,
     pub(crate) model: Option<String>,
     pub(crate) allowance: Allowance,
     pub(crate) runner: Runner,
@@ -85,7 +85,7 @@ impl Kin {
     }
 
     /// The turn in which a call is made.
-    pub(super) fn find(&self, subject: &Subject, halt: &Halt) -> Option<Arc<Present>> {
+    pub(super) fn find(&self, subject: &Subject, halt: &CancelToken) -> Option<Arc<Present>> {
         let present = self.present();
         present.iter().find(|turn| turn.halt.is_same(halt) && turn.subject == *subject).cloned()
     }

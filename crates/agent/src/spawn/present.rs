@@ -8,7 +8,7 @@ use super::register::Register;
 use super::slots::{Slot, Slots};
 use crate::run::{Allowance, Event, Lane, Runner};
 use picoclaw_policy::Subject;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use std::future::Future;
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -28,7 +28,7 @@ pub(crate) struct Above {
 /// A running turn.
 pub(crate) struct Present {
     pub(super) subject: Subject,
-    pub(super) halt: Halt,
+    pub(super) halt: CancelToken,
     /// The model that was asked for by name.
     pub(super) model: Option<String>,
     pub(super) allowance: Allowance,

@@ -5,7 +5,7 @@
 //! Invariant: no more subagents think at once than there are places.
 
 use picoclaw_policy::config::SubturnConfig;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -33,11 +33,11 @@ impl Slots {
     }
 
     /// Waits for a place, as long as the configuration says.
-    pub(super) async fn take(&self, halt: &Halt) -> Result<Arc<Slot>, String> {
+    pub(super) async fn take(&self, halt: &CancelToken) -> Result<Arc<Slot>, String> {
         let taking = tokio::time::timeout(self.patience, Arc::clone(&self.free).acquire_owned());
         let taken = tokio::select! {
             biased;
-            () = halt.raised() => return Err("it was stopped before it began".to_owned()),
+            () = halt.cancelled() => return Err("it was stopped before it began".to_owned()),
             taken = taking => taken,
         };
         match taken {

@@ -3,7 +3,7 @@
 //! Invariant: a visit borrows; it outlives no call.
 
 use picoclaw_policy::Subject;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::warden::Warden;
 
 /// One call's way through the house.
@@ -14,7 +14,7 @@ pub struct Visit<'v> {
     /// On whose behalf.
     pub subject: &'v Subject,
     /// Raised when nobody waits for the answer any more.
-    pub halt: &'v Halt,
+    pub halt: &'v CancelToken,
     /// Hears the output of a long call as it comes; outside the registry in whole lines, secrets filtered.
     pub watcher: &'v (dyn Fn(&[u8]) + Sync),
 }

@@ -22,7 +22,7 @@ const KEY: &str = "sk-very-secret-key";
 
 /// Whether children are caged.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Walls {
+enum Confinement {
     Cage,
     Open,
 }
@@ -35,7 +35,7 @@ struct House {
 }
 
 impl House {
-    fn new(walls: Walls, program: &str, script: &str, entry: Value) -> Self {
+    fn new(walls: Confinement, program: &str, script: &str, entry: Value) -> Self {
         harden_self().unwrap();
         let dir = tempfile::tempdir().unwrap();
         let base = std::fs::canonicalize(dir.path()).unwrap();
@@ -51,7 +51,7 @@ impl House {
         let entry: Value = serde_json::from_str(&text).unwrap();
         whole.as_object_mut().unwrap().extend(entry.as_object().unwrap().clone());
         let config = config(&json!({"agents": {"defaults": {"model_name": "c"}}, "model_list": [whole],
-            "isolation": {"enabled": walls == Walls::Cage}}));
+            "isolation": {"enabled": walls == Confinement::Cage}}));
         let instance = Instance::prepare(&home, &config, &[home.join("config.json")]).unwrap();
         for (file, text) in
             [(".picoclaw/config.json", "CONFIG"), (".picoclaw/workspace/notes", "NOTES"), ("diary", "DIARY")]
@@ -93,7 +93,7 @@ fn write(path: &Path, text: &str) {
 /// What a stand-in does first: it keeps what it was asked.
 const KEEP: &str = r#"for word in "$@"; do printf '%s\n' "$word"; done > args; cat > input; pwd > place"#;
 
-async fn against(walls: Walls, program: &str, script: &str) -> (Heard, House) {
+async fn against(walls: Confinement, program: &str, script: &str) -> (Heard, House) {
     let house = House::new(walls, program, script, json!({}));
     (ask(&house.models, &hello()).await, house)
 }
@@ -105,7 +105,7 @@ fn printing(text: &str) -> String {
 
 #[tokio::test]
 async fn claude_is_asked_as_its_command_line_wants_it() {
-    for (walls, bypass) in [(Walls::Cage, true), (Walls::Open, false)] {
+    for (walls, bypass) in [(Confinement::Cage, true), (Confinement::None, false)] {
         let script = format!(
             "{KEEP}\n{}",
             r#"echo '{"type":"result","is_error":false,"result":"hi","usage":{"input_tokens":1,"cache_read_input_tokens":2,"output_tokens":3}}'"#
@@ -138,7 +138,7 @@ async fn claude_is_asked_as_its_command_line_wants_it() {
 
 #[tokio::test]
 async fn codex_is_asked_as_its_command_line_wants_it() {
-    for (walls, bypass) in [(Walls::Cage, true), (Walls::Open, false)] {
+    for (walls, bypass) in [(Confinement::Cage, true), (Confinement::None, false)] {
         let script = format!(
             "{KEEP}\n{}",
             printing(
@@ -176,7 +176,7 @@ async fn codex_is_asked_as_its_command_line_wants_it() {
 #[tokio::test]
 async fn a_conversation_goes_along_with_its_calls() {
     let script = format!("{KEEP}\necho '{{\"result\":\"ok\"}}'");
-    let house = House::new(Walls::Open, "claude", &script, json!({}));
+    let house = House::new(Confinement::None, "claude", &script, json!({}));
     let call = ToolCall { id: "c1".into(), name: "exec".into(), arguments: "{}".into() };
     let history = vec![
         Message::text(Role::User, "list"),
@@ -319,7 +319,7 @@ async fn replies_are_read_and_garbage_is_an_error() {
         ),
     ];
     for (why, program, script, want) in rows {
-        let (heard, _house) = against(Walls::Open, program, &script).await;
+        let (heard, _house) = against(Confinement::None, program, &script).await;
         match (&heard.result, want) {
             (Ok((answer, _)), Ok((text, calls))) => {
                 assert!(answer.content.starts_with(text), "{why}: {}", answer.content);
@@ -339,7 +339,7 @@ async fn replies_are_read_and_garbage_is_an_error() {
 #[tokio::test]
 async fn a_caged_program_that_is_not_logged_in_says_where_its_home_is() {
     let script = printing(r#"{"is_error":true,"result":"Invalid API key · Please run /login"}"#);
-    for (walls, is_hinted) in [(Walls::Cage, true), (Walls::Open, false)] {
+    for (walls, is_hinted) in [(Confinement::Cage, true), (Confinement::None, false)] {
         let (heard, _house) = against(walls, "claude", &script).await;
         let message = &heard.error().message;
         assert_eq!(
@@ -352,7 +352,7 @@ async fn a_caged_program_that_is_not_logged_in_says_where_its_home_is() {
 
 #[tokio::test]
 async fn a_program_that_is_not_there_is_named() {
-    let house = House::new(Walls::Open, "claude", "true", json!({"model": "codex-cli"}));
+    let house = House::new(Confinement::None, "claude", "true", json!({"model": "codex-cli"}));
     let heard = ask(&house.models, &hello()).await;
     assert!(heard.error().message.contains("could not start `codex`"), "{}", heard.error());
     let alone = Models::new(&config(&json!({"model_list": [{"model_name": "c", "model": "claude-cli"}]})));
@@ -370,7 +370,7 @@ fn is_alive(pid: &str) -> bool {
 #[tokio::test]
 async fn a_program_that_hangs_ends_at_its_deadline_with_everything_it_started() {
     let script = "setsid sleep 300 & echo $! > child; echo $$ > self; sleep 300";
-    let house = House::new(Walls::Open, "claude", script, json!({"request_timeout": 1}));
+    let house = House::new(Confinement::None, "claude", script, json!({"request_timeout": 1}));
     let start = Instant::now();
     let heard = ask(&house.models, &hello()).await;
     assert_eq!(heard.error().class, Class::Timeout);
@@ -389,7 +389,7 @@ async fn a_program_that_hangs_ends_at_its_deadline_with_everything_it_started() 
 #[tokio::test]
 async fn a_program_nobody_waits_for_is_ended_with_everything_it_started() {
     let script = "setsid sleep 300 & echo $! > child; echo $$ > self; sleep 300";
-    let house = House::new(Walls::Open, "claude", script, json!({}));
+    let house = House::new(Confinement::None, "claude", script, json!({}));
     let question = hello();
     let begun = async {
         while house.left("claude", "self").trim().is_empty() {
@@ -419,7 +419,7 @@ async fn what_a_program_reaches_out_for_is_held_by_the_cage() {
         ("a program it plants for everybody", "echo x > BASE/opt/bin/git"),
     ];
     for (why, line) in tries {
-        for (walls, want) in [(Walls::Open, "GOT"), (Walls::Cage, "NO")] {
+        for (walls, want) in [(Confinement::None, "GOT"), (Confinement::Cage, "NO")] {
             let script = format!(
                 "cat > /dev/null; if {{ {line}; }} > /dev/null 2>&1; then r=GOT; else r=NO; fi; echo \"{{\\\"result\\\":\\\"$r\\\"}}\""
             );
@@ -427,7 +427,7 @@ async fn what_a_program_reaches_out_for_is_held_by_the_cage() {
             assert_eq!(heard.answer().content, want, "{why}, {walls:?}");
         }
     }
-    for walls in [Walls::Open, Walls::Cage] {
+    for walls in [Confinement::None, Confinement::Cage] {
         let script = r#"cat > /dev/null; echo "{\"result\":\"[$MODEL_KEY] $(env | grep -c secret)\"}""#;
         let (heard, _house) = against(walls, "claude", script).await;
         assert_eq!(heard.answer().content, "[] 0", "no key reaches a child, {walls:?}");

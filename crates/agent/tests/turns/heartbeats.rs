@@ -4,7 +4,7 @@ use crate::house::{Act, House, call, hall, run, say};
 use picoclaw_agent::providers::Class;
 use picoclaw_agent::schedule::heartbeat::{Beat, Heartbeat};
 use picoclaw_policy::AgentId;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ fn heartbeat(house: &House) -> Heartbeat {
 }
 
 fn beat(house: &House) -> Beat {
-    run(heartbeat(house).beat(&Halt::new()))
+    run(heartbeat(house).beat(&CancelToken::new()))
 }
 
 fn list(house: &House, text: &str) {
@@ -94,7 +94,7 @@ fn a_list_that_leads_elsewhere_is_not_read() {
 fn the_first_beat_comes_after_a_second() {
     let house = House::new(vec![say("HEARTBEAT_OK")]);
     list(&house, "- anything\n");
-    let (heartbeat, halt) = (heartbeat(&house), Halt::new());
+    let (heartbeat, halt) = (heartbeat(&house), CancelToken::new());
     let began = Instant::now();
     run(async {
         let mut beating = std::pin::pin!(heartbeat.run(&halt));
@@ -109,7 +109,7 @@ fn the_first_beat_comes_after_a_second() {
             assert!(began.elapsed() < Duration::from_secs(20));
         }
         assert!(began.elapsed() >= Duration::from_secs(1), "{:?}", began.elapsed());
-        halt.raise();
+        halt.cancel();
         beating.await;
     });
     assert_eq!(house.asked().len(), 1, "and no second one so soon");

@@ -13,7 +13,7 @@ use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::Instance;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::ledger::{Ledger, Reader};
 use picoclaw_sandbox::warden::Warden;
 use serde_json::Value;
@@ -101,7 +101,7 @@ pub(crate) struct House {
     pub(crate) script: Script,
     pub(crate) config: Arc<Config>,
     pub(crate) steering: Arc<Steering>,
-    pub(crate) halt: Halt,
+    pub(crate) halt: CancelToken,
     dir: tempfile::TempDir,
 }
 
@@ -128,7 +128,7 @@ impl House {
         };
         let config = Arc::new(config);
         let runner = open(&dir.path().join("home"), &config, &script);
-        Self { runner, script, config, steering: Arc::default(), halt: Halt::new(), dir }
+        Self { runner, script, config, steering: Arc::default(), halt: CancelToken::new(), dir }
     }
 
     /// Does something before each answer.

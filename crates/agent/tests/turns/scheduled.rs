@@ -10,7 +10,7 @@ use picoclaw_agent::schedule::cron::{
 use picoclaw_agent::tools::{Tool, Visit, unwatched};
 use picoclaw_policy::config::{AgentConfig, Config, OnBlock};
 use picoclaw_policy::{AgentId, Subject};
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,10 +23,10 @@ fn add(house: &House, agent: &str, task: Task) -> Job {
 }
 
 fn fire(house: &House, job: &Job) -> Done {
-    fire_until(house, job, &Halt::new())
+    fire_until(house, job, &CancelToken::new())
 }
 
-fn fire_until(house: &House, job: &Job, halt: &Halt) -> Done {
+fn fire_until(house: &House, job: &Job, halt: &CancelToken) -> Done {
     let (hall, _) = hall(&house.home(), &house.config);
     let jobs = Jobs::new(house.runner.clone(), &hall, &house.config, Arc::new(|_, _| {}));
     let store = Store::open(&house.home()).unwrap();
@@ -94,13 +94,13 @@ fn a_job_has_the_time_of_jobs_and_not_that_of_calls() {
 fn a_stopped_job_ends_its_command() {
     let house = House::new(Vec::new());
     let job = add(&house, "main", command("sleep 50"));
-    let halt = Halt::new();
+    let halt = CancelToken::new();
     let raised = halt.clone();
     let began = Instant::now();
     std::thread::scope(|scope| {
         scope.spawn(move || {
             std::thread::sleep(Duration::from_millis(300));
-            raised.raise();
+            raised.cancel();
         });
         assert_eq!(fire_until(&house, &job, &halt).status, LastStatus::Error);
     });
@@ -185,7 +185,8 @@ fn tool_as(house: &House, subject: Subject, arguments: &Value) -> Reply {
     let store = Store::open(&house.home()).unwrap();
     let cron = CronTool::new(store, Arc::new(MachineClock), &house.config.tools, Arc::new(|| {}));
     let registry = hall.registry().with([Arc::new(cron) as Arc<dyn Tool>]);
-    let visit = Visit { warden: hall.warden(), subject: &subject, halt: &Halt::new(), watcher: &unwatched };
+    let visit =
+        Visit { warden: hall.warden(), subject: &subject, halt: &CancelToken::new(), watcher: &unwatched };
     let call = Call { tool: "cron".to_owned(), arguments: arguments.clone(), subject: subject.clone() };
     registry.run_alone(&call, &visit)
 }

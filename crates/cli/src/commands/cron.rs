@@ -13,9 +13,9 @@ use picoclaw_agent::schedule::cron::{
     run_now,
 };
 use picoclaw_policy::{AgentId, Origin};
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::ledger::Timestamp;
-use picoclaw_sandbox::relay::{Then, on_signals};
+use picoclaw_sandbox::terminal::{SignalAction, on_signals};
 use picoclaw_sandbox::{printable, printable_json, printable_lines};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
@@ -184,13 +184,13 @@ fn run_job(store: &Store, id: &str, settings: &Settings) -> Result<Result<Done, 
     if let Err(why) = store.get(id, Whose::Everybodys) {
         return Ok(Err(why));
     }
-    let halt = Halt::new();
+    let halt = CancelToken::new();
     let heard = halt.clone();
     // The first signal stops the run, which is then recorded; the second ends the process.
     on_signals(move |_| {
-        let is_first = !heard.is_raised();
-        heard.raise();
-        if is_first { Then::Stay } else { Then::End }
+        let is_first = !heard.is_cancelled();
+        heard.cancel();
+        if is_first { SignalAction::Continue } else { SignalAction::Die }
     })
     .context("could not listen for signals")?;
     let AgentServices { hall, runner, .. } = app::services(settings)?;

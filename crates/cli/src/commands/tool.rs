@@ -12,7 +12,7 @@ use picoclaw_agent::hall::{Hall, Watcher};
 use picoclaw_agent::mcp::client::can_be_of;
 use picoclaw_agent::tools::{Outcome, Registry, Visit, schema_of, unwatched};
 use picoclaw_policy::Origin;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use std::io::Read;
 use std::sync::Arc;
 use std::time::Instant;
@@ -39,8 +39,12 @@ pub(crate) fn run(arguments: &ToolArguments, settings: &Settings) -> Result<Exit
         let consult = async |hall| call_with_services(&hall, &call, settings).await;
         app::with_mcp_servers(settings, core, &subject, is_meant, consult)?
     } else {
-        let visit =
-            Visit { warden: &core.warden, subject: &call.subject, halt: &Halt::new(), watcher: &unwatched };
+        let visit = Visit {
+            warden: &core.warden,
+            subject: &call.subject,
+            halt: &CancelToken::new(),
+            watcher: &unwatched,
+        };
         (core.registry.run_alone(&call, &visit), core.registry)
     };
     if !known.knows(&call.tool) {
@@ -80,7 +84,7 @@ async fn call_with_services(hall: &Hall, call: &Call, settings: &Settings) -> (R
 
 /// Runs the call. No person can be asked.
 async fn call_once(hall: &Hall, call: &Call) -> (Reply, Arc<Registry>) {
-    let (halt, unwatched): (_, Watcher) = (Halt::new(), Arc::new(|_| {}));
+    let (halt, unwatched): (_, Watcher) = (CancelToken::new(), Arc::new(|_| {}));
     let reply = match hall.call(call.clone(), &halt, Arc::clone(&unwatched)).await {
         Outcome::Reply(reply) => reply,
         Outcome::Asks(asked) => hall.answer(asked, call.subject.clone(), None, &halt, unwatched).await,

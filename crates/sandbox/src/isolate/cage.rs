@@ -4,13 +4,13 @@
 //! stops the child.
 
 use crate::isolate::backend::{Backend, host_rights};
-use crate::isolate::child_setup::{ChildSetup, WorkDirEntry};
+
 use crate::isolate::error::{IsolateError, kernel_error};
 use crate::isolate::landlock_rules::{HANDLED, granted_rights, open_for_rule};
 use crate::isolate::plan::Plan;
 use crate::isolate::rootfs::{DEVICES, c_string};
 use crate::isolate::{bwrap, native, seccomp_filter};
-use crate::launch::WorkDir;
+use crate::launch::{ChildSetup, WorkDir, WorkDirEntry};
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_sys::linux::landlock::{self, Ruleset, access};
 use picoclaw_sys::linux::mount::DevIno;
@@ -94,7 +94,7 @@ impl Cage {
             setup,
             command,
             ruleset,
-            entry: WorkDirEntry::Step,
+            work_dir: WorkDirEntry::Step,
             ..ChildSetup::unconfined()
         })
     }
@@ -102,16 +102,21 @@ impl Cage {
     /// Bubblewrap installs the filter itself, as its last act; the second stage then reports success.
     fn bwrap(&self) -> Result<ChildSetup, IsolateError> {
         let failed = |errno: rustix::io::Errno| kernel_error("hand the filter to bubblewrap")(errno.into());
-        let filter = rustix::fs::memfd_create("filter", MemfdFlags::CLOEXEC).map_err(failed)?;
+        // Numbered above both targets, so that setting one does not close the source of the other.
+        let memfd = |name: &str| {
+            let file = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?;
+            rustix::io::fcntl_dupfd_cloexec(&file, bwrap::FILTER_FD.max(bwrap::STAGE_FD) + 1)
+        };
+        let filter = memfd("filter").map_err(failed)?;
         rustix::io::write(&filter, &self.filter.bytes()).map_err(failed)?;
         rustix::fs::seek(&filter, rustix::fs::SeekFrom::Start(0)).map_err(failed)?;
-        let stage = rustix::fs::memfd_create("stage", MemfdFlags::CLOEXEC).map_err(failed)?;
+        let stage = memfd("stage").map_err(failed)?;
         let mut command = self.limits(0);
         for (fd, number) in [(&stage, bwrap::STAGE_FD), (&filter, bwrap::FILTER_FD)] {
             command.push(Step::DupFd(fd.as_raw_fd(), number));
         }
-        let (mode, held, stage) = (SupervisionMode::Builder, Some(filter), Some(stage));
-        Ok(ChildSetup { command, mode, held, stage, ..ChildSetup::unconfined() })
+        let (mode, held, ready_file) = (SupervisionMode::Builder, Some(filter), Some(stage));
+        Ok(ChildSetup { command, mode, held, ready_file, ..ChildSetup::unconfined() })
     }
 
     fn landlock(&self) -> Result<ChildSetup, IsolateError> {

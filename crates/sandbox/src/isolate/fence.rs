@@ -5,10 +5,10 @@
 //!
 //! Invariant: a fence only takes rights away.
 
-use crate::isolate::child_setup::ChildSetup;
 use crate::isolate::enforced::{Enforced, Grade};
 use crate::isolate::error::{IsolateError, kernel_error};
 use crate::isolate::landlock_rules::open_for_rule;
+use crate::launch::ChildSetup;
 use picoclaw_sys::linux::Step;
 use picoclaw_sys::linux::landlock::{self, Ruleset, access};
 use std::path::{Path, PathBuf};

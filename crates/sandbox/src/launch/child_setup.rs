@@ -22,6 +22,7 @@ pub struct ChildSetup {
     /// The Landlock ruleset that steps name.
     pub(crate) ruleset: Option<Ruleset>,
     /// Another descriptor that steps name.
+    #[expect(dead_code, reason = "keeps the descriptor open until the child has started")]
     pub(crate) held: Option<OwnedFd>,
     /// A file to which a builder writes once the confinement is complete; while it is empty, an exit is the builder's.
     pub(crate) ready_file: Option<OwnedFd>,

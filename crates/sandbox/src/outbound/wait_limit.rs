@@ -1,6 +1,6 @@
 //! A deadline and a cancellation for waits.
 
-use crate::launch::Halt;
+use crate::launch::CancelToken;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::os::fd::AsFd;
@@ -13,7 +13,7 @@ const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone)]
 pub struct WaitLimit {
     deadline: Instant,
-    halt: Halt,
+    halt: CancelToken,
 }
 
 /// Why a wait was given up.
@@ -40,7 +40,7 @@ impl From<WaitEnded> for io::Error {
 
 impl WaitLimit {
     /// `time` from now, or until `halt` is raised.
-    pub fn new(time: Duration, halt: &Halt) -> Self {
+    pub fn new(time: Duration, halt: &CancelToken) -> Self {
         Self { deadline: Instant::now() + time, halt: halt.clone() }
     }
 
@@ -52,7 +52,7 @@ impl WaitLimit {
 
     /// The time that is left; an error when there is none.
     pub fn left(&self) -> Result<Duration, WaitEnded> {
-        if self.halt.is_raised() {
+        if self.halt.is_cancelled() {
             return Err(WaitEnded::Halted);
         }
         match self.deadline.saturating_duration_since(Instant::now()) {
@@ -69,12 +69,12 @@ impl WaitLimit {
     /// Waits until `fd` is ready for `events`.
     pub(super) fn wait(&self, fd: impl AsFd, events: PollFlags) -> io::Result<()> {
         loop {
-            let time = match self.halt.event() {
+            let time = match self.halt.event_fd() {
                 Some(_) => self.left()?,
                 None => self.slice()?,
             };
             let mut fds = vec![PollFd::new(&fd, events)];
-            fds.extend(self.halt.event().map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN)));
+            fds.extend(self.halt.event_fd().map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN)));
             // Rounded up to a millisecond: a wait must not spin at its end.
             let time = Timespec::try_from(time.max(Duration::from_millis(1))).map_err(io::Error::other)?;
             match poll(&mut fds, Some(&time)) {

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use hyper::body::Incoming;
 use picoclaw_policy::{Origin, Subject};
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -132,7 +132,7 @@ async fn run(task: TurnTask) {
         };
         gateway.on_event(&subject, event);
     };
-    let halt = Halt::new();
+    let halt = CancelToken::new();
     let turn = async {
         let turn = Turn {
             subject: subject.clone(),
@@ -152,7 +152,7 @@ async fn run(task: TurnTask) {
         tokio::select! {
             ended = &mut turn => ended,
             () = cancel.cancelled() => {
-                halt.raise();
+                halt.cancel();
                 turn.await
             }
         }
@@ -173,7 +173,7 @@ async fn run(task: TurnTask) {
     drop(output);
     if is_persistent && is_answered {
         // A client that disconnects after the answer does not cancel this.
-        if let Err(why) = services.runner.tidy(&subject, None, &Halt::new()).await {
+        if let Err(why) = services.runner.tidy(&subject, None, &CancelToken::new()).await {
             tracing::warn!(target: "session", "The session was not summarised: {why}");
         }
     }

@@ -10,7 +10,7 @@ use crate::call::{Call, Reply};
 use crate::hall::Watcher;
 use crate::tools::{Asked, Outcome};
 use picoclaw_policy::{Code, Layer, Origin, Refusal, Subject};
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::permit::Approval;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult, ErrorCode,
@@ -89,7 +89,7 @@ impl ClientHandler {
         &self,
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
-        halt: &Halt,
+        halt: &CancelToken,
     ) -> CallToolResponse {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let mut call = Call { tool: request.name.into_owned(), arguments, subject: self.subject() };
@@ -133,7 +133,7 @@ impl ClientHandler {
         call: Call,
         original: Call,
         context: &RequestContext<RoleServer>,
-        halt: &Halt,
+        halt: &CancelToken,
     ) -> CallToolResponse {
         let started = Instant::now();
         let run = |watcher| self.state.hall.call(call.clone(), halt, watcher);
@@ -161,7 +161,7 @@ impl ClientHandler {
         if builtin_tools::is_builtin(tool) {
             return Ok(self.run_builtin(call, Roots::default()).await);
         }
-        match self.state.hall.call(call, &Halt::new(), progress::unwatched()).await {
+        match self.state.hall.call(call, &CancelToken::new(), progress::unwatched()).await {
             Outcome::Reply(reply) => Ok(response::reply_result(tool, reply)),
             Outcome::Asks(_) => Err(invalid()),
         }
@@ -173,7 +173,7 @@ impl ClientHandler {
         asked: Asked,
         call: Call,
         context: &RequestContext<RoleServer>,
-        halt: &Halt,
+        halt: &CancelToken,
     ) -> CallToolResponse {
         match ApprovalChannel::of(context) {
             ApprovalChannel::Unavailable => self.continue_call(asked, call, None, context, halt).await.into(),
@@ -202,7 +202,7 @@ impl ClientHandler {
         tokio::spawn(async move {
             tokio::time::sleep(elicitation::ANSWER_TIMEOUT).await;
             if let Some(pending) = state.pending.take(&ticket) {
-                let (halt, watcher) = (Halt::new(), progress::unwatched());
+                let (halt, watcher) = (CancelToken::new(), progress::unwatched());
                 state.hall.answer(pending.asked, subject, None, &halt, watcher).await;
             }
         });
@@ -216,7 +216,7 @@ impl ClientHandler {
         call: Call,
         answer: Option<Approval>,
         context: &RequestContext<RoleServer>,
-        halt: &Halt,
+        halt: &CancelToken,
     ) -> CallToolResult {
         let answer = answer.map(|answer| (answer, elicitation::APPROVER.to_owned()));
         let run = |watcher| self.state.hall.answer(asked, call.subject, answer, halt, watcher);
@@ -316,7 +316,7 @@ impl ServerHandler for ClientHandler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let (halt, http_disconnected) = (Halt::new(), disconnect_token(&context.extensions));
+        let (halt, http_disconnected) = (CancelToken::new(), disconnect_token(&context.extensions));
         let cancelled = async {
             tokio::select! {
                 () = context.ct.cancelled() => {}
@@ -333,7 +333,7 @@ impl ServerHandler for ClientHandler {
             biased;
             // A cancelled call is still awaited: it keeps its permit until its last child has ended.
             () = cancelled => {
-                halt.raise();
+                halt.cancel();
                 Ok(work.await)
             }
             response = &mut work => Ok(response),

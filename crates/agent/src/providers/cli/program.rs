@@ -9,7 +9,7 @@ use picoclaw_policy::{AgentId, Origin, Subject};
 use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::helper::{HelperError, HelperSpec};
 use picoclaw_sandbox::launch::{
-    Bounds, Clipped, Deadline, Finished, Halt, Output, Principal, Status, Stdin, Streams,
+    CancelToken, Deadline, Finished, Output, OutputLimit, Principal, Status, Stdin, Streams, TruncatedOutput,
 };
 use picoclaw_sandbox::warden::Warden;
 use std::ffi::OsString;
@@ -105,7 +105,7 @@ impl<T: Tongue + 'static> Program<T> {
         &self,
         words: Words,
         agent: AgentId,
-    ) -> impl FnOnce(&Halt) -> Result<Finished, HelperError> + use<T> {
+    ) -> impl FnOnce(&CancelToken) -> Result<Finished, HelperError> + use<T> {
         let (warden, workspace, timeout) = (Arc::clone(&self.warden), self.workspace.clone(), self.timeout);
         let principal = Principal::Provider(self.tongue.principal().to_owned());
         let session = format!("provider:{}", self.name);
@@ -124,7 +124,7 @@ impl<T: Tongue + 'static> Program<T> {
                     output: Output::Pipes,
                 },
                 deadline: Deadline::After(timeout),
-                bounds: Bounds { head: MOST, tail: 0 },
+                output_limit: OutputLimit { head: MOST, tail: 0 },
             };
             let said: Vec<OsString> = words.said.into_iter().map(OsString::from).collect();
             let subject = Subject::root(Origin::Cli, agent, session);
@@ -133,7 +133,7 @@ impl<T: Tongue + 'static> Program<T> {
             Ok(helper.finish(halt, &|bytes| {
                 // A flood is not waited out.
                 if printed.fetch_add(bytes.len(), Ordering::Relaxed) + bytes.len() > MOST {
-                    halt.raise();
+                    halt.cancel();
                 }
             }))
         }
@@ -145,7 +145,7 @@ impl<T: Tongue + 'static> Program<T> {
         let stay = self.workspace.as_ref().map(|path| path.to_string_lossy());
         let words = self.tongue.words(request, safety, stay.as_deref());
         let work = self.run(words, request.agent.clone());
-        let waiting = Waiting(Halt::new());
+        let waiting = Waiting(CancelToken::new());
         let halt = waiting.0.clone();
         let done = tokio::task::spawn_blocking(move || work(&halt)).await;
         drop(waiting);
@@ -184,7 +184,7 @@ impl<T: Tongue + 'static> Program<T> {
             Status::OutOfMemory => return Err(failure(format!("`{program}` ran out of memory"))),
             Status::Signaled(_) => None,
         };
-        let text = |clipped: &Clipped| String::from_utf8(clipped.head.clone());
+        let text = |clipped: &TruncatedOutput| String::from_utf8(clipped.head.clone());
         let stdout =
             text(&finished.stdout).map_err(|_| malformed(format_args!("`{program}` did not print UTF-8")))?;
         let stderr = String::from_utf8_lossy(&finished.stderr.head).into_owned();
@@ -207,11 +207,11 @@ impl<T: Tongue + 'static> Provider for Program<T> {
 }
 
 /// Raises its halt when it is dropped: nobody waits for the program any more.
-struct Waiting(Halt);
+struct Waiting(CancelToken);
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.0.raise();
+        self.0.cancel();
     }
 }
 

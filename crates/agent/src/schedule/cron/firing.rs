@@ -7,7 +7,7 @@ use super::due::{self, Manner};
 use super::error::CronError;
 use super::job::{LastStatus, Task};
 use super::store::Store;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use std::future::Future;
 use std::pin::Pin;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -44,7 +44,7 @@ pub type Running<'r> = Pin<Box<dyn Future<Output = Done> + Send + 'r>>;
 /// Whoever runs jobs.
 pub trait Runs: Send + Sync {
     /// Runs one to its end, or until `halt` is raised.
-    fn run<'r>(&'r self, firing: &'r Firing, halt: &'r Halt) -> Running<'r>;
+    fn run<'r>(&'r self, firing: &'r Firing, halt: &'r CancelToken) -> Running<'r>;
 }
 
 /// What time it is.
@@ -77,7 +77,7 @@ pub async fn run_now(
     id: &str,
     runs: &dyn Runs,
     clock: &dyn Clock,
-    halt: &Halt,
+    halt: &CancelToken,
 ) -> Result<Done, CronError> {
     let job = store.get(id, Whose::Everybodys)?;
     let Some(_lock) = store.hold(&job.id)? else { return Err(CronError::StillRunning(job.id)) };

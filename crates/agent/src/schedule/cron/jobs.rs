@@ -12,7 +12,7 @@ use crate::tools::Registry;
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{AgentId, Code, Layer, Origin, Refusal, Subject};
 use picoclaw_sandbox::Redactor;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use serde_json::json;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -48,7 +48,7 @@ impl Jobs {
         Self { runner, hall, may_command: tools.cron_allow_command, hear }
     }
 
-    async fn fire(&self, firing: &Firing, halt: &Halt) -> Done {
+    async fn fire(&self, firing: &Firing, halt: &CancelToken) -> Done {
         let lineage = firing.lineage.iter().map(|name| AgentId::parse(name)).collect::<Option<Vec<_>>>();
         let (Some(agent), Some(lineage)) = (AgentId::parse(&firing.agent), lineage) else {
             return Done::error("the job's agent has no valid name");
@@ -73,7 +73,7 @@ impl Jobs {
         }
     }
 
-    async fn command(&self, command: &str, subject: Subject, halt: &Halt) -> Done {
+    async fn command(&self, command: &str, subject: Subject, halt: &CancelToken) -> Done {
         let call = ToolCall {
             id: "cron".to_owned(),
             name: "exec".to_owned(),
@@ -90,7 +90,7 @@ impl Jobs {
         }
     }
 
-    async fn message(&self, message: &str, subject: &Subject, halt: &Halt) -> Done {
+    async fn message(&self, message: &str, subject: &Subject, halt: &CancelToken) -> Done {
         let last = Mutex::new(LastStatus::Ok);
         let events = |event: Event| {
             if let Event::ToolResult { reply, .. } = &event {
@@ -144,7 +144,7 @@ impl Jobs {
 }
 
 impl Runs for Jobs {
-    fn run<'r>(&'r self, firing: &'r Firing, halt: &'r Halt) -> Running<'r> {
+    fn run<'r>(&'r self, firing: &'r Firing, halt: &'r CancelToken) -> Running<'r> {
         Box::pin(self.fire(firing, halt))
     }
 }

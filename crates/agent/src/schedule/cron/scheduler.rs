@@ -8,7 +8,7 @@ use super::firing::{Clock, Done, Firing, Runs};
 use super::job::LastStatus;
 use super::store::{RunLock, Store};
 use crate::schedule::Diary;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -64,10 +64,10 @@ impl Scheduler {
     }
 
     /// Runs jobs until `halt` is raised, and then until those that run have ended.
-    pub async fn run(&self, halt: &Halt) {
+    pub async fn run(&self, halt: &CancelToken) {
         let mut runs = JoinSet::new();
         let mut has_begun = false;
-        while !halt.is_raised() {
+        while !halt.is_cancelled() {
             // What was missed is looked at before anything is due, however long the store could not be had.
             has_begun = has_begun || self.blocking(Self::begin).await.is_some();
             let (due, earliest) = match has_begun {
@@ -85,7 +85,7 @@ impl Scheduler {
             });
             tokio::select! {
                 biased;
-                () = halt.raised() => {}
+                () = halt.cancelled() => {}
                 Some(_) = runs.join_next() => {}
                 () = self.wake.notified() => {}
                 () = tokio::time::sleep(wait) => {}
@@ -126,7 +126,7 @@ impl Scheduler {
         Ok((due, earliest))
     }
 
-    async fn fire(self, firing: Firing, lock: RunLock, halt: Halt) {
+    async fn fire(self, firing: Firing, lock: RunLock, halt: CancelToken) {
         tracing::info!(target: "cron", job = %firing.id, name = %firing.name, "Job started");
         let runs = Arc::clone(&self.runs.read().unwrap_or_else(PoisonError::into_inner));
         let done = runs.run(&firing, &halt).await;

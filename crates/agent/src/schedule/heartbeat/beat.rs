@@ -9,7 +9,7 @@ use crate::schedule::cron::Hear;
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{AgentId, Origin, Subject};
 use picoclaw_sandbox::instance::Instance;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::ledger::Timestamp;
 use picoclaw_sandbox::root::{RootError, WriteContext};
 use picoclaw_sandbox::state_dir::StateError;
@@ -98,12 +98,12 @@ impl Heartbeat {
     }
 
     /// Beats until `halt` is raised: the first time a second from now, and then at every interval.
-    pub async fn run(&self, halt: &Halt) {
+    pub async fn run(&self, halt: &CancelToken) {
         let mut next = tokio::time::Instant::now() + FIRST;
-        while !halt.is_raised() {
+        while !halt.is_cancelled() {
             tokio::select! {
                 biased;
-                () = halt.raised() => return,
+                () = halt.cancelled() => return,
                 () = tokio::time::sleep_until(next) => {}
             }
             self.beat(halt).await;
@@ -113,7 +113,7 @@ impl Heartbeat {
     }
 
     /// One beat, now.
-    pub async fn beat(&self, halt: &Halt) -> Beat {
+    pub async fn beat(&self, halt: &CancelToken) -> Beat {
         let list = Arc::clone(&self.list);
         let read = tokio::task::spawn_blocking(move || list.read()).await;
         let beat = match read {
@@ -135,7 +135,7 @@ impl Heartbeat {
         beat
     }
 
-    async fn turn(&self, text: &str, halt: &Halt) -> Beat {
+    async fn turn(&self, text: &str, halt: &CancelToken) -> Beat {
         let now = Timestamp::now().to_string();
         let now =
             format!("{} {} UTC", now.get(..10).unwrap_or_default(), now.get(11..16).unwrap_or_default());

@@ -13,7 +13,7 @@ use crate::call::Reply;
 use picoclaw_policy::SessionIntent;
 use picoclaw_policy::shell::guard::{Finding, Judgement, Kind, Remedy};
 use picoclaw_sandbox::exec::{Program, Session, SessionAction, session_input};
-use picoclaw_sandbox::launch::{BackgroundError, keys};
+use picoclaw_sandbox::launch::{BackgroundError, terminal_keys};
 use picoclaw_sandbox::permit::Permit;
 use picoclaw_sandbox::warden::Admission;
 use serde_json::json;
@@ -74,7 +74,7 @@ impl ExecTool {
         if pressed.trim().is_empty() {
             return Err(file::misfit(visit, self.name(), "keys cannot be empty"));
         }
-        let typed = session.program() == Program::Shell && !keys::only_steer(&pressed);
+        let typed = session.program() == Program::Shell && !terminal_keys::is_control_only(&pressed);
         let judgement = typed.then(|| typed_keys(&pressed));
         let typed = SessionIntent { judgement, ..intent("send-keys", &id, &pressed) };
         let admission = visit.warden.admit(self.name(), visit.subject, SessionAction(typed));

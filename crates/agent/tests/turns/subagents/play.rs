@@ -6,7 +6,7 @@ use picoclaw_agent::providers::{Class, Provider, ProviderError, Reading, Request
 use picoclaw_agent::run::{Ending, Event, Runner, Steering, Turn, TurnError};
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{AgentConfig, Config, Guard};
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::ledger::Reader;
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
@@ -117,7 +117,7 @@ impl Play {
 pub(crate) struct Stage {
     pub(crate) play: Play,
     pub(crate) runner: Runner,
-    pub(crate) halt: Halt,
+    pub(crate) halt: CancelToken,
     pub(crate) steering: Arc<Steering>,
     dir: tempfile::TempDir,
 }
@@ -137,7 +137,7 @@ impl Stage {
         let provider = |name| -> Box<dyn Provider> { Box::new(Named(play.clone(), name)) };
         let providers = MODELS.map(provider).into();
         let runner = open_with(&dir.path().join("home"), &Arc::new(config), providers);
-        Self { play, runner, halt: Halt::new(), steering: Arc::default(), dir }
+        Self { play, runner, halt: CancelToken::new(), steering: Arc::default(), dir }
     }
 
     pub(crate) fn home(&self) -> PathBuf {

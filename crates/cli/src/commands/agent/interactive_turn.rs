@@ -10,7 +10,7 @@ use super::screen::Screen;
 use super::style::{Liveness, Mark, Tone};
 use super::turn_view::TurnView;
 use picoclaw_agent::run::{Ask, Ending, Steering, TurnError};
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::permit::Approval;
 use picoclaw_sandbox::printable;
 use std::future::Future;
@@ -29,7 +29,7 @@ pub(super) struct InteractiveTurn<'a> {
     pub(super) screen: &'a Screen,
     pub(super) view: &'a TurnView,
     pub(super) steering: &'a Steering,
-    pub(super) halt: &'a Halt,
+    pub(super) halt: &'a CancelToken,
 }
 
 /// The input state.
@@ -198,11 +198,11 @@ impl InteractiveTurn<'_> {
 
     /// Stops the turn; a second request abandons it at once.
     fn stop(&self, input: &mut InputState) {
-        if self.halt.is_raised() {
+        if self.halt.is_cancelled() {
             input.given_up = Some(Instant::now());
             return;
         }
-        self.halt.raise();
+        self.halt.cancel();
         input.given_up = Some(Instant::now() + STOP_TIMEOUT);
     }
 

@@ -18,7 +18,7 @@ use anyhow::{Context, Result, bail};
 use picoclaw_agent::run::{Ask, Ending, Event, Steering, Turn, TurnError};
 use picoclaw_agent::spawn::Subturn;
 use picoclaw_policy::Subject;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::permit::Approval;
 use picoclaw_sandbox::printable;
 use rustix::stdio::{stderr, stdin};
@@ -41,7 +41,7 @@ pub(super) fn run(
     message: String,
 ) -> Result<ExitCode> {
     let stop = frontend.stop();
-    let halt = Halt::new();
+    let halt = CancelToken::new();
     stop.turn_started(&halt);
     let runtime = app::runtime()?;
     let observer = TurnObserver::new(frontend, arguments.json);

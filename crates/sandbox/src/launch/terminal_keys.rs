@@ -1,8 +1,6 @@
-//! Names of keys, and the bytes a terminal sends for them.
-//!
-//! Invariant: no text makes this panic, and no printable text passes as a key.
+//! Names of keys, and the bytes that a terminal sends for them.
 
-/// What the program behind a terminal last asked arrow keys to send.
+/// The cursor key mode that a program has set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CursorKeys {
     /// `ESC [ A`.
@@ -15,7 +13,7 @@ pub enum CursorKeys {
 /// A name that stands for no key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// Text goes another way.
+    /// A name that stands for no key.
     #[error("unknown key: {0} (use write action for text input)")]
     Unknown(String),
     /// No such key with shift.
@@ -33,23 +31,22 @@ pub enum KeyError {
 pub fn encode(keys: &str, cursor: CursorKeys) -> Result<Vec<u8>, KeyError> {
     let mut bytes = Vec::new();
     for key in keys.split(',') {
-        one(key.trim(), cursor, &mut bytes)?;
+        encode_key(key.trim(), cursor, &mut bytes)?;
     }
     Ok(bytes)
 }
 
-/// Whether these keys steer a shell without typing or editing a line: an empty line, a signal, the end of input.
-///
-/// Arrows and editing keys would make a new command out of old ones, which nobody has judged.
-pub fn only_steer(keys: &str) -> bool {
-    const STEER: &[&str] = &[
+/// Whether these keys neither type nor edit a line in a shell: an empty line, a signal, the end of input. Arrows and editing
+/// keys could make a new command out of earlier ones, past the guard.
+pub fn is_control_only(keys: &str) -> bool {
+    const CONTROL: &[&str] = &[
         "enter", "return", "c-c", "c-d", "c-z", "c-\\", "c-l", "ctrl-c", "ctrl-d", "ctrl-z", "ctrl-\\",
         "ctrl-l",
     ];
-    keys.split(',').all(|key| STEER.contains(&key.trim().to_ascii_lowercase().as_str()))
+    keys.split(',').all(|key| CONTROL.contains(&key.trim().to_ascii_lowercase().as_str()))
 }
 
-fn one(key: &str, cursor: CursorKeys, bytes: &mut Vec<u8>) -> Result<(), KeyError> {
+fn encode_key(key: &str, cursor: CursorKeys, bytes: &mut Vec<u8>) -> Result<(), KeyError> {
     let lower = key.to_ascii_lowercase();
     if let Some(sequence) = named(&lower, cursor) {
         bytes.extend_from_slice(sequence.as_bytes());
@@ -59,7 +56,7 @@ fn one(key: &str, cursor: CursorKeys, bytes: &mut Vec<u8>) -> Result<(), KeyErro
     if let Some(rest) = after(["c-", "ctrl-"]) {
         bytes.push(control(rest).ok_or_else(|| KeyError::Ctrl(rest.to_owned()))?);
     } else if let Some(rest) = after(["m-", "alt-"]) {
-        // Not the lowered text: alt with a capital is another key.
+        // Not the lower-case text: alt with a capital letter is another key.
         let typed = &key[key.len() - rest.len()..];
         let sequence = named(rest, cursor).map(str::to_owned).or_else(|| single(typed).map(String::from));
         bytes.push(0x1b);
@@ -93,7 +90,7 @@ fn single(text: &str) -> Option<char> {
 
 fn named(key: &str, cursor: CursorKeys) -> Option<&'static str> {
     let application = cursor == CursorKeys::Application;
-    let either = |plain, changed| if application { changed } else { plain };
+    let either = |normal, changed| if application { changed } else { normal };
     Some(match key {
         "enter" | "return" => "\r",
         "tab" => "\t",
@@ -127,7 +124,7 @@ fn named(key: &str, cursor: CursorKeys) -> Option<&'static str> {
     })
 }
 
-/// Follows a terminal's output for the last word on arrow keys.
+/// Follows a terminal's output for changes of the cursor key mode.
 #[derive(Debug, Default)]
 pub(super) struct CursorWatch {
     recent: Vec<u8>,
@@ -151,7 +148,7 @@ impl CursorWatch {
             (on, off) if on > off => self.mode = CursorKeys::Application,
             _ => self.mode = CursorKeys::Normal,
         }
-        // A sequence may be cut in two by a read: its beginning is kept for the next piece.
+        // A sequence may be split between two reads.
         let keep = self.recent.len().saturating_sub(Self::ON.len() - 1);
         self.recent.drain(..keep);
     }

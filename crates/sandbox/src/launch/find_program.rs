@@ -1,6 +1,4 @@
-//! From a name to the program that will run.
-//!
-//! Invariant: the answer is absolute, and was executable when it was given.
+//! Looking a program up along `PATH`.
 
 use crate::launch::error::ProgramError;
 use picoclaw_policy::CleanPath;
@@ -9,15 +7,15 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Finds `name` as a shell would: with a slash, as it stands (relative to `from`); else along `path`, whose relative
-/// entries are passed over, since they would follow whoever chooses the working directory.
+/// The absolute path of the executable `name`, as a shell finds it: a name with a slash relative to `from`, any other along
+/// `path`. Relative entries of `path` are skipped, since they depend on the working directory.
 pub fn find_program(name: &OsStr, path: &OsStr, from: &Path) -> Result<PathBuf, ProgramError> {
     let missing = || ProgramError::NotFound { program: PathBuf::from(name) };
     if name.is_empty() || name.as_encoded_bytes().contains(&0) {
         return Err(missing());
     }
     if name.as_encoded_bytes().contains(&b'/') {
-        let program = plain(from.join(name));
+        let program = normalize(from.join(name));
         return executable(&program)
             .map(|()| program)
             .map_err(|errno| ProgramError::from_errno(name.into(), errno));
@@ -34,17 +32,17 @@ pub fn find_program(name: &OsStr, path: &OsStr, from: &Path) -> Result<PathBuf, 
     Err(refused.unwrap_or_else(missing))
 }
 
-/// The path without dots, where that names the same file: a cage shows a program by its name, and dots would need
-/// directories there that nobody asked for.
-fn plain(program: PathBuf) -> PathBuf {
-    let same = |plain: &CleanPath| {
+/// The path without `.` and `..`, where that is the same file: a cage shows a program at its path, and dots would need more
+/// directories there.
+fn normalize(program: PathBuf) -> PathBuf {
+    let is_same = |clean: &CleanPath| {
         let stat = |path: &Path| rustix::fs::statat(CWD, path, AtFlags::empty()).ok();
-        stat(plain.as_path())
+        stat(clean.as_path())
             .zip(stat(&program))
             .is_some_and(|(a, b)| (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino))
     };
-    match CleanPath::absolute(&program).filter(same) {
-        Some(plain) => plain.as_path().to_owned(),
+    match CleanPath::absolute(&program).filter(is_same) {
+        Some(clean) => clean.as_path().to_owned(),
         None => program,
     }
 }
