@@ -24,7 +24,7 @@ const KEY: &str = "sk-very-secret-key";
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Confinement {
     Cage,
-    Open,
+    None,
 }
 
 /// A house with stand-ins on its path.
