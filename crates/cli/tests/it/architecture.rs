@@ -171,13 +171,19 @@ fn assert_only_in(needles: &[&str], allowed: &[&str], what: &str) {
         for (number, line) in code_of(&text).lines().enumerate().filter(|(_, line)| is_code(line)) {
             for needle in needles {
                 assert!(
-                    !line.contains(needle),
+                    !contains_name(line, needle),
                     "{path}:{}: `{needle}` {what}; only {allowed:?} may",
                     number + 1
                 );
             }
         }
     }
+}
+
+/// Whether `line` has `needle`, and not as the end of a longer name.
+fn contains_name(line: &str, needle: &str) -> bool {
+    let is_part = |before: &str| before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    line.match_indices(needle).any(|(at, _)| !is_part(&line[..at]))
 }
 
 /// Which top-level modules of a crate each of them names.
