@@ -5,7 +5,7 @@
 use super::answer::{self, Answer};
 use super::body;
 use super::gate::Gate;
-use crate::inquiry::{Action, inquire};
+use crate::dry_run::{Action, evaluate};
 use http::{Request, StatusCode};
 use hyper::body::Incoming;
 use picoclaw_policy::{AgentId, Origin, Subject};
@@ -78,6 +78,6 @@ fn consider(
     }
     let subject = Subject::root(Origin::Http, agent, "http:check");
     let found =
-        inquire(warden, &subject, action, &asked.subject, &asked.cwd).map_err(|why| why.to_string())?;
+        evaluate(warden, &subject, action, &asked.subject, &asked.cwd).map_err(|why| why.to_string())?;
     found.to_json().map_err(|why| why.to_string())
 }

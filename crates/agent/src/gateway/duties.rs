@@ -74,7 +74,7 @@ pub(super) fn equip(staff: &Staff, store: &Store, changed: &Arc<Notify>) {
         Arc::new(move || changed.notify_one()),
     );
     let tool: Arc<dyn Tool> = Arc::new(tool);
-    staff.hall.refit(staff.hall.registry().with([tool]));
+    staff.hall.replace_registry(staff.hall.registry().with([tool]));
 }
 
 impl Duties {

@@ -13,8 +13,8 @@ use super::tail;
 use super::underway::Underway;
 use crate::call::Reply;
 use crate::run::Event;
+use crate::run::SubagentEvent;
 use crate::schedule::cron::Store;
-use crate::spawn::{Subturn, Turning};
 use picoclaw_policy::Subject;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -139,7 +139,7 @@ impl Gate {
 
     /// Brings hooks and servers, and says so when they are there or are not.
     pub(super) async fn gather(&self) {
-        let gathered = self.staff().runner.gather().await;
+        let gathered = self.staff().runner.start_extensions().await;
         if let Err(why) = &gathered {
             tracing::error!(target: "gateway", error = %why, "Not ready: turns fail until this is mended");
         }
@@ -174,18 +174,18 @@ impl Gate {
                     self.bulletin.tell("approval", &json!({"type": "asked", "question": shown}));
                 }
             }
-            Event::Subturn(Subturn { who, what }) => {
+            Event::Subagent { info: who, event: what } => {
                 let below = subject.child(who.agent.clone(), format!("{}/{}", subject.session, who.id));
                 match what {
-                    Turning::Event(event) => self.hear(&below, *event),
-                    Turning::Began { task } => {
+                    SubagentEvent::Event(event) => self.hear(&below, *event),
+                    SubagentEvent::Began { task } => {
                         self.tell_turn(&below, json!({"type": "start", "task": cut(&task)}));
                     }
-                    Turning::Ended { result, .. } => {
+                    SubagentEvent::Ended { result, .. } => {
                         let outcome = if result.is_ok() { "answered" } else { "failed" };
                         self.tell_turn(&below, json!({"type": "end", "outcome": outcome}));
                     }
-                    Turning::Delivered => {}
+                    SubagentEvent::Delivered => {}
                 }
             }
             event => {
@@ -243,7 +243,9 @@ fn told(event: &Event) -> Option<Value> {
                 "text": cut(&reply.text()),
                 "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             });
-            if let (Reply::Refused(no) | Reply::Unasked(no), Some(fields)) = (reply, told.as_object_mut()) {
+            if let (Reply::Refused(no) | Reply::NeedsApproval(no), Some(fields)) =
+                (reply, told.as_object_mut())
+            {
                 let refusal = json!({"code": no.code.as_str(), "rule": no.rule, "layer": no.layer.as_str(), "sentence": no.sentence, "hint": no.hint});
                 fields.insert("refusal".to_owned(), refusal);
             }
@@ -254,9 +256,11 @@ fn told(event: &Event) -> Option<Value> {
         ),
         Event::Compacted { dropped } => Some(json!({"type": "compacted", "dropped": dropped})),
         Event::Notice(text) => Some(json!({"type": "notice", "text": cut(text)})),
-        Event::Text(_) | Event::Said(_) | Event::ToolOutput { .. } | Event::Ask(_) | Event::Subturn(_) => {
-            None
-        }
+        Event::Text(_)
+        | Event::Said(_)
+        | Event::ToolOutput { .. }
+        | Event::Ask(_)
+        | Event::Subagent { .. } => None,
     }
 }
 

@@ -53,7 +53,7 @@ impl Gate {
         staff.check().map_err(|why| ReloadError::Kept(format!("{why}; {}", why.hint())))?;
         duties::equip(&staff, &self.store, &self.changed);
         // Hooks that cannot come would fail every turn: found out before anything is replaced.
-        if let Err(why) = staff.runner.gather().await {
+        if let Err(why) = staff.runner.start_extensions().await {
             staff.runner.close().await;
             return Err(ReloadError::Kept(why.to_string()));
         }

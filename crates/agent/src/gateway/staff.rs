@@ -3,7 +3,7 @@
 //! Invariant: a turn keeps the staff that it began with; a reload puts another one in its place and changes none.
 
 use crate::entrance::{Hosts, Token};
-use crate::hall::Hall;
+use crate::executor::ToolExecutor;
 use crate::providers::{ModelError, Models};
 use crate::run::Runner;
 use picoclaw_policy::AgentId;
@@ -20,7 +20,7 @@ pub struct Staff {
     /// Runs turns.
     pub runner: Runner,
     /// The tools, behind the desk.
-    pub hall: Hall,
+    pub hall: ToolExecutor,
     /// The models.
     pub models: Models,
     /// The configuration.

@@ -7,6 +7,7 @@
 //! Invariant: a hook can say no, change a call that is then judged like any other, or stay silent; it never widens.
 
 mod advice;
+mod call_hooks;
 mod error;
 mod events;
 mod frames;
@@ -14,8 +15,12 @@ mod link;
 mod moments;
 mod process;
 mod set;
+mod turn_hooks;
 
 pub use advice::{Advice, LlmAdvice, Meta, Said};
+pub use call_hooks::CallHooks;
 pub use error::HookError;
 pub use events::{HookEvent, knows_kind};
 pub use set::Hooks;
+pub use turn_hooks::HookAbort;
+pub(crate) use turn_hooks::{HookOutcome, TurnHooks};

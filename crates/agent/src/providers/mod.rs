@@ -1,16 +1,16 @@
 //! Providers: where answers come from.
 //!
-//! [`Models`] knows every model of the configuration; a [`Chain`] is the one that is asked for with everything that
-//! may stand in for it. [`Chain::ask`] retries, falls back and keeps limits; a [`Provider`] makes one try.
+//! [`Models`] knows every model of the configuration; a [`FallbackChain`] is the one that is asked for with everything that
+//! may stand in for it. [`FallbackChain::ask`] retries, falls back and keeps limits; a [`Provider`] makes one try.
 //!
 //! Invariant: a provider gets text and gives text; it holds no key to any room.
 
 mod anthropic;
 mod candidate;
-mod chain;
 mod cli;
 mod cooldown;
 mod direct;
+mod fallback;
 mod http;
 mod model_error;
 mod models;
@@ -23,7 +23,7 @@ mod speakers;
 mod spelling;
 mod watched;
 
-pub use chain::{Chain, Retry};
+pub use fallback::{FallbackChain, Retry};
 pub use model_error::ModelError;
 pub use models::Models;
 pub use provider::{

@@ -3,9 +3,9 @@
 //! Invariant: a name means what `model_list` says or `direct`; no text of a model's makes an entry.
 
 use super::candidate::Candidate;
-use super::chain::{Chain, Group, Patience};
 use super::cli::{Claude, Codex, Program, Tongue};
 use super::direct::Direct;
+use super::fallback::{FallbackChain, Group, Patience};
 use super::model_error::ModelError;
 use super::protocol::{self, Key, Unclear, Wire};
 use super::provider::Provider;
@@ -77,7 +77,7 @@ impl Models {
     }
 
     /// The chain for an agent's turn: the model that was asked for, else the agent's, else everybody's.
-    pub fn chain(&self, agent: &AgentId, asked: Option<&str>) -> Result<Chain, ModelError> {
+    pub fn chain(&self, agent: &AgentId, asked: Option<&str>) -> Result<FallbackChain, ModelError> {
         let inner = &*self.0;
         let own = inner.agents.iter().find(|known| known.id == *agent);
         let agents_model = own.and_then(|own| own.model.as_deref());
@@ -110,7 +110,7 @@ impl Models {
             retries: inner.turns.max_llm_retries,
             backoff: Duration::from_secs(inner.turns.llm_retry_backoff_secs),
         };
-        Ok(Chain { groups, patience, redactor: inner.redactor.clone() })
+        Ok(FallbackChain { groups, patience, redactor: inner.redactor.clone() })
     }
 
     /// The names that can be asked for, in the order of the file, each once.

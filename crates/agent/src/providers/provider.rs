@@ -118,6 +118,13 @@ pub struct Usage {
     pub output: u64,
 }
 
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, more: Self) {
+        self.input += more.input;
+        self.output += more.output;
+    }
+}
+
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]

@@ -91,7 +91,7 @@ fn a_model_that_finds_the_conversation_too_long_is_asked_again_with_less() {
     let next = House::new(vec![]);
     drop(next);
     let history =
-        house.runner.sessions().hold(&picoclaw_policy::AgentId::main(), "s").unwrap().take_history();
+        house.runner.sessions().lock(&picoclaw_policy::AgentId::main(), "s").unwrap().take_history();
     assert_eq!(history.len(), 6, "and stays away");
 }
 

@@ -1,6 +1,6 @@
 //! The heartbeat: a list in the workspace that is text and nothing more.
 
-use crate::house::{Act, House, call, hall, run, say};
+use crate::house::{Act, House, call, executor, run, say};
 use picoclaw_agent::providers::Class;
 use picoclaw_agent::schedule::heartbeat::{Beat, Heartbeat};
 use picoclaw_policy::AgentId;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 fn heartbeat(house: &House) -> Heartbeat {
-    let (_, instance) = hall(&house.home(), &house.config);
+    let (_, instance) = executor(&house.home(), &house.config);
     Heartbeat::open(house.runner.clone(), &instance, &house.config, Arc::new(|_, _| {})).unwrap()
 }
 

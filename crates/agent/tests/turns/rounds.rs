@@ -211,7 +211,7 @@ fn an_aside_remembers_nothing_and_is_not_remembered() {
         steering: &house.steering,
         halt: &house.halt,
     };
-    crate::house::run(house.runner.aside(turn)).unwrap();
+    crate::house::run(house.runner.run_ephemeral(turn)).unwrap();
     assert_eq!(house.sent().len(), 1, "nothing of the session was sent");
     assert_eq!(house.kept("s"), ["user: first", "assistant: one"]);
 }

@@ -7,7 +7,7 @@ use crate::exit::{self, Exit};
 use crate::settings::Loaded;
 use crate::{compose, print};
 use anyhow::Result;
-use picoclaw_agent::inquiry::{Action, inquire, inquire_address};
+use picoclaw_agent::dry_run::{Action, evaluate, evaluate_address};
 use picoclaw_policy::{Origin, Verdict};
 use picoclaw_sandbox::outbound::Outbound;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &CheckArguments, loaded: &Loaded) -> Result<Exit> {
     let house = compose::house(loaded)?;
     let ask = |action| {
         let cwd = arguments.cwd.as_deref().unwrap_or(Path::new(""));
-        inquire(&house.warden, &subject, action, &arguments.subject, cwd)
+        evaluate(&house.warden, &subject, action, &arguments.subject, cwd)
     };
     let findings = match arguments.action {
         CheckAction::Exec => ask(Action::Exec)?,
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &CheckArguments, loaded: &Loaded) -> Result<Exit> {
         CheckAction::Write => ask(Action::Write)?,
         CheckAction::Fetch => {
             let outbound = Outbound::new(&loaded.config.tools.web);
-            inquire_address(&house.warden, &subject, &arguments.subject, &outbound)
+            evaluate_address(&house.warden, &subject, &arguments.subject, &outbound)
         }
     };
     let shown = if arguments.json { findings.to_json()?.to_string() } else { findings.to_words() };

@@ -8,10 +8,10 @@ use crate::settings::Loaded;
 use crate::{compose, print};
 use anyhow::{Context, Result, bail};
 use picoclaw_agent::call::{Call, Reply};
-use picoclaw_agent::hall::{Hall, Watcher};
+use picoclaw_agent::executor::{ToolExecutor, Watcher};
+use picoclaw_agent::hooks::CallHooks;
 use picoclaw_agent::mcp::client::can_be_of;
-use picoclaw_agent::run::Attendance;
-use picoclaw_agent::tools::{Outcome, Registry, Visit, schema_of, unwatched};
+use picoclaw_agent::tools::{Outcome, Registry, ToolContext, schema_of, unwatched};
 use picoclaw_policy::Origin;
 use picoclaw_sandbox::launch::Halt;
 use std::io::Read;
@@ -39,9 +39,13 @@ pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
         let consult = async |hall| attended(&hall, &call, loaded).await;
         compose::with_servers(loaded, house, &subject, is_meant, consult)?
     } else {
-        let visit =
-            Visit { warden: &house.warden, subject: &call.subject, halt: &Halt::new(), watcher: &unwatched };
-        (house.registry.run_alone(&call, &visit), house.registry)
+        let visit = ToolContext {
+            warden: &house.warden,
+            subject: &call.subject,
+            halt: &Halt::new(),
+            watcher: &unwatched,
+        };
+        (house.registry.run_unattended(&call, &visit), house.registry)
     };
     if !known.knows(&call.tool) {
         // It went to the desk like any other call, and is in the ledger; for a person it is a slip of the fingers.
@@ -59,19 +63,19 @@ pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
     Ok(match reply {
         Reply::Done(_) => Exit::Done,
         Reply::Failed(_) | Reply::Ended { .. } | Reply::Refused(_) => Exit::Refused,
-        Reply::Unasked(_) => Exit::Unasked,
+        Reply::NeedsApproval(_) => Exit::Unasked,
     })
 }
 
 /// The same call where hooks or servers wait.
-async fn attended(hall: &Hall, call: &Call, loaded: &Loaded) -> (Reply, Arc<Registry>) {
-    let Some(attendance) = Attendance::of(&loaded.config, hall) else { return consult(hall, call).await };
+async fn attended(hall: &ToolExecutor, call: &Call, loaded: &Loaded) -> (Reply, Arc<Registry>) {
+    let Some(attendance) = CallHooks::of(&loaded.config, hall) else { return consult(hall, call).await };
     let began = Instant::now();
-    let done = match attendance.pass(call.clone()).await {
+    let done = match attendance.before(call.clone()).await {
         Err(reply) => (reply, hall.registry()),
         Ok(call) => {
             let (reply, known) = consult(hall, &call).await;
-            (attendance.show(&call, reply, began.elapsed()).await, known)
+            (attendance.after(&call, reply, began.elapsed()).await, known)
         }
     };
     attendance.close().await;
@@ -79,11 +83,13 @@ async fn attended(hall: &Hall, call: &Call, loaded: &Loaded) -> (Reply, Arc<Regi
 }
 
 /// The call itself: nobody can be asked here either.
-async fn consult(hall: &Hall, call: &Call) -> (Reply, Arc<Registry>) {
+async fn consult(hall: &ToolExecutor, call: &Call) -> (Reply, Arc<Registry>) {
     let (halt, unwatched): (_, Watcher) = (Halt::new(), Arc::new(|_| {}));
     let reply = match hall.call(call.clone(), &halt, Arc::clone(&unwatched)).await {
         Outcome::Reply(reply) => reply,
-        Outcome::Asks(asked) => hall.answer(asked, call.subject.clone(), None, &halt, unwatched).await,
+        Outcome::NeedsApproval(asked) => {
+            hall.answer(asked, call.subject.clone(), None, &halt, unwatched).await
+        }
     };
     (reply, hall.registry())
 }

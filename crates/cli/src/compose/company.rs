@@ -5,10 +5,11 @@
 use super::{House, house, house_for_one_call};
 use crate::settings::Loaded;
 use anyhow::{Context, Result};
-use picoclaw_agent::hall::Hall;
+use picoclaw_agent::executor::ToolExecutor;
 use picoclaw_agent::providers::Models;
 use picoclaw_agent::run::Runner;
 use picoclaw_agent::sessions::Sessions;
+use picoclaw_agent::subagent;
 use picoclaw_sandbox::instance::Instance;
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ pub(crate) const DIRECT: &str = "direct";
 /// Everybody.
 pub(crate) struct Company {
     /// The tools, behind the desk.
-    pub(crate) hall: Hall,
+    pub(crate) hall: ToolExecutor,
     /// The models.
     pub(crate) models: Models,
     /// What was said.
@@ -35,10 +36,11 @@ pub(crate) fn company(loaded: &Loaded) -> Result<Company> {
 }
 
 fn around(loaded: &Loaded, house: House) -> Result<Company> {
-    let hall = Hall::new(house.warden, house.registry);
+    let hall = ToolExecutor::new(house.warden, house.registry);
     let models = Models::with_guests(&loaded.config, Arc::clone(hall.warden()));
     let config = Arc::new(loaded.config.clone());
     let runner = Runner::open(hall.clone(), config, models.clone(), &house.instance)?;
+    subagent::install(&runner);
     let sessions = runner.sessions().clone();
     Ok(Company { hall, models, sessions, runner, instance: house.instance })
 }

@@ -6,7 +6,7 @@ use super::{House, runtime};
 use crate::print;
 use crate::settings::Loaded;
 use anyhow::Result;
-use picoclaw_agent::hall::Hall;
+use picoclaw_agent::executor::ToolExecutor;
 use picoclaw_agent::mcp::client::Fleet;
 use picoclaw_agent::mcp::pins::Pins;
 use picoclaw_policy::Subject;
@@ -25,20 +25,20 @@ pub(crate) fn with_servers<T>(
     house: House,
     subject: &Subject,
     is_meant: impl Fn(&str) -> bool,
-    work: impl AsyncFnOnce(Hall) -> T,
+    work: impl AsyncFnOnce(ToolExecutor) -> T,
 ) -> Result<T> {
     let mut meant: McpConfig = loaded.config.mcp.clone();
     meant.servers.retain(|server| is_meant(&server.name));
     // A person who names a tool has found it.
     meant.servers.iter_mut().for_each(|server| server.deferred = false);
     let fleet = Fleet::new(&meant, &house.warden, Pins::open(house.instance.home())?, subject);
-    let hall = Hall::new(house.warden, house.registry);
+    let hall = ToolExecutor::new(house.warden, house.registry);
     Ok(runtime()?.block_on(async {
         let joined = fleet.join().await;
         for notice in &joined.notices {
             print::note(&format!("picoclaw: {}", printable(notice)));
         }
-        hall.refit(fleet.fit(&hall.registry(), joined.tools));
+        hall.replace_registry(fleet.fit(&hall.registry(), joined.tools));
         let done = work(hall).await;
         fleet.close().await;
         done

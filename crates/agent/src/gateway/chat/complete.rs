@@ -10,7 +10,7 @@ use crate::gateway::body;
 use crate::gateway::gate::Gate;
 use crate::gateway::staff::Staff;
 use crate::gateway::underway::{Ride, Wanted};
-use crate::run::{Ending, Event, Steering, Turn, TurnError};
+use crate::run::{Event, Steering, Turn, TurnError, TurnOutcome};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use hyper::body::Incoming;
@@ -39,7 +39,7 @@ enum Heard {
     Text(String),
     /// The text so far was not the answer.
     Break,
-    End(Result<Ending, TurnError>),
+    End(Result<TurnOutcome, TurnError>),
 }
 
 /// A turn that was asked for.
@@ -121,10 +121,13 @@ async fn run(errand: Errand) {
         steering: &Steering::new(),
         halt: &halt,
     };
-    let ended =
-        if is_kept { staff.runner.turn(turn).await } else { staff.runner.go_on(turn, request.history).await };
+    let ended = if is_kept {
+        staff.runner.turn(turn).await
+    } else {
+        staff.runner.run_with_history(turn, request.history).await
+    };
     let outcome = match &ended {
-        Ok(ending) if ending.unasked => "unasked",
+        Ok(ending) if ending.needs_approval => "unasked",
         Ok(_) => "answered",
         Err(TurnError::Halted) => "stopped",
         Err(_) => "failed",
@@ -139,7 +142,7 @@ async fn run(errand: Errand) {
     drop(heard);
     if is_kept && is_answered {
         // Whoever hangs up after the answer does not stop this.
-        if let Err(why) = staff.runner.tidy(&subject, None, &Halt::new()).await {
+        if let Err(why) = staff.runner.summarize(&subject, None, &Halt::new()).await {
             tracing::warn!(target: "session", "The session was not summarised: {why}");
         }
     }

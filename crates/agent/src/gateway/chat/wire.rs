@@ -2,7 +2,7 @@
 //!
 //! Invariant: an answer in pieces is the same answer.
 
-use crate::run::Ending;
+use crate::run::TurnOutcome;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ pub(super) struct Heading {
 
 impl Heading {
     /// The whole answer.
-    pub(super) fn whole(&self, ending: &Ending) -> Value {
+    pub(super) fn whole(&self, ending: &TurnOutcome) -> Value {
         json!({
             "id": self.id,
             "object": "chat.completion",
@@ -48,7 +48,7 @@ impl Heading {
     }
 
     /// What it cost.
-    pub(super) fn cost(&self, ending: &Ending) -> Bytes {
+    pub(super) fn cost(&self, ending: &TurnOutcome) -> Bytes {
         let mut chunk = self.chunk(json!([]));
         if let Some(fields) = chunk.as_object_mut() {
             fields.insert("usage".to_owned(), usage(ending));
@@ -82,7 +82,7 @@ pub(super) const DONE: Bytes = Bytes::from_static(b"data: [DONE]\n\n");
 /// Shows that a quiet stream lives.
 pub(super) const PULSE: Bytes = Bytes::from_static(b": pulse\n\n");
 
-fn usage(ending: &Ending) -> Value {
+fn usage(ending: &TurnOutcome) -> Value {
     let (input, output) = (ending.usage.input, ending.usage.output);
     json!({"prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output})
 }

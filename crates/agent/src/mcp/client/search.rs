@@ -3,7 +3,7 @@
 //! Invariant: what one session found is not shown to another.
 
 use crate::call::Reply;
-use crate::tools::{Arguments, Hiding, Need, Outcome, Parameter, Tool, Type, Visit};
+use crate::tools::{Arguments, Need, Outcome, Parameter, Tool, ToolContext, ToolVisibility, Type};
 use picoclaw_policy::Subject;
 use picoclaw_policy::config::DiscoveryConfig;
 use regex::RegexBuilder;
@@ -53,7 +53,7 @@ impl Discovery {
     }
 }
 
-impl Hiding for Discovery {
+impl ToolVisibility for Discovery {
     fn is_found(&self, tool: &str, subject: &Subject) -> bool {
         self.found().get(&whose(subject)).is_some_and(|own| own.contains_key(tool))
     }
@@ -179,7 +179,7 @@ impl Tool for SearchTool {
         }
     }
 
-    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
+    fn run(&self, arguments: &Arguments<'_>, visit: &ToolContext<'_>) -> Outcome {
         let asked = match self.manner {
             Manner::Words => arguments.text("query"),
             Manner::Pattern => arguments.text("pattern"),

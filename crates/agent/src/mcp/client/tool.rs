@@ -8,7 +8,7 @@ use super::results::{head, text_of};
 use super::schema;
 use super::server::Server;
 use crate::call::Reply;
-use crate::tools::{Arguments, Outcome, Tool, Visit};
+use crate::tools::{Arguments, Outcome, Tool, ToolContext};
 use picoclaw_policy::{Access, ConsultIntent};
 use picoclaw_sandbox::files::{self, Write};
 use picoclaw_sandbox::guest::Consult;
@@ -51,7 +51,7 @@ impl McpTool {
         })
     }
 
-    fn told(&self, text: String, visit: &Visit<'_>) -> String {
+    fn told(&self, text: String, visit: &ToolContext<'_>) -> String {
         if text.chars().nth(self.most).is_none() {
             return text;
         }
@@ -69,7 +69,7 @@ impl McpTool {
     }
 
     /// Puts a long answer into the agent's workspace, as a write of the agent's own.
-    fn keep(&self, text: &str, visit: &Visit<'_>) -> Result<String, String> {
+    fn keep(&self, text: &str, visit: &ToolContext<'_>) -> Result<String, String> {
         let digest: String = Sha256::digest(text).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         let path = format!("{ARTIFACTS}/{}-{digest}.txt", self.name);
         let sought = visit
@@ -111,7 +111,7 @@ impl Tool for McpTool {
         self.server.is_deferred()
     }
 
-    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
+    fn run(&self, arguments: &Arguments<'_>, visit: &ToolContext<'_>) -> Outcome {
         let given = arguments.all().clone();
         let intent = ConsultIntent {
             server: self.server.name().to_owned(),
@@ -122,7 +122,7 @@ impl Tool for McpTool {
             Admission::Permit(permit) => permit,
             Admission::Refusal(refusal) => return Reply::Refused(refusal).into(),
             Admission::Pending(pending) => {
-                return Reply::Unasked(visit.warden.unanswered(*pending)).into();
+                return Reply::NeedsApproval(visit.warden.unanswered(*pending)).into();
             }
         };
         let answered =

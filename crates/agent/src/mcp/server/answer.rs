@@ -50,7 +50,7 @@ pub(super) fn of_reply(tool: &str, reply: Reply) -> CallToolResult {
             }
             result(text, structured, Went::Wrong)
         }
-        Reply::Refused(no) | Reply::Unasked(no) => refused(&no),
+        Reply::Refused(no) | Reply::NeedsApproval(no) => refused(&no),
     }
 }
 

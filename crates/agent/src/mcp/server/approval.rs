@@ -2,7 +2,7 @@
 //!
 //! Invariant: only an explicit yes is a yes; a client that offers no form is nobody to ask.
 
-use crate::tools::Asked;
+use crate::tools::PendingCall;
 use picoclaw_sandbox::approver::Answer;
 use picoclaw_sandbox::printable_lines;
 use rmcp::RoleServer;
@@ -68,7 +68,7 @@ pub(super) async fn elicit(
 }
 
 /// The result that asks for input, to be tried again with this ticket.
-pub(super) fn input_required(asked: &Asked, ticket: String) -> Option<InputRequiredResult> {
+pub(super) fn input_required(asked: &PendingCall, ticket: String) -> Option<InputRequiredResult> {
     let request = InputRequest::Elicitation(ElicitRequest::new(form(asked)?));
     let requests = InputRequests::from([(KEY.to_owned(), request)]);
     Some(InputRequiredResult::new(Some(requests), Some(ticket)))
@@ -91,7 +91,7 @@ fn meaning(result: &ElicitResult) -> Answer {
 }
 
 /// What the person is shown: all of what would be done, and the answers there are.
-pub(super) fn form(asked: &Asked) -> Option<ElicitRequestParams> {
+pub(super) fn form(asked: &PendingCall) -> Option<ElicitRequestParams> {
     let question = asked.question();
     let message = format!(
         "`{}` wants to do what the policy blocks:\n\n{}\n\n{} (rule: {})",

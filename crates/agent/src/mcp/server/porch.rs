@@ -10,8 +10,8 @@ use super::roots::Roots;
 use super::running::Running;
 use super::{answer, cursor, served};
 use crate::call::{Call, Reply};
-use crate::hall::Watcher;
-use crate::tools::{Asked, Outcome};
+use crate::executor::Watcher;
+use crate::tools::{Outcome, PendingCall};
 use picoclaw_policy::{Code, Layer, Origin, Refusal, Subject};
 use picoclaw_sandbox::launch::Halt;
 use rmcp::model::{
@@ -110,7 +110,7 @@ impl Porch {
             None => self.call(call.clone(), call, context, halt).await,
             Some(attendance) => {
                 let spelled = call.clone();
-                match attendance.pass(call).await {
+                match attendance.before(call).await {
                     Err(reply) => answer::of_reply(&spelled.tool, reply).into(),
                     // What a hook made of it is held to the client's roots like what the client made of it.
                     Ok(mut call) => {
@@ -140,11 +140,11 @@ impl Porch {
             Outcome::Reply(reply) => {
                 let reply = match self.premises.attendance().await {
                     None => reply,
-                    Some(attendance) => attendance.show(&copy, reply, began.elapsed()).await,
+                    Some(attendance) => attendance.after(&copy, reply, began.elapsed()).await,
                 };
                 answer::of_reply(&copy.tool, reply).into()
             }
-            Outcome::Asks(asked) => self.ask(asked, spelled, context, halt).await,
+            Outcome::NeedsApproval(asked) => self.ask(asked, spelled, context, halt).await,
         }
     }
 
@@ -162,14 +162,14 @@ impl Porch {
         }
         match self.premises.hall.call(call, &Halt::new(), progress::unwatched()).await {
             Outcome::Reply(reply) => Ok(answer::of_reply(tool, reply)),
-            Outcome::Asks(_) => Err(misfit()),
+            Outcome::NeedsApproval(_) => Err(misfit()),
         }
     }
 
     /// Puts a question to the client, in the way that it offers.
     async fn ask(
         &self,
-        asked: Asked,
+        asked: PendingCall,
         call: Call,
         context: &RequestContext<RoleServer>,
         halt: &Halt,
@@ -191,7 +191,7 @@ impl Porch {
     }
 
     /// Lets a question wait for the client's retry; nobody answers it after its time.
-    fn let_wait(&self, asked: Asked, call: &Call) -> Result<CallToolResponse, Box<Asked>> {
+    fn let_wait(&self, asked: PendingCall, call: &Call) -> Result<CallToolResponse, Box<PendingCall>> {
         let Some(mut result) = approval::input_required(&asked, String::new()) else {
             return Err(Box::new(asked));
         };
@@ -211,7 +211,7 @@ impl Porch {
     /// Goes on with a call that asked.
     async fn go_on(
         &self,
-        asked: Asked,
+        asked: PendingCall,
         call: Call,
         said: Option<picoclaw_sandbox::approver::Answer>,
         context: &RequestContext<RoleServer>,
@@ -370,7 +370,7 @@ impl Drop for Porch {
         let subject = self.subject();
         if subject.session != self.premises.subject.session {
             let registry = self.premises.hall.registry();
-            std::thread::spawn(move || registry.part(&subject));
+            std::thread::spawn(move || registry.end_session(&subject));
         }
     }
 }

@@ -5,8 +5,8 @@
 use super::catalogue;
 use super::charter::Charter;
 use super::waiting_room::WaitingRoom;
-use crate::hall::Hall;
-use crate::run::Attendance;
+use crate::executor::ToolExecutor;
+use crate::hooks::CallHooks;
 use picoclaw_policy::Subject;
 use picoclaw_policy::config::Config;
 use picoclaw_sandbox::Redactor;
@@ -23,7 +23,7 @@ const SEATS: usize = 128;
 
 /// One server's own.
 pub struct Premises {
-    pub(super) hall: Hall,
+    pub(super) hall: ToolExecutor,
     /// On whose behalf; a connection with a session of its own puts its name in.
     pub(super) subject: Subject,
     pub(super) charter: Charter,
@@ -33,14 +33,14 @@ pub struct Premises {
     tools: Vec<Tool>,
     config: Arc<Config>,
     /// The hooks, started with the first call.
-    attendance: OnceCell<Option<Attendance>>,
+    attendance: OnceCell<Option<CallHooks>>,
     seats: AtomicUsize,
     sessions: AtomicUsize,
 }
 
 impl Premises {
     /// A server of `subject`'s, over this hall.
-    pub fn new(hall: Hall, config: Arc<Config>, subject: Subject) -> Arc<Self> {
+    pub fn new(hall: ToolExecutor, config: Arc<Config>, subject: Subject) -> Arc<Self> {
         let tools = catalogue::all(&hall.registry());
         let names = tools.iter().map(|tool| tool.name.to_string()).collect();
         let redactor = Redactor::new(&config.secrets);
@@ -71,8 +71,8 @@ impl Premises {
     }
 
     /// The hooks that calls pass, if there are any.
-    pub(super) async fn attendance(&self) -> Option<&Attendance> {
-        self.attendance.get_or_init(async || Attendance::of(&self.config, &self.hall)).await.as_ref()
+    pub(super) async fn attendance(&self) -> Option<&CallHooks> {
+        self.attendance.get_or_init(async || CallHooks::of(&self.config, &self.hall)).await.as_ref()
     }
 
     /// Gives the hooks time to leave.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: bounded in rate and size; a client that reads slowly slows nobody down.
 
-use crate::hall::Watcher;
+use crate::executor::Watcher;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RoleServer};
 use std::sync::Arc;

@@ -157,7 +157,7 @@ impl Quick {
         let hall = &self.premises.hall;
         match roots.narrow(&call.tool, &mut call.arguments, hall.warden(), &call.subject) {
             Some(no) => Reply::Refused(hall.warden().turn_away(&call.tool, &call.subject, no)),
-            None => hall.call_here(call, &self.halt),
+            None => hall.call_blocking(call, &self.halt),
         }
     }
 }

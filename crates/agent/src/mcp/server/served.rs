@@ -5,7 +5,7 @@
 use super::charter::Charter;
 use super::roots::Roots;
 use crate::call::Call;
-use crate::inquiry::{Action, inquire};
+use crate::dry_run::{Action, evaluate};
 use crate::tools::{Arguments, Need, Parameter, Type, schema_of_parameters};
 use picoclaw_policy::{Code, Layer, Refusal, Verdict};
 use picoclaw_sandbox::warden::Warden;
@@ -62,14 +62,14 @@ pub(super) fn run(call: &Call, warden: &Warden, charter: &Charter, roots: &Roots
     if about.trim().is_empty() {
         return Err(misfit("property \"subject\": there is nothing to check".to_owned()));
     }
-    let findings = inquire(warden, &call.subject, action, about, Path::new(""))
+    let findings = evaluate(warden, &call.subject, action, about, Path::new(""))
         .map_err(|why| misfit(format!("property \"subject\": {why}")))?;
     let narrowed = match (&findings.verdict, action) {
         (Verdict::Allow(_), Action::Read | Action::Write) => roots.refusal_of(about, warden, &call.subject),
         _ => None,
     };
     let findings = match narrowed {
-        Some(refusal) => crate::inquiry::Findings { verdict: Verdict::Deny(refusal), ..findings },
+        Some(refusal) => crate::dry_run::Findings { verdict: Verdict::Deny(refusal), ..findings },
         None => findings,
     };
     let structured = findings.to_json().map_err(|why| misfit(why.to_string()))?;

@@ -3,7 +3,7 @@
 //! Invariant: a question is answered once, for the call that asked it, or not at all.
 
 use crate::call::Call;
-use crate::tools::Asked;
+use crate::tools::PendingCall;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -19,7 +19,7 @@ pub(super) struct WaitingRoom(Mutex<BTreeMap<String, Waiting>>);
 /// One question and the call that it belongs to.
 #[derive(Debug)]
 pub(super) struct Waiting {
-    pub(super) asked: Asked,
+    pub(super) asked: PendingCall,
     print: [u8; 32],
 }
 
@@ -32,7 +32,7 @@ impl Waiting {
 
 impl WaitingRoom {
     /// Lets a question wait, and hands out its ticket; the question comes back when there is no room.
-    pub(super) fn enter(&self, asked: Asked, call: &Call) -> Result<String, Box<Asked>> {
+    pub(super) fn enter(&self, asked: PendingCall, call: &Call) -> Result<String, Box<PendingCall>> {
         let mut room = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if room.len() >= MOST {
             return Err(Box::new(asked));

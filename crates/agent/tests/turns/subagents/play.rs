@@ -3,7 +3,7 @@
 use crate::house::{Act, open_with, run, subject};
 use picoclaw_agent::message::Role;
 use picoclaw_agent::providers::{Class, Provider, ProviderError, Reading, Request, Sink};
-use picoclaw_agent::run::{Ending, Event, Runner, Steering, Turn, TurnError};
+use picoclaw_agent::run::{Event, Runner, Steering, Turn, TurnError, TurnOutcome};
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{AgentConfig, Config, Guard};
 use picoclaw_sandbox::launch::Halt;
@@ -149,7 +149,7 @@ impl Stage {
         session: &str,
         input: &str,
         events: &(dyn Fn(Event) + Send + Sync),
-    ) -> Result<Ending, TurnError> {
+    ) -> Result<TurnOutcome, TurnError> {
         let turn = Turn {
             subject: subject("main", session),
             input: input.to_owned(),

@@ -9,7 +9,7 @@ use super::question;
 use super::screen::Screen;
 use super::style::{Liveness, Mark, Tone};
 use super::typed::{Effect, Typed};
-use picoclaw_agent::run::{Ask, Ending, Steering, TurnError};
+use picoclaw_agent::run::{Ask, Steering, TurnError, TurnOutcome};
 use picoclaw_sandbox::approver::Answer;
 use picoclaw_sandbox::launch::Halt;
 use picoclaw_sandbox::printable;
@@ -57,9 +57,9 @@ impl Attendance<'_> {
     /// Stays until the turn is over; what was typed and not sent is given back.
     pub(super) async fn stay(
         &self,
-        turn: impl Future<Output = Result<Ending, TurnError>>,
+        turn: impl Future<Output = Result<TurnOutcome, TurnError>>,
         mut keyboard: Keyboard,
-    ) -> (Result<Ending, TurnError>, String) {
+    ) -> (Result<TurnOutcome, TurnError>, String) {
         let mut turn = pin!(turn);
         let mut hands = Hands::default();
         let mut frames = interval(FRAME);

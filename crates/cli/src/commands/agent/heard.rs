@@ -90,9 +90,9 @@ impl Heard {
                 self.say(&mut state, &text);
                 state.since = Instant::now();
             }
-            Event::Subturn(subturn) => {
+            Event::Subagent { info, event } => {
                 let (style, width) = (self.screen.style(), self.screen.size().0);
-                match state.subagents.hear(subturn, &style, width) {
+                match state.subagents.hear(info, event, &style, width) {
                     Shown::Nothing => {}
                     Shown::Line(line) => self.screen.lines(&line),
                     Shown::Ask(line, ask) => {

@@ -172,7 +172,7 @@ impl Session<'_> {
                 heard.end(&ending.answer);
                 let runner = &self.company.runner;
                 self.screen.status("keeping what was said; Ctrl-C skips it");
-                let tidied = runner.tidy(&self.subject, self.model.as_deref(), halt).await;
+                let tidied = runner.summarize(&self.subject, self.model.as_deref(), halt).await;
                 self.screen.clear_status();
                 if let Err(why) = tidied {
                     tracing::warn!(target: "session", "The session was not summarised: {why}");

@@ -4,8 +4,8 @@
 
 use crate::print;
 use picoclaw_agent::call::Reply;
-use picoclaw_agent::run::{Ending, Event};
-use picoclaw_agent::spawn::{Subturn, Turning};
+use picoclaw_agent::run::SubagentEvent;
+use picoclaw_agent::run::{Event, TurnOutcome};
 use picoclaw_policy::Refusal;
 use picoclaw_sandbox::printable_json;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ pub(super) fn of_event(event: &Event) -> Option<Value> {
             Some(json!({"type": "tool_call", "id": id, "tool": tool, "arguments": arguments}))
         }
         Event::ToolResult { id, tool, reply, took } => Some(of_result(id, tool, reply, *took)),
-        Event::Subturn(Subturn { who, what: Turning::Event(event) }) => {
+        Event::Subagent { info: who, event: SubagentEvent::Event(event) } => {
             let mut line = of_event(event)?;
             // Without a field of its own it would look like a call of the agent that answers.
             let fields = line.as_object_mut()?;
@@ -47,7 +47,7 @@ fn of_result(id: &str, tool: &str, reply: &Reply, took: Duration) -> Value {
         "text": reply.text(),
         "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     });
-    if let (Reply::Refused(no) | Reply::Unasked(no), Some(fields)) = (reply, line.as_object_mut()) {
+    if let (Reply::Refused(no) | Reply::NeedsApproval(no), Some(fields)) = (reply, line.as_object_mut()) {
         fields.insert("refusal".to_owned(), of_refusal(no));
     }
     line
@@ -58,7 +58,7 @@ fn of_refusal(no: &Refusal) -> Value {
 }
 
 /// The last line of a turn that was answered.
-pub(super) fn of_ending(ending: &Ending) -> Value {
+pub(super) fn of_ending(ending: &TurnOutcome) -> Value {
     json!({
         "type": "answer",
         "text": ending.answer,

@@ -15,8 +15,7 @@ use crate::exit::Exit;
 use crate::settings::Loaded;
 use crate::{compose, print};
 use anyhow::Result;
-use picoclaw_agent::run::{Ask, Ending, Event, Steering, Turn, TurnError};
-use picoclaw_agent::spawn::Subturn;
+use picoclaw_agent::run::{Ask, Event, Steering, SubagentEvent, SubagentInfo, Turn, TurnError, TurnOutcome};
 use picoclaw_policy::Subject;
 use picoclaw_sandbox::approver::Answer;
 use picoclaw_sandbox::launch::Halt;
@@ -64,7 +63,7 @@ pub(super) fn run(
     let exit = match ended {
         Ok(ending) => {
             watch.end(&ending)?;
-            let tidied = runtime.block_on(runner.tidy(&subject, arguments.model.as_deref(), &halt));
+            let tidied = runtime.block_on(runner.summarize(&subject, arguments.model.as_deref(), &halt));
             if let Err(why) = tidied {
                 tracing::warn!(target: "session", "The session was not summarised: {why}");
             }
@@ -82,9 +81,9 @@ pub(super) fn run(
     Ok(exit)
 }
 
-fn exit(ending: &Ending) -> Exit {
+fn exit(ending: &TurnOutcome) -> Exit {
     match ending {
-        ending if ending.unasked => Exit::Unasked,
+        ending if ending.needs_approval => Exit::Unasked,
         // With nobody between the person and the tool, the tool's end is the turn's.
         ending if ending.failed && ending.model == compose::DIRECT => Exit::Refused,
         _ => Exit::Done,
@@ -153,7 +152,7 @@ impl<'s> Watch<'s> {
             _ => {}
         }
         match event {
-            Event::Subturn(subturn) => self.subagent(subturn),
+            Event::Subagent { info, event } => self.subagent(info, event),
             // Nobody is there: dropped, the question is a no that says so.
             Event::Ask(ask) if self.stage.has_person() => self.ask(ask),
             event if self.stage.has_trace() => self.trace(event),
@@ -162,7 +161,7 @@ impl<'s> Watch<'s> {
     }
 
     /// The answer, once: what of it came in pieces is not said again.
-    fn end(&self, ending: &Ending) -> std::io::Result<()> {
+    fn end(&self, ending: &TurnOutcome) -> std::io::Result<()> {
         match &self.out {
             Out::Lines => json::print(&json::of_ending(ending)),
             Out::Answer => print::line(&ending.answer),
@@ -187,8 +186,8 @@ impl<'s> Watch<'s> {
         screen.end_pieces();
     }
 
-    fn subagent(&self, subturn: Subturn) {
-        let shown = lock(&self.subagents).hear(subturn, &self.stage.style(), size(stderr()).0);
+    fn subagent(&self, info: SubagentInfo, event: SubagentEvent) {
+        let shown = lock(&self.subagents).hear(info, event, &self.stage.style(), size(stderr()).0);
         match shown {
             Shown::Line(line) if self.stage.has_trace() => print::note(&line),
             Shown::Ask(line, ask) if self.stage.has_person() => {
@@ -232,7 +231,7 @@ impl<'s> Watch<'s> {
             | Event::ToolOutput { .. }
             | Event::Ask(_)
             | Event::Said(_)
-            | Event::Subturn(_) => {}
+            | Event::Subagent { .. } => {}
         }
     }
 

@@ -5,7 +5,7 @@
 use super::interactive::Session;
 use super::slash::{self, Slash};
 use crate::compose::DIRECT;
-use picoclaw_agent::inquiry::{Action, inquire};
+use picoclaw_agent::dry_run::{Action, evaluate};
 use picoclaw_agent::message::{Message, Role};
 use picoclaw_policy::config::OnBlock;
 use picoclaw_sandbox::{printable, printable_lines};
@@ -84,7 +84,7 @@ fn would(session: &Session<'_>, command: &str) -> String {
         return "say which command: `/check rm -rf build`".to_owned();
     }
     let warden = session.company.hall.warden();
-    inquire(warden, &session.subject, Action::Exec, command, Path::new(""))
+    evaluate(warden, &session.subject, Action::Exec, command, Path::new(""))
         .map_or_else(|why| why.to_string(), |findings| findings.to_words())
 }
 

@@ -8,7 +8,7 @@ use crate::exit::{self, Exit};
 use crate::print;
 use crate::settings::{Loaded, Surroundings, fault_in, first_line};
 use anyhow::{Context, Result, bail};
-use picoclaw_agent::hall::Hall;
+use picoclaw_agent::executor::ToolExecutor;
 use picoclaw_agent::mcp::server::http::{self, Token};
 use picoclaw_agent::mcp::server::{Premises, Streams, serve};
 use picoclaw_policy::{AgentId, Origin, Subject};
@@ -41,7 +41,8 @@ pub(crate) fn run(arguments: &ServeArguments, loaded: &Loaded, surroundings: &Su
     };
     let offer = if arguments.read_only { Offer::ReadOnly } else { Offer::Everything };
     let house = compose::house_for(&loaded, offer)?;
-    let premises = Premises::new(Hall::new(house.warden, house.registry), Arc::new(loaded.config), subject);
+    let premises =
+        Premises::new(ToolExecutor::new(house.warden, house.registry), Arc::new(loaded.config), subject);
     let runtime = runtime().context("could not start the runtime")?;
     match place {
         Place::Stdio => {
