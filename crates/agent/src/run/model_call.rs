@@ -5,7 +5,7 @@ use super::event::Event;
 use super::token_estimate;
 use super::turn::TurnError;
 use super::turn_loop::TurnContext;
-use crate::providers::{Answer, Class, FallbackChain, Retry, Sink};
+use crate::providers::{Answer, ErrorClass, FallbackChain, Retry, Sink};
 use std::collections::BTreeSet;
 
 /// An answer, the model that gave it, and its cost.
@@ -42,7 +42,7 @@ pub(super) async fn ask(
             let tokens = cost(&answer, conversation);
             Ok(Some(ModelAnswer { answer, model, tokens }))
         }
-        Err(error) if error.class == Class::ContextOverflow => Ok(None),
+        Err(error) if error.class == ErrorClass::ContextOverflow => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

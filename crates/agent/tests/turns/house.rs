@@ -3,7 +3,7 @@
 use picoclaw_agent::executor::ToolExecutor;
 use picoclaw_agent::message::{Message, ToolCall};
 use picoclaw_agent::providers::{
-    Answer, Class, Models, Provider, ProviderError, ProviderKind, Reading, Request, Sink, Usage,
+    Answer, AnswerFuture, ErrorClass, Models, Provider, ProviderError, ProviderKind, Request, Sink, Usage,
 };
 use picoclaw_agent::run::{Event, Runner, Steering, Turn, TurnError, TurnOutcome};
 use picoclaw_agent::tools::Registry;
@@ -25,7 +25,7 @@ use std::time::Duration;
 /// What a mind does when it is asked.
 pub(crate) enum Act {
     Say(Answer),
-    Fail(Class, &'static str),
+    Fail(ErrorClass, &'static str),
     /// Thinks until it is given up.
     Hang,
 }
@@ -72,7 +72,7 @@ impl Provider for Script {
         self.kind
     }
 
-    fn ask<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink) -> Reading<'a> {
+    fn ask<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink) -> AnswerFuture<'a> {
         let round = {
             let mut asked = self.asked.lock().unwrap();
             asked.push(request.clone());
@@ -90,7 +90,7 @@ impl Provider for Script {
                 }
                 Some(Act::Fail(class, why)) => Err(ProviderError::new(class, why)),
                 Some(Act::Hang) => std::future::pending().await,
-                None => Err(ProviderError::new(Class::Unknown, "the script is over")),
+                None => Err(ProviderError::new(ErrorClass::Unknown, "the script is over")),
             }
         })
     }

@@ -3,7 +3,7 @@
 use crate::hooks::hooked;
 use crate::house::{Act, House, call, executor, run, say, subject};
 use picoclaw_agent::call::{Call, Reply};
-use picoclaw_agent::providers::Class;
+use picoclaw_agent::providers::ErrorClass;
 use picoclaw_agent::schedule::cron::{
     Added, CronTool, Done, Job, Jobs, LastStatus, MachineClock, Schedule, Store, Task, Whose, run_now,
 };
@@ -155,7 +155,7 @@ fn a_message_is_a_turn_in_a_session_of_its_own() {
     let stem = format!("agent:cron-{}-", job.id);
     assert_eq!(listed.len(), 2);
     assert!(listed.iter().all(|session| session.name.starts_with(&stem)), "{listed:?}");
-    let house = House::new(vec![Act::Fail(Class::Auth, "no key")]);
+    let house = House::new(vec![Act::Fail(ErrorClass::Auth, "no key")]);
     let job = add(&house, "main", Task::Message("x".to_owned()));
     assert_eq!(fire(&house, &job).status, LastStatus::Error);
     assert!(state_of(&house, &job).1.unwrap().contains("no key"));

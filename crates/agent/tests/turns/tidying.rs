@@ -1,7 +1,7 @@
 //! Summaries of what was said long ago.
 
 use crate::house::{Act, House, call, run, say, subject};
-use picoclaw_agent::providers::{Class, ProviderKind};
+use picoclaw_agent::providers::{ErrorClass, ProviderKind};
 use picoclaw_agent::run::Summarized;
 
 /// Twelve turns, and then these.
@@ -39,7 +39,7 @@ fn a_long_session_is_summarised_and_its_newest_turns_stay() {
 
 #[test]
 fn without_a_model_that_answers_the_summary_is_crude() {
-    let fail = || Act::Fail(Class::Network, "gone");
+    let fail = || Act::Fail(ErrorClass::Network, "gone");
     let house = house((0..6).map(|_| fail()).collect());
     assert_eq!(tidy(&house), Summarized::Messages(20));
     let summary = house.runner.sessions().read(&subject("main", "s").agent, "s").unwrap().summary;

@@ -37,7 +37,7 @@ pub(crate) fn company(loaded: &Loaded) -> Result<Company> {
 
 fn around(loaded: &Loaded, house: House) -> Result<Company> {
     let hall = ToolExecutor::new(house.warden, house.registry);
-    let models = Models::with_guests(&loaded.config, Arc::clone(hall.warden()));
+    let models = Models::with_warden(&loaded.config, Arc::clone(hall.warden()));
     let config = Arc::new(loaded.config.clone());
     let runner = Runner::open(hall.clone(), config, models.clone(), &house.instance)?;
     subagent::install(&runner);

@@ -3,7 +3,7 @@
 //! Invariant: every error below `/v1` is one object under `error`.
 
 use crate::gateway::answer::{self, Answer};
-use crate::providers::Class;
+use crate::providers::ErrorClass;
 use crate::run::TurnError;
 use crate::sessions::SessionError;
 use http::StatusCode;
@@ -73,7 +73,9 @@ impl From<&TurnError> for Fault {
     fn from(why: &TurnError) -> Self {
         let status = match why {
             TurnError::NoAgent(agent) => return Self::no_model(agent.as_str()),
-            TurnError::Provider(fault) if fault.class == Class::RateLimit => StatusCode::TOO_MANY_REQUESTS,
+            TurnError::Provider(fault) if fault.class == ErrorClass::RateLimit => {
+                StatusCode::TOO_MANY_REQUESTS
+            }
             TurnError::Provider(_) => StatusCode::BAD_GATEWAY,
             TurnError::Session(SessionError::Busy { .. }) => StatusCode::CONFLICT,
             TurnError::TooLong => return Self::invalid("messages", why.to_string()),

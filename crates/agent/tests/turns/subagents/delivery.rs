@@ -2,7 +2,7 @@
 
 use super::play::{GATE, Stage, three};
 use crate::house::{Act, call, costing, run, say};
-use picoclaw_agent::providers::Class;
+use picoclaw_agent::providers::ErrorClass;
 use picoclaw_agent::run::Event;
 use picoclaw_agent::run::SubagentEvent;
 use std::sync::Mutex;
@@ -172,7 +172,7 @@ const MISSING: &str =
 #[test]
 fn a_model_that_fails_is_the_result() {
     for (why, set, acts, want) in [
-        ("it fails", None, vec![Act::Fail(Class::Auth, "the key is wrong")], FAILED),
+        ("it fails", None, vec![Act::Fail(ErrorClass::Auth, "the key is wrong")], FAILED),
         ("it is not there", Some("nobody"), vec![], MISSING),
     ] {
         let stage = Stage::new(
@@ -187,7 +187,7 @@ fn a_model_that_fails_is_the_result() {
                     ],
                 ),
                 ("try", acts),
-                ("again", vec![Act::Fail(Class::Auth, "the key is wrong")]),
+                ("again", vec![Act::Fail(ErrorClass::Auth, "the key is wrong")]),
             ],
             |config| config.agents[0].subagent_model = set.map(str::to_owned),
         );

@@ -1,24 +1,22 @@
-//! A whole answer of the messages interface.
-//!
-//! Invariant: text and calls are taken, thoughts are told apart, and blocks of other kinds are passed over.
+//! A whole response of the messages API. Blocks of unknown kinds are ignored.
 
 use crate::message::ToolCall;
 use crate::providers::http::malformed;
 use crate::providers::provider::{Answer, Finish, ProviderError, Usage};
-use crate::providers::spelling::{self, Parts};
+use crate::providers::sanitize::{self, AnswerParts};
 use serde_json::Value;
 
-/// Reads a document.
-pub(super) fn whole(document: &Value) -> Result<Answer, ProviderError> {
+/// Parses a response.
+pub(super) fn parse(document: &Value) -> Result<Answer, ProviderError> {
     let blocks = document
         .get("content")
         .and_then(Value::as_array)
         .ok_or_else(|| malformed("it holds no `content`"))?;
-    let mut parts = Parts { usage: usage(document, Usage::default()), ..Parts::default() };
+    let mut parts = AnswerParts { usage: usage(document, Usage::default()), ..AnswerParts::default() };
     for block in blocks {
         match kind(block) {
-            "text" => parts.content.push_str(word(block, "text")),
-            "thinking" => parts.reasoning.push_str(word(block, "thinking")),
+            "text" => parts.content.push_str(string(block, "text")),
+            "thinking" => parts.reasoning.push_str(string(block, "thinking")),
             "tool_use" => parts.calls.push(call(block)),
             _ => {}
         }
@@ -26,26 +24,26 @@ pub(super) fn whole(document: &Value) -> Result<Answer, ProviderError> {
     parts.finish(finish(document.get("stop_reason").and_then(Value::as_str)))
 }
 
-/// A block's kind, or an event's.
+/// The type of a block or an event.
 pub(super) fn kind(value: &Value) -> &str {
-    word(value, "type")
+    string(value, "type")
 }
 
-/// A text in a block.
-pub(super) fn word<'v>(value: &'v Value, name: &str) -> &'v str {
+/// A string in a block.
+pub(super) fn string<'v>(value: &'v Value, name: &str) -> &'v str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// A call in a block.
 pub(super) fn call(block: &Value) -> ToolCall {
     ToolCall {
-        id: word(block, "id").to_owned(),
-        name: word(block, "name").to_owned(),
-        arguments: spelling::arguments(block.get("input")),
+        id: string(block, "id").to_owned(),
+        name: string(block, "name").to_owned(),
+        arguments: sanitize::arguments(block.get("input")),
     }
 }
 
-/// Why it stopped.
+/// The reason why it stopped.
 pub(super) fn finish(reason: Option<&str>) -> Finish {
     match reason.unwrap_or("end_turn") {
         "end_turn" | "stop_sequence" => Finish::Stop,
@@ -55,7 +53,7 @@ pub(super) fn finish(reason: Option<&str>) -> Finish {
     }
 }
 
-/// What it cost so far: what a stream says later replaces what it said before.
+/// The usage; later values of a stream replace earlier ones.
 pub(super) fn usage(document: &Value, before: Usage) -> Usage {
     let Some(usage) = document.get("usage").filter(|usage| usage.is_object()) else { return before };
     let count = |name: &str| usage.get(name).and_then(Value::as_u64);

@@ -1,9 +1,7 @@
-//! One address that a model answers at.
-//!
-//! Invariant: a key goes to the configured origin alone, by the configured proxy alone; nothing here prints one.
+//! One HTTP endpoint of a model. A key goes to the configured origin alone, through the configured proxy alone.
 
 use crate::providers::model_error::ModelError;
-use crate::providers::provider::{Class, ProviderError};
+use crate::providers::provider::{ErrorClass, ProviderError};
 use bytes::Bytes;
 use futures_core::Stream;
 use futures_util::StreamExt;
@@ -17,27 +15,27 @@ use std::pin::pin;
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// What an answer may take in all.
-pub(super) const MOST: usize = 16 << 20;
+/// The largest response.
+const MAX_RESPONSE_BYTES: usize = 16 << 20;
 
 /// The longest wait for a connection.
-const CONNECT: Duration = Duration::from_secs(15);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Redirects within one origin.
-const HOPS: usize = 3;
+const MAX_REDIRECTS: usize = 3;
 
-/// An address with everything that goes along with a request.
-pub(in crate::providers) struct Peer {
+/// An address with the headers of its requests.
+pub(in crate::providers) struct Endpoint {
     url: Url,
     headers: HeaderMap,
     proxy: Option<Proxy>,
     pub(super) timeout: Duration,
-    /// Made with the first request: reading the system's certificates takes time and room.
+    /// Made with the first request: loading the platform's certificates takes time.
     client: Mutex<Option<Client>>,
 }
 
-impl Peer {
-    /// The address `base` + `path`, with the headers of the dialect and those of the entry over them.
+impl Endpoint {
+    /// The address `base` + `path`, with the headers of the wire format, overridden by those of the entry.
     pub(in crate::providers) fn new(
         entry: &ModelConfig,
         base: &str,
@@ -72,38 +70,41 @@ impl Peer {
         Ok(Self { url, headers, proxy, timeout, client: Mutex::new(None) })
     }
 
-    /// Sends a request; the answer may still be on its way.
+    /// Sends a request; the body of the response may still stream.
     pub(super) async fn post(&self, body: &Value) -> Result<Response, ProviderError> {
         let sent = self.client()?.post(self.url.clone()).headers(self.headers.clone()).json(body).send();
-        let response = sent.await.map_err(|why| self.lost("send", why))?;
+        let response = sent.await.map_err(|why| self.connection_error("send", why))?;
         if response.status().is_redirection() {
             let text = format!(
                 "the provider answered with a redirect (status {}), which is not followed; is `api_base` right?",
                 response.status().as_u16()
             );
-            return Err(ProviderError::new(Class::Malformed, text));
+            return Err(ProviderError::new(ErrorClass::Malformed, text));
         }
         Ok(response)
     }
 
-    /// The bytes of an answer as they come, up to the bound of one answer.
+    /// The body of a response as it streams, up to its size limit.
     pub(super) fn chunks(
         &self,
         response: Response,
     ) -> impl Stream<Item = Result<Bytes, ProviderError>> + Send + '_ {
         let mut total = 0;
         response.bytes_stream().map(move |chunk| {
-            let chunk = chunk.map_err(|error| self.lost("read", error))?;
+            let chunk = chunk.map_err(|error| self.connection_error("read", error))?;
             total += chunk.len();
-            if total > MOST {
-                let text = format!("the provider's answer is larger than {} MiB and was cut off", MOST >> 20);
-                return Err(ProviderError::new(Class::Malformed, text));
+            if total > MAX_RESPONSE_BYTES {
+                let text = format!(
+                    "the provider's answer is larger than {} MiB and was cut off",
+                    MAX_RESPONSE_BYTES >> 20
+                );
+                return Err(ProviderError::new(ErrorClass::Malformed, text));
             }
             Ok(chunk)
         })
     }
 
-    /// The whole of an answer.
+    /// The whole body of a response.
     pub(super) async fn read(&self, response: Response) -> Result<Vec<u8>, ProviderError> {
         let mut bytes = Vec::new();
         let mut chunks = pin!(self.chunks(response));
@@ -113,14 +114,14 @@ impl Peer {
         Ok(bytes)
     }
 
-    /// Nothing came for too long.
-    pub(super) fn silent(&self) -> ProviderError {
+    /// The error for a timeout.
+    pub(super) fn timed_out(&self) -> ProviderError {
         let seconds = self.timeout.as_secs();
         let text = format!("`{}` gave no answer within {seconds} s (`request_timeout`)", self.origin());
-        ProviderError::new(Class::Timeout, text)
+        ProviderError::new(ErrorClass::Timeout, text)
     }
 
-    /// What people stumble over first: an address without its version.
+    /// The hint for an address without its version.
     pub(super) fn hint(&self, status: u16) -> &'static str {
         match status {
             404 if !self.url.path().contains("/v1") => "\nhint: most servers want `api_base` to end in `/v1`",
@@ -133,12 +134,12 @@ impl Peer {
         if let Some(client) = &*made {
             return Ok(client.clone());
         }
-        // Fails when one is installed already: then that one is meant.
+        // Fails when one is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = Client::builder()
             .no_proxy()
             .redirect(Policy::custom(within_one_origin))
-            .connect_timeout(CONNECT.min(self.timeout))
+            .connect_timeout(CONNECT_TIMEOUT.min(self.timeout))
             .read_timeout(self.timeout)
             .pool_max_idle_per_host(1);
         if self.url.scheme() == "http" && self.proxy.is_none() {
@@ -149,29 +150,29 @@ impl Peer {
         }
         let client = builder.build().map_err(|why| {
             let text = format!("no connection can be made: {}", root_cause(why));
-            ProviderError::new(Class::Malformed, text)
+            ProviderError::new(ErrorClass::Malformed, text)
         })?;
         *made = Some(client.clone());
         Ok(client)
     }
 
-    fn lost(&self, verb: &str, why: reqwest::Error) -> ProviderError {
+    fn connection_error(&self, verb: &str, why: reqwest::Error) -> ProviderError {
         let origin = self.origin();
         if why.is_timeout() {
-            return self.silent();
+            return self.timed_out();
         }
         if why.is_redirect() {
             let text = format!(
                 "`{origin}` redirects to another origin, which is not followed: a key belongs to one; is `api_base` right?"
             );
-            return ProviderError::new(Class::Malformed, text);
+            return ProviderError::new(ErrorClass::Malformed, text);
         }
         let what = match (verb, why.is_connect()) {
             (_, true) => format!("could not connect to `{origin}`"),
             ("send", _) => format!("`{origin}` broke off before it answered"),
             _ => format!("`{origin}` broke off in the middle of its answer"),
         };
-        ProviderError::new(Class::Network, format!("{what}: {}", root_cause(why)))
+        ProviderError::new(ErrorClass::Network, format!("{what}: {}", root_cause(why)))
     }
 
     /// Scheme, host and port: all that a message needs of an address.
@@ -180,14 +181,14 @@ impl Peer {
     }
 }
 
-/// Goes along with a redirect that keeps method, body and origin.
+/// Follows redirects that keep method, body and origin.
 fn within_one_origin(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     let same = attempt.previous().last().is_some_and(|before| before.origin() == attempt.url().origin());
     if !same {
         return attempt.error("another origin");
     }
     match attempt.status().as_u16() {
-        307 | 308 if attempt.previous().len() <= HOPS => attempt.follow(),
+        307 | 308 if attempt.previous().len() <= MAX_REDIRECTS => attempt.follow(),
         _ => attempt.stop(),
     }
 }
@@ -206,7 +207,7 @@ fn address(base: &str, path: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// What caused an error in the end; the layers above it only say that something was sent.
+/// The innermost cause of an error.
 fn root_cause(why: reqwest::Error) -> String {
     let why = why.without_url();
     let mut cause: &dyn Error = &why;
@@ -216,7 +217,7 @@ fn root_cause(why: reqwest::Error) -> String {
     cause.to_string()
 }
 
-/// When a provider says to come back.
+/// The wait that a provider asks for.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
     let millis = number("retry-after-ms").map(|millis| millis / 1000.0);

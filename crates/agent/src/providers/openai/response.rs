@@ -1,15 +1,13 @@
-//! A whole answer of chat completions.
-//!
-//! Invariant: the first choice counts; fields that nobody asked for are passed over.
+//! A whole response of chat completions. The first choice counts; unknown fields are ignored.
 
 use crate::message::ToolCall;
 use crate::providers::http::malformed;
 use crate::providers::provider::{Answer, Finish, ProviderError, Usage};
-use crate::providers::spelling::{self, Parts};
+use crate::providers::sanitize::{self, AnswerParts};
 use serde_json::Value;
 
-/// Reads a document.
-pub(super) fn whole(document: &Value) -> Result<Answer, ProviderError> {
+/// Parses a response.
+pub(super) fn parse(document: &Value) -> Result<Answer, ProviderError> {
     let choices = document.get("choices").and_then(Value::as_array);
     let choice =
         choices.and_then(|choices| choices.first()).ok_or_else(|| malformed("it holds no `choices`"))?;
@@ -20,7 +18,7 @@ pub(super) fn whole(document: &Value) -> Result<Answer, ProviderError> {
         content = text(message.get("refusal"));
     }
     let calls = message.get("tool_calls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let parts = Parts {
+    let parts = AnswerParts {
         content,
         reasoning: reasoning(message).to_owned(),
         calls: calls.iter().map(call).collect(),
@@ -42,21 +40,21 @@ fn text(content: Option<&Value>) -> String {
 
 fn call(value: &Value) -> ToolCall {
     let function = value.get("function");
-    let word = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+    let string = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     ToolCall {
-        id: word(value.get("id")),
-        name: word(function.and_then(|function| function.get("name"))),
-        arguments: spelling::arguments(function.and_then(|function| function.get("arguments"))),
+        id: string(value.get("id")),
+        name: string(function.and_then(|function| function.get("name"))),
+        arguments: sanitize::arguments(function.and_then(|function| function.get("arguments"))),
     }
 }
 
-/// What the model thought, by either of its names.
+/// The reasoning, by either of its names.
 pub(super) fn reasoning(message: &Value) -> &str {
     let places = ["reasoning_content", "reasoning"];
     places.iter().find_map(|place| message.get(place).and_then(Value::as_str)).unwrap_or_default()
 }
 
-/// Why it stopped.
+/// The reason why it stopped.
 pub(super) fn finish(reason: Option<&str>) -> Finish {
     match reason.unwrap_or("stop") {
         "stop" | "end_turn" | "" => Finish::Stop,
@@ -66,7 +64,7 @@ pub(super) fn finish(reason: Option<&str>) -> Finish {
     }
 }
 
-/// What it cost.
+/// The usage.
 pub(super) fn usage(document: &Value) -> Option<Usage> {
     let usage = document.get("usage").filter(|usage| usage.is_object())?;
     let count = |name: &str| usage.get(name).and_then(Value::as_u64).unwrap_or_default();

@@ -1,26 +1,24 @@
-//! Our own limit of requests a minute (`rpm`).
-//!
-//! Invariant: no minute holds more than twice the limit, and over time the limit holds exactly.
+//! The limit of requests per minute (`rpm`): a token bucket.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Requests that may still be made now; fills up again with time.
+/// A token bucket of requests.
 #[derive(Debug)]
-pub(super) struct Rate {
+pub(super) struct RateLimit {
     /// Requests a minute; zero is no limit.
     rpm: u64,
     left: Mutex<Option<(f64, Instant)>>,
 }
 
-impl Rate {
-    /// A full one.
+impl RateLimit {
+    /// A full bucket.
     pub(super) fn new(rpm: u64) -> Self {
         Self { rpm, left: Mutex::new(None) }
     }
 
-    /// Takes one request, or says how long to wait for the next.
+    /// Takes one token; the error is the wait for the next.
     pub(super) fn take(&self, now: Instant) -> Result<(), Duration> {
         if self.rpm == 0 {
             return Ok(());
@@ -45,13 +43,13 @@ mod tests {
 
     #[test]
     fn a_limit_is_kept_and_fills_up_again() {
-        let (rate, now) = (Rate::new(2), Instant::now());
+        let (rate, now) = (RateLimit::new(2), Instant::now());
         assert_eq!((rate.take(now), rate.take(now)), (Ok(()), Ok(())), "two a minute");
         let wait = rate.take(now).unwrap_err();
         assert!((29..=31).contains(&wait.as_secs()), "half a minute each: {wait:?}");
         assert_eq!(rate.take(now + wait), Ok(()), "and then one more");
         assert!(rate.take(now + wait).is_err(), "but not two");
-        let free = Rate::new(0);
+        let free = RateLimit::new(0);
         assert!((0..1000).all(|_| free.take(now).is_ok()), "zero is no limit");
     }
 }

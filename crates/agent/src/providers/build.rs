@@ -1,12 +1,10 @@
-//! From an entry of the configuration to the provider that speaks for it.
-//!
-//! Invariant: a key goes into one header of one peer, and nowhere else.
+//! From an entry of the configuration to its provider. A key goes into one header of one endpoint.
 
 use super::anthropic::Anthropic;
-use super::http::{Mode, Peer, Spoken};
+use super::http::{Endpoint, HttpProvider, Mode};
 use super::model_error::ModelError;
 use super::openai::OpenAi;
-use super::protocol::Meaning;
+use super::protocol::ResolvedModel;
 use super::provider::Provider;
 use super::scripted::{Pace, Scripted};
 use picoclaw_policy::config::{ModelConfig, Secret};
@@ -14,22 +12,22 @@ use std::path::Path;
 
 pub(super) fn openai(
     entry: &ModelConfig,
-    meaning: &Meaning,
+    resolved: &ResolvedModel,
     key: Option<&Secret>,
 ) -> Result<Box<dyn Provider>, ModelError> {
     let own: Vec<_> =
         key.map(|key| ("authorization", format!("Bearer {}", key.reveal()))).into_iter().collect();
-    Ok(Box::new(Spoken {
+    Ok(Box::new(HttpProvider {
         name: entry.name.clone(),
-        peer: Peer::new(entry, &meaning.base, "/chat/completions", &own)?,
-        dialect: OpenAi::new(entry, &meaning.id),
+        endpoint: Endpoint::new(entry, &resolved.base, "/chat/completions", &own)?,
+        format: OpenAi::new(entry, &resolved.id),
         mode: mode(entry),
     }))
 }
 
 pub(super) fn anthropic(
     entry: &ModelConfig,
-    meaning: &Meaning,
+    resolved: &ResolvedModel,
     key: Option<&Secret>,
 ) -> Result<Box<dyn Provider>, ModelError> {
     let mut own = vec![("anthropic-version", "2023-06-01".to_owned())];
@@ -41,22 +39,23 @@ pub(super) fn anthropic(
         (Some(key), _) => own.push(("x-api-key", key.reveal().to_owned())),
         (None, _) => {}
     }
-    // People write the address with and without its version.
-    let base = meaning.base.strip_suffix("/v1").unwrap_or(&meaning.base);
-    Ok(Box::new(Spoken {
+    // `api_base` may or may not end in the version.
+    let base = resolved.base.strip_suffix("/v1").unwrap_or(&resolved.base);
+    Ok(Box::new(HttpProvider {
         name: entry.name.clone(),
-        peer: Peer::new(entry, base, "/v1/messages", &own)?,
-        dialect: Anthropic::new(entry, &meaning.id),
+        endpoint: Endpoint::new(entry, base, "/v1/messages", &own)?,
+        format: Anthropic::new(entry, &resolved.id),
         mode: mode(entry),
     }))
 }
 
-/// Says what an operator would want to know about an entry that is about to be used.
-pub(super) fn advise(entry: &ModelConfig, meaning: &Meaning, key: Option<&Secret>) {
+/// Warns of settings that have no effect, or that are not safe.
+pub(super) fn warn(entry: &ModelConfig, resolved: &ResolvedModel, key: Option<&Secret>) {
     if entry.thinking_level.as_deref().is_some_and(|level| level != "off") {
         tracing::warn!(target: "provider", model = %entry.name, "`thinking_level` is not passed on; what the model takes goes into `extra_body`");
     }
-    let host = meaning.base.strip_prefix("http://").map(|rest| rest.split(['/', '?']).next().unwrap_or(rest));
+    let host =
+        resolved.base.strip_prefix("http://").map(|rest| rest.split(['/', '?']).next().unwrap_or(rest));
     let is_here = |host: &str| ["localhost", "127.", "[::1]"].iter().any(|here| host.starts_with(here));
     if key.is_some() && host.is_some_and(|host| !is_here(host)) {
         tracing::warn!(target: "provider", model = %entry.name, "The key travels in clear: `api_base` is `http://` and not on this machine");

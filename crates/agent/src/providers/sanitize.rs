@@ -1,9 +1,7 @@
-//! Names and ids as every provider takes them, and calls as they come back.
+//! Names, ids and arguments in the form that every provider accepts.
 //!
-//! A model can make up a tool's name with spaces in it, and one provider's ids may break another's rules. Sent back
-//! as they are, they would make every later request of the session fail.
-//!
-//! Invariant: the same id is spelled the same way in the call and in its result.
+//! A model can invent a tool name with spaces, and the ids of one provider may break the rules of another. Sent back as they
+//! are, they would make every later request of the session fail.
 
 use super::http::malformed;
 use super::provider::{Answer, Finish, ProviderError, Usage};
@@ -11,21 +9,21 @@ use crate::message::ToolCall;
 use serde_json::{Map, Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The longest name or id that is sent.
-const LONGEST: usize = 64;
+/// The longest name or id.
+const MAX_NAME_CHARS: usize = 64;
 
-/// The most calls in one answer.
-pub(super) const CALLS: usize = 128;
+/// Tool calls in one answer.
+pub(super) const MAX_CALLS: usize = 128;
 
 /// `name` in letters, digits, `_` and `-`.
-pub(super) fn plain(name: &str) -> String {
+pub(super) fn sanitize_name(name: &str) -> String {
     let fit = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
-    let plain: String = name.chars().map(fit).collect();
-    match plain.len() {
+    let sanitized: String = name.chars().map(fit).collect();
+    match sanitized.len() {
         0 => "unknown".to_owned(),
-        1..=LONGEST => plain,
-        // The end tells long ids apart better than the beginning.
-        length => plain[length - LONGEST..].to_owned(),
+        1..=MAX_NAME_CHARS => sanitized,
+        // Long ids differ at the end.
+        length => sanitized[length - MAX_NAME_CHARS..].to_owned(),
     }
 }
 
@@ -39,7 +37,7 @@ pub(super) fn arguments(value: Option<&Value>) -> String {
     }
 }
 
-/// Arguments as an object, whatever a session kept.
+/// Arguments as an object, whatever the session has.
 pub(super) fn object(arguments: &str) -> Map<String, Value> {
     match serde_json::from_str(arguments) {
         Ok(Value::Object(object)) => object,
@@ -48,29 +46,29 @@ pub(super) fn object(arguments: &str) -> Map<String, Value> {
     }
 }
 
-/// The parts of an answer, as a dialect found them.
+/// The parts of an answer, as a wire format found them.
 #[derive(Debug, Default)]
-pub(super) struct Parts {
+pub(super) struct AnswerParts {
     pub(super) content: String,
     pub(super) reasoning: String,
     pub(super) calls: Vec<ToolCall>,
     pub(super) usage: Usage,
 }
 
-impl Parts {
-    /// The answer they make. Calls in an answer that was cut are not handed on: half a command is another command.
+impl AnswerParts {
+    /// The answer. The calls of an answer that was cut off are dropped: half a command is another command.
     pub(super) fn finish(mut self, mut finish: Finish) -> Result<Answer, ProviderError> {
-        let is_cut =
+        let is_cut_off =
             finish == Finish::Length || matches!(&finish, Finish::Other(why) if why == "content_filter");
-        if is_cut {
+        if is_cut_off {
             self.calls.clear();
         } else if !self.calls.is_empty() {
             finish = Finish::ToolCalls;
         } else if finish == Finish::ToolCalls {
             finish = Finish::Stop;
         }
-        if self.calls.len() > CALLS {
-            return Err(malformed(format_args!("more than {CALLS} tool calls at once")));
+        if self.calls.len() > MAX_CALLS {
+            return Err(malformed(format_args!("more than {MAX_CALLS} tool calls at once")));
         }
         let mut seen = Vec::new();
         for call in &mut self.calls {
@@ -87,7 +85,7 @@ impl Parts {
     }
 }
 
-/// An id that no other call of this session has, also after a restart.
+/// An id that no other call of a session has, also after a restart.
 fn fresh_id() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -108,7 +106,7 @@ mod tests {
             ("letters of elsewhere", "é🦀", "__".to_owned()),
             ("too long", &long, format!("{}end", "x".repeat(61))),
         ] {
-            assert_eq!(plain(name), want, "{why}");
+            assert_eq!(sanitize_name(name), want, "{why}");
         }
     }
 
@@ -131,8 +129,10 @@ mod tests {
     #[test]
     fn an_answer_that_was_cut_calls_nothing() {
         let call = |id: &str| ToolCall { id: id.into(), name: "exec".into(), arguments: "{}".into() };
-        let parts =
-            |ids: &[&str]| Parts { calls: ids.iter().map(|id| call(id)).collect(), ..Parts::default() };
+        let parts = |ids: &[&str]| AnswerParts {
+            calls: ids.iter().map(|id| call(id)).collect(),
+            ..AnswerParts::default()
+        };
         for (why, finish, want, calls) in [
             ("cut at its length", Finish::Length, Finish::Length, 0),
             (
@@ -152,6 +152,6 @@ mod tests {
         ids.dedup();
         assert_eq!(ids.len(), 3, "every call has an id of its own: {ids:?}");
         assert!(ids.iter().all(|id| !id.is_empty()));
-        assert!(parts(&["x"; CALLS + 1]).finish(Finish::Stop).is_err(), "a flood of calls");
+        assert!(parts(&["x"; MAX_CALLS + 1]).finish(Finish::Stop).is_err(), "a flood of calls");
     }
 }

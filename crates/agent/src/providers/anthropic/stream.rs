@@ -1,36 +1,34 @@
-//! An answer of the messages interface in pieces.
-//!
-//! Invariant: a call is handed on only when its block was closed and the message said why it stopped.
+//! A streamed response of the messages API. A call counts only when its block is closed.
 
-use super::answer::{call, finish, kind, usage, word};
+use super::response::{call, finish, kind, string, usage};
 use crate::message::ToolCall;
-use crate::providers::http::{Assembler, Progress, malformed, whole_error};
+use crate::providers::http::{Assembler, Progress, from_document, malformed};
 use crate::providers::provider::{Answer, Finish, ProviderError, Sink};
-use crate::providers::spelling::{CALLS, Parts};
+use crate::providers::sanitize::{AnswerParts, MAX_CALLS};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// An answer in the making.
+/// Assembles a streamed answer.
 #[derive(Default)]
-pub(in crate::providers) struct Pieces {
-    parts: Parts,
+pub(in crate::providers) struct StreamAssembler {
+    parts: AnswerParts,
     /// Calls whose blocks are not closed yet, by the block's index.
-    open: BTreeMap<u64, Opened>,
+    open: BTreeMap<u64, OpenCall>,
     finish: Option<Finish>,
 }
 
-/// A call that has begun.
-struct Opened {
+/// A call whose block is not closed yet.
+struct OpenCall {
     call: ToolCall,
-    /// The arguments in pieces; they replace what the block began with.
-    pieces: String,
+    /// The streamed arguments; they replace those at the beginning of the block.
+    arguments: String,
 }
 
-impl Assembler for Pieces {
+impl Assembler for StreamAssembler {
     fn event(&mut self, data: &str, sink: &mut dyn Sink) -> Result<Progress, ProviderError> {
         let event: Value = serde_json::from_str(data)
             .map_err(|why| malformed(format_args!("an event is not JSON ({why})")))?;
-        if let Some(why) = whole_error(&event) {
+        if let Some(why) = from_document(&event) {
             return Err(why);
         }
         match kind(&event) {
@@ -49,8 +47,8 @@ impl Assembler for Pieces {
                     self.finish = Some(finish(reason));
                 }
             }
-            "message_stop" => return Ok(Progress::Over),
-            // `ping`, and what may be added later.
+            "message_stop" => return Ok(Progress::Ended),
+            // `ping`, and unknown events.
             _ => {}
         }
         Ok(if self.finish.is_some() { Progress::Complete } else { Progress::Open })
@@ -67,18 +65,18 @@ impl Assembler for Pieces {
     }
 }
 
-impl Pieces {
+impl StreamAssembler {
     fn begin(&mut self, event: &Value, sink: &mut dyn Sink) -> Result<(), ProviderError> {
         let Some(block) = event.get("content_block") else { return Ok(()) };
         match kind(block) {
-            "text" => self.text(word(block, "text"), sink),
-            "thinking" => self.parts.reasoning.push_str(word(block, "thinking")),
+            "text" => self.text(string(block, "text"), sink),
+            "thinking" => self.parts.reasoning.push_str(string(block, "thinking")),
             "tool_use" => {
-                if self.open.len() + self.parts.calls.len() >= CALLS {
-                    return Err(malformed(format_args!("more than {CALLS} tool calls at once")));
+                if self.open.len() + self.parts.calls.len() >= MAX_CALLS {
+                    return Err(malformed(format_args!("more than {MAX_CALLS} tool calls at once")));
                 }
                 self.close(index(event));
-                self.open.insert(index(event), Opened { call: call(block), pieces: String::new() });
+                self.open.insert(index(event), OpenCall { call: call(block), arguments: String::new() });
             }
             _ => {}
         }
@@ -88,11 +86,11 @@ impl Pieces {
     fn delta(&mut self, event: &Value, sink: &mut dyn Sink) {
         let Some(delta) = event.get("delta") else { return };
         match kind(delta) {
-            "text_delta" => self.text(word(delta, "text"), sink),
-            "thinking_delta" => self.parts.reasoning.push_str(word(delta, "thinking")),
+            "text_delta" => self.text(string(delta, "text"), sink),
+            "thinking_delta" => self.parts.reasoning.push_str(string(delta, "thinking")),
             "input_json_delta" => {
-                if let Some(opened) = self.open.get_mut(&index(event)) {
-                    opened.pieces.push_str(word(delta, "partial_json"));
+                if let Some(open) = self.open.get_mut(&index(event)) {
+                    open.arguments.push_str(string(delta, "partial_json"));
                 }
             }
             _ => {}
@@ -100,9 +98,9 @@ impl Pieces {
     }
 
     fn close(&mut self, index: u64) {
-        if let Some(Opened { mut call, pieces }) = self.open.remove(&index) {
-            if !pieces.trim().is_empty() {
-                call.arguments = pieces;
+        if let Some(OpenCall { mut call, arguments }) = self.open.remove(&index) {
+            if !arguments.trim().is_empty() {
+                call.arguments = arguments;
             }
             self.parts.calls.push(call);
         }

@@ -1,54 +1,52 @@
-//! Tool calls in the text of a reply.
-//!
-//! Invariant: a call is the whole reply or its only fenced block, read by a JSON parser; anything else is text.
+//! Parses tool calls in the text of a reply: the whole reply or its only fenced block, never prose.
 
 use crate::message::ToolCall;
-use crate::providers::spelling;
+use crate::providers::sanitize;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A reply, read.
+/// A reply, parsed.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Said {
-    /// What is left of the text.
+pub(super) struct ParsedReply {
+    /// The text around the calls.
     pub(super) text: String,
     /// The calls in it.
     pub(super) calls: Vec<ToolCall>,
 }
 
-/// Takes the calls out of a reply.
-pub(super) fn read(reply: &str) -> Said {
+/// Parses a reply.
+pub(super) fn parse_reply(reply: &str) -> ParsedReply {
     if let Some(calls) = parse(reply) {
-        return Said { text: String::new(), calls };
+        return ParsedReply { text: String::new(), calls };
     }
     if let Some(block) = only_block(reply)
         && let Some(calls) = parse(block.inside)
     {
         let around = [block.before.trim(), block.after.trim()];
         let around: Vec<&str> = around.into_iter().filter(|text| !text.is_empty()).collect();
-        return Said { text: around.join("\n\n"), calls };
+        return ParsedReply { text: around.join("\n\n"), calls };
     }
-    Said { text: reply.trim().to_owned(), calls: Vec::new() }
+    ParsedReply { text: reply.trim().to_owned(), calls: Vec::new() }
 }
 
 #[derive(Deserialize)]
-struct Reply {
-    tool_calls: Vec<Wanted>,
+struct JsonReply {
+    tool_calls: Vec<JsonCall>,
 }
 
 /// A call, nested as the template says or flat as some models write it.
 #[derive(Deserialize)]
-struct Wanted {
+struct JsonCall {
     #[serde(default)]
     id: String,
     #[serde(default)]
-    function: Option<Named>,
+    function: Option<JsonFunction>,
     #[serde(flatten)]
-    flat: Named,
+    flat: JsonFunction,
 }
 
 #[derive(Deserialize, Default)]
-struct Named {
+struct JsonFunction {
     #[serde(default)]
     name: String,
     #[serde(default)]
@@ -56,10 +54,14 @@ struct Named {
 }
 
 fn parse(text: &str) -> Option<Vec<ToolCall>> {
-    let reply: Reply = serde_json::from_str(text.trim()).ok()?;
-    let calls = reply.tool_calls.into_iter().map(|wanted| {
-        let named = wanted.function.unwrap_or(wanted.flat);
-        ToolCall { id: wanted.id, name: named.name, arguments: spelling::arguments(Some(&named.arguments)) }
+    let reply: JsonReply = serde_json::from_str(text.trim()).ok()?;
+    let calls = reply.tool_calls.into_iter().map(|call| {
+        let function = call.function.unwrap_or(call.flat);
+        ToolCall {
+            id: call.id,
+            name: function.name,
+            arguments: sanitize::arguments(Some(&function.arguments)),
+        }
     });
     Some(calls.collect())
 }
@@ -80,7 +82,7 @@ fn only_block(reply: &str) -> Option<Block<'_>> {
         at = end;
         match (open, fence(line)) {
             (None, Some((mark, _))) => open = Some((mark, start, end)),
-            // A closing fence is at least as long, of the same kind, and says nothing.
+            // A closing fence is at least as long, of the same kind, and bare.
             (Some((mark, before, inside)), Some((other, ""))) if other.starts_with(mark) => {
                 if found.is_some() {
                     return None;
@@ -98,7 +100,7 @@ fn only_block(reply: &str) -> Option<Block<'_>> {
     found.filter(|_| open.is_none())
 }
 
-/// The mark of a fence, and what stands behind it.
+/// The marker of a fence, and the text behind it.
 fn fence(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     ["`", "~"].into_iter().find_map(|kind| {
@@ -157,7 +159,7 @@ mod tests {
             ("words", "hello", "hello", vec![]),
             ("nothing", "", "", vec![]),
         ] {
-            assert_eq!(read(reply), Said { text: text.to_owned(), calls }, "{why}: {reply}");
+            assert_eq!(parse_reply(reply), ParsedReply { text: text.to_owned(), calls }, "{why}: {reply}");
         }
     }
 }

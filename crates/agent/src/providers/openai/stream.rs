@@ -1,35 +1,33 @@
-//! An answer of chat completions in pieces.
+//! A streamed response of chat completions.
 //!
-//! The pieces of a call carry its index; some servers leave it out, or give every call the same one and a new id.
-//!
-//! Invariant: a call is handed on only when the stream said why it stopped.
+//! The deltas of a call carry its index; some servers leave it out, or give every call the same one and a new id.
 
-use super::answer::{finish, reasoning, usage};
+use super::response::{finish, reasoning, usage};
 use crate::message::ToolCall;
-use crate::providers::http::{Assembler, Progress, malformed, whole_error};
+use crate::providers::http::{Assembler, Progress, from_document, malformed};
 use crate::providers::provider::{Answer, Finish, ProviderError, Sink};
-use crate::providers::spelling::{self, CALLS, Parts};
+use crate::providers::sanitize::{self, AnswerParts, MAX_CALLS};
 use serde_json::Value;
 
-/// How OpenAI ends a stream.
+/// The last event of a stream.
 const DONE: &str = "[DONE]";
 
-/// An answer in the making.
+/// Assembles a streamed answer.
 #[derive(Default)]
-pub(in crate::providers) struct Pieces {
-    parts: Parts,
+pub(in crate::providers) struct StreamAssembler {
+    parts: AnswerParts,
     indices: Vec<Option<u64>>,
     finish: Option<Finish>,
 }
 
-impl Assembler for Pieces {
+impl Assembler for StreamAssembler {
     fn event(&mut self, data: &str, sink: &mut dyn Sink) -> Result<Progress, ProviderError> {
         if data.trim() == DONE {
-            return Ok(Progress::Over);
+            return Ok(Progress::Ended);
         }
         let event: Value = serde_json::from_str(data)
             .map_err(|why| malformed(format_args!("an event is not JSON ({why})")))?;
-        if let Some(why) = whole_error(&event) {
+        if let Some(why) = from_document(&event) {
             return Err(why);
         }
         if let Some(usage) = usage(&event) {
@@ -58,7 +56,7 @@ impl Assembler for Pieces {
     }
 }
 
-impl Pieces {
+impl StreamAssembler {
     fn delta(&mut self, delta: &Value, sink: &mut dyn Sink) -> Result<(), ProviderError> {
         for field in ["content", "refusal"] {
             if let Some(text) = delta.get(field).and_then(Value::as_str) {
@@ -75,8 +73,9 @@ impl Pieces {
 
     fn call(&mut self, piece: &Value) -> Result<(), ProviderError> {
         let function = piece.get("function");
-        let word = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
-        let (id, name) = (word(piece.get("id")), word(function.and_then(|function| function.get("name"))));
+        let string = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (id, name) =
+            (string(piece.get("id")), string(function.and_then(|function| function.get("name"))));
         let index = piece.get("index").and_then(Value::as_u64);
         let place = self.place(index, &id, &name)?;
         let call = &mut self.parts.calls[place];
@@ -89,12 +88,12 @@ impl Pieces {
         match function.and_then(|function| function.get("arguments")) {
             Some(Value::String(text)) => call.arguments.push_str(text),
             Some(Value::Null) | None => {}
-            Some(other) => call.arguments.push_str(&spelling::arguments(Some(other))),
+            Some(other) => call.arguments.push_str(&sanitize::arguments(Some(other))),
         }
         Ok(())
     }
 
-    /// Where a piece belongs: to the call with its index, unless its id and name begin another one.
+    /// The call that a delta belongs to: the one with its index, unless its id and name begin another one.
     fn place(&mut self, index: Option<u64>, id: &str, name: &str) -> Result<usize, ProviderError> {
         let same = match index {
             Some(_) => self.indices.iter().rposition(|known| *known == index),
@@ -106,8 +105,8 @@ impl Pieces {
         };
         match same {
             Some(place) if !begins_another(&self.parts.calls[place]) => Ok(place),
-            _ if self.indices.len() >= CALLS => {
-                Err(malformed(format_args!("more than {CALLS} tool calls at once")))
+            _ if self.indices.len() >= MAX_CALLS => {
+                Err(malformed(format_args!("more than {MAX_CALLS} tool calls at once")))
             }
             _ => {
                 self.indices.push(index);
