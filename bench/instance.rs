@@ -4,7 +4,7 @@
 
 use super::Stop;
 use picoclaw_agent::call::{Call, Reply};
-use picoclaw_agent::tools::{Registry, Visit, unwatched};
+use picoclaw_agent::tools::{Registry, ToolContext, unwatched};
 use picoclaw_policy::config::Config;
 use picoclaw_policy::shell::guard::Guard;
 use picoclaw_policy::{AgentId, AgentRules, CleanPath, Origin, PathRules, Policy, Reach, Subject, Zones};
@@ -93,8 +93,9 @@ impl House {
     /// One call that is already there.
     pub(crate) fn walk(&self, call: &Call) -> Result<String, Stop> {
         let halt = CancelToken::new();
-        let visit = Visit { warden: &self.warden, subject: &call.subject, halt: &halt, watcher: &unwatched };
-        match self.registry.run_alone(call, &visit) {
+        let visit =
+            ToolContext { warden: &self.warden, subject: &call.subject, halt: &halt, watcher: &unwatched };
+        match self.registry.run_unattended(call, &visit) {
             Reply::Done(text) => Ok(text),
             other => Err(other.text().into()),
         }

@@ -60,7 +60,7 @@ impl Place {
     /// Brings the servers' tools into the hall.
     async fn join(&self, servers: &McpServers) -> Vec<String> {
         let Connected { tools, notices } = servers.connect_all().await;
-        self.house.hall.refit(servers.extend_registry(&self.house.hall.registry(), tools));
+        self.house.hall.replace_registry(servers.extend_registry(&self.house.hall.registry(), tools));
         notices
     }
 
@@ -72,7 +72,7 @@ impl Place {
         let call = Call { tool: tool.to_owned(), arguments, subject: subject() };
         match self.house.hall.call(call, halt, Arc::new(|_| {})).await {
             Outcome::Reply(reply) => reply,
-            Outcome::Asks(asked) => panic!("nobody should be asked: {asked:?}"),
+            Outcome::NeedsApproval(asked) => panic!("nobody should be asked: {asked:?}"),
         }
     }
 }

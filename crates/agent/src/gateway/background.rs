@@ -73,7 +73,7 @@ pub(super) fn add_cron_tool(services: &Services, store: &Store, changed: &Arc<No
         Arc::new(move || changed.notify_one()),
     );
     let tool: Arc<dyn Tool> = Arc::new(tool);
-    services.hall.refit(services.hall.registry().with([tool]));
+    services.executor.replace_registry(services.executor.registry().with([tool]));
 }
 
 impl BackgroundTasks {
@@ -163,7 +163,7 @@ fn event_sink(gateway: &Arc<Gateway>) -> Hear {
 }
 
 fn jobs_task(gateway: &Arc<Gateway>, services: &Arc<Services>) -> Arc<dyn Runs> {
-    let jobs = Jobs::new(services.runner.clone(), &services.hall, &services.config, event_sink(gateway));
+    let jobs = Jobs::new(services.runner.clone(), &services.executor, &services.config, event_sink(gateway));
     Arc::new(JobsTask { jobs, _services: Arc::clone(services) })
 }
 

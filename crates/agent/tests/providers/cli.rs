@@ -2,7 +2,7 @@
 
 use crate::support::{Heard, ask, config, hello, request};
 use picoclaw_agent::message::{Message, Role, ToolCall};
-use picoclaw_agent::providers::{Class, Models, Usage};
+use picoclaw_agent::providers::{ErrorClass, Models, Usage};
 use picoclaw_policy::{AgentId, Policy};
 use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
@@ -69,8 +69,8 @@ impl House {
         ];
         let exec_env = ExecEnv::new(&config, &instance, host).unwrap();
         let policy = Policy::compile(&config, zones, Vec::new()).unwrap();
-        let warden = Arc::new(Warden::new(policy, files, exec_env, ledger));
-        Self { _dir: dir, base, models: Models::with_guests(&config, warden) }
+        let warden = Arc::new(Warden::new(policy, files, workshop, ledger));
+        Self { _dir: dir, base, models: Models::with_warden(&config, warden) }
     }
 
     /// What the stand-in left in its working directory.
@@ -194,7 +194,7 @@ async fn a_conversation_goes_along_with_its_calls() {
 }
 
 /// The beginning of the text and how many calls, or the class and a part of the message.
-type Want = Result<(&'static str, usize), (Class, &'static str)>;
+type Want = Result<(&'static str, usize), (ErrorClass, &'static str)>;
 
 #[tokio::test]
 async fn replies_are_read_and_garbage_is_an_error() {
@@ -226,65 +226,65 @@ async fn replies_are_read_and_garbage_is_an_error() {
             "an error of its own",
             "claude",
             printing(r#"{"is_error":true,"result":"Invalid API key · Please run /login"}"#) + "\nexit 1",
-            Err((Class::Auth, "claude cli returned error: Invalid API key")),
+            Err((ErrorClass::Auth, "claude cli returned error: Invalid API key")),
         ),
         (
             "no money",
             "claude",
             printing(r#"{"is_error":true,"result":"Credit balance is too low"}"#),
-            Err((Class::Billing, "Credit balance")),
+            Err((ErrorClass::Billing, "Credit balance")),
         ),
-        ("words", "claude", printing("hello"), Err((Class::Malformed, "did not print one JSON object"))),
+        ("words", "claude", printing("hello"), Err((ErrorClass::Malformed, "did not print one JSON object"))),
         (
             "half an object",
             "claude",
             printing(r#"{"result":"he"#),
-            Err((Class::Malformed, "did not print one JSON object")),
+            Err((ErrorClass::Malformed, "did not print one JSON object")),
         ),
         (
             "two objects",
             "claude",
             printing("{\"result\":\"a\"}\n{\"result\":\"b\"}"),
-            Err((Class::Malformed, "did not print one JSON object")),
+            Err((ErrorClass::Malformed, "did not print one JSON object")),
         ),
         (
             "another object",
             "claude",
             printing(r#"{"answer":"a"}"#),
-            Err((Class::Malformed, "holds no `result`")),
+            Err((ErrorClass::Malformed, "holds no `result`")),
         ),
         (
             "nothing",
             "claude",
             "cat > /dev/null".into(),
-            Err((Class::Malformed, "did not print one JSON object")),
+            Err((ErrorClass::Malformed, "did not print one JSON object")),
         ),
         (
             "no UTF-8",
             "claude",
             r#"printf '{"result":"\377"}'"#.into(),
-            Err((Class::Malformed, "did not print UTF-8")),
+            Err((ErrorClass::Malformed, "did not print UTF-8")),
         ),
         (
             "a bad end",
             "claude",
             "echo 'no such option' >&2; exit 3".into(),
-            Err((Class::Malformed, "`claude` exited with code 3: no such option")),
+            Err((ErrorClass::Malformed, "`claude` exited with code 3: no such option")),
         ),
         (
             "an answer and a bad end",
             "claude",
             printing(r#"{"result":"hi"}"#) + "\nexit 1",
-            Err((Class::Malformed, "exited with code 1")),
+            Err((ErrorClass::Malformed, "exited with code 1")),
         ),
-        ("killed", "claude", "kill -9 $$".into(), Err((Class::Malformed, "`claude` was killed"))),
+        ("killed", "claude", "kill -9 $$".into(), Err((ErrorClass::Malformed, "`claude` was killed"))),
         ("input nobody reads", "claude", "exec echo '{\"result\":\"hi\"}'".into(), Ok(("hi", 0))),
-        ("a flood", "claude", "exec yes".into(), Err((Class::Malformed, "printed more than 16 MiB"))),
+        ("a flood", "claude", "exec yes".into(), Err((ErrorClass::Malformed, "printed more than 16 MiB"))),
         (
             "the key in an error",
             "claude",
             format!("echo 'bad key {KEY}' >&2; exit 1"),
-            Err((Class::Malformed, "bad key [FILTERED]")),
+            Err((ErrorClass::Malformed, "bad key [FILTERED]")),
         ),
         (
             "a call after a word",
@@ -296,7 +296,7 @@ async fn replies_are_read_and_garbage_is_an_error() {
             "an error",
             "codex",
             printing(r#"{"type":"turn.failed","error":{"message":"usage limit reached"}}"#) + "\nexit 1",
-            Err((Class::RateLimit, "codex cli returned error: usage limit reached")),
+            Err((ErrorClass::RateLimit, "codex cli returned error: usage limit reached")),
         ),
         (
             "an error beside an answer",
@@ -309,13 +309,13 @@ async fn replies_are_read_and_garbage_is_an_error() {
             "half a turn calls nothing",
             "codex",
             printing(&message(call)) + "\nexit 1",
-            Err((Class::Malformed, "broke off")),
+            Err((ErrorClass::Malformed, "broke off")),
         ),
         (
             "words",
             "codex",
             printing("hello\n[]\n{\"type\":1}\n{\"type\":\"item.completed\",\"item\":7}"),
-            Err((Class::Malformed, "printed no answer")),
+            Err((ErrorClass::Malformed, "printed no answer")),
         ),
     ];
     for (why, program, script, want) in rows {
@@ -373,7 +373,7 @@ async fn a_program_that_hangs_ends_at_its_deadline_with_everything_it_started() 
     let house = House::new(Confinement::None, "claude", script, json!({"request_timeout": 1}));
     let start = Instant::now();
     let heard = ask(&house.models, &hello()).await;
-    assert_eq!(heard.error().class, Class::Timeout);
+    assert_eq!(heard.error().class, ErrorClass::Timeout);
     assert!(
         heard.error().message.contains("gave no answer within 1 s (`request_timeout`)"),
         "{}",

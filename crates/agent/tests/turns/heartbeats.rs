@@ -1,7 +1,7 @@
 //! The heartbeat: a list in the workspace that is text and nothing more.
 
-use crate::house::{Act, House, call, hall, run, say};
-use picoclaw_agent::providers::Class;
+use crate::house::{Act, House, call, executor, run, say};
+use picoclaw_agent::providers::ErrorClass;
 use picoclaw_agent::schedule::heartbeat::{Beat, Heartbeat};
 use picoclaw_policy::AgentId;
 use picoclaw_sandbox::launch::CancelToken;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 fn heartbeat(house: &House) -> Heartbeat {
-    let (_, instance) = hall(&house.home(), &house.config);
+    let (_, instance) = executor(&house.home(), &house.config);
     Heartbeat::open(house.runner.clone(), &instance, &house.config, Arc::new(|_, _| {})).unwrap()
 }
 
@@ -62,7 +62,7 @@ fn a_beat_remembers_nothing_and_is_judged_as_the_agent_is() {
 
 #[test]
 fn a_beat_that_fails_is_in_the_log() {
-    let house = House::new(vec![Act::Fail(Class::Auth, "no key\n[2026-01-01 00:00:00] [INFO] forged")]);
+    let house = House::new(vec![Act::Fail(ErrorClass::Auth, "no key\n[2026-01-01 00:00:00] [INFO] forged")]);
     list(&house, "- anything\n");
     assert!(matches!(beat(&house), Beat::Failed(_)));
     let log = log(&house);

@@ -154,6 +154,6 @@ fn a_question_goes_out_and_what_comes_back_decides() {
         let ending = house.turn_as("main", "s", "go", &hear).unwrap();
         assert_eq!(*shown.lock().unwrap(), "rm -rf gone", "{why}");
         assert_eq!(house.workspace().join("gone").exists(), !ran, "{why}");
-        assert_eq!(ending.unasked, unasked, "{why}");
+        assert_eq!(ending.needs_approval, unasked, "{why}");
     }
 }

@@ -1,7 +1,7 @@
 //! A warden, the tool, and servers that say what they are told to.
 
 use picoclaw_agent::call::Reply;
-use picoclaw_agent::tools::{Arguments, Outcome, Tool, Visit, WebFetch, unwatched};
+use picoclaw_agent::tools::{Arguments, Outcome, Tool, ToolContext, WebFetch, unwatched};
 use picoclaw_policy::config::{Config, WebConfig};
 use picoclaw_policy::network::HostRules;
 use picoclaw_policy::shell::guard::Guard;
@@ -81,10 +81,10 @@ impl House {
 
     pub(crate) fn run(&self, tool: &WebFetch, arguments: &Value, halt: &CancelToken) -> Reply {
         let subject = Subject::root(Origin::Cli, AgentId::main(), "s");
-        let visit = Visit { warden: &self.warden, subject: &subject, halt, watcher: &unwatched };
+        let visit = ToolContext { warden: &self.warden, subject: &subject, halt, watcher: &unwatched };
         match tool.run(&Arguments::check(tool.parameters(), arguments).unwrap(), &visit) {
             Outcome::Reply(reply) => reply,
-            Outcome::Asks(asked) => panic!("{asked:?}"),
+            Outcome::NeedsApproval(asked) => panic!("{asked:?}"),
         }
     }
 

@@ -193,8 +193,8 @@ fn run_job(store: &Store, id: &str, settings: &Settings) -> Result<Result<Done, 
         if is_first { SignalAction::Continue } else { SignalAction::Die }
     })
     .context("could not listen for signals")?;
-    let AgentServices { hall, runner, .. } = app::services(settings)?;
-    let jobs = Jobs::new(runner.clone(), &hall, &settings.config, Arc::new(|_, _| {}));
+    let AgentServices { executor, runner, .. } = app::services(settings)?;
+    let jobs = Jobs::new(runner.clone(), &executor, &settings.config, Arc::new(|_, _| {}));
     let runtime = app::runtime()?;
     let done = runtime.block_on(run_now(store, id, &jobs, &MachineClock, &halt));
     runtime.block_on(runner.close());

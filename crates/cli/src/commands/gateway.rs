@@ -162,7 +162,7 @@ async fn serve(
     }
     notify_systemd("STOPPING=1");
     drop(signals);
-    tracing::info!(target: "gateway", "Ending");
+    tracing::info!(target: "gateway", "TurnOutcome");
     gateway.shut_down().await;
     tracing::info!(target: "gateway", "Ended");
     Ok(())
@@ -185,7 +185,7 @@ fn print_banner(gateway: &Gateway, bound: &[String]) {
     let services = gateway.services();
     print::note("📦 Agent Status:");
     print::note(&format!("  • Agents: {}", services.config.agents.len()));
-    print::note(&format!("  • Tools: {} loaded", services.hall.registry().tools().count()));
+    print::note(&format!("  • Tools: {} loaded", services.executor.registry().tools().count()));
     print::note("✓ Cron service started");
     if services.config.heartbeat.enabled {
         print::note("✓ Heartbeat service started");

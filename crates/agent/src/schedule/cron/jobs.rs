@@ -5,7 +5,7 @@
 use super::firing::{Done, Firing, Running, Runs};
 use super::job::{LastStatus, Task};
 use crate::call::Reply;
-use crate::hall::Hall;
+use crate::executor::ToolExecutor;
 use crate::message::ToolCall;
 use crate::run::{Event, Runner, Steering, Turn, TurnError};
 use crate::tools::Registry;
@@ -29,14 +29,14 @@ const DIRECT: &str = "direct";
 pub struct Jobs {
     runner: Runner,
     /// The same desk, and an `exec` with the time that jobs have.
-    hall: Hall,
+    executor: ToolExecutor,
     may_command: bool,
     hear: Hear,
 }
 
 impl Jobs {
-    /// With this runner, and the tools behind this hall's warden.
-    pub fn new(runner: Runner, hall: &Hall, config: &Config, hear: Hear) -> Self {
+    /// With this runner, and the tools behind this executor's warden.
+    pub fn new(runner: Runner, executor: &ToolExecutor, config: &Config, hear: Hear) -> Self {
         let mut tools = config.tools.clone();
         tools.exec.timeout_seconds = match tools.cron_exec_timeout_minutes {
             // No limit, as far as clocks go.
@@ -44,8 +44,8 @@ impl Jobs {
             minutes => minutes.saturating_mul(60),
         };
         let registry = Registry::new(&tools, Redactor::new(&config.secrets));
-        let hall = Hall::new(Arc::clone(hall.warden()), Arc::new(registry));
-        Self { runner, hall, may_command: tools.cron_allow_command, hear }
+        let executor = ToolExecutor::new(Arc::clone(executor.warden()), Arc::new(registry));
+        Self { runner, executor, may_command: tools.cron_allow_command, hear }
     }
 
     async fn fire(&self, firing: &Firing, halt: &CancelToken) -> Done {
@@ -59,7 +59,7 @@ impl Jobs {
         };
         let depth = u32::try_from(lineage.len()).unwrap_or(u32::MAX);
         let subject = Subject { origin: Origin::Cron, agent, session, depth, lineage };
-        if let Err(refusal) = self.hall.warden().policy().check_tool("cron", &subject) {
+        if let Err(refusal) = self.executor.warden().policy().check_tool("cron", &subject) {
             return self.refuse(&subject, refusal).await;
         }
         match &firing.task {
@@ -84,7 +84,7 @@ impl Jobs {
         let steering = Steering::new();
         let turn =
             Turn { subject, input: String::new(), model: None, events: &events, steering: &steering, halt };
-        match self.runner.single(&self.hall, &call, &turn).await {
+        match self.runner.run_call(&self.executor, &call, &turn).await {
             Ok(reply) => Done { status: status_of(&reply), text: reply.text() },
             Err(why) => failed(&why),
         }
@@ -110,7 +110,7 @@ impl Jobs {
         let last = *last.lock().unwrap_or_else(PoisonError::into_inner);
         match ended {
             Err(why) => failed(&why),
-            Ok(ending) if ending.unasked => Done { status: LastStatus::Refused, text: ending.answer },
+            Ok(ending) if ending.needs_approval => Done { status: LastStatus::Refused, text: ending.answer },
             // A model that goes on after a refusal may still have done what it was asked to.
             Ok(ending) if ending.model == DIRECT => Done { status: last, text: ending.answer },
             Ok(ending) => Done { status: LastStatus::Ok, text: ending.answer },
@@ -119,7 +119,7 @@ impl Jobs {
 
     /// Says no, and has it recorded.
     async fn refuse(&self, subject: &Subject, refusal: Refusal) -> Done {
-        let (warden, subject) = (Arc::clone(self.hall.warden()), subject.clone());
+        let (warden, subject) = (Arc::clone(self.executor.warden()), subject.clone());
         let told = tokio::task::spawn_blocking(move || warden.refuse_call("cron", &subject, refusal)).await;
         match told {
             Ok(refusal) => Done { status: LastStatus::Refused, text: refusal.to_string() },
@@ -157,7 +157,7 @@ fn status_of(reply: &Reply) -> LastStatus {
     match reply {
         Reply::Done(_) => LastStatus::Ok,
         Reply::Failed(_) | Reply::Ended { .. } => LastStatus::Error,
-        Reply::Refused(_) | Reply::Unasked(_) => LastStatus::Refused,
+        Reply::Refused(_) | Reply::NeedsApproval(_) => LastStatus::Refused,
     }
 }
 

@@ -10,7 +10,7 @@ use super::jobs::no_commands;
 use super::schedule::Schedule;
 use super::store::Store;
 use crate::call::Reply;
-use crate::tools::{Arguments, Need, Outcome, Parameter, Tool, Type, Visit};
+use crate::tools::{Arguments, Need, Outcome, Parameter, Tool, ToolContext, Type};
 use picoclaw_policy::config::ToolsConfig;
 use picoclaw_policy::{Code, Layer, Refusal, ScheduleIntent, Verdict};
 use picoclaw_sandbox::effects::ScheduleEdit;
@@ -66,7 +66,7 @@ impl CronTool {
         Self { store, clock, may_command: tools.cron_allow_command, changed }
     }
 
-    fn act(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
+    fn act(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Reply, Reply> {
         let action = match arguments.text("action") {
             "add" => "add",
             "list" => "list",
@@ -75,27 +75,29 @@ impl CronTool {
             "remove" => "remove",
             "enable" => "enable",
             "disable" => "disable",
-            other => return Err(misfit(visit, &format!("unknown action: {}", printable(other)))),
+            other => return Err(invalid(context, &format!("unknown action: {}", printable(other)))),
         };
         let id = arguments.text("job_id");
         if id.is_empty() && !matches!(action, "add" | "list") {
-            return Err(misfit(visit, &format!("job_id is required for {action}")));
+            return Err(invalid(context, &format!("job_id is required for {action}")));
         }
-        let schedule = self.schedule(arguments).map_err(|why| misfit(visit, &why.to_string()))?;
-        let task = self.task(arguments, visit)?;
+        let schedule = self.schedule(arguments).map_err(|why| invalid(context, &why.to_string()))?;
+        let task = self.task(arguments, context)?;
         if action == "add" && (task.is_none() || schedule.is_none()) {
             let lacks =
                 if task.is_none() { "message or command" } else { "at_seconds, every_seconds or cron_expr" };
-            return Err(misfit(visit, &format!("{lacks} is required for add")));
+            return Err(invalid(context, &format!("{lacks} is required for add")));
         }
         let intent =
             ScheduleIntent { action, job: id.to_owned(), detail: detail(task.as_ref(), schedule.as_ref()) };
-        let permit = match visit.warden.admit(NAME, visit.subject, ScheduleEdit(intent)) {
+        let permit = match context.warden.admit(NAME, context.subject, ScheduleEdit(intent)) {
             Admission::Permit(permit) => permit,
             Admission::Refusal(refusal) => return Err(Reply::Refused(refusal)),
-            Admission::Pending(pending) => return Err(Reply::Unasked(visit.warden.unanswered(*pending))),
+            Admission::Pending(pending) => {
+                return Err(Reply::NeedsApproval(context.warden.unanswered(*pending)));
+            }
         };
-        let done = permit.edit(|| self.arrange(action, id, arguments, task, schedule, visit));
+        let done = permit.edit(|| self.arrange(action, id, arguments, task, schedule, context));
         match done {
             Ok(text) => Ok(Reply::Done(text)),
             Err(why) => Err(Reply::Failed(match why.hint() {
@@ -113,9 +115,9 @@ impl CronTool {
         arguments: &Arguments<'_>,
         task: Option<Task>,
         schedule: Option<Schedule>,
-        visit: &Visit<'_>,
+        context: &ToolContext<'_>,
     ) -> Result<String, CronError> {
-        let (own, now) = (Whose::Own(&visit.subject.agent), self.clock.now_ms());
+        let (own, now) = (Whose::Own(&context.subject.agent), self.clock.now_ms());
         let name = Some(arguments.text("name")).filter(|name| !name.is_empty()).map(str::to_owned);
         let told = match (action, task, schedule) {
             ("list", ..) => return Ok(listed(&self.store.list(own)?)),
@@ -124,13 +126,13 @@ impl CronTool {
                 return printable_json(&job).map_err(|why| CronError::Misfit(why.to_string()));
             }
             ("add", Some(task), Some(schedule)) => {
-                let lineage = visit.subject.lineage.clone();
-                let added = Added { name, agent: visit.subject.agent.clone(), lineage, task, schedule };
+                let lineage = context.subject.lineage.clone();
+                let added = Added { name, agent: context.subject.agent.clone(), lineage, task, schedule };
                 let job = self.store.add(added, now)?;
                 format!("Cron job added: {} (id: {})", printable(&job.name), job.id)
             }
             ("update", task, schedule) => {
-                let lineage = visit.subject.lineage.clone();
+                let lineage = context.subject.lineage.clone();
                 let change = Change { name, task, schedule, enabled: None, lineage };
                 format!("Cron job updated: {}", self.store.update(id, change, own, now)?.id)
             }
@@ -160,19 +162,20 @@ impl CronTool {
     }
 
     /// What, as far as it was said. Whether a command may run is judged when it does; without `exec` there is none.
-    fn task(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Option<Task>, Reply> {
+    fn task(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Option<Task>, Reply> {
         let command = arguments.text("command");
         if command.is_empty() {
             let message = Some(arguments.text("message")).filter(|message| !message.is_empty());
             return Ok(message.map(|message| Task::Message(message.to_owned())));
         }
-        let turned_away = |refusal| Reply::Refused(visit.warden.refuse_call(NAME, visit.subject, refusal));
+        let turned_away =
+            |refusal| Reply::Refused(context.warden.refuse_call(NAME, context.subject, refusal));
         if !self.may_command {
             return Err(turned_away(no_commands()));
         }
-        let sought = visit.warden.prepare_command(command, Path::new(""), visit.subject);
-        let sought = sought.map_err(|why| misfit(visit, &why.to_string()))?;
-        match visit.warden.evaluate("exec", visit.subject, &sought) {
+        let sought = context.warden.prepare_command(command, Path::new(""), context.subject);
+        let sought = sought.map_err(|why| invalid(context, &why.to_string()))?;
+        match context.warden.evaluate("exec", context.subject, &sought) {
             Verdict::Deny(refusal) if refusal.code == Code::ToolDisabled => Err(turned_away(refusal)),
             _ => Ok(Some(Task::Command(command.to_owned()))),
         }
@@ -192,8 +195,8 @@ impl Tool for CronTool {
         PARAMETERS
     }
 
-    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
-        self.act(arguments, visit).into()
+    fn run(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Outcome {
+        self.act(arguments, context).into()
     }
 }
 
@@ -217,7 +220,7 @@ fn listed(jobs: &[Job]) -> String {
     format!("Scheduled jobs:{}", jobs.iter().map(line).collect::<String>())
 }
 
-fn misfit(visit: &Visit<'_>, why: &str) -> Reply {
+fn invalid(context: &ToolContext<'_>, why: &str) -> Reply {
     let refusal = Refusal {
         code: Code::InvalidArguments,
         sentence: why.to_owned(),
@@ -225,5 +228,5 @@ fn misfit(visit: &Visit<'_>, why: &str) -> Reply {
         layer: Layer::Registry,
         hint: String::new(),
     };
-    Reply::Refused(visit.warden.refuse_call(NAME, visit.subject, refusal))
+    Reply::Refused(context.warden.refuse_call(NAME, context.subject, refusal))
 }

@@ -150,7 +150,7 @@ impl Heartbeat {
             steering: &steering,
             halt,
         };
-        match self.runner.aside(turn).await {
+        match self.runner.run_ephemeral(turn).await {
             Ok(ending) if ending.answer.trim() == NOTHING => Beat::Quiet,
             Ok(ending) => Beat::Said(ending.answer),
             Err(why) => Beat::Failed(why.to_string()),

@@ -3,11 +3,11 @@
 //! Invariant: no child and no key stroke without a permit.
 
 use super::super::arguments::Arguments;
-use super::super::asked::{Outcome, with_permit};
-use super::super::file;
+use super::super::context::ToolContext;
+use super::super::file_access;
+use super::super::pending::{Outcome, with_permit};
 use super::super::registry::Tool;
 use super::super::schema::Parameter;
-use super::super::visit::Visit;
 use super::parameters::PARAMETERS;
 use super::render;
 use super::sessions::{LIFE, MOST, Sessions};
@@ -37,44 +37,46 @@ impl ExecTool {
         Self { limit: Duration::from_secs(seconds), sessions: Arc::default() }
     }
 
-    fn run_command(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Outcome, Reply> {
+    fn run_command(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Outcome, Reply> {
         let command = arguments.text("command");
         if command.trim().is_empty() {
-            return Err(file::misfit(visit, self.name(), "command is required"));
+            return Err(file_access::invalid(context, self.name(), "command is required"));
         }
         let background = arguments.flag("background").unwrap_or(false);
-        if background && !self.sessions.has_room(visit.subject) {
+        if background && !self.sessions.has_room(context.subject) {
             let sentence = format!("too many background sessions ({MOST}); kill one first");
-            return Err(file::misfit(visit, self.name(), &sentence));
+            return Err(file_access::invalid(context, self.name(), &sentence));
         }
         let cwd = match arguments.text("cwd") {
             "" => arguments.text("working_dir"),
             cwd => cwd,
         };
-        let sought = visit
+        let sought = context
             .warden
-            .prepare_command(command, Path::new(cwd), visit.subject)
-            .map_err(|why| file::misfit(visit, self.name(), &why.to_string()))?;
-        let admission = visit.warden.admit(self.name(), visit.subject, sought);
+            .prepare_command(command, Path::new(cwd), context.subject)
+            .map_err(|why| file_access::invalid(context, self.name(), &why.to_string()))?;
+        let admission = context.warden.admit(self.name(), context.subject, sought);
         Ok(if background {
             let terminal = arguments.flag("pty").unwrap_or(false).then_some(WINDOW);
             let sessions = Arc::clone(&self.sessions);
-            with_permit(self.name(), admission, visit, move |permit, visit| {
-                start(permit, terminal, &sessions, visit)
+            with_permit(self.name(), admission, context, move |permit, context| {
+                start(permit, terminal, &sessions, context)
             })
         } else {
             let deadline = match arguments.count("timeout") {
                 None | Some(0) => self.limit,
                 Some(seconds) => self.limit.min(Duration::from_secs(seconds)),
             };
-            with_permit(self.name(), admission, visit, move |permit, visit| wait(permit, deadline, visit))
+            with_permit(self.name(), admission, context, move |permit, context| {
+                wait(permit, deadline, context)
+            })
         })
     }
 }
 
-fn wait(permit: Permit<Exec>, deadline: Duration, visit: &Visit<'_>) -> Reply {
-    let (agent, shop) = (&visit.subject.agent, visit.warden.exec_env());
-    match exec::run(permit, agent, shop, deadline, visit.halt, &|output| (visit.watcher)(output)) {
+fn wait(permit: Permit<Exec>, deadline: Duration, context: &ToolContext<'_>) -> Reply {
+    let (agent, shop) = (&context.subject.agent, context.warden.exec_env());
+    match exec::run(permit, agent, shop, deadline, context.halt, &|output| (context.watcher)(output)) {
         Ok(done) => render::finished(&done, deadline),
         Err(why) => cannot(&why),
     }
@@ -84,11 +86,11 @@ fn start(
     permit: Permit<Exec>,
     terminal: Option<WindowSize>,
     sessions: &Sessions,
-    visit: &Visit<'_>,
+    context: &ToolContext<'_>,
 ) -> Reply {
-    match exec::start(permit, &visit.subject.agent, visit.warden.exec_env(), terminal, LIFE) {
+    match exec::start(permit, &context.subject.agent, context.warden.exec_env(), terminal, LIFE) {
         Ok(session) => {
-            let id = sessions.keep(session, visit.subject);
+            let id = sessions.keep(session, context.subject);
             Reply::Done(json!({"sessionId": id, "status": "running"}).to_string())
         }
         Err(why) => cannot(&why),
@@ -108,21 +110,21 @@ impl Tool for ExecTool {
         PARAMETERS
     }
 
-    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
+    fn run(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Outcome {
         let outcome = match arguments.text("action") {
-            "" | "run" => self.run_command(arguments, visit),
-            "list" => self.list(visit).map(Outcome::from),
-            "poll" => self.poll(arguments, visit).map(Outcome::from),
-            "read" => self.read(arguments, visit).map(Outcome::from),
-            "write" => self.write(arguments, visit),
-            "send-keys" => self.send_keys(arguments, visit),
-            "kill" => self.kill(arguments, visit).map(Outcome::from),
-            other => Err(file::misfit(visit, self.name(), &format!("unknown action: {other}"))),
+            "" | "run" => self.run_command(arguments, context),
+            "list" => self.list(context).map(Outcome::from),
+            "poll" => self.poll(arguments, context).map(Outcome::from),
+            "read" => self.read(arguments, context).map(Outcome::from),
+            "write" => self.write(arguments, context),
+            "send-keys" => self.send_keys(arguments, context),
+            "kill" => self.kill(arguments, context).map(Outcome::from),
+            other => Err(file_access::invalid(context, self.name(), &format!("unknown action: {other}"))),
         };
         outcome.unwrap_or_else(Outcome::from)
     }
 
-    fn part(&self, subject: &Subject) {
+    fn end_session(&self, subject: &Subject) {
         self.sessions.drop_of(subject);
     }
 }

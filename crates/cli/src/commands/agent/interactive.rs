@@ -173,7 +173,7 @@ impl Session<'_> {
                 view.end(&ending.answer);
                 let runner = &self.services.runner;
                 self.screen.status("saving the session; Ctrl-C skips it");
-                let tidied = runner.tidy(&self.subject, self.model.as_deref(), halt).await;
+                let tidied = runner.summarize(&self.subject, self.model.as_deref(), halt).await;
                 self.screen.clear_status();
                 if let Err(why) = tidied {
                     tracing::warn!(target: "session", "The session was not summarised: {why}");

@@ -9,7 +9,7 @@ use super::raw_input::RawInput;
 use super::screen::Screen;
 use super::style::{Liveness, Mark, Tone};
 use super::turn_view::TurnView;
-use picoclaw_agent::run::{Ask, Ending, Steering, TurnError};
+use picoclaw_agent::run::{Ask, Steering, TurnError, TurnOutcome};
 use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::permit::Approval;
 use picoclaw_sandbox::printable;
@@ -57,9 +57,9 @@ impl InteractiveTurn<'_> {
     /// Runs until the turn is over; returns what was typed and not sent.
     pub(super) async fn run(
         &self,
-        turn: impl Future<Output = Result<Ending, TurnError>>,
+        turn: impl Future<Output = Result<TurnOutcome, TurnError>>,
         mut keyboard: RawInput,
-    ) -> (Result<Ending, TurnError>, String) {
+    ) -> (Result<TurnOutcome, TurnError>, String) {
         let mut turn = pin!(turn);
         let mut input = InputState::default();
         let mut frames = interval(FRAME_INTERVAL);
