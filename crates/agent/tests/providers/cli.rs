@@ -69,7 +69,7 @@ impl House {
         ];
         let exec_env = ExecEnv::new(&config, &instance, host).unwrap();
         let policy = Policy::compile(&config, zones, Vec::new()).unwrap();
-        let warden = Arc::new(Warden::new(policy, files, workshop, ledger));
+        let warden = Arc::new(Warden::new(policy, files, exec_env, ledger));
         Self { _dir: dir, base, models: Models::with_warden(&config, warden) }
     }
 

@@ -143,7 +143,7 @@ mod tests {
                 false,
             ),
         ] {
-            let line = match subagents.on_event(Subturn { who: who.clone(), what }, &style, 100) {
+            let line = match subagents.on_event(who.clone(), what, &style, 100) {
                 SubagentOutput::Line(line) => line,
                 SubagentOutput::Nothing | SubagentOutput::Ask(..) => String::new(),
             };
