@@ -219,9 +219,7 @@ fn a_symlinked_source_is_shown_as_what_it_leads_to_and_a_link_in_the_way_of_a_ta
 fn a_working_directory_that_was_swapped_is_refused() {
     let place = instance();
     std::fs::create_dir(place.workspace.join("judged")).expect("a directory");
-    let mut spec = place.spec("pwd", place.cage());
-    spec.work_dir =
-        picoclaw_sandbox::launch::WorkDir::open(&place.workspace.join("judged")).expect("it opens");
+    let spec = place.try_spec("pwd", &place.cage(), &place.workspace.join("judged")).expect("it opens");
     std::fs::rename(place.workspace.join("judged"), place.workspace.join("moved")).expect("a rename");
     std::fs::create_dir(place.workspace.join("judged")).expect("another");
     let error = run_to_end(spec).expect_err("another directory than the one that was judged");
@@ -308,7 +306,7 @@ fn a_source_that_is_swapped_again_and_again_shows_what_was_judged_or_nothing() {
             if tried >= 120 && right > 0 && refused > 0 {
                 break;
             }
-            match run_to_end(place.spec("cat /shown/word", walls.clone())) {
+            match place.try_spec("cat /shown/word", &walls, &place.workspace).and_then(run_to_end) {
                 Ok(finished) => {
                     assert_eq!(finished.stdout.to_text(), "right", "{finished:?}");
                     right += 1;

@@ -111,10 +111,20 @@ impl Instance {
 
     /// `sh -c line` in the workspace, in this confinement.
     pub(crate) fn spec(&self, line: &str, confinement: Confinement) -> LaunchSpec {
+        self.try_spec(line, &confinement, &self.workspace).expect("a confinement")
+    }
+
+    /// The same in `dir`, as it is now.
+    pub(crate) fn try_spec(
+        &self,
+        line: &str,
+        confinement: &Confinement,
+        dir: &Path,
+    ) -> Result<LaunchSpec, LaunchError> {
         let writable = [self.workspace.clone()];
-        let work_dir = WorkDir::open(&self.workspace).expect("the workspace is there");
-        let setup = confinement.child_setup(&work_dir).expect("a confinement");
-        LaunchSpec {
+        let work_dir = WorkDir::open(dir).expect("the directory is there");
+        let setup = confinement.child_setup(&work_dir).map_err(LaunchError::confinement)?;
+        Ok(LaunchSpec {
             program: "/bin/sh".into(),
             argv: vec!["sh".into(), "-c".into(), line.into()],
             work_dir,
@@ -124,7 +134,7 @@ impl Instance {
             output_limit: OutputLimit::default(),
             principal: Principal::Agent(AgentId::main()),
             setup,
-        }
+        })
     }
 
     fn environment(&self, writable: &[PathBuf]) -> Variables {
