@@ -123,7 +123,8 @@ impl Instance {
     ) -> Result<LaunchSpec, LaunchError> {
         let writable = [self.workspace.clone()];
         let work_dir = WorkDir::open(dir).expect("the directory is there");
-        let setup = confinement.child_setup(&work_dir).map_err(LaunchError::confinement)?;
+        let setup =
+            confinement.child_setup(&work_dir).map_err(|error| LaunchError::Confinement(error.into()))?;
         Ok(LaunchSpec {
             program: "/bin/sh".into(),
             argv: vec!["sh".into(), "-c".into(), line.into()],
