@@ -182,8 +182,7 @@ impl Warden {
         ready.spec.argv.extend_from_slice(said);
         let words: Vec<_> = guest.command.iter().map(|word| word.to_string_lossy()).collect();
         let who = guest.principal.directory();
-        let intent =
-            format!("start {} in {}: {}", who.display(), ready.spec.work_dir.path.display(), words.join(" "));
+        let intent = format!("start {} in {}: {}", who.display(), ready.work_dir.display(), words.join(" "));
         let grant = Grant { zone: Zone::Workspace, rule: "the operator's own command".to_owned() };
         let decided =
             Entry::decided(subject, "guest", &intent, &Verdict::Allow(grant)).enforcing(ready.layers);

@@ -220,8 +220,9 @@ fn a_working_directory_that_was_swapped_is_refused() {
     let place = instance();
     std::fs::create_dir(place.workspace.join("judged")).expect("a directory");
     let mut spec = place.spec("pwd", place.cage());
-    spec.work_dir =
+    let work_dir =
         picoclaw_sandbox::launch::WorkDir::open(&place.workspace.join("judged")).expect("it opens");
+    spec.setup = place.cage().child_setup(work_dir).expect("a setup");
     std::fs::rename(place.workspace.join("judged"), place.workspace.join("moved")).expect("a rename");
     std::fs::create_dir(place.workspace.join("judged")).expect("another");
     let error = run_to_end(spec).expect_err("another directory than the one that was judged");

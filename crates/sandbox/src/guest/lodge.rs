@@ -8,7 +8,7 @@ use crate::confine::{CageRequest, Confined, PlannedCage, Settings};
 use crate::isolate::{CommandSource, HiddenPath, UserEnvironment};
 use crate::launch::environment;
 use crate::launch::{self, LaunchSpec, WorkDir};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Where guests are put up.
 #[derive(Debug, Clone)]
@@ -17,6 +17,7 @@ pub struct Lodge(Settings);
 /// A guest whose walls stand, about to be started.
 pub(crate) struct Ready {
     pub(crate) spec: LaunchSpec,
+    pub(crate) work_dir: PathBuf,
     /// What the kernel will hold, as the ledger names it.
     pub(crate) layers: Vec<String>,
 }
@@ -48,7 +49,7 @@ impl Lodge {
         for (name, value) in guest.variables {
             environment::set(&mut spec.environment, name, value.clone());
         }
-        Ok(Ready { spec, layers })
+        Ok(Ready { spec, work_dir: place, layers })
     }
 
     fn confined(

@@ -113,11 +113,10 @@ impl Instance {
     pub(crate) fn spec(&self, line: &str, confinement: Confinement) -> LaunchSpec {
         let writable = [self.workspace.clone()];
         let work_dir = WorkDir::open(&self.workspace).expect("the workspace is there");
-        let setup = confinement.child_setup(&work_dir).expect("a confinement");
+        let setup = confinement.child_setup(work_dir).expect("a confinement");
         LaunchSpec {
             program: "/bin/sh".into(),
             argv: vec!["sh".into(), "-c".into(), line.into()],
-            work_dir,
             environment: self.environment(&writable),
             streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
             deadline: Deadline::After(Duration::from_secs(20)),
