@@ -189,11 +189,10 @@ fn in_process(house: &House) -> Result<impl Fn() -> Result<LaunchSpec, Stop> + '
     let environment = cage_variables([("PATH".into(), "/usr/bin:/bin".into())], &user, &[], &[]);
     Ok(move || {
         let work_dir = WorkDir::open(&house.workspace)?;
-        let setup = confinement.child_setup(&work_dir)?;
+        let setup = confinement.child_setup(work_dir)?;
         Ok(LaunchSpec {
             program: "/bin/true".into(),
             argv: vec!["true".into()],
-            work_dir,
             environment: environment.clone(),
             streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
             deadline: Deadline::None,

@@ -159,13 +159,12 @@ impl Confined {
         work_dir: WorkDir,
         principal: Principal,
     ) -> Result<LaunchSpec, LaunchError> {
-        let setup = self.confinement.child_setup(&work_dir).map_err(LaunchError::confinement)?;
         let mut environment = self.environment.clone();
         environment::set_work_dir(&mut environment, &work_dir.path);
+        let setup = self.confinement.child_setup(work_dir).map_err(LaunchError::confinement)?;
         Ok(LaunchSpec {
             program,
             argv,
-            work_dir,
             environment,
             streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
             deadline: Deadline::None,

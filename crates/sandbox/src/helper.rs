@@ -72,6 +72,7 @@ pub struct HelperLauncher(Settings);
 /// A helper that is ready to be launched.
 pub(crate) struct PreparedHelper {
     pub(crate) spec: LaunchSpec,
+    pub(crate) work_dir: PathBuf,
     /// What the kernel will enforce, as the ledger names it.
     pub(crate) layers: Vec<String>,
 }
@@ -104,7 +105,7 @@ impl HelperLauncher {
         for (name, value) in helper.variables {
             environment::set(&mut spec.environment, name, value.clone());
         }
-        Ok(PreparedHelper { spec, layers })
+        Ok(PreparedHelper { spec, work_dir: dir, layers })
     }
 
     fn confine(

@@ -19,10 +19,10 @@ pub enum Confinement {
 
 impl Confinement {
     /// The setup of one child that works in `work_dir`.
-    pub fn child_setup(&self, work_dir: &WorkDir) -> Result<ChildSetup, IsolateError> {
+    pub fn child_setup(&self, work_dir: WorkDir) -> Result<ChildSetup, IsolateError> {
         match self {
-            Self::None => Ok(ChildSetup::unconfined()),
-            Self::Fence(fence) => fence.setup(),
+            Self::None => Ok(ChildSetup::unconfined(work_dir)),
+            Self::Fence(fence) => fence.setup(work_dir),
             Self::Cage(cage) => cage.setup(work_dir),
         }
     }

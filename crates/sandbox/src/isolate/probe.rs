@@ -32,11 +32,10 @@ pub(super) fn try_backend(backend: Backend, path: &OsStr) -> Result<(), String> 
         find_program(OsStr::new("true"), path, Path::new("/")).map_err(|error| error.to_string())?;
     let cage = Cage::new(minimal_plan(), backend).map_err(|error| error_chain(&error))?;
     let work_dir = WorkDir::open(Path::new("/usr")).map_err(|errno| errno.to_string())?;
-    let setup = cage.setup(&work_dir).map_err(|error| error_chain(&error))?;
+    let setup = cage.setup(work_dir).map_err(|error| error_chain(&error))?;
     let spec = LaunchSpec {
         argv: vec!["true".into()],
         program,
-        work_dir,
         environment: Vec::new(),
         streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
         deadline: Deadline::After(PROBE_TIMEOUT),

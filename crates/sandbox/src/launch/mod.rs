@@ -30,7 +30,6 @@ pub mod terminal_keys;
 pub use background::{Background, BackgroundError, State};
 pub use cancel::CancelToken;
 pub use child_setup::ChildSetup;
-pub(crate) use child_setup::WorkDirEntry;
 pub use error::{LaunchError, ProgramError};
 pub use find_program::find_program;
 pub use harden::{harden_self, raise_fd_limit, resident_bytes};

@@ -17,8 +17,6 @@ pub struct LaunchSpec {
     pub program: PathBuf,
     /// The arguments, beginning with the program's name.
     pub argv: Vec<OsString>,
-    /// The working directory.
-    pub work_dir: WorkDir,
     /// The whole environment; see [`crate::launch::environment`].
     pub environment: Vec<(OsString, OsString)>,
     /// Input and output.
@@ -29,7 +27,7 @@ pub struct LaunchSpec {
     pub output_limit: OutputLimit,
     /// On whose behalf it runs.
     pub principal: Principal,
-    /// Its confinement.
+    /// Its working directory and confinement.
     pub setup: ChildSetup,
 }
 

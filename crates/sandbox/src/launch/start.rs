@@ -1,6 +1,6 @@
 //! Turns a [`LaunchSpec`] into a running child.
 
-use crate::launch::child_setup::{ChildSetup, WorkDirEntry};
+use crate::launch::child_setup::ChildSetup;
 use crate::launch::error::{LaunchError, ProgramError};
 use crate::launch::reap::spawn_supervisor;
 use crate::launch::running::Running;
@@ -86,9 +86,7 @@ fn child_spec(spec: &mut LaunchSpec, streams: &ChildStreams) -> Result<ChildSpec
     };
     let (mut setup, mut command) = terminal_steps(streams.terminal);
     command.extend((0..).zip(streams.numbers).map(|(to, from)| Step::DupFd(from, to)));
-    if spec.setup.work_dir == WorkDirEntry::Handle {
-        command.push(Step::Fchdir(spec.work_dir.handle.as_raw_fd()));
-    }
+    command.extend(spec.setup.work_dir.as_ref().map(|directory| Step::Fchdir(directory.as_raw_fd())));
     command.append(&mut spec.setup.command);
     setup.append(&mut spec.setup.setup);
     let ChildSetup { namespaces, mode, memory_limit, .. } = spec.setup;

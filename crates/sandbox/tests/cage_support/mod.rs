@@ -124,11 +124,10 @@ impl Instance {
         let writable = [self.workspace.clone()];
         let work_dir = WorkDir::open(dir).expect("the directory is there");
         let setup =
-            confinement.child_setup(&work_dir).map_err(|error| LaunchError::Confinement(error.into()))?;
+            confinement.child_setup(work_dir).map_err(|error| LaunchError::Confinement(error.into()))?;
         Ok(LaunchSpec {
             program: "/bin/sh".into(),
             argv: vec!["sh".into(), "-c".into(), line.into()],
-            work_dir,
             environment: self.environment(&writable),
             streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
             deadline: Deadline::After(Duration::from_secs(20)),

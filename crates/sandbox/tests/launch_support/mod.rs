@@ -18,13 +18,14 @@ pub(crate) fn program(path: &str, argv: &[&str]) -> LaunchSpec {
     LaunchSpec {
         program: path.into(),
         argv: argv.iter().map(Into::into).collect(),
-        work_dir: WorkDir::open(Path::new("/tmp")).expect("the temporary directory is there"),
         environment: environment::without_secrets(std::env::vars_os(), &[]),
         streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
         deadline: Deadline::After(Duration::from_secs(10)),
         output_limit: OutputLimit::default(),
         principal: Principal::Person,
-        setup: ChildSetup::unconfined(),
+        setup: ChildSetup::unconfined(
+            WorkDir::open(Path::new("/tmp")).expect("the temporary directory is there"),
+        ),
     }
 }
 
