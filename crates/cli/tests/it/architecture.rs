@@ -156,6 +156,20 @@ fn each_crate_has_lints_of_its_own_that_repeat_the_test_exceptions() {
 }
 
 #[test]
+fn every_file_that_the_architecture_names_exists() {
+    let text = fs::read_to_string(checkout().join("ARCHITECTURE.md")).unwrap();
+    let mut named = 0;
+    for path in text.split('`').skip(1).step_by(2).filter_map(|span| span.split(':').next()) {
+        let Some((name, rest)) = path.split_once('/') else { continue };
+        if path.ends_with(".rs") && DEPENDENCIES.iter().any(|(known, _)| *known == name) {
+            named += 1;
+            assert!(checkout().join(format!("crates/{name}/src/{rest}")).exists(), "there is no `{path}`");
+        }
+    }
+    assert!(named > 20, "only {named} files were found; is the convention still followed?");
+}
+
+#[test]
 fn scripts_keep_their_line_ends() {
     let attributes = fs::read_to_string(checkout().join(".gitattributes")).unwrap();
     assert!(attributes.lines().any(|line| line.starts_with("*.sh") && line.contains("eol=lf")));
