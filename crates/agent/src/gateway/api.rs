@@ -5,7 +5,7 @@
 use super::answer::{self, Answer};
 use super::gate::Gate;
 use super::{body, reload::ReloadError};
-use crate::schedule::cron::Whose;
+use crate::schedule::cron::JobScope;
 use http::{Request, StatusCode};
 use hyper::body::Incoming;
 use picoclaw_sandbox::approver;
@@ -147,7 +147,7 @@ pub(super) async fn posture(gate: &Gate) -> Answer {
 /// `GET /api/cron`.
 pub(super) async fn jobs(gate: &Gate) -> Answer {
     let store = gate.store.clone();
-    let listed = tokio::task::spawn_blocking(move || store.list(Whose::Everybodys)).await;
+    let listed = tokio::task::spawn_blocking(move || store.list(JobScope::All)).await;
     match listed {
         Ok(Ok(jobs)) => answer::json(StatusCode::OK, &json!({"items": jobs})),
         Ok(Err(why)) => answer::error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),

@@ -4,9 +4,9 @@
 
 use super::gate::Gate;
 use super::staff::Staff;
-use crate::schedule::Diary;
+use crate::schedule::LogFile;
 use crate::schedule::cron::{
-    CronError, CronTool, Firing, Hear, Jobs, MachineClock, Running, Runs, Scheduler, Store,
+    CronError, CronTool, EventSink, JobExecutor, JobFuture, JobRun, JobRunner, Scheduler, Store, system_clock,
 };
 use crate::schedule::heartbeat::Heartbeat;
 use crate::tools::Tool;
@@ -35,7 +35,7 @@ pub enum DutyError {
     Shelf(#[from] ShelfError),
 }
 
-/// Jobs and heartbeat of a gateway.
+/// JobExecutor and heartbeat of a gateway.
 pub(super) struct Duties {
     scheduler: Scheduler,
     heart: RwLock<Option<Arc<Heart>>>,
@@ -52,14 +52,14 @@ struct Heart {
     _staff: Arc<Staff>,
 }
 
-/// Jobs, and the staff that runs them.
+/// JobExecutor, and the staff that runs them.
 struct Held {
-    jobs: Jobs,
+    jobs: JobExecutor,
     _staff: Arc<Staff>,
 }
 
-impl Runs for Held {
-    fn run<'r>(&'r self, firing: &'r Firing, halt: &'r Halt) -> Running<'r> {
+impl JobRunner for Held {
+    fn run<'r>(&'r self, firing: &'r JobRun, halt: &'r Halt) -> JobFuture<'r> {
         self.jobs.run(firing, halt)
     }
 }
@@ -69,7 +69,7 @@ pub(super) fn equip(staff: &Staff, store: &Store, changed: &Arc<Notify>) {
     let changed = Arc::clone(changed);
     let tool = CronTool::new(
         store.clone(),
-        Arc::new(MachineClock),
+        system_clock(),
         &staff.config.tools,
         Arc::new(move || changed.notify_one()),
     );
@@ -81,8 +81,8 @@ impl Duties {
     /// Begins them, with the gateway's staff.
     pub(super) fn begin(gate: &Arc<Gate>) -> Result<Arc<Self>, DutyError> {
         let staff = gate.staff();
-        let scheduler = Scheduler::new(gate.store.clone(), Arc::new(MachineClock), jobs(gate, &staff))
-            .noting(Diary::open(gate.home(), "cron.log")?);
+        let scheduler = Scheduler::new(gate.store.clone(), system_clock(), jobs(gate, &staff))
+            .with_log(LogFile::open(gate.home(), "cron.log")?);
         let duties = Arc::new(Self {
             scheduler,
             heart: RwLock::new(heart(gate, &staff)),
@@ -100,7 +100,7 @@ impl Duties {
             loop {
                 tokio::select! {
                     () = waking.halt.raised() => return,
-                    () = changed.notified() => waking.scheduler.look(),
+                    () = changed.notified() => waking.scheduler.wake(),
                 }
             }
         });
@@ -110,7 +110,7 @@ impl Duties {
 
     /// Goes on with another staff; what runs is let be.
     pub(super) fn renew(&self, gate: &Arc<Gate>, staff: &Arc<Staff>) {
-        self.scheduler.refit(jobs(gate, staff));
+        self.scheduler.replace_runner(jobs(gate, staff));
         *self.heart.write().unwrap_or_else(PoisonError::into_inner) = heart(gate, staff);
         self.renewed.notify_one();
     }
@@ -152,7 +152,7 @@ impl Duties {
     }
 }
 
-fn hear(gate: &Arc<Gate>) -> Hear {
+fn hear(gate: &Arc<Gate>) -> EventSink {
     let gate = Arc::downgrade(gate);
     Arc::new(move |subject, event| {
         if let Some(gate) = gate.upgrade() {
@@ -161,8 +161,8 @@ fn hear(gate: &Arc<Gate>) -> Hear {
     })
 }
 
-fn jobs(gate: &Arc<Gate>, staff: &Arc<Staff>) -> Arc<dyn Runs> {
-    let jobs = Jobs::new(staff.runner.clone(), &staff.hall, &staff.config, hear(gate));
+fn jobs(gate: &Arc<Gate>, staff: &Arc<Staff>) -> Arc<dyn JobRunner> {
+    let jobs = JobExecutor::new(staff.runner.clone(), &staff.hall, &staff.config, hear(gate));
     Arc::new(Held { jobs, _staff: Arc::clone(staff) })
 }
 
