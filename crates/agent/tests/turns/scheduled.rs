@@ -5,7 +5,8 @@ use crate::house::{Act, House, call, executor, run, say, subject};
 use picoclaw_agent::call::{Call, Reply};
 use picoclaw_agent::providers::ErrorClass;
 use picoclaw_agent::schedule::cron::{
-    Added, CronTool, Done, Job, Jobs, LastStatus, MachineClock, Schedule, Store, Task, Whose, run_now,
+    CronTool, Job, JobExecutor, JobResult, JobScope, LastStatus, NewJob, Schedule, Store, Task, run_now,
+    system_clock,
 };
 use picoclaw_agent::tools::{Tool, ToolContext, unwatched};
 use picoclaw_policy::config::{AgentConfig, Config, OnBlock};
@@ -18,19 +19,19 @@ use std::time::{Duration, Instant};
 fn add(house: &House, agent: &str, task: Task) -> Job {
     let agent = AgentId::parse(agent).unwrap();
     let added =
-        Added { name: None, agent, lineage: Vec::new(), task, schedule: Schedule::every(3600).unwrap() };
+        NewJob { name: None, agent, lineage: Vec::new(), task, schedule: Schedule::every(3600).unwrap() };
     Store::open(&house.home()).unwrap().add(added, 1_800_000_000_000).unwrap()
 }
 
-fn fire(house: &House, job: &Job) -> Done {
+fn fire(house: &House, job: &Job) -> JobResult {
     fire_until(house, job, &CancelToken::new())
 }
 
-fn fire_until(house: &House, job: &Job, halt: &CancelToken) -> Done {
+fn fire_until(house: &House, job: &Job, halt: &CancelToken) -> JobResult {
     let (executor, _) = executor(&house.home(), &house.config);
-    let jobs = Jobs::new(house.runner.clone(), &executor, &house.config, Arc::new(|_, _| {}));
+    let jobs = JobExecutor::new(house.runner.clone(), &executor, &house.config, Arc::new(|_, _| {}));
     let store = Store::open(&house.home()).unwrap();
-    run(run_now(&store, &job.id, &jobs, &MachineClock, halt)).unwrap()
+    run(run_now(&store, &job.id, &jobs, &system_clock(), halt)).unwrap()
 }
 
 fn command(text: &str) -> Task {
@@ -38,7 +39,7 @@ fn command(text: &str) -> Task {
 }
 
 fn state_of(house: &House, job: &Job) -> (Option<LastStatus>, Option<String>) {
-    let state = Store::open(&house.home()).unwrap().get(&job.id, Whose::Everybodys).unwrap().state;
+    let state = Store::open(&house.home()).unwrap().get(&job.id, JobScope::All).unwrap().state;
     (state.last_status, state.last_error)
 }
 
@@ -183,7 +184,7 @@ fn tool(house: &House, agent: &str, arguments: &Value) -> Reply {
 fn tool_as(house: &House, subject: Subject, arguments: &Value) -> Reply {
     let (executor, _) = executor(&house.home(), &house.config);
     let store = Store::open(&house.home()).unwrap();
-    let cron = CronTool::new(store, Arc::new(MachineClock), &house.config.tools, Arc::new(|| {}));
+    let cron = CronTool::new(store, system_clock(), &house.config.tools, Arc::new(|| {}));
     let registry = executor.registry().with([Arc::new(cron) as Arc<dyn Tool>]);
     let visit = ToolContext {
         warden: executor.warden(),
@@ -307,5 +308,5 @@ fn a_subagents_job_may_what_everybody_above_it_may() {
     let own = add(&house, "other", Task::Message("x".to_owned()));
     let update = json!({"action": "update", "job_id": own.id, "message": "y"});
     assert!(matches!(tool_as(&house, below, &update), Reply::Done(_)));
-    assert_eq!(store.get(&own.id, Whose::Own(&other)).unwrap().lineage, ["main"]);
+    assert_eq!(store.get(&own.id, JobScope::Own(&other)).unwrap().lineage, ["main"]);
 }

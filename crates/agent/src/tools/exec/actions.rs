@@ -1,11 +1,10 @@
-//! The actions on a background session.
-//!
-//! Invariant: a line for a shell is judged as a command; printable keys for a shell are refused (W36).
+//! The actions on a background session. A line for a shell is judged as a command; printable keys for a shell are refused
+//! (W36).
 
 use super::super::arguments::Arguments;
 use super::super::context::ToolContext;
 use super::super::file_access;
-use super::super::pending::{Outcome, with_permit};
+use super::super::pending::{Outcome, permit_or_reply, with_permit};
 use super::super::registry::Tool;
 use super::render;
 use super::tool::ExecTool;
@@ -15,25 +14,24 @@ use picoclaw_policy::shell::guard::{Finding, Judgement, Kind, Remedy};
 use picoclaw_sandbox::exec::{Program, Session, SessionAction, session_input};
 use picoclaw_sandbox::launch::{BackgroundError, terminal_keys};
 use picoclaw_sandbox::permit::Permit;
-use picoclaw_sandbox::warden::Admission;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 
 impl ExecTool {
     pub(super) fn list(&self, context: &ToolContext<'_>) -> Result<Reply, Reply> {
-        session_input::list(attended(context, intent("list", "", ""))?);
-        let rows = self.sessions.of(context.subject).into_iter().map(|(id, held)| {
-            let (status, _) = render::standing(&held.session.state());
-            json!({"id": id, "command": held.session.command(), "status": status, "pid": held.session.pid(), "startedAt": held.started_at})
+        session_input::list(admit(context, intent("list", "", ""))?);
+        let rows = self.sessions.of(context.subject).into_iter().map(|(id, owned)| {
+            let (status, _) = render::session_status(&owned.session.state());
+            json!({"id": id, "command": owned.session.command(), "status": status, "pid": owned.session.pid(), "startedAt": owned.started_at})
         });
         Ok(Reply::Done(json!({"sessions": rows.collect::<Vec<_>>()}).to_string()))
     }
 
     pub(super) fn poll(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Reply, Reply> {
-        let (id, session) = self.own(arguments, context)?;
-        let permit = attended(context, intent("poll", &id, ""))?;
-        let (status, code) = render::standing(&session_input::poll(permit, &session));
+        let (id, session) = self.find_session(arguments, context)?;
+        let permit = admit(context, intent("poll", &id, ""))?;
+        let (status, code) = render::session_status(&session_input::poll(permit, &session));
         let mut answer = json!({"sessionId": id, "status": status});
         if !code.is_null() {
             answer["exitCode"] = code;
@@ -42,10 +40,10 @@ impl ExecTool {
     }
 
     pub(super) fn read(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Reply, Reply> {
-        let (id, session) = self.own(arguments, context)?;
-        let permit = attended(context, intent("read", &id, ""))?;
+        let (id, session) = self.find_session(arguments, context)?;
+        let permit = admit(context, intent("read", &id, ""))?;
         let (output, state) = session_input::read(permit, &session);
-        let (status, _) = render::standing(&state);
+        let (status, _) = render::session_status(&state);
         Ok(Reply::Done(json!({"sessionId": id, "output": output.to_text(), "status": status}).to_string()))
     }
 
@@ -54,7 +52,7 @@ impl ExecTool {
         arguments: &Arguments<'_>,
         context: &ToolContext<'_>,
     ) -> Result<Outcome, Reply> {
-        let (id, session) = self.own(arguments, context)?;
+        let (id, session) = self.find_session(arguments, context)?;
         let data = arguments.text("data");
         if data.is_empty() {
             return Err(file_access::invalid(context, self.name(), "data is required"));
@@ -66,7 +64,7 @@ impl ExecTool {
         let typed = SessionIntent { judgement, ..intent("write", &id, data) };
         let admission = context.warden.admit(self.name(), context.subject, SessionAction(typed));
         Ok(with_permit(self.name(), admission, context, move |permit, _| {
-            answered(session_input::write(permit, &session), || {
+            reply(session_input::write(permit, &session), || {
                 json!({"sessionId": id, "status": "running"}).to_string()
             })
         }))
@@ -77,7 +75,7 @@ impl ExecTool {
         arguments: &Arguments<'_>,
         context: &ToolContext<'_>,
     ) -> Result<Outcome, Reply> {
-        let (id, session) = self.own(arguments, context)?;
+        let (id, session) = self.find_session(arguments, context)?;
         let pressed = arguments.text("keys").to_owned();
         if pressed.trim().is_empty() {
             return Err(file_access::invalid(context, self.name(), "keys cannot be empty"));
@@ -87,7 +85,7 @@ impl ExecTool {
         let typed = SessionIntent { judgement, ..intent("send-keys", &id, &pressed) };
         let admission = context.warden.admit(self.name(), context.subject, SessionAction(typed));
         Ok(with_permit(self.name(), admission, context, move |permit, _| {
-            answered(session_input::send_keys(permit, &session), || {
+            reply(session_input::send_keys(permit, &session), || {
                 json!({"sessionId": id, "status": "running", "output": format!("Sent keys: [{pressed}]")})
                     .to_string()
             })
@@ -95,14 +93,14 @@ impl ExecTool {
     }
 
     pub(super) fn kill(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Reply, Reply> {
-        let (id, session) = self.own(arguments, context)?;
-        session_input::kill(attended(context, intent("kill", &id, ""))?, &session);
-        self.sessions.forget(&id);
+        let (id, session) = self.find_session(arguments, context)?;
+        session_input::kill(admit(context, intent("kill", &id, ""))?, &session);
+        self.sessions.remove(&id);
         Ok(Reply::Done(json!({"sessionId": id, "status": "done"}).to_string()))
     }
 
-    /// The session that is named, if it is the subject's own.
-    fn own(
+    /// The requested session, if it is the subject's own.
+    fn find_session(
         &self,
         arguments: &Arguments<'_>,
         context: &ToolContext<'_>,
@@ -126,17 +124,13 @@ fn intent(action: &'static str, id: &str, input: &str) -> SessionIntent {
     SessionIntent { action, session: id.to_owned(), input: input.to_owned(), judgement: None }
 }
 
-fn attended(context: &ToolContext<'_>, intent: SessionIntent) -> Result<Permit<SessionAction>, Reply> {
-    match context.warden.admit("exec", context.subject, SessionAction(intent)) {
-        Admission::Permit(permit) => Ok(permit),
-        Admission::Refusal(refusal) => Err(Reply::Refused(refusal)),
-        Admission::Pending(pending) => Err(Reply::NeedsApproval(context.warden.unanswered(*pending))),
-    }
+fn admit(context: &ToolContext<'_>, intent: SessionIntent) -> Result<Permit<SessionAction>, Reply> {
+    permit_or_reply(context.warden.admit("exec", context.subject, SessionAction(intent)), context)
 }
 
-/// What the guard finds in text for a shell. Half a line could be completed into anything, so lines must be whole.
+/// Judges text for a shell as commands. Lines must be complete: half a line could be completed into anything.
 ///
-/// Where the shell stands by now is not known; from the workspace itself, every `..` leads out and is refused.
+/// The shell's current directory is not known. The workspace is assumed, so that every `..` leads out and is refused.
 fn judge_lines(context: &ToolContext<'_>, data: &str) -> Result<Judgement, Reply> {
     let lines = data.trim_end_matches('\n');
     let mut judgement = context
@@ -155,7 +149,7 @@ fn judge_lines(context: &ToolContext<'_>, data: &str) -> Result<Judgement, Reply
     Ok(judgement)
 }
 
-/// Keys that would type or edit a command, past the guard.
+/// Refuses keys that would type or edit a command without the guard.
 fn typed_keys(pressed: &str) -> Judgement {
     let finding = Finding {
         kind: Kind::NotUnderstood,
@@ -167,9 +161,9 @@ fn typed_keys(pressed: &str) -> Judgement {
     Judgement { commands: Vec::new(), finding: Some(finding), others: Vec::new() }
 }
 
-fn answered(outcome: Result<(), BackgroundError>, told: impl FnOnce() -> String) -> Reply {
+fn reply(outcome: Result<(), BackgroundError>, text: impl FnOnce() -> String) -> Reply {
     match outcome {
-        Ok(()) => Reply::Done(told()),
+        Ok(()) => Reply::Done(text()),
         Err(why) => Reply::Failed(why.to_string()),
     }
 }

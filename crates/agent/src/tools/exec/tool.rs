@@ -1,6 +1,4 @@
-//! The tool itself: which action, and the way of each to the warden.
-//!
-//! Invariant: no child and no key stroke without a permit.
+//! The tool `exec`: dispatches its actions. Commands and key strokes need a permit.
 
 use super::super::arguments::Arguments;
 use super::super::context::ToolContext;
@@ -10,7 +8,7 @@ use super::super::registry::Tool;
 use super::super::schema::Parameter;
 use super::parameters::PARAMETERS;
 use super::render;
-use super::sessions::{LIFE, MOST, Sessions};
+use super::sessions::{MAX_SESSIONS, SESSION_TIMEOUT, Sessions};
 use crate::call::Reply;
 use picoclaw_policy::Subject;
 use picoclaw_sandbox::exec::{self, Exec, ExecError};
@@ -22,19 +20,19 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The terminal of a session that asks for one.
-const WINDOW: WindowSize = WindowSize { rows: 24, columns: 80 };
+/// The size of a session's terminal.
+const WINDOW_SIZE: WindowSize = WindowSize { rows: 24, columns: 80 };
 
 pub(in super::super) struct ExecTool {
-    limit: Duration,
+    timeout: Duration,
     pub(super) sessions: Arc<Sessions>,
 }
 
 impl ExecTool {
-    /// With the configured limit on a command's time; zero is the documented default.
+    /// With the configured timeout of a command; zero is the documented default.
     pub(in super::super) fn new(seconds: u64) -> Self {
         let seconds = if seconds == 0 { 60 } else { seconds };
-        Self { limit: Duration::from_secs(seconds), sessions: Arc::default() }
+        Self { timeout: Duration::from_secs(seconds), sessions: Arc::default() }
     }
 
     fn run_command(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Outcome, Reply> {
@@ -44,7 +42,7 @@ impl ExecTool {
         }
         let background = arguments.flag("background").unwrap_or(false);
         if background && !self.sessions.has_room(context.subject) {
-            let sentence = format!("too many background sessions ({MOST}); kill one first");
+            let sentence = format!("too many background sessions ({MAX_SESSIONS}); kill one first");
             return Err(file_access::invalid(context, self.name(), &sentence));
         }
         let cwd = match arguments.text("cwd") {
@@ -57,28 +55,28 @@ impl ExecTool {
             .map_err(|why| file_access::invalid(context, self.name(), &why.to_string()))?;
         let admission = context.warden.admit(self.name(), context.subject, sought);
         Ok(if background {
-            let terminal = arguments.flag("pty").unwrap_or(false).then_some(WINDOW);
+            let terminal = arguments.flag("pty").unwrap_or(false).then_some(WINDOW_SIZE);
             let sessions = Arc::clone(&self.sessions);
             with_permit(self.name(), admission, context, move |permit, context| {
                 start(permit, terminal, &sessions, context)
             })
         } else {
             let deadline = match arguments.count("timeout") {
-                None | Some(0) => self.limit,
-                Some(seconds) => self.limit.min(Duration::from_secs(seconds)),
+                None | Some(0) => self.timeout,
+                Some(seconds) => self.timeout.min(Duration::from_secs(seconds)),
             };
             with_permit(self.name(), admission, context, move |permit, context| {
-                wait(permit, deadline, context)
+                run_to_end(permit, deadline, context)
             })
         })
     }
 }
 
-fn wait(permit: Permit<Exec>, deadline: Duration, context: &ToolContext<'_>) -> Reply {
+fn run_to_end(permit: Permit<Exec>, deadline: Duration, context: &ToolContext<'_>) -> Reply {
     let (agent, shop) = (&context.subject.agent, context.warden.exec_env());
     match exec::run(permit, agent, shop, deadline, context.halt, &|output| (context.watcher)(output)) {
         Ok(done) => render::finished(&done, deadline),
-        Err(why) => cannot(&why),
+        Err(why) => start_failed(&why),
     }
 }
 
@@ -88,12 +86,12 @@ fn start(
     sessions: &Sessions,
     context: &ToolContext<'_>,
 ) -> Reply {
-    match exec::start(permit, &context.subject.agent, context.warden.exec_env(), terminal, LIFE) {
+    match exec::start(permit, &context.subject.agent, context.warden.exec_env(), terminal, SESSION_TIMEOUT) {
         Ok(session) => {
-            let id = sessions.keep(session, context.subject);
+            let id = sessions.add(session, context.subject);
             Reply::Done(json!({"sessionId": id, "status": "running"}).to_string())
         }
-        Err(why) => cannot(&why),
+        Err(why) => start_failed(&why),
     }
 }
 
@@ -125,12 +123,12 @@ impl Tool for ExecTool {
     }
 
     fn end_session(&self, subject: &Subject) {
-        self.sessions.drop_of(subject);
+        self.sessions.end_all(subject);
     }
 }
 
-fn cannot(why: &ExecError) -> Reply {
-    match why {
+fn start_failed(error: &ExecError) -> Reply {
+    match error {
         ExecError::WorkDir(RootError::NotFound { .. }) => {
             Reply::Failed("failed to start command: the working directory does not exist".to_owned())
         }

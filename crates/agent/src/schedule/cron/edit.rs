@@ -1,41 +1,39 @@
-//! What people and agents do to jobs: add, change, switch, remove.
-//!
-//! Invariant: an agent finds its own jobs alone, whatever it wants to do with them.
+//! Edits of jobs: add, change, enable, disable, remove. An agent reaches its own jobs alone.
 
 use super::error::CronError;
-use super::job::{Job, Payload, State, Task};
-use super::schedule::{Kind, Schedule};
+use super::job::{Job, JobState, Payload, Task};
+use super::schedule::{Schedule, ScheduleKind};
 use super::store::Store;
 use picoclaw_policy::AgentId;
 use serde_json::Map;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Jobs that one agent may have.
-const MOST: usize = 200;
+/// Jobs of one agent.
+const MAX_JOBS: usize = 200;
 
 /// The longest name.
-const NAME: usize = 200;
+const MAX_NAME_BYTES: usize = 200;
 
 /// The longest message or command.
-const TEXT: usize = 64 << 10;
+const MAX_TEXT_BYTES: usize = 64 << 10;
 
-/// Whose jobs are meant.
+/// The jobs that an edit may reach.
 #[derive(Debug, Clone, Copy)]
-pub enum Whose<'a> {
-    /// Everybody's: the operator asks.
-    Everybodys,
+pub enum JobScope<'a> {
+    /// All: the operator asks.
+    All,
     /// An agent's own.
     Own(&'a AgentId),
 }
 
-/// A job to be.
+/// A new job.
 #[derive(Debug, Clone)]
-pub struct Added {
+pub struct NewJob {
     /// Its name; the beginning of its text otherwise.
     pub name: Option<String>,
-    /// Whose it will be.
+    /// Its agent.
     pub agent: AgentId,
-    /// The agents above whoever makes it.
+    /// The agents above the one that makes it.
     pub lineage: Vec<AgentId>,
     /// What.
     pub task: Task,
@@ -43,7 +41,7 @@ pub struct Added {
     pub schedule: Schedule,
 }
 
-/// What becomes different; what is left out stays.
+/// A change of a job; what is `None` stays.
 #[derive(Debug, Clone, Default)]
 pub struct Change {
     /// The name.
@@ -54,60 +52,62 @@ pub struct Change {
     pub schedule: Option<Schedule>,
     /// Whether it runs.
     pub enabled: Option<Switch>,
-    /// The agents above whoever changes it: they bound what it does from now on.
+    /// The agents above the one that changes it: their permissions bound the job from now on.
     pub lineage: Vec<AgentId>,
 }
 
 /// Whether a job runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Switch {
-    /// It does.
+    /// Enabled.
     On,
-    /// It does not.
+    /// Disabled.
     Off,
 }
 
-impl Whose<'_> {
-    /// Whether this job is one of them.
+impl JobScope<'_> {
+    /// Whether this job is in the scope.
     pub fn includes(&self, job: &Job) -> bool {
         match self {
-            Self::Everybodys => true,
+            Self::All => true,
             Self::Own(agent) => job.agent == agent.as_str(),
         }
     }
 }
 
 impl Store {
-    /// The jobs that are meant.
-    pub fn list(&self, whose: Whose<'_>) -> Result<Vec<Job>, CronError> {
-        Ok(self.read()?.into_iter().filter(|job| whose.includes(job)).collect())
+    /// The jobs in `scope`.
+    pub fn list(&self, scope: JobScope<'_>) -> Result<Vec<Job>, CronError> {
+        Ok(self.read()?.into_iter().filter(|job| scope.includes(job)).collect())
     }
 
     /// One of them.
-    pub fn get(&self, id: &str, whose: Whose<'_>) -> Result<Job, CronError> {
-        let found = self.list(whose)?.into_iter().find(|job| job.id == id);
+    pub fn get(&self, id: &str, scope: JobScope<'_>) -> Result<Job, CronError> {
+        let found = self.list(scope)?.into_iter().find(|job| job.id == id);
         found.ok_or_else(|| CronError::NotFound(id.to_owned()))
     }
 
-    /// Makes a job.
-    pub fn add(&self, added: Added, now_ms: i64) -> Result<Job, CronError> {
-        check(&added.task)?;
-        let next = added.schedule.next(now_ms, None)?.ok_or(CronError::Never)?;
-        let name = named(added.name.as_deref(), &added.task)?;
+    /// Adds a job.
+    pub fn add(&self, new: NewJob, now_ms: i64) -> Result<Job, CronError> {
+        check(&new.task)?;
+        let next = new.schedule.next(now_ms, None)?.ok_or(CronError::Never)?;
+        let name = name_or_excerpt(new.name.as_deref(), &new.task)?;
         self.edit(|jobs| {
-            if jobs.iter().filter(|job| job.agent == added.agent.as_str()).count() >= MOST {
-                return Err(CronError::Misfit(format!("there are {MOST} jobs already; remove one first")));
+            if jobs.iter().filter(|job| job.agent == new.agent.as_str()).count() >= MAX_JOBS {
+                return Err(CronError::Invalid(format!(
+                    "there are {MAX_JOBS} jobs already; remove one first"
+                )));
             }
             let job = Job {
                 id: fresh_id(jobs),
                 name,
                 enabled: true,
-                agent: added.agent.to_string(),
-                lineage: added.lineage.iter().map(ToString::to_string).collect(),
-                delete_after_run: added.schedule.kind == Kind::At,
-                schedule: added.schedule,
-                payload: Payload::of(added.task),
-                state: State { next_run_at_ms: Some(next), ..State::default() },
+                agent: new.agent.to_string(),
+                lineage: new.lineage.iter().map(ToString::to_string).collect(),
+                delete_after_run: new.schedule.kind == ScheduleKind::At,
+                schedule: new.schedule,
+                payload: Payload::of(new.task),
+                state: JobState { next_run_at_ms: Some(next), ..JobState::default() },
                 created_at_ms: now_ms,
                 updated_at_ms: now_ms,
                 rest: Map::new(),
@@ -118,17 +118,23 @@ impl Store {
     }
 
     /// Changes a job.
-    pub fn update(&self, id: &str, change: Change, whose: Whose<'_>, now_ms: i64) -> Result<Job, CronError> {
+    pub fn update(
+        &self,
+        id: &str,
+        change: Change,
+        scope: JobScope<'_>,
+        now_ms: i64,
+    ) -> Result<Job, CronError> {
         change.task.as_ref().map_or(Ok(()), check)?;
         self.edit(|jobs| {
-            let job = find(jobs, id, whose)?;
+            let job = find(jobs, id, scope)?;
             for above in &change.lineage {
                 if job.lineage.iter().all(|known| known != above.as_str()) {
                     job.lineage.push(above.to_string());
                 }
             }
             if let Some(name) = &change.name {
-                job.name = named(Some(name), &job.task())?;
+                job.name = name_or_excerpt(Some(name), &job.task())?;
             }
             if let Some(task) = change.task {
                 let rest = std::mem::take(&mut job.payload.rest);
@@ -136,7 +142,7 @@ impl Store {
             }
             let reschedules = change.schedule.is_some() || change.enabled == Some(Switch::On);
             if let Some(schedule) = change.schedule {
-                job.delete_after_run = schedule.kind == Kind::At;
+                job.delete_after_run = schedule.kind == ScheduleKind::At;
                 job.schedule = schedule;
             }
             if let Some(switch) = change.enabled {
@@ -154,21 +160,21 @@ impl Store {
     }
 
     /// Switches a job on or off.
-    pub fn switch(&self, id: &str, to: Switch, whose: Whose<'_>, now_ms: i64) -> Result<Job, CronError> {
-        self.update(id, Change { enabled: Some(to), ..Change::default() }, whose, now_ms)
+    pub fn switch(&self, id: &str, to: Switch, scope: JobScope<'_>, now_ms: i64) -> Result<Job, CronError> {
+        self.update(id, Change { enabled: Some(to), ..Change::default() }, scope, now_ms)
     }
 
-    /// Removes a job. A run that is under way comes to its end.
-    pub fn remove(&self, id: &str, whose: Whose<'_>) -> Result<Job, CronError> {
+    /// Removes a job. A run in progress is not stopped.
+    pub fn remove(&self, id: &str, scope: JobScope<'_>) -> Result<Job, CronError> {
         self.edit(|jobs| {
-            let at = jobs.iter().position(|job| job.id == id && whose.includes(job));
+            let at = jobs.iter().position(|job| job.id == id && scope.includes(job));
             Ok(jobs.remove(at.ok_or_else(|| CronError::NotFound(id.to_owned()))?))
         })
     }
 }
 
-fn find<'j>(jobs: &'j mut [Job], id: &str, whose: Whose<'_>) -> Result<&'j mut Job, CronError> {
-    let found = jobs.iter_mut().find(|job| job.id == id && whose.includes(job));
+fn find<'j>(jobs: &'j mut [Job], id: &str, scope: JobScope<'_>) -> Result<&'j mut Job, CronError> {
+    let found = jobs.iter_mut().find(|job| job.id == id && scope.includes(job));
     found.ok_or_else(|| CronError::NotFound(id.to_owned()))
 }
 
@@ -178,20 +184,20 @@ fn check(task: &Task) -> Result<(), CronError> {
         Task::Command(text) => ("command", text),
     };
     match text.trim() {
-        "" => Err(CronError::Misfit(format!("the {what} is empty"))),
-        text if text.len() > TEXT => {
-            Err(CronError::Misfit(format!("the {what} is longer than {TEXT} bytes")))
+        "" => Err(CronError::Invalid(format!("the {what} is empty"))),
+        text if text.len() > MAX_TEXT_BYTES => {
+            Err(CronError::Invalid(format!("the {what} is longer than {MAX_TEXT_BYTES} bytes")))
         }
         _ => Ok(()),
     }
 }
 
 /// The name that was given, else the first 30 characters of the text.
-fn named(given: Option<&str>, task: &Task) -> Result<String, CronError> {
+fn name_or_excerpt(given: Option<&str>, task: &Task) -> Result<String, CronError> {
     if let Some(name) = given.map(str::trim).filter(|name| !name.is_empty()) {
         return match name.len() {
-            length if length > NAME => {
-                Err(CronError::Misfit(format!("the name is longer than {NAME} bytes")))
+            length if length > MAX_NAME_BYTES => {
+                Err(CronError::Invalid(format!("the name is longer than {MAX_NAME_BYTES} bytes")))
             }
             _ => Ok(name.to_owned()),
         };

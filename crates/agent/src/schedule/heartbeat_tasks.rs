@@ -1,11 +1,9 @@
-//! `HEARTBEAT.md`: its first text, and whether somebody wrote anything into it.
-//!
-//! Invariant: the template alone never runs.
+//! `HEARTBEAT.md`: its template, and whether it has any task.
 
-/// What stands between the template and the chores.
+/// The line before the tasks.
 const MARKER: &str = "Add your heartbeat tasks below this line:";
 
-/// What a workspace is given that has no list.
+/// The file of a workspace that has none yet.
 pub(super) const TEMPLATE: &str = "# Heartbeat Check List\n\n\
 This file holds what the agent looks after at every heartbeat: a line for each chore.\n\
 While nothing but blank lines and lines that begin with `#` follow, nothing runs.\n\n\
@@ -14,14 +12,14 @@ While nothing but blank lines and lines that begin with `#` follow, nothing runs
 ---\n\n\
 Add your heartbeat tasks below this line:\n";
 
-/// The list as the agent is told it; `None` when there is nothing to do.
-pub(super) fn chores(text: &str) -> Option<&str> {
+/// The file's text; `None` when it has no task.
+pub(super) fn tasks(text: &str) -> Option<&str> {
     let own = text.split_once(MARKER).map_or(text, |(_, below)| below);
-    let says_something = own.lines().map(str::trim).any(|line| !line.is_empty() && !line.starts_with('#'));
-    says_something.then_some(text)
+    let has_task = own.lines().map(str::trim).any(|line| !line.is_empty() && !line.starts_with('#'));
+    has_task.then_some(text)
 }
 
-/// What the agent is told.
+/// The message for the agent.
 pub(super) fn prompt(now: &str, text: &str) -> String {
     format!(
         "# Heartbeat Check\n\nCurrent time: {now}\n\n\
@@ -46,7 +44,7 @@ mod tests {
             ("only headings", "# Chores\n".to_owned(), false),
             ("nothing", String::new(), false),
         ] {
-            assert_eq!(chores(&text).is_some(), runs, "{why}");
+            assert_eq!(tasks(&text).is_some(), runs, "{why}");
         }
     }
 
