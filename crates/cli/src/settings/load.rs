@@ -134,7 +134,7 @@ pub(super) fn load_with_text(
     let sources = Sources { file: &config_name, text, secrets: &secrets_name };
     let layers =
         Layers { sources, secrets: secrets.as_ref(), variables: &variables, user_home: user_home.as_deref() };
-    let mut settled = merge_layers(&layers, &Credentials { directory, env: env })?;
+    let mut settled = merge_layers(&layers, &Credentials { directory, env })?;
     resolve_env_files(directory, &mut settled.config);
 
     if settled.config.isolation.enabled && matches!(home, Home::CurrentDir(_)) {
