@@ -9,6 +9,7 @@ use picoclaw_agent::mcp::pins::Pins;
 use picoclaw_agent::providers::Models;
 use picoclaw_agent::run::Runner;
 use picoclaw_agent::sessions::Sessions;
+use picoclaw_agent::subagent;
 use picoclaw_agent::tools::Registry;
 use picoclaw_policy::config::{Config, IsolationConfig, McpConfig};
 use picoclaw_policy::{AgentId, CleanPath, Origin, Policy, Subject, Zones};
@@ -183,6 +184,7 @@ pub(crate) fn services(settings: &Settings) -> Result<AgentServices> {
     let models = Models::with_warden(&settings.config, Arc::clone(executor.warden()));
     let config = Arc::new(settings.config.clone());
     let runner = Runner::open(executor.clone(), config, models.clone(), &core.instance)?;
+    subagent::install(&runner);
     let sessions = runner.sessions().clone();
     Ok(AgentServices { executor, models, sessions, runner, instance: core.instance })
 }

@@ -109,7 +109,7 @@ impl Session<'_> {
         let how = if model == DIRECT_PROVIDER {
             "No model: a line is a command, `TOOL {json}` is a tool call. `/help` shows more."
         } else {
-            "`/help` lists the commands; Ctrl-C stops a turn, Ctrl-D leaves."
+            "`/help` lists what can be typed; Ctrl-C stops a turn, Ctrl-D leaves."
         };
         self.screen.lines(&style.paint(Tone::Quiet, how));
     }
