@@ -10,11 +10,11 @@ use super::measure::{Figures, time};
 use super::table::Table;
 use picoclaw_policy::config::{Config, ExposeMode, Network};
 use picoclaw_sandbox::isolate::{
-    Backend, Cage, CommandSource, InstancePaths, LiveHost, PlanRequest, UserEnvironment, WorkspaceMount,
-    cage_variables, plan,
+    Backend, Cage, CommandSource, Confinement, InstancePaths, LiveHost, PlanRequest, UserEnvironment,
+    WorkspaceMount, cage_variables, plan,
 };
 use picoclaw_sandbox::launch::{
-    Bounds, Deadline, LaunchSpec, Output, Principal, Status, Stdin, Streams, Walls, WorkDir, run_to_end,
+    Deadline, LaunchSpec, Output, OutputLimit, Principal, Status, Stdin, Streams, WorkDir, run_to_end,
 };
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -185,19 +185,20 @@ fn in_process(house: &House) -> Result<impl Fn() -> Result<LaunchSpec, Stop> + '
         variables: &[],
     };
     let cage = Cage::new(plan(&request, &LiveHost)?, Backend::Native)?;
-    let cage = Arc::new(cage);
+    let confinement = Confinement::Cage(Arc::new(cage));
     let environment = cage_variables([("PATH".into(), "/usr/bin:/bin".into())], &user, &[], &[]);
     Ok(move || {
+        let work_dir = WorkDir::open(&house.workspace)?;
+        let setup = confinement.child_setup(work_dir)?;
         Ok(LaunchSpec {
             program: "/bin/true".into(),
             argv: vec!["true".into()],
-            work_dir: WorkDir::open(&house.workspace)?,
             environment: environment.clone(),
             streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
             deadline: Deadline::None,
-            bounds: Bounds::default(),
+            output_limit: OutputLimit::default(),
             principal: Principal::Person,
-            walls: Walls::Cage(Arc::clone(&cage)),
+            setup,
         })
     })
 }

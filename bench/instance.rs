@@ -4,7 +4,7 @@
 
 use super::Stop;
 use picoclaw_agent::call::{Call, Reply};
-use picoclaw_agent::tools::{Registry, Visit, unwatched};
+use picoclaw_agent::tools::{Registry, ToolContext, unwatched};
 use picoclaw_policy::config::Config;
 use picoclaw_policy::shell::guard::Guard;
 use picoclaw_policy::{AgentId, AgentRules, CleanPath, Origin, PathRules, Policy, Reach, Subject, Zones};
@@ -12,7 +12,7 @@ use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::Instance;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::warden::Warden;
 use serde_json::json;
@@ -92,9 +92,10 @@ impl House {
 
     /// One call that is already there.
     pub(crate) fn walk(&self, call: &Call) -> Result<String, Stop> {
-        let halt = Halt::new();
-        let visit = Visit { warden: &self.warden, subject: &call.subject, halt: &halt, watcher: &unwatched };
-        match self.registry.run_alone(call, &visit) {
+        let halt = CancelToken::new();
+        let visit =
+            ToolContext { warden: &self.warden, subject: &call.subject, halt: &halt, watcher: &unwatched };
+        match self.registry.run_unattended(call, &visit) {
             Reply::Done(text) => Ok(text),
             other => Err(other.text().into()),
         }

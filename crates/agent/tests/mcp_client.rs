@@ -15,7 +15,7 @@ use picoclaw_agent::mcp::client::{Connected, McpServers, tool_name};
 use picoclaw_agent::mcp::pins::Pins;
 use picoclaw_agent::tools::Outcome;
 use picoclaw_policy::config::{Config, McpServerConfig, McpTransport, Secret};
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -60,19 +60,19 @@ impl Place {
     /// Brings the servers' tools into the hall.
     async fn join(&self, servers: &McpServers) -> Vec<String> {
         let Connected { tools, notices } = servers.connect_all().await;
-        self.house.hall.refit(servers.extend_registry(&self.house.hall.registry(), tools));
+        self.house.hall.replace_registry(servers.extend_registry(&self.house.hall.registry(), tools));
         notices
     }
 
     async fn call(&self, tool: &str, arguments: Value) -> Reply {
-        self.call_until(tool, arguments, &Halt::new()).await
+        self.call_until(tool, arguments, &CancelToken::new()).await
     }
 
-    async fn call_until(&self, tool: &str, arguments: Value, halt: &Halt) -> Reply {
+    async fn call_until(&self, tool: &str, arguments: Value, halt: &CancelToken) -> Reply {
         let call = Call { tool: tool.to_owned(), arguments, subject: subject() };
         match self.house.hall.call(call, halt, Arc::new(|_| {})).await {
             Outcome::Reply(reply) => reply,
-            Outcome::Asks(asked) => panic!("nobody should be asked: {asked:?}"),
+            Outcome::NeedsApproval(asked) => panic!("nobody should be asked: {asked:?}"),
         }
     }
 }
@@ -245,13 +245,13 @@ fn a_server_that_sulks_can_be_left() {
         let servers = place.servers(vec![place.server("sulks", "sulks")]);
         place.join(&servers).await;
         assert_eq!(place.call(&echo("sulks"), json!({"text": "x"})).await.text(), "x");
-        let halt = Halt::new();
+        let halt = CancelToken::new();
         let tool = echo("sulks");
         let call = place.call_until(&tool, json!({"text": "x"}), &halt);
         let stop = async {
             // It is asked for its tools by now, or will find the halt raised.
             tokio::time::sleep(Duration::from_millis(300)).await;
-            halt.raise();
+            halt.cancel();
         };
         let (reply, ()) = tokio::join!(call, stop);
         assert!(reply.text().contains("stopped"), "{reply:?}");
@@ -265,12 +265,12 @@ fn stopping_a_call_kills_the_servers_whole_tree() {
     wait_for(async {
         let servers = place.servers(vec![place.server("hangs", "hangs")]);
         place.join(&servers).await;
-        let halt = Halt::new();
+        let halt = CancelToken::new();
         let tool = echo("hangs");
         let call = place.call_until(&tool, json!({"text": "x"}), &halt);
         let stop = async {
             within_ten_seconds(|| alive("sleep 31") > 0).await;
-            halt.raise();
+            halt.cancel();
         };
         let (reply, ()) = tokio::join!(call, stop);
         assert!(reply.text().contains("stopped"), "{reply:?}");

@@ -3,12 +3,13 @@
 use crate::print;
 use crate::settings::{ConfigPresence, Settings};
 use anyhow::{Context, Result};
-use picoclaw_agent::hall::Hall;
+use picoclaw_agent::executor::ToolExecutor;
 use picoclaw_agent::mcp::client::McpServers;
 use picoclaw_agent::mcp::pins::Pins;
 use picoclaw_agent::providers::Models;
 use picoclaw_agent::run::Runner;
 use picoclaw_agent::sessions::Sessions;
+use picoclaw_agent::subagent;
 use picoclaw_agent::tools::Registry;
 use picoclaw_policy::config::{Config, IsolationConfig, McpConfig};
 use picoclaw_policy::{AgentId, CleanPath, Origin, Policy, Subject, Zones};
@@ -71,7 +72,7 @@ pub(crate) struct Core {
 /// What a turn of an agent needs.
 pub(crate) struct AgentServices {
     /// The tools, behind the warden.
-    pub(crate) hall: Hall,
+    pub(crate) executor: ToolExecutor,
     /// The models.
     pub(crate) models: Models,
     /// The stored sessions.
@@ -179,12 +180,13 @@ fn compile_policy(config: &Config, zones: BTreeMap<AgentId, Zones>, tools: ToolS
 /// Builds the services of an agent.
 pub(crate) fn services(settings: &Settings) -> Result<AgentServices> {
     let core = core(settings)?;
-    let hall = Hall::new(core.warden, core.registry);
-    let models = Models::with_guests(&settings.config, Arc::clone(hall.warden()));
+    let executor = ToolExecutor::new(core.warden, core.registry);
+    let models = Models::with_warden(&settings.config, Arc::clone(executor.warden()));
     let config = Arc::new(settings.config.clone());
-    let runner = Runner::open(hall.clone(), config, models.clone(), &core.instance)?;
+    let runner = Runner::open(executor.clone(), config, models.clone(), &core.instance)?;
+    subagent::install(&runner);
     let sessions = runner.sessions().clone();
-    Ok(AgentServices { hall, models, sessions, runner, instance: core.instance })
+    Ok(AgentServices { executor, models, sessions, runner, instance: core.instance })
 }
 
 /// A single-threaded runtime; blocking work runs on tokio's blocking pool.
@@ -206,21 +208,21 @@ pub(crate) fn with_mcp_servers<T>(
     core: Core,
     subject: &Subject,
     is_meant: impl Fn(&str) -> bool,
-    work: impl AsyncFnOnce(Hall) -> T,
+    work: impl AsyncFnOnce(ToolExecutor) -> T,
 ) -> Result<T> {
     let mut meant: McpConfig = settings.config.mcp.clone();
     meant.servers.retain(|server| is_meant(&server.name));
     // A tool that the user names need not be discovered.
     meant.servers.iter_mut().for_each(|server| server.deferred = false);
     let servers = McpServers::new(&meant, &core.warden, Pins::open(core.instance.home())?, subject);
-    let hall = Hall::new(core.warden, core.registry);
+    let executor = ToolExecutor::new(core.warden, core.registry);
     Ok(runtime()?.block_on(async {
         let joined = servers.connect_all().await;
         for notice in &joined.notices {
             print::note(&format!("picoclaw: {}", printable(notice)));
         }
-        hall.refit(servers.extend_registry(&hall.registry(), joined.tools));
-        let done = work(hall).await;
+        executor.replace_registry(servers.extend_registry(&executor.registry(), joined.tools));
+        let done = work(executor).await;
         servers.close().await;
         done
     }))

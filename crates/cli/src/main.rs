@@ -43,7 +43,7 @@ fn main() -> ExitCode {
             if why.is::<ExecEnvError>() { Exit::Usage.into() } else { Exit::Refused.into() }
         }
     };
-    picoclaw_sandbox::launch::wait_for_keepers();
+    picoclaw_sandbox::launch::wait_for_supervisors();
     exit
 }
 

@@ -23,7 +23,7 @@ fn load(text: &str, variables: &[(String, String)]) -> Result<(), Vec<picoclaw_p
             assert!(!error.faults.is_empty(), "an error without a fault");
             assert!(!error.to_string().contains('\u{1b}'), "an escape sequence reaches the terminal");
             for fault in &error.faults {
-                if let SourceLocation::File { line, column, .. } = fault.place {
+                if let SourceLocation::File { line, column, .. } = fault.location {
                     let lines = text.split('\n').count();
                     assert!((1..=lines).contains(&line) && column >= 1, "{fault}: no such place");
                 }

@@ -5,12 +5,14 @@
 
 use crate::instance::Instance;
 use crate::isolate::{
-    Backend, Cage, CommandSource, Enforced, Fence, Grade, HiddenPath, InstancePaths, IsolateError, LiveHost,
-    Plan, PlanError, PlanRequest, UserEnvironment, WorkspaceMount, cage_variables, git_identity, plan,
-    toolchain_variables,
+    Backend, Cage, CommandSource, Confinement, Enforced, Fence, Grade, HiddenPath, InstancePaths,
+    IsolateError, LiveHost, Plan, PlanError, PlanRequest, UserEnvironment, WorkspaceMount, cage_variables,
+    git_identity, plan, toolchain_variables,
 };
 use crate::launch::environment::{self, Variables};
-use crate::launch::{Bounds, Deadline, LaunchSpec, Output, Principal, Stdin, Streams, Walls, WorkDir};
+use crate::launch::{
+    Deadline, LaunchError, LaunchSpec, Output, OutputLimit, Principal, Stdin, Streams, WorkDir,
+};
 use picoclaw_policy::config::{ExposeMode, IsolationConfig};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -115,7 +117,7 @@ impl<'r> PlannedCage<'r> {
     pub(crate) fn build(&self, backend: &Backend) -> Result<Confined, IsolateError> {
         let cage = Cage::new(Arc::clone(&self.plan), backend.clone())?;
         Ok(Confined {
-            walls: Walls::Cage(Arc::new(cage)),
+            confinement: Confinement::Cage(Arc::new(cage)),
             environment: self.environment.clone(),
             enforced: backend.enforced(self.isolation),
         })
@@ -125,7 +127,7 @@ impl<'r> PlannedCage<'r> {
 /// A confinement, the environment of a child in it, and what the kernel enforces of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Confined {
-    pub(crate) walls: Walls,
+    pub(crate) confinement: Confinement,
     pub(crate) environment: Variables,
     pub(crate) enforced: Enforced,
 }
@@ -136,13 +138,13 @@ impl Confined {
         let off = || Grade::None("isolation is off".to_owned());
         let enforced =
             Enforced { filesystem: off(), network: off(), processes: off(), syscalls: off(), limits: off() };
-        Self { walls: Walls::Open, environment, enforced }
+        Self { confinement: Confinement::None, environment, enforced }
     }
 
     /// The write fence.
     pub(crate) fn fenced(fence: Fence, environment: Variables) -> Self {
         let enforced = fence.enforced();
-        Self { walls: Walls::Fence(Arc::new(fence)), environment, enforced }
+        Self { confinement: Confinement::Fence(Arc::new(fence)), environment, enforced }
     }
 
     /// What is enforced, as the ledger names it.
@@ -157,20 +159,20 @@ impl Confined {
         argv: Vec<OsString>,
         work_dir: WorkDir,
         principal: Principal,
-    ) -> LaunchSpec {
+    ) -> Result<LaunchSpec, LaunchError> {
         let mut environment = self.environment.clone();
         environment::set_work_dir(&mut environment, &work_dir.path);
-        LaunchSpec {
+        let setup = self.confinement.child_setup(work_dir).map_err(LaunchError::confinement)?;
+        Ok(LaunchSpec {
             program,
             argv,
-            work_dir,
             environment,
             streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
             deadline: Deadline::None,
-            bounds: Bounds::default(),
+            output_limit: OutputLimit::default(),
             principal,
-            walls: self.walls.clone(),
-        }
+            setup,
+        })
     }
 }
 

@@ -7,8 +7,8 @@
 use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage, Settings};
 use crate::isolate::{CommandSource, HiddenPath, IsolateError, PlanError, UserEnvironment};
 use crate::launch::{
-    self, Bounds, Deadline, Finished, Halt, LaunchError, LaunchSpec, Principal, ProgramError, Running,
-    Status, Streams, WorkDir, environment,
+    self, CancelToken, Deadline, Finished, LaunchError, LaunchSpec, OutputLimit, Principal, ProgramError,
+    Running, Status, Streams, WorkDir, environment,
 };
 use crate::ledger::LedgerError;
 use crate::permit::OutcomeGuard;
@@ -32,7 +32,7 @@ pub struct HelperSpec<'h> {
     /// How long it may take.
     pub deadline: Deadline,
     /// How much of its output is kept.
-    pub bounds: Bounds,
+    pub output_limit: OutputLimit,
 }
 
 /// Why a helper was not started.
@@ -73,6 +73,7 @@ pub struct HelperLauncher(Settings);
 /// A helper that is ready to be launched.
 pub(crate) struct PreparedHelper {
     pub(crate) spec: LaunchSpec,
+    pub(crate) work_dir: PathBuf,
     /// What the kernel will enforce, as the ledger names it.
     pub(crate) layers: Vec<String>,
 }
@@ -98,13 +99,14 @@ impl HelperLauncher {
         let confined = self.confine(helper, &user, &program, &dir)?;
         let layers = confined.layers();
         let handle = WorkDir::open(&dir).map_err(|errno| unusable(&dir, errno))?;
-        let spec = confined.spec(program, helper.command.to_vec(), handle, helper.principal.clone());
-        let (streams, deadline, bounds) = (helper.streams.clone(), helper.deadline, helper.bounds);
-        let mut spec = LaunchSpec { streams, deadline, bounds, ..spec };
+        let spec = confined.spec(program, helper.command.to_vec(), handle, helper.principal.clone())?;
+        let (streams, deadline, output_limit) =
+            (helper.streams.clone(), helper.deadline, helper.output_limit);
+        let mut spec = LaunchSpec { streams, deadline, output_limit, ..spec };
         for (name, value) in helper.variables {
             environment::set(&mut spec.environment, name, value.clone());
         }
-        Ok(PreparedHelper { spec, layers })
+        Ok(PreparedHelper { spec, work_dir: dir, layers })
     }
 
     fn confine(
@@ -158,11 +160,10 @@ impl RunningHelper {
         Self { running, outcome }
     }
 
-    /// Waits for its end, its deadline, or until `halt` is raised; `watch` sees its output as it
-    /// comes.
-    pub fn finish(self, halt: &Halt, watch: &dyn Fn(&[u8])) -> Finished {
+    /// Waits for its end, its deadline, or its cancellation; `watch` sees its output as it comes.
+    pub fn finish(self, cancel: &CancelToken, watch: &dyn Fn(&[u8])) -> Finished {
         let Self { running, outcome } = self;
-        let finished = running.finish_watched(halt, watch);
+        let finished = running.finish_with_output(cancel, watch);
         outcome.settle_as(&finished.status.outcome_text());
         finished
     }

@@ -16,15 +16,16 @@ pub mod instance;
 pub mod isolate;
 pub mod launch;
 pub mod ledger;
+pub mod line_proxy;
 pub mod outbound;
 pub mod permit;
 pub mod presence;
 mod printable;
 mod redact;
-pub mod relay;
 pub mod root;
 pub mod sd_notify;
 pub mod state_dir;
+pub mod terminal;
 pub mod warden;
 pub mod workspace_reader;
 

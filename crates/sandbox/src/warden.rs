@@ -192,7 +192,7 @@ impl Warden {
         let intent = format!(
             "start {} in {}: {}",
             helper.principal.directory().display(),
-            prepared.spec.work_dir.path.display(),
+            prepared.work_dir.display(),
             words.join(" ")
         );
         let grant = Grant { zone: Zone::Workspace, rule: "the operator's own command".to_owned() };

@@ -11,21 +11,21 @@ mod cage_support;
 
 use cage_support::{Instance, instance};
 use picoclaw_policy::config::ExposeMode;
-use picoclaw_sandbox::isolate::{Backend, Cage, find_bwrap};
-use picoclaw_sandbox::launch::{Deadline, Status, Walls, run_to_end};
+use picoclaw_sandbox::isolate::{Backend, Cage, Confinement, find_bwrap};
+use picoclaw_sandbox::launch::{Deadline, Status, run_to_end};
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-fn walls(place: &Instance) -> Option<Walls> {
+fn walls(place: &Instance) -> Option<Confinement> {
     let Some(bwrap) = find_bwrap(OsStr::new("/usr/bin:/bin")) else {
         picoclaw_testing::skip!("bubblewrap is not installed");
         return None;
     };
     let cage = Cage::new(place.plan().expect("a plan"), Backend::Bwrap(bwrap)).expect("a cage");
-    Some(Walls::Cage(Arc::new(cage)))
+    Some(Confinement::Cage(Arc::new(cage)))
 }
 
 #[test]

@@ -13,8 +13,8 @@ mod cage_support;
 
 use cage_support::{Instance, instance};
 use picoclaw_policy::config::Network;
-use picoclaw_sandbox::isolate::{Backend, Cage, Fence, find_bwrap};
-use picoclaw_sandbox::launch::{Walls, run_to_end};
+use picoclaw_sandbox::isolate::{Backend, Cage, Confinement, Fence, find_bwrap};
+use picoclaw_sandbox::launch::run_to_end;
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::os::fd::AsRawFd;
@@ -208,7 +208,7 @@ fn escapes_without_walls(escape: &Escape) -> bool {
     })
 }
 
-fn escapes_from(escape: &Escape, walls: &dyn Fn(&mut Instance) -> Walls) -> Option<String> {
+fn escapes_from(escape: &Escape, walls: &dyn Fn(&mut Instance) -> Confinement) -> Option<String> {
     let mut place = instance();
     let walls = walls(&mut place);
     let outside = Outside::of(&place);
@@ -222,7 +222,7 @@ fn escapes_from(escape: &Escape, walls: &dyn Fn(&mut Instance) -> Walls) -> Opti
     (word || tree(&place) != before).then_some(said)
 }
 
-fn suite(rung: &str, walls: &dyn Fn(&mut Instance) -> Walls) {
+fn suite(rung: &str, walls: &dyn Fn(&mut Instance) -> Confinement) {
     let mut failures = Vec::new();
     let (mut tried, mut skipped) = (0, 0);
     for escape in escapes().iter().filter(|escape| escape.rungs.iter().any(|known| known == rung)) {
@@ -245,8 +245,8 @@ fn suite(rung: &str, walls: &dyn Fn(&mut Instance) -> Walls) {
     assert!(tried >= 15, "{rung}: only {tried} escapes could be tried");
 }
 
-fn cage(place: &Instance, rung: Backend) -> Walls {
-    Walls::Cage(Arc::new(Cage::new(place.plan().expect("a plan"), rung).expect("a cage")))
+fn cage(place: &Instance, rung: Backend) -> Confinement {
+    Confinement::Cage(Arc::new(Cage::new(place.plan().expect("a plan"), rung).expect("a cage")))
 }
 
 #[test]
@@ -276,6 +276,6 @@ fn nothing_escapes_from_the_landlock_rung() {
 fn no_write_and_no_signal_escapes_from_the_fence() {
     suite("fence", &|place| {
         let protected = [place.root.clone()];
-        Walls::Fence(Arc::new(Fence::new(std::slice::from_ref(&place.workspace), &protected)))
+        Confinement::Fence(Arc::new(Fence::new(std::slice::from_ref(&place.workspace), &protected)))
     });
 }

@@ -83,7 +83,7 @@ fn an_interactive_shell_has_job_control() {
     let mut spec = place.spec("", place.cage());
     spec.program = "/bin/bash".into();
     spec.argv = ["bash", "--norc", "--noprofile", "-i"].map(Into::into).into();
-    spec.streams = Streams::Terminal(WindowSize::default());
+    spec.streams = Streams::Pty(WindowSize::default());
     let shell = Background::start(spec).expect("bash starts");
     let mut seen = String::new();
     let mut until = |want: &str| {

@@ -12,12 +12,12 @@ mod cage_support;
 use cage_support::{Instance, instance};
 use picoclaw_policy::config::Network;
 use picoclaw_sandbox::isolate::{
-    Backend, Cage, CheckResult, Decoys, DoctorCheck, Visibility, find_bwrap, run_doctor_checks,
+    Backend, Cage, CheckResult, Confinement, Decoys, DoctorCheck, Visibility, find_bwrap, run_doctor_checks,
 };
-use picoclaw_sandbox::launch::{Walls, run_to_end};
+use picoclaw_sandbox::launch::run_to_end;
 use std::sync::Arc;
 
-fn examined(place: &Instance, walls: &Walls) -> Vec<DoctorCheck> {
+fn examined(place: &Instance, walls: &Confinement) -> Vec<DoctorCheck> {
     let home = place.base.join("home");
     std::fs::write(home.join(".bashrc"), "").expect("a file");
     let secret = place.root.join("config.json");
@@ -32,7 +32,7 @@ fn examined(place: &Instance, walls: &Walls) -> Vec<DoctorCheck> {
     };
     run_doctor_checks(&baits, &|line| {
         let mut spec = place.spec(line, walls.clone());
-        if matches!(walls, Walls::Open) {
+        if matches!(walls, Confinement::None) {
             spec.environment.push(("BAIT".into(), "x".into()));
         }
         run_to_end(spec)
@@ -51,8 +51,9 @@ fn every_promise_is_kept_in_a_cage() {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let rungs = [Some(Backend::Native), find_bwrap(&path).map(Backend::Bwrap)];
     for rung in rungs.into_iter().flatten() {
-        let walls =
-            Walls::Cage(Arc::new(Cage::new(place.plan().expect("a plan"), rung.clone()).expect("a cage")));
+        let walls = Confinement::Cage(Arc::new(
+            Cage::new(place.plan().expect("a plan"), rung.clone()).expect("a cage"),
+        ));
         for finding in examined(&place, &walls) {
             assert_eq!(finding.result, CheckResult::Kept, "{rung:?}: {finding:?}");
         }
@@ -63,7 +64,7 @@ fn every_promise_is_kept_in_a_cage() {
 fn every_promise_is_seen_to_break_without_walls() {
     let place = small();
     let interfaces = std::fs::read_to_string("/proc/net/dev").map_or(0, |text| text.matches(':').count());
-    for finding in examined(&place, &Walls::Open) {
+    for finding in examined(&place, &Confinement::None) {
         if finding.layer == "network" && interfaces < 2 {
             picoclaw_testing::skip!("this host has no network to reach");
             continue;

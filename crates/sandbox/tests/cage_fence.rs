@@ -10,8 +10,8 @@
 mod cage_support;
 
 use cage_support::instance;
-use picoclaw_sandbox::isolate::{Fence, Grade};
-use picoclaw_sandbox::launch::{Walls, run_to_end};
+use picoclaw_sandbox::isolate::{Confinement, Fence, Grade};
+use picoclaw_sandbox::launch::run_to_end;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn work_inside_the_fence_goes_on() {
         return;
     }
     place.user().prepare().expect("directories");
-    let walls = Walls::Fence(Arc::new(fence));
+    let walls = Confinement::Fence(Arc::new(fence));
     for (why, line, want) in [
         ("writing", "echo x > f && cat f", "x\n"),
         ("moving between directories", "mkdir -p a b && echo y > a/f && mv a/f b/f && cat b/f", "y\n"),
@@ -49,7 +49,7 @@ fn a_writable_place_that_holds_something_protected_is_left_out() {
     let place = instance();
     let fence = Fence::new(&[place.workspace.clone(), place.base.clone()], std::slice::from_ref(&place.root));
     assert_eq!(fence.left_out(), std::slice::from_ref(&place.base));
-    let walls = Walls::Fence(Arc::new(fence));
+    let walls = Confinement::Fence(Arc::new(fence));
     let config = place.root.join("config.json");
     let line = format!("echo x > {}", config.display());
     run_to_end(place.spec(&line, walls)).expect("a shell starts");

@@ -11,9 +11,9 @@ mod cage_support;
 use cage_support::{instance, isolation};
 use picoclaw_policy::config::{Backend as BackendChoice, Expose, ExposeMode, Network, Requirement};
 use picoclaw_sandbox::isolate::{
-    Backend, Cage, Grade, IsolateError, ProbeResult, choose_backend, find_bwrap, probe,
+    Backend, Cage, Confinement, Grade, IsolateError, ProbeResult, choose_backend, find_bwrap, probe,
 };
-use picoclaw_sandbox::launch::{LaunchError, Status, Walls, run_to_end};
+use picoclaw_sandbox::launch::{LaunchError, Status, run_to_end};
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -163,7 +163,8 @@ fn the_probe_has_seen_what_it_says() {
     assert_eq!(place.run("true").expect("a cage that was probed").status, Status::Exited(0));
     if let Ok(program) = found.bwrap {
         let cage = Cage::new(place.plan().expect("a plan"), Backend::Bwrap(program)).expect("a cage");
-        let finished = run_to_end(place.spec("exit 4", Walls::Cage(Arc::new(cage)))).expect("bwrap starts");
+        let finished =
+            run_to_end(place.spec("exit 4", Confinement::Cage(Arc::new(cage)))).expect("bwrap starts");
         assert_eq!(finished.status, Status::Exited(4), "{}", finished.stderr.to_text());
     }
 }

@@ -194,7 +194,7 @@ fn a_network_of_its_own_has_a_loopback() {
 fn a_terminal_works_in_the_cage() {
     let place = instance();
     let mut spec = place.spec("stty size; test -t 0 && echo terminal; echo x > /dev/tty", place.cage());
-    spec.streams = Streams::Terminal(WindowSize { rows: 33, columns: 99 });
+    spec.streams = Streams::Pty(WindowSize { rows: 33, columns: 99 });
     assert_eq!(run_to_end(spec).expect("a shell starts").stdout.to_text(), "33 99\r\nterminal\r\nx\r\n");
 }
 

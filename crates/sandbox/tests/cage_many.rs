@@ -7,15 +7,16 @@
 mod cage_support;
 
 use cage_support::instance;
-use picoclaw_sandbox::launch::{Walls, run_to_end, wait_for_keepers};
+use picoclaw_sandbox::isolate::Confinement;
+use picoclaw_sandbox::launch::{run_to_end, wait_for_supervisors};
 
 #[test]
 fn many_children_at_once_leave_nothing() {
     let place = instance();
     let descriptors = || std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
-    for (why, walls) in [("without walls", Walls::Open), ("in cages", place.cage())] {
+    for (why, walls) in [("without walls", Confinement::None), ("in cages", place.cage())] {
         run_to_end(place.spec("true", walls.clone())).expect(why);
-        wait_for_keepers();
+        wait_for_supervisors();
         let before = descriptors();
         std::thread::scope(|scope| {
             for _ in 0..8 {
@@ -31,7 +32,7 @@ fn many_children_at_once_leave_nothing() {
                 });
             }
         });
-        wait_for_keepers();
+        wait_for_supervisors();
         assert_eq!(descriptors(), before, "{why}");
     }
 }

@@ -11,7 +11,7 @@
 mod cage_support;
 
 use cage_support::instance;
-use picoclaw_sandbox::launch::{Deadline, run_to_end, wait_for_keepers};
+use picoclaw_sandbox::launch::{Deadline, run_to_end, wait_for_supervisors};
 use std::time::Duration;
 
 #[derive(Debug)]
@@ -23,7 +23,7 @@ struct Use {
 }
 
 fn usage() -> Use {
-    wait_for_keepers();
+    wait_for_supervisors();
     let count = |path: &str| std::fs::read_dir(path).map_or(0, Iterator::count);
     let own = std::process::id().to_string();
     let is_child = |stat: &str| {

@@ -11,8 +11,10 @@ mod cage_support;
 
 use cage_support::{Instance, home, instance};
 use picoclaw_policy::config::{Expose, ExposeMode, Network};
-use picoclaw_sandbox::isolate::{Backend, Cage, CommandSource, LiveHost, PlanRequest, find_bwrap, plan};
-use picoclaw_sandbox::launch::{Status, Walls, run_to_end};
+use picoclaw_sandbox::isolate::{
+    Backend, Cage, CommandSource, Confinement, LiveHost, PlanRequest, find_bwrap, plan,
+};
+use picoclaw_sandbox::launch::{Status, run_to_end};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -41,7 +43,7 @@ fn run(place: &Instance, backend: &Backend, program: &Path, arguments: &[OsStrin
     };
     let plan = plan(&request, &LiveHost).expect("a plan");
     let cage = Cage::new(plan, backend.clone()).expect("a cage");
-    let mut spec = place.spec("", Walls::Cage(Arc::new(cage)));
+    let mut spec = place.spec("", Confinement::Cage(Arc::new(cage)));
     spec.program = program.to_owned();
     spec.argv = std::iter::once(program.into()).chain(arguments.iter().cloned()).collect();
     let finished = run_to_end(spec).expect("it starts");

@@ -14,7 +14,7 @@ use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::helper::{HelperError, HelperSpec};
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::launch::{
-    Bounds, Deadline, Finished, Halt, Output, Principal, Status, Stdin, Streams, harden_self,
+    CancelToken, Deadline, Finished, Output, OutputLimit, Principal, Status, Stdin, Streams, harden_self,
 };
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::warden::Warden;
@@ -78,9 +78,9 @@ impl Place {
             dir,
             streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
             deadline: Deadline::After(Duration::from_secs(20)),
-            bounds: Bounds::default(),
+            output_limit: OutputLimit::default(),
         };
-        Ok(self.warden.start_helper(&spec, &subject)?.finish(&Halt::new(), &|_| {}))
+        Ok(self.warden.start_helper(&spec, &subject)?.finish(&CancelToken::new(), &|_| {}))
     }
 
     fn says(&self, line: &str, dir: ChildDir<'_>, extra: &[&str]) -> String {

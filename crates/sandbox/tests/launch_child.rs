@@ -11,8 +11,8 @@ mod launch_support;
 
 use launch_support::{alive, marker, program, shell, within_five_seconds};
 use picoclaw_sandbox::launch::{
-    Background, BackgroundError, Deadline, LaunchError, State, Status, Stdin, Streams, WindowSize, WorkDir,
-    environment, run_to_end,
+    Background, BackgroundError, ChildSetup, Deadline, LaunchError, State, Status, Stdin, Streams,
+    WindowSize, WorkDir, environment, run_to_end,
 };
 use std::io::Write;
 use std::os::fd::AsRawFd;
@@ -110,7 +110,7 @@ fn a_child_works_in_the_directory_that_was_opened() {
     std::fs::create_dir(&elsewhere).expect("a directory");
     std::fs::write(judged.join("mine"), "").expect("a file");
     let mut spec = program("/bin/ls", &["ls"]);
-    spec.work_dir = WorkDir::open(&judged).expect("the directory opens");
+    spec.setup = ChildSetup::unconfined(WorkDir::open(&judged).expect("the directory opens"));
     // Swapped after it was judged: the handle still names the old one.
     std::fs::rename(&judged, base.path().join("moved")).expect("a rename");
     std::os::unix::fs::symlink(&elsewhere, &judged).expect("a link");
@@ -121,7 +121,7 @@ fn a_child_works_in_the_directory_that_was_opened() {
 fn a_session_on_a_terminal_takes_text_keys_and_a_size() {
     let mut spec = shell("stty size; read line; echo \"got $line\"; cat");
     spec.deadline = Deadline::After(Duration::from_secs(20));
-    spec.streams = Streams::Terminal(WindowSize { rows: 30, columns: 100 });
+    spec.streams = Streams::Pty(WindowSize { rows: 30, columns: 100 });
     let session = Background::start(spec).expect("a shell starts");
     let mut seen = String::new();
     let mut until = |want: &str| {

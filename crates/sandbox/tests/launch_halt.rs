@@ -9,15 +9,15 @@
 mod launch_support;
 
 use launch_support::{alive, marker, program, shell, within_five_seconds};
-use picoclaw_sandbox::launch::{Halt, Status, run_watched};
+use picoclaw_sandbox::launch::{CancelToken, Status, run_with_output};
 
 #[test]
 fn a_halt_ends_the_whole_tree_and_keeps_what_was_said() {
     let marker = marker(90);
     // The first line tells that the tree stands; hearing it is the event that halts.
     let line = format!("trap '' TERM; (setsid sleep {marker} &); echo up; sleep {marker}; sleep {marker}");
-    let halt = Halt::new();
-    let finished = run_watched(shell(&line), &halt, &|_| halt.raise()).expect("a shell starts");
+    let halt = CancelToken::new();
+    let finished = run_with_output(shell(&line), &halt, &|_| halt.cancel()).expect("a shell starts");
     assert_eq!(finished.status, Status::Halted);
     assert_eq!(finished.stdout.to_text(), "up\n");
     within_five_seconds("nothing of the tree is left", || alive(&marker) == 0);
@@ -25,8 +25,9 @@ fn a_halt_ends_the_whole_tree_and_keeps_what_was_said() {
 
 #[test]
 fn a_halt_raised_before_the_start_is_heard_as_well() {
-    let halt = Halt::new();
-    halt.raise();
-    let finished = run_watched(program("/bin/sleep", &["sleep", "9"]), &halt, &|_| {}).expect("sleep starts");
+    let halt = CancelToken::new();
+    halt.cancel();
+    let finished =
+        run_with_output(program("/bin/sleep", &["sleep", "9"]), &halt, &|_| {}).expect("sleep starts");
     assert_eq!(finished.status, Status::Halted);
 }

@@ -7,7 +7,8 @@
 )]
 
 use picoclaw_sandbox::launch::{
-    Bounds, Deadline, LaunchSpec, Output, Principal, Status, Stdin, Streams, Walls, WorkDir, run_to_end,
+    ChildSetup, Deadline, LaunchSpec, Output, OutputLimit, Principal, Status, Stdin, Streams, WorkDir,
+    run_to_end,
 };
 use std::path::Path;
 use std::time::Duration;
@@ -18,13 +19,12 @@ fn a_gigabyte_of_errors_stays_within_bounds() {
     let spec = LaunchSpec {
         program: "/bin/sh".into(),
         argv: vec!["sh".into(), "-c".into(), line.into()],
-        work_dir: WorkDir::open(Path::new("/")).expect("the top is there"),
         environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
         streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
         deadline: Deadline::After(Duration::from_secs(60)),
-        bounds: Bounds::default(),
+        output_limit: OutputLimit::default(),
         principal: Principal::Person,
-        walls: Walls::Open,
+        setup: ChildSetup::unconfined(WorkDir::open(Path::new("/")).expect("the top is there")),
     };
     let finished = run_to_end(spec).expect("a shell starts");
     assert_eq!(finished.status, Status::Exited(0));

@@ -64,7 +64,7 @@ fn a_child_in_the_background_does_not_stall_and_is_killed_with_its_tree() {
     let mut spec =
         shell(&format!("head -c 300000 /dev/zero >&2; echo out; setsid sleep {marker} & sleep {marker}; :"));
     spec.deadline = Deadline::None;
-    spec.bounds = Background::BOUNDS;
+    spec.output_limit = Background::OUTPUT_LIMIT;
     let session = Background::start(spec).expect("a shell starts");
     let seen = std::cell::Cell::new(0);
     within_five_seconds("300,000 bytes of errors do not hold the output up (W43)", || {
@@ -128,7 +128,7 @@ fn a_thread_that_ends_does_not_take_the_child_it_asked_for_along() {
 #[test]
 fn a_terminal_ends_when_its_last_user_does() {
     let mut spec = program("/bin/sh", &["sh", "-c", "tty >/dev/null && echo on a terminal"]);
-    spec.streams = Streams::Terminal(picoclaw_sandbox::launch::WindowSize::default());
+    spec.streams = Streams::Pty(picoclaw_sandbox::launch::WindowSize::default());
     let finished = run_to_end(spec).expect("a shell starts");
     assert_eq!(
         (finished.status, finished.stdout.to_text().as_str()),

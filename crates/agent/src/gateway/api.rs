@@ -5,7 +5,7 @@ use super::reload::ReloadError;
 use super::request;
 use super::response::{self, HttpResponse};
 use super::server::Gateway;
-use crate::schedule::cron::Whose;
+use crate::schedule::cron::JobScope;
 use http::{Request, StatusCode};
 use hyper::body::Incoming;
 use picoclaw_sandbox::permit::Approval;
@@ -150,7 +150,7 @@ pub(super) async fn posture(gateway: &Gateway) -> HttpResponse {
 /// `GET /api/cron`.
 pub(super) async fn jobs(gateway: &Gateway) -> HttpResponse {
     let store = gateway.store.clone();
-    let listed = tokio::task::spawn_blocking(move || store.list(Whose::Everybodys)).await;
+    let listed = tokio::task::spawn_blocking(move || store.list(JobScope::All)).await;
     match listed {
         Ok(Ok(jobs)) => response::json(StatusCode::OK, &json!({"items": jobs})),
         Ok(Err(why)) => response::error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),

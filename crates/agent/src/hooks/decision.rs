@@ -1,6 +1,7 @@
 //! What hooks are told about a turn, and what they can decide: to narrow, to change what is then
 //! judged like any other call, or to stop.
 
+use crate::call::Reply;
 use crate::message::{Message, Role};
 use picoclaw_policy::Subject;
 use serde_json::{Value, json};
@@ -81,6 +82,12 @@ pub struct HookReply {
     pub text: String,
     /// Whether it is a failure.
     pub is_error: bool,
+}
+
+impl From<HookReply> for Reply {
+    fn from(reply: HookReply) -> Self {
+        if reply.is_error { Self::Failed(reply.text) } else { Self::Done(reply.text) }
+    }
 }
 
 /// What all hooks together decide about a result, a model request or a model answer.

@@ -4,16 +4,21 @@
 //! an environment of its own. A hook that judges calls (`before_tool`, `approve_tool`) and does not
 //! answer, answers something invalid or has exited denies the call.
 
+mod call_hooks;
 mod connection;
 mod decision;
 mod dispatch;
 mod error;
 mod events;
 mod process;
+mod turn_hooks;
 
+pub use call_hooks::CallHooks;
 pub use decision::{Decision, HookReply, Meta, ToolDecision};
 pub use error::HookError;
 pub use events::{HookEvent, knows_kind};
+pub use turn_hooks::HookAbort;
+pub(crate) use turn_hooks::{HookOutcome, TurnHooks};
 
 use picoclaw_policy::Subject;
 use picoclaw_policy::config::HooksConfig;

@@ -7,7 +7,7 @@ use picoclaw_policy::Subject;
 use picoclaw_policy::config::{ExposeMode, HookConfig};
 use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::helper::{HelperError, HelperSpec, RunningHelper};
-use picoclaw_sandbox::launch::{Bounds, Deadline, Output, Principal, Stdin, Streams};
+use picoclaw_sandbox::launch::{Deadline, Output, OutputLimit, Principal, Stdin, Streams};
 use picoclaw_sandbox::warden::Warden;
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -194,7 +194,7 @@ fn start_helper(
         dir,
         streams: Streams::Plain { stdin: Stdin::Pipe, output: Output::Pipes },
         deadline: Deadline::None,
-        bounds: Bounds::default(),
+        output_limit: OutputLimit::default(),
     };
     warden.start_helper(&spec, subject)
 }

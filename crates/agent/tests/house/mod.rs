@@ -1,6 +1,6 @@
 //! A whole house in a temporary directory, for tests that need one.
 
-use picoclaw_agent::hall::Hall;
+use picoclaw_agent::executor::ToolExecutor;
 use picoclaw_agent::tools::Registry;
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{AgentId, Origin, Policy, Subject};
@@ -19,7 +19,7 @@ pub(crate) struct House {
     /// Where everything lies; the instance is `home` in it.
     pub(crate) base: PathBuf,
     pub(crate) home: PathBuf,
-    pub(crate) hall: Hall,
+    pub(crate) hall: ToolExecutor,
 }
 
 impl House {
@@ -35,7 +35,7 @@ impl House {
         let policy = Policy::compile(config, instance.zones(), Vec::new()).unwrap();
         let warden = Arc::new(Warden::new(policy, files, exec_env, ledger));
         let registry = Arc::new(Registry::new(&config.tools, Redactor::new(&config.secrets)));
-        Self { _dir: dir, base, home, hall: Hall::new(warden, registry) }
+        Self { _dir: dir, base, home, hall: ToolExecutor::new(warden, registry) }
     }
 
     /// The text of every record.

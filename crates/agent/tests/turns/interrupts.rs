@@ -3,7 +3,7 @@
 use crate::house::{Act, House, call, run, say, subject};
 use picoclaw_agent::run::{Event, Steering, Turn, TurnError};
 use picoclaw_policy::config::OnBlock;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::permit::Approval;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -83,7 +83,7 @@ fn a_stop_while_the_model_thinks_takes_the_turn_back() {
     let halt = house.halt.clone();
     let house = house.before(move |round| {
         if round == 3 {
-            halt.raise();
+            halt.cancel();
         }
     });
     let began = Instant::now();
@@ -98,7 +98,7 @@ fn a_stop_while_a_command_runs_ends_the_command_and_takes_the_turn_back() {
     let halt = house.halt.clone();
     let hear = move |event: Event| {
         if let Event::ToolOutput { .. } = event {
-            halt.raise();
+            halt.cancel();
         }
     };
     let began = Instant::now();
@@ -120,7 +120,7 @@ fn a_turn_that_nobody_waits_for_is_taken_back() {
         model: None,
         events: &|_| {},
         steering: &Steering::new(),
-        halt: &Halt::new(),
+        halt: &CancelToken::new(),
     };
     let gone = run(async {
         tokio::select! {
@@ -154,6 +154,6 @@ fn a_question_goes_out_and_what_comes_back_decides() {
         let ending = house.turn_as("main", "s", "go", &hear).unwrap();
         assert_eq!(*shown.lock().unwrap(), "rm -rf gone", "{why}");
         assert_eq!(house.workspace().join("gone").exists(), !ran, "{why}");
-        assert_eq!(ending.unasked, unasked, "{why}");
+        assert_eq!(ending.needs_approval, unasked, "{why}");
     }
 }

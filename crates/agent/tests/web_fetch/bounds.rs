@@ -1,7 +1,7 @@
 //! Servers that do not end, do not begin, or do not keep to the rules.
 
 use crate::support::{Fickle, HERE, House, Server, done, failed, plain, refused, say};
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::outbound::Resolver;
 use serde_json::json;
 use std::io::Write;
@@ -135,11 +135,11 @@ fn a_halt_ends_a_fetch_at_once() {
         tell.send(()).unwrap();
         let _ = std::io::copy(stream, &mut std::io::sink());
     });
-    let halt = Halt::new();
+    let halt = CancelToken::new();
     let theirs = halt.clone();
     let stopper = std::thread::spawn(move || {
         hear.recv().unwrap();
-        theirs.raise();
+        theirs.cancel();
     });
     let house = House::new(HERE);
     let began = Instant::now();

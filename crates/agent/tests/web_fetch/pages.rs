@@ -2,7 +2,7 @@
 
 use crate::support::{HERE, House, Server, done, say};
 use picoclaw_agent::call::Reply;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use serde_json::json;
 
 const PAGE: &str = "<!doctype html><html><head><title>A &amp; B</title><script>steal()</script></head>\
@@ -76,7 +76,7 @@ fn an_answer_is_as_long_as_was_asked_for() {
         if let Some(most) = most {
             arguments["maxChars"] = json!(most);
         }
-        let page = done(&house.run(&house.tool(), &arguments, &Halt::new()));
+        let page = done(&house.run(&house.tool(), &arguments, &CancelToken::new()));
         assert_eq!(
             (page["length"].as_u64(), page["truncated"].as_bool()),
             (Some(length), Some(truncated)),

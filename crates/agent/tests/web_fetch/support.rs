@@ -1,7 +1,7 @@
 //! A warden, the tool, and servers that say what they are told to.
 
 use picoclaw_agent::call::Reply;
-use picoclaw_agent::tools::{Arguments, Outcome, Tool, Visit, WebFetch, unwatched};
+use picoclaw_agent::tools::{Arguments, Outcome, Tool, ToolContext, WebFetch, unwatched};
 use picoclaw_policy::config::{Config, WebConfig};
 use picoclaw_policy::network::HostRules;
 use picoclaw_policy::shell::guard::Guard;
@@ -9,7 +9,7 @@ use picoclaw_policy::{AgentId, AgentRules, Origin, PathRules, Policy, Reach, Sub
 use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::Instance;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::ledger::{Ledger, Reader, Record};
 use picoclaw_sandbox::outbound::Resolver;
 use picoclaw_sandbox::warden::Warden;
@@ -72,19 +72,19 @@ impl House {
     }
 
     pub(crate) fn fetch(&self, url: &str) -> Reply {
-        self.run(&self.tool(), &json!({"url": url}), &Halt::new())
+        self.run(&self.tool(), &json!({"url": url}), &CancelToken::new())
     }
 
     pub(crate) fn fetch_with(&self, tool: &WebFetch, url: &str) -> Reply {
-        self.run(tool, &json!({"url": url}), &Halt::new())
+        self.run(tool, &json!({"url": url}), &CancelToken::new())
     }
 
-    pub(crate) fn run(&self, tool: &WebFetch, arguments: &Value, halt: &Halt) -> Reply {
+    pub(crate) fn run(&self, tool: &WebFetch, arguments: &Value, halt: &CancelToken) -> Reply {
         let subject = Subject::root(Origin::Cli, AgentId::main(), "s");
-        let visit = Visit { warden: &self.warden, subject: &subject, halt, watcher: &unwatched };
+        let visit = ToolContext { warden: &self.warden, subject: &subject, halt, watcher: &unwatched };
         match tool.run(&Arguments::check(tool.parameters(), arguments).unwrap(), &visit) {
             Outcome::Reply(reply) => reply,
-            Outcome::Asks(asked) => panic!("{asked:?}"),
+            Outcome::NeedsApproval(asked) => panic!("{asked:?}"),
         }
     }
 

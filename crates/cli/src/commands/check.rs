@@ -5,7 +5,7 @@ use crate::exit::{self, Exit};
 use crate::settings::Settings;
 use crate::{app, print};
 use anyhow::Result;
-use picoclaw_agent::inquiry::{Action, inquire, inquire_address};
+use picoclaw_agent::dry_run::{Action, evaluate, evaluate_address};
 use picoclaw_policy::{Origin, Verdict};
 use picoclaw_sandbox::outbound::Outbound;
 use std::path::Path;
@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &CheckArguments, settings: &Settings) -> Result<Exi
     let core = app::core(settings)?;
     let ask = |action| {
         let cwd = arguments.cwd.as_deref().unwrap_or(Path::new(""));
-        inquire(&core.warden, &subject, action, &arguments.subject, cwd)
+        evaluate(&core.warden, &subject, action, &arguments.subject, cwd)
     };
     let findings = match arguments.action {
         CheckAction::Exec => ask(Action::Exec)?,
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &CheckArguments, settings: &Settings) -> Result<Exi
         CheckAction::Write => ask(Action::Write)?,
         CheckAction::Fetch => {
             let outbound = Outbound::new(&settings.config.tools.web);
-            inquire_address(&core.warden, &subject, &arguments.subject, &outbound)
+            evaluate_address(&core.warden, &subject, &arguments.subject, &outbound)
         }
     };
     let shown = if arguments.json { findings.to_json()?.to_string() } else { findings.to_words() };

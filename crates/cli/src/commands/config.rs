@@ -140,7 +140,7 @@ fn errors_json(error: &SettingsError) -> Value {
 
 fn fault_json(fault: &Fault) -> Value {
     let mut shown = json!({ "key": fault.key, "message": fault.problem.to_string(), "hint": fault.hint });
-    match &fault.place {
+    match &fault.location {
         SourceLocation::File { file, line, column } => {
             shown["file"] = json!(file);
             shown["line"] = json!(line);

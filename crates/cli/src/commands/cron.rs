@@ -9,13 +9,13 @@ use crate::settings::Settings;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand};
 use picoclaw_agent::schedule::cron::{
-    Added, Clock, CronError, Done, Job, Jobs, LastStatus, MachineClock, Schedule, Store, Switch, Task, Whose,
-    run_now,
+    CronError, Job, JobExecutor, JobResult, JobScope, LastStatus, NewJob, Schedule, Store, Switch, Task,
+    now_ms, run_now, system_clock,
 };
 use picoclaw_policy::{AgentId, Origin};
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::ledger::Timestamp;
-use picoclaw_sandbox::relay::{Then, on_signals};
+use picoclaw_sandbox::terminal::{SignalAction, on_signals};
 use picoclaw_sandbox::{printable, printable_json, printable_lines};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
@@ -103,17 +103,17 @@ struct WhenArguments {
 /// Runs the command.
 pub(crate) fn run(command: &CronCommand, settings: &Settings) -> Result<Exit> {
     let store = Store::open(&settings.home)?;
-    let now = MachineClock.now_ms();
+    let now = now_ms();
     let done = match command {
-        CronCommand::List { json } => return print_jobs(&store.list(Whose::Everybodys)?, *json),
+        CronCommand::List { json } => return print_jobs(&store.list(JobScope::All)?, *json),
         CronCommand::Add(arguments) => match parse_job(arguments, settings, now) {
             Ok(added) => {
-                store.add(added, now).map(|job| format!("Added job '{}' ({})", printable(&job.name), job.id))
+                store.add(added, now).map(|job| format!("NewJob job '{}' ({})", printable(&job.name), job.id))
             }
             Err(why) => return Ok(exit::bad_usage(&why)),
         },
         CronCommand::Remove { id } => {
-            store.remove(id, Whose::Everybodys).map(|job| format!("Removed job {}", job.id))
+            store.remove(id, JobScope::All).map(|job| format!("Removed job {}", job.id))
         }
         CronCommand::Enable { id } => switch_job(&store, id, Switch::On, now),
         CronCommand::Disable { id } => switch_job(&store, id, Switch::Off, now),
@@ -134,20 +134,20 @@ pub(crate) fn run(command: &CronCommand, settings: &Settings) -> Result<Exit> {
         Err(why) => {
             let hint = why.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
             print::note(&format!("error: {why}{hint}"));
-            let is_usage = matches!(why, CronError::Misfit(_) | CronError::Never);
+            let is_usage = matches!(why, CronError::Invalid(_) | CronError::Never);
             Ok(if is_usage { Exit::Usage } else { Exit::Refused })
         }
     }
 }
 
 fn switch_job(store: &Store, id: &str, to: Switch, now: i64) -> Result<String, CronError> {
-    let job = store.switch(id, to, Whose::Everybodys, now)?;
+    let job = store.switch(id, to, JobScope::All, now)?;
     let word = if to == Switch::On { "enabled" } else { "disabled" };
     Ok(format!("Job '{}' {word}", printable(&job.name)))
 }
 
 /// The job from the arguments.
-fn parse_job(arguments: &AddArguments, settings: &Settings, now: i64) -> Result<Added> {
+fn parse_job(arguments: &AddArguments, settings: &Settings, now: i64) -> Result<NewJob> {
     let AddArguments { name, what, when, agent, tz } = arguments;
     ensure!(!name.trim().is_empty(), "a job needs a name");
     ensure!(tz.is_none() || when.cron.is_some(), "`--tz` is the zone of an expression: it goes with `-c`");
@@ -176,32 +176,32 @@ fn parse_job(arguments: &AddArguments, settings: &Settings, now: i64) -> Result<
         Some(hint) => anyhow::anyhow!("{why}\nhint: {hint}"),
         None => anyhow::anyhow!("{why}"),
     })?;
-    Ok(Added { name: Some(name.clone()), agent, lineage: Vec::new(), task, schedule })
+    Ok(NewJob { name: Some(name.clone()), agent, lineage: Vec::new(), task, schedule })
 }
 
 /// Runs a job with the services of a turn; an interrupt stops it.
-fn run_job(store: &Store, id: &str, settings: &Settings) -> Result<Result<Done, CronError>> {
-    if let Err(why) = store.get(id, Whose::Everybodys) {
+fn run_job(store: &Store, id: &str, settings: &Settings) -> Result<Result<JobResult, CronError>> {
+    if let Err(why) = store.get(id, JobScope::All) {
         return Ok(Err(why));
     }
-    let halt = Halt::new();
+    let halt = CancelToken::new();
     let heard = halt.clone();
     // The first signal stops the run, which is then recorded; the second ends the process.
     on_signals(move |_| {
-        let is_first = !heard.is_raised();
-        heard.raise();
-        if is_first { Then::Stay } else { Then::End }
+        let is_first = !heard.is_cancelled();
+        heard.cancel();
+        if is_first { SignalAction::Continue } else { SignalAction::Die }
     })
     .context("could not listen for signals")?;
-    let AgentServices { hall, runner, .. } = app::services(settings)?;
-    let jobs = Jobs::new(runner.clone(), &hall, &settings.config, Arc::new(|_, _| {}));
+    let AgentServices { executor, runner, .. } = app::services(settings)?;
+    let jobs = JobExecutor::new(runner.clone(), &executor, &settings.config, Arc::new(|_, _| {}));
     let runtime = app::runtime()?;
-    let done = runtime.block_on(run_now(store, id, &jobs, &MachineClock, &halt));
+    let done = runtime.block_on(run_now(store, id, &jobs, &system_clock(), &halt));
     runtime.block_on(runner.close());
     Ok(done)
 }
 
-fn print_outcome(done: &Done) -> Result<Exit> {
+fn print_outcome(done: &JobResult) -> Result<Exit> {
     match done.status {
         LastStatus::Ok => {
             print::line(&printable_lines(&done.text))?;
@@ -238,7 +238,7 @@ fn job_text(job: &Job) -> String {
     let mut lines = vec![
         format!("  {} ({})", printable(&job.name), printable(&job.id)),
         format!("    Agent: {}", printable(&job.agent)),
-        format!("    Schedule: {}", printable(&job.schedule.told())),
+        format!("    Schedule: {}", printable(&job.schedule.describe())),
         format!("    {kind}: {}", printable(&text)),
         format!("    Status: {}", if job.enabled { "enabled" } else { "disabled" }),
     ];

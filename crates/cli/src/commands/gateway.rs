@@ -13,10 +13,10 @@ use address::Reach;
 use anyhow::{Context, Result};
 use build::{Source, services};
 use picoclaw_agent::gateway::{Gateway, GatewayOptions, listen};
-use picoclaw_sandbox::launch::{raise_descriptors, resident_bytes};
+use picoclaw_sandbox::launch::{raise_fd_limit, resident_bytes};
 use picoclaw_sandbox::presence::GatewayLock;
-use picoclaw_sandbox::relay::{Then, Told, on_signals};
 use picoclaw_sandbox::sd_notify::notify;
+use picoclaw_sandbox::terminal::{SignalAction, SignalEvent, on_signals};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,13 +45,13 @@ impl Signals {
     pub(crate) fn listen() -> Result<Self> {
         let (sender, signals) = mpsc::unbounded_channel();
         on_signals(move |told| {
-            let signal = if told == Told::HangUp { Signal::Reload } else { Signal::Terminate };
+            let signal = if told == SignalEvent::HangUp { Signal::Reload } else { Signal::Terminate };
             // The second request to terminate ends the process at once.
             if signal == Signal::Terminate && sender.is_closed() {
-                return Then::End;
+                return SignalAction::Die;
             }
             let _ = sender.send(signal);
-            Then::Stay
+            SignalAction::Continue
         })
         .context("could not listen for signals")?;
         Ok(Self(signals))
@@ -81,7 +81,7 @@ pub(crate) fn run(
         if addresses.iter().all(|at| at.ip().is_loopback()) { Reach::Loopback } else { Reach::Network };
     let source = Source { config, generated_token: presence.pid_file().token.clone(), reach };
     // With a lower limit fewer connections are accepted.
-    let max_descriptors = raise_descriptors(MAX_DESCRIPTORS);
+    let max_descriptors = raise_fd_limit(MAX_DESCRIPTORS);
     let runtime = runtime()?;
     let ended = {
         let _inside = runtime.enter();
@@ -162,7 +162,7 @@ async fn serve(
     }
     notify_systemd("STOPPING=1");
     drop(signals);
-    tracing::info!(target: "gateway", "Ending");
+    tracing::info!(target: "gateway", "TurnOutcome");
     gateway.shut_down().await;
     tracing::info!(target: "gateway", "Ended");
     Ok(())
@@ -185,7 +185,7 @@ fn print_banner(gateway: &Gateway, bound: &[String]) {
     let services = gateway.services();
     print::note("📦 Agent Status:");
     print::note(&format!("  • Agents: {}", services.config.agents.len()));
-    print::note(&format!("  • Tools: {} loaded", services.hall.registry().tools().count()));
+    print::note(&format!("  • Tools: {} loaded", services.executor.registry().tools().count()));
     print::note("✓ Cron service started");
     if services.config.heartbeat.enabled {
         print::note("✓ Heartbeat service started");

@@ -13,7 +13,7 @@ use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::exec::{OperatorCommand, OperatorCommandError};
 use picoclaw_sandbox::launch::{Output, Principal, Status, Stdin, Streams};
 use picoclaw_sandbox::ledger::Ledger;
-use picoclaw_sandbox::{Redactor, relay};
+use picoclaw_sandbox::{Redactor, terminal};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -60,13 +60,13 @@ fn caged(
     let workspace = workspace(&named, loaded, surroundings)?;
     let instance = app::open_instance(loaded)?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
-    let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    let streams = if terminal {
-        Streams::StandIn
+    let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let streams = if is_terminal {
+        Streams::MirroredPty
     } else {
         Streams::Plain { stdin: Stdin::Inherit, output: Output::Inherit }
     };
-    let signals = relay::listen().context("could not listen to signals")?;
+    let signals = terminal::listen().context("could not listen to signals")?;
     let command = OperatorCommand {
         isolation: &asked.apply_to(&loaded.config.isolation),
         instance: &instance,
@@ -81,10 +81,10 @@ fn caged(
         tool: "run",
     };
     let mut child = command.start(ledger)?;
-    let status = if terminal {
-        relay::relay(&mut child.running, &signals, timeout)
+    let status = if is_terminal {
+        terminal::relay(&mut child.running, &signals, timeout)
     } else {
-        relay::attend(&mut child.running, &signals, timeout)
+        terminal::wait(&mut child.running, &signals, timeout)
     };
     child.finish(status);
     Ok(status)

@@ -7,12 +7,12 @@ use crate::settings::Settings;
 use crate::{app, print};
 use anyhow::{Context, Result, bail};
 use picoclaw_agent::call::{Call, Reply};
-use picoclaw_agent::call_hooks::CallHooks;
-use picoclaw_agent::hall::{Hall, Watcher};
+use picoclaw_agent::executor::{ToolExecutor, Watcher};
+use picoclaw_agent::hooks::CallHooks;
 use picoclaw_agent::mcp::client::can_be_of;
-use picoclaw_agent::tools::{Outcome, Registry, Visit, schema_of, unwatched};
+use picoclaw_agent::tools::{Outcome, Registry, ToolContext, schema_of, unwatched};
 use picoclaw_policy::Origin;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use std::io::Read;
 use std::sync::Arc;
 use std::time::Instant;
@@ -36,12 +36,16 @@ pub(crate) fn run(arguments: &ToolArguments, settings: &Settings) -> Result<Exit
     let (reply, known) = if app::has_mcp_servers(settings, is_meant) || settings.config.hooks.is_any_enabled()
     {
         let subject = call.subject.clone();
-        let consult = async |hall| call_with_services(&hall, &call, settings).await;
+        let consult = async |executor| call_with_services(&executor, &call, settings).await;
         app::with_mcp_servers(settings, core, &subject, is_meant, consult)?
     } else {
-        let visit =
-            Visit { warden: &core.warden, subject: &call.subject, halt: &Halt::new(), watcher: &unwatched };
-        (core.registry.run_alone(&call, &visit), core.registry)
+        let visit = ToolContext {
+            warden: &core.warden,
+            subject: &call.subject,
+            halt: &CancelToken::new(),
+            watcher: &unwatched,
+        };
+        (core.registry.run_unattended(&call, &visit), core.registry)
     };
     if !known.knows(&call.tool) {
         // The call was judged and recorded like any other; here it is a misspelled name.
@@ -59,18 +63,24 @@ pub(crate) fn run(arguments: &ToolArguments, settings: &Settings) -> Result<Exit
     Ok(match reply {
         Reply::Done(_) => Exit::Done,
         Reply::Failed(_) | Reply::Ended { .. } | Reply::Refused(_) => Exit::Refused,
-        Reply::Unasked(_) => Exit::NeedsApproval,
+        Reply::NeedsApproval(_) => Exit::NeedsApproval,
     })
 }
 
 /// The same call with hooks or MCP servers running.
-async fn call_with_services(hall: &Hall, call: &Call, settings: &Settings) -> (Reply, Arc<Registry>) {
-    let Some(hooks) = CallHooks::new(&settings.config, hall) else { return call_once(hall, call).await };
+async fn call_with_services(
+    executor: &ToolExecutor,
+    call: &Call,
+    settings: &Settings,
+) -> (Reply, Arc<Registry>) {
+    let Some(hooks) = CallHooks::new(&settings.config, executor) else {
+        return call_once(executor, call).await;
+    };
     let began = Instant::now();
     let done = match hooks.before(call.clone()).await {
-        Err(reply) => (reply, hall.registry()),
+        Err(reply) => (reply, executor.registry()),
         Ok(call) => {
-            let (reply, known) = call_once(hall, &call).await;
+            let (reply, known) = call_once(executor, &call).await;
             (hooks.after(&call, reply, began.elapsed()).await, known)
         }
     };
@@ -79,13 +89,15 @@ async fn call_with_services(hall: &Hall, call: &Call, settings: &Settings) -> (R
 }
 
 /// Runs the call. No person can be asked.
-async fn call_once(hall: &Hall, call: &Call) -> (Reply, Arc<Registry>) {
-    let (halt, unwatched): (_, Watcher) = (Halt::new(), Arc::new(|_| {}));
-    let reply = match hall.call(call.clone(), &halt, Arc::clone(&unwatched)).await {
+async fn call_once(executor: &ToolExecutor, call: &Call) -> (Reply, Arc<Registry>) {
+    let (halt, unwatched): (_, Watcher) = (CancelToken::new(), Arc::new(|_| {}));
+    let reply = match executor.call(call.clone(), &halt, Arc::clone(&unwatched)).await {
         Outcome::Reply(reply) => reply,
-        Outcome::Asks(asked) => hall.answer(asked, call.subject.clone(), None, &halt, unwatched).await,
+        Outcome::NeedsApproval(asked) => {
+            executor.answer(asked, call.subject.clone(), None, &halt, unwatched).await
+        }
     };
-    (reply, hall.registry())
+    (reply, executor.registry())
 }
 
 /// Every tool, including those of the MCP servers.
@@ -95,7 +107,13 @@ fn print_all_tools(arguments: &ToolArguments, settings: &Settings) -> Result<Exi
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
     let core = app::core(settings)?;
-    app::with_mcp_servers(settings, core, &subject, |_| true, async |hall| print_tools(&hall.registry()))?
+    app::with_mcp_servers(
+        settings,
+        core,
+        &subject,
+        |_| true,
+        async |executor| print_tools(&executor.registry()),
+    )?
 }
 
 fn parse_call(arguments: &ToolArguments, settings: &Settings) -> Result<Call> {

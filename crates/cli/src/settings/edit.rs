@@ -50,7 +50,7 @@ pub(crate) fn edit_config(
     change: &McpChange<'_>,
 ) -> Result<Settings, EditError> {
     let _alone = StateDir::of_instance(instance.home())?.lock(LOCK_FILE, LOCK_TIMEOUT)?;
-    let request = Request { config: Some(&settings.config_path), env: env };
+    let request = Request { config: Some(&settings.config_path), env };
     // Loaded again under the lock: the file may have changed since the start.
     let before = match load_with_text(&request, None) {
         Err(SettingsError::Missing(_)) => load_with_text(&request, Some("{}"))?,

@@ -5,7 +5,7 @@ use super::file::{FileError, MAX_FILE_SIZE, TextFile, read_text};
 use super::process_env::{Home, ProcessEnv};
 use super::{workspace_check, yaml};
 use picoclaw_policy::config::{
-    Config, ConfigError, ConfigTree, Layers, McpTransport, Shown, Sources, WorkspaceFault, merge_layers,
+    Config, ConfigError, ConfigTree, Layers, McpTransport, ShownKey, Sources, WorkspaceFault, merge_layers,
     warnings,
 };
 use std::os::unix::fs::PermissionsExt;
@@ -134,18 +134,18 @@ pub(super) fn load_with_text(
     let sources = Sources { file: &config_name, text, secrets: &secrets_name };
     let layers =
         Layers { sources, secrets: secrets.as_ref(), variables: &variables, user_home: user_home.as_deref() };
-    let mut settled = merge_layers(&layers, &Credentials { directory, env: env })?;
-    resolve_env_files(directory, &mut settled.config);
+    let mut loaded = merge_layers(&layers, &Credentials { directory, env })?;
+    resolve_env_files(directory, &mut loaded.config);
 
-    if settled.config.isolation.enabled && matches!(home, Home::CurrentDir(_)) {
+    if loaded.config.isolation.enabled && matches!(home, Home::CurrentDir(_)) {
         return Err(SettingsError::NoHome);
     }
-    let faults = workspace_check::check(&settled.config, home.path(), [&config_path, &secrets_path], env);
+    let faults = workspace_check::check(&loaded.config, home.path(), [&config_path, &secrets_path], env);
     if !faults.is_empty() {
         return Err(SettingsError::Workspaces(faults));
     }
 
-    let mut notices: Vec<String> = settled.notices.iter().map(ToString::to_string).collect();
+    let mut notices: Vec<String> = loaded.notices.iter().map(ToString::to_string).collect();
     if file.is_none() && said.is_some() {
         notices.push(format!("there is no configuration file `{config_name}`, which `PICOCLAW_CONFIG` names; the defaults apply"));
     }
@@ -156,11 +156,11 @@ pub(super) fn load_with_text(
     );
     let presence = if file.is_some() { ConfigPresence::Present } else { ConfigPresence::Missing };
     Ok(Settings {
-        config: settled.config,
+        config: loaded.config,
         presence,
         home: home.path().to_owned(),
         notices,
-        tree: settled.tree,
+        tree: loaded.tree,
         text: text.map(str::to_owned),
         config_path,
         secrets_path,
@@ -179,7 +179,7 @@ impl Settings {
     }
 
     /// Every key with its value and origin, secrets masked.
-    pub(crate) fn show(&self) -> Vec<Shown> {
+    pub(crate) fn show(&self) -> Vec<ShownKey> {
         let (file, secrets) = (self.config_path.to_string_lossy(), self.secrets_path.to_string_lossy());
         let sources = Sources { file: &file, text: self.text.as_deref(), secrets: &secrets };
         self.tree.show(&self.config, &sources, &self.home)

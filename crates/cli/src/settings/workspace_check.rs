@@ -5,7 +5,7 @@ use super::file::read_bytes;
 use super::load::Settings;
 use super::process_env::ProcessEnv;
 use picoclaw_policy::AgentId;
-use picoclaw_policy::config::{Config, ReservedPaths, WorkspaceFault, check_workspaces, homes_of_people};
+use picoclaw_policy::config::{Config, ReservedPaths, WorkspaceFault, check_workspaces, home_directories};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -85,7 +85,7 @@ fn home_dirs(env: &ProcessEnv) -> &[PathBuf] {
         homes.extend(env.account_home.clone());
         // Without an account list, only this user's home is known.
         let accounts = read_bytes(Path::new("/etc/passwd")).ok().flatten();
-        let people = accounts.as_ref().map(|(bytes, _)| homes_of_people(bytes)).unwrap_or_default();
+        let people = accounts.as_ref().map(|(bytes, _)| home_directories(bytes)).unwrap_or_default();
         homes.extend(people.into_iter().map(|home| PathBuf::from(OsStr::from_bytes(home))));
         homes.sort();
         homes.dedup();

@@ -105,8 +105,8 @@ impl<'a> YamlReader<'a> {
     }
 }
 
-fn error(place: SourceLocation, problem: Problem, hint: &str) -> ConfigError {
-    ConfigError { faults: vec![Fault { place, key: String::new(), problem, hint: hint.to_owned() }] }
+fn error(location: SourceLocation, problem: Problem, hint: &str) -> ConfigError {
+    ConfigError { faults: vec![Fault { location, key: String::new(), problem, hint: hint.to_owned() }] }
 }
 
 /// Text as written, or YAML's null.

@@ -20,14 +20,14 @@ const MAX_NOTICES: usize = 500;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// Where it was found.
-    pub place: SourceLocation,
+    pub location: SourceLocation,
     /// The message.
     pub text: String,
 }
 
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, printable(&self.text))
+        write!(f, "{}: {}", self.location, printable(&self.text))
     }
 }
 
@@ -53,20 +53,20 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks `node`, which has the path `path`, against `shape`.
-    pub(crate) fn value(&mut self, node: &mut Node, shape: &'static Shape, path: &mut String) {
+    pub(crate) fn check_value(&mut self, node: &mut Node, shape: &'static Shape, path: &mut String) {
         match shape {
-            Shape::Section(keys) => self.section(node, keys, path),
-            Shape::TextOr(_) if node.text().is_some() => self.leaf(node, &Shape::Text, path),
-            Shape::TextOr(keys) => self.section(node, keys, path),
-            Shape::List(inner) => self.list(node, inner, path),
-            Shape::Map(inner) => self.map(node, inner, path),
-            Shape::Environment => self.map(node, &Shape::Text, path),
+            Shape::Section(keys) => self.check_section(node, keys, path),
+            Shape::TextOr(_) if node.text().is_some() => self.check_scalar(node, &Shape::Text, path),
+            Shape::TextOr(keys) => self.check_section(node, keys, path),
+            Shape::List(inner) => self.check_list(node, inner, path),
+            Shape::Map(inner) => self.check_map(node, inner, path),
+            Shape::Environment => self.check_map(node, &Shape::Text, path),
             Shape::Any => {}
-            leaf => self.leaf(node, leaf, path),
+            leaf => self.check_scalar(node, leaf, path),
         }
     }
 
-    fn section(&mut self, node: &mut Node, keys: &'static [Key], path: &mut String) {
+    fn check_section(&mut self, node: &mut Node, keys: &'static [Key], path: &mut String) {
         let Value::Map(entries) = &mut node.value else {
             let found = node.kind();
             return self.report_wrong_type(
@@ -80,17 +80,17 @@ impl<'a> Checker<'a> {
         entries.retain(|entry| !entry.name.starts_with("_comment"));
         for entry in entries.iter_mut() {
             let length = path.len();
-            descend(path, &entry.name);
+            push_step(path, &entry.name);
             match keys.iter().find(|key| is_spelling_of(key, &entry.name)) {
                 // Finding the nearest key is expensive: not for faults beyond the limit.
                 None if self.is_full() => {}
-                None => self.fault(&entry.origin, path, Problem::UnknownKey, suggest(&entry.name, keys)),
-                Some(key) if key.serving == KeySupport::Foreign => self.note(
+                None => self.report(&entry.origin, path, Problem::UnknownKey, suggest(&entry.name, keys)),
+                Some(key) if key.serving == KeySupport::Foreign => self.report_notice(
                     &entry.origin,
                     format!("`{path}` is a setting of PicoClaw that is not served here ({})", key.doc),
                 ),
                 Some(_) if entry.node.is_null() => {}
-                Some(key) => self.value(&mut entry.node, &key.shape, path),
+                Some(key) => self.check_value(&mut entry.node, &key.shape, path),
             }
             path.truncate(length);
         }
@@ -113,13 +113,13 @@ impl<'a> Checker<'a> {
                 (Aliases::Twin(_), ..) => {
                     let problem = Problem::TwoSpellings { other: key.name.to_owned() };
                     let at = if path.is_empty() { (*alias).to_owned() } else { format!("{path}.{alias}") };
-                    self.fault(&entries[other].origin, &at, problem, "keep one of the two");
+                    self.report(&entries[other].origin, &at, problem, "keep one of the two");
                     other
                 }
             };
             let lost = entries.remove(loser);
             if !is_empty(&lost.node) {
-                self.note(
+                self.report_notice(
                     &lost.origin,
                     format!("`{alias}` is an older spelling; `{}` beside it is read", key.name),
                 );
@@ -130,7 +130,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn list(&mut self, node: &mut Node, inner: &'static Shape, path: &mut String) {
+    fn check_list(&mut self, node: &mut Node, inner: &'static Shape, path: &mut String) {
         let Value::List(items) = &mut node.value else {
             let hint = if node.text().is_some() {
                 "put it between `[` and `]`"
@@ -142,12 +142,12 @@ impl<'a> Checker<'a> {
         for (index, item) in items.iter_mut().enumerate() {
             let length = path.len();
             path.push_str(&format!("[{index}]"));
-            self.value(item, inner, path);
+            self.check_value(item, inner, path);
             path.truncate(length);
         }
     }
 
-    fn map(&mut self, node: &mut Node, inner: &'static Shape, path: &mut String) {
+    fn check_map(&mut self, node: &mut Node, inner: &'static Shape, path: &mut String) {
         let Value::Map(entries) = &mut node.value else {
             return self.report_wrong_type(
                 &node.origin,
@@ -160,16 +160,16 @@ impl<'a> Checker<'a> {
         entries.retain(|entry| !entry.name.starts_with("_comment"));
         for entry in entries {
             let length = path.len();
-            descend(path, &entry.name);
+            push_step(path, &entry.name);
             if entry.name.trim().is_empty() || entry.name.contains(char::is_control) {
-                self.fault(
+                self.report(
                     &entry.origin,
                     path,
                     Problem::Refused("this is no name".to_owned()),
                     "use letters and digits",
                 );
             } else if !entry.node.is_null() {
-                self.value(&mut entry.node, inner, path);
+                self.check_value(&mut entry.node, inner, path);
             }
             path.truncate(length);
         }
@@ -180,10 +180,10 @@ impl<'a> Checker<'a> {
         self.faults.len() >= MAX_FAULTS
     }
 
-    pub(crate) fn fault(&mut self, origin: &Origin, path: &str, problem: Problem, hint: impl Into<String>) {
+    pub(crate) fn report(&mut self, origin: &Origin, path: &str, problem: Problem, hint: impl Into<String>) {
         if !self.is_full() {
-            let place = self.place(origin);
-            self.faults.push(Fault { place, key: path.to_owned(), problem, hint: hint.into() });
+            let place = self.locate(origin);
+            self.faults.push(Fault { location: place, key: path.to_owned(), problem, hint: hint.into() });
         }
     }
 
@@ -196,22 +196,22 @@ impl<'a> Checker<'a> {
         hint: &str,
     ) {
         let problem = Problem::WrongKind { wanted: wanted.to_owned(), found: found.to_owned() };
-        self.fault(origin, path, problem, hint);
+        self.report(origin, path, problem, hint);
     }
 
-    pub(crate) fn note(&mut self, origin: &Origin, text: String) {
+    pub(crate) fn report_notice(&mut self, origin: &Origin, text: String) {
         if self.notices.len() < MAX_NOTICES {
-            self.notices.push(Notice { place: self.place(origin), text });
+            self.notices.push(Notice { location: self.locate(origin), text });
         }
     }
 
-    fn place(&self, origin: &Origin) -> SourceLocation {
-        self.sources.place(origin, self.lines.get_or_init(|| self.sources.lines()))
+    fn locate(&self, origin: &Origin) -> SourceLocation {
+        self.sources.locate(origin, self.lines.get_or_init(|| self.sources.lines()))
     }
 }
 
 /// Appends one step to a path.
-pub(crate) fn descend(path: &mut String, name: &str) {
+pub(crate) fn push_step(path: &mut String, name: &str) {
     if !path.is_empty() {
         path.push('.');
     }

@@ -14,17 +14,17 @@ const MAX_PATH_LEN: usize = 4095;
 
 impl Checker<'_> {
     /// Checks a scalar.
-    pub(crate) fn leaf(&mut self, node: &mut Node, shape: &'static Shape, path: &str) {
+    pub(crate) fn check_scalar(&mut self, node: &mut Node, shape: &'static Shape, path: &str) {
         match shape {
-            Shape::Flag => self.flag(node, path),
-            Shape::Whole(least, most) => self.whole(node, *least, *most, path),
-            Shape::Number(least, most) => self.number(node, *least, *most, path),
-            Shape::Toolchains => self.toolchains(node, path),
-            _ => self.textual(node, shape, path),
+            Shape::Flag => self.check_flag(node, path),
+            Shape::Whole(least, most) => self.check_integer(node, *least, *most, path),
+            Shape::Number(least, most) => self.check_number(node, *least, *most, path),
+            Shape::Toolchains => self.check_toolchains(node, path),
+            _ => self.check_text(node, shape, path),
         }
     }
 
-    fn flag(&mut self, node: &Node, path: &str) {
+    fn check_flag(&mut self, node: &Node, path: &str) {
         if !matches!(node.value, Value::Flag(_)) {
             let hint = match node.text() {
                 Some("true" | "false") => "write it without quotes",
@@ -34,7 +34,7 @@ impl Checker<'_> {
         }
     }
 
-    fn whole(&mut self, node: &Node, least: i64, most: i64, path: &str) {
+    fn check_integer(&mut self, node: &Node, least: i64, most: i64, path: &str) {
         let Value::Number(text) = &node.value else {
             return self.report_wrong_type(
                 &node.origin,
@@ -55,11 +55,11 @@ impl Checker<'_> {
         }
         if !text.parse::<i64>().is_ok_and(|number| (least..=most).contains(&number)) {
             let problem = Problem::OutOfRange { least: least.to_string(), most: most.to_string() };
-            self.fault(&node.origin, path, problem, "take a number between the two");
+            self.report(&node.origin, path, problem, "take a number between the two");
         }
     }
 
-    fn number(&mut self, node: &Node, least: f64, most: f64, path: &str) {
+    fn check_number(&mut self, node: &Node, least: f64, most: f64, path: &str) {
         let Value::Number(text) = &node.value else {
             return self.report_wrong_type(
                 &node.origin,
@@ -71,11 +71,11 @@ impl Checker<'_> {
         };
         if !text.parse::<f64>().is_ok_and(|number| (least..=most).contains(&number)) {
             let problem = Problem::OutOfRange { least: least.to_string(), most: most.to_string() };
-            self.fault(&node.origin, path, problem, "take a number between the two");
+            self.report(&node.origin, path, problem, "take a number between the two");
         }
     }
 
-    fn textual(&mut self, node: &mut Node, shape: &'static Shape, path: &str) {
+    fn check_text(&mut self, node: &mut Node, shape: &'static Shape, path: &str) {
         let Some(text) = node.text() else {
             return self.report_wrong_type(&node.origin, path, "a string", node.kind(), "put `\"` around it");
         };
@@ -83,27 +83,27 @@ impl Checker<'_> {
             Shape::Choice(words) if !words.contains(&text) => {
                 self.report_unknown_word(&node.origin, text, words, path)
             }
-            Shape::Word(words) => self.word(node, words, path),
-            Shape::Pattern => self.pattern(&node.origin, text, path),
-            Shape::Path | Shape::Program => self.path(node, shape, path),
+            Shape::Word(words) => self.check_word(node, words, path),
+            Shape::Pattern => self.check_pattern(&node.origin, text, path),
+            Shape::Path | Shape::Program => self.check_path(node, shape, path),
             Shape::Variable if !is_variable(text) => {
                 let problem = Problem::Refused("this is no name of a variable".to_owned());
-                self.fault(&node.origin, path, problem, "letters, digits and `_`, as in `JAVA_HOME`");
+                self.report(&node.origin, path, problem, "letters, digits and `_`, as in `JAVA_HOME`");
             }
-            Shape::Network => self.network(&node.origin, text, path),
+            Shape::Network => self.check_network(&node.origin, text, path),
             Shape::Address => self.check_control(&node.origin, text, "an address", path),
             _ => {}
         }
     }
 
-    fn network(&mut self, origin: &Origin, text: &str, path: &str) {
+    fn check_network(&mut self, origin: &Origin, text: &str, path: &str) {
         if let Err(why) = text.parse::<Network>() {
             let problem = Problem::Refused(why.to_string());
-            self.fault(origin, path, problem, "names are not taken, since what they stand for changes");
+            self.report(origin, path, problem, "names are not taken, since what they stand for changes");
         }
     }
 
-    fn word(&mut self, node: &mut Node, words: &'static [&'static str], path: &str) {
+    fn check_word(&mut self, node: &mut Node, words: &'static [&'static str], path: &str) {
         let lower = node.text().unwrap_or("").trim().to_ascii_lowercase();
         if lower.is_empty() {
             node.value = Value::Null;
@@ -118,7 +118,7 @@ impl Checker<'_> {
         let known: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
         let hint = nearest(found, known.iter().copied()).map(|(near, _)| format!("did you mean `{near}`?"));
         let known = known.into_iter().map(str::to_owned).collect();
-        self.fault(
+        self.report(
             origin,
             path,
             Problem::NotOneOf { found: found.to_owned(), known },
@@ -126,16 +126,16 @@ impl Checker<'_> {
         );
     }
 
-    fn pattern(&mut self, origin: &Origin, text: &str, path: &str) {
-        if self.has_control(origin, text, "a pattern", path) {
+    fn check_pattern(&mut self, origin: &Origin, text: &str, path: &str) {
+        if self.report_control(origin, text, "a pattern", path) {
             return;
         }
         if text.is_empty() {
             let problem = Problem::Refused("an empty pattern matches everything".to_owned());
-            return self.fault(origin, path, problem, "remove it, or say what it should match");
+            return self.report(origin, path, problem, "remove it, or say what it should match");
         }
         if let Err(fault) = compile_pattern(text) {
-            self.fault(
+            self.report(
                 origin,
                 path,
                 Problem::BadPattern(fault.why),
@@ -144,29 +144,29 @@ impl Checker<'_> {
         }
     }
 
-    fn path(&mut self, node: &mut Node, shape: &Shape, key: &str) {
+    fn check_path(&mut self, node: &mut Node, shape: &Shape, key: &str) {
         let text = node.text().unwrap_or("").to_owned();
         if text.trim().is_empty() {
             node.value = Value::Null;
             return;
         }
-        if self.has_control(&node.origin, &text, "a path", key) {
+        if self.report_control(&node.origin, &text, "a path", key) {
             return;
         }
-        match expand(&text, self.user_home) {
-            Err((problem, hint)) => self.fault(&node.origin, key, Problem::Refused(problem), hint),
+        match expand_tilde(&text, self.user_home) {
+            Err((problem, hint)) => self.report(&node.origin, key, Problem::Refused(problem), hint),
             Ok(path) => {
                 if matches!(shape, Shape::Path)
-                    && let Err((problem, hint)) = absolute(&path)
+                    && let Err((problem, hint)) = check_absolute(&path)
                 {
-                    self.fault(&node.origin, key, Problem::Refused(problem), hint);
+                    self.report(&node.origin, key, Problem::Refused(problem), hint);
                 }
                 node.value = Value::Text(path);
             }
         }
     }
 
-    fn toolchains(&mut self, node: &mut Node, path: &str) {
+    fn check_toolchains(&mut self, node: &mut Node, path: &str) {
         let names: Option<Vec<&str>> = match &node.value {
             Value::Text(text) => Some(text.split(',').map(str::trim).collect()),
             Value::List(items) => items.iter().map(Node::text).collect(),
@@ -191,31 +191,31 @@ impl Checker<'_> {
             node.value = Value::Text(names.join(","));
         } else {
             let problem = Problem::Refused("these are no toolchains".to_owned());
-            self.fault(&node.origin, path, problem, "write `auto`, `none`, or names such as `rust,node`");
+            self.report(&node.origin, path, problem, "write `auto`, `none`, or names such as `rust,node`");
         }
     }
 
     fn check_control(&mut self, origin: &Origin, text: &str, what: &'static str, path: &str) {
-        self.has_control(origin, text, what, path);
+        self.report_control(origin, text, what, path);
     }
 
     /// Reports a control character in `text`, and whether there was one.
-    fn has_control(&mut self, origin: &Origin, text: &str, what: &'static str, path: &str) -> bool {
+    fn report_control(&mut self, origin: &Origin, text: &str, what: &'static str, path: &str) -> bool {
         let Some(control) = text.chars().find(|c| c.is_control()) else { return false };
         let escape = match origin {
             Origin::File(at) => self.controls.iter().find(|control| control.string == *at),
             _ => None,
         };
         let at = escape.map_or_else(|| origin.clone(), |escape| Origin::File(escape.at));
-        let spelling = escape.map_or_else(|| spelling(control), |escape| escape.spelling.clone());
+        let spelling = escape.map_or_else(|| escape_of(control), |escape| escape.spelling.clone());
         let problem = Problem::ControlCharacter { code: control.into(), what };
-        self.fault(&at, path, problem, format!("double the backslash: `\\{spelling}`"));
+        self.report(&at, path, problem, format!("double the backslash: `\\{spelling}`"));
         true
     }
 }
 
 /// The JSON escape of a control character.
-fn spelling(control: char) -> String {
+fn escape_of(control: char) -> String {
     match control {
         '\u{8}' => "\\b".to_owned(),
         '\u{c}' => "\\f".to_owned(),
@@ -227,7 +227,7 @@ fn spelling(control: char) -> String {
 }
 
 /// `text` with a leading `~` expanded.
-pub(crate) fn expand(text: &str, user_home: Option<&Path>) -> Result<String, (String, &'static str)> {
+pub(crate) fn expand_tilde(text: &str, user_home: Option<&Path>) -> Result<String, (String, &'static str)> {
     let Some(rest) = text.strip_prefix('~') else { return Ok(text.to_owned()) };
     if !rest.is_empty() && !rest.starts_with('/') {
         return Err((
@@ -244,7 +244,7 @@ pub(crate) fn expand(text: &str, user_home: Option<&Path>) -> Result<String, (St
     }
 }
 
-fn absolute(path: &str) -> Result<(), (String, &'static str)> {
+fn check_absolute(path: &str) -> Result<(), (String, &'static str)> {
     if !path.starts_with('/') {
         return Err(("a relative path could mean any place".to_owned(), "begin with `/` or `~/`"));
     }

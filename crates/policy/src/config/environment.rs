@@ -6,7 +6,7 @@
 use super::check::Checker;
 use super::document::{Node, Origin, Source, Value, is_number, parse};
 use super::fault::{Fault, Problem, SourceLocation};
-use super::schema::{Shape, Variable, every_variable, variable};
+use super::schema::{Shape, Variable, all_variables, find_variable};
 use super::secret::names_a_secret;
 use super::suggest::nearest;
 use std::rc::Rc;
@@ -23,26 +23,29 @@ pub(crate) fn apply(
     sorted.sort();
     for (name, value) in sorted {
         let origin = Origin::Variable(Rc::from(name.as_str()));
-        match variable(name) {
+        match find_variable(name) {
             Variable::Sets(path, key) => {
                 let mut at = path.join(".");
                 let Some(mut node) = value_of(name, value.trim(), &key.shape, &at, checker) else { continue };
-                checker.value(&mut node, &key.shape, &mut at);
+                checker.check_value(&mut node, &key.shape, &mut at);
                 if let Some(slot) = path.iter().try_fold(&mut *root, |node, step| node.slot(step, &origin)) {
                     *slot = node;
                 }
             }
             Variable::Foreign(what) => {
-                checker.note(&origin, format!("a setting of PicoClaw that is not served here ({what})"));
+                checker.report_notice(
+                    &origin,
+                    format!("a setting of PicoClaw that is not served here ({what})"),
+                );
                 secrets.extend(names_a_secret(name).then(|| value.clone()));
             }
             Variable::Elsewhere => secrets.extend(names_a_secret(name).then(|| value.clone())),
             Variable::Unknown => {
-                let known = every_variable();
+                let known = all_variables();
                 let near = nearest(name, known.iter().map(String::as_str));
                 let near =
                     near.map_or_else(String::new, |(near, _)| format!("; the nearest known one is `{near}`"));
-                checker.note(&origin, format!("this variable is not known and does nothing{near}"));
+                checker.report_notice(&origin, format!("this variable is not known and does nothing{near}"));
                 secrets.extend(names_a_secret(name).then(|| value.clone()));
             }
         }
@@ -104,7 +107,7 @@ fn json(name: &str, value: &str, key: &str, checker: &mut Checker<'_>) -> Option
         // A path inside the value, such as `[2]`, locates the error.
         let key = format!("{key}{}", if error.key.starts_with('[') { error.key.as_str() } else { "" });
         checker.faults.push(Fault {
-            place: SourceLocation::Variable(name.to_owned()),
+            location: SourceLocation::Variable(name.to_owned()),
             key,
             problem: error.problem,
             hint: error.hint,
@@ -113,7 +116,7 @@ fn json(name: &str, value: &str, key: &str, checker: &mut Checker<'_>) -> Option
     if parsed.root.is_none() && checker.faults.is_empty() {
         let problem = Problem::EndOfText;
         checker.faults.push(Fault {
-            place: SourceLocation::Variable(name.to_owned()),
+            location: SourceLocation::Variable(name.to_owned()),
             key: key.to_owned(),
             problem,
             hint: String::new(),

@@ -16,7 +16,7 @@ pub struct ConfigError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Where it was found.
-    pub place: SourceLocation,
+    pub location: SourceLocation,
     /// The key it concerns; empty if none.
     pub key: String,
     /// What is wrong.
@@ -55,7 +55,7 @@ impl fmt::Display for SourceLocation {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.place)?;
+        write!(f, "{}: ", self.location)?;
         match &self.problem {
             Problem::UnknownKey => write!(f, "unknown key `{}`", printable(&self.key))?,
             problem if self.key.is_empty() => f.write_str(&printable(&problem.to_string()))?,

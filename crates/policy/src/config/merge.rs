@@ -50,13 +50,13 @@ pub fn merge_layers(
     let parsed = parse(without_bom(layers.sources.text.unwrap_or("")), Source::File);
     let mut checker = Checker::new(&layers.sources, &parsed.controls, layers.user_home);
     for error in &parsed.errors {
-        checker.fault(&Origin::File(error.at), &error.key, error.problem.clone(), error.hint.as_str());
+        checker.report(&Origin::File(error.at), &error.key, error.problem.clone(), error.hint.as_str());
     }
     for (at, key) in &parsed.repeated {
-        checker.note(&Origin::File(*at), format!("`{key}` stands here a second time"));
+        checker.report_notice(&Origin::File(*at), format!("`{key}` stands here a second time"));
     }
     let mut root = parsed.root.unwrap_or_else(|| Node::new(Value::Map(Vec::new()), Origin::Default));
-    checker.value(&mut root, const { &Shape::Section(ROOT) }, &mut String::new());
+    checker.check_value(&mut root, const { &Shape::Section(ROOT) }, &mut String::new());
     check_version(&root, &mut checker);
     let mut found = match layers.secrets {
         Some(secrets) => secrets_layer::apply(&mut root, secrets, &mut checker),
@@ -68,7 +68,7 @@ pub fn merge_layers(
     }
     let mut resolver = SecretResolver { source: secret_source, checker: &mut checker, found: Vec::new() };
     found.iter().for_each(|secret| resolver.collect_secret(secret));
-    resolver.section(&mut root, ROOT, &mut String::new());
+    resolver.resolve_section(&mut root, ROOT, &mut String::new());
     let secrets = sort_secrets(resolver.found);
     let config = build(&root, secrets, &mut checker);
     if !checker.faults.is_empty() {
@@ -83,7 +83,7 @@ fn check_version(root: &Node, checker: &mut Checker<'_>) {
     if !text.parse::<i64>().is_ok_and(|version| (0..=NEWEST_VERSION).contains(&version)) {
         checker.faults.retain(|fault| fault.key != "version");
         let problem = Problem::Refused(format!("unsupported config version: {text}"));
-        checker.fault(&node.origin, "version", problem, format!("versions 0 to {NEWEST_VERSION} are read"));
+        checker.report(&node.origin, "version", problem, format!("versions 0 to {NEWEST_VERSION} are read"));
     }
 }
 

@@ -42,10 +42,10 @@ pub use isolation::{Backend, Expose, ExposeMode, IsolationConfig, Limits, Networ
 pub use json_schema::schema;
 pub use merge::{ConfigTree, Layers, LoadedConfig, merge_layers};
 pub use models::{ModelConfig, SubturnConfig, TurnConfig};
-pub use passwd::homes_of_people;
+pub use passwd::home_directories;
 pub use resolve_secrets::{NoSecretSource, SecretSource};
 pub use secret::{MASK, Secret};
-pub use show::Shown;
+pub use show::ShownKey;
 pub use sources::Sources;
 pub use tools::{ExecConfig, Guard, OnBlock, ToolsConfig, WebConfig};
 pub use warnings::{advice, reminders, warnings};

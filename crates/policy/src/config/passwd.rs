@@ -2,7 +2,7 @@
 //! lines are skipped.
 
 /// The home directories of root and of accounts that are not system accounts.
-pub fn homes_of_people(accounts: &[u8]) -> Vec<&[u8]> {
+pub fn home_directories(accounts: &[u8]) -> Vec<&[u8]> {
     accounts.split(|byte| *byte == b'\n').filter_map(home_of_person).collect()
 }
 
@@ -39,6 +39,6 @@ mod tests {
         }
         let list =
             b"root:x:0:0:root:/root:/bin/bash\n\nbin:x:2:2::/bin:/x\nuser:x:1000:1000::/home/user:/bin/sh";
-        assert_eq!(homes_of_people(list), [&b"/root"[..], b"/home/user"]);
+        assert_eq!(home_directories(list), [&b"/root"[..], b"/home/user"]);
     }
 }

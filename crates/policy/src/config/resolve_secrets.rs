@@ -1,6 +1,6 @@
 //! Resolves references to secrets, and collects every secret value for redaction.
 
-use super::check::{Checker, descend};
+use super::check::{Checker, push_step};
 use super::document::{Node, Value};
 use super::fault::Problem;
 use super::schema::{Key, Shape};
@@ -38,7 +38,7 @@ pub(crate) struct SecretResolver<'a, 'b> {
 
 impl SecretResolver<'_, '_> {
     /// Resolves and collects the secrets of a section.
-    pub(crate) fn section(&mut self, node: &mut Node, keys: &'static [Key], path: &mut String) {
+    pub(crate) fn resolve_section(&mut self, node: &mut Node, keys: &'static [Key], path: &mut String) {
         let Value::Map(entries) = &mut node.value else { return };
         for entry in entries {
             let Some(key) = keys
@@ -48,20 +48,20 @@ impl SecretResolver<'_, '_> {
                 continue;
             };
             let length = path.len();
-            descend(path, key.name);
-            self.value(&mut entry.node, &key.shape, &entry.name, path);
+            push_step(path, key.name);
+            self.resolve_value(&mut entry.node, &key.shape, &entry.name, path);
             path.truncate(length);
         }
     }
 
-    fn value(&mut self, node: &mut Node, shape: &'static Shape, name: &str, path: &mut String) {
+    fn resolve_value(&mut self, node: &mut Node, shape: &'static Shape, name: &str, path: &mut String) {
         match shape {
-            Shape::Section(keys) | Shape::TextOr(keys) => self.section(node, keys, path),
-            Shape::Secret => self.secret(node, path),
-            Shape::Address | Shape::Text => self.address(node),
+            Shape::Section(keys) | Shape::TextOr(keys) => self.resolve_section(node, keys, path),
+            Shape::Secret => self.resolve_secret(node, path),
+            Shape::Address | Shape::Text => self.collect_from_address(node),
             Shape::Environment => {
                 for entry in node.entries() {
-                    self.variable(&entry.name, &entry.node);
+                    self.collect_from_variable(&entry.name, &entry.node);
                 }
             }
             Shape::Any => self.collect_by_name(name, node),
@@ -70,7 +70,7 @@ impl SecretResolver<'_, '_> {
                 for (index, item) in items.iter_mut().enumerate() {
                     let length = path.len();
                     path.push_str(&format!("[{index}]"));
-                    self.value(item, inner, name, path);
+                    self.resolve_value(item, inner, name, path);
                     path.truncate(length);
                 }
                 items.retain(|item| !item.is_null());
@@ -79,8 +79,8 @@ impl SecretResolver<'_, '_> {
                 let Value::Map(entries) = &mut node.value else { return };
                 for entry in entries {
                     let length = path.len();
-                    descend(path, &entry.name);
-                    self.value(&mut entry.node, inner, &entry.name, path);
+                    push_step(path, &entry.name);
+                    self.resolve_value(&mut entry.node, inner, &entry.name, path);
                     path.truncate(length);
                 }
             }
@@ -88,7 +88,7 @@ impl SecretResolver<'_, '_> {
         }
     }
 
-    fn secret(&mut self, node: &mut Node, path: &str) {
+    fn resolve_secret(&mut self, node: &mut Node, path: &str) {
         let Some(text) = node.text() else { return };
         if text.trim().is_empty() || text == NOT_HERE {
             node.value = Value::Null;
@@ -99,7 +99,7 @@ impl SecretResolver<'_, '_> {
                 Ok(opened) => node.value = Value::Text(opened),
                 Err(why) => {
                     let hint = "see the secrets file, or `PICOCLAW_KEY_PASSPHRASE` for `enc://`";
-                    return self.checker.fault(&node.origin, path, Problem::Refused(why), hint);
+                    return self.checker.report(&node.origin, path, Problem::Refused(why), hint);
                 }
             }
         }
@@ -119,7 +119,7 @@ impl SecretResolver<'_, '_> {
     }
 
     /// A variable or header for another program.
-    fn variable(&mut self, name: &str, node: &Node) {
+    fn collect_from_variable(&mut self, name: &str, node: &Node) {
         let Some(text) = node.text() else { return };
         if names_a_secret(name) || looks_secret(text) {
             self.collect_secret(text);
@@ -128,10 +128,10 @@ impl SecretResolver<'_, '_> {
                 self.collect_secret(credential.trim());
             }
         }
-        self.address(node);
+        self.collect_from_address(node);
     }
 
-    fn address(&mut self, node: &Node) {
+    fn collect_from_address(&mut self, node: &Node) {
         if let Some(password) = node.text().and_then(password_in) {
             self.collect_secret(password);
         }

@@ -1,6 +1,6 @@
 //! The secrets file's layer. It can set secrets and nothing else.
 
-use super::check::{Checker, descend};
+use super::check::{Checker, push_step};
 use super::document::{Entry, Node, Value};
 use super::fault::Problem;
 use super::schema::{Key, KeySupport, ROOT, Shape};
@@ -25,7 +25,7 @@ pub(crate) fn apply(root: &mut Node, secrets: &Node, checker: &mut Checker<'_>) 
     }
     for entry in secrets.entries() {
         match entry.name.as_str() {
-            "model_list" => models(root, &entry.node, &mut unused, checker),
+            "model_list" => apply_models(root, &entry.node, &mut unused, checker),
             name if MOVED.contains(&name) => collect_texts(&entry.node, &mut unused),
             _ => merge(root, entry, ROOT, &mut String::new(), &mut unused, checker),
         }
@@ -34,7 +34,7 @@ pub(crate) fn apply(root: &mut Node, secrets: &Node, checker: &mut Checker<'_>) 
 }
 
 /// `model_list.<name>`, or `model_list.<name>:<index>` if several entries share a name.
-fn models(root: &mut Node, secrets: &Node, unused: &mut Vec<String>, checker: &mut Checker<'_>) {
+fn apply_models(root: &mut Node, secrets: &Node, unused: &mut Vec<String>, checker: &mut Checker<'_>) {
     for secret in secrets.entries() {
         let place = format!("model_list.{}", secret.name);
         if !matches!(secret.node.value, Value::Map(_) | Value::Null) {
@@ -54,7 +54,7 @@ fn models(root: &mut Node, secrets: &Node, unused: &mut Vec<String>, checker: &m
                 "enabled" => continue,
                 _ => {
                     let hint = "an entry has `api_keys`, and everything else stands in the configuration";
-                    checker.fault(
+                    checker.report(
                         &field.origin,
                         &format!("{place}.{}", field.name),
                         Problem::UnknownKey,
@@ -63,11 +63,12 @@ fn models(root: &mut Node, secrets: &Node, unused: &mut Vec<String>, checker: &m
                     continue;
                 }
             }
-            match model(root, &secret.name) {
-                Some(model) => give_keys(model, as_list(&field.node)),
+            match find_model(root, &secret.name) {
+                Some(model) => replace_keys(model, as_list(&field.node)),
                 None => {
                     collect_texts(&field.node, unused);
-                    checker.note(&secret.origin, format!("`{place}` names no model of `model_list`"));
+                    checker
+                        .report_notice(&secret.origin, format!("`{place}` names no model of `model_list`"));
                 }
             }
         }
@@ -75,7 +76,7 @@ fn models(root: &mut Node, secrets: &Node, unused: &mut Vec<String>, checker: &m
 }
 
 /// Replaces the keys of a model by those of the secrets file.
-fn give_keys(model: &mut Node, keys: Node) {
+fn replace_keys(model: &mut Node, keys: Node) {
     let origin = keys.origin.clone();
     let none = Node::new(Value::Null, origin.clone());
     for (name, node) in [("api_keys", keys), ("api_key", none)] {
@@ -85,7 +86,7 @@ fn give_keys(model: &mut Node, keys: Node) {
     }
 }
 
-fn model<'a>(root: &'a mut Node, name: &str) -> Option<&'a mut Node> {
+fn find_model<'a>(root: &'a mut Node, name: &str) -> Option<&'a mut Node> {
     let Value::Map(sections) = &mut root.value else { return None };
     let list = sections.iter_mut().find(|section| section.name == "model_list")?;
     let Value::List(models) = &mut list.node.value else { return None };
@@ -107,13 +108,13 @@ fn merge(
     checker: &mut Checker<'_>,
 ) {
     let length = path.len();
-    descend(path, &secret.name);
+    push_step(path, &secret.name);
     match keys
         .iter()
         .find(|key| key.name == secret.name || key.aliases.names().contains(&secret.name.as_str()))
     {
         None if checker.is_full() => {}
-        None => checker.fault(&secret.origin, path, Problem::UnknownKey, suggest(&secret.name, keys)),
+        None => checker.report(&secret.origin, path, Problem::UnknownKey, suggest(&secret.name, keys)),
         Some(_) if secret.node.is_null() => {}
         Some(key) if key.serving == KeySupport::Foreign => collect_texts(&secret.node, unused),
         Some(key) => {
@@ -154,14 +155,14 @@ fn merge_value(
                 let known = target.get(&named.name).is_some();
                 let Some(slot) = target.slot(&named.name, &named.origin).filter(|_| known) else {
                     collect_texts(&named.node, unused);
-                    checker.note(
+                    checker.report_notice(
                         &named.origin,
                         format!("`{path}.{}` names nothing in the configuration", named.name),
                     );
                     continue;
                 };
                 let length = path.len();
-                descend(path, &named.name);
+                push_step(path, &named.name);
                 for inner in named.node.entries() {
                     merge(slot, inner, keys, path, unused, checker);
                 }
@@ -179,7 +180,7 @@ fn merge_value(
         Shape::List(Shape::Secret) => *target = as_list(&secret.node),
         _ => {
             let problem = Problem::Refused("only secrets stand in this file".to_owned());
-            checker.fault(&secret.origin, path, problem, "move it into the configuration");
+            checker.report(&secret.origin, path, problem, "move it into the configuration");
         }
     }
 }

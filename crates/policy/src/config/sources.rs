@@ -21,7 +21,7 @@ impl<'a> Sources<'a> {
     }
 
     /// The location of an origin; `lines` are those of the configuration file.
-    pub(crate) fn place(&self, origin: &Origin, lines: &Lines<'_>) -> SourceLocation {
+    pub(crate) fn locate(&self, origin: &Origin, lines: &Lines<'_>) -> SourceLocation {
         match origin {
             Origin::Default => SourceLocation::Default,
             Origin::File(at) => {

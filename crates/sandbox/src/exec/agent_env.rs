@@ -5,9 +5,9 @@
 use super::exec_env::ExecEnvError;
 use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage};
 use crate::instance::{Instance, Workspace};
-use crate::isolate::{Backend, CommandSource, Fence, Grade, UserEnvironment};
+use crate::isolate::{self, Backend, CommandSource, Fence, Grade, UserEnvironment};
+use crate::launch::Principal;
 use crate::launch::environment::{self, Variables};
-use crate::launch::{Principal, Walls};
 use picoclaw_policy::config::{Config, ExposeMode};
 use picoclaw_policy::shell::guard::Confinement;
 use picoclaw_policy::{CleanPath, literal_directory};
@@ -98,10 +98,12 @@ impl AgentEnv {
 
     fn new(mut confined: Confined) -> Self {
         confined.environment.retain(|(name, _)| !is_shell_variable(name));
-        let confinement = match (&confined.walls, &confined.enforced.filesystem) {
-            (Walls::Cage(_), _) => Confinement::Cage,
-            (Walls::Fence(_), Grade::Full | Grade::Partial(_)) => Confinement::Fence,
-            (Walls::Fence(_), Grade::None(_)) | (Walls::Open, _) => Confinement::Nothing,
+        let confinement = match (&confined.confinement, &confined.enforced.filesystem) {
+            (isolate::Confinement::Cage(_), _) => Confinement::Cage,
+            (isolate::Confinement::Fence(_), Grade::Full | Grade::Partial(_)) => Confinement::Fence,
+            (isolate::Confinement::Fence(_), Grade::None(_)) | (isolate::Confinement::None, _) => {
+                Confinement::Nothing
+            }
         };
         let value = |name| environment::get(&confined.environment, name);
         let home = value("HOME").and_then(|home| CleanPath::absolute(Path::new(home)));

@@ -54,7 +54,7 @@ impl ExecEnv {
             source: errno.into(),
         })?;
         let argv = vec!["sh".into(), "-c".into(), line.into()];
-        let spec = confined.spec("/bin/sh".into(), argv, handle, Principal::Agent(agent.clone()));
+        let spec = confined.spec("/bin/sh".into(), argv, handle, Principal::Agent(agent.clone()))?;
         run_to_end(LaunchSpec { deadline: Deadline::After(LINE_TIMEOUT), ..spec })
     }
 }

@@ -148,7 +148,8 @@ impl OperatorCommand<'_> {
         let native = Backend::Native.enforced(self.isolation).lacks(&self.isolation.require).is_none();
         if native && self.isolation.backend == BackendChoice::Auto {
             match self.start_on(&Backend::Native, &prepared, &ledger) {
-                Err(OperatorCommandError::Launch(LaunchError::Isolate(_) | LaunchError::Step { .. })) => {}
+                Err(OperatorCommandError::Launch(LaunchError::Confinement(_) | LaunchError::Step { .. })) => {
+                }
                 done => return done,
             }
         }
@@ -177,16 +178,18 @@ impl OperatorCommand<'_> {
         let PreparedCommand { program, planned, work_dir } = prepared;
         let confined = planned.build(backend)?;
         let handle = WorkDir::open(work_dir).map_err(|errno| unusable(work_dir, errno))?;
-        let spec =
-            confined.spec(program.to_path_buf(), self.command.to_vec(), handle, self.principal.clone());
-        let mut spec = LaunchSpec { streams: self.streams.clone(), ..spec };
-        for (name, value) in self.variables {
-            environment::set(&mut spec.environment, name, value.clone());
-        }
         let decided = self.decided(work_dir).enforcing(confined.layers());
         ledger.append(std::slice::from_ref(&decided))?;
         let outcome = OutcomeGuard::new(Arc::clone(ledger), decided);
-        match launch::start(spec) {
+        let (argv, principal) = (self.command.to_vec(), self.principal.clone());
+        let started = confined.spec(program.to_path_buf(), argv, handle, principal).and_then(|spec| {
+            let mut spec = LaunchSpec { streams: self.streams.clone(), ..spec };
+            for (name, value) in self.variables {
+                environment::set(&mut spec.environment, name, value.clone());
+            }
+            launch::start(spec)
+        });
+        match started {
             Ok(running) => Ok(RunningCommand { running, outcome }),
             Err(why) => {
                 outcome.settle_as(&format!("not started: {why}"));

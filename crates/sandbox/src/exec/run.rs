@@ -5,8 +5,8 @@ use super::Exec;
 use super::exec_env::ExecEnv;
 use super::session::{Program, Session};
 use crate::launch::{
-    self, Background, Bounds, Deadline, Finished, Halt, LaunchError, LaunchSpec, Output, Principal, Stdin,
-    Streams, WindowSize, WorkDir,
+    self, Background, CancelToken, Deadline, Finished, LaunchError, LaunchSpec, Output, OutputLimit,
+    Principal, Stdin, Streams, WindowSize, WorkDir,
 };
 use crate::permit::Permit;
 use crate::root::RootError;
@@ -29,22 +29,23 @@ pub enum ExecError {
 }
 
 /// How much of each output stream a result keeps.
-const OUTPUT_RETAINED: Bounds = Bounds { head: 16 << 10, tail: 16 << 10 };
+const OUTPUT_RETAINED: OutputLimit = OutputLimit { head: 16 << 10, tail: 16 << 10 };
 
-/// Runs a command to its end, to its deadline, or until `halt` is raised; `watch` sees its output
-/// as it comes.
+/// Runs a command to its end, to its deadline, or to its cancellation; `watch` sees its output as it
+/// comes.
 pub fn run(
     permit: Permit<Exec>,
     agent: &AgentId,
     exec_env: &ExecEnv,
     deadline: Duration,
-    halt: &Halt,
+    cancel: &CancelToken,
     watch: &dyn Fn(&[u8]),
 ) -> Result<Finished, ExecError> {
     let (exec, outcome) = permit.spend();
-    let (deadline, bounds) = (Deadline::After(deadline), OUTPUT_RETAINED);
-    let result = spec(&exec, agent, exec_env)
-        .and_then(|spec| Ok(launch::run_watched(LaunchSpec { deadline, bounds, ..spec }, halt, watch)?));
+    let (deadline, output_limit) = (Deadline::After(deadline), OUTPUT_RETAINED);
+    let result = spec(&exec, agent, exec_env).and_then(|spec| {
+        Ok(launch::run_with_output(LaunchSpec { deadline, output_limit, ..spec }, cancel, watch)?)
+    });
     match &result {
         Ok(finished) => outcome.settle_as(&finished.status.outcome_text()),
         Err(why) => outcome.settle_as(&why.to_string()),
@@ -62,13 +63,13 @@ pub fn start(
 ) -> Result<Session, ExecError> {
     let (exec, outcome) = permit.spend();
     let streams = match terminal {
-        Some(size) => Streams::Terminal(size),
+        Some(size) => Streams::Pty(size),
         None => Streams::Plain { stdin: Stdin::Pipe, output: Output::Merged },
     };
-    let (deadline, bounds) = (Deadline::After(lifetime), Background::BOUNDS);
+    let (deadline, output_limit) = (Deadline::After(lifetime), Background::OUTPUT_LIMIT);
     let program = Program::of(&exec.intent.judgement);
     let started = spec(&exec, agent, exec_env)
-        .and_then(|spec| Ok(Background::start(LaunchSpec { streams, deadline, bounds, ..spec })?));
+        .and_then(|spec| Ok(Background::start(LaunchSpec { streams, deadline, output_limit, ..spec })?));
     match started {
         Ok(background) => Ok(Session::new(background, outcome, exec.intent.command, program)),
         Err(why) => {
@@ -84,5 +85,5 @@ fn spec(exec: &Exec, agent: &AgentId, exec_env: &ExecEnv) -> Result<LaunchSpec, 
     let work_dir = WorkDir { handle: exec.open_work_dir()?, path };
     let mut argv: Vec<OsString> = exec_env.arguments.iter().map(OsString::from).collect();
     argv.push(OsString::from(&exec.intent.command));
-    Ok(env.confined.spec(exec_env.program.clone(), argv, work_dir, Principal::Agent(agent.clone())))
+    Ok(env.confined.spec(exec_env.program.clone(), argv, work_dir, Principal::Agent(agent.clone()))?)
 }

@@ -2,7 +2,7 @@
 //!
 //! A session ends with exactly one closing record, also when it is dropped.
 
-use crate::launch::{Background, BackgroundError, Clipped, State};
+use crate::launch::{Background, BackgroundError, State, TruncatedOutput};
 use crate::permit::OutcomeGuard;
 use picoclaw_policy::shell::guard::Judgement;
 use std::path::Path;
@@ -78,7 +78,7 @@ impl Session {
     }
 
     /// Its output since the last call.
-    pub(super) fn take_output(&self) -> Clipped {
+    pub(super) fn take_output(&self) -> TruncatedOutput {
         self.background.take_output()
     }
 

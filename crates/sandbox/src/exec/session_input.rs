@@ -4,7 +4,7 @@
 
 use super::SessionAction;
 use super::session::Session;
-use crate::launch::{BackgroundError, Clipped, State};
+use crate::launch::{BackgroundError, State, TruncatedOutput};
 use crate::permit::Permit;
 
 /// The state of the session.
@@ -16,7 +16,7 @@ pub fn poll(permit: Permit<SessionAction>, session: &Session) -> State {
 }
 
 /// The output since the last call, and the state of the session.
-pub fn read(permit: Permit<SessionAction>, session: &Session) -> (Clipped, State) {
+pub fn read(permit: Permit<SessionAction>, session: &Session) -> (TruncatedOutput, State) {
     let (_, outcome) = permit.spend();
     // The state first: output before the end is then not missed.
     let state = session.state();

@@ -4,13 +4,13 @@
 //! stops the child.
 
 use crate::isolate::backend::{Backend, host_rights};
-use crate::isolate::child_setup::{ChildSetup, WorkDirEntry};
+
 use crate::isolate::error::{IsolateError, kernel_error};
 use crate::isolate::landlock_rules::{HANDLED, granted_rights, open_for_rule};
 use crate::isolate::plan::Plan;
 use crate::isolate::rootfs::{DEVICES, c_string};
 use crate::isolate::{bwrap, native, seccomp_filter};
-use crate::launch::WorkDir;
+use crate::launch::{ChildSetup, WorkDir};
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_sys::linux::landlock::{self, Ruleset, access};
 use picoclaw_sys::linux::mount::DevIno;
@@ -53,23 +53,23 @@ impl Cage {
     }
 
     /// The setup of a child in this cage, working in `work_dir`.
-    pub(crate) fn setup(&self, work_dir: &WorkDir) -> Result<ChildSetup, IsolateError> {
+    pub(crate) fn setup(&self, work_dir: WorkDir) -> Result<ChildSetup, IsolateError> {
         let mut setup = match &self.backend {
             Backend::Native => self.native(work_dir)?,
             Backend::Bwrap(program) => {
                 let plan = Plan { work_dir: work_dir.path.clone(), ..Plan::clone(&self.plan) };
                 let mut arguments = bwrap::bwrap_arguments(&plan);
                 arguments.extend(bwrap::second_stage(plan.limits.processes));
-                ChildSetup { builder: Some((program.clone(), arguments)), ..self.bwrap()? }
+                ChildSetup { builder: Some((program.clone(), arguments)), ..self.bwrap(work_dir)? }
             }
-            Backend::Landlock => self.landlock()?,
+            Backend::Landlock => self.landlock(work_dir)?,
             Backend::Unsupported(why) => return Err(IsolateError::Unsupported { why }),
         };
         setup.memory_limit = self.plan.limits.memory_mb << 20;
         Ok(setup)
     }
 
-    fn native(&self, work_dir: &WorkDir) -> Result<ChildSetup, IsolateError> {
+    fn native(&self, work_dir: WorkDir) -> Result<ChildSetup, IsolateError> {
         let plan = &self.plan;
         let ruleset = self.ruleset(landlock::SCOPE_ABSTRACT_SOCKETS)?;
         let mut setup = native::setup(plan)?;
@@ -94,27 +94,32 @@ impl Cage {
             setup,
             command,
             ruleset,
-            entry: WorkDirEntry::Step,
-            ..ChildSetup::unconfined()
+            work_dir: None,
+            ..ChildSetup::unconfined(work_dir)
         })
     }
 
     /// Bubblewrap installs the filter itself, as its last act; the second stage then reports success.
-    fn bwrap(&self) -> Result<ChildSetup, IsolateError> {
+    fn bwrap(&self, work_dir: WorkDir) -> Result<ChildSetup, IsolateError> {
         let failed = |errno: rustix::io::Errno| kernel_error("hand the filter to bubblewrap")(errno.into());
-        let filter = rustix::fs::memfd_create("filter", MemfdFlags::CLOEXEC).map_err(failed)?;
+        // Numbered above both targets, so that setting one does not close the source of the other.
+        let memfd = |name: &str| {
+            let file = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?;
+            rustix::io::fcntl_dupfd_cloexec(&file, bwrap::FILTER_FD.max(bwrap::STAGE_FD) + 1)
+        };
+        let filter = memfd("filter").map_err(failed)?;
         rustix::io::write(&filter, &self.filter.bytes()).map_err(failed)?;
         rustix::fs::seek(&filter, rustix::fs::SeekFrom::Start(0)).map_err(failed)?;
-        let stage = rustix::fs::memfd_create("stage", MemfdFlags::CLOEXEC).map_err(failed)?;
+        let stage = memfd("stage").map_err(failed)?;
         let mut command = self.limits(0);
         for (fd, number) in [(&stage, bwrap::STAGE_FD), (&filter, bwrap::FILTER_FD)] {
             command.push(Step::DupFd(fd.as_raw_fd(), number));
         }
-        let (mode, held, stage) = (SupervisionMode::Builder, Some(filter), Some(stage));
-        Ok(ChildSetup { command, mode, held, stage, ..ChildSetup::unconfined() })
+        let (mode, held, ready_file) = (SupervisionMode::Builder, Some(filter), Some(stage));
+        Ok(ChildSetup { command, mode, held, ready_file, ..ChildSetup::unconfined(work_dir) })
     }
 
-    fn landlock(&self) -> Result<ChildSetup, IsolateError> {
+    fn landlock(&self, work_dir: WorkDir) -> Result<ChildSetup, IsolateError> {
         const WHAT: &str = "make Landlock rules";
         let mut command = self.limits(0);
         command.extend([Step::DropCapabilities, Step::NoNewPrivileges]);
@@ -137,7 +142,7 @@ impl Cage {
         }
         command.push(Step::LandlockRestrict(ruleset.number()));
         command.push(Step::Seccomp(Arc::clone(&self.filter)));
-        Ok(ChildSetup { command, ruleset: Some(ruleset), ..ChildSetup::unconfined() })
+        Ok(ChildSetup { command, ruleset: Some(ruleset), ..ChildSetup::unconfined(work_dir) })
     }
 
     fn ruleset(&self, scoped: u64) -> Result<Option<Ruleset>, IsolateError> {

@@ -5,10 +5,10 @@
 //!
 //! Invariant: a fence only takes rights away.
 
-use crate::isolate::child_setup::ChildSetup;
 use crate::isolate::enforced::{Enforced, Grade};
 use crate::isolate::error::{IsolateError, kernel_error};
 use crate::isolate::landlock_rules::open_for_rule;
+use crate::launch::{ChildSetup, WorkDir};
 use picoclaw_sys::linux::Step;
 use picoclaw_sys::linux::landlock::{self, Ruleset, access};
 use std::path::{Path, PathBuf};
@@ -75,8 +75,8 @@ impl Fence {
         Enforced { filesystem, network: off(), processes, syscalls: off(), limits: off() }
     }
 
-    pub(crate) fn setup(&self) -> Result<ChildSetup, IsolateError> {
-        let mut setup = ChildSetup::unconfined();
+    pub(crate) fn setup(&self, work_dir: WorkDir) -> Result<ChildSetup, IsolateError> {
+        let mut setup = ChildSetup::unconfined(work_dir);
         setup.command.push(Step::NoNewPrivileges);
         if let Some(abi) = self.abi {
             let ruleset = self.ruleset(abi).map_err(kernel_error("make the write fence"))?;

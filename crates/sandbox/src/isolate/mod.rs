@@ -7,7 +7,7 @@
 mod backend;
 mod bwrap;
 mod cage;
-mod child_setup;
+mod confinement;
 mod doctor_checks;
 mod enforced;
 mod environment;
@@ -30,7 +30,7 @@ mod toolchain;
 pub use backend::Backend;
 pub use bwrap::{INSTALL_HINTS, bwrap_arguments, find_bwrap};
 pub use cage::Cage;
-pub(crate) use child_setup::{ChildSetup, WorkDirEntry};
+pub use confinement::Confinement;
 pub use doctor_checks::{CheckResult, Decoys, DoctorCheck, Visibility, run_doctor_checks};
 pub use enforced::{Enforced, Grade};
 pub use environment::{UserEnvironment, cage_variables};

@@ -7,7 +7,7 @@ use crate::isolate::mount_rules::{MountReason, MountRule};
 use crate::isolate::plan::Plan;
 use crate::isolate::select_backend::{ProbeResult, try_bwrap};
 use crate::launch::{
-    Bounds, Deadline, LaunchSpec, Output, Principal, Status, Stdin, Streams, Walls, WorkDir, find_program,
+    Deadline, LaunchSpec, Output, OutputLimit, Principal, Status, Stdin, Streams, WorkDir, find_program,
     run_to_end,
 };
 use picoclaw_policy::config::{ExposeMode, Limits, Network};
@@ -15,7 +15,6 @@ use picoclaw_sys::linux::landlock;
 use std::error::Error;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// How long the child of a probe may take.
@@ -32,16 +31,17 @@ pub(super) fn try_backend(backend: Backend, path: &OsStr) -> Result<(), String> 
     let program =
         find_program(OsStr::new("true"), path, Path::new("/")).map_err(|error| error.to_string())?;
     let cage = Cage::new(minimal_plan(), backend).map_err(|error| error_chain(&error))?;
+    let work_dir = WorkDir::open(Path::new("/usr")).map_err(|errno| errno.to_string())?;
+    let setup = cage.setup(work_dir).map_err(|error| error_chain(&error))?;
     let spec = LaunchSpec {
         argv: vec!["true".into()],
         program,
-        work_dir: WorkDir::open(Path::new("/usr")).map_err(|errno| errno.to_string())?,
         environment: Vec::new(),
         streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
         deadline: Deadline::After(PROBE_TIMEOUT),
-        bounds: Bounds::default(),
+        output_limit: OutputLimit::default(),
         principal: Principal::Person,
-        walls: Walls::Cage(Arc::new(cage)),
+        setup,
     };
     let finished = run_to_end(spec).map_err(|error| error_chain(&error))?;
     match finished.status {

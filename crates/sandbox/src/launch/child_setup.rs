@@ -1,12 +1,13 @@
-//! What a confinement adds to a child: namespaces, steps, and the descriptors that the steps name.
+//! The working directory and the confinement of a child, as data.
 
+use crate::launch::spec::WorkDir;
 use picoclaw_sys::linux::landlock::Ruleset;
 use picoclaw_sys::linux::{Step, SupervisionMode};
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-/// The confinement of one child, as data.
+/// The working directory and the confinement of one child.
 #[derive(Debug)]
 pub struct ChildSetup {
     /// `CLONE_NEW…` flags.
@@ -18,10 +19,12 @@ pub struct ChildSetup {
     pub(crate) command: Vec<Step>,
     /// Limit in bytes on the memory of the whole tree; zero is no limit.
     pub(crate) memory_limit: u64,
-    pub(crate) work_dir: WorkDirEntry,
+    /// The working directory; `None` where one of the command's steps enters it.
+    pub(crate) work_dir: Option<OwnedFd>,
     /// The Landlock ruleset that steps name.
     pub(crate) ruleset: Option<Ruleset>,
     /// Another descriptor that steps name.
+    #[expect(dead_code, reason = "keeps the descriptor open until the child has started")]
     pub(crate) held: Option<OwnedFd>,
     /// A file to which a builder writes once the confinement is complete; while it is empty, an exit is the builder's.
     pub(crate) ready_file: Option<OwnedFd>,
@@ -29,25 +32,16 @@ pub struct ChildSetup {
     pub(crate) builder: Option<(PathBuf, Vec<OsString>)>,
 }
 
-/// How a child enters its working directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WorkDirEntry {
-    /// By the descriptor in its spec.
-    Handle,
-    /// By one of the command's steps.
-    Step,
-}
-
 impl ChildSetup {
     /// No confinement: the user's own rights.
-    pub fn unconfined() -> Self {
+    pub fn unconfined(work_dir: WorkDir) -> Self {
         Self {
             namespaces: 0,
             mode: SupervisionMode::Descendants,
             setup: Vec::new(),
             command: Vec::new(),
             memory_limit: 0,
-            work_dir: WorkDirEntry::Handle,
+            work_dir: Some(work_dir.handle),
             ruleset: None,
             held: None,
             ready_file: None,

@@ -1,18 +1,18 @@
-//! What a child may know of our environment.
+//! Environment variables of children.
 //!
-//! Invariant: no value that is or looks like a secret reaches a child, whatever the isolation.
+//! Invariant: no child gets a variable that is named like a secret or contains a configured one, whatever the isolation.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// A complete environment, in order.
+/// An environment, in order.
 pub type Variables = Vec<(OsString, OsString)>;
 
-/// Pieces of a name that mean its value is not for everybody.
+/// Words in the name of a variable that holds a secret.
 const SECRET_WORDS: [&str; 9] =
     ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "AUTHORIZATION", "COOKIE"];
 
-/// The host's environment without its secrets, for a child without a cage.
+/// The host's environment without secrets, for a child without a cage.
 pub fn without_secrets(
     host: impl IntoIterator<Item = (OsString, OsString)>,
     secrets: &[String],
@@ -27,7 +27,7 @@ pub fn without_secrets(
     kept
 }
 
-/// Gives `name` this value, in its place if it has one.
+/// Sets a variable, in its place if it exists.
 pub fn set(variables: &mut Variables, name: impl AsRef<OsStr>, value: impl Into<OsString>) {
     let (name, value) = (name.as_ref(), value.into());
     match variables.iter_mut().find(|(known, _)| known == name) {
@@ -41,20 +41,20 @@ pub fn get<'v>(variables: &'v Variables, name: &str) -> Option<&'v OsStr> {
     variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
 }
 
-/// Says where the child works, as a shell would.
+/// Sets `PWD` and removes `OLDPWD`, as a shell does.
 pub fn set_work_dir(variables: &mut Variables, path: &Path) {
     variables.retain(|(name, _)| name != "OLDPWD");
     set(variables, "PWD", path.as_os_str());
 }
 
-/// Whether a variable of this name holds something that is not for children.
+/// Whether a variable of this name is taken for a secret.
 pub fn is_secret_name(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_ascii_uppercase();
     let words = SECRET_WORDS.iter().any(|word| name.contains(word));
     words || name.starts_with("PICOCLAW_") || name == "PASS" || name.ends_with("_PASS")
 }
 
-/// Whether a value contains a configured secret; shorter ones than four bytes would take half the environment along.
+/// Whether a value contains a configured secret. Secrets shorter than four bytes would match too much.
 fn holds_secret(value: &OsStr, secrets: &[String]) -> bool {
     let value = value.as_encoded_bytes();
     secrets.iter().map(|secret| secret.as_bytes()).filter(|secret| secret.len() >= 4).any(|secret| {

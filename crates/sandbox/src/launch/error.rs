@@ -1,60 +1,58 @@
 //! Why a child could not be started.
-//!
-//! Invariant: an error says which step failed; nothing of the child is left when one is returned.
 
-use crate::isolate::IsolateError;
+use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-/// Why no child was started.
+/// Why no child was started. No process of it is left.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// The program itself.
+    /// The program cannot be run.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// The cage.
+    /// The confinement cannot be set up.
     #[error(transparent)]
-    Isolate(#[from] IsolateError),
-    /// A name, argument or variable that no program can be given.
+    Confinement(Box<dyn Error + Send + Sync>),
+    /// A program, argument or variable contains a NUL byte.
     #[error("{what} contains a NUL byte")]
     Nul {
-        /// Which text.
+        /// What contains it.
         what: &'static str,
     },
-    /// The kernel refused a step of the preparation.
+    /// A step of the preparation failed.
     #[error("could not {step}")]
     Step {
-        /// The step, in words.
+        /// What the step does.
         step: String,
-        /// The kernel's reason.
+        /// The error of the system call.
         source: io::Error,
     },
-    /// The child's keeper ended before it reported anything.
+    /// The supervisor was killed before it reported anything.
     #[error("the child was ended while it was being prepared")]
     Vanished,
 }
 
-/// Why a program cannot be run, as shells tell it apart.
+/// Why a program cannot be run, in the two cases that shells distinguish.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     /// There is no such program.
     #[error("`{program}`: command not found")]
     NotFound {
-        /// What was asked for.
+        /// The program.
         program: PathBuf,
     },
-    /// It is there and cannot be executed.
+    /// It exists and cannot be executed.
     #[error("`{program}` cannot be executed")]
     NotExecutable {
-        /// What was asked for.
+        /// The program.
         program: PathBuf,
-        /// The kernel's reason.
+        /// The error of the system call.
         source: io::Error,
     },
 }
 
 impl ProgramError {
-    /// The exit code a shell would give.
+    /// The exit code that a shell gives.
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::NotFound { .. } => 127,
@@ -71,12 +69,17 @@ impl ProgramError {
 }
 
 impl LaunchError {
-    /// The exit code of `picoclaw run` for this error: 126 and 127 as shells do, 125 for everything of ours.
+    /// The exit code of `picoclaw run` for this error: 126 and 127 as in shells, 125 for everything else.
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::Program(error) => error.exit_code(),
-            Self::Isolate(_) | Self::Nul { .. } | Self::Step { .. } | Self::Vanished => 125,
+            Self::Confinement(_) | Self::Nul { .. } | Self::Step { .. } | Self::Vanished => 125,
         }
+    }
+
+    /// The confinement cannot be set up, for this reason.
+    pub(crate) fn confinement(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Confinement(source.into())
     }
 
     pub(super) fn step(step: impl Into<String>, source: impl Into<io::Error>) -> Self {

@@ -1,31 +1,58 @@
-//! What picoclaw does to itself before it starts anybody.
-//!
-//! Invariant: after this no child can read our memory or environment, and no orphan escapes to the system's first process.
+//! This process: its hardening, its descriptor limit and its memory.
 
 use rustix::process::{
-    DumpableBehavior, Resource, Rlimit, set_child_subreaper, set_dumpable_behavior, setrlimit,
+    DumpableBehavior, Resource, Rlimit, Signal, getrlimit, set_child_subreaper, set_dumpable_behavior,
+    setrlimit,
 };
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-static ADOPTS: AtomicBool = AtomicBool::new(false);
+static IS_SUBREAPER: AtomicBool = AtomicBool::new(false);
 
-/// Makes this process undumpable and core-less, and the one that adopts its descendants' orphans.
+/// Makes this process undumpable, without core dumps, and a subreaper, and applies RELRO.
 ///
-/// For a program whose every child starts through this room: a child of any other origin would be taken for a stray
-/// when a keeper is killed.
+/// For a program that starts every child through this module: when a supervisor is killed, any other child is taken for an
+/// orphan of its tree and killed.
 pub fn harden_self() -> io::Result<()> {
     picoclaw_sys::linux::protect_relro()?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     set_child_subreaper(Some(rustix::process::getpid()))?;
-    // A file that may grow no longer is an error to be told, also when a child of the same user has set that limit.
-    picoclaw_sys::linux::ignore_signal(rustix::process::Signal::XFSZ);
-    ADOPTS.store(true, Ordering::Release);
+    // Beyond RLIMIT_FSIZE, which a child of the same user may set for this process, writing fails with EFBIG as well.
+    picoclaw_sys::linux::ignore_signal(Signal::XFSZ);
+    IS_SUBREAPER.store(true, Ordering::Release);
     Ok(())
 }
 
-/// Whether every orphan comes to this process.
-pub(super) fn adopts_orphans() -> bool {
-    ADOPTS.load(Ordering::Acquire)
+/// Whether orphans become children of this process.
+pub(super) fn is_subreaper() -> bool {
+    IS_SUBREAPER.load(Ordering::Acquire)
+}
+
+/// Raises the soft limit on descriptors to `wanted`, as far as the hard limit allows, and returns what it is now. Children
+/// get the original limit.
+pub fn raise_fd_limit(wanted: u64) -> u64 {
+    if let Err(why) = picoclaw_sys::linux::raise_fd_limit(wanted) {
+        tracing::warn!(target: "launch", error = %why, "The limit on descriptors stays as it is");
+    }
+    getrlimit(Resource::Nofile).current.unwrap_or(wanted)
+}
+
+/// The resident memory of this process in bytes; `None` where it cannot be read.
+#[expect(clippy::disallowed_methods, reason = "procfs describes this process; no tool names the path")]
+pub fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    kibibytes.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_running_program_has_some_memory() {
+        assert!(resident_bytes().is_some_and(|bytes| bytes > 100_000));
+    }
 }

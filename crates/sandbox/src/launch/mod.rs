@@ -1,48 +1,45 @@
-//! Launch: the one place that starts a child.
+//! Starts and supervises child processes; no other module does.
 //!
-//! A [`LaunchSpec`] is plain data; [`start`] turns it into a [`Running`] child with owned pipes, [`run_to_end`] waits
-//! for it within its deadline, [`Background`] keeps it for later. Between picoclaw and every command stands a keeper,
-//! a small copy of this process that adopts orphans, ends the whole tree (SIGTERM, two seconds, SIGKILL) and ends it
-//! too when picoclaw itself is gone, however that happened. Nothing here waits for a pipe to close.
+//! A [`LaunchSpec`] is complete data. [`start`] turns it into a [`Running`] child with its pipes, [`run_to_end`] also waits
+//! for its end, and a [`Background`] child is kept for later. Between picoclaw and every command runs a supervisor, a copy of
+//! this process. It reaps orphans and ends the whole process tree (SIGTERM, two seconds, SIGKILL) on request and when
+//! picoclaw is gone. No caller waits for a pipe to be closed.
 //!
-//! Invariant: no child starts anywhere else, and none outlives its [`Running`].
+//! Invariant: no child outlives its [`Running`].
 
 mod background;
-mod burial;
-mod clip;
-mod descriptors;
+mod cancel;
+mod child_setup;
 pub mod environment;
 mod error;
-mod halt;
-mod handle;
+mod find_program;
 mod harden;
-pub mod keys;
-mod live;
+mod output_limit;
+mod pipe_pump;
 mod principal;
-mod program;
-mod pump;
-mod resident;
+mod reap;
 mod run;
 mod running;
 mod spec;
 mod start;
 mod status;
 mod streams;
+mod supervisor_handle;
+pub mod terminal_keys;
 
 pub use background::{Background, BackgroundError, State};
-pub use burial::wait_for_keepers;
-pub use clip::{Bounds, Clip, Clipped};
-pub use descriptors::raise_descriptors;
+pub use cancel::CancelToken;
+pub use child_setup::ChildSetup;
 pub use error::{LaunchError, ProgramError};
-pub use halt::Halt;
-pub use harden::harden_self;
+pub use find_program::find_program;
+pub use harden::{harden_self, raise_fd_limit, resident_bytes};
+pub use output_limit::{HeadTail, OutputLimit, TruncatedOutput};
 pub use principal::Principal;
-pub use program::find_program;
-pub use resident::resident_bytes;
-pub use run::{run_to_end, run_watched};
+pub use reap::wait_for_supervisors;
+pub use run::{run_to_end, run_with_output};
 pub use running::Running;
-pub use spec::{Deadline, LaunchSpec, Walls, WorkDir};
+pub use spec::{Deadline, LaunchSpec, WorkDir};
 pub use start::start;
 pub use status::{Finished, Limit, Status};
-pub(crate) use streams::is_in_front;
+pub(crate) use streams::is_foreground;
 pub use streams::{Output, Stdin, Streams, WindowSize};

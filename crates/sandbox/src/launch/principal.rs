@@ -1,11 +1,10 @@
 //! On whose behalf a child runs.
-//!
-//! Invariant: each principal has a directory of its own, and no name reaches another's.
 
 use picoclaw_policy::AgentId;
 use std::path::PathBuf;
 
-/// Who a child runs for: what an agent plants in its home never runs in its approver.
+/// On whose behalf a child runs. Each principal has a home directory of its own, so what an agent leaves in its home is not
+/// run by another.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Principal {
     /// An agent's own commands.

@@ -1,80 +1,87 @@
-//! A child from start to end, within its deadline and its bounds.
-//!
-//! Invariant: the call ends at most three seconds after the deadline, whatever the child does with its pipes.
+//! Runs a child to its end, within its deadline and output limit.
 
+use crate::launch::cancel::CancelToken;
 use crate::launch::error::LaunchError;
-use crate::launch::halt::Halt;
-use crate::launch::pump::{Pump, Stream};
-use crate::launch::running::{BACKSTOP, Running};
+use crate::launch::pipe_pump::{OutputStream, PipePump};
+use crate::launch::running::{Running, SUPERVISOR_TIMEOUT};
 use crate::launch::spec::LaunchSpec;
-use crate::launch::start::begin;
+use crate::launch::start::StartingChild;
 use crate::launch::status::{Finished, Status};
 use std::time::{Duration, Instant};
 
-/// How long output is still read after nobody is left who could write it; somebody else may hold the pipe.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+/// How long output is read after the tree has ended; an unrelated process may hold the pipe.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Starts a child and stays with it: feeds its input, keeps its output within bounds, ends it at its deadline.
+/// Starts a child, feeds its input, collects its output and ends it at its deadline. Returns at most three seconds after
+/// the deadline, whatever the child does with its pipes.
 pub fn run_to_end(spec: LaunchSpec) -> Result<Finished, LaunchError> {
-    run_watched(spec, &Halt::new(), &|_| {})
+    run_with_output(spec, &CancelToken::new(), &|_| {})
 }
 
-/// The same, ended at once with all that it started when `halt` is raised; `watch` sees output as it comes.
-pub fn run_watched(spec: LaunchSpec, halt: &Halt, watch: &dyn Fn(&[u8])) -> Result<Finished, LaunchError> {
-    let mut begun = begin(spec)?;
-    let finished = begun.running.finish_here(halt, watch);
-    begun.check().map(|()| finished)
+/// The same; kills the tree when `cancel` is cancelled, and passes output to `on_output` as it comes.
+pub fn run_with_output(
+    spec: LaunchSpec,
+    cancel: &CancelToken,
+    on_output: &dyn Fn(&[u8]),
+) -> Result<Finished, LaunchError> {
+    let mut starting = StartingChild::new(spec)?;
+    let finished = starting.running.finish_inner(cancel, on_output);
+    starting.check().map(|()| finished)
 }
 
 impl Running {
-    /// Stays with the child until its end.
-    pub fn finish(mut self) -> Finished {
-        self.finish_here(&Halt::new(), &|_| {})
+    /// Waits for the child's end as [`run_to_end`] does.
+    pub fn finish(self) -> Finished {
+        self.finish_with_output(&CancelToken::new(), &|_| {})
     }
 
-    /// The same, ended at once when `halt` is raised; `watch` sees output as it comes.
-    pub fn finish_watched(mut self, halt: &Halt, watch: &dyn Fn(&[u8])) -> Finished {
-        self.finish_here(halt, watch)
+    /// Waits for the child's end as [`run_with_output`] does.
+    pub fn finish_with_output(mut self, cancel: &CancelToken, on_output: &dyn Fn(&[u8])) -> Finished {
+        self.finish_inner(cancel, on_output)
     }
 
-    fn finish_here(&mut self, halt: &Halt, watch: &dyn Fn(&[u8])) -> Finished {
-        let (mut stdout, mut stderr) = (self.clip(), self.clip());
-        let status = self.stay(halt, &mut |stream, bytes| {
-            watch(bytes);
+    fn finish_inner(&mut self, cancel: &CancelToken, on_output: &dyn Fn(&[u8])) -> Finished {
+        let (mut stdout, mut stderr) = (self.new_output(), self.new_output());
+        let status = self.poll_until_exit(cancel, &mut |stream, bytes| {
+            on_output(bytes);
             match stream {
-                Stream::Stdout => stdout.push(bytes),
-                Stream::Stderr => stderr.push(bytes),
+                OutputStream::Stdout => stdout.push(bytes),
+                OutputStream::Stderr => stderr.push(bytes),
             }
         });
         Finished { status, stdout: stdout.take(), stderr: stderr.take(), duration: self.started.elapsed() }
     }
 
-    /// Serves the pipes that are left until nobody of the child is.
-    pub(super) fn stay(&mut self, halt: &Halt, sink: &mut dyn FnMut(Stream, &[u8])) -> Status {
-        let mut pump = Pump::new(self);
-        let mut cut: Option<Status> = None;
+    /// Serves the pipes that were not taken until the tree has ended.
+    pub(super) fn poll_until_exit(
+        &mut self,
+        cancel: &CancelToken,
+        sink: &mut dyn FnMut(OutputStream, &[u8]),
+    ) -> Status {
+        let mut pump = PipePump::new(self);
+        let mut ended_by_us: Option<Status> = None;
         let mut until = self.deadline;
         let status = loop {
-            if let Some(status) = self.handle.ended() {
+            if let Some(status) = self.supervisor.status() {
                 break status;
             }
-            pump.turn(self, halt.event().filter(|_| cut.is_none()), until, sink);
-            if halt.is_raised() && cut.is_none() {
+            pump.poll(self, cancel.event_fd().filter(|_| ended_by_us.is_none()), until, sink);
+            if cancel.is_cancelled() && ended_by_us.is_none() {
                 self.kill();
-                cut = Some(Status::Halted);
-                until = Some(Instant::now() + BACKSTOP);
+                ended_by_us = Some(Status::Halted);
+                until = Some(Instant::now() + SUPERVISOR_TIMEOUT);
             }
             if until.is_some_and(|until| Instant::now() >= until) {
-                if cut.is_some() {
-                    self.handle.kill_keeper();
+                if ended_by_us.is_some() {
+                    self.supervisor.kill_supervisor();
                 } else {
                     self.end();
-                    cut = Some(Status::TimedOut);
+                    ended_by_us = Some(Status::TimedOut);
                 }
-                until = Some(Instant::now() + BACKSTOP);
+                until = Some(Instant::now() + SUPERVISOR_TIMEOUT);
             }
         };
-        pump.drain(LAST_WORDS, sink);
-        cut.unwrap_or(status)
+        pump.drain(DRAIN_TIMEOUT, sink);
+        ended_by_us.unwrap_or(status)
     }
 }

@@ -1,52 +1,47 @@
 //! The description of a child.
-//!
-//! Invariant: a spec is complete; starting it looks up no name but the program's, which is absolute.
 
-use crate::isolate::{Cage, Fence};
-use crate::launch::clip::Bounds;
+use crate::launch::child_setup::ChildSetup;
+use crate::launch::output_limit::OutputLimit;
 use crate::launch::principal::Principal;
 use crate::launch::streams::Streams;
 use rustix::fs::{CWD, Mode, OFlags};
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-/// Everything about one child that its caller decides.
+/// Everything about one child. Starting it looks up no name but the program's absolute path.
 #[derive(Debug)]
 pub struct LaunchSpec {
-    /// The program, absolute and resolved already; see [`crate::launch::find_program`].
+    /// The program's absolute path; see [`crate::launch::find_program`].
     pub program: PathBuf,
-    /// Its arguments, its own name first.
+    /// The arguments, beginning with the program's name.
     pub argv: Vec<OsString>,
-    /// Where it works.
-    pub work_dir: WorkDir,
-    /// Its whole environment; see [`crate::launch::environment`].
+    /// The whole environment; see [`crate::launch::environment`].
     pub environment: Vec<(OsString, OsString)>,
-    /// Its input and output.
+    /// Input and output.
     pub streams: Streams,
-    /// How long it may take.
+    /// How long it may run.
     pub deadline: Deadline,
     /// How much of its output is kept.
-    pub bounds: Bounds,
+    pub output_limit: OutputLimit,
     /// On whose behalf it runs.
     pub principal: Principal,
-    /// What holds it.
-    pub walls: Walls,
+    /// Its working directory and confinement.
+    pub setup: ChildSetup,
 }
 
-/// A directory to work in: held open, so that nobody can put another in its place.
+/// A working directory, held open so that no other directory can take its place.
 #[derive(Debug)]
 pub struct WorkDir {
-    /// The directory itself.
+    /// The directory.
     pub handle: OwnedFd,
-    /// Its name, for `PWD` and for the view inside a cage.
+    /// Its path, for `PWD` and for the view inside a cage.
     pub path: PathBuf,
 }
 
 impl WorkDir {
-    /// Opens a directory that the caller has judged already.
+    /// Opens a directory that the caller has checked.
     pub fn open(path: &Path) -> Result<Self, rustix::io::Errno> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
@@ -54,22 +49,11 @@ impl WorkDir {
     }
 }
 
-/// How long a child may take.
+/// How long a child may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deadline {
     /// This long from its start.
     After(Duration),
-    /// As long as it likes.
+    /// Without limit.
     None,
-}
-
-/// What holds a child.
-#[derive(Debug, Clone)]
-pub enum Walls {
-    /// Nothing but the user's own rights.
-    Open,
-    /// Its writes and signals, by the kernel: for a model's command while isolation is off.
-    Fence(Arc<Fence>),
-    /// A cage of its own.
-    Cage(Arc<Cage>),
 }

@@ -1,106 +1,102 @@
-//! From a description to a running child.
-//!
-//! Invariant: when this fails, no process of the child is left.
+//! Turns a [`LaunchSpec`] into a running child.
 
-use crate::isolate::{ChildSetup, WorkDirEntry};
+use crate::launch::child_setup::ChildSetup;
 use crate::launch::error::{LaunchError, ProgramError};
-use crate::launch::handle::Handle;
-use crate::launch::live;
+use crate::launch::reap::spawn_supervisor;
 use crate::launch::running::Running;
-use crate::launch::spec::{LaunchSpec, Walls};
-use crate::launch::streams::{self, Theirs};
-use picoclaw_sys::linux::landlock::Ruleset;
+use crate::launch::spec::LaunchSpec;
+use crate::launch::streams::{self, ChildStreams};
+use crate::launch::supervisor_handle::SupervisorHandle;
 use picoclaw_sys::linux::{ChildSpec, Exec, Report, Step};
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
-/// Starts the child that `spec` describes, and returns when its program runs.
+/// Starts a child, and returns when its program runs. After an error no process of it is left.
 pub fn start(spec: LaunchSpec) -> Result<Running, LaunchError> {
-    let begun = begin(spec)?;
-    let report = begun.running.handle.first_report();
-    if report == Some(Report::Started) { Ok(begun.running) } else { Err(begun.failure(report)) }
+    let starting = StartingChild::new(spec)?;
+    match starting.running.supervisor.first_report() {
+        Some(Report::Started) => Ok(starting.running),
+        report => Err(starting.failure(report)),
+    }
 }
 
-/// A child on its way: its program may not run yet.
-pub(super) struct Begun {
+/// A child whose program may not run yet.
+pub(super) struct StartingChild {
     pub(super) running: Running,
     program: PathBuf,
+    /// For naming the step that failed.
+    child_spec: ChildSpec,
 }
 
-/// Starts the child without waiting for its program: a caller that stays to the end learns of a failure there.
-pub(super) fn begin(spec: LaunchSpec) -> Result<Begun, LaunchError> {
-    let (ours, theirs) =
-        streams::open(spec.streams.clone()).map_err(|errno| LaunchError::step("open its streams", errno))?;
-    let mut dress = match &spec.walls {
-        Walls::Open => ChildSetup::unconfined(),
-        Walls::Fence(fence) => fence.setup()?,
-        Walls::Cage(cage) => cage.setup(&spec.work_dir)?,
-    };
-    if let Some(rules) = &dress.ruleset {
-        theirs.open_by_name(rules);
+impl StartingChild {
+    /// Starts a child without waiting for its program.
+    pub(super) fn new(mut spec: LaunchSpec) -> Result<Self, LaunchError> {
+        let (parent_streams, child_streams) = streams::open(spec.streams.clone())
+            .map_err(|errno| LaunchError::step("open its streams", errno))?;
+        if let Some(ruleset) = &spec.setup.ruleset {
+            child_streams.allow_reopening(ruleset);
+        }
+        let ready_file = spec.setup.ready_file.take();
+        let child_spec = child_spec(&mut spec, &child_streams)?;
+        let spawned =
+            spawn_supervisor(&child_spec).map_err(|error| LaunchError::step("start a process", error))?;
+        let supervisor = SupervisorHandle::new(spawned, ready_file);
+        let program = spec.program.clone();
+        Ok(Self { running: Running::new(supervisor, parent_streams, &spec), program, child_spec })
     }
-    let stage = dress.stage.take();
-    let (script, _held) = script(&spec, &theirs, dress)?;
-    let script = Arc::new(script);
-    let spawned = live::launch(&script).map_err(|error| LaunchError::step("start a process", error))?;
-    let (program, handle) = (spec.program.clone(), Handle::new(spawned, stage));
-    Ok(Begun { running: Running::new(handle, ours, spec, script), program })
-}
 
-impl Begun {
-    /// Whether the program ran, of a child that has ended.
+    /// Whether the program ran, for a child that has ended.
     pub(super) fn check(&self) -> Result<(), LaunchError> {
-        match self.running.handle.first_report() {
+        match self.running.supervisor.first_report() {
             report @ Some(Report::SetupFailed(..) | Report::CommandFailed(..) | Report::ExecFailed(_)) => {
                 Err(self.failure(report))
             }
-            // Without a report somebody has killed its keeper, and the status says so.
+            // Without a report the supervisor was killed, and the status says so.
             _ => Ok(()),
         }
     }
 
     fn failure(&self, report: Option<Report>) -> LaunchError {
-        self.running.handle.wait_until(None);
-        failure(report, self.running.script(), &self.program)
+        self.running.supervisor.wait_until(None);
+        let failed = |step: Option<&Step>, errno| {
+            let step = step.map_or_else(|| "start the command".to_owned(), Step::to_string);
+            LaunchError::step(step, io::Error::from_raw_os_error(errno))
+        };
+        match report {
+            Some(Report::SetupFailed(at, errno)) => failed(self.child_spec.setup.get(at), errno),
+            Some(Report::CommandFailed(at, errno)) => failed(self.child_spec.command.get(at), errno),
+            Some(Report::ExecFailed(errno)) => {
+                ProgramError::from_errno(self.program.clone(), io::Error::from_raw_os_error(errno)).into()
+            }
+            _ => LaunchError::Vanished,
+        }
     }
 }
 
-/// What steps name by number.
-type Held = (Option<Ruleset>, Option<OwnedFd>);
-
-/// The whole child as steps, and what they name by number.
-fn script(spec: &LaunchSpec, theirs: &Theirs, dress: ChildSetup) -> Result<(ChildSpec, Held), LaunchError> {
-    let (program, argv) = command_line(spec, &dress);
-    let program = c_string(program.as_os_str(), "the program's name")?;
-    let argv = argv.iter().map(|text| c_string(text, "an argument")).collect::<Result<_, _>>()?;
-    let mut envp = Vec::with_capacity(spec.environment.len());
-    for (name, value) in &spec.environment {
-        let mut text = name.clone();
-        text.push("=");
-        text.push(value);
-        envp.push(c_string(&text, "the environment")?);
-    }
-    let exec = Exec { path: program, argv, envp };
-    let (mut setup, mut command) = session(theirs.terminal);
-    command.extend((0..).zip(theirs.numbers).map(|(to, from)| Step::DupFd(from, to)));
-    if dress.entry == WorkDirEntry::Handle {
-        command.push(Step::Fchdir(spec.work_dir.handle.as_raw_fd()));
-    }
-    command.extend(dress.command);
-    setup.extend(dress.setup);
-    let ChildSetup { namespaces, mode, memory_limit, .. } = dress;
-    Ok((ChildSpec { namespaces, mode, setup, command, exec, memory_limit }, (dress.ruleset, dress.held)))
+/// The whole child as steps. Descriptors in them belong to `spec` and `streams`.
+fn child_spec(spec: &mut LaunchSpec, streams: &ChildStreams) -> Result<ChildSpec, LaunchError> {
+    let (program, argv) = command_line(spec);
+    let exec = Exec {
+        path: c_string(program.as_os_str(), "the program's name")?,
+        argv: argv.iter().map(|text| c_string(text, "an argument")).collect::<Result<_, _>>()?,
+        envp: environment_strings(&spec.environment)?,
+    };
+    let (mut setup, mut command) = terminal_steps(streams.terminal);
+    command.extend((0..).zip(streams.numbers).map(|(to, from)| Step::DupFd(from, to)));
+    command.extend(spec.setup.work_dir.as_ref().map(|directory| Step::Fchdir(directory.as_raw_fd())));
+    command.append(&mut spec.setup.command);
+    setup.append(&mut spec.setup.setup);
+    let ChildSetup { namespaces, mode, memory_limit, .. } = spec.setup;
+    Ok(ChildSpec { namespaces, mode, setup, command, exec, memory_limit })
 }
 
-/// The command leads a group of its own, in the session that its keeper leads. A group that has nobody of its session
-/// above it is never stopped by a terminal's suspend key, and could not be continued; and whoever does not lead the session
-/// cannot take a terminal for its own by opening it. A second new session would also be a second group for the scheduler,
-/// and on a busy machine a second wait.
-fn session(terminal: Option<RawFd>) -> (Vec<Step>, Vec<Step>) {
+/// The command gets a process group of its own in the supervisor's session. The group has a parent in its session, so a
+/// terminal's suspend key can stop it; and since the command does not lead the session, it cannot acquire a controlling
+/// terminal by opening one.
+fn terminal_steps(terminal: Option<RawFd>) -> (Vec<Step>, Vec<Step>) {
     match terminal {
         None => (Vec::new(), vec![Step::NewProcessGroup]),
         Some(fd) => {
@@ -109,31 +105,28 @@ fn session(terminal: Option<RawFd>) -> (Vec<Step>, Vec<Step>) {
     }
 }
 
-/// The program to execute and its arguments: the command itself, or what builds its walls and then runs it.
-fn command_line(spec: &LaunchSpec, dress: &ChildSetup) -> (PathBuf, Vec<OsString>) {
-    let Some((builder, arguments)) = &dress.builder else { return (spec.program.clone(), spec.argv.clone()) };
-    let own = [builder.clone().into_os_string()].into_iter().chain(arguments.iter().cloned());
-    let command =
-        [spec.program.clone().into_os_string()].into_iter().chain(spec.argv.iter().skip(1).cloned());
-    (builder.clone(), own.chain(command).collect())
+/// The program to execute and its arguments: the command, or a builder that confines and runs it.
+fn command_line(spec: &LaunchSpec) -> (PathBuf, Vec<OsString>) {
+    let Some((builder, arguments)) = &spec.setup.builder else {
+        return (spec.program.clone(), spec.argv.clone());
+    };
+    let mut argv = vec![builder.clone().into_os_string()];
+    argv.extend(arguments.iter().cloned());
+    argv.push(spec.program.clone().into_os_string());
+    argv.extend(spec.argv.iter().skip(1).cloned());
+    (builder.clone(), argv)
+}
+
+fn environment_strings(environment: &[(OsString, OsString)]) -> Result<Vec<CString>, LaunchError> {
+    let strings = environment.iter().map(|(name, value)| {
+        let mut text = name.clone();
+        text.push("=");
+        text.push(value);
+        c_string(&text, "the environment")
+    });
+    strings.collect()
 }
 
 fn c_string(text: &OsStr, what: &'static str) -> Result<CString, LaunchError> {
     CString::new(text.as_bytes()).map_err(|_| LaunchError::Nul { what })
-}
-
-fn failure(report: Option<Report>, script: &ChildSpec, program: &Path) -> LaunchError {
-    let named = |step: Option<&Step>| step.map_or_else(|| "start the command".to_owned(), Step::to_string);
-    match report {
-        Some(Report::SetupFailed(at, errno)) => {
-            LaunchError::step(named(script.setup.get(at)), io::Error::from_raw_os_error(errno))
-        }
-        Some(Report::CommandFailed(at, errno)) => {
-            LaunchError::step(named(script.command.get(at)), io::Error::from_raw_os_error(errno))
-        }
-        Some(Report::ExecFailed(errno)) => {
-            ProgramError::from_errno(program.to_owned(), io::Error::from_raw_os_error(errno)).into()
-        }
-        _ => LaunchError::Vanished,
-    }
 }

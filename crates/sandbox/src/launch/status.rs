@@ -1,8 +1,6 @@
 //! How a child ended.
-//!
-//! Invariant: a status is what the kernel said about the command, or what we did to it.
 
-use crate::launch::clip::Clipped;
+use crate::launch::output_limit::TruncatedOutput;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -10,23 +8,22 @@ use std::time::Duration;
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// By itself, with this code.
+    /// It exited with this code.
     Exited(i32),
-    /// By this signal.
+    /// This signal ended it.
     Signaled(i32),
-    /// It was still running at its deadline and was ended, with all that it had started.
+    /// It was still running at its deadline, and its tree was ended.
     TimedOut,
-    /// Its tree took more memory than it may, and was ended.
+    /// Its tree exceeded its memory limit and was killed.
     OutOfMemory,
-    /// Somebody asked for its end, and it was ended at once with all that it had started.
+    /// It was cancelled, and its tree was killed.
     Halted,
 }
 
-/// A limit that a command ran into, where the kernel lets it be seen. That no more processes or open files could be had is
-/// the command's own error to tell.
+/// A limit that ended a command. Limits on processes and open files are errors that the command itself reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Limit {
-    /// Memory of the whole tree.
+    /// The memory of the whole tree.
     #[error("out of memory (`isolation.limits.memory_mb`)")]
     Memory,
     /// Processor time of one process.
@@ -38,7 +35,7 @@ pub enum Limit {
 }
 
 impl Status {
-    /// The limit that ended it, or that ended the last command of a shell, which passes the signal on as 128 + n.
+    /// The limit that ended it, or that ended the last command of a shell, which exits with 128 + the signal's number.
     pub fn limit(self) -> Option<Limit> {
         const SIGXCPU: i32 = 24;
         const SIGXFSZ: i32 = 25;
@@ -82,15 +79,15 @@ impl Status {
     }
 }
 
-/// A command that has ended, and what it said.
+/// A command that has ended, and its output.
 #[derive(Debug)]
 pub struct Finished {
     /// How it ended.
     pub status: Status,
-    /// What it wrote; both streams in their order when they were merged.
-    pub stdout: Clipped,
-    /// What it wrote beside.
-    pub stderr: Clipped,
-    /// How long it took.
+    /// Its standard output; with standard error, in order, when they were merged.
+    pub stdout: TruncatedOutput,
+    /// Its standard error.
+    pub stderr: TruncatedOutput,
+    /// How long it ran.
     pub duration: Duration,
 }

@@ -1,6 +1,4 @@
-//! Input and output of a child: both ends of every pipe.
-//!
-//! Invariant: the child's ends are closed in this process as soon as the child has started.
+//! The pipes and pseudo-terminals of a child.
 
 use picoclaw_sys::linux::landlock::{Ruleset, access};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_getfl, fstat};
@@ -15,41 +13,41 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 /// How a child is connected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Streams {
-    /// By plain descriptors.
+    /// By pipes or inherited descriptors.
     Plain {
-        /// Where its input comes from.
+        /// Where its standard input comes from.
         stdin: Stdin,
-        /// Where its output goes.
+        /// Where its standard output and error go.
         output: Output,
     },
-    /// By a pseudo-terminal of its own, which is also its session's.
-    Terminal(WindowSize),
-    /// The same, to stand in for this process's own terminal: with its size and settings. A second output that is no
-    /// terminal is passed on as it is.
-    StandIn,
+    /// By a pseudo-terminal of this size, the controlling terminal of its session.
+    Pty(WindowSize),
+    /// By a pseudo-terminal with the size and settings of this process's own terminal. A standard error that is no terminal
+    /// is inherited.
+    MirroredPty,
 }
 
-/// Where a child's input comes from.
+/// Where a child's standard input comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stdin {
-    /// Nowhere.
+    /// `/dev/null`.
     Null,
-    /// These bytes, then the end.
+    /// A pipe with these bytes.
     Bytes(Vec<u8>),
-    /// A pipe that the caller writes.
+    /// A pipe that the caller writes to.
     Pipe,
-    /// This process's own.
+    /// Inherited from this process.
     Inherit,
 }
 
-/// Where a child's output goes.
+/// Where a child's standard output and error go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
-    /// A pipe each.
+    /// A pipe for each.
     Pipes,
-    /// One pipe for both, so that their order is kept.
+    /// One pipe for both, which keeps their order.
     Merged,
-    /// This process's own.
+    /// Inherited from this process.
     Inherit,
 }
 
@@ -58,7 +56,7 @@ pub enum Output {
 pub struct WindowSize {
     /// Lines.
     pub rows: u16,
-    /// Characters a line.
+    /// Columns.
     pub columns: u16,
 }
 
@@ -68,41 +66,41 @@ impl Default for WindowSize {
     }
 }
 
-/// This process's ends.
+/// This process's ends of the pipes, and the bytes to write to standard input.
 #[derive(Debug, Default)]
-pub(super) struct Ours {
+pub(super) struct ParentStreams {
     pub(super) stdin: Option<OwnedFd>,
     pub(super) stdout: Option<OwnedFd>,
     pub(super) stderr: Option<OwnedFd>,
     pub(super) terminal: Option<OwnedFd>,
-    pub(super) feed: Vec<u8>,
+    pub(super) input: Vec<u8>,
 }
 
-/// The child's ends: held until it has started.
+/// The child's ends, closed when this is dropped after its start.
 #[derive(Debug)]
-pub(super) struct Theirs {
-    held: Vec<OwnedFd>,
+pub(super) struct ChildStreams {
+    owned: Vec<OwnedFd>,
+    /// The descriptors that become 0, 1 and 2.
     pub(super) numbers: [RawFd; 3],
     pub(super) terminal: Option<RawFd>,
 }
 
-impl Theirs {
-    /// Lets the child open those of our own streams by name (`/dev/stdin`, `/dev/stdout`) that are files, for what it can do with them
-    /// anyway: to read what is open for reading, to write what is open for writing. What is only to be added to stays closed: opened
-    /// anew it could be overwritten.
-    pub(super) fn open_by_name(&self, rules: &Ruleset) {
+impl ChildStreams {
+    /// Allows the child to reopen inherited streams that are files (`/dev/stdin`, `/dev/stdout`) for the access that their
+    /// descriptors have. A file that is open for appending stays closed, since reopened it could be overwritten.
+    pub(super) fn allow_reopening(&self, rules: &Ruleset) {
         for (number, stream) in [(0, stdin()), (1, stdout()), (2, stderr())] {
-            let is_ours = self.numbers.get(number).is_some_and(|fd| usize::try_from(*fd) == Ok(number));
+            let is_inherited = self.numbers.get(number).is_some_and(|fd| usize::try_from(*fd) == Ok(number));
             let is_file = || fstat(stream).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_file());
-            if is_ours && is_file() {
-                // What no rule can be made about is no part of a file system, and needs none.
-                let _ = rules.allow(stream, fcntl_getfl(stream).map_or(0, rights));
+            if is_inherited && is_file() {
+                // A file for which no rule can be made is in no file system and needs none.
+                let _ = rules.allow(stream, fcntl_getfl(stream).map_or(0, reopening_rights));
             }
         }
     }
 }
 
-fn rights(flags: OFlags) -> u64 {
+fn reopening_rights(flags: OFlags) -> u64 {
     let write = access::WRITE_FILE | access::TRUNCATE;
     match flags & OFlags::ACCMODE {
         _ if flags.contains(OFlags::PATH) => 0,
@@ -113,108 +111,117 @@ fn rights(flags: OFlags) -> u64 {
     }
 }
 
-/// Opens both ends of everything `streams` asks for.
-pub(super) fn open(streams: Streams) -> rustix::io::Result<(Ours, Theirs)> {
-    let mut theirs = Theirs { held: Vec::new(), numbers: [0, 1, 2], terminal: None };
-    let mut ours = Ours::default();
+/// Opens both ends of what `streams` describes.
+pub(super) fn open(streams: Streams) -> rustix::io::Result<(ParentStreams, ChildStreams)> {
+    let mut child = ChildStreams { owned: Vec::new(), numbers: [0, 1, 2], terminal: None };
+    let mut parent = ParentStreams::default();
     match streams {
-        Streams::Terminal(size) => open_terminal(size, &mut ours, &mut theirs)?,
-        Streams::StandIn => {
+        Streams::Pty(size) => open_pty(size, &mut parent, &mut child)?,
+        Streams::MirroredPty => {
             let size = tcgetwinsize(stdout()).map_or_else(
                 |_| WindowSize::default(),
                 |size| WindowSize { rows: size.ws_row, columns: size.ws_col },
             );
-            open_terminal(size, &mut ours, &mut theirs)?;
-            if let (true, Ok(settings), Some(terminal)) = (is_in_front(), tcgetattr(stdin()), &ours.terminal)
+            open_pty(size, &mut parent, &mut child)?;
+            if let (true, Ok(settings), Some(terminal)) =
+                (is_foreground(), tcgetattr(stdin()), &parent.terminal)
             {
                 tcsetattr(terminal, OptionalActions::Now, &settings)?;
             }
             if !isatty(stderr()) {
-                theirs.numbers[2] = 2;
+                child.numbers[2] = 2;
             }
         }
         Streams::Plain { stdin, output } => {
-            open_stdin(stdin, &mut ours, &mut theirs)?;
-            open_output(output, &mut ours, &mut theirs)?;
+            open_stdin(stdin, &mut parent, &mut child)?;
+            open_output(output, &mut parent, &mut child)?;
         }
     }
-    Ok((ours, theirs))
+    Ok((parent, child))
 }
 
-fn open_terminal(size: WindowSize, ours: &mut Ours, theirs: &mut Theirs) -> rustix::io::Result<()> {
+fn open_pty(
+    size: WindowSize,
+    parent: &mut ParentStreams,
+    child: &mut ChildStreams,
+) -> rustix::io::Result<()> {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let controller = openpt(flags)?;
     grantpt(&controller)?;
     unlockpt(&controller)?;
     set_size(&controller, size)?;
-    let terminal = theirs.hold(ioctl_tiocgptpeer(&controller, flags)?);
-    theirs.numbers = [terminal; 3];
-    theirs.terminal = Some(terminal);
+    let terminal = child.own(ioctl_tiocgptpeer(&controller, flags)?);
+    child.numbers = [terminal; 3];
+    child.terminal = Some(terminal);
     set_nonblocking(&controller)?;
-    ours.terminal = Some(controller);
+    parent.terminal = Some(controller);
     Ok(())
 }
 
-/// Whether this process is in front of its terminal, or of one that knows no front: whoever is behind leaves keys and
-/// settings alone.
-pub(crate) fn is_in_front() -> bool {
-    tcgetpgrp(stdin()).map_or(true, |front| front == rustix::process::getpgrp())
+/// Whether this process is in the foreground group of its terminal, or the terminal has none. A background process neither
+/// reads keys nor changes settings.
+pub(crate) fn is_foreground() -> bool {
+    tcgetpgrp(stdin()).map_or(true, |group| group == rustix::process::getpgrp())
 }
 
 pub(super) fn set_size(terminal: impl AsFd, size: WindowSize) -> rustix::io::Result<()> {
     tcsetwinsize(terminal, Winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 })
 }
 
-fn open_stdin(stdin: Stdin, ours: &mut Ours, theirs: &mut Theirs) -> rustix::io::Result<()> {
+fn open_stdin(stdin: Stdin, parent: &mut ParentStreams, child: &mut ChildStreams) -> rustix::io::Result<()> {
     match stdin {
         Stdin::Inherit => return Ok(()),
         Stdin::Null => {
             let null = rustix::fs::openat(CWD, "/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-            theirs.numbers[0] = theirs.hold(null);
+            child.numbers[0] = child.own(null);
             return Ok(());
         }
-        Stdin::Bytes(bytes) => ours.feed = bytes,
+        Stdin::Bytes(bytes) => parent.input = bytes,
         Stdin::Pipe => {}
     }
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     set_nonblocking(&write)?;
-    theirs.numbers[0] = theirs.hold(read);
-    ours.stdin = Some(write);
+    child.numbers[0] = child.own(read);
+    parent.stdin = Some(write);
     Ok(())
 }
 
-fn open_output(output: Output, ours: &mut Ours, theirs: &mut Theirs) -> rustix::io::Result<()> {
+fn open_output(
+    output: Output,
+    parent: &mut ParentStreams,
+    child: &mut ChildStreams,
+) -> rustix::io::Result<()> {
     if output == Output::Inherit {
         return Ok(());
     }
-    let (stdout, theirs_out) = output_pipe(theirs)?;
-    ours.stdout = Some(stdout);
-    theirs.numbers[1] = theirs_out;
-    theirs.numbers[2] = theirs_out;
+    let (stdout, child_out) = output_pipe(child)?;
+    parent.stdout = Some(stdout);
+    child.numbers[1] = child_out;
+    child.numbers[2] = child_out;
     if output == Output::Pipes {
-        let (stderr, theirs_err) = output_pipe(theirs)?;
-        ours.stderr = Some(stderr);
-        theirs.numbers[2] = theirs_err;
+        let (stderr, child_err) = output_pipe(child)?;
+        parent.stderr = Some(stderr);
+        child.numbers[2] = child_err;
     }
     Ok(())
 }
 
-fn output_pipe(theirs: &mut Theirs) -> rustix::io::Result<(OwnedFd, RawFd)> {
+fn output_pipe(child: &mut ChildStreams) -> rustix::io::Result<(OwnedFd, RawFd)> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     set_nonblocking(&read)?;
-    Ok((read, theirs.hold(write)))
+    Ok((read, child.own(write)))
 }
 
-/// Only our end: the flag belongs to the open file, and programs do not expect it on theirs.
+/// Only our end: the flag belongs to the open file, and programs do not expect it on child.
 fn set_nonblocking(fd: impl AsFd) -> rustix::io::Result<()> {
     let flags = rustix::fs::fcntl_getfl(&fd)?;
     rustix::fs::fcntl_setfl(&fd, flags | OFlags::NONBLOCK)
 }
 
-impl Theirs {
-    fn hold(&mut self, fd: OwnedFd) -> RawFd {
+impl ChildStreams {
+    fn own(&mut self, fd: OwnedFd) -> RawFd {
         let number = fd.as_raw_fd();
-        self.held.push(fd);
+        self.owned.push(fd);
         number
     }
 }

@@ -114,7 +114,7 @@ impl Outbound {
             };
             match tried {
                 Ok(stream) => return Ok(stream),
-                Err(OutboundError::Stopped(WaitEnded::Halted)) => return Err(WaitEnded::Halted.into()),
+                Err(OutboundError::Stopped(WaitEnded::Cancelled)) => return Err(WaitEnded::Cancelled.into()),
                 Err(why) => last = why,
             }
         }

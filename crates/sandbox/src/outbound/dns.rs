@@ -110,7 +110,7 @@ impl Drop for LookupSlot {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::launch::Halt;
+    use crate::launch::CancelToken;
     use std::sync::Mutex;
     use std::time::{Duration, Instant};
 
@@ -129,17 +129,17 @@ mod tests {
         let (release, stuck) = mpsc::channel();
         let lookup = DnsLookup::new(Arc::new(BlockedResolver(Mutex::new(stuck))));
         let began = Instant::now();
-        let soon = WaitLimit::new(Duration::from_millis(50), &Halt::new());
+        let soon = WaitLimit::new(Duration::from_millis(50), &CancelToken::new());
         assert_eq!(lookup.resolve("a.example", &soon), Err(WaitEnded::Deadline));
-        let halt = Halt::new();
-        halt.raise();
-        let halted = WaitLimit::new(Duration::from_secs(60), &halt);
-        assert_eq!(lookup.resolve("a.example", &halted), Err(WaitEnded::Halted));
+        let cancel = CancelToken::new();
+        cancel.cancel();
+        let cancelled = WaitLimit::new(Duration::from_secs(60), &cancel);
+        assert_eq!(lookup.resolve("a.example", &cancelled), Err(WaitEnded::Cancelled));
         for _ in 2..MAX_LOOKUPS {
-            let soon = WaitLimit::new(Duration::from_millis(1), &Halt::new());
+            let soon = WaitLimit::new(Duration::from_millis(1), &CancelToken::new());
             assert_eq!(lookup.resolve("a.example", &soon), Err(WaitEnded::Deadline));
         }
-        let patient = WaitLimit::new(Duration::from_secs(60), &Halt::new());
+        let patient = WaitLimit::new(Duration::from_secs(60), &CancelToken::new());
         let busy = lookup.resolve("a.example", &patient);
         assert_eq!(busy, Ok(Resolution::Failed("too many look-ups are under way".to_owned())));
         assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());

@@ -1,6 +1,6 @@
 //! A deadline and a cancellation for waits.
 
-use crate::launch::Halt;
+use crate::launch::CancelToken;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::os::fd::AsFd;
@@ -13,7 +13,7 @@ const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone)]
 pub struct WaitLimit {
     deadline: Instant,
-    halt: Halt,
+    cancel: CancelToken,
 }
 
 /// Why a wait was given up.
@@ -24,7 +24,7 @@ pub enum WaitEnded {
     Deadline,
     /// It was cancelled.
     #[error("stopped")]
-    Halted,
+    Cancelled,
 }
 
 impl From<WaitEnded> for io::Error {
@@ -32,28 +32,28 @@ impl From<WaitEnded> for io::Error {
         // Never `Interrupted`: the standard library retries on that.
         let kind = match why {
             WaitEnded::Deadline => io::ErrorKind::TimedOut,
-            WaitEnded::Halted => io::ErrorKind::ConnectionAborted,
+            WaitEnded::Cancelled => io::ErrorKind::ConnectionAborted,
         };
         Self::new(kind, why)
     }
 }
 
 impl WaitLimit {
-    /// `time` from now, or until `halt` is raised.
-    pub fn new(time: Duration, halt: &Halt) -> Self {
-        Self { deadline: Instant::now() + time, halt: halt.clone() }
+    /// `time` from now, or until it is cancelled.
+    pub fn new(time: Duration, cancel: &CancelToken) -> Self {
+        Self { deadline: Instant::now() + time, cancel: cancel.clone() }
     }
 
     /// The same, and at most `time` from now.
     #[must_use]
     pub fn at_most(&self, time: Duration) -> Self {
-        Self { deadline: self.deadline.min(Instant::now() + time), halt: self.halt.clone() }
+        Self { deadline: self.deadline.min(Instant::now() + time), cancel: self.cancel.clone() }
     }
 
     /// The time that is left; an error when there is none.
     pub fn left(&self) -> Result<Duration, WaitEnded> {
-        if self.halt.is_raised() {
-            return Err(WaitEnded::Halted);
+        if self.cancel.is_cancelled() {
+            return Err(WaitEnded::Cancelled);
         }
         match self.deadline.saturating_duration_since(Instant::now()) {
             Duration::ZERO => Err(WaitEnded::Deadline),
@@ -69,12 +69,12 @@ impl WaitLimit {
     /// Waits until `fd` is ready for `events`.
     pub(super) fn wait(&self, fd: impl AsFd, events: PollFlags) -> io::Result<()> {
         loop {
-            let time = match self.halt.event() {
+            let time = match self.cancel.event_fd() {
                 Some(_) => self.left()?,
                 None => self.slice()?,
             };
             let mut fds = vec![PollFd::new(&fd, events)];
-            fds.extend(self.halt.event().map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN)));
+            fds.extend(self.cancel.event_fd().map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN)));
             // Rounded up to a millisecond: a wait must not spin at its end.
             let time = Timespec::try_from(time.max(Duration::from_millis(1))).map_err(io::Error::other)?;
             match poll(&mut fds, Some(&time)) {

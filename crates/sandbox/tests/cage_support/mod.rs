@@ -5,12 +5,12 @@ use picoclaw_policy::config::{
     Backend as BackendChoice, Expose, ExposeMode, IsolationConfig, Limits, Network,
 };
 use picoclaw_sandbox::isolate::{
-    Backend, Cage, CommandSource, HiddenPath, HostEntryKind, InstancePaths, LiveHost, Plan, PlanError,
-    PlanRequest, UserEnvironment, WorkspaceMount, cage_variables, plan, toolchain_variables,
+    Backend, Cage, CommandSource, Confinement, HiddenPath, HostEntryKind, InstancePaths, LiveHost, Plan,
+    PlanError, PlanRequest, UserEnvironment, WorkspaceMount, cage_variables, plan, toolchain_variables,
 };
 use picoclaw_sandbox::launch::environment::{Variables, set};
 use picoclaw_sandbox::launch::{
-    Bounds, Deadline, Finished, LaunchError, LaunchSpec, Output, Principal, Stdin, Streams, Walls, WorkDir,
+    Deadline, Finished, LaunchError, LaunchSpec, Output, OutputLimit, Principal, Stdin, Streams, WorkDir,
     harden_self, run_to_end,
 };
 use std::path::{Path, PathBuf};
@@ -104,25 +104,37 @@ impl Instance {
         plan(&request, &LiveHost)
     }
 
-    pub(crate) fn cage(&self) -> Walls {
+    pub(crate) fn cage(&self) -> Confinement {
         let cage = Cage::new(self.plan().expect("a plan"), Backend::Native).expect("a cage");
-        Walls::Cage(Arc::new(cage))
+        Confinement::Cage(Arc::new(cage))
     }
 
-    /// `sh -c line` in the workspace, inside `walls`.
-    pub(crate) fn spec(&self, line: &str, walls: Walls) -> LaunchSpec {
+    /// `sh -c line` in the workspace, in this confinement.
+    pub(crate) fn spec(&self, line: &str, confinement: Confinement) -> LaunchSpec {
+        self.try_spec(line, &confinement, &self.workspace).expect("a confinement")
+    }
+
+    /// The same in `dir`, as it is now.
+    pub(crate) fn try_spec(
+        &self,
+        line: &str,
+        confinement: &Confinement,
+        dir: &Path,
+    ) -> Result<LaunchSpec, LaunchError> {
         let writable = [self.workspace.clone()];
-        LaunchSpec {
+        let work_dir = WorkDir::open(dir).expect("the directory is there");
+        let setup =
+            confinement.child_setup(work_dir).map_err(|error| LaunchError::Confinement(error.into()))?;
+        Ok(LaunchSpec {
             program: "/bin/sh".into(),
             argv: vec!["sh".into(), "-c".into(), line.into()],
-            work_dir: WorkDir::open(&self.workspace).expect("the workspace is there"),
             environment: self.environment(&writable),
             streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
             deadline: Deadline::After(Duration::from_secs(20)),
-            bounds: Bounds::default(),
+            output_limit: OutputLimit::default(),
             principal: Principal::Agent(AgentId::main()),
-            walls,
-        }
+            setup,
+        })
     }
 
     fn environment(&self, writable: &[PathBuf]) -> Variables {

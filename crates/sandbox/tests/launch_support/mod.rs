@@ -1,7 +1,8 @@
 //! What the launch tests share: a spec for a shell line, and a look at who is still alive.
 
 use picoclaw_sandbox::launch::{
-    Bounds, Deadline, LaunchSpec, Output, Principal, Stdin, Streams, Walls, WorkDir, environment, harden_self,
+    ChildSetup, Deadline, LaunchSpec, Output, OutputLimit, Principal, Stdin, Streams, WorkDir, environment,
+    harden_self,
 };
 use std::path::Path;
 use std::time::Duration;
@@ -17,13 +18,14 @@ pub(crate) fn program(path: &str, argv: &[&str]) -> LaunchSpec {
     LaunchSpec {
         program: path.into(),
         argv: argv.iter().map(Into::into).collect(),
-        work_dir: WorkDir::open(Path::new("/tmp")).expect("the temporary directory is there"),
         environment: environment::without_secrets(std::env::vars_os(), &[]),
         streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
         deadline: Deadline::After(Duration::from_secs(10)),
-        bounds: Bounds::default(),
+        output_limit: OutputLimit::default(),
         principal: Principal::Person,
-        walls: Walls::Open,
+        setup: ChildSetup::unconfined(
+            WorkDir::open(Path::new("/tmp")).expect("the temporary directory is there"),
+        ),
     }
 }
 

@@ -25,7 +25,6 @@ pub use fd_limit::raise_fd_limit;
 pub use process_tree::kill_orphans;
 pub use relro::protect_relro;
 pub use report::{Report, SupervisorCommand};
-pub use scrub_argv::proc_self_stat;
 pub use seccomp::{Instruction, SeccompFilter};
 pub use signalfd::{SignalFd, die_by, ignore_signal, stop_self, suspend_job};
 pub use spawn::{Spawned, spawn};

@@ -7,12 +7,12 @@ use crate::gateway::request;
 use crate::gateway::response::{self, HttpResponse};
 use crate::gateway::server::Gateway;
 use crate::gateway::services::Services;
-use crate::run::{Ending, Event, Steering, Turn, TurnError};
+use crate::run::{Event, Steering, Turn, TurnError, TurnOutcome};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use hyper::body::Incoming;
 use picoclaw_policy::{Origin, Subject};
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,7 +37,7 @@ enum TurnOutput {
     Text(String),
     /// The text so far was not the answer.
     Break,
-    End(Result<Ending, TurnError>),
+    End(Result<TurnOutcome, TurnError>),
 }
 
 /// A turn to run.
@@ -132,7 +132,7 @@ async fn run(task: TurnTask) {
         };
         gateway.on_event(&subject, event);
     };
-    let halt = Halt::new();
+    let halt = CancelToken::new();
     let turn = async {
         let turn = Turn {
             subject: subject.clone(),
@@ -144,7 +144,7 @@ async fn run(task: TurnTask) {
         };
         match is_persistent {
             true => services.runner.turn(turn).await,
-            false => services.runner.go_on(turn, request.history).await,
+            false => services.runner.run_with_history(turn, request.history).await,
         }
     };
     let ended = {
@@ -152,13 +152,13 @@ async fn run(task: TurnTask) {
         tokio::select! {
             ended = &mut turn => ended,
             () = cancel.cancelled() => {
-                halt.raise();
+                halt.cancel();
                 turn.await
             }
         }
     };
     let outcome = match &ended {
-        Ok(ending) if ending.unasked => "unasked",
+        Ok(ending) if ending.needs_approval => "unasked",
         Ok(_) => "answered",
         Err(TurnError::Halted) => "stopped",
         Err(_) => "failed",
@@ -173,7 +173,7 @@ async fn run(task: TurnTask) {
     drop(output);
     if is_persistent && is_answered {
         // A client that disconnects after the answer does not cancel this.
-        if let Err(why) = services.runner.tidy(&subject, None, &Halt::new()).await {
+        if let Err(why) = services.runner.summarize(&subject, None, &CancelToken::new()).await {
             tracing::warn!(target: "session", "The session was not summarised: {why}");
         }
     }

@@ -1,7 +1,7 @@
 //! Deferred tools: hidden from the model until it finds them by search, for a number of rounds.
 
 use crate::call::Reply;
-use crate::tools::{Arguments, Hiding, Need, Outcome, Parameter, Tool, Type, Visit};
+use crate::tools::{Arguments, Need, Outcome, Parameter, Tool, ToolContext, ToolVisibility, Type};
 use picoclaw_policy::Subject;
 use picoclaw_policy::config::DiscoveryConfig;
 use regex::RegexBuilder;
@@ -53,7 +53,7 @@ impl Discovery {
     }
 }
 
-impl Hiding for Discovery {
+impl ToolVisibility for Discovery {
     fn is_found(&self, tool: &str, subject: &Subject) -> bool {
         self.found().get(&session_key(subject)).is_some_and(|own| own.contains_key(tool))
     }
@@ -179,7 +179,7 @@ impl Tool for SearchTool {
         }
     }
 
-    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
+    fn run(&self, arguments: &Arguments<'_>, visit: &ToolContext<'_>) -> Outcome {
         let query = match self.mode {
             SearchMode::Bm25 => arguments.text("query"),
             SearchMode::Regex => arguments.text("pattern"),

@@ -9,7 +9,7 @@ use picoclaw_policy::Subject;
 use picoclaw_policy::config::{McpServerConfig, McpTransport};
 use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::helper::{HelperSpec, RunningHelper};
-use picoclaw_sandbox::launch::{Bounds, Deadline, Halt, Output, Principal, Stdin, Streams};
+use picoclaw_sandbox::launch::{CancelToken, Deadline, Output, OutputLimit, Principal, Stdin, Streams};
 use picoclaw_sandbox::root::read_operator_file;
 use picoclaw_sandbox::warden::Warden;
 use rmcp::model::CallToolResult;
@@ -87,13 +87,13 @@ impl Server {
         &self,
         tool: &str,
         arguments: Map<String, Value>,
-        halt: &Halt,
+        halt: &CancelToken,
     ) -> Result<CallToolResult, McpError> {
         let (connection, _) = self.connected().await?;
         self.check_changed_tools(&connection, halt).await?;
         let result = tokio::select! {
             result = tokio::time::timeout(CALL_TIMEOUT, connection.call_tool(tool, arguments)) => result,
-            () = halt.raised() => {
+            () = halt.cancelled() => {
                 // Ends whatever the server runs for this call; the next call restarts it.
                 self.close().await;
                 return Err(McpError::Halted);
@@ -120,7 +120,11 @@ impl Server {
 
     /// Lists the tools again if the server has announced a change. On failure the connection is
     /// closed, so that the next call restarts the server and checks it anew.
-    async fn check_changed_tools(&self, connection: &ServerConnection, halt: &Halt) -> Result<(), McpError> {
+    async fn check_changed_tools(
+        &self,
+        connection: &ServerConnection,
+        halt: &CancelToken,
+    ) -> Result<(), McpError> {
         let check = async {
             // Concurrent calls wait for the check.
             let _guard = self.checking.lock().await;
@@ -133,7 +137,7 @@ impl Server {
             checked = tokio::time::timeout(self.ready_timeout, check) => {
                 checked.unwrap_or_else(|_| Err(self.slow()))
             }
-            () = halt.raised() => Err(McpError::Halted),
+            () = halt.cancelled() => Err(McpError::Halted),
         };
         if checked.is_err() {
             self.close().await;
@@ -241,7 +245,7 @@ fn start_helper(
         dir: ChildDir::Private,
         streams: Streams::Plain { stdin: Stdin::Pipe, output: Output::Pipes },
         deadline: Deadline::None,
-        bounds: Bounds::default(),
+        output_limit: OutputLimit::default(),
     };
     warden
         .start_helper(&spec, subject)

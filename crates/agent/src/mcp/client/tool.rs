@@ -7,7 +7,7 @@ use super::schema;
 use super::server::Server;
 use super::tool_names::tool_name;
 use crate::call::Reply;
-use crate::tools::{Arguments, Outcome, Tool, Visit};
+use crate::tools::{Arguments, Outcome, Tool, ToolContext};
 use data_encoding::HEXLOWER;
 use picoclaw_policy::{Access, McpCallIntent};
 use picoclaw_sandbox::effects::McpCall;
@@ -54,7 +54,7 @@ impl McpTool {
     }
 
     /// The text, or its beginning and the file with all of it.
-    fn inline_text(&self, text: String, visit: &Visit<'_>) -> String {
+    fn inline_text(&self, text: String, visit: &ToolContext<'_>) -> String {
         if text.chars().nth(self.max_inline).is_none() {
             return text;
         }
@@ -72,7 +72,7 @@ impl McpTool {
     }
 
     /// Writes a long result to the agent's workspace, as a write of the agent.
-    fn save(&self, text: &str, visit: &Visit<'_>) -> Result<String, String> {
+    fn save(&self, text: &str, visit: &ToolContext<'_>) -> Result<String, String> {
         let digest = HEXLOWER.encode(&Sha256::digest(text));
         let path = format!("{ARTIFACTS_DIR}/{}-{}.txt", self.name, &digest[..16]);
         let sought = visit
@@ -114,7 +114,7 @@ impl Tool for McpTool {
         self.server.is_deferred()
     }
 
-    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
+    fn run(&self, arguments: &Arguments<'_>, visit: &ToolContext<'_>) -> Outcome {
         let given = arguments.all().clone();
         let intent = McpCallIntent {
             server: self.server.name().to_owned(),
@@ -125,7 +125,7 @@ impl Tool for McpTool {
             Admission::Permit(permit) => permit,
             Admission::Refusal(refusal) => return Reply::Refused(refusal).into(),
             Admission::Pending(pending) => {
-                return Reply::Unasked(visit.warden.unanswered(*pending)).into();
+                return Reply::NeedsApproval(visit.warden.unanswered(*pending)).into();
             }
         };
         let answered =

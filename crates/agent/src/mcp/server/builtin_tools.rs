@@ -3,7 +3,7 @@
 use super::policy_summary::PolicySummary;
 use super::roots::Roots;
 use crate::call::Call;
-use crate::inquiry::{Action, Findings, inquire};
+use crate::dry_run::{Action, Findings, evaluate};
 use crate::tools::{Arguments, Need, Parameter, Type, schema_of_parameters};
 use picoclaw_policy::{Code, Layer, Refusal, Verdict};
 use picoclaw_sandbox::warden::Warden;
@@ -70,7 +70,7 @@ pub(super) fn run(
     if about.trim().is_empty() {
         return Err(invalid("property \"subject\": there is nothing to check".to_owned()));
     }
-    let findings = inquire(warden, &call.subject, action, about, Path::new(""))
+    let findings = evaluate(warden, &call.subject, action, about, Path::new(""))
         .map_err(|why| invalid(format!("property \"subject\": {why}")))?;
     let narrowed = match (&findings.verdict, action) {
         (Verdict::Allow(_), Action::Read | Action::Write) => roots.check_path(about, warden, &call.subject),

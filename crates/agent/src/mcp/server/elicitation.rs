@@ -1,7 +1,7 @@
 //! Asks the client's user for approval, in the way of the negotiated revision. Only an explicit yes
 //! approves.
 
-use crate::tools::Asked;
+use crate::tools::PendingCall;
 use picoclaw_sandbox::permit::Approval;
 use picoclaw_sandbox::printable_lines;
 use rmcp::RoleServer;
@@ -67,7 +67,7 @@ pub(super) async fn elicit(
 }
 
 /// The result that requires input, to be retried with this ticket.
-pub(super) fn input_required(asked: &Asked, ticket: String) -> Option<InputRequiredResult> {
+pub(super) fn input_required(asked: &PendingCall, ticket: String) -> Option<InputRequiredResult> {
     let request = InputRequest::Elicitation(ElicitRequest::new(form(asked)?));
     let requests = InputRequests::from([(INPUT_KEY.to_owned(), request)]);
     Some(InputRequiredResult::new(Some(requests), Some(ticket)))
@@ -90,7 +90,7 @@ fn parse_answer(result: &ElicitResult) -> Approval {
 }
 
 /// The form: the whole action, the reason, and the possible answers.
-pub(super) fn form(asked: &Asked) -> Option<ElicitRequestParams> {
+pub(super) fn form(asked: &PendingCall) -> Option<ElicitRequestParams> {
     let question = asked.question();
     let message = format!(
         "`{}` wants to do what the policy blocks:\n\n{}\n\n{} (rule: {})",

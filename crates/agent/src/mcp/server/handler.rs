@@ -7,10 +7,10 @@ use super::roots::Roots;
 use super::state::ServerState;
 use super::{builtin_tools, progress, response};
 use crate::call::{Call, Reply};
-use crate::hall::Watcher;
-use crate::tools::{Asked, Outcome};
+use crate::executor::Watcher;
+use crate::tools::{Outcome, PendingCall};
 use picoclaw_policy::{Code, Layer, Origin, Refusal, Subject};
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::permit::Approval;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult, ErrorCode,
@@ -89,7 +89,7 @@ impl ClientHandler {
         &self,
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
-        halt: &Halt,
+        halt: &CancelToken,
     ) -> CallToolResponse {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let mut call = Call { tool: request.name.into_owned(), arguments, subject: self.subject() };
@@ -97,7 +97,7 @@ impl ClientHandler {
         if builtin_tools::is_builtin(&call.tool) {
             return self.run_builtin(call, roots).await.into();
         }
-        let warden = self.state.hall.warden();
+        let warden = self.state.executor.warden();
         if let Some(no) = roots.check_call(&call.tool, &mut call.arguments, warden, &call.subject) {
             return response::refusal_result(&warden.refuse_call(&call.tool, &call.subject, no)).into();
         }
@@ -133,10 +133,10 @@ impl ClientHandler {
         call: Call,
         original: Call,
         context: &RequestContext<RoleServer>,
-        halt: &Halt,
+        halt: &CancelToken,
     ) -> CallToolResponse {
         let started = Instant::now();
-        let run = |watcher| self.state.hall.call(call.clone(), halt, watcher);
+        let run = |watcher| self.state.executor.call(call.clone(), halt, watcher);
         match self.with_progress(context, run).await {
             Outcome::Reply(reply) => {
                 let reply = match self.state.call_hooks().await {
@@ -145,7 +145,7 @@ impl ClientHandler {
                 };
                 response::reply_result(&call.tool, reply).into()
             }
-            Outcome::Asks(asked) => self.ask(asked, original, context, halt).await,
+            Outcome::NeedsApproval(asked) => self.ask(asked, original, context, halt).await,
         }
     }
 
@@ -161,19 +161,19 @@ impl ClientHandler {
         if builtin_tools::is_builtin(tool) {
             return Ok(self.run_builtin(call, Roots::default()).await);
         }
-        match self.state.hall.call(call, &Halt::new(), progress::unwatched()).await {
+        match self.state.executor.call(call, &CancelToken::new(), progress::unwatched()).await {
             Outcome::Reply(reply) => Ok(response::reply_result(tool, reply)),
-            Outcome::Asks(_) => Err(invalid()),
+            Outcome::NeedsApproval(_) => Err(invalid()),
         }
     }
 
     /// Asks the client's user for approval, and continues the call.
     async fn ask(
         &self,
-        asked: Asked,
+        asked: PendingCall,
         call: Call,
         context: &RequestContext<RoleServer>,
-        halt: &Halt,
+        halt: &CancelToken,
     ) -> CallToolResponse {
         match ApprovalChannel::of(context) {
             ApprovalChannel::Unavailable => self.continue_call(asked, call, None, context, halt).await.into(),
@@ -192,7 +192,7 @@ impl ClientHandler {
     }
 
     /// Lets a question wait for the client's retry; it expires unanswered.
-    fn require_input(&self, asked: Asked, call: &Call) -> Result<CallToolResponse, Box<Asked>> {
+    fn require_input(&self, asked: PendingCall, call: &Call) -> Result<CallToolResponse, Box<PendingCall>> {
         let Some(mut result) = elicitation::input_required(&asked, String::new()) else {
             return Err(Box::new(asked));
         };
@@ -202,8 +202,8 @@ impl ClientHandler {
         tokio::spawn(async move {
             tokio::time::sleep(elicitation::ANSWER_TIMEOUT).await;
             if let Some(pending) = state.pending.take(&ticket) {
-                let (halt, watcher) = (Halt::new(), progress::unwatched());
-                state.hall.answer(pending.asked, subject, None, &halt, watcher).await;
+                let (halt, watcher) = (CancelToken::new(), progress::unwatched());
+                state.executor.answer(pending.asked, subject, None, &halt, watcher).await;
             }
         });
         Ok(result.into())
@@ -212,14 +212,14 @@ impl ClientHandler {
     /// Continues a call that needed approval; `None` when no person could be asked.
     async fn continue_call(
         &self,
-        asked: Asked,
+        asked: PendingCall,
         call: Call,
         answer: Option<Approval>,
         context: &RequestContext<RoleServer>,
-        halt: &Halt,
+        halt: &CancelToken,
     ) -> CallToolResult {
         let answer = answer.map(|answer| (answer, elicitation::APPROVER.to_owned()));
-        let run = |watcher| self.state.hall.answer(asked, call.subject, answer, halt, watcher);
+        let run = |watcher| self.state.executor.answer(asked, call.subject, answer, halt, watcher);
         let reply = self.with_progress(context, run).await;
         response::reply_result(&call.tool, reply)
     }
@@ -243,7 +243,7 @@ impl ClientHandler {
     async fn run_builtin(&self, call: Call, roots: Roots) -> CallToolResult {
         let state = Arc::clone(&self.state);
         let done = tokio::task::spawn_blocking(move || {
-            let result = builtin_tools::run(&call, state.hall.warden(), &state.policy_summary, &roots);
+            let result = builtin_tools::run(&call, state.executor.warden(), &state.policy_summary, &roots);
             result.map(|result| {
                 let redact = |text: &str| state.redactor.clean(text).into_owned();
                 let structured = serde_json::from_str(&redact(&result.structured.to_string()));
@@ -273,7 +273,7 @@ impl ClientHandler {
         let client = context.peer.peer_info()?;
         client.capabilities.roots.as_ref()?;
         let listed = tokio::time::timeout(ROOTS_TIMEOUT, context.peer.list_roots()).await.ok()?.ok()?;
-        let policy = self.state.hall.warden().policy();
+        let policy = self.state.executor.warden().policy();
         let zones = &policy.agents.get(&self.state.subject.agent)?.zones;
         Some(Roots::parse(listed.roots.iter().map(|root| root.uri.as_str()), zones))
     }
@@ -316,7 +316,7 @@ impl ServerHandler for ClientHandler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let (halt, http_disconnected) = (Halt::new(), disconnect_token(&context.extensions));
+        let (halt, http_disconnected) = (CancelToken::new(), disconnect_token(&context.extensions));
         let cancelled = async {
             tokio::select! {
                 () = context.ct.cancelled() => {}
@@ -333,7 +333,7 @@ impl ServerHandler for ClientHandler {
             biased;
             // A cancelled call is still awaited: it keeps its permit until its last child has ended.
             () = cancelled => {
-                halt.raise();
+                halt.cancel();
                 Ok(work.await)
             }
             response = &mut work => Ok(response),
@@ -374,8 +374,8 @@ impl Drop for ClientHandler {
     fn drop(&mut self) {
         let subject = self.subject();
         if subject.session != self.state.subject.session {
-            let registry = self.state.hall.registry();
-            std::thread::spawn(move || registry.part(&subject));
+            let registry = self.state.executor.registry();
+            std::thread::spawn(move || registry.end_session(&subject));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Questions that wait for the client's retry. Each is bound to its call and answered at most once.
 
 use crate::call::Call;
-use crate::tools::Asked;
+use crate::tools::PendingCall;
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub(super) struct PendingApprovals(Mutex<BTreeMap<String, PendingApproval>>);
 /// A question and the call that it belongs to.
 #[derive(Debug)]
 pub(super) struct PendingApproval {
-    pub(super) asked: Asked,
+    pub(super) asked: PendingCall,
     call_hash: [u8; 32],
 }
 
@@ -30,7 +30,7 @@ impl PendingApproval {
 
 impl PendingApprovals {
     /// Adds a question and returns its ticket; gives it back when the limit is reached.
-    pub(super) fn add(&self, asked: Asked, call: &Call) -> Result<String, Box<Asked>> {
+    pub(super) fn add(&self, asked: PendingCall, call: &Call) -> Result<String, Box<PendingCall>> {
         let mut pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if pending.len() >= MAX_PENDING {
             return Err(Box::new(asked));

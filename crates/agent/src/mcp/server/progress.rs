@@ -1,7 +1,7 @@
 //! Sends a running call's output as progress notifications, bounded in rate and size. A slow client
 //! misses lines; the call is not delayed.
 
-use crate::hall::Watcher;
+use crate::executor::Watcher;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RoleServer};
 use std::sync::Arc;

@@ -30,7 +30,7 @@ pub(super) fn reply_result(tool: &str, reply: Reply) -> CallToolResult {
             }
             failure(text, structured)
         }
-        Reply::Refused(no) | Reply::Unasked(no) => refusal_result(&no),
+        Reply::Refused(no) | Reply::NeedsApproval(no) => refusal_result(&no),
     }
 }
 

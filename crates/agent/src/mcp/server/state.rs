@@ -3,8 +3,8 @@
 use super::pending_approvals::PendingApprovals;
 use super::policy_summary::PolicySummary;
 use super::tool_list::tool_list;
-use crate::call_hooks::CallHooks;
-use crate::hall::Hall;
+use crate::executor::ToolExecutor;
+use crate::hooks::CallHooks;
 use picoclaw_policy::Subject;
 use picoclaw_policy::config::Config;
 use picoclaw_sandbox::Redactor;
@@ -21,7 +21,7 @@ const MAX_CLIENTS: usize = 128;
 
 /// The shared state of a server.
 pub struct ServerState {
-    pub(super) hall: Hall,
+    pub(super) executor: ToolExecutor,
     /// On whose behalf calls run; a connection may use a session of its own.
     pub(super) subject: Subject,
     pub(super) policy_summary: PolicySummary,
@@ -37,13 +37,13 @@ pub struct ServerState {
 }
 
 impl ServerState {
-    /// A server that runs calls through `hall` on behalf of `subject`.
-    pub fn new(hall: Hall, config: Arc<Config>, subject: Subject) -> Arc<Self> {
-        let tools = tool_list(&hall.registry());
+    /// A server that runs calls through `executor` on behalf of `subject`.
+    pub fn new(executor: ToolExecutor, config: Arc<Config>, subject: Subject) -> Arc<Self> {
+        let tools = tool_list(&executor.registry());
         let names = tools.iter().map(|tool| tool.name.to_string()).collect();
         let redactor = Redactor::new(&config.secrets);
         Arc::new(Self {
-            hall,
+            executor,
             subject,
             policy_summary: PolicySummary::new(Arc::clone(&config), names),
             config,
@@ -59,13 +59,13 @@ impl ServerState {
 
     /// The tools that the policy offers, sorted by name.
     pub(super) fn offered_tools(&self) -> Vec<&Tool> {
-        let policy = self.hall.warden().policy();
+        let policy = self.executor.warden().policy();
         self.tools.iter().filter(|tool| policy.check_tool(&tool.name, &self.subject).is_ok()).collect()
     }
 
     /// The hooks that apply to calls, if any are configured.
     pub(super) async fn call_hooks(&self) -> Option<&CallHooks> {
-        self.call_hooks.get_or_init(async || CallHooks::new(&self.config, &self.hall)).await.as_ref()
+        self.call_hooks.get_or_init(async || CallHooks::new(&self.config, &self.executor)).await.as_ref()
     }
 
     /// Ends the hooks.

@@ -4,8 +4,9 @@ use super::super::pins::{PinKey, PinStatus, Pins, ToolList};
 use super::error_reply::{ProxyError, error_reply, parse_error_reply};
 use super::tool_pages::{PageResult, ToolPages};
 use crate::jsonrpc::{Id, Message, Outcome, ParseError};
+use picoclaw_sandbox::bounded_lines::Line;
+use picoclaw_sandbox::line_proxy::{FilterOutput, LineFilter};
 use picoclaw_sandbox::printable;
-use picoclaw_sandbox::relay::{Between, Line, Said};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -82,7 +83,7 @@ impl PinningProxy {
         }
     }
 
-    fn on_host_line(&mut self, line: &[u8], out: &mut Said) {
+    fn on_host_line(&mut self, line: &[u8], out: &mut FilterOutput) {
         let message = match Message::parse(line) {
             Ok(message) => message,
             Err(_) if is_blank(line) => return,
@@ -98,12 +99,12 @@ impl PinningProxy {
         }
     }
 
-    fn on_oversized_host_line(&mut self, out: &mut Said) {
+    fn on_oversized_host_line(&mut self, out: &mut FilterOutput) {
         out.to_host.extend(parse_error_reply("a longer line than is passed on"));
         self.note("the host sent a longer line than is passed on".to_owned(), out);
     }
 
-    fn on_server_line(&mut self, line: &[u8], out: &mut Said) {
+    fn on_server_line(&mut self, line: &[u8], out: &mut FilterOutput) {
         match Message::parse(line) {
             Ok(Message::Response { id, outcome }) => self.on_response(id, outcome, out),
             Ok(message) => {
@@ -127,7 +128,7 @@ impl PinningProxy {
     }
 
     /// The id of an over-long response is unknown, so every pending request gets an error.
-    fn on_oversized_server_line(&mut self, out: &mut Said) {
+    fn on_oversized_server_line(&mut self, out: &mut FilterOutput) {
         self.note(
             "the server sent a longer line than is passed on; requests under way are answered with an error"
                 .to_owned(),
@@ -141,7 +142,7 @@ impl PinningProxy {
         }
     }
 
-    fn on_request(&mut self, id: Id, method: String, params: Option<String>, out: &mut Said) {
+    fn on_request(&mut self, id: Id, method: String, params: Option<String>, out: &mut FilterOutput) {
         let is_waiting =
             self.waiting_lists.contains(&id) || self.waiting_calls.iter().any(|call| call.id == id);
         let is_ours = self.pages.as_ref().is_some_and(|pages| pages.id == id);
@@ -162,7 +163,7 @@ impl PinningProxy {
     }
 
     /// Requests the list anew each time, since the server may have changed it.
-    fn on_list_request(&mut self, id: Id, params: Option<&str>, out: &mut Said) {
+    fn on_list_request(&mut self, id: Id, params: Option<&str>, out: &mut FilterOutput) {
         let params = parse_object(params);
         if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
             return out.to_host.extend(error_reply(&id, &ProxyError::Cursor));
@@ -171,7 +172,7 @@ impl PinningProxy {
         self.request_list(params, out);
     }
 
-    fn on_call_request(&mut self, id: Id, params: Option<String>, out: &mut Said) {
+    fn on_call_request(&mut self, id: Id, params: Option<String>, out: &mut FilterOutput) {
         #[derive(Deserialize)]
         struct CallParams {
             name: String,
@@ -188,7 +189,7 @@ impl PinningProxy {
     }
 
     /// Forwards or refuses the waiting calls; requests the list when it is unknown.
-    fn release_calls(&mut self, host_meta: Map<String, Value>, out: &mut Said) {
+    fn release_calls(&mut self, host_meta: Map<String, Value>, out: &mut FilterOutput) {
         if let Tools::Withheld(list) = &self.tools
             && self.pins.holds(&self.key, list).unwrap_or(false)
             && let Tools::Withheld(list) = std::mem::replace(&mut self.tools, Tools::Unknown)
@@ -213,7 +214,7 @@ impl PinningProxy {
         }
     }
 
-    fn request_list(&mut self, mut params: Map<String, Value>, out: &mut Said) {
+    fn request_list(&mut self, mut params: Map<String, Value>, out: &mut FilterOutput) {
         if self.pages.is_none() {
             params.remove("cursor");
             self.host_meta = host_meta(params.clone());
@@ -223,7 +224,7 @@ impl PinningProxy {
         }
     }
 
-    fn on_response(&mut self, id: Id, outcome: Outcome, out: &mut Said) {
+    fn on_response(&mut self, id: Id, outcome: Outcome, out: &mut FilterOutput) {
         if self.pages.as_ref().is_some_and(|pages| pages.id == id) {
             return self.on_page(outcome, out);
         }
@@ -237,7 +238,7 @@ impl PinningProxy {
         );
     }
 
-    fn on_page(&mut self, outcome: Outcome, out: &mut Said) {
+    fn on_page(&mut self, outcome: Outcome, out: &mut FilterOutput) {
         let Some(mut pages) = self.pages.take() else { return };
         match pages.add(outcome, || next_id(&mut self.last_id, &self.in_flight)) {
             PageResult::More => {
@@ -257,7 +258,13 @@ impl PinningProxy {
     }
 
     /// Compares a complete list with its pin, and only then shows it to the host.
-    fn on_list(&mut self, list: ToolList, mut result: Map<String, Value>, is_stale: bool, out: &mut Said) {
+    fn on_list(
+        &mut self,
+        list: ToolList,
+        mut result: Map<String, Value>,
+        is_stale: bool,
+        out: &mut FilterOutput,
+    ) {
         let status = match self.pins.judge(&self.key, &list) {
             Ok(status) => status,
             Err(why) => return self.withhold_tools(&format!("their pin cannot be used ({why})"), out),
@@ -299,7 +306,7 @@ impl PinningProxy {
     }
 
     /// Without a valid list the host gets an empty one, and no tool can be called.
-    fn withhold_tools(&mut self, why: &str, out: &mut Said) {
+    fn withhold_tools(&mut self, why: &str, out: &mut FilterOutput) {
         self.tools = Tools::Unknown;
         let why = printable(why).into_owned();
         self.note(format!("the tools of `{}` are withheld: {why}", printable(self.key.name())), out);
@@ -309,7 +316,7 @@ impl PinningProxy {
         self.refuse_calls(&why, out);
     }
 
-    fn answer_lists(&mut self, result: &Map<String, Value>, out: &mut Said) {
+    fn answer_lists(&mut self, result: &Map<String, Value>, out: &mut FilterOutput) {
         let result = Value::Object(result.clone()).to_string();
         for id in self.waiting_lists.drain(..) {
             let outcome = Outcome::Result(result.clone());
@@ -317,7 +324,7 @@ impl PinningProxy {
         }
     }
 
-    fn refuse_calls(&mut self, why: &str, out: &mut Said) {
+    fn refuse_calls(&mut self, why: &str, out: &mut FilterOutput) {
         let name = printable(self.key.name()).into_owned();
         for call in self.waiting_calls.drain(..) {
             out.to_host.extend(error_reply(&call.id, &ProxyError::Withheld { name: &name, why }));
@@ -325,7 +332,7 @@ impl PinningProxy {
     }
 
     /// Drops a request that waits here; for any other one the server is notified.
-    fn on_cancelled(&mut self, params: Option<String>, out: &mut Said) {
+    fn on_cancelled(&mut self, params: Option<String>, out: &mut FilterOutput) {
         let request = parse_object(params.as_deref());
         if let Some(id) = request.get("requestId").and_then(|id| Id::parse(&id.to_string())) {
             let waiting = self.waiting_lists.len() + self.waiting_calls.len();
@@ -340,7 +347,7 @@ impl PinningProxy {
         out.to_child.extend(Message::Notification { method, params }.to_line());
     }
 
-    fn note(&mut self, text: String, out: &mut Said) {
+    fn note(&mut self, text: String, out: &mut FilterOutput) {
         self.notes += 1;
         match self.notes {
             1..MAX_NOTES => out.notes.push(text),
@@ -350,18 +357,18 @@ impl PinningProxy {
     }
 }
 
-impl Between for PinningProxy {
-    fn host_said(&mut self, line: Line<'_>, out: &mut Said) {
+impl LineFilter for PinningProxy {
+    fn host_line(&mut self, line: Line, out: &mut FilterOutput) {
         match line {
-            Line::Whole(line) => self.on_host_line(line, out),
-            Line::TooLong => self.on_oversized_host_line(out),
+            Line::Whole(line) => self.on_host_line(&line, out),
+            Line::TooLong { .. } => self.on_oversized_host_line(out),
         }
     }
 
-    fn child_said(&mut self, line: Line<'_>, out: &mut Said) {
+    fn child_line(&mut self, line: Line, out: &mut FilterOutput) {
         match line {
-            Line::Whole(line) => self.on_server_line(line, out),
-            Line::TooLong => self.on_oversized_server_line(out),
+            Line::Whole(line) => self.on_server_line(&line, out),
+            Line::TooLong { .. } => self.on_oversized_server_line(out),
         }
     }
 
@@ -409,7 +416,7 @@ fn is_blank(line: &[u8]) -> bool {
 }
 
 /// Answers each request of a batch with an error; no current revision has batches.
-fn refuse_batch(line: &[u8], out: &mut Said) {
+fn refuse_batch(line: &[u8], out: &mut FilterOutput) {
     let items: Vec<Value> = serde_json::from_slice(line).unwrap_or_default();
     let requests = items.iter().filter(|item| item.get("method").is_some());
     let ids = requests.filter_map(|item| item.get("id")).filter_map(|id| Id::parse(&id.to_string()));

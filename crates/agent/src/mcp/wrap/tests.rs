@@ -2,14 +2,15 @@
 
 use super::super::pins::{PinKey, Pins};
 use super::proxy::{MAX_IN_FLIGHT, PinningProxy};
-use picoclaw_sandbox::relay::{Between, Line, Said};
+use picoclaw_sandbox::bounded_lines::Line;
+use picoclaw_sandbox::line_proxy::{FilterOutput, LineFilter};
 use picoclaw_sandbox::state_dir::StateDir;
 use serde_json::{Value, json};
 
 struct Stage {
     proxy: PinningProxy,
     home: tempfile::TempDir,
-    said: Said,
+    said: FilterOutput,
 }
 
 fn key() -> PinKey {
@@ -20,7 +21,7 @@ impl Stage {
     fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         let proxy = PinningProxy::new(Pins::open(home.path()).unwrap(), key());
-        Self { proxy, home, said: Said::default() }
+        Self { proxy, home, said: FilterOutput::default() }
     }
 
     /// The server is started anew, in the same instance.
@@ -29,12 +30,12 @@ impl Stage {
     }
 
     fn host(&mut self, message: Value) -> &mut Self {
-        self.proxy.host_said(Line::Whole(message.to_string().as_bytes()), &mut self.said);
+        self.proxy.host_line(Line::Whole(message.to_string().as_bytes().to_vec()), &mut self.said);
         self
     }
 
     fn server(&mut self, message: Value) -> &mut Self {
-        self.proxy.child_said(Line::Whole(message.to_string().as_bytes()), &mut self.said);
+        self.proxy.child_line(Line::Whole(message.to_string().as_bytes().to_vec()), &mut self.said);
         self
     }
 
@@ -329,12 +330,12 @@ fn a_host_that_errs_is_told() {
         ),
     ] {
         stage.server_heard();
-        stage.proxy.host_said(Line::Whole(line.as_bytes()), &mut stage.said);
+        stage.proxy.host_line(Line::Whole(line.as_bytes().to_vec()), &mut stage.said);
         assert!(stage.server_heard().is_empty(), "{why} does not pass");
         let told = stage.host_heard().remove(0);
         assert_eq!((&told["id"], &told["error"]["code"]), (&id, &json!(code)), "{why}: {told}");
     }
-    stage.proxy.host_said(Line::Whole(b"  "), &mut stage.said);
+    stage.proxy.host_line(Line::Whole(b"  ".to_vec()), &mut stage.said);
     assert!(stage.host_heard().is_empty() && stage.server_heard().is_empty(), "an empty line is nothing");
 }
 
@@ -344,12 +345,12 @@ fn a_line_that_is_too_long_leaves_nobody_waiting() {
     stage
         .host(json!({"jsonrpc": "2.0", "id": 1, "method": "x"}))
         .host(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}));
-    stage.proxy.child_said(Line::TooLong, &mut stage.said);
+    stage.proxy.child_line(Line::TooLong { head: Vec::new() }, &mut stage.said);
     let told = stage.host_heard();
     assert_eq!(told.len(), 2, "{told:?}");
     assert_eq!((&told[0]["id"], &told[0]["error"]["data"]["code"]), (&json!(1), &json!("answer_too_long")));
     assert_eq!((&told[1]["id"], &told[1]["result"]["tools"]), (&json!(2), &json!([])));
-    stage.proxy.host_said(Line::TooLong, &mut stage.said);
+    stage.proxy.host_line(Line::TooLong { head: Vec::new() }, &mut stage.said);
     assert_eq!(stage.host_heard()[0]["error"]["code"], -32700);
 }
 

@@ -14,7 +14,7 @@ use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use picoclaw_policy::network::{Scheme, WebAddress};
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::outbound::{Connect, Outbound, WaitEnded, WaitLimit};
 use picoclaw_sandbox::permit::Permit;
 use rustls::ClientConfig;
@@ -23,7 +23,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-/// Bounds of a response's head.
+/// OutputLimit of a response's head.
 const MAX_HEAD_BYTES: usize = 64 << 10;
 const MAX_HEADERS: usize = 128;
 
@@ -40,7 +40,7 @@ pub(super) enum HopResult {
 pub(super) struct HopContext<'h> {
     pub(super) outbound: &'h Outbound,
     pub(super) wait_limit: &'h WaitLimit,
-    pub(super) halt: &'h Halt,
+    pub(super) halt: &'h CancelToken,
     pub(super) max_body_bytes: u64,
     pub(super) tls_config: &'h dyn Fn() -> Result<Arc<ClientConfig>, FetchError>,
 }
@@ -93,7 +93,7 @@ fn run_until_stopped(
     runtime.block_on(async {
         tokio::select! {
             biased;
-            () = context.halt.raised() => Err(WaitEnded::Halted.into()),
+            () = context.halt.cancelled() => Err(WaitEnded::Cancelled.into()),
             result = tokio::time::timeout(left, exchange) => result.unwrap_or(Err(WaitEnded::Deadline.into())),
         }
     })

@@ -284,7 +284,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn minute() -> WaitLimit {
-        WaitLimit::new(std::time::Duration::from_secs(60), &picoclaw_sandbox::launch::Halt::new())
+        WaitLimit::new(std::time::Duration::from_secs(60), &picoclaw_sandbox::launch::CancelToken::new())
     }
 
     fn render(page: &str, format: Format) -> String {
@@ -383,8 +383,10 @@ mod tests {
 
     #[test]
     fn a_page_that_takes_longer_than_the_deadline_is_given_up() {
-        let soon =
-            WaitLimit::new(std::time::Duration::from_millis(200), &picoclaw_sandbox::launch::Halt::new());
+        let soon = WaitLimit::new(
+            std::time::Duration::from_millis(200),
+            &picoclaw_sandbox::launch::CancelToken::new(),
+        );
         let attributes: String = (0..1_000_000).map(|n| format!(" a{n}")).collect();
         let page = format!("<p{attributes}>x");
         let base = WebAddress::parse("http://a.example/").unwrap();

@@ -211,7 +211,7 @@ fn a_turn_starts_only_so_many() {
     let rounds = std::sync::atomic::AtomicUsize::new(0);
     stage.hear(move |part| {
         if part == "go" && rounds.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 1 {
-            halt.raise();
+            halt.cancel();
         }
     });
     stage.play.others_hang();

@@ -48,7 +48,7 @@ fn stopping_a_turn_stops_what_it_started() {
         let (halt, file) = (stage.halt.clone(), stage.home().join("workspace/pid"));
         let stopper = std::thread::spawn(move || {
             let pid = pid(&file);
-            halt.raise();
+            halt.cancel();
             pid
         });
         let began = Instant::now();

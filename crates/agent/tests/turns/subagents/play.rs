@@ -2,11 +2,11 @@
 
 use crate::house::{Act, open_with, run, subject};
 use picoclaw_agent::message::Role;
-use picoclaw_agent::providers::{Class, Provider, ProviderError, Reading, Request, Sink};
-use picoclaw_agent::run::{Ending, Event, Runner, Steering, Turn, TurnError};
+use picoclaw_agent::providers::{AnswerFuture, ErrorClass, Provider, ProviderError, Request, Sink};
+use picoclaw_agent::run::{Event, Runner, Steering, Turn, TurnError, TurnOutcome};
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{AgentConfig, Config, Guard};
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::ledger::Reader;
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
@@ -71,14 +71,14 @@ impl Provider for Named {
         self.1
     }
 
-    fn ask<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink) -> Reading<'a> {
+    fn ask<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink) -> AnswerFuture<'a> {
         self.0.models.lock().unwrap().push((request.agent.to_string(), self.1));
         self.0.ask(request, sink)
     }
 }
 
 impl Play {
-    fn ask<'a>(&'a self, request: &'a Request, _: &'a mut dyn Sink) -> Reading<'a> {
+    fn ask<'a>(&'a self, request: &'a Request, _: &'a mut dyn Sink) -> AnswerFuture<'a> {
         Box::pin(async move {
             let told = request.messages.iter().find(|message| message.role == Role::User).unwrap();
             let act = {
@@ -107,7 +107,7 @@ impl Play {
                 Some(Act::Say(answer)) => Ok(answer),
                 Some(Act::Fail(class, why)) => Err(ProviderError::new(class, why)),
                 Some(Act::Hang) => std::future::pending().await,
-                None => Err(ProviderError::new(Class::Unknown, "the play is over")),
+                None => Err(ProviderError::new(ErrorClass::Unknown, "the play is over")),
             }
         })
     }
@@ -117,7 +117,7 @@ impl Play {
 pub(crate) struct Stage {
     pub(crate) play: Play,
     pub(crate) runner: Runner,
-    pub(crate) halt: Halt,
+    pub(crate) halt: CancelToken,
     pub(crate) steering: Arc<Steering>,
     dir: tempfile::TempDir,
 }
@@ -137,7 +137,7 @@ impl Stage {
         let provider = |name| -> Box<dyn Provider> { Box::new(Named(play.clone(), name)) };
         let providers = MODELS.map(provider).into();
         let runner = open_with(&dir.path().join("home"), &Arc::new(config), providers);
-        Self { play, runner, halt: Halt::new(), steering: Arc::default(), dir }
+        Self { play, runner, halt: CancelToken::new(), steering: Arc::default(), dir }
     }
 
     pub(crate) fn home(&self) -> PathBuf {
@@ -149,7 +149,7 @@ impl Stage {
         session: &str,
         input: &str,
         events: &(dyn Fn(Event) + Send + Sync),
-    ) -> Result<Ending, TurnError> {
+    ) -> Result<TurnOutcome, TurnError> {
         let turn = Turn {
             subject: subject("main", session),
             input: input.to_owned(),

@@ -21,7 +21,7 @@ use crate::settings::Settings;
 use anyhow::{Context, Result};
 use picoclaw_agent::run::{Steering, Turn, TurnError};
 use picoclaw_policy::Subject;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::{Redactor, printable};
 use tokio::runtime::Runtime;
 
@@ -109,7 +109,7 @@ impl Session<'_> {
         let how = if model == DIRECT_PROVIDER {
             "No model: a line is a command, `TOOL {json}` is a tool call. `/help` shows more."
         } else {
-            "`/help` lists the commands; Ctrl-C stops a turn, Ctrl-D leaves."
+            "`/help` lists what can be typed; Ctrl-C stops a turn, Ctrl-D leaves."
         };
         self.screen.lines(&style.paint(Tone::Quiet, how));
     }
@@ -126,7 +126,7 @@ impl Session<'_> {
 
     /// Runs a turn; returns what was typed meanwhile and not sent.
     fn turn(&self, line: &str, runtime: &Runtime, stop: &Interrupt) -> String {
-        let halt = Halt::new();
+        let halt = CancelToken::new();
         stop.turn_started(&halt);
         let (ended, unsent) = runtime.block_on(self.run_turn(line, &halt));
         stop.turn_ended();
@@ -142,7 +142,7 @@ impl Session<'_> {
         unsent
     }
 
-    async fn run_turn(&self, line: &str, halt: &Halt) -> (Result<(), TurnError>, String) {
+    async fn run_turn(&self, line: &str, halt: &CancelToken) -> (Result<(), TurnError>, String) {
         let quote = if self.model_name() == DIRECT_PROVIDER { Quote::Nothing } else { Quote::FirstLines };
         let view = TurnView::new(self.screen.clone(), quote);
         let steering = Steering::new();
@@ -173,7 +173,7 @@ impl Session<'_> {
                 view.end(&ending.answer);
                 let runner = &self.services.runner;
                 self.screen.status("saving the session; Ctrl-C skips it");
-                let tidied = runner.tidy(&self.subject, self.model.as_deref(), halt).await;
+                let tidied = runner.summarize(&self.subject, self.model.as_deref(), halt).await;
                 self.screen.clear_status();
                 if let Err(why) = tidied {
                     tracing::warn!(target: "session", "The session was not summarised: {why}");

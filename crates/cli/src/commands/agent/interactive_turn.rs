@@ -9,8 +9,8 @@ use super::raw_input::RawInput;
 use super::screen::Screen;
 use super::style::{Liveness, Mark, Tone};
 use super::turn_view::TurnView;
-use picoclaw_agent::run::{Ask, Ending, Steering, TurnError};
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_agent::run::{Ask, Steering, TurnError, TurnOutcome};
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::permit::Approval;
 use picoclaw_sandbox::printable;
 use std::future::Future;
@@ -29,7 +29,7 @@ pub(super) struct InteractiveTurn<'a> {
     pub(super) screen: &'a Screen,
     pub(super) view: &'a TurnView,
     pub(super) steering: &'a Steering,
-    pub(super) halt: &'a Halt,
+    pub(super) halt: &'a CancelToken,
 }
 
 /// The input state.
@@ -57,9 +57,9 @@ impl InteractiveTurn<'_> {
     /// Runs until the turn is over; returns what was typed and not sent.
     pub(super) async fn run(
         &self,
-        turn: impl Future<Output = Result<Ending, TurnError>>,
+        turn: impl Future<Output = Result<TurnOutcome, TurnError>>,
         mut keyboard: RawInput,
-    ) -> (Result<Ending, TurnError>, String) {
+    ) -> (Result<TurnOutcome, TurnError>, String) {
         let mut turn = pin!(turn);
         let mut input = InputState::default();
         let mut frames = interval(FRAME_INTERVAL);
@@ -198,11 +198,11 @@ impl InteractiveTurn<'_> {
 
     /// Stops the turn; a second request abandons it at once.
     fn stop(&self, input: &mut InputState) {
-        if self.halt.is_raised() {
+        if self.halt.is_cancelled() {
             input.given_up = Some(Instant::now());
             return;
         }
-        self.halt.raise();
+        self.halt.cancel();
         input.given_up = Some(Instant::now() + STOP_TIMEOUT);
     }
 

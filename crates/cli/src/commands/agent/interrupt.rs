@@ -1,8 +1,8 @@
 //! Ctrl-C and termination signals: stop the turn, restore the terminal, end the process.
 
 use super::raw_input::TerminalState;
-use picoclaw_sandbox::launch::Halt;
-use picoclaw_sandbox::relay::{Then, Told, on_signals};
+use picoclaw_sandbox::launch::CancelToken;
+use picoclaw_sandbox::terminal::{SignalAction, SignalEvent, on_signals};
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,7 +22,7 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    turn: Option<Halt>,
+    turn: Option<CancelToken>,
     is_ending: bool,
 }
 
@@ -32,21 +32,21 @@ impl Interrupt {
         let stop = Self::default();
         let (shared, found) = (stop.clone(), TerminalState::now());
         on_signals(move |told| match told {
-            Told::Interrupt if shared.interrupt() => Then::Stay,
+            SignalEvent::Interrupt if shared.interrupt() => SignalAction::Continue,
             _ => {
                 shared.end_turn();
                 found.restore();
                 if found.is_terminal() && rustix::termios::isatty(io::stdout()) {
                     let _gone = io::stdout().write_all(b"\x1b[?2004l\r\n");
                 }
-                Then::End
+                SignalAction::Die
             }
         })?;
         Ok(stop)
     }
 
     /// Registers the running turn.
-    pub(super) fn turn_started(&self, halt: &Halt) {
+    pub(super) fn turn_started(&self, halt: &CancelToken) {
         self.state().turn = Some(halt.clone());
     }
 
@@ -68,8 +68,8 @@ impl Interrupt {
     /// The first interrupt stops the turn; the next one ends the process.
     fn interrupt(&self) -> bool {
         let turn = self.state().turn.clone();
-        let turn = turn.filter(|halt| !halt.is_raised());
-        turn.iter().for_each(Halt::raise);
+        let turn = turn.filter(|halt| !halt.is_cancelled());
+        turn.iter().for_each(CancelToken::cancel);
         turn.is_some()
     }
 
@@ -77,7 +77,7 @@ impl Interrupt {
     fn end_turn(&self) {
         let mut state = self.state();
         state.is_ending = true;
-        state.turn.iter().for_each(Halt::raise);
+        state.turn.iter().for_each(CancelToken::cancel);
         let is_running = |state: &mut State| state.turn.is_some();
         drop(self.0.changed.wait_timeout_while(state, EXIT_TIMEOUT, is_running));
     }

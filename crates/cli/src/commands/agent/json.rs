@@ -2,8 +2,8 @@
 
 use crate::print;
 use picoclaw_agent::call::Reply;
-use picoclaw_agent::run::{Ending, Event};
-use picoclaw_agent::spawn::{Subturn, Turning};
+use picoclaw_agent::run::SubagentEvent;
+use picoclaw_agent::run::{Event, TurnOutcome};
 use picoclaw_policy::Refusal;
 use picoclaw_sandbox::printable_json;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ pub(super) fn event_json(event: &Event) -> Option<Value> {
             Some(json!({"type": "tool_call", "id": id, "tool": tool, "arguments": arguments}))
         }
         Event::ToolResult { id, tool, reply, took } => Some(result_json(id, tool, reply, *took)),
-        Event::Subturn(Subturn { who, what: Turning::Event(event) }) => {
+        Event::Subagent { info: who, event: SubagentEvent::Event(event) } => {
             let mut line = event_json(event)?;
             // Without this field it would look like a call of the agent itself.
             let fields = line.as_object_mut()?;
@@ -45,7 +45,7 @@ fn result_json(id: &str, tool: &str, reply: &Reply, took: Duration) -> Value {
         "text": reply.text(),
         "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     });
-    if let (Reply::Refused(no) | Reply::Unasked(no), Some(fields)) = (reply, line.as_object_mut()) {
+    if let (Reply::Refused(no) | Reply::NeedsApproval(no), Some(fields)) = (reply, line.as_object_mut()) {
         fields.insert("refusal".to_owned(), refusal_json(no));
     }
     line
@@ -56,7 +56,7 @@ fn refusal_json(no: &Refusal) -> Value {
 }
 
 /// The last line of a successful turn.
-pub(super) fn ending_json(ending: &Ending) -> Value {
+pub(super) fn ending_json(ending: &TurnOutcome) -> Value {
     json!({
         "type": "answer",
         "text": ending.answer,

@@ -15,10 +15,9 @@ use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::{app, print};
 use anyhow::{Context, Result, bail};
-use picoclaw_agent::run::{Ask, Ending, Event, Steering, Turn, TurnError};
-use picoclaw_agent::spawn::Subturn;
+use picoclaw_agent::run::{Ask, Event, Steering, SubagentEvent, SubagentInfo, Turn, TurnError, TurnOutcome};
 use picoclaw_policy::Subject;
-use picoclaw_sandbox::launch::Halt;
+use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::permit::Approval;
 use picoclaw_sandbox::printable;
 use rustix::stdio::{stderr, stdin};
@@ -41,7 +40,7 @@ pub(super) fn run(
     message: String,
 ) -> Result<ExitCode> {
     let stop = frontend.stop();
-    let halt = Halt::new();
+    let halt = CancelToken::new();
     stop.turn_started(&halt);
     let runtime = app::runtime()?;
     let observer = TurnObserver::new(frontend, arguments.json);
@@ -67,7 +66,7 @@ pub(super) fn run(
     let exit = match ended {
         Ok(ending) => {
             observer.end(&ending)?;
-            let tidied = runtime.block_on(runner.tidy(&subject, arguments.model.as_deref(), &halt));
+            let tidied = runtime.block_on(runner.summarize(&subject, arguments.model.as_deref(), &halt));
             if let Err(why) = tidied {
                 tracing::warn!(target: "session", "The session was not summarised: {why}");
             }
@@ -85,9 +84,9 @@ pub(super) fn run(
     Ok(exit)
 }
 
-fn exit_of_ending(ending: &Ending) -> Exit {
+fn exit_of_ending(ending: &TurnOutcome) -> Exit {
     match ending {
-        ending if ending.unasked => Exit::NeedsApproval,
+        ending if ending.needs_approval => Exit::NeedsApproval,
         // With the embedded provider, the tool's failure is the turn's.
         ending if ending.failed && ending.model == app::DIRECT_PROVIDER => Exit::Refused,
         _ => Exit::Done,
@@ -156,7 +155,7 @@ impl<'s> TurnObserver<'s> {
             _ => {}
         }
         match event {
-            Event::Subturn(subturn) => self.subagent(subturn),
+            Event::Subagent { info, event } => self.subagent(info, event),
             // Without a person the question is dropped, which denies it.
             Event::Ask(ask) if self.frontend.has_person() => self.ask(ask),
             event if self.frontend.has_trace() => self.trace(event),
@@ -165,7 +164,7 @@ impl<'s> TurnObserver<'s> {
     }
 
     /// Prints the answer, without what was streamed already.
-    fn end(&self, ending: &Ending) -> std::io::Result<()> {
+    fn end(&self, ending: &TurnOutcome) -> std::io::Result<()> {
         match &self.out {
             OutputMode::Lines => json::print(&json::ending_json(ending)),
             OutputMode::Answer => print::line(&ending.answer),
@@ -190,8 +189,8 @@ impl<'s> TurnObserver<'s> {
         screen.end_pieces();
     }
 
-    fn subagent(&self, subturn: Subturn) {
-        let shown = lock(&self.subagents).on_event(subturn, &self.frontend.style(), size(stderr()).0);
+    fn subagent(&self, info: SubagentInfo, event: SubagentEvent) {
+        let shown = lock(&self.subagents).on_event(info, event, &self.frontend.style(), size(stderr()).0);
         match shown {
             SubagentOutput::Line(line) if self.frontend.has_trace() => print::note(&line),
             SubagentOutput::Ask(line, ask) if self.frontend.has_person() => {
@@ -235,7 +234,7 @@ impl<'s> TurnObserver<'s> {
             | Event::ToolOutput { .. }
             | Event::Ask(_)
             | Event::Said(_)
-            | Event::Subturn(_) => {}
+            | Event::Subagent { .. } => {}
         }
     }
 

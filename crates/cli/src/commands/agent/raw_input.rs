@@ -2,8 +2,8 @@
 //! however it ends.
 
 use super::style::Liveness;
-use picoclaw_sandbox::launch::Halt;
-use picoclaw_sandbox::relay::suspend_program;
+use picoclaw_sandbox::launch::CancelToken;
+use picoclaw_sandbox::terminal::suspend_program;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::stdio::stdin;
@@ -39,7 +39,7 @@ impl TerminalState {
 pub(super) struct RawInput {
     heard: Receiver<Vec<u8>>,
     reader: Option<JoinHandle<()>>,
-    closing: Halt,
+    closing: CancelToken,
     found: TerminalState,
     liveness: Liveness,
 }
@@ -47,7 +47,7 @@ pub(super) struct RawInput {
 impl RawInput {
     /// Starts reading: key by key on a live terminal, else line by line with echo.
     pub(super) fn open(liveness: Liveness) -> io::Result<Self> {
-        let (found, closing) = (TerminalState::now(), Halt::new());
+        let (found, closing) = (TerminalState::now(), CancelToken::new());
         let (told, heard) = channel(16);
         let until = closing.clone();
         let reader = thread::Builder::new().name("keyboard".to_owned()).stack_size(256 << 10);
@@ -73,7 +73,7 @@ impl RawInput {
     }
 
     fn close(&mut self) {
-        self.closing.raise();
+        self.closing.cancel();
         if let Some(reader) = self.reader.take() {
             // A full channel would keep the reader from noticing the end.
             self.heard.close();
@@ -103,12 +103,12 @@ impl RawInput {
 
 /// Forwards input until the reader is closed. The descriptor is shared with the shell and stays
 /// blocking, so it is read only when it is ready.
-fn read_stdin(told: &Sender<Vec<u8>>, closing: &Halt) {
+fn read_stdin(told: &Sender<Vec<u8>>, closing: &CancelToken) {
     loop {
         let mut ready = vec![PollFd::from_borrowed_fd(stdin(), PollFlags::IN)];
-        ready.extend(closing.event().map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN)));
+        ready.extend(closing.event_fd().map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN)));
         let waited = poll(&mut ready, None);
-        if closing.is_raised() {
+        if closing.is_cancelled() {
             return;
         }
         if waited.is_err() || ready.first().is_none_or(|stdin| stdin.revents().is_empty()) {

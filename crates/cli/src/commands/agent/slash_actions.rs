@@ -4,7 +4,7 @@
 use super::interactive::Session;
 use super::slash_parse::{self, Slash};
 use crate::app::DIRECT_PROVIDER;
-use picoclaw_agent::inquiry::{Action, inquire};
+use picoclaw_agent::dry_run::{Action, evaluate};
 use picoclaw_agent::message::{Message, Role};
 use picoclaw_policy::config::OnBlock;
 use picoclaw_sandbox::{printable, printable_lines};
@@ -64,9 +64,9 @@ fn help_text(session: &Session<'_>) -> String {
 }
 
 fn tools_text(session: &Session<'_>) -> String {
-    let policy = session.services.hall.warden().policy();
+    let policy = session.services.executor.warden().policy();
     let mut lines = Vec::new();
-    for tool in session.services.hall.registry().tools() {
+    for tool in session.services.executor.registry().tools() {
         let about = tool.about().lines().next().unwrap_or_default();
         let off = match policy.check_tool(tool.name(), &session.subject) {
             Ok(_) => "",
@@ -82,8 +82,8 @@ fn check_text(session: &Session<'_>, command: &str) -> String {
     if command.is_empty() {
         return "name a command: `/check rm -rf build`".to_owned();
     }
-    let warden = session.services.hall.warden();
-    inquire(warden, &session.subject, Action::Exec, command, Path::new(""))
+    let warden = session.services.executor.warden();
+    evaluate(warden, &session.subject, Action::Exec, command, Path::new(""))
         .map_or_else(|why| why.to_string(), |findings| findings.to_words())
 }
 

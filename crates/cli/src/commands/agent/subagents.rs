@@ -4,7 +4,7 @@
 use super::style::{Mark, Style, Tone};
 use super::trace::{CallTrace, Quote, format_duration, format_seconds};
 use picoclaw_agent::run::{Ask, Event};
-use picoclaw_agent::spawn::{Subturn, Turning, Who};
+use picoclaw_agent::run::{SubagentEvent, SubagentInfo};
 use picoclaw_sandbox::printable;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,18 +26,23 @@ pub(super) enum SubagentOutput {
 
 impl Subagents {
     /// Handles an event.
-    pub(super) fn on_event(&mut self, subturn: Subturn, style: &Style, width: usize) -> SubagentOutput {
-        let Subturn { who, what } = subturn;
+    pub(super) fn on_event(
+        &mut self,
+        who: SubagentInfo,
+        what: SubagentEvent,
+        style: &Style,
+        width: usize,
+    ) -> SubagentOutput {
         let name = format!("{}{}", "  ".repeat(who.depth as usize), name_of(&who));
         let fit = |text: &str| style.fit(text, width);
         let quiet = |text: String| SubagentOutput::Line(style.paint(Tone::Quiet, &fit(&text)));
         match what {
-            Turning::Began { task } => {
+            SubagentEvent::Began { task } => {
                 self.running.insert(who.id.clone());
                 quiet(format!("{name} starts as {}: {}", who.agent, printable(&task)))
             }
-            Turning::Delivered => SubagentOutput::Nothing,
-            Turning::Ended { result, took } => {
+            SubagentEvent::Delivered => SubagentOutput::Nothing,
+            SubagentEvent::Ended { result, took } => {
                 self.running.remove(&who.id);
                 self.calls.retain(|(id, _), _| *id != who.id);
                 let (mark, tone, how) = match &result {
@@ -48,7 +53,7 @@ impl Subagents {
                 let mark = style.paint(tone, style.mark(mark));
                 SubagentOutput::Line(format!("{name} {mark} {}", style.paint(Tone::Quiet, &tail)))
             }
-            Turning::Event(event) => match *event {
+            SubagentEvent::Event(event) => match *event {
                 Event::Ask(ask) => SubagentOutput::Ask(format!("{name} asks:"), Box::new(ask)),
                 Event::ToolCall { id, tool, arguments } => {
                     let call = CallTrace::new(&id, &tool, &arguments);
@@ -81,7 +86,7 @@ impl Subagents {
     }
 }
 
-fn name_of(who: &Who) -> String {
+fn name_of(who: &SubagentInfo) -> String {
     let label = printable(&who.label);
     if who.label == who.id { label.into_owned() } else { format!("{label} ({})", who.id) }
 }
@@ -98,20 +103,20 @@ mod tests {
     #[test]
     fn a_subagent_is_told_in_a_few_lines_under_its_name() {
         let style = Style::of_environment(|_| Some("C.UTF-8".to_owned()), Liveness::Still);
-        let who = Who {
+        let who = SubagentInfo {
             id: "subagent-1".to_owned(),
             label: "count\u{1b}[2J".to_owned(),
             agent: AgentId::main(),
             depth: 1,
         };
         let took = Duration::from_millis(12);
-        let call = |event| Turning::Event(Box::new(event));
+        let call = |event| SubagentEvent::Event(Box::new(event));
         let (id, tool) = ("c1".to_owned(), "exec".to_owned());
         let mut subagents = Subagents::default();
         for (why, what, want, waits) in [
             (
                 "it starts",
-                Turning::Began { task: "ls\nall".to_owned() },
+                SubagentEvent::Began { task: "ls\nall".to_owned() },
                 "  count\\u{1b}[2J (subagent-1) starts as main: ls\\nall",
                 true,
             ),
@@ -133,12 +138,12 @@ mod tests {
             ),
             (
                 "it fails",
-                Turning::Ended { result: Err("no \u{7}model".to_owned()), took },
+                SubagentEvent::Ended { result: Err("no \u{7}model".to_owned()), took },
                 "  count\\u{1b}[2J (subagent-1) ✗ failed: no \\u{7}model · 12 ms",
                 false,
             ),
         ] {
-            let line = match subagents.on_event(Subturn { who: who.clone(), what }, &style, 100) {
+            let line = match subagents.on_event(who.clone(), what, &style, 100) {
                 SubagentOutput::Line(line) => line,
                 SubagentOutput::Nothing | SubagentOutput::Ask(..) => String::new(),
             };

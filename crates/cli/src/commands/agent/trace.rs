@@ -85,7 +85,7 @@ impl CallTrace {
         let (mark, tone) = match reply {
             Reply::Done(_) => (Mark::Done, Tone::Good),
             Reply::Failed(_) | Reply::Ended { .. } | Reply::Refused(_) => (Mark::No, Tone::Bad),
-            Reply::Unasked(_) => (Mark::Ask, Tone::Alert),
+            Reply::NeedsApproval(_) => (Mark::Ask, Tone::Alert),
         };
         let verdict = self.verdict(reply);
         let tail = format!(
@@ -130,7 +130,7 @@ impl CallTrace {
                 format!("asked, refused by you ({})", printable(&no.rule))
             }
             Reply::Refused(no) => format!("refused by {} ({})", printable(&no.rule), no.layer.as_str()),
-            Reply::Unasked(no) => format!("refused by {}, no person to ask", printable(&no.rule)),
+            Reply::NeedsApproval(no) => format!("refused by {}, no person to ask", printable(&no.rule)),
         }
     }
 }

@@ -91,9 +91,9 @@ impl TurnView {
                 self.show_answer(&mut state, &text);
                 state.since = Instant::now();
             }
-            Event::Subturn(subturn) => {
+            Event::Subagent { info, event } => {
                 let (style, width) = (self.screen.style(), self.screen.size().0);
-                match state.subagents.on_event(subturn, &style, width) {
+                match state.subagents.on_event(info, event, &style, width) {
                     SubagentOutput::Nothing => {}
                     SubagentOutput::Line(line) => self.screen.lines(&line),
                     SubagentOutput::Ask(line, ask) => {

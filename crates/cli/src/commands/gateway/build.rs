@@ -61,7 +61,7 @@ pub(super) fn services(mut loaded: Settings, source: &Source) -> Result<Services
     let posture = move || status::status_json(&facts).unwrap_or_else(|why| json!({"error": why.to_string()}));
     Ok(Services {
         runner: company.runner,
-        hall: company.hall,
+        executor: company.executor,
         models: company.models,
         config,
         instance: company.instance,

@@ -10,13 +10,13 @@ use std::path::PathBuf;
 pub(crate) enum McpCommand {
     /// Serve the tools to an MCP client, on standard input and output or over HTTP
     Serve(ServeArguments),
-    /// Run somebody else's MCP server in a cage of its own, with its tools pinned
+    /// Run a third-party MCP server in a cage of its own, with its tools pinned
     Wrap(WrapArguments),
     /// Show what changed in a server's tools, and consent to it
     Trust(TrustArguments),
     /// Print the configuration that puts these tools into another program
     Install(InstallArguments),
-    /// Put somebody else's MCP server into the configuration, so that agents have its tools
+    /// Add a third-party MCP server to the configuration, so that agents have its tools
     Add(AddArguments),
     /// List the MCP servers of the configuration
     List(ListArguments),

@@ -7,7 +7,7 @@ use crate::exit::{self, Exit};
 use crate::print;
 use crate::settings::{ProcessEnv, Settings, first_line, workspace_fault_in};
 use anyhow::{Context, Result, bail};
-use picoclaw_agent::hall::Hall;
+use picoclaw_agent::executor::ToolExecutor;
 use picoclaw_agent::mcp::server::http::{self, Token};
 use picoclaw_agent::mcp::server::{ServerState, Streams, serve};
 use picoclaw_policy::{AgentId, Origin, Subject};
@@ -39,7 +39,8 @@ pub(crate) fn run(arguments: &ServeArguments, loaded: &Settings, surroundings: &
     };
     let offer = if arguments.read_only { ToolSet::ReadOnly } else { ToolSet::Everything };
     let house = app::core_with_tools(&loaded, offer)?;
-    let state = ServerState::new(Hall::new(house.warden, house.registry), Arc::new(loaded.config), subject);
+    let state =
+        ServerState::new(ToolExecutor::new(house.warden, house.registry), Arc::new(loaded.config), subject);
     let runtime = runtime().context("could not start the runtime")?;
     match transport {
         Transport::Stdio => {

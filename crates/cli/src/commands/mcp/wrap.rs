@@ -15,7 +15,7 @@ use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::exec::{OperatorCommand, OperatorCommandError};
 use picoclaw_sandbox::launch::{Output, Principal, Status, Stdin, Streams};
 use picoclaw_sandbox::ledger::Ledger;
-use picoclaw_sandbox::{Redactor, printable, relay};
+use picoclaw_sandbox::{Redactor, line_proxy, printable, terminal};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -71,7 +71,7 @@ fn run_server(
     let instance = app::open_instance(loaded)?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let pins = Pins::open(instance.home())?;
-    let signals = relay::listen().context("could not listen to signals")?;
+    let signals = terminal::listen().context("could not listen to signals")?;
     let mut variables = asked.variables.clone();
     for name in &arguments.pass {
         variables.extend(std::env::var_os(name).map(|value| (name.clone(), value)));
@@ -96,8 +96,8 @@ fn run_server(
     let mut child = command.start(ledger)?;
     let mut proxy = PinningProxy::new(pins, key.clone());
     let theirs = format!("[{}] ", key.name());
-    let voices = relay::Voices { ours: PREFIX, theirs: &theirs };
-    let status = relay::converse(&mut child.running, &signals, &mut proxy, voices);
+    let prefixes = line_proxy::StderrPrefixes { own: PREFIX, child: &theirs };
+    let status = line_proxy::proxy_lines(&mut child.running, &signals, &mut proxy, prefixes);
     child.finish(status);
     Ok(status)
 }

@@ -19,7 +19,7 @@ pub(super) fn agents(root: &View<'_>, checker: &mut Checker<'_>) -> (Vec<AgentCo
         let Some(id) = id(item, &key, checker) else { continue };
         if agents.iter().any(|agent| agent.id == id) {
             let problem = Problem::Refused(format!("a second agent is called `{id}`"));
-            checker.fault(
+            checker.report(
                 &item.origin("id"),
                 &format!("{key}.id"),
                 problem,
@@ -30,7 +30,7 @@ pub(super) fn agents(root: &View<'_>, checker: &mut Checker<'_>) -> (Vec<AgentCo
         if item.flag("default") {
             match &default {
                 None => default = Some(id.clone()),
-                Some(first) => checker.note(
+                Some(first) => checker.report_notice(
                     &item.origin("default"),
                     format!("`{first}` is the default agent already; `{id}` is not"),
                 ),
@@ -45,12 +45,12 @@ pub(super) fn agents(root: &View<'_>, checker: &mut Checker<'_>) -> (Vec<AgentCo
         known_agents(item, &agents, &format!("agents.agents[{index}]"), checker);
     }
     let default = default.unwrap_or_else(|| agents[0].id.clone());
-    shared_workspace(&section, &mut agents, &default);
+    apply_default_workspace(&section, &mut agents, &default);
     (agents, default)
 }
 
 /// `agents.defaults.workspace` is `main`'s; without a `main`, the default agent's.
-fn shared_workspace(section: &View<'_>, agents: &mut [AgentConfig], default: &AgentId) {
+fn apply_default_workspace(section: &View<'_>, agents: &mut [AgentConfig], default: &AgentId) {
     let Some(workspace) = section.section("defaults").path("workspace") else { return };
     let main = AgentId::main();
     let heir = if agents.iter().any(|agent| agent.id == main) { &main } else { default };
@@ -61,14 +61,14 @@ fn shared_workspace(section: &View<'_>, agents: &mut [AgentConfig], default: &Ag
 
 fn id(item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> Option<AgentId> {
     let Some(text) = item.text("id") else {
-        checker.fault(&item.origin("id"), key, Problem::Missing { key: "id" }, "every agent has a name");
+        checker.report(&item.origin("id"), key, Problem::Missing { key: "id" }, "every agent has a name");
         return None;
     };
     let id = AgentId::parse(text);
     if id.is_none() {
         let problem = Problem::Refused(format!("`{text}` is no name for an agent"));
-        let hint = format!("lower-case letters, digits, `_` and `-`: `{}`", normal(text));
-        checker.fault(&item.origin("id"), &format!("{key}.id"), problem, hint);
+        let hint = format!("lower-case letters, digits, `_` and `-`: `{}`", normalize_name(text));
+        checker.report(&item.origin("id"), &format!("{key}.id"), problem, hint);
     }
     id
 }
@@ -77,7 +77,7 @@ fn agent(id: AgentId, item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> 
     let tools = item.section("tools");
     for (index, node) in tools.get("disabled").map_or(&[][..], |node| node.items()).iter().enumerate() {
         if let Some(fault) = node.text().and_then(tool_fault) {
-            checker.fault(&node.origin, &format!("{key}.tools.disabled[{index}]"), fault.0, fault.1);
+            checker.report(&node.origin, &format!("{key}.tools.disabled[{index}]"), fault.0, fault.1);
         }
     }
     let subagents = item.section("subagents");
@@ -133,12 +133,12 @@ fn known_agents(item: &View<'_>, agents: &[AgentConfig], key: &str, checker: &mu
         let near = nearest(name, agents.iter().map(|agent| agent.id.as_str()));
         let hint = near.map_or_else(String::new, |(near, _)| format!("did you mean `{near}`?"));
         let problem = Problem::Refused(format!("there is no agent `{name}`"));
-        checker.fault(&node.origin, &format!("{key}.subagents.allow_agents[{index}]"), problem, hint);
+        checker.report(&node.origin, &format!("{key}.subagents.allow_agents[{index}]"), problem, hint);
     }
 }
 
 /// The nearest valid name.
-fn normal(text: &str) -> String {
+fn normalize_name(text: &str) -> String {
     let mut name = String::new();
     for c in text.trim().chars().flat_map(char::to_lowercase) {
         let fits = c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';

@@ -38,7 +38,7 @@ pub(super) fn models(root: &View<'_>, checker: &mut Checker<'_>) -> Vec<ModelCon
     for (name, view) in &used {
         let Some(model) = defaults.text("model_name").filter(|_| owner.as_deref() == Some(*name)) else {
             let text = format!("`providers.{name}` has no model; name one in `model_list` to use it");
-            checker.note(&view.origin("api_key"), text);
+            checker.report_notice(&view.origin("api_key"), text);
             continue;
         };
         models.push(model_of(name, model, view));

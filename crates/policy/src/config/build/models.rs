@@ -25,13 +25,13 @@ fn model(item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> Option<ModelC
     for required in ["model_name", "model"] {
         if item.text(required).is_none() {
             let problem = Problem::Missing { key: if required == "model" { "model" } else { "model_name" } };
-            checker.fault(&item.origin(required), key, problem, "a model has a name of its own and an id");
+            checker.report(&item.origin(required), key, problem, "a model has a name of its own and an id");
         }
     }
     let (name, id) = (item.owned("model_name")?, item.owned("model")?);
     if id.contains(char::is_whitespace) || id.starts_with('/') || id.contains("//") {
         let problem = Problem::Refused(format!("`{id}` is no model's id"));
-        checker.fault(
+        checker.report(
             &item.origin("model"),
             &format!("{key}.model"),
             problem,
@@ -79,7 +79,7 @@ fn extra_body(
     checker: &mut Checker<'_>,
 ) -> serde_json::Map<String, serde_json::Value> {
     let Some(node) = item.get("extra_body") else { return serde_json::Map::new() };
-    match json(node) {
+    match to_json(node) {
         Some(serde_json::Value::Object(body)) => body,
         Some(_) => {
             checker.report_wrong_type(
@@ -93,14 +93,14 @@ fn extra_body(
         }
         None => {
             let problem = Problem::Refused("a number in it cannot be kept exactly".to_owned());
-            checker.fault(&node.origin, &format!("{key}.extra_body"), problem, "write it as a string");
+            checker.report(&node.origin, &format!("{key}.extra_body"), problem, "write it as a string");
             serde_json::Map::new()
         }
     }
 }
 
 /// A tree as JSON; `None` if a number would lose precision.
-fn json(node: &Node) -> Option<serde_json::Value> {
+fn to_json(node: &Node) -> Option<serde_json::Value> {
     use serde_json::Value as Json;
     Some(match &node.value {
         Value::Null => Json::Null,
@@ -113,11 +113,11 @@ fn json(node: &Node) -> Option<serde_json::Value> {
             let whole = text.parse::<i64>().map(Json::from).or_else(|_| text.parse::<u64>().map(Json::from));
             whole.ok()?
         }
-        Value::List(items) => Json::Array(items.iter().map(json).collect::<Option<_>>()?),
+        Value::List(items) => Json::Array(items.iter().map(to_json).collect::<Option<_>>()?),
         Value::Map(entries) => Json::Object(
             entries
                 .iter()
-                .map(|entry| Some((entry.name.clone(), json(&entry.node)?)))
+                .map(|entry| Some((entry.name.clone(), to_json(&entry.node)?)))
                 .collect::<Option<_>>()?,
         ),
     })

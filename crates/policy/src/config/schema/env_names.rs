@@ -53,7 +53,7 @@ pub(crate) enum Variable {
 }
 
 /// The meaning of the variable `name`.
-pub(crate) fn variable(name: &str) -> Variable {
+pub(crate) fn find_variable(name: &str) -> Variable {
     // The original's launcher has its own settings.
     if ELSEWHERE.contains(&name) || name.starts_with("PICOCLAW_LAUNCHER_") {
         return Variable::Elsewhere;
@@ -61,7 +61,7 @@ pub(crate) fn variable(name: &str) -> Variable {
     let name =
         IRREGULAR.iter().find(|(irregular, _)| *irregular == name).map_or(name, |(_, regular)| regular);
     let Some(rest) = name.strip_prefix(PREFIX) else { return Variable::Elsewhere };
-    if let Some(found) = matching(ROOT, name, rest, &mut Vec::new()) {
+    if let Some(found) = find_in_keys(ROOT, name, rest, &mut Vec::new()) {
         return found;
     }
     FOREIGN
@@ -70,22 +70,22 @@ pub(crate) fn variable(name: &str) -> Variable {
         .map_or(Variable::Unknown, |(_, what)| Variable::Foreign(what))
 }
 
-fn matching(keys: &'static [Key], whole: &str, rest: &str, path: &mut Vec<String>) -> Option<Variable> {
+fn find_in_keys(keys: &'static [Key], whole: &str, rest: &str, path: &mut Vec<String>) -> Option<Variable> {
     for key in keys.iter().filter(|key| is_settable(key)) {
         path.push(key.name.to_owned());
         if key.variable == Some(whole) {
             return Some(Variable::Sets(std::mem::take(path), key));
         }
         for spelling in std::iter::once(&key.name).chain(key.aliases.names()) {
-            let Some(tail) = after(rest, spelling) else { continue };
+            let Some(tail) = strip_name(rest, spelling) else { continue };
             let found = match (&key.shape, &key.serving) {
                 (_, KeySupport::Foreign) if tail.is_empty() || tail.starts_with('_') => {
                     Some(Variable::Foreign(key.doc))
                 }
                 (Shape::Section(inner), _) => {
-                    tail.strip_prefix('_').and_then(|tail| matching(inner, whole, tail, path))
+                    tail.strip_prefix('_').and_then(|tail| find_in_keys(inner, whole, tail, path))
                 }
-                (Shape::Map(Shape::Section(inner)), _) if !tail.is_empty() => named(inner, tail, path),
+                (Shape::Map(Shape::Section(inner)), _) if !tail.is_empty() => find_in_map(inner, tail, path),
                 _ if tail.is_empty() => Some(Variable::Sets(std::mem::take(path), key)),
                 _ => None,
             };
@@ -97,7 +97,7 @@ fn matching(keys: &'static [Key], whole: &str, rest: &str, path: &mut Vec<String
         if let Shape::Section(inner) = &key.shape
             && inner.iter().any(|inner| inner.variable == Some(whole))
         {
-            return matching(inner, whole, "", path);
+            return find_in_keys(inner, whole, "", path);
         }
         path.pop();
     }
@@ -105,7 +105,7 @@ fn matching(keys: &'static [Key], whole: &str, rest: &str, path: &mut Vec<String
 }
 
 /// `_OPENAI_API_KEY`: a user-defined name, then a key.
-fn named(keys: &'static [Key], tail: &str, path: &mut Vec<String>) -> Option<Variable> {
+fn find_in_map(keys: &'static [Key], tail: &str, path: &mut Vec<String>) -> Option<Variable> {
     let tail = tail.strip_prefix('_')?;
     let (key, name) = keys.iter().find_map(|key| {
         let name = tail.strip_suffix(&key.name.to_ascii_uppercase())?.strip_suffix('_')?;
@@ -116,7 +116,7 @@ fn named(keys: &'static [Key], tail: &str, path: &mut Vec<String>) -> Option<Var
 }
 
 /// The rest after the key's name in capitals.
-fn after<'a>(rest: &'a str, name: &str) -> Option<&'a str> {
+fn strip_name<'a>(rest: &'a str, name: &str) -> Option<&'a str> {
     let (head, tail) = rest.split_at_checked(name.len())?;
     head.bytes().zip(name.bytes()).all(|(a, b)| a == b.to_ascii_uppercase()).then_some(tail)
 }
@@ -127,18 +127,18 @@ fn is_settable(key: &Key) -> bool {
 }
 
 /// The names of all variables that set a key.
-pub(crate) fn every_variable() -> Vec<String> {
+pub(crate) fn all_variables() -> Vec<String> {
     let mut names: Vec<String> = ELSEWHERE.iter().map(|name| (*name).to_owned()).collect();
-    collect(ROOT, "PICOCLAW", &mut names);
+    collect_names(ROOT, "PICOCLAW", &mut names);
     names
 }
 
-fn collect(keys: &[Key], prefix: &str, names: &mut Vec<String>) {
+fn collect_names(keys: &[Key], prefix: &str, names: &mut Vec<String>) {
     for key in keys.iter().filter(|key| key.serving == KeySupport::Served && is_settable(key)) {
         let name = format!("{prefix}_{}", key.name.to_ascii_uppercase());
         names.extend(key.variable.map(str::to_owned));
         match &key.shape {
-            Shape::Section(inner) => collect(inner, &name, names),
+            Shape::Section(inner) => collect_names(inner, &name, names),
             _ => names.push(name),
         }
     }
@@ -150,12 +150,12 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn sets(name: &str) -> Option<String> {
-        if let Variable::Sets(path, _) = variable(name) { Some(path.join(".")) } else { None }
+        if let Variable::Sets(path, _) = find_variable(name) { Some(path.join(".")) } else { None }
     }
 
     #[test]
     fn every_scalar_and_list_key_has_a_variable_and_no_two_share_one() {
-        let names = every_variable();
+        let names = all_variables();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "a name stands for two keys");
         for name in names.iter().filter(|name| !ELSEWHERE.contains(&name.as_str())) {
             let path = sets(name).unwrap_or_else(|| panic!("`{name}` sets nothing"));
@@ -215,7 +215,7 @@ mod tests {
             "PICOCLAW_TOOLS_FILTER_MIN_LENGTH",
             "PICOCLAW_SKILLS_REGISTRIES_CLAWHUB_BASE_URL",
         ] {
-            assert!(matches!(variable(name), Variable::Foreign(_)), "`{name}`");
+            assert!(matches!(find_variable(name), Variable::Foreign(_)), "`{name}`");
         }
     }
 }

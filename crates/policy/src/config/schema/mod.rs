@@ -14,7 +14,7 @@ mod root;
 mod tools;
 mod web;
 
-pub(crate) use env_names::{Variable, every_variable, variable};
+pub(crate) use env_names::{Variable, all_variables, find_variable};
 pub(crate) use key::{Aliases, DefaultValue, Key, KeySupport, Shape};
 pub(crate) use root::{NEWEST_VERSION, ROOT};
 pub(crate) use tools::{FOREIGN_TOOLS, SERVED_TOOLS, TOOLS};

@@ -38,7 +38,7 @@ impl Interpreter<'_> {
             self.match_custom_patterns(invocation);
         }
         let at = self.commands.len();
-        self.commands.push(ParsedCommand::new(invocation.argv, &state));
+        self.commands.push(ParsedCommand::from_argv(invocation.argv, &state));
         let found = self.findings.len();
         let outer = self.current.replace(at);
         self.depth += 1;

@@ -72,7 +72,7 @@ impl Judgement {
 }
 
 impl ParsedCommand {
-    pub(super) fn new(argv: &[PartialWord], state: &State) -> Self {
+    pub(super) fn from_argv(argv: &[PartialWord], state: &State) -> Self {
         let place = |place: &ShellDir| match place {
             ShellDir::At(path) => render_path(path),
             ShellDir::Within => "a directory of the workspace".to_owned(),

@@ -72,7 +72,7 @@ async fn handle(
             let mut request = request.map(BodyTimeout::new);
             request.extensions_mut().insert(disconnected);
             let mut response = service.handle(request).await;
-            // Ending a session is complete when it is answered.
+            // TurnOutcome a session is complete when it is answered.
             if is_delete && response.status() == StatusCode::ACCEPTED {
                 *response.status_mut() = StatusCode::NO_CONTENT;
             }

@@ -35,7 +35,7 @@ const CHANGES: &[&str] = &[
 ];
 
 /// Subcommands that only query.
-const LOOKS: &[&str] = &[
+const QUERY_SUBCOMMANDS: &[&str] = &[
     "search",
     "show",
     "list",
@@ -64,7 +64,7 @@ const LOOKS: &[&str] = &[
 fn is_change(call: &NamedCommand<'_>) -> bool {
     let looks = call
         .subcommand(&Grammar { short: "oct", ..Grammar::default() })
-        .is_some_and(|verb| LOOKS.contains(&verb));
+        .is_some_and(|verb| QUERY_SUBCOMMANDS.contains(&verb));
     !looks && call.args.iter().any(|arg| CHANGES.contains(&arg.as_str()))
 }
 

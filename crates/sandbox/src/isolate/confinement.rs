@@ -1,0 +1,29 @@
+//! What confines a child: nothing, the write fence or a cage.
+
+use crate::isolate::cage::Cage;
+use crate::isolate::error::IsolateError;
+use crate::isolate::fence::Fence;
+use crate::launch::{ChildSetup, WorkDir};
+use std::sync::Arc;
+
+/// The confinement of a kind of child, shared by all children of that kind.
+#[derive(Debug, Clone)]
+pub enum Confinement {
+    /// The user's own rights.
+    None,
+    /// Writes and signals: for a model's commands while isolation is off.
+    Fence(Arc<Fence>),
+    /// A cage.
+    Cage(Arc<Cage>),
+}
+
+impl Confinement {
+    /// The setup of one child that works in `work_dir`.
+    pub fn child_setup(&self, work_dir: WorkDir) -> Result<ChildSetup, IsolateError> {
+        match self {
+            Self::None => Ok(ChildSetup::unconfined(work_dir)),
+            Self::Fence(fence) => fence.setup(work_dir),
+            Self::Cage(cage) => cage.setup(work_dir),
+        }
+    }
+}
