@@ -37,7 +37,7 @@ impl<'a> YamlReader<'a> {
         match self.parser.next_event() {
             Some(Ok(event)) => Ok(event),
             Some(Err(fault)) => {
-                let place = self.place(fault.marker().line(), fault.marker().col());
+                let place = self.locate(fault.marker().line(), fault.marker().col());
                 // The parser's message describes the syntax and contains no part of the text.
                 let problem = Problem::Refused(format!("not YAML: {}", fault.info()));
                 Err(error(place, problem, "names and values, one a line, with spaces for indentation"))
@@ -97,10 +97,10 @@ impl<'a> YamlReader<'a> {
     }
 
     fn fault(&self, span: Span, what: &str, hint: &str) -> ConfigError {
-        error(self.place(span.start.line(), span.start.col()), Problem::Refused(what.to_owned()), hint)
+        error(self.locate(span.start.line(), span.start.col()), Problem::Refused(what.to_owned()), hint)
     }
 
-    fn place(&self, line: usize, column: usize) -> SourceLocation {
+    fn locate(&self, line: usize, column: usize) -> SourceLocation {
         SourceLocation::File { file: self.file.to_owned(), line, column: column + 1 }
     }
 }
