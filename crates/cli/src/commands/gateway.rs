@@ -162,7 +162,7 @@ async fn serve(
     }
     notify_systemd("STOPPING=1");
     drop(signals);
-    tracing::info!(target: "gateway", "TurnOutcome");
+    tracing::info!(target: "gateway", "Ending");
     gateway.shut_down().await;
     tracing::info!(target: "gateway", "Ended");
     Ok(())

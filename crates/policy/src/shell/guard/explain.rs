@@ -128,7 +128,7 @@ impl Remedy {
                 "`tools.exec.enable_deny_patterns`: false would lift it, and every other deny rule".to_owned()
             }
             Self::Cage => {
-                "`isolation.enabled`: true would confinement it in a cage, or write the path out".to_owned()
+                "`isolation.enabled`: true would hold it in a cage, or write the path out".to_owned()
             }
             Self::Rewrite(how) => how.clone(),
             Self::None => "no setting opens it to an agent".to_owned(),

@@ -64,7 +64,7 @@ pub(super) const RULES: &[Rule] = &[
                     units.iter().any(|unit| names_target(unit) && unit.ends_with(".target"))
                 }
                 words => words.iter().any(|word| {
-                    word.ends_with("PowerOff") || word.ends_with("Reboot") || word.ends_with(".CancelToken")
+                    word.ends_with("PowerOff") || word.ends_with("Reboot") || word.ends_with(".Halt")
                 }),
             }
         },
