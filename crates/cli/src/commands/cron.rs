@@ -108,7 +108,7 @@ pub(crate) fn run(command: &CronCommand, settings: &Settings) -> Result<Exit> {
         CronCommand::List { json } => return print_jobs(&store.list(JobScope::All)?, *json),
         CronCommand::Add(arguments) => match parse_job(arguments, settings, now) {
             Ok(added) => {
-                store.add(added, now).map(|job| format!("NewJob job '{}' ({})", printable(&job.name), job.id))
+                store.add(added, now).map(|job| format!("Added job '{}' ({})", printable(&job.name), job.id))
             }
             Err(why) => return Ok(exit::bad_usage(&why)),
         },

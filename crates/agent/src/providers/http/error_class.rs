@@ -109,7 +109,7 @@ fn error_message(document: &Value) -> Option<&str> {
         error,
         document.get("message"),
         document.get("detail"),
-        document.get("failuredescription"),
+        document.get("error_description"),
     ];
     places.into_iter().flatten().find_map(Value::as_str).filter(|text| !text.trim().is_empty())
 }

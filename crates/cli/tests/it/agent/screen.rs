@@ -77,7 +77,7 @@ fn a_session_looks_as_it_should() {
     tmux.shows(
         "the greeting",
         "picoclaw · agent main · model s · session cli:default\n\
-         `/help` lists the commands; Ctrl-C stops a turn, Ctrl-D leaves.\nmain›",
+         `/help` lists what can be typed; Ctrl-C stops a turn, Ctrl-D leaves.\nmain›",
     );
     tmux.keys(&["count", "Enter"]);
     tmux.shows("the answer", "There are nine.\nmain›");
