@@ -94,6 +94,14 @@ impl Supervisor {
             if let Phase::Ending(at) = phase
                 && now_ms() >= at
             {
+                if self.mode == SupervisionMode::Namespace {
+                    // The first process of a pid namespace takes all others with it: from its exit on the kernel lets none
+                    // of them fork and kills them, however fast they were forking, and the parent is told when they are gone.
+                    if ended.is_none() {
+                        self.report(Report::CommandEnded(libc::SIGKILL));
+                    }
+                    exit(0);
+                }
                 // Stopped first, so that no process is replaced by its child between two scans.
                 self.signal_tree(Signal::STOP);
                 self.signal_tree(Signal::KILL);
