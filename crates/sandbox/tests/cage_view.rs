@@ -298,7 +298,7 @@ fn a_source_that_is_swapped_again_and_again_shows_what_was_judged_or_nothing() {
             if tried >= 120 && right > 0 && refused > 0 {
                 break;
             }
-            match run_to_end(place.spec("cat /shown/word", walls.clone())) {
+            match place.try_spec("cat /shown/word", walls.clone()).and_then(run_to_end) {
                 Ok(finished) => {
                     assert_eq!(finished.stdout.to_text(), "right", "{finished:?}");
                     right += 1;

@@ -111,10 +111,15 @@ impl Instance {
 
     /// `sh -c line` in the workspace, in this confinement.
     pub(crate) fn spec(&self, line: &str, confinement: Confinement) -> LaunchSpec {
+        self.try_spec(line, confinement).expect("a confinement")
+    }
+
+    pub(crate) fn try_spec(&self, line: &str, confinement: Confinement) -> Result<LaunchSpec, LaunchError> {
         let writable = [self.workspace.clone()];
         let work_dir = WorkDir::open(&self.workspace).expect("the workspace is there");
-        let setup = confinement.child_setup(work_dir).expect("a confinement");
-        LaunchSpec {
+        let setup =
+            confinement.child_setup(work_dir).map_err(|error| LaunchError::Confinement(error.into()))?;
+        Ok(LaunchSpec {
             program: "/bin/sh".into(),
             argv: vec!["sh".into(), "-c".into(), line.into()],
             environment: self.environment(&writable),
@@ -123,7 +128,7 @@ impl Instance {
             output_limit: OutputLimit::default(),
             principal: Principal::Agent(AgentId::main()),
             setup,
-        }
+        })
     }
 
     fn environment(&self, writable: &[PathBuf]) -> Variables {
@@ -137,7 +142,7 @@ impl Instance {
     }
 
     pub(crate) fn run(&self, line: &str) -> Result<Finished, LaunchError> {
-        run_to_end(self.spec(line, self.cage()))
+        run_to_end(self.try_spec(line, self.cage())?)
     }
 
     pub(crate) fn expose(&mut self, source: &Path, target: &Path, mode: ExposeMode) {
