@@ -10,7 +10,7 @@ use super::table::Table;
 use picoclaw_agent::call::Call;
 use picoclaw_policy::{Access, CleanPath, FileKind, Intent, PathLocation, Route, Target, Verdict};
 use picoclaw_sandbox::ledger::{Entry, Ledger};
-use picoclaw_sandbox::root::{Root, Seals};
+use picoclaw_sandbox::root::{ProtectedInodes, Root};
 use rustix::fs::CWD;
 use serde_json::json;
 use std::hint::black_box;
@@ -25,7 +25,7 @@ const DEPTHS: &[&str] = &["today.md", FILE, "a/b/c/d/e/f/today.md"];
 /// Resolving and opening through a [`Root`] against a plain `open`.
 pub(crate) fn opening(house: &House, table: &mut Table) -> Result<(), Stop> {
     let root = Root::open(&house.workspace)?;
-    let seals = Seals::of(&house.zones);
+    let seals = ProtectedInodes::of(&house.zones);
     let dir = peers::directory(&house.workspace)?;
     for file in DEPTHS {
         house.call("write_file", json!({"path": file, "content": "x"}))?;

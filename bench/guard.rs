@@ -70,7 +70,7 @@ impl Ground {
         })
     }
 
-    pub(crate) fn scene<'a>(&'a self, file_system: &'a dyn FileSystem) -> GuardContext<'a> {
+    pub(crate) fn context<'a>(&'a self, file_system: &'a dyn FileSystem) -> GuardContext<'a> {
         GuardContext {
             zones: &self.zones,
             read_rules: &self.rules,
@@ -98,7 +98,7 @@ pub(crate) fn guard(mode: Mode) -> Result<Guard, Stop> {
 pub(crate) fn typical(house: &House, table: &mut Table) -> Result<(), Stop> {
     let (strict, smart) = (guard(Mode::Strict)?, guard(Mode::Smart)?);
     let ground = Ground::of(house)?;
-    let scene = ground.scene(&NoFileSystem);
+    let context = ground.context(&NoFileSystem);
     let cwd = Path::new("");
     let mut list =
         format!("{:52} {:>10} {:>10} {:>10}\n", "a typical command, judged", "strict", "smart", "on host");
@@ -109,11 +109,11 @@ pub(crate) fn typical(house: &House, table: &mut Table) -> Result<(), Stop> {
             ROUNDS,
             &mut [
                 &mut || {
-                    let _ = black_box(strict.judge(black_box(command), &scene));
+                    let _ = black_box(strict.judge(black_box(command), &context));
                     Ok(())
                 },
                 &mut || {
-                    let _ = black_box(smart.judge(black_box(command), &scene));
+                    let _ = black_box(smart.judge(black_box(command), &context));
                     Ok(())
                 },
                 &mut || {
@@ -128,7 +128,7 @@ pub(crate) fn typical(house: &House, table: &mut Table) -> Result<(), Stop> {
             write!(list, " {:>10}", time(figures.median()))?;
             all.push(figures.median());
         }
-        let verdict = if strict.judge(command, &scene).is_allowed() { "" } else { "  (blocked)" };
+        let verdict = if strict.judge(command, &context).is_allowed() { "" } else { "  (blocked)" };
         writeln!(list, "{verdict}")?;
     }
     say(&list);
@@ -182,14 +182,14 @@ pub(crate) fn load_once() -> Result<(), Stop> {
         cwd: workspace,
         home: clean("/home/somebody")?,
     };
-    let scene = ground.scene(&NoFileSystem);
+    let context = ground.context(&NoFileSystem);
     let clock = Clock::Processor;
     let start = clock.now();
     let guard = guard(Mode::Strict)?;
     let compiled = clock.now() - start;
     let judge = || {
         let start = clock.now();
-        let _ = black_box(guard.judge(black_box("ls -la"), &scene));
+        let _ = black_box(guard.judge(black_box("ls -la"), &context));
         clock.now() - start
     };
     let (first, next) = (judge(), judge());

@@ -4,12 +4,12 @@
 
 use super::Stop;
 use picoclaw_agent::call::{Call, Reply};
-use picoclaw_agent::tools::{Registry, Visit, unwatched};
+use picoclaw_agent::tools::{Registry, ToolContext, unwatched};
 use picoclaw_policy::config::Config;
 use picoclaw_policy::shell::guard::Guard;
 use picoclaw_policy::{AgentId, AgentRules, CleanPath, Origin, PathRules, Policy, Reach, Subject, Zones};
 use picoclaw_sandbox::Redactor;
-use picoclaw_sandbox::exec::Workshop;
+use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::launch::CancelToken;
@@ -51,7 +51,7 @@ impl House {
         let ledger = Ledger::open(&instance.ledger())?;
         let host = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/home/somebody")];
         let host = host.map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        let workshop = Workshop::new(&config, &instance, host)?;
+        let exec_env = ExecEnv::new(&config, &instance, host)?;
         let policy = Policy {
             agents: zones
                 .into_iter()
@@ -73,7 +73,7 @@ impl House {
         };
         let real = own.workspace.last().ok_or("the agent has no workspace")?.as_path().to_owned();
         let house = Self {
-            warden: Warden::new(policy, files, workshop, ledger),
+            warden: Warden::new(policy, files, exec_env, ledger),
             registry: Registry::new(&config.tools, Redactor::default()),
             subject: Subject::root(Origin::Tool, AgentId::main(), "cli:default"),
             zones: own,
@@ -93,8 +93,9 @@ impl House {
     /// One call that is already there.
     pub(crate) fn walk(&self, call: &Call) -> Result<String, Stop> {
         let halt = CancelToken::new();
-        let visit = Visit { warden: &self.warden, subject: &call.subject, halt: &halt, watcher: &unwatched };
-        match self.registry.run_alone(call, &visit) {
+        let visit =
+            ToolContext { warden: &self.warden, subject: &call.subject, halt: &halt, watcher: &unwatched };
+        match self.registry.run_unattended(call, &visit) {
             Reply::Done(text) => Ok(text),
             other => Err(other.text().into()),
         }

@@ -79,7 +79,7 @@ impl Shape {
 pub(crate) fn growing(house: &House, table: &mut Table) -> Result<(), Stop> {
     let guard = guard(Mode::Strict)?;
     let ground = Ground::of(house)?;
-    let scene = ground.scene(&NoFileSystem);
+    let context = ground.context(&NoFileSystem);
     let mut list = format!("{:40}", "judging long inputs (strict, text alone)");
     for length in LENGTHS {
         write!(list, " {:>10}", format!("{} KiB", length / KIB))?;
@@ -92,7 +92,7 @@ pub(crate) fn growing(house: &House, table: &mut Table) -> Result<(), Stop> {
         for length in LENGTHS {
             let text = shape.of(*length);
             row.push(often(&mut || {
-                let _ = black_box(guard.judge(black_box(&text), &scene));
+                let _ = black_box(guard.judge(black_box(&text), &context));
                 Ok(())
             })?);
         }
@@ -112,7 +112,7 @@ pub(crate) fn growing(house: &House, table: &mut Table) -> Result<(), Stop> {
         let last = row.last().copied().unwrap_or_default();
         // Four times the length: 4 is linear, 16 is quadratic.
         let growth = row.iter().rev().nth(1).map_or(0.0, |before| last / before);
-        let judgement = guard.judge(&longest, &scene);
+        let judgement = guard.judge(&longest, &context);
         let said = judgement.finding.map_or_else(|| "allowed".to_owned(), |finding| finding.rule);
         write!(list, " {growth:>9.1}×  {:>10}  {said}", time(on_host))?;
         say(&list);

@@ -12,7 +12,7 @@ use super::say;
 use super::table::Table;
 use picoclaw_agent::call::Call;
 use picoclaw_policy::Access;
-use picoclaw_sandbox::root::{Overwrite, Root, Scribe, Seals};
+use picoclaw_sandbox::root::{Overwrite, ProtectedInodes, Root, WriteContext};
 use rustix::fs::{AtFlags, CWD, Mode, chmodat};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -142,7 +142,8 @@ pub(crate) fn one_write(arguments: &[OsString]) -> Result<(), Stop> {
     drop(warden);
     if writer == "room" {
         let root = Root::open(&workspace)?;
-        let (scribe, seals) = (Scribe::new(&locks, Scribe::WAIT)?, Seals::of(&zones));
+        let (scribe, seals) =
+            (WriteContext::new(&locks, WriteContext::LOCK_TIMEOUT)?, ProtectedInodes::of(&zones));
         return marked(&full, *mode, &|| {
             let place = root.locate(Path::new(path), Access::Write, &seals)?;
             Ok(place.write(text.as_bytes(), Overwrite::Yes, &scribe)?)

@@ -11,14 +11,14 @@ use super::measure::Figures;
 use super::peers;
 use super::table::Table;
 use picoclaw_agent::call::{Call, Reply};
-use picoclaw_agent::hall::Hall;
+use picoclaw_agent::executor::ToolExecutor;
 use picoclaw_agent::providers::Models;
 use picoclaw_agent::run::{Runner, Steering, Turn};
-use picoclaw_agent::tools::{Registry, Visit, unwatched};
+use picoclaw_agent::tools::{Registry, ToolContext, unwatched};
 use picoclaw_policy::config::{Config, ModelConfig};
 use picoclaw_policy::{AgentId, Origin, Policy, Subject};
 use picoclaw_sandbox::Redactor;
-use picoclaw_sandbox::exec::Workshop;
+use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::launch::CancelToken;
@@ -47,7 +47,7 @@ const GROWTH: f64 = 1_000_000.0;
 
 /// Everything that a turn needs.
 pub(crate) struct Stage {
-    hall: Hall,
+    executor: ToolExecutor,
     config: Arc<Config>,
     instance: Instance,
     runtime: tokio::runtime::Runtime,
@@ -90,13 +90,13 @@ impl Stage {
         let instance = Instance::prepare(home, &config, &[])?;
         let zones = instance.zones();
         let files = Files::open(zones.clone(), &instance.locks())?;
-        let workshop = Workshop::new(&config, &instance, std::env::vars_os())?;
+        let exec_env = ExecEnv::new(&config, &instance, std::env::vars_os())?;
         let policy = Policy::compile(&config, zones, Vec::new())?;
-        let warden = Warden::new(policy, files, workshop, Ledger::open(&instance.ledger())?);
+        let warden = Warden::new(policy, files, exec_env, Ledger::open(&instance.ledger())?);
         let registry = Registry::new(&config.tools, Redactor::default());
-        let hall = Hall::new(Arc::new(warden), Arc::new(registry));
+        let executor = ToolExecutor::new(Arc::new(warden), Arc::new(registry));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let stage = Self { hall, config: Arc::new(config), instance, runtime };
+        let stage = Self { executor, config: Arc::new(config), instance, runtime };
         stage.alone("write_file", json!({"path": FILE, "content": "buy milk\n"}))?;
         peers::replace(&peers::directory(home)?, SCRIPT, replies(call).as_bytes())?;
         Ok(stage)
@@ -122,7 +122,8 @@ impl Stage {
     pub(crate) fn turn(&self, session: &str) -> Result<(), Stop> {
         // Models that were made anew, so that the script begins at its beginning.
         let models = Models::new(&self.config);
-        let runner = Runner::open(self.hall.clone(), Arc::clone(&self.config), models, &self.instance)?;
+        let runner = Runner::open(self.executor.clone(), Arc::clone(&self.config), models, &self.instance)?;
+        picoclaw_agent::subagent::install(&runner);
         let turn = Turn {
             subject: subject(session),
             input: "read it a thousand times".to_owned(),
@@ -142,9 +143,13 @@ impl Stage {
     fn alone(&self, tool: &str, arguments: serde_json::Value) -> Result<(), Stop> {
         let call = Call { tool: tool.to_owned(), arguments, subject: subject("alone") };
         let halt = CancelToken::new();
-        let visit =
-            Visit { warden: self.hall.warden(), subject: &call.subject, halt: &halt, watcher: &unwatched };
-        match self.hall.registry().run_alone(&call, &visit) {
+        let visit = ToolContext {
+            warden: self.executor.warden(),
+            subject: &call.subject,
+            halt: &halt,
+            watcher: &unwatched,
+        };
+        match self.executor.registry().run_unattended(&call, &visit) {
             Reply::Done(_) => Ok(()),
             other => Err(other.text().into()),
         }

@@ -9,7 +9,7 @@ use super::peers;
 use super::table::Table;
 use picoclaw_agent::call::Call;
 use picoclaw_policy::Access;
-use picoclaw_sandbox::root::{Overwrite, Root, Scribe, Seals};
+use picoclaw_sandbox::root::{Overwrite, ProtectedInodes, Root, WriteContext};
 use serde_json::json;
 use std::path::Path;
 
@@ -23,8 +23,8 @@ pub(crate) fn timed(house: &House, lived_in: &House, table: &mut Table) -> Resul
             subject: house.subject.clone(),
         };
         let root = Root::open(&house.workspace)?;
-        let scribe = Scribe::new(&house.locks, Scribe::WAIT)?;
-        let seals = Seals::of(&house.zones);
+        let scribe = WriteContext::new(&house.locks, WriteContext::LOCK_TIMEOUT)?;
+        let seals = ProtectedInodes::of(&house.zones);
         let below = house.workspace.join("notes");
         let figures = take_turns(
             Clock::Wall,

@@ -30,7 +30,7 @@ fuzz_target!(|input: &str| {
             assert!(!error.faults.is_empty());
             let lines = text.split('\n').count();
             for fault in &error.faults {
-                if let SourceLocation::File { line, column, .. } = fault.place {
+                if let SourceLocation::File { line, column, .. } = fault.location {
                     assert!((1..=lines).contains(&line) && column >= 1, "{fault}");
                 }
             }

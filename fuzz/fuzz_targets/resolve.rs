@@ -8,7 +8,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use picoclaw_policy::{Access, CleanPath, FileKind, PathLocation, Protected, Zones};
-use picoclaw_sandbox::root::{Lacks, Root, Seals};
+use picoclaw_sandbox::root::{DisabledKernelFeatures, Root, ProtectedInodes};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -27,18 +27,18 @@ fuzz_target!(|input: &[u8]| {
     let lines: Vec<&[u8]> = input.split(|byte| *byte == b'\n').take(LINES).collect();
     let paths: Vec<&[u8]> = lines.iter().copied().filter(|line| !build(&workspace, line)).collect();
     let clean = |path: &Path| CleanPath::absolute(path).expect("an absolute path");
-    let seals = Seals::of(&Zones {
+    let protected = ProtectedInodes::of(&Zones {
         workspace: vec![clean(&workspace)],
         protected: Protected { trees: vec![clean(&top.join("home"))], readable: Vec::new() },
     });
-    let [fast, walking] = [Lacks::Nothing, Lacks::Openat2]
-        .map(|lacks| Root::open_lacking(&workspace, lacks).expect("the workspace opens"));
+    let [fast, walking] = [DisabledKernelFeatures::None, DisabledKernelFeatures::Openat2]
+        .map(|disabled| Root::open_without(&workspace, disabled).expect("the workspace opens"));
     for text in paths {
         let Ok(asked) = CleanPath::new(Path::new(OsStr::from_bytes(text)), fast.name()) else { continue };
         let Some(below) = asked.below(fast.name()) else { continue };
         for access in [Access::Read, Access::List, Access::Write] {
             let look = |root: &Root| {
-                let place = root.locate(below, access, &seals).expect("a clean path is a place");
+                let place = root.locate(below, access, &protected).expect("a clean path is a place");
                 (place.landing(), place.kind(), place.resolved())
             };
             let (landing, kind, resolved) = look(&fast);

@@ -1,39 +1,37 @@
-//! A tool request as it arrived, and the reply to it.
-//!
-//! Invariant: a call is untrusted text with a trusted subject; a reply says whether it was done.
+//! A tool call and its reply.
 
 use picoclaw_policy::{Refusal, Subject};
 use serde_json::Value;
 
-/// A tool request as it arrived: name and JSON, untrusted, on behalf of a subject.
+/// A tool call as it arrived: untrusted name and JSON, on behalf of a trusted subject.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// The tool that is asked for.
+    /// The name of the tool.
     pub tool: String,
-    /// Its arguments, as they came.
+    /// Its arguments, unchecked.
     pub arguments: Value,
     /// On whose behalf.
     pub subject: Subject,
 }
 
-/// What a call came to.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     /// Done; the text for the model.
     Done(String),
     /// Tried and failed; the sentence, and perhaps a hint on a line of its own.
     Failed(String),
-    /// A command that ran and ended badly: how, and everything that it said.
+    /// A command that ran and failed: how it ended, and its output.
     Ended {
         /// `Command exited with code 1`.
         how: String,
         /// The text for the model.
         text: String,
     },
-    /// Refused before anything happened.
+    /// Refused before it took effect.
     Refused(Refusal),
-    /// A person must be asked, and nobody can be.
-    Unasked(Refusal),
+    /// It needs approval, and no person can be asked.
+    NeedsApproval(Refusal),
 }
 
 impl Reply {
@@ -41,24 +39,24 @@ impl Reply {
     pub fn text(&self) -> String {
         match self {
             Self::Done(text) | Self::Failed(text) | Self::Ended { text, .. } => text.clone(),
-            Self::Refused(refusal) | Self::Unasked(refusal) => refusal.to_string(),
+            Self::Refused(refusal) | Self::NeedsApproval(refusal) => refusal.to_string(),
         }
     }
 
-    /// The same reply with its text gone over. Refusals are made of settings and paths; they are gone over as well.
+    /// The reply with every text replaced by `map` of it, also in refusals: they quote settings and paths.
     #[must_use]
-    pub fn map_text(self, over: impl Fn(String) -> String) -> Self {
-        let refused = |no: Refusal| Refusal { sentence: over(no.sentence), hint: over(no.hint), ..no };
+    pub fn map_text(self, map: impl Fn(String) -> String) -> Self {
+        let refused = |no: Refusal| Refusal { sentence: map(no.sentence), hint: map(no.hint), ..no };
         match self {
-            Self::Done(text) => Self::Done(over(text)),
-            Self::Failed(text) => Self::Failed(over(text)),
-            Self::Ended { how, text } => Self::Ended { how, text: over(text) },
+            Self::Done(text) => Self::Done(map(text)),
+            Self::Failed(text) => Self::Failed(map(text)),
+            Self::Ended { how, text } => Self::Ended { how, text: map(text) },
             Self::Refused(no) => Self::Refused(refused(no)),
-            Self::Unasked(no) => Self::Unasked(refused(no)),
+            Self::NeedsApproval(no) => Self::NeedsApproval(refused(no)),
         }
     }
 
-    /// One line about it: what a log shows.
+    /// A summary of one line, for logs.
     pub fn sentence(&self) -> String {
         match self {
             Self::Ended { how, .. } => how.clone(),

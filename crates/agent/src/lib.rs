@@ -1,22 +1,21 @@
-//! The hall: untrusted strategy that may only ask.
+//! The agent: untrusted strategy. Every effect that it wants passes the policy and the warden.
 //!
-//! Tools turn a [`Call`](call::Call) into one intent and carry it to the warden; none of them can open a path
-//! or start a process by itself.
-//!
-//! Invariant: nothing in this crate holds power; every effect passes the desk.
+//! Tools turn a [`Call`](call::Call) into one intent and hand it to the warden; none of them can open a path or start a
+//! process by itself.
 
 pub mod call;
+pub mod dry_run;
+pub mod executor;
 pub mod gateway;
-pub mod hall;
 pub mod hooks;
 pub mod http_guard;
-pub mod inquiry;
+mod jsonrpc;
+mod line_reader;
 pub mod mcp;
 pub mod message;
-mod pipes;
 pub mod providers;
 pub mod run;
 pub mod schedule;
 pub mod sessions;
-pub mod spawn;
+pub mod subagent;
 pub mod tools;

@@ -1,16 +1,14 @@
-//! What people, models and tools say to each other, as sessions keep it.
-//!
-//! Invariant: a message read back from disk is the message that was written.
+//! The messages of a conversation, as sessions store them and providers send them.
 
 use serde::{Deserialize, Serialize};
 
-/// Who says it.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The instructions.
     System,
-    /// A person, or whatever speaks in a person's place.
+    /// The user.
     User,
     /// The model.
     Assistant,
@@ -21,30 +19,30 @@ pub enum Role {
 /// One message; a line of a session file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who says it.
+    /// The author.
     pub role: Role,
-    /// What is said.
+    /// The text.
     #[serde(default)]
     pub content: String,
-    /// The calls that a model asks for.
+    /// The tool calls of a model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
     /// The call that a tool answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
-    /// What a model thought before it spoke; some want it back.
+    /// The model's reasoning. Some models want it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_content: Option<String>,
-    /// The model that said it.
+    /// The model that wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_name: Option<String>,
-    /// When, in RFC 3339.
+    /// The time, in RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
 }
 
 impl Message {
-    /// A message that is text alone.
+    /// A message of text alone.
     pub fn text(role: Role, content: impl Into<String>) -> Self {
         Self {
             role,
@@ -57,36 +55,36 @@ impl Message {
         }
     }
 
-    /// The same message with every text in it gone over.
+    /// The message with every text replaced by `map` of it.
     #[must_use]
-    pub fn map_text(self, over: impl Fn(String) -> String) -> Self {
+    pub fn map_text(self, map: impl Fn(String) -> String) -> Self {
         let call = |call: ToolCall| ToolCall {
-            id: over(call.id),
-            name: over(call.name),
-            arguments: over(call.arguments),
+            id: map(call.id),
+            name: map(call.name),
+            arguments: map(call.arguments),
         };
         Self {
-            content: over(self.content),
+            content: map(self.content),
             tool_calls: self.tool_calls.into_iter().map(call).collect(),
-            tool_call_id: self.tool_call_id.map(&over),
-            reasoning_content: self.reasoning_content.map(&over),
+            tool_call_id: self.tool_call_id.map(&map),
+            reasoning_content: self.reasoning_content.map(&map),
             ..self
         }
     }
 
-    /// A tool's answer to the call `id`.
+    /// The result of the tool call `id`.
     pub fn result(id: impl Into<String>, content: impl Into<String>) -> Self {
         Self { tool_call_id: Some(id.into()), ..Self::text(Role::Tool, content) }
     }
 }
 
-/// A call as a model wrote it: nothing in it is checked.
+/// A tool call as a model wrote it, unchecked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "WireCall", into = "WireCall")]
 pub struct ToolCall {
-    /// The model's own name for it.
+    /// The id that the model gave it.
     pub id: String,
-    /// The tool it names.
+    /// The name of the tool.
     pub name: String,
     /// The arguments as JSON text.
     pub arguments: String,

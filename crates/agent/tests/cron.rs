@@ -8,8 +8,8 @@
 )]
 
 use picoclaw_agent::schedule::cron::{
-    Added, Change, Clock, CronError, Done, Firing, Job, LastStatus, Running, Runs, Schedule, Scheduler,
-    Store, Switch, Task, Whose, run_now,
+    Change, Clock, CronError, Job, JobFuture, JobResult, JobRun, JobRunner, JobScope, LastStatus, NewJob,
+    Schedule, Scheduler, Store, Switch, Task, now_ms, run_now, system_clock,
 };
 use picoclaw_policy::AgentId;
 use picoclaw_sandbox::launch::CancelToken;
@@ -26,7 +26,7 @@ const START: i64 = 1_800_000_000_000;
 /// A clock that is turned by hand, and how often somebody looked at it.
 struct Hands(AtomicI64, AtomicI64);
 
-impl Clock for Hands {
+impl Hands {
     fn now_ms(&self) -> i64 {
         self.1.fetch_add(1, Ordering::SeqCst);
         self.0.load(Ordering::SeqCst)
@@ -40,15 +40,21 @@ struct Watched {
     go: Notify,
 }
 
-impl Runs for Watched {
-    fn run<'r>(&'r self, firing: &'r Firing, halt: &'r CancelToken) -> Running<'r> {
+/// The clock as the scheduler takes it.
+fn ticking(hands: &Arc<Hands>) -> Clock {
+    let hands = Arc::clone(hands);
+    Arc::new(move || hands.now_ms())
+}
+
+impl JobRunner for Watched {
+    fn run<'r>(&'r self, firing: &'r JobRun, halt: &'r CancelToken) -> JobFuture<'r> {
         Box::pin(async move {
             let (Task::Message(text) | Task::Command(text)) = &firing.task;
             self.ran.lock().unwrap().push(text.clone());
             if text.contains("wait") {
                 tokio::select! {
                     () = self.go.notified() => {}
-                    () = halt.cancelled() => return Done::error("stopped"),
+                    () = halt.cancelled() => return JobResult::error("stopped"),
                 }
             }
             let status = match text.as_str() {
@@ -56,7 +62,7 @@ impl Runs for Watched {
                 "refused" => LastStatus::Refused,
                 _ => LastStatus::Ok,
             };
-            Done { status, text: format!("{text}, as told\nand more") }
+            JobResult { status, text: format!("{text}, as told\nand more") }
         })
     }
 }
@@ -76,23 +82,23 @@ impl Bench {
         let store = Store::open(dir.path()).unwrap();
         let (clock, runs) =
             (Arc::new(Hands(AtomicI64::new(START), AtomicI64::new(0))), Arc::new(Watched::default()));
-        let scheduler = Scheduler::new(store.clone(), clock.clone(), runs.clone());
+        let scheduler = Scheduler::new(store.clone(), ticking(&clock), runs.clone());
         Self { dir, store, clock, runs, scheduler, halt: CancelToken::new() }
     }
 
     fn add(&self, text: &str, schedule: Schedule) -> Job {
         let task = Task::Message(text.to_owned());
-        let added = Added { name: None, agent: AgentId::main(), lineage: Vec::new(), task, schedule };
+        let added = NewJob { name: None, agent: AgentId::main(), lineage: Vec::new(), task, schedule };
         self.store.add(added, self.clock.now_ms()).unwrap()
     }
 
     fn turn(&self, seconds: i64) {
         self.clock.0.fetch_add(seconds * 1000, Ordering::SeqCst);
-        self.scheduler.look();
+        self.scheduler.wake();
     }
 
     fn job(&self, id: &str) -> Job {
-        self.store.get(id, Whose::Everybodys).unwrap()
+        self.store.get(id, JobScope::All).unwrap()
     }
 
     fn ran(&self) -> Vec<String> {
@@ -168,7 +174,7 @@ fn once_runs_once_and_goes_unless_it_failed() {
     let bad = bench.add("fails", Schedule::after(10, START).unwrap());
     bench.with(async {
         bench.turn(10);
-        bench.until("the good one", || bench.store.get(&good.id, Whose::Everybodys).is_err()).await;
+        bench.until("the good one", || bench.store.get(&good.id, JobScope::All).is_err()).await;
         bench.until("the bad one", || !bench.job(&bad.id).enabled).await;
         for _ in 0..5 {
             bench.turn(10);
@@ -212,7 +218,7 @@ fn a_job_that_still_runs_is_skipped_and_does_not_hold_up_the_others() {
 fn a_job_that_comes_but_once_waits_while_somebody_runs_it_by_hand() {
     let bench = Bench::new();
     let job = bench.add("once", Schedule::after(10, START).unwrap());
-    let held = bench.store.hold(&job.id).unwrap().unwrap();
+    let held = bench.store.lock_run(&job.id).unwrap().unwrap();
     bench.with(async {
         bench.turn(10);
         tokio::time::sleep(Duration::from_millis(300)).await;
@@ -258,7 +264,7 @@ fn what_was_missed_is_not_made_up_for() {
         Some("missed: no gateway ran at that time"),
         "and it is not lost"
     );
-    assert!(bench.store.get(&late.id, Whose::Everybodys).is_err(), "it ran");
+    assert!(bench.store.get(&late.id, JobScope::All).is_err(), "it ran");
 }
 
 #[test]
@@ -289,7 +295,7 @@ fn an_edit_by_somebody_else_is_seen_in_time() {
         let began = Instant::now();
         bench.until("the new one", || bench.ran() == ["new"]).await;
         assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
-        bench.until("its end", || bench.store.get(&job.id, Whose::Everybodys).is_err()).await;
+        bench.until("its end", || bench.store.get(&job.id, JobScope::All).is_err()).await;
     });
 }
 
@@ -298,7 +304,7 @@ fn everybody_finds_their_own_jobs_alone() {
     let bench = Bench::new();
     let job = bench.add("mine", Schedule::every(60).unwrap());
     let other = AgentId::parse("other").unwrap();
-    let foreign = Whose::Own(&other);
+    let foreign = JobScope::Own(&other);
     let change = || Change { name: Some("theirs".to_owned()), ..Change::default() };
     assert!(bench.store.list(foreign).unwrap().is_empty());
     assert!(bench.store.get(&job.id, foreign).is_err());
@@ -307,7 +313,7 @@ fn everybody_finds_their_own_jobs_alone() {
     assert!(bench.store.remove(&job.id, foreign).is_err());
     assert_eq!(bench.job(&job.id), job, "untouched");
     let main = AgentId::main();
-    let own = Whose::Own(&main);
+    let own = JobScope::Own(&main);
     assert_eq!(bench.store.update(&job.id, change(), own, START).unwrap().name, "theirs");
     let off = bench.store.switch(&job.id, Switch::Off, own, START).unwrap();
     assert_eq!((off.enabled, off.state.next_run_at_ms), (false, None));
@@ -321,12 +327,14 @@ fn by_hand_a_job_runs_at_once_and_its_schedule_stays() {
     let bench = Bench::new();
     let job = bench.add("fails", Schedule::after(60, START).unwrap());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let run = || runtime.block_on(run_now(&bench.store, &job.id, &*bench.runs, &*bench.clock, &bench.halt));
+    let run = || {
+        runtime.block_on(run_now(&bench.store, &job.id, &*bench.runs, &ticking(&bench.clock), &bench.halt))
+    };
     assert_eq!(run().unwrap().status, LastStatus::Error);
     let after = bench.job(&job.id);
     assert_eq!((after.enabled, after.state.next_run_at_ms), (true, Some(START + 60_000)));
     assert_eq!(after.state.last_run_at_ms, Some(START));
-    let held = bench.store.hold(&job.id).unwrap();
+    let held = bench.store.lock_run(&job.id).unwrap();
     assert!(matches!(run(), Err(CronError::StillRunning(_))), "while somebody else runs it");
     drop(held);
     assert!(run().is_ok());
@@ -357,7 +365,7 @@ fn files_of_others_load_and_what_is_not_known_in_them_stays() {
     {
         std::fs::write(&path, broken).unwrap();
         assert!(matches!(bench.store.read(), Err(CronError::Broken { .. })), "{why}");
-        let added = Added {
+        let added = NewJob {
             name: None,
             agent: AgentId::main(),
             lineage: Vec::new(),
@@ -373,15 +381,15 @@ fn files_of_others_load_and_what_is_not_known_in_them_stays() {
 fn what_nobody_should_schedule_is_refused() {
     let bench = Bench::new();
     let add = |task: Task, name: Option<String>, schedule: Schedule| {
-        bench.store.add(Added { name, agent: AgentId::main(), lineage: Vec::new(), task, schedule }, START)
+        bench.store.add(NewJob { name, agent: AgentId::main(), lineage: Vec::new(), task, schedule }, START)
     };
     let message = |text: &str| Task::Message(text.to_owned());
     let every = || Schedule::every(60).unwrap();
     for (why, made) in [
         ("nothing to say", add(message(" \n"), None, every())),
         ("nothing to run", add(Task::Command(String::new()), None, every())),
-        ("a book", add(message(&"x".repeat(70_000)), None, every())),
-        ("a name like a book", add(message("x"), Some("x".repeat(300)), every())),
+        ("a line_file", add(message(&"x".repeat(70_000)), None, every())),
+        ("a name like a line_file", add(message("x"), Some("x".repeat(300)), every())),
         ("a day that is none", add(message("x"), None, Schedule::cron("0 0 30 2 *", Some("UTC")).unwrap())),
         ("a moment that is over", add(message("x"), None, Schedule::after(1, START - 5000).unwrap())),
     ] {
@@ -414,7 +422,7 @@ fn editing_in_a_process_of_its_own() {
     let store = Store::open(Path::new(&home)).unwrap();
     for round in 0..40 {
         let task = Task::Message(format!("{round}"));
-        let added = Added {
+        let added = NewJob {
             name: None,
             agent: AgentId::main(),
             lineage: Vec::new(),
@@ -423,9 +431,9 @@ fn editing_in_a_process_of_its_own() {
         };
         let job = store.add(added, START).unwrap();
         if round % 2 == 0 {
-            store.remove(&job.id, Whose::Everybodys).unwrap();
+            store.remove(&job.id, JobScope::All).unwrap();
         } else {
-            store.switch(&job.id, Switch::Off, Whose::Everybodys, START).unwrap();
+            store.switch(&job.id, Switch::Off, JobScope::All, START).unwrap();
         }
     }
 }
@@ -446,8 +454,8 @@ fn two_editors_lose_no_edit() {
 /// A run that leaves a line when it begins and one when it is over.
 struct Lines(std::path::PathBuf);
 
-impl Runs for Lines {
-    fn run<'r>(&'r self, firing: &'r Firing, _: &'r CancelToken) -> Running<'r> {
+impl JobRunner for Lines {
+    fn run<'r>(&'r self, firing: &'r JobRun, _: &'r CancelToken) -> JobFuture<'r> {
         Box::pin(async move {
             use std::io::Write;
             let note = |what: &str| {
@@ -457,7 +465,7 @@ impl Runs for Lines {
             note("begun");
             tokio::time::sleep(Duration::from_millis(firing.began_ms.unsigned_abs() % 7)).await;
             note("done");
-            Done { status: LastStatus::Ok, text: String::new() }
+            JobResult { status: LastStatus::Ok, text: String::new() }
         })
     }
 }
@@ -468,8 +476,7 @@ fn scheduling_in_a_process_of_its_own() {
     let Some(home) = std::env::var_os(AT) else { return };
     let home = Path::new(&home);
     let store = Store::open(home).unwrap();
-    let clock = Arc::new(picoclaw_agent::schedule::cron::MachineClock);
-    let scheduler = Scheduler::new(store, clock, Arc::new(Lines(home.join("lines"))));
+    let scheduler = Scheduler::new(store, system_clock(), Arc::new(Lines(home.join("lines"))));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(scheduler.run(&CancelToken::new()));
 }
@@ -479,17 +486,17 @@ fn killed_at_any_moment_no_job_is_lost_and_none_that_ran_runs_again() {
     // Three firings a round: `make soak` has 510.
     let rounds = if std::env::var_os("PICOCLAW_SOAK").is_some() { 170 } else { 12 };
     let bench = Bench::new();
-    let clock = picoclaw_agent::schedule::cron::MachineClock;
     let lines = || std::fs::read_to_string(bench.dir.path().join("lines")).unwrap_or_default();
     for round in 0..rounds {
         let before = lines().len();
         let ids: Vec<String> = (0..3)
             .map(|n| {
-                let now = clock.now_ms();
+                let now = now_ms();
                 let schedule =
                     Schedule { at_ms: Some(now + 200 + n * 15), ..Schedule::after(1, now).unwrap() };
                 let task = Task::Message(format!("{round} {n}"));
-                let added = Added { name: None, agent: AgentId::main(), lineage: Vec::new(), task, schedule };
+                let added =
+                    NewJob { name: None, agent: AgentId::main(), lineage: Vec::new(), task, schedule };
                 bench.store.add(added, now).unwrap().id
             })
             .collect();

@@ -5,7 +5,7 @@
 mod house;
 
 use house::{House, subject};
-use picoclaw_agent::hooks::{Advice, HookError, HookEvent, Hooks, LlmAdvice, Meta, Said};
+use picoclaw_agent::hooks::{Decision, HookError, HookEvent, HookReply, Hooks, Meta, ToolDecision};
 use picoclaw_agent::message::{Message, Role};
 use picoclaw_agent::providers::{Request, ToolSpec};
 use picoclaw_policy::AgentId;
@@ -64,17 +64,18 @@ fn wait_for<T>(work: impl Future<Output = T>) -> T {
 }
 
 /// Whether advice is what a row wants.
-type Want = Box<dyn Fn(&Advice) -> bool>;
+type Want = Box<dyn Fn(&ToolDecision) -> bool>;
 
-fn proceed(tool: &str, arguments: Value) -> Advice {
-    Advice::Proceed { tool: tool.to_owned(), arguments }
+fn proceed(tool: &str, arguments: Value) -> ToolDecision {
+    ToolDecision::Proceed { tool: tool.to_owned(), arguments }
 }
 
 #[test]
 fn a_judge_changes_answers_or_denies_and_everything_else_is_a_no() {
     let place = Place::new();
     let asked = json!({"command": "ls"});
-    let is_denied = |advice: &Advice, word: &str| matches!(advice, Advice::Deny(why) if why.contains(word));
+    let is_denied =
+        |advice: &ToolDecision, word: &str| matches!(advice, ToolDecision::Deny(why) if why.contains(word));
     let table: Vec<(&str, &str, Want)> = vec![
         (
             "goes on",
@@ -100,15 +101,19 @@ fn a_judge_changes_answers_or_denies_and_everything_else_is_a_no() {
             "answers in its place",
             r#"{"action": "respond", "result": {"for_llm": "cached", "is_error": true}}"#,
             Box::new(
-                |a| matches!(a, Advice::Respond { said: Said { text, is_error: true }, .. } if text == "cached"),
+                |a| matches!(a, ToolDecision::Respond { reply: HookReply { text, is_error: true }, .. } if text == "cached"),
             ),
         ),
         (
             "ends the turn",
             r#"{"action": "abort_turn", "reason": "enough"}"#,
-            Box::new(|a| *a == Advice::AbortTurn("enough".into())),
+            Box::new(|a| *a == ToolDecision::AbortTurn("enough".into())),
         ),
-        ("undoes the turn", r#"{"action": "hard_abort"}"#, Box::new(|a| matches!(a, Advice::HardAbort(_)))),
+        (
+            "undoes the turn",
+            r#"{"action": "hard_abort"}"#,
+            Box::new(|a| matches!(a, ToolDecision::HardAbort(_))),
+        ),
         (
             "an action that does not exist",
             r#"{"action": "allow_everything"}"#,
@@ -126,7 +131,7 @@ fn a_judge_changes_answers_or_denies_and_everything_else_is_a_no() {
         ("an answer to somebody else", "stranger", Box::new(move |a| is_denied(a, "timed out"))),
         ("death", "dies", Box::new(move |a| is_denied(a, "gone"))),
         ("two answers: the first counts", "twice", Box::new(move |a| is_denied(a, "no"))),
-        ("a line of 3 MiB is thrown away", "flood", Box::new(|a| matches!(a, Advice::Proceed { .. }))),
+        ("a line of 3 MiB is thrown away", "flood", Box::new(|a| matches!(a, ToolDecision::Proceed { .. }))),
     ];
     for (why, manner, want) in &table {
         let advice = wait_for(async {
@@ -181,7 +186,7 @@ fn hooks_are_asked_in_their_order_and_the_first_no_is_the_last_word() {
         proceed("exec", json!({"command": "second"})),
         "then the name decides"
     );
-    assert_eq!(advice(&[("a", 0, deny), ("b", 1, second)]), Advice::Deny("no".into()));
+    assert_eq!(advice(&[("a", 0, deny), ("b", 1, second)]), ToolDecision::Deny("no".into()));
 }
 
 #[test]
@@ -190,7 +195,7 @@ fn a_hook_that_died_is_started_again() {
     wait_for(async {
         let hooks = place.hooks(&[("judge", 0, "dies-once")]);
         let before = hooks.before_tool(&meta(), "exec", &json!({})).await;
-        assert!(matches!(before, Advice::Deny(_)), "its death is a no: {before:?}");
+        assert!(matches!(before, ToolDecision::Deny(_)), "its death is a no: {before:?}");
         let after = hooks.before_tool(&meta(), "exec", &json!({})).await;
         assert_eq!(after, proceed("exec", json!({})), "and then it is back");
         hooks.close().await;
@@ -202,12 +207,13 @@ fn a_hook_that_died_is_started_again() {
 #[test]
 fn a_hook_that_says_no_hello_or_is_not_there_fails_the_start_and_is_named() {
     let place = Place::new();
-    let mute = wait_for(async { place.hooks(&[("shy", 0, "mute")]).ready().await });
+    let mute = wait_for(async { place.hooks(&[("shy", 0, "mute")]).start_all().await });
     assert!(matches!(&mute, Err(HookError::Hello { name, .. }) if name == "shy"), "{mute:?}");
     let mut config = Config::default().hooks;
     config.processes =
         vec![HookConfig { command: vec!["/nonexistent/hook".into()], ..place.hook("lost", 0, "") }];
-    let lost = wait_for(async { Hooks::new(&config, place.house.hall.warden(), &subject()).ready().await });
+    let lost =
+        wait_for(async { Hooks::new(&config, place.house.hall.warden(), &subject()).start_all().await });
     assert!(lost.is_err_and(|why| why.to_string().contains("`lost`")));
 }
 
@@ -228,7 +234,7 @@ fn a_hook_narrows_what_the_model_is_asked_and_never_widens_it() {
     let asked = wait_for(async {
         place.hooks(&[("h", 0, &change.to_string())]).before_llm(&meta(), "m", request).await
     });
-    let LlmAdvice::Proceed(asked) = asked else { unreachable!("{asked:?}") };
+    let Decision::Proceed(asked) = asked else { unreachable!("{asked:?}") };
     let said: Vec<_> = asked.messages.iter().map(|message| message.content.as_str()).collect();
     assert_eq!(said, ["our rules", "changed"], "the instructions are ours");
     let offered: Vec<_> = asked.tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -243,7 +249,7 @@ fn a_hook_works_where_no_agent_can_write() {
         place.hooks(&[("where", 0, manner)]).before_tool(&meta(), "exec", &json!({})).await
     });
     let want = place.house.home.join("runtime-user-env/hooks/where/home");
-    assert_eq!(advice, Advice::Deny(want.to_str().unwrap().to_owned()));
+    assert_eq!(advice, ToolDecision::Deny(want.to_str().unwrap().to_owned()));
 }
 
 #[test]
@@ -253,11 +259,7 @@ fn an_observer_is_told_and_nobody_waits_for_it() {
     wait_for(async {
         let hooks = place.hooks(&[("watcher", 0, "silent")]);
         for kind in ["agent.turn.start", "agent.tool.exec_start"] {
-            hooks.tell(
-                &HookEvent { kind, severity: "info", payload: json!({}) },
-                "2026-01-01T00:00:00Z",
-                &meta(),
-            );
+            hooks.notify(&HookEvent { kind, severity: "info", payload: json!({}) }, &meta());
         }
         let until = Instant::now() + Duration::from_secs(5);
         while std::fs::read_to_string(&log).unwrap_or_default().is_empty() {

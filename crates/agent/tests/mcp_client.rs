@@ -11,7 +11,7 @@ mod house;
 
 use house::{House, subject};
 use picoclaw_agent::call::{Call, Reply};
-use picoclaw_agent::mcp::client::{Fleet, Joined, tool_name};
+use picoclaw_agent::mcp::client::{Connected, McpServers, tool_name};
 use picoclaw_agent::mcp::pins::Pins;
 use picoclaw_agent::tools::Outcome;
 use picoclaw_policy::config::{Config, McpServerConfig, McpTransport, Secret};
@@ -49,18 +49,18 @@ impl Place {
         }
     }
 
-    fn fleet(&self, servers: Vec<McpServerConfig>) -> Fleet {
+    fn servers(&self, servers: Vec<McpServerConfig>) -> McpServers {
         let mut config = Config::default().mcp;
         config.enabled = true;
         config.max_inline_text_chars = 1_000;
         config.servers = servers;
-        Fleet::new(&config, self.house.hall.warden(), Pins::open(&self.house.home).unwrap(), &subject())
+        McpServers::new(&config, self.house.hall.warden(), Pins::open(&self.house.home).unwrap(), &subject())
     }
 
     /// Brings the servers' tools into the hall.
-    async fn join(&self, fleet: &Fleet) -> Vec<String> {
-        let Joined { tools, notices } = fleet.join().await;
-        self.house.hall.refit(fleet.fit(&self.house.hall.registry(), tools));
+    async fn join(&self, servers: &McpServers) -> Vec<String> {
+        let Connected { tools, notices } = servers.connect_all().await;
+        self.house.hall.replace_registry(servers.extend_registry(&self.house.hall.registry(), tools));
         notices
     }
 
@@ -72,7 +72,7 @@ impl Place {
         let call = Call { tool: tool.to_owned(), arguments, subject: subject() };
         match self.house.hall.call(call, halt, Arc::new(|_| {})).await {
             Outcome::Reply(reply) => reply,
-            Outcome::Asks(asked) => panic!("nobody should be asked: {asked:?}"),
+            Outcome::NeedsApproval(asked) => panic!("nobody should be asked: {asked:?}"),
         }
     }
 }
@@ -89,14 +89,14 @@ fn echo(server: &str) -> String {
 fn a_servers_tool_is_a_tool_of_ours() {
     let place = Place::new();
     wait_for(async {
-        let fleet = place.fleet(vec![place.server("peer", "plain")]);
-        let notices = place.join(&fleet).await;
+        let servers = place.servers(vec![place.server("peer", "plain")]);
+        let notices = place.join(&servers).await;
         assert!(notices.iter().any(|notice| notice.contains("`peer` is new")), "{notices:?}");
         let reply = place.call(&echo("peer"), json!({"text": "hello"})).await;
         assert_eq!(reply, Reply::Done("hello".to_owned()));
         let misfit = place.call(&echo("peer"), json!({})).await;
         assert!(misfit.text().contains("missing required property \"text\""), "{misfit:?}");
-        fleet.close().await;
+        servers.close().await;
     });
     let ledger = place.house.ledger();
     for want in ["start mcp/peer in", "consult mcp/peer: echo", "\"finished\""] {
@@ -114,11 +114,11 @@ fn what_goes_wrong_with_a_server_is_told_and_survived() {
         ("floods", "after the flood"),
     ] {
         wait_for(async {
-            let fleet = place.fleet(vec![place.server(manner, manner)]);
-            place.join(&fleet).await;
+            let servers = place.servers(vec![place.server(manner, manner)]);
+            place.join(&servers).await;
             let reply = place.call(&echo(manner), json!({"text": "x"})).await;
             assert!(reply.text().contains(want), "{manner}: {reply:?}");
-            fleet.close().await;
+            servers.close().await;
         });
     }
 }
@@ -127,13 +127,13 @@ fn what_goes_wrong_with_a_server_is_told_and_survived() {
 fn a_server_that_was_lost_is_there_again_for_the_next_call() {
     let place = Place::new();
     wait_for(async {
-        let fleet = place.fleet(vec![place.server("dies", "dies")]);
-        place.join(&fleet).await;
+        let servers = place.servers(vec![place.server("dies", "dies")]);
+        place.join(&servers).await;
         for _ in 0..2 {
             let reply = place.call(&echo("dies"), json!({"text": "x"})).await;
             assert!(reply.text().contains("is gone"), "{reply:?}");
         }
-        fleet.close().await;
+        servers.close().await;
     });
     let started = place.house.ledger().matches("start mcp/dies in").count();
     assert_eq!(started, 4, "twice, with a decided and a finished record each");
@@ -143,14 +143,14 @@ fn a_server_that_was_lost_is_there_again_for_the_next_call() {
 fn a_long_answer_goes_to_a_file_in_the_workspace() {
     let place = Place::new();
     wait_for(async {
-        let fleet = place.fleet(vec![place.server("long", "long")]);
-        place.join(&fleet).await;
+        let servers = place.servers(vec![place.server("long", "long")]);
+        place.join(&servers).await;
         let text = place.call(&echo("long"), json!({"text": "x"})).await.text();
         let path = text.rsplit_once("[file:").unwrap().1.trim_end_matches(']').to_owned();
         let kept = std::fs::read_to_string(place.house.home.join("workspace").join(&path)).unwrap();
         assert_eq!(kept.len(), 50_000, "all of it");
         assert!(text.len() < 2_000, "and the model gets the beginning");
-        fleet.close().await;
+        servers.close().await;
     });
 }
 
@@ -158,11 +158,11 @@ fn a_long_answer_goes_to_a_file_in_the_workspace() {
 fn a_changed_server_has_no_tools_until_a_person_consents() {
     let place = Place::new();
     wait_for(async {
-        let first = place.fleet(vec![place.server("changes", "changes")]);
-        assert_eq!(first.join().await.tools.len(), 1);
+        let first = place.servers(vec![place.server("changes", "changes")]);
+        assert_eq!(first.connect_all().await.tools.len(), 1);
         first.close().await;
-        let second = place.fleet(vec![place.server("changes", "changes"), place.server("plain", "plain")]);
-        let Joined { tools, notices } = second.join().await;
+        let second = place.servers(vec![place.server("changes", "changes"), place.server("plain", "plain")]);
+        let Connected { tools, notices } = second.connect_all().await;
         let names: Vec<_> = tools.iter().map(|tool| tool.name().to_owned()).collect();
         assert_eq!(names, [echo("plain")], "the others are there");
         assert!(notices.iter().any(|notice| notice.contains("picoclaw mcp trust changes")), "{notices:?}");
@@ -183,13 +183,14 @@ fn a_server_that_lies_about_its_tools_or_cannot_start_is_named_and_left_out() {
         ..place.server("lost", "")
     };
     wait_for(async {
-        let fleet = place.fleet(vec![place.server("twins", "twins"), lost, place.server("fine", "plain")]);
-        let Joined { tools, notices } = fleet.join().await;
+        let servers =
+            place.servers(vec![place.server("twins", "twins"), lost, place.server("fine", "plain")]);
+        let Connected { tools, notices } = servers.connect_all().await;
         assert_eq!(tools.len(), 1);
         for name in ["`twins`", "`lost`"] {
             assert!(notices.iter().any(|notice| notice.contains(name)), "{name} in {notices:?}");
         }
-        fleet.close().await;
+        servers.close().await;
     });
 }
 
@@ -205,8 +206,8 @@ fn a_server_that_lies_about_its_schema_misleads_nobody_but_the_model() {
     ] {
         let place = Place::new();
         wait_for(async {
-            let fleet = place.fleet(vec![place.server(manner, manner), place.server("fine", "plain")]);
-            let notices = place.join(&fleet).await;
+            let servers = place.servers(vec![place.server(manner, manner), place.server("fine", "plain")]);
+            let notices = place.join(&servers).await;
             let named = notices.iter().any(|one| one.contains(manner) && !one.contains("is new"));
             assert_eq!(named, is_left_out, "{manner}: {notices:?}");
             if !is_left_out {
@@ -215,7 +216,7 @@ fn a_server_that_lies_about_its_schema_misleads_nobody_but_the_model() {
             }
             let other = place.call(&echo("fine"), json!({"text": "hello"})).await;
             assert_eq!(other, Reply::Done("hello".to_owned()), "{manner}: the others are there");
-            fleet.close().await;
+            servers.close().await;
         });
     }
 }
@@ -224,8 +225,8 @@ fn a_server_that_lies_about_its_schema_misleads_nobody_but_the_model() {
 fn a_server_that_changes_while_it_runs_is_not_asked_again() {
     let place = Place::new();
     wait_for(async {
-        let fleet = place.fleet(vec![place.server("turns", "turns")]);
-        place.join(&fleet).await;
+        let servers = place.servers(vec![place.server("turns", "turns")]);
+        place.join(&servers).await;
         let first = place.call(&echo("turns"), json!({"text": "x"})).await;
         assert_eq!(first, Reply::Done("x".to_owned()), "as it was pinned");
         for again in ["the next call", "and every other", "whoever calls"] {
@@ -233,7 +234,7 @@ fn a_server_that_changes_while_it_runs_is_not_asked_again() {
             let is_new = reply == "x" && place.house.ledger().matches("start mcp/turns in").count() > 2;
             assert!(reply.contains("picoclaw mcp trust turns") || is_new, "{again}: {reply}");
         }
-        fleet.close().await;
+        servers.close().await;
     });
 }
 
@@ -241,8 +242,8 @@ fn a_server_that_changes_while_it_runs_is_not_asked_again() {
 fn a_server_that_sulks_can_be_left() {
     let place = Place::new();
     wait_for(async {
-        let fleet = place.fleet(vec![place.server("sulks", "sulks")]);
-        place.join(&fleet).await;
+        let servers = place.servers(vec![place.server("sulks", "sulks")]);
+        place.join(&servers).await;
         assert_eq!(place.call(&echo("sulks"), json!({"text": "x"})).await.text(), "x");
         let halt = CancelToken::new();
         let tool = echo("sulks");
@@ -254,7 +255,7 @@ fn a_server_that_sulks_can_be_left() {
         };
         let (reply, ()) = tokio::join!(call, stop);
         assert!(reply.text().contains("stopped"), "{reply:?}");
-        fleet.close().await;
+        servers.close().await;
     });
 }
 
@@ -262,8 +263,8 @@ fn a_server_that_sulks_can_be_left() {
 fn stopping_a_call_kills_the_servers_whole_tree() {
     let place = Place::new();
     wait_for(async {
-        let fleet = place.fleet(vec![place.server("hangs", "hangs")]);
-        place.join(&fleet).await;
+        let servers = place.servers(vec![place.server("hangs", "hangs")]);
+        place.join(&servers).await;
         let halt = CancelToken::new();
         let tool = echo("hangs");
         let call = place.call_until(&tool, json!({"text": "x"}), &halt);
@@ -274,7 +275,7 @@ fn stopping_a_call_kills_the_servers_whole_tree() {
         let (reply, ()) = tokio::join!(call, stop);
         assert!(reply.text().contains("stopped"), "{reply:?}");
         within_ten_seconds(|| alive("sleep 31") == 0).await;
-        fleet.close().await;
+        servers.close().await;
     });
 }
 
@@ -286,13 +287,13 @@ fn a_server_sees_its_own_part_and_no_secret() {
     std::fs::write(&notes, "NOTES").unwrap();
     let asked = json!([secret, notes, "/proc/1/environ"]).to_string();
     wait_for(async {
-        let fleet = place.fleet(vec![place.server("probe", "probe")]);
-        place.join(&fleet).await;
+        let servers = place.servers(vec![place.server("probe", "probe")]);
+        place.join(&servers).await;
         let text = place.call(&echo("probe"), json!({"text": asked})).await.text();
         assert!(!text.contains("SECRET") && !text.contains("NOTES"), "{text}");
         assert!(text.contains("\\\"GIVEN\\\"") || text.contains("\"GIVEN\": \"yes\""), "{text}");
         assert!(text.contains("runtime-user-env/mcp/probe/home"), "its own home: {text}");
-        fleet.close().await;
+        servers.close().await;
     });
 }
 
@@ -301,8 +302,8 @@ fn deferred_tools_are_seen_after_a_search_and_for_a_while() {
     let place = Place::new();
     wait_for(async {
         let hidden = McpServerConfig { deferred: true, ..place.server("shy", "plain") };
-        let fleet = place.fleet(vec![hidden]);
-        place.join(&fleet).await;
+        let servers = place.servers(vec![hidden]);
+        place.join(&servers).await;
         let registry = place.house.hall.registry();
         let sees = || registry.seen_by(&subject()).any(|tool| tool.name() == echo("shy"));
         assert!(!sees(), "hidden at first");
@@ -318,7 +319,7 @@ fn deferred_tools_are_seen_after_a_search_and_for_a_while() {
             registry.round_over(&subject());
         }
         assert!(!sees(), "and hidden again after its rounds");
-        fleet.close().await;
+        servers.close().await;
     });
 }
 

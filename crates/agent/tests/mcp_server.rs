@@ -11,7 +11,7 @@ mod house;
 
 use house::{House, subject};
 use picoclaw_agent::mcp::server::http::{self, Token};
-use picoclaw_agent::mcp::server::{Premises, Streams, serve};
+use picoclaw_agent::mcp::server::{ServerState, Streams, serve};
 use picoclaw_policy::config::{Config, OnBlock};
 use picoclaw_policy::{Origin, Subject};
 use serde_json::{Value, json};
@@ -27,21 +27,21 @@ const TOKEN: &str = "0123456789abcdef";
 /// A control character becomes six bytes in each of an answer's two texts: more than the sockets between two ends hold.
 const LONG: usize = 1 << 20;
 
-fn asking() -> (House, Arc<Premises>) {
+fn asking() -> (House, Arc<ServerState>) {
     let mut config = Config::default();
     config.tools.exec.on_block = OnBlock::Ask;
     let house = House::new(&config);
     let subject = Subject { origin: Origin::Mcp, ..subject() };
-    let premises = Premises::new(house.hall.clone(), Arc::new(config), subject);
-    (house, premises)
+    let state = ServerState::new(house.hall.clone(), Arc::new(config), subject);
+    (house, state)
 }
 
 /// A server on a port of its own.
-async fn listening(premises: &Arc<Premises>) -> u16 {
+async fn listening(state: &Arc<ServerState>) -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
-    let (premises, token) = (Arc::clone(premises), Token::new(TOKEN).unwrap());
-    tokio::spawn(async move { http::serve(&premises, listener, token).await });
+    let (state, token) = (Arc::clone(state), Token::new(TOKEN).unwrap());
+    tokio::spawn(async move { http::serve(&state, listener, token).await });
     port
 }
 
@@ -89,8 +89,8 @@ async fn post(port: u16, tool: &str, arguments: &Value, more: &Value) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn what_does_not_arrive_within_thirty_seconds_is_given_up() {
-    let (_house, premises) = asking();
-    let port = listening(&premises).await;
+    let (_house, state) = asking();
+    let port = listening(&state).await;
     let body = body("list_dir", &json!({}), &json!({}));
     for (why, sent) in [
         ("nothing but a line", "POST /mcp HTTP/1.1\r\n".to_owned()),
@@ -113,8 +113,8 @@ async fn what_does_not_arrive_within_thirty_seconds_is_given_up() {
 
 #[tokio::test(start_paused = true)]
 async fn half_sent_requests_do_not_lock_out_clients_with_the_token() {
-    let (_house, premises) = asking();
-    let port = listening(&premises).await;
+    let (_house, state) = asking();
+    let port = listening(&state).await;
     let mut half_sent = Vec::new();
     for _ in 0..200 {
         half_sent.push(send(port, "POST /mcp HTTP/1.1\r\nHost: local").await);
@@ -127,9 +127,9 @@ async fn half_sent_requests_do_not_lock_out_clients_with_the_token() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_stops_reading_for_thirty_seconds_is_cut_off() {
-    let (house, premises) = asking();
+    let (house, state) = asking();
     std::fs::write(house.base.join("home/workspace/long"), "\u{1}".repeat(LONG)).unwrap();
-    let port = listening(&premises).await;
+    let port = listening(&state).await;
     let body = body("read_file", &json!({"path": "long"}), &json!({}));
     let request = format!("{}{body}", head("read_file", body.len()));
     for (why, pause, is_whole) in [("at once", 0, true), ("in time", 29, true), ("too late", 31, false)] {
@@ -146,8 +146,8 @@ async fn a_client_that_stops_reading_for_thirty_seconds_is_cut_off() {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_waits_for_its_retry_for_sixty_seconds() {
-    let (house, premises) = asking();
-    let port = listening(&premises).await;
+    let (house, state) = asking();
+    let port = listening(&state).await;
     for (why, pause, code) in
         [("in time", 59, Value::Null), ("too late, yes or no", 61, json!("not_approved"))]
     {
@@ -171,7 +171,7 @@ struct Piped {
 }
 
 impl Piped {
-    fn open(premises: &Arc<Premises>) -> Self {
+    fn open(state: &Arc<ServerState>) -> Self {
         let (input, say) = std::io::pipe().unwrap();
         let (hear, output) = std::io::pipe().unwrap();
         let streams = Streams {
@@ -179,8 +179,8 @@ impl Piped {
             output: Box::new(output),
             is_output_closed: Box::new(|| false),
         };
-        let premises = Arc::clone(premises);
-        tokio::spawn(async move { serve(&premises, streams).await });
+        let state = Arc::clone(state);
+        tokio::spawn(async move { serve(&state, streams).await });
         Self { say, hear: Some(BufReader::new(hear)) }
     }
 
@@ -204,8 +204,8 @@ impl Piped {
 
 #[tokio::test(start_paused = true)]
 async fn a_form_waits_for_its_answer_for_sixty_seconds() {
-    let (_house, premises) = asking();
-    let mut client = Piped::open(&premises);
+    let (_house, state) = asking();
+    let mut client = Piped::open(&state);
     let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}, "clientInfo": {"name": "t", "version": "1"}});
     client.say(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}));
     assert_eq!(client.hear().await["id"], 0);

@@ -3,11 +3,11 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops where it cannot go on")]
 
 use picoclaw_agent::call::{Call, Reply};
-use picoclaw_agent::tools::{Registry, Visit, unwatched};
+use picoclaw_agent::tools::{Registry, ToolContext, unwatched};
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{AgentId, Origin, Policy, Subject};
 use picoclaw_sandbox::Redactor;
-use picoclaw_sandbox::exec::Workshop;
+use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::launch::CancelToken;
@@ -16,13 +16,13 @@ use picoclaw_sandbox::warden::Warden;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-struct Hall {
+struct Fixture {
     registry: Registry,
     warden: Warden,
     _dir: tempfile::TempDir,
 }
 
-impl Hall {
+impl Fixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let mut config = Config::default();
@@ -31,9 +31,9 @@ impl Hall {
         let zones = instance.zones();
         let files = Files::open(zones.clone(), &instance.locks()).unwrap();
         let ledger = Ledger::open(&instance.ledger()).unwrap();
-        let workshop = Workshop::new(&config, &instance, std::env::vars_os()).unwrap();
+        let exec_env = ExecEnv::new(&config, &instance, std::env::vars_os()).unwrap();
         let policy = Policy::compile(&config, zones, Vec::new()).unwrap();
-        let warden = Warden::new(policy, files, workshop, ledger);
+        let warden = Warden::new(policy, files, exec_env, ledger);
         Self { registry: Registry::new(&config.tools, Redactor::default()), warden, _dir: dir }
     }
 
@@ -41,8 +41,9 @@ impl Hall {
         let subject = Subject::root(Origin::Cli, AgentId::main(), session);
         let call = Call { tool: "exec".to_owned(), arguments, subject };
         let halt = CancelToken::new();
-        let visit = Visit { warden: &self.warden, subject: &call.subject, halt: &halt, watcher: &unwatched };
-        self.registry.run_alone(&call, &visit)
+        let context =
+            ToolContext { warden: &self.warden, subject: &call.subject, halt: &halt, watcher: &unwatched };
+        self.registry.run_unattended(&call, &context)
     }
 
     /// Starts a command in the background; its session id.
@@ -72,9 +73,9 @@ impl Hall {
 
 #[test]
 fn what_is_typed_into_a_shell_is_judged_as_a_command() {
-    let hall = Hall::new();
-    let shell = hall.start("s", "sh", false);
-    let write = |data: &str| hall.exec("s", json!({"action": "write", "sessionId": shell, "data": data}));
+    let fixture = Fixture::new();
+    let shell = fixture.start("s", "sh", false);
+    let write = |data: &str| fixture.exec("s", json!({"action": "write", "sessionId": shell, "data": data}));
     for (why, data) in [
         ("W36: a file outside", "cat /etc/passwd\n"),
         ("a dangerous command", "rm -rf .\n"),
@@ -87,25 +88,25 @@ fn what_is_typed_into_a_shell_is_judged_as_a_command() {
         assert!(reply.text().starts_with("Command blocked by safety guard"), "{why}: {reply:?}");
     }
     assert!(matches!(write("echo judged-$((6*7))\n"), Reply::Done(_)));
-    hall.read_until("s", &shell, "judged-42");
+    fixture.read_until("s", &shell, "judged-42");
 }
 
 #[test]
 fn what_is_typed_into_another_program_is_its_own_affair() {
-    let hall = Hall::new();
-    let cat = hall.start("s", "cat", false);
-    let reply =
-        hall.exec("s", json!({"action": "write", "sessionId": cat, "data": "rm -rf / is only text here\n"}));
+    let fixture = Fixture::new();
+    let cat = fixture.start("s", "cat", false);
+    let reply = fixture
+        .exec("s", json!({"action": "write", "sessionId": cat, "data": "rm -rf / is only text here\n"}));
     assert!(matches!(reply, Reply::Done(_)), "{reply:?}");
-    hall.read_until("s", &cat, "rm -rf / is only text here");
+    fixture.read_until("s", &cat, "rm -rf / is only text here");
 }
 
 #[test]
 fn keys_steer_a_shell_and_do_not_type_into_it() {
-    let hall = Hall::new();
-    let shell = hall.start("s", "bash --norc -i", true);
+    let fixture = Fixture::new();
+    let shell = fixture.start("s", "bash --norc -i", true);
     // Its prompt: before that, an interrupt would end it like any program.
-    hall.read_until("s", &shell, "bash-");
+    fixture.read_until("s", &shell, "bash-");
     for (why, keys, allowed) in [
         ("a signal", "c-c", true),
         ("an empty line", "enter", true),
@@ -114,49 +115,49 @@ fn keys_steer_a_shell_and_do_not_type_into_it() {
         ("a space", "space", false),
         ("W44: half a name", "c-", false),
     ] {
-        let reply = hall.exec("s", json!({"action": "send-keys", "sessionId": shell, "keys": keys}));
+        let reply = fixture.exec("s", json!({"action": "send-keys", "sessionId": shell, "keys": keys}));
         assert_eq!(matches!(reply, Reply::Done(_)), allowed, "{why}: {reply:?}");
     }
 }
 
 #[test]
 fn a_session_answers_only_to_whoever_started_it() {
-    let hall = Hall::new();
-    let own = hall.start("chat-a", "cat", false);
+    let fixture = Fixture::new();
+    let own = fixture.start("chat-a", "cat", false);
     for action in ["poll", "read", "write", "kill", "send-keys"] {
-        let reply =
-            hall.exec("chat-b", json!({"action": action, "sessionId": own, "data": "x\n", "keys": "enter"}));
+        let reply = fixture
+            .exec("chat-b", json!({"action": action, "sessionId": own, "data": "x\n", "keys": "enter"}));
         assert!(reply.text().starts_with("session not found"), "W37: {action}: {reply:?}");
     }
-    let listed = hall.exec("chat-b", json!({"action": "list"})).text();
+    let listed = fixture.exec("chat-b", json!({"action": "list"})).text();
     assert_eq!(listed, r#"{"sessions":[]}"#);
-    let mine = hall.exec("chat-a", json!({"action": "list"})).text();
+    let mine = fixture.exec("chat-a", json!({"action": "list"})).text();
     assert!(mine.contains(&own), "{mine}");
 }
 
 #[test]
 fn sessions_are_bounded_and_end_when_they_are_told_to() {
-    let hall = Hall::new();
-    let ids: Vec<String> = (0..16).map(|_| hall.start("s", "sleep 1000", false)).collect();
-    let reply = hall.exec("s", json!({"command": "sleep 1000", "background": true}));
+    let fixture = Fixture::new();
+    let ids: Vec<String> = (0..16).map(|_| fixture.start("s", "sleep 1000", false)).collect();
+    let reply = fixture.exec("s", json!({"command": "sleep 1000", "background": true}));
     assert!(reply.text().contains("too many background sessions"), "W41: {reply:?}");
     for id in &ids {
-        let reply = hall.exec("s", json!({"action": "kill", "sessionId": id}));
+        let reply = fixture.exec("s", json!({"action": "kill", "sessionId": id}));
         assert!(reply.text().contains(r#""status":"done""#), "{reply:?}");
     }
-    let gone = hall.exec("s", json!({"action": "poll", "sessionId": ids[0]}));
+    let gone = fixture.exec("s", json!({"action": "poll", "sessionId": ids[0]}));
     assert!(gone.text().starts_with("session not found"), "{gone:?}");
 }
 
 #[test]
 fn the_end_of_a_session_is_told_with_its_exit_code_and_its_output() {
-    let hall = Hall::new();
+    let fixture = Fixture::new();
     // W43: more on stderr than a pipe holds, while stdout is open.
-    let id = hall.start("s", "head -c 200000 /dev/zero | tr '\\0' e >&2; echo last-words; exit 3", false);
-    hall.read_until("s", &id, "last-words");
+    let id = fixture.start("s", "head -c 200000 /dev/zero | tr '\\0' e >&2; echo last-words; exit 3", false);
+    fixture.read_until("s", &id, "last-words");
     let began = Instant::now();
     let answer = loop {
-        let text = hall.exec("s", json!({"action": "poll", "sessionId": id})).text();
+        let text = fixture.exec("s", json!({"action": "poll", "sessionId": id})).text();
         let answer: Value = serde_json::from_str(&text).unwrap();
         if answer["status"] == "done" || began.elapsed() > Duration::from_secs(20) {
             break answer;
@@ -164,6 +165,6 @@ fn the_end_of_a_session_is_told_with_its_exit_code_and_its_output() {
         std::thread::yield_now();
     };
     assert_eq!(answer["exitCode"], 3, "{answer}");
-    let late = hall.exec("s", json!({"action": "write", "sessionId": id, "data": "x\n"}));
+    let late = fixture.exec("s", json!({"action": "write", "sessionId": id, "data": "x\n"}));
     assert!(!matches!(late, Reply::Done(_)), "{late:?}");
 }

@@ -1,6 +1,4 @@
-//! The command line as it is typed.
-//!
-//! Invariant: parsing decides nothing; it only names what was asked.
+//! The command line, as clap types.
 
 use crate::commands::audit::AuditArgs;
 use crate::commands::cron::CronCommand;
@@ -15,66 +13,66 @@ use std::path::PathBuf;
     name = "picoclaw",
     version,
     arg_required_else_help = true,
-    after_help = "Exit codes: 0 done or allowed · 1 refused or failed · 2 bad usage or configuration · 3 needs approval and nobody can be asked."
+    after_help = "Exit codes: 0 done or allowed · 1 refused or failed · 2 bad usage or configuration · 3 needs approval and no person can be asked."
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    pub(crate) everywhere: Everywhere,
-    /// What to do.
+    pub(crate) global: GlobalArgs,
+    /// The command.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// What every command takes.
+/// The arguments of every command.
 #[derive(Debug, Args)]
-pub(crate) struct Everywhere {
+pub(crate) struct GlobalArgs {
     /// Configuration file, instead of `$PICOCLAW_CONFIG` and `<home>/config.json`
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Talk to an agent: one turn with `-m`, else a session at this terminal
     Agent(AgentArguments),
-    /// Run one tool exactly as an agent would: same desk, same ledger
+    /// Run one tool exactly as an agent would: same policy, same audit log
     Tool(ToolArguments),
-    /// List, show or clear what was said to agents
+    /// List, show or clear conversations with agents
     Session(SessionArguments),
     /// Run any command in the cage
     Run(RunArguments),
-    /// Ask what would happen, without doing it
+    /// Show the policy's verdict on an action, without performing it
     Check(CheckArguments),
-    /// Try in a real cage what a child can do on this host
+    /// Test in a real cage what a child process can do on this host
     Doctor(DoctorArguments),
     /// Show version, configuration, workspaces and every exception to the defaults
     Status(Listing),
-    /// Make an instance: directories and a first configuration
+    /// Create an instance: directories and a default configuration
     Onboard,
     /// Validate or show the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Read and verify the ledger
+    /// Read and verify the audit log
     Audit(AuditArgs),
-    /// Serve the tools to other agents, and give agents the tools of other servers
+    /// Serve the tools over MCP, and use the tools of other MCP servers
     #[command(subcommand)]
     Mcp(McpCommand),
-    /// Stay, and serve agents over HTTP: chats, approvals, a console, jobs and the heartbeat
+    /// Serve agents over HTTP: chats, approvals, a console, jobs and the heartbeat
     Gateway(GatewayArguments),
     /// List, add, change and run scheduled jobs
     #[command(subcommand)]
     Cron(CronCommand),
-    /// End every running turn and child of the instance, and its gateway
+    /// Stop every running turn and child process of the instance, and its gateway
     Stop,
     /// Print the version
     Version(Listing),
     /// Print a completion script for a shell
     Completions {
-        /// Which shell
+        /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, or with `--dir` write one page a command
+    /// Print the manual page, or write one page per command with `--dir`
     Man {
         /// Directory for the pages
         #[arg(long, value_name = "DIR")]
@@ -82,7 +80,7 @@ pub(crate) enum Command {
     },
 }
 
-/// How a listing is printed.
+/// The output format of a listing.
 #[derive(Debug, Args)]
 pub(crate) struct Listing {
     /// Print JSON
@@ -93,13 +91,13 @@ pub(crate) struct Listing {
 /// `picoclaw agent`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without a model, a line runs as a command and `TOOL {json}` runs that tool: same desk, same cage, same ledger.\n\nExit codes with a message: 0 answered · 1 failed · 2 bad usage or configuration · 3 something had to be asked and nobody could be."
+    after_help = "Without a model, a line runs as a command and `TOOL {json}` runs that tool: same policy, same cage, same audit log.\n\nExit codes with a message: 0 answered · 1 failed · 2 bad usage or configuration · 3 an approval was needed and no person could be asked."
 )]
 pub(crate) struct AgentArguments {
-    /// One turn with this message; `-` reads it from standard input, as does no message when that is no terminal
+    /// Run one turn with this message; `-` reads it from standard input, as does no message if that is not a terminal
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) message: Option<String>,
-    /// The session to go on with, or to begin
+    /// The session to continue or start
     #[arg(short, long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) session: Option<String>,
     /// The agent to talk to
@@ -108,7 +106,7 @@ pub(crate) struct AgentArguments {
     /// The model, by its name in `model_list`
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// Print what happens as JSON, one object a line
+    /// Print events as JSON, one object per line
     #[arg(long)]
     pub(crate) json: bool,
     /// Log everything
@@ -119,13 +117,13 @@ pub(crate) struct AgentArguments {
 /// `picoclaw gateway`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "SIGHUP reads the configuration again; SIGTERM ends, within 15 seconds. Listening for other machines needs `gateway.token`."
+    after_help = "SIGHUP reloads the configuration; SIGTERM stops the gateway within 15 seconds. Listening for other machines needs `gateway.token`."
 )]
 pub(crate) struct GatewayArguments {
-    /// Address to listen at, instead of `gateway.host`: an IP address, `localhost` or `*`
+    /// Address to listen on, instead of `gateway.host`: an IP address, `localhost` or `*`
     #[arg(long, value_name = "H")]
     pub(crate) host: Option<String>,
-    /// Port to listen at, instead of `gateway.port`
+    /// Port to listen on, instead of `gateway.port`
     #[arg(long, value_name = "P", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: Option<u16>,
 }
@@ -133,38 +131,38 @@ pub(crate) struct GatewayArguments {
 /// `picoclaw session`.
 #[derive(Debug, Args)]
 pub(crate) struct SessionArguments {
-    /// What to do
+    /// The subcommand
     #[command(subcommand)]
     pub(crate) command: SessionCommand,
-    /// The agent whose sessions are meant: for `list` every agent's otherwise, else the default agent's
+    /// The agent of the sessions; by default every agent for `list`, else the default agent
     #[arg(long, global = true, value_name = "ID")]
     pub(crate) agent: Option<String>,
 }
 
-/// What `picoclaw session` can do.
+/// The subcommands of `picoclaw session`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionCommand {
-    /// Name sessions with their messages and when they were written last
+    /// List sessions with the number of messages and the time of the last
     List {
-        /// The session, if only one is meant
+        /// Only this session
         #[arg(allow_hyphen_values = true)]
         name: Option<String>,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Print what was said in a session
+    /// Print the messages of a session
     Show {
-        /// The session; `cli:default` otherwise
+        /// The session; `cli:default` by default
         #[arg(allow_hyphen_values = true)]
         name: Option<String>,
-        /// Print one JSON object a message
+        /// Print one JSON object per message
         #[arg(long)]
         json: bool,
     },
     /// Remove a session
     Clear {
-        /// The session; `cli:default` otherwise
+        /// The session; `cli:default` by default
         #[arg(allow_hyphen_values = true)]
         name: Option<String>,
     },
@@ -193,13 +191,13 @@ pub(crate) struct ToolArguments {
     after_help = "Exit codes: the command's own; 128+n for a signal; 124 for --timeout; 125 when the cage could not be built; 126 and 127 as shells do."
 )]
 pub(crate) struct RunArguments {
-    /// The directory that the command may write and works in, instead of the current one
+    /// The working directory, which the command may write, instead of the current one
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
-    /// What it sees and has beside.
+    /// The cage.
     #[command(flatten)]
     pub(crate) cage: CageArguments,
-    /// End the command after this time, such as 30s or 5m
+    /// Kill the command after this time, such as 30s or 5m
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<String>,
     /// The command and its arguments
@@ -207,28 +205,28 @@ pub(crate) struct RunArguments {
     pub(crate) command: Vec<OsString>,
 }
 
-/// What a caged command sees and has, beside its directory.
+/// The cage of a command, besides its directory.
 #[derive(Debug, Args)]
 pub(crate) struct CageArguments {
-    /// Show a path read-only
+    /// Expose a path read-only
     #[arg(long, value_name = "PATH")]
     pub(crate) ro: Vec<PathBuf>,
-    /// Show a path read-write
+    /// Expose a path read-write
     #[arg(long, value_name = "PATH")]
     pub(crate) rw: Vec<PathBuf>,
-    /// Show a path somewhere else, `ro` or `rw`
+    /// Expose a path at another path, `ro` or `rw`
     #[arg(long, value_name = "SRC:DST:MODE")]
     pub(crate) expose: Vec<String>,
-    /// The network: a private loopback alone, or the host's
+    /// The network: a private loopback only, or the host's
     #[arg(long, default_value = "none", value_parser = ["none", "host"])]
     pub(crate) net: String,
-    /// Toolchains to show: `auto`, `none` or a list such as `rust,node`
+    /// Toolchains to expose: `auto`, `none` or a list such as `rust,node`
     #[arg(long, value_name = "LIST")]
     pub(crate) toolchain: Option<String>,
-    /// Give the command a variable
+    /// Set an environment variable
     #[arg(long, value_name = "K=V")]
     pub(crate) env: Vec<String>,
-    /// Memory for the whole tree, such as 512M or 2G
+    /// Memory limit of the process tree, such as 512M or 2G
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
 }
@@ -239,7 +237,7 @@ pub(crate) struct DoctorArguments {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Take a layer away before asking, to see the examination fail: a layer's name, or `all`
+    /// Remove a layer before testing, to see the test fail: a layer's name, or `all`
     #[arg(long, hide = true, value_name = "LAYER", value_parser = ["filesystem", "network", "processes", "syscalls", "environment", "limits", "all"])]
     pub(crate) fault: Option<String>,
 }
@@ -249,13 +247,13 @@ pub(crate) struct DoctorArguments {
 pub(crate) struct CheckArguments {
     /// The kind of effect
     pub(crate) action: CheckAction,
-    /// The command line, the path, or the address
+    /// The command line, the path, or the URL
     #[arg(allow_hyphen_values = true)]
     pub(crate) subject: String,
-    /// The directory that a command would start in, absolute or relative to the workspace
+    /// The working directory of the command, absolute or relative to the workspace
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// The agent on whose behalf it is asked
+    /// The agent on whose behalf it is judged
     #[arg(long, value_name = "ID")]
     pub(crate) agent: Option<String>,
     /// Print JSON
@@ -263,7 +261,7 @@ pub(crate) struct CheckArguments {
     pub(crate) json: bool,
 }
 
-/// What `picoclaw check` can ask about.
+/// The effects that `picoclaw check` judges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CheckAction {
     /// Running a command
@@ -272,7 +270,7 @@ pub(crate) enum CheckAction {
     Read,
     /// Writing a file
     Write,
-    /// Fetching an address of the web; its host is looked up, and not spoken to
+    /// Fetching a URL; its host is resolved but not contacted
     Fetch,
 }
 

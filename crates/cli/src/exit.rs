@@ -1,21 +1,19 @@
-//! Exit codes: what a script learns from picoclaw.
-//!
-//! Invariant: every way out of the program is one of these four, or a command's own status.
+//! Exit codes.
 
 use crate::print;
 use std::process::ExitCode;
 
-/// How a command ended.
+/// The result of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Done, or allowed.
+    /// Done or allowed.
     Done,
-    /// Refused, or failed.
+    /// Refused or failed.
     Refused,
-    /// Bad usage, or a configuration that cannot be used.
+    /// Bad usage, or an invalid configuration.
     Usage,
-    /// A person must be asked, and nobody can be.
-    Unasked,
+    /// An approval is needed, and no person can be asked.
+    NeedsApproval,
 }
 
 impl From<Exit> for ExitCode {
@@ -24,12 +22,12 @@ impl From<Exit> for ExitCode {
             Exit::Done => 0,
             Exit::Refused => 1,
             Exit::Usage => 2,
-            Exit::Unasked => 3,
+            Exit::NeedsApproval => 3,
         })
     }
 }
 
-/// Says what is wrong with the command line.
+/// Prints an error about the command line.
 pub(crate) fn bad_usage(why: &anyhow::Error) -> Exit {
     print::note(&format!("error: {why:#}"));
     Exit::Usage

@@ -2,14 +2,14 @@
 //!
 //! Invariant: results go to stdout and everything else to stderr; the exit code is the only other word.
 
+mod app;
 mod arguments;
 mod commands;
-mod compose;
 mod exit;
 mod logs;
 mod print;
-mod quantity;
 mod settings;
+mod units;
 
 use anyhow::Result;
 use arguments::{Arguments, Command, ConfigCommand, Listing};
@@ -17,11 +17,11 @@ use clap::Parser;
 use commands::audit::AuditArgs;
 use commands::config::{self, Format};
 use exit::Exit;
-use logs::Porch;
+use logs::LogProfile;
 use picoclaw_policy::config::{LogLevel, reminders};
 use picoclaw_sandbox::Redactor;
-use picoclaw_sandbox::exec::WorkshopError;
-use settings::{Loaded, Request, SettingsError, Surroundings};
+use picoclaw_sandbox::exec::ExecEnvError;
+use settings::{ProcessEnv, Request, Settings, SettingsError};
 use std::process::ExitCode;
 
 /// musl's allocator returns memory to the kernel too eagerly: most of a long judgement was spent there (`docs/adr/0012`).
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
         Err(why) => {
             complain(&format!("{why:#}"));
             // A cage that is asked for and cannot be had is a configuration that cannot be used here.
-            if why.is::<WorkshopError>() { Exit::Usage.into() } else { Exit::Refused.into() }
+            if why.is::<ExecEnvError>() { Exit::Usage.into() } else { Exit::Refused.into() }
         }
     };
     picoclaw_sandbox::launch::wait_for_supervisors();
@@ -48,8 +48,8 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let surroundings = Surroundings::of_process();
-    let request = Request { config: arguments.everywhere.config.as_deref(), surroundings: &surroundings };
+    let surroundings = ProcessEnv::of_process();
+    let request = Request { config: arguments.global.config.as_deref(), env: &surroundings };
     match &arguments.command {
         Command::Version(listing) => return commands::version::run(listing).map(ExitCode::from),
         Command::Completions { shell } => return commands::manual::completions(*shell).map(ExitCode::from),
@@ -57,8 +57,8 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Command::Config(command) => return configuration(command, &request).map(ExitCode::from),
         _ => {}
     }
-    let stage = match &arguments.command {
-        Command::Agent(arguments) => Some(commands::agent::Stage::set(arguments, &surroundings)?),
+    let frontend = match &arguments.command {
+        Command::Agent(arguments) => Some(commands::agent::Frontend::detect(arguments, &surroundings)?),
         _ => None,
     };
     let signals = match &arguments.command {
@@ -68,24 +68,24 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     let loaded = match load(&request, &arguments.command)? {
         Ok(loaded) => loaded,
         Err(why) => {
-            config::complain(&why, &mut std::io::stderr())?;
+            config::print_error(&why, &mut std::io::stderr())?;
             return Ok(Exit::Usage.into());
         }
     };
-    let _registration = commands::stop::register(&arguments.command, &loaded);
-    if let (Command::Agent(arguments), Some(stage)) = (&arguments.command, stage) {
+    let _registration = commands::stop::register_run(&arguments.command, &loaded);
+    if let (Command::Agent(arguments), Some(frontend)) = (&arguments.command, frontend) {
         let level = arguments.debug.then_some(LogLevel::Debug).or(loaded.config.log_level);
-        start_logs(&loaded, &surroundings, stage.porch(), level)?;
+        start_logs(&loaded, &surroundings, frontend.log_profile(), level)?;
         announce(&loaded);
-        return commands::agent::run(arguments, &stage, &loaded);
+        return commands::agent::run(arguments, &frontend, &loaded);
     }
     if let (Command::Gateway(own), Some(signals)) = (&arguments.command, signals) {
-        start_logs(&loaded, &surroundings, Porch::Gateway, loaded.config.log_level)?;
+        start_logs(&loaded, &surroundings, LogProfile::Gateway, loaded.config.log_level)?;
         announce(&loaded);
-        let config = arguments.everywhere.config.clone();
+        let config = arguments.global.config.clone();
         return commands::gateway::run(own, signals, &loaded, &surroundings, config).map(ExitCode::from);
     }
-    start_logs(&loaded, &surroundings, Porch::OneShot, loaded.config.log_level)?;
+    start_logs(&loaded, &surroundings, LogProfile::OneShot, loaded.config.log_level)?;
     match &arguments.command {
         Command::Run(arguments) => commands::run::run(arguments, &loaded, &surroundings),
         Command::Mcp(command) => {
@@ -97,7 +97,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 /// Loads the settings; a command that needs an instance makes it first, so that it runs under what it wrote.
-fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, SettingsError>> {
+fn load(request: &Request<'_>, command: &Command) -> Result<Result<Settings, SettingsError>> {
     let loaded = settings::load(request);
     let needs_instance = match command {
         Command::Agent(_)
@@ -112,8 +112,8 @@ fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, Setti
         _ => false,
     };
     match loaded {
-        Ok(loaded) if needs_instance && compose::is_new(&loaded) => {
-            compose::make(&loaded)?;
+        Ok(loaded) if needs_instance && app::is_new_instance(&loaded) => {
+            app::create_instance(&loaded)?;
             Ok(settings::load(request))
         }
         other => Ok(other),
@@ -121,17 +121,17 @@ fn load(request: &Request<'_>, command: &Command) -> Result<Result<Loaded, Setti
 }
 
 fn start_logs(
-    loaded: &Loaded,
-    surroundings: &Surroundings,
-    porch: Porch,
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
+    porch: LogProfile,
     level: Option<LogLevel>,
 ) -> Result<()> {
     let variable = |name: &str| surroundings.variable(name).map(|value| value.to_string_lossy().into_owned());
-    let settings = logs::Settings::new(porch, level, variable)?;
+    let settings = logs::LogSettings::new(porch, level, variable)?;
     Ok(logs::start(&settings, Redactor::new(&loaded.config.secrets))?)
 }
 
-fn with_settings(command: &Command, loaded: &Loaded) -> Result<Exit> {
+fn with_settings(command: &Command, loaded: &Settings) -> Result<Exit> {
     match command {
         Command::Status(listing) => return commands::status::run(listing, loaded),
         Command::Stop => return commands::stop::run(loaded),
@@ -151,7 +151,7 @@ fn with_settings(command: &Command, loaded: &Loaded) -> Result<Exit> {
 }
 
 /// Says what is switched off, and what is not served.
-fn announce(loaded: &Loaded) {
+fn announce(loaded: &Settings) {
     for warning in loaded.warnings() {
         tracing::warn!(target: "config", "{warning}");
     }
@@ -160,7 +160,7 @@ fn announce(loaded: &Loaded) {
     }
 }
 
-fn audit(arguments: &AuditArgs, loaded: &Loaded) -> Result<Exit> {
+fn audit(arguments: &AuditArgs, loaded: &Settings) -> Result<Exit> {
     let (mut out, mut err) = (std::io::stdout().lock(), std::io::stderr());
     let code = commands::audit::run(arguments, &loaded.home.join("ledger"), &mut out, &mut err)?;
     Ok(if code == 0 { Exit::Done } else { Exit::Refused })

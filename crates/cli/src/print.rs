@@ -1,18 +1,19 @@
-//! Standard output: results only. Standard error: what must be said whatever the log level is.
+//! Standard output for results only; standard error for messages that do not depend on the log
+//! level.
 //!
-//! Invariant: a reader that went away ends the output quietly; it is not an error of ours.
+//! A closed pipe ends the output without an error.
 
 use std::io::{self, Write};
 
-/// Writes a result as it is.
+/// Writes a result unchanged.
 pub(crate) fn exactly(text: &str) -> io::Result<()> {
-    forgive(write_all(text.as_bytes()))
+    ignore_broken_pipe(write_all(text.as_bytes()))
 }
 
-/// Writes a result, and the newline that it lacks.
+/// Writes a result, with a trailing newline.
 pub(crate) fn line(text: &str) -> io::Result<()> {
     let ended = if text.ends_with('\n') { "" } else { "\n" };
-    forgive(write_all(format!("{text}{ended}").as_bytes()))
+    ignore_broken_pipe(write_all(format!("{text}{ended}").as_bytes()))
 }
 
 fn write_all(bytes: &[u8]) -> io::Result<()> {
@@ -21,14 +22,14 @@ fn write_all(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
-fn forgive(outcome: io::Result<()>) -> io::Result<()> {
+fn ignore_broken_pipe(outcome: io::Result<()>) -> io::Result<()> {
     match outcome {
         Err(why) if why.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }
 }
 
-/// Says something on standard error; when nobody can hear it, that is no reason to fail.
+/// Writes a message to standard error. A failed write is ignored.
 pub(crate) fn note(text: &str) {
     let _unheard = writeln!(io::stderr().lock(), "{text}");
 }

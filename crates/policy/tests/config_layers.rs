@@ -44,7 +44,7 @@ fn config(text: &str) -> Config {
     settled(text).config
 }
 
-/// A secrets file, written as JSON; every value stands on a line of its own.
+/// A secrets file from JSON; every value is on its own line.
 fn secrets(json: &serde_json::Value) -> Node {
     fn node(json: &serde_json::Value, line: &mut usize) -> Node {
         *line += 1;

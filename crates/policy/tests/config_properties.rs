@@ -1,6 +1,7 @@
-//! Properties of the configuration reader: the same ones as the fuzz target `config`, with `serde_json` as a reference.
+//! Properties of the configuration parser, as in the fuzz target `config`, with `serde_json` as a
+//! reference.
 
-#![expect(clippy::disallowed_methods, reason = "a test may look at the clock; the desk may not")]
+#![expect(clippy::disallowed_methods, reason = "a test may look at the clock; policy may not")]
 
 use jsonc_parser::tokens::Token;
 use jsonc_parser::{Scanner, ScannerOptions};
@@ -22,7 +23,7 @@ fn load(text: &str, variables: &[(String, String)]) -> Result<(), Vec<picoclaw_p
             assert!(!error.faults.is_empty(), "an error without a fault");
             assert!(!error.to_string().contains('\u{1b}'), "an escape sequence reaches the terminal");
             for fault in &error.faults {
-                if let SourceLocation::File { line, column, .. } = fault.place {
+                if let SourceLocation::File { line, column, .. } = fault.location {
                     let lines = text.split('\n').count();
                     assert!((1..=lines).contains(&line) && column >= 1, "{fault}: no such place");
                 }
@@ -32,7 +33,7 @@ fn load(text: &str, variables: &[(String, String)]) -> Result<(), Vec<picoclaw_p
     }
 }
 
-/// Words that a document is likely to be made of.
+/// Fragments of documents.
 fn pieces() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec![
         "{",
@@ -125,7 +126,7 @@ proptest! {
         _ = load("{}", &[(name.to_owned(), value)]);
     }
 
-    /// What another reader of JSON takes, ours takes, whole, inside a place where anything may stand.
+    /// What another JSON parser accepts, this one accepts, inside a key with any value.
     #[test]
     fn json_is_json(value in json()) {
         let text = serde_json::json!({ "channels": value }).to_string();
@@ -190,7 +191,7 @@ fn a_large_hostile_file_is_answered_quickly() {
         if let Err(faults) = load(&text, &[]) {
             assert!(faults.len() <= 20, "{why}: {} faults", faults.len());
         }
-        // A quadratic walk over these takes minutes; the bound is loose because machines are slow.
+        // A quadratic algorithm needs minutes; the bound is loose because machines are slow.
         assert!(start.elapsed().as_secs() < 20, "{why}: {:?}", start.elapsed());
     }
 }

@@ -99,7 +99,7 @@ fn what_should_not_load_says_where_and_why_and_what_to_do() {
 }
 
 fn place(fault: &Fault) -> String {
-    match &fault.place {
+    match &fault.location {
         SourceLocation::File { line, column, .. } => format!("{line}:{column}"),
         other => other.to_string(),
     }

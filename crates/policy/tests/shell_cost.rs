@@ -1,12 +1,11 @@
-//! What judging costs. Run by hand: `cargo test --release -p picoclaw-policy --test shell_cost -- --ignored --nocapture`.
-//!
-//! Invariant: cost grows with the length of the text, whatever is in it.
+//! The cost of judging, which is linear in the text. Run by hand: `cargo test --release -p
+//! picoclaw-policy --test shell_cost -- --ignored --nocapture`.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene up has failed")]
 
 use picoclaw_policy::config::{ExecConfig, Guard as Mode, OnBlock};
 use picoclaw_policy::shell::guard::{Confinement, Guard, GuardContext, NoFileSystem};
-use picoclaw_policy::shell::{Dialect, read};
+use picoclaw_policy::shell::{Dialect, parse};
 use picoclaw_policy::{CleanPath, PathRules, Protected, Reach, Zones};
 use std::path::Path;
 use std::time::Duration;
@@ -38,7 +37,7 @@ fn judged(guard: &Guard, text: &str) -> Duration {
     let zones = Zones { workspace: vec![clean("/ws")], protected: Protected::default() };
     let rules = PathRules::default();
     let (cwd, home) = (clean("/ws"), clean("/home/user"));
-    let scene = GuardContext {
+    let context = GuardContext {
         zones: &zones,
         read_rules: &rules,
         write_rules: &rules,
@@ -50,7 +49,7 @@ fn judged(guard: &Guard, text: &str) -> Duration {
         file_system: &NoFileSystem,
     };
     let start = worked();
-    let judgement = guard.judge(text, &scene);
+    let judgement = guard.judge(text, &context);
     let spent = worked() - start;
     drop(judgement);
     spent
@@ -58,7 +57,7 @@ fn judged(guard: &Guard, text: &str) -> Duration {
 
 fn read_in(text: &str) -> Duration {
     let start = worked();
-    let script = read(text, Dialect::Bash);
+    let script = parse(text, Dialect::Bash);
     let spent = worked() - start;
     drop(script);
     spent

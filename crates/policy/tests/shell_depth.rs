@@ -1,6 +1,5 @@
-//! Lines that nest by other means than brackets: commands that run commands that run commands.
-//!
-//! Invariant: a judgement needs no more stack than a thread has, however the line is built.
+//! Lines that nest by other means than brackets: commands that run commands. The guard must not
+//! exhaust the stack.
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
@@ -14,7 +13,7 @@ use std::path::Path;
 fn allows(text: &str) -> bool {
     let clean = |path| CleanPath::absolute(Path::new(path)).unwrap();
     let (cwd, rules) = (clean("/ws"), PathRules::default());
-    let scene = GuardContext {
+    let context = GuardContext {
         zones: &Zones { workspace: vec![cwd.clone()], protected: Protected::default() },
         read_rules: &rules,
         write_rules: &rules,
@@ -25,7 +24,7 @@ fn allows(text: &str) -> bool {
         dialect: Dialect::Bash,
         file_system: &NoFileSystem,
     };
-    Guard::compile(&Config::default().tools.exec).unwrap().judge(text, &scene).is_allowed()
+    Guard::compile(&Config::default().tools.exec).unwrap().judge(text, &context).is_allowed()
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! The reader against real shells: whatever they execute of a text that the reader accepts is in the tree.
+//! The parser against real shells: whatever they execute of an accepted text is in the AST.
 //!
-//! `PICOCLAW_SHELL_TEXTS=100000` makes the run longer, `PICOCLAW_SHELL_SEED=7` makes it another one, and
-//! `PICOCLAW_SHELL_BASH=/path/to/bash` compares with another version of bash.
+//! `PICOCLAW_SHELL_TEXTS=100000` makes the run longer, `PICOCLAW_SHELL_SEED=7` changes the seed,
+//! and `PICOCLAW_SHELL_BASH=/path/to/bash` selects another version of bash.
 #![expect(
     clippy::disallowed_types,
     clippy::disallowed_methods,
-    reason = "the desk is pure, its test runs real shells in bubblewrap"
+    reason = "policy is pure, its test runs real shells in bubblewrap"
 )]
 
 #[path = "shell_differential/grammar.rs"]
@@ -16,7 +16,7 @@ mod second;
 mod shell;
 
 use grammar::{Dice, Writer};
-use picoclaw_policy::shell::{Command, CommandKind, Dialect, Script, Visitor, Word, read};
+use picoclaw_policy::shell::{Command, CommandKind, Dialect, Script, Visitor, Word, parse};
 use shell::{MARKERS, Shell};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,12 +28,12 @@ fn setting(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
 }
 
-/// What a tree says about the commands in it.
+/// The commands of an AST.
 #[derive(Default)]
 struct Seen {
     /// The names that are known, each with its arguments where all of them are.
     names: BTreeMap<String, Vec<Option<Vec<String>>>>,
-    /// Markers that stand in a name that must be computed.
+    /// Markers in a computed name.
     computed: BTreeSet<String>,
     /// Some name must be computed.
     computes: bool,
@@ -66,7 +66,8 @@ impl Visitor for Collector<'_> {
                 self.seen.names.entry(name.into_owned()).or_default().push(known);
             }
             None => {
-                // A guard refuses what it cannot know; any marker spelled in the command counts as seen.
+                // The guard refuses what it cannot know; any marker in the command's text counts as
+                // seen.
                 self.seen.computed.extend(spelled(command.span.of(self.text)));
                 self.seen.computes = true;
             }
@@ -117,7 +118,7 @@ struct Tally {
     refusals: BTreeMap<String, usize>,
 }
 
-/// A comparison of the reader with one shell.
+/// A comparison of the parser with one shell.
 struct Comparison {
     shell: Shell,
     dialect: Dialect,
@@ -125,7 +126,7 @@ struct Comparison {
 }
 
 impl Comparison {
-    /// Writes texts until enough of them are accepted: nobody cares what a shell makes of the others.
+    /// Generates texts until enough of them are accepted; refused ones are not compared.
     fn batch(&mut self, dice: &mut Dice) -> Vec<String> {
         let mut texts = Vec::new();
         let mut marker = 0;
@@ -133,7 +134,7 @@ impl Comparison {
             let before = marker;
             let text = Writer::new(dice, &mut marker).text();
             self.tally.written += 1;
-            match read(&text, self.dialect) {
+            match parse(&text, self.dialect) {
                 Ok(_) => texts.push(text),
                 Err(refusal) => {
                     *self.tally.refusals.entry(refusal.what).or_default() += 1;
@@ -157,7 +158,7 @@ impl Comparison {
 
     /// How many executions were compared, and which texts contradict their tree.
     fn losses(&self, texts: &[String]) -> Result<(usize, BTreeMap<usize, String>), String> {
-        let tree = |text: &String| read(text, self.dialect).ok().map(|tree| Seen::of(&tree, text));
+        let tree = |text: &String| parse(text, self.dialect).ok().map(|tree| Seen::of(&tree, text));
         let seen: Vec<Option<Seen>> = texts.iter().map(tree).collect();
         let mut compared = 0;
         let mut lost = BTreeMap::new();

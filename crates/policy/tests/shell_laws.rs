@@ -1,6 +1,5 @@
-//! Laws of the guard that confinement for every text.
-//!
-//! Invariant: no panic, no way to allow more by denying more, no verdict that depends on anything but its inputs.
+//! Laws of the guard for every text: no panic, denying more never allows more, and the verdict
+//! depends on the inputs alone.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene up has failed")]
 
@@ -40,7 +39,7 @@ fn judge(
     };
     let rules = PathRules::default();
     let (cwd, home) = (clean("/home/u/.picoclaw/workspace"), clean("/home/u"));
-    let scene = GuardContext {
+    let context = GuardContext {
         zones: &zones,
         read_rules: &rules,
         write_rules: &rules,
@@ -51,14 +50,14 @@ fn judge(
         dialect,
         file_system: &NoFileSystem,
     };
-    Guard::compile(config).unwrap().judge(text, &scene)
+    Guard::compile(config).unwrap().judge(text, &context)
 }
 
 fn smart(text: &str) -> Judgement {
     judge(&config(Mode::Smart), text, Reach::Workspace, Confinement::Fence, Dialect::Bash)
 }
 
-/// Texts out of the pieces that shells are made of: most of them are read, and many of them do something.
+/// Texts made of shell fragments: most of them parse, and many have effects.
 fn texts() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "rm",
@@ -191,7 +190,7 @@ proptest! {
 
     #[test]
     fn what_is_refused_alone_is_refused_behind_anything(text in texts()) {
-        // Whatever stands in front, as long as the whole is still read, a refused command stays refused.
+        // With any prefix, as long as the whole still parses, a refused command stays refused.
         let alone = smart(&text);
         if alone.finding.as_ref().is_some_and(|finding| finding.kind == Kind::Danger) {
             let behind = smart(&format!("true; {text}"));

@@ -1,9 +1,9 @@
-//! What holds for every text: no panic, spans inside of the text, the same answer every time.
+//! Properties for every text: no panic, spans inside the text, the same result every time.
 
-use picoclaw_policy::shell::{Command, Dialect, Piece, Span, Visitor, Word, read};
+use picoclaw_policy::shell::{Command, Dialect, Piece, Span, Visitor, Word, parse};
 use proptest::prelude::*;
 
-/// Shell text is made of few characters; arbitrary ones alone would rarely be read far.
+/// Shell text has few characters; arbitrary ones alone would rarely parse far.
 fn soup() -> impl Strategy<Value = String> {
     let token = prop_oneof![
         3 => proptest::sample::select(vec![
@@ -53,8 +53,8 @@ proptest! {
     #[test]
     fn every_text_gets_one_answer_with_spans_inside_of_it(text in prop_oneof![soup(), any::<String>()]) {
         for dialect in [Dialect::Bash, Dialect::Posix] {
-            let answer = read(&text, dialect);
-            prop_assert_eq!(&answer, &read(&text, dialect));
+            let answer = parse(&text, dialect);
+            prop_assert_eq!(&answer, &parse(&text, dialect));
             match answer {
                 Ok(tree) => {
                     let mut spans = Spans { text: &text, wrong: Vec::new() };
@@ -68,9 +68,10 @@ proptest! {
 
     #[test]
     fn a_posix_shell_is_never_read_more_freely_than_bash(text in soup()) {
-        // Not a law of grammar, but of this reader: it accepts for `sh` only what bash reads, too.
-        if read(&text, Dialect::Posix).is_ok() {
-            prop_assert!(read(&text, Dialect::Bash).is_ok(), "{:?}", read(&text, Dialect::Bash));
+        // Not a law of the grammar, but of this parser: it accepts for `sh` only what bash accepts,
+        // too.
+        if parse(&text, Dialect::Posix).is_ok() {
+            prop_assert!(parse(&text, Dialect::Bash).is_ok(), "{:?}", parse(&text, Dialect::Bash));
         }
     }
 }

@@ -1,11 +1,11 @@
-//! What the reader does not read: every row is a text that bash reads in a way nobody would guess, or that only the
-//! run decides, or that is no shell text at all.
+//! What the parser refuses: texts that bash parses in an unexpected way, whose meaning depends on
+//! the run, or that are not shell text at all.
 
-use picoclaw_policy::shell::{Dialect, LONGEST, read};
+use picoclaw_policy::shell::{Dialect, MAX_TEXT_LEN, parse};
 
 fn check(dialect: Dialect, rows: &[(&str, &str, &str)]) {
     for (why, text, part) in rows {
-        let refusal = read(text, dialect).err();
+        let refusal = parse(text, dialect).err();
         let what = refusal.as_ref().map_or("accepted", |refusal| &refusal.what);
         assert!(what.contains(part), "{why}: `{text}`: {what}");
         let place = refusal.map(|refusal| refusal.span);
@@ -66,7 +66,7 @@ fn what_is_no_text_is_refused() {
             ("C1", "a\u{9b}", "control"),
             ("a NUL ends a string", "a $'b\\0c'", "NUL"),
             ("bytes that are no text", "a $'\\xff'", "UTF-8"),
-            ("too long", &"a".repeat(LONGEST + 1), "limit"),
+            ("too long", &"a".repeat(MAX_TEXT_LEN + 1), "limit"),
             ("too deep", &format!("a {}b{}", "$(".repeat(65), ")".repeat(65)), "nesting"),
             ("too deep", &"( ".repeat(2000), "nesting"),
             ("too deep", &"{ ".repeat(2000), "nesting"),
@@ -252,7 +252,7 @@ fn posix_shells_get_everyday_text() {
         "case $1 in -h|--help) usage;; *) exit 1;; esac; find . -name '*.o' -exec rm {} \\;",
         "x=1 y=\"$x\" sh -c 'echo $y' & wait",
     ] {
-        assert!(read(text, Dialect::Posix).is_ok(), "{:?}: `{text}`", read(text, Dialect::Posix).err());
+        assert!(parse(text, Dialect::Posix).is_ok(), "{:?}: `{text}`", parse(text, Dialect::Posix).err());
     }
 }
 
@@ -287,6 +287,6 @@ fn everyday_text_is_read() {
         "x=`echo \"hi\"`; echo \"${x:0:1} ${x##*/} ${x%.*} ${x/h/H}\"",
         "jq -r '.a[] | select(.b == \"c\") | .d' < in.json > out.txt 2> /dev/null",
     ] {
-        assert!(read(text, Dialect::Bash).is_ok(), "{:?}: `{text}`", read(text, Dialect::Bash).err());
+        assert!(parse(text, Dialect::Bash).is_ok(), "{:?}: `{text}`", parse(text, Dialect::Bash).err());
     }
 }

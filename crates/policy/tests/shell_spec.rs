@@ -1,6 +1,4 @@
-//! `spec/shell.toml`, row by row, in both modes.
-//!
-//! Invariant: the table is the law; a row that the guard answers otherwise fails here with everything it found.
+//! Runs `spec/shell.toml`, row by row, in both modes.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene up has failed")]
 
@@ -125,7 +123,7 @@ fn judged(row: &Row, mode: Mode) -> Judgement {
     let write_rules = PathRules::compile(&row.write_rules).unwrap();
     let cwd = clean(&format!("{WORKSPACE}/{}", row.cwd.as_deref().unwrap_or_default()));
     let home = clean("/home/user");
-    let scene = GuardContext {
+    let context = GuardContext {
         zones: &zones,
         read_rules: &read_rules,
         write_rules: &write_rules,
@@ -140,7 +138,7 @@ fn judged(row: &Row, mode: Mode) -> Judgement {
         dialect: Dialect::Bash,
         file_system: &Table,
     };
-    guard(row, mode).judge(&row.cmd, &scene)
+    guard(row, mode).judge(&row.cmd, &context)
 }
 
 fn answer(row: &Row, mode: Mode) -> (&'static str, String) {

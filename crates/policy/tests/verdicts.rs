@@ -1,4 +1,4 @@
-//! Runs `spec/verdicts.toml`: what the desk answers, given where a path leads.
+//! Runs `spec/verdicts.toml`: the verdict for each path location.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops where it cannot go on")]
 
@@ -64,7 +64,7 @@ fn check(row: &toml::Table) {
         };
         assert_eq!(got, want, "{why}: route of `{asked}`");
     }
-    let location = match (text(row, "location"), &route) {
+    let location = match (text(row, "landing"), &route) {
         (Some("escaped"), _) => PathLocation::Escaped,
         (Some("protected"), _) => PathLocation::Protected,
         (Some("workspace"), _) | (None, Route::Workspace(_)) => PathLocation::Workspace,
@@ -72,7 +72,7 @@ fn check(row: &toml::Table) {
         (None, Route::Host) => {
             PathLocation::Host { resolved: PathBuf::from(text(row, "resolved").unwrap()), links: links(row) }
         }
-        (Some(other), _) => panic!("{why}: no location `{other}`"),
+        (Some(other), _) => panic!("{why}: no landing `{other}`"),
     };
     let kind = match text(row, "kind") {
         Some("special") => FileKind::Special,

@@ -51,7 +51,7 @@ pub(crate) struct Settings {
     /// The operator's own environment.
     pub(crate) host: Variables,
     /// The backend of cages; `None` while isolation is off.
-    pub(crate) rung: Option<Backend>,
+    pub(crate) backend: Option<Backend>,
 }
 
 /// Everything that a cage and its environment follow from, but the backend.
@@ -61,7 +61,7 @@ pub(crate) struct CageRequest<'r> {
     /// The child's own part of the instance; its directories exist.
     pub(crate) user: &'r UserEnvironment,
     pub(crate) dir: ChildDir<'r>,
-    pub(crate) author: CommandSource<'r>,
+    pub(crate) source: CommandSource<'r>,
     /// What the child may not see.
     pub(crate) protected: Vec<HiddenPath>,
     /// The operator's own environment.
@@ -78,7 +78,7 @@ pub(crate) struct PlannedCage<'r> {
 impl<'r> PlannedCage<'r> {
     /// Plans the cage and its environment from the host's files as they are now.
     pub(crate) fn new(request: CageRequest<'r>) -> Result<Self, PlanError> {
-        let CageRequest { isolation, instance, user, dir, author, protected, host } = request;
+        let CageRequest { isolation, instance, user, dir, source, protected, host } = request;
         let work_dir = dir.resolve(user);
         let workspace = match dir {
             ChildDir::Private => None,
@@ -96,7 +96,7 @@ impl<'r> PlannedCage<'r> {
         let request = PlanRequest {
             isolation,
             instance: &view,
-            source: author,
+            source,
             work_dir: &work_dir,
             home: &home,
             variables: host,
@@ -113,12 +113,12 @@ impl<'r> PlannedCage<'r> {
     }
 
     /// The cage on this backend; refuses what the backend cannot hold.
-    pub(crate) fn build(&self, rung: &Backend) -> Result<Confined, IsolateError> {
-        let cage = Cage::new(Arc::clone(&self.plan), rung.clone())?;
+    pub(crate) fn build(&self, backend: &Backend) -> Result<Confined, IsolateError> {
+        let cage = Cage::new(Arc::clone(&self.plan), backend.clone())?;
         Ok(Confined {
             confinement: Confinement::Cage(Arc::new(cage)),
             environment: self.environment.clone(),
-            enforced: rung.enforced(self.isolation),
+            enforced: backend.enforced(self.isolation),
         })
     }
 }

@@ -1,9 +1,9 @@
-//! Files under a key: what is looked for, and the effects that a permit pays for.
-//!
-//! Invariant: every effect spends one permit and works on the place that was judged.
+//! File effects under permits. Each works on the place that was judged.
 
-use crate::permit::{Kind, Permit, Sealed};
-use crate::root::{Excerpt, Listing, Overwrite, Page, Place, Root, RootError, Scribe, Seals, Span};
+use crate::permit::{Effect, Permit, Sealed};
+use crate::root::{
+    Excerpt, Listing, Overwrite, Page, Place, ProtectedInodes, Root, RootError, Span, WriteContext,
+};
 use picoclaw_policy::{
     Access, AgentId, CleanPath, FileKind, Intent, PathLocation, Policy, Route, Subject, Target, Zones,
 };
@@ -11,42 +11,42 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// A path that was looked for: where it leads, and a hold on it unless its text alone is refused.
+/// A path that was looked up: where it leads, and a handle to it unless the policy refuses its text.
 #[derive(Debug)]
-pub struct Sought {
+pub struct Located {
     pub(crate) target: Target,
     pub(crate) place: Option<Place>,
 }
 
 /// Reading a file's contents.
 #[derive(Debug)]
-pub struct Read(pub Sought);
+pub struct Read(pub Located);
 
 /// Listing a directory.
 #[derive(Debug)]
-pub struct List(pub Sought);
+pub struct List(pub Located);
 
-/// Making or changing a file.
+/// Creating or changing a file.
 #[derive(Debug)]
-pub struct Write(pub Sought);
+pub struct Write(pub Located);
 
 impl Sealed for Read {}
 impl Sealed for List {}
 impl Sealed for Write {}
 
-impl Kind for Read {
+impl Effect for Read {
     fn intent(&self) -> Intent {
         Intent::Read(self.0.target.clone())
     }
 }
 
-impl Kind for List {
+impl Effect for List {
     fn intent(&self) -> Intent {
         Intent::List(self.0.target.clone())
     }
 }
 
-impl Kind for Write {
+impl Effect for Write {
     fn intent(&self) -> Intent {
         Intent::Write(self.0.target.clone())
     }
@@ -54,125 +54,126 @@ impl Kind for Write {
 
 /// Reads a part of a file.
 pub fn read(permit: Permit<Read>, span: Span) -> Result<Excerpt, RootError> {
-    let (Read(sought), settling) = permit.spend();
-    settling.settle(sought.place().and_then(|place| place.read(span)))
+    let (Read(located), outcome) = permit.spend();
+    outcome.settle(located.place().and_then(|place| place.read(span)))
 }
 
-/// Reads a file in as many parts as `next` asks for; the permit is spent when it asks no more.
+/// Reads a file in as many parts as `next` asks for, under one permit.
 pub fn read_through<T>(
     permit: Permit<Read>,
-    mut next: impl FnMut(Option<Excerpt>) -> Step<T>,
+    mut next: impl FnMut(Option<Excerpt>) -> ReadStep<T>,
 ) -> Result<T, RootError> {
-    let (Read(sought), settling) = permit.spend();
+    let (Read(located), outcome) = permit.spend();
     let mut walk = || {
-        let place = sought.place()?;
+        let place = located.place()?;
         let mut last = None;
         loop {
             match next(last.take()) {
-                Step::Read(span) => last = Some(place.read(span)?),
-                Step::Done(result) => return Ok(result),
+                ReadStep::Read(span) => last = Some(place.read(span)?),
+                ReadStep::Done(result) => return Ok(result),
             }
         }
     };
-    let outcome = walk();
-    settling.settle(outcome)
+    let result = walk();
+    outcome.settle(result)
 }
 
-/// What a reader in several parts wants next.
+/// What a reader in several parts does next.
 #[derive(Debug)]
-pub enum Step<T> {
-    /// This part.
+pub enum ReadStep<T> {
+    /// Reads this part.
     Read(Span),
-    /// Nothing: it has what it came for.
+    /// Ends with this result.
     Done(T),
 }
 
-/// Names a page of a directory's entries.
+/// Lists a page of a directory's entries.
 pub fn list(permit: Permit<List>, page: Page) -> Result<Listing, RootError> {
-    let (List(sought), settling) = permit.spend();
-    settling.settle(sought.place().and_then(|place| place.list(page)))
+    let (List(located), outcome) = permit.spend();
+    outcome.settle(located.place().and_then(|place| place.list(page)))
 }
 
-/// Puts `content` in place of a file.
+/// Replaces the contents of a file.
 pub fn write(
     permit: Permit<Write>,
     content: &[u8],
     overwrite: Overwrite,
     files: &Files,
 ) -> Result<(), RootError> {
-    let (Write(sought), settling) = permit.spend();
-    settling.settle(sought.place().and_then(|place| place.write(content, overwrite, &files.scribe)))
+    let (Write(located), outcome) = permit.spend();
+    outcome.settle(located.place().and_then(|place| place.write(content, overwrite, &files.context)))
 }
 
-/// Puts `content` behind a file's end.
+/// Appends to a file.
 pub fn append(permit: Permit<Write>, content: &[u8], files: &Files) -> Result<(), RootError> {
-    let (Write(sought), settling) = permit.spend();
-    settling.settle(sought.place().and_then(|place| place.append(content, &files.scribe)))
+    let (Write(located), outcome) = permit.spend();
+    outcome.settle(located.place().and_then(|place| place.append(content, &files.context)))
 }
 
-/// Puts `new` in place of `old`, which must occur exactly once.
+/// Replaces `old`, which must occur exactly once, by `new`.
 pub fn edit(permit: Permit<Write>, old: &str, new: &str, files: &Files) -> Result<(), RootError> {
-    let (Write(sought), settling) = permit.spend();
-    settling.settle(sought.place().and_then(|place| place.edit(old, new, &files.scribe)))
+    let (Write(located), outcome) = permit.spend();
+    outcome.settle(located.place().and_then(|place| place.edit(old, new, &files.context)))
 }
 
-impl Sought {
+impl Located {
     fn place(&self) -> Result<&Place, RootError> {
         self.place.as_ref().ok_or_else(|| RootError::Escapes { path: self.target.asked.as_path().to_owned() })
     }
 }
 
-/// The handles that looking starts from: each agent's workspace, and the top of the host's tree.
+/// The handles that lookups start from: each agent's workspace, and the root of the host.
 #[derive(Debug)]
 pub struct Files {
     agents: BTreeMap<AgentId, AgentFiles>,
     host: OnceLock<Root>,
-    scribe: Scribe,
+    context: WriteContext,
 }
 
 #[derive(Debug)]
 struct AgentFiles {
     workspace: Root,
     zones: Zones,
-    seals: OnceLock<Seals>,
+    protected: OnceLock<ProtectedInodes>,
 }
 
 impl Files {
-    /// Opens every agent's workspace. Locks are kept in `locks`, where no agent can write.
+    /// Opens every agent's workspace. Locks are created in `locks`, where no agent can write.
     pub fn open(zones: BTreeMap<AgentId, Zones>, locks: &Path) -> Result<Self, RootError> {
         let mut agents = BTreeMap::new();
         for (agent, zones) in zones {
             let name = zones.workspace.first().map_or(Path::new(""), CleanPath::as_path);
             let workspace = Root::open(name)?;
-            agents.insert(agent, AgentFiles { workspace, zones, seals: OnceLock::new() });
+            agents.insert(agent, AgentFiles { workspace, zones, protected: OnceLock::new() });
         }
-        Ok(Self { agents, host: OnceLock::new(), scribe: Scribe::new(locks, Scribe::WAIT)? })
+        let context = WriteContext::new(locks, WriteContext::LOCK_TIMEOUT)?;
+        Ok(Self { agents, host: OnceLock::new(), context })
     }
 
-    /// Looks for a path of `subject`'s, as far as its text allows looking at all.
-    pub fn seek(
+    /// Looks a path up for `subject`, unless the policy refuses its text.
+    pub fn locate(
         &self,
         policy: &Policy,
         access: Access,
         asked: &CleanPath,
         subject: &Subject,
-    ) -> Result<Sought, RootError> {
+    ) -> Result<Located, RootError> {
         let Some(agent) = self.agents.get(&subject.agent) else {
-            return Ok(unseen(asked, PathLocation::NotLookedUp));
+            return Ok(not_looked_up(asked, PathLocation::NotLookedUp));
         };
         let place = match policy.route(access, asked, subject) {
-            Route::Closed(landing) => return Ok(unseen(asked, landing)),
-            Route::Workspace(relative) => agent.workspace.locate(&relative, access, agent.seals())?,
+            Route::Closed(location) => return Ok(not_looked_up(asked, location)),
+            Route::Workspace(relative) => agent.workspace.locate(&relative, access, agent.protected())?,
             Route::Host => {
                 let below = asked.as_path().strip_prefix("/").unwrap_or(Path::new(""));
-                self.host()?.locate(below, access, agent.seals())?
+                self.host()?.locate(below, access, agent.protected())?
             }
         };
         let target = Target { asked: asked.clone(), location: place.landing().clone(), kind: place.kind() };
-        Ok(Sought { target, place: Some(place) })
+        Ok(Located { target, place: Some(place) })
     }
 
-    /// The absolute path that `subject` means: relative ones start at its workspace.
+    /// The absolute path: a relative one starts at the workspace of `subject`.
     pub fn absolute(
         &self,
         path: &Path,
@@ -182,7 +183,7 @@ impl Files {
         Some(CleanPath::new(path, agent.workspace.name()))
     }
 
-    /// The top of the host's tree.
+    /// The root of the host.
     pub(crate) fn host(&self) -> Result<&Root, RootError> {
         if let Some(root) = self.host.get() {
             return Ok(root);
@@ -193,15 +194,12 @@ impl Files {
 }
 
 impl AgentFiles {
-    /// What is Protected, by identity; looked up with the first path.
-    fn seals(&self) -> &Seals {
-        self.seals.get_or_init(|| Seals::of(&self.zones))
+    /// What is Protected, by device and inode; looked up with the first path.
+    fn protected(&self) -> &ProtectedInodes {
+        self.protected.get_or_init(|| ProtectedInodes::of(&self.zones))
     }
 }
 
-fn unseen(asked: &CleanPath, landing: PathLocation) -> Sought {
-    Sought {
-        target: Target { asked: asked.clone(), location: landing, kind: FileKind::Missing },
-        place: None,
-    }
+fn not_looked_up(asked: &CleanPath, location: PathLocation) -> Located {
+    Located { target: Target { asked: asked.clone(), location, kind: FileKind::Missing }, place: None }
 }

@@ -1,9 +1,9 @@
 //! One `PICOCLAW_HOME`: its directories, its workspaces, and what in it is Protected.
 //!
-//! Invariant: everything of an instance but an agent's own workspace is closed to that agent.
+//! Everything of an instance is Protected from an agent, but its own workspace.
 
 use crate::isolate::{HiddenPath, HostFiles, LiveHost};
-use crate::root::{Overwrite, Root, RootError, Scribe, Seals};
+use crate::root::{Overwrite, ProtectedInodes, Root, RootError, WriteContext};
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{Access, AgentId, CleanPath, Protected, Zones};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Directories that every instance has, below its root.
-const ROOMS: &[&str] =
+const DIRECTORIES: &[&str] =
     &["skills", "logs", "cache", "state", "state/locks", "state/sessions", "runtime-user-env", "ledger"];
 
 /// Only the owner may enter.
@@ -22,7 +22,7 @@ const PRIVATE: u32 = 0o700;
 /// Why an instance cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum InstanceError {
-    /// A directory could not be made or read.
+    /// A directory could not be created or read.
     #[error("could not {verb} `{}`", path.display())]
     Io {
         /// What was tried.
@@ -51,13 +51,24 @@ pub struct Workspace {
     pub real: CleanPath,
 }
 
-/// What planting a file came to.
+/// The result of creating a file unless it exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Planted {
-    /// It is there now.
+pub enum Created {
+    /// It was created.
     New,
-    /// It was there already.
-    Kept,
+    /// It existed already and was not changed.
+    Existing,
+}
+
+impl Created {
+    /// The result of a write that does not overwrite.
+    pub(crate) fn from_write(result: Result<(), RootError>) -> Result<Self, RootError> {
+        match result {
+            Ok(()) => Ok(Self::New),
+            Err(RootError::Exists { .. }) => Ok(Self::Existing),
+            Err(why) => Err(why),
+        }
+    }
 }
 
 /// One instance, prepared.
@@ -71,12 +82,12 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Makes what is missing of the instance at `home`, and finds out where everything really is.
+    /// Creates what is missing of the instance at `home`, and resolves its paths.
     pub fn prepare(home: &Path, config: &Config, pinned: &[PathBuf]) -> Result<Self, InstanceError> {
         let named = clean(home)?;
-        make_private(named.as_path())?;
-        for room in ROOMS {
-            make_private(&named.as_path().join(room))?;
+        create_private(named.as_path())?;
+        for name in DIRECTORIES {
+            create_private(&named.as_path().join(name))?;
         }
         let workspaces = config
             .agents
@@ -86,33 +97,29 @@ impl Instance {
         let mut closed = Vec::new();
         for file in pinned {
             closed.push(clean(file)?);
-            // A file that is not there yet has no other place.
+            // A file that does not exist yet has no other name.
             closed.extend(fs::canonicalize(file).ok().and_then(|resolved| CleanPath::absolute(&resolved)));
         }
         let real_home = real(named.as_path())?;
         Ok(Self { real_home, home: named, pinned: closed, workspaces })
     }
 
-    /// Whether an instance was made at `home` before.
+    /// Whether an instance exists at `home`.
     pub fn exists(home: &Path) -> bool {
         home.join("state").is_dir()
     }
 
-    /// Puts a first file into the instance; an existing one stays as it is.
-    pub fn plant(&self, name: &str, text: &str) -> Result<Planted, RootError> {
-        let scribe = Scribe::new(&self.locks(), Scribe::WAIT)?;
+    /// Creates a file of the instance, unless it exists.
+    pub fn create_file(&self, name: &str, text: &str) -> Result<Created, RootError> {
+        let scribe = WriteContext::new(&self.locks(), WriteContext::LOCK_TIMEOUT)?;
         let root = Root::open(self.home.as_path())?;
-        let place = root.locate(Path::new(name), Access::Write, &Seals::default())?;
-        match place.write(text.as_bytes(), Overwrite::No, &scribe) {
-            Ok(()) => Ok(Planted::New),
-            Err(RootError::Exists { .. }) => Ok(Planted::Kept),
-            Err(why) => Err(why),
-        }
+        let place = root.locate(Path::new(name), Access::Write, &ProtectedInodes::default())?;
+        Created::from_write(place.write(text.as_bytes(), Overwrite::No, &scribe))
     }
 
-    /// Replaces a file of the operator's as a whole, readable by its owner alone; links to it stay.
+    /// Replaces a file of the operator as a whole, readable by its owner alone; links to it stay.
     pub fn rewrite(&self, path: &Path, text: &str) -> Result<(), RootError> {
-        let scribe = Scribe::new(&self.locks(), Scribe::WAIT)?;
+        let scribe = WriteContext::new(&self.locks(), WriteContext::LOCK_TIMEOUT)?;
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(RootError::NotAFile { path });
@@ -125,7 +132,7 @@ impl Instance {
             })?;
         }
         let root = Root::open(directory)?;
-        let place = root.locate(Path::new(name), Access::Write, &Seals::default())?;
+        let place = root.locate(Path::new(name), Access::Write, &ProtectedInodes::default())?;
         place.write(text.as_bytes(), Overwrite::Yes, &scribe)
     }
 
@@ -154,23 +161,23 @@ impl Instance {
         &self.workspaces
     }
 
-    /// The tree as each agent sees it.
+    /// The zones of each agent.
     pub fn zones(&self) -> BTreeMap<AgentId, Zones> {
         self.workspaces.iter().map(|own| (own.agent.clone(), self.zones_of(own))).collect()
     }
 
-    /// What no child may see, whoever it runs for: the instance, its configuration, every agent's workspace.
+    /// What no child may see: the instance, its configuration, every agent's workspace.
     pub(crate) fn covered(&self) -> Vec<HiddenPath> {
         let trees = self.workspaces.iter().flat_map(|own| [&own.named, &own.real]);
         Self::hidden(trees.chain([&self.home, &self.real_home]).chain(&self.pinned))
     }
 
-    /// What no child of this agent's may see.
+    /// What no child of this agent may see.
     pub(crate) fn covered_from(&self, own: &Workspace) -> Vec<HiddenPath> {
         Self::hidden(self.zones_of(own).protected.trees.iter())
     }
 
-    /// With links resolved, each once, in order; what is not there hides nothing.
+    /// With links resolved, each once, in order; paths that do not exist are left out.
     fn hidden<'t>(trees: impl Iterator<Item = &'t CleanPath>) -> Vec<HiddenPath> {
         let found = trees.filter_map(|tree| LiveHost.find(tree.as_path()));
         let mut hidden: Vec<_> =
@@ -180,12 +187,12 @@ impl Instance {
         hidden
     }
 
-    /// Whether others can enter the instance's directory: worth a warning, since it holds secrets.
+    /// Whether other users can enter the instance's directory, which holds secrets.
     pub fn is_open_to_others(&self) -> bool {
         fs::metadata(self.home.as_path()).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0)
     }
 
-    /// The tree as the owner of `own` sees it.
+    /// The zones of the agent of `own`.
     pub(crate) fn zones_of(&self, own: &Workspace) -> Zones {
         let mut trees = vec![self.home.clone(), self.real_home.clone()];
         trees.extend(self.pinned.iter().cloned());
@@ -206,11 +213,11 @@ impl Instance {
 
 fn prepare_workspace(home: &CleanPath, agent: &AgentId, config: &Config) -> Result<Workspace, InstanceError> {
     let named = clean(&config.workspace_of(agent, home.as_path()))?;
-    make_private(named.as_path())?;
+    create_private(named.as_path())?;
     Ok(Workspace { agent: agent.clone(), real: real(named.as_path())?, named })
 }
 
-fn make_private(path: &Path) -> Result<(), InstanceError> {
+fn create_private(path: &Path) -> Result<(), InstanceError> {
     let made = DirBuilder::new().recursive(true).mode(PRIVATE).create(path);
     made.map_err(fault("make the directory", path))
 }

@@ -1,6 +1,6 @@
-//! Keys: one permit for one effect, and the record of how it went.
+//! Permits: the authority for one effect, and the record of its outcome.
 //!
-//! Invariant: a permit moves and never copies; spent or dropped, it leaves exactly one closing record.
+//! A permit moves and is never copied. Spent or dropped, it leaves exactly one closing record.
 
 use crate::ledger::{Entry, Ledger};
 use picoclaw_policy::{Grant, Intent};
@@ -13,66 +13,77 @@ mod sealed {
 }
 pub(crate) use sealed::Sealed;
 
-/// A kind of effect: what the desk judges, and what a permit for it carries.
-pub trait Kind: Sealed {
+/// An effect: what the policy judges, and what a permit for it carries.
+pub trait Effect: Sealed {
     /// The effect as facts.
     fn intent(&self) -> Intent;
 
-    /// What the kernel will hold of it, layer by layer; nothing for effects of this process itself.
+    /// What the kernel will enforce on it, layer by layer; nothing for effects of this process itself.
     fn enforced(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// A key for one effect, inside the bounds of its grant.
-#[must_use = "a permit that is dropped is recorded as abandoned"]
-#[derive(Debug)]
-pub struct Permit<K: Kind> {
-    kind: K,
-    grant: Grant,
-    settling: Settling,
+/// A person's answer to a question. It is bound to what was shown; no answer counts as a no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Approval {
+    /// Yes, this one time.
+    Once,
+    /// Yes, and for the same content again in this session.
+    Session,
+    /// No.
+    No,
 }
 
-impl<K: Kind> Permit<K> {
+/// The authority for one effect, within the bounds of its grant.
+#[must_use = "a permit that is dropped is recorded as abandoned"]
+#[derive(Debug)]
+pub struct Permit<E: Effect> {
+    effect: E,
+    grant: Grant,
+    outcome: OutcomeGuard,
+}
+
+impl<E: Effect> Permit<E> {
     /// Only the warden calls this, after the *decided* record has been written.
-    pub(crate) fn mint(kind: K, grant: Grant, ledger: Arc<Ledger>, decided: Entry) -> Self {
-        Self { kind, grant, settling: Settling::new(ledger, decided) }
+    pub(crate) fn mint(effect: E, grant: Grant, ledger: Arc<Ledger>, decided: Entry) -> Self {
+        Self { effect, grant, outcome: OutcomeGuard::new(ledger, decided) }
     }
 
-    /// The bounds of the yes.
+    /// The bounds of the effect.
     pub fn grant(&self) -> &Grant {
         &self.grant
     }
 
-    /// Takes the key apart: the thing it opens, and the duty to say how it went.
-    pub(crate) fn spend(self) -> (K, Settling) {
-        (self.kind, self.settling)
+    /// The effect, and the guard that records its outcome.
+    pub(crate) fn spend(self) -> (E, OutcomeGuard) {
+        (self.effect, self.outcome)
     }
 }
 
-/// The duty to record how an effect went. Dropped unsettled, it records *abandoned*.
+/// Writes the closing record of an effect. Dropped unsettled, it records *abandoned*.
 #[derive(Debug)]
-pub(crate) struct Settling {
+pub(crate) struct OutcomeGuard {
     ledger: Arc<Ledger>,
     decided: Option<Entry>,
     began: Instant,
 }
 
-impl Settling {
+impl OutcomeGuard {
     pub(crate) fn new(ledger: Arc<Ledger>, decided: Entry) -> Self {
         Self { ledger, decided: Some(decided), began: Instant::now() }
     }
 
-    /// Records the outcome, good or bad, and hands it on.
-    pub(crate) fn settle<T, E: Display>(self, outcome: Result<T, E>) -> Result<T, E> {
-        match &outcome {
+    /// Records the result, success or error, and passes it on.
+    pub(crate) fn settle<T, E: Display>(self, result: Result<T, E>) -> Result<T, E> {
+        match &result {
             Ok(_) => self.settle_as("ok"),
             Err(why) => self.settle_as(&why.to_string()),
         }
-        outcome
+        result
     }
 
-    /// Records an outcome that is neither plainly good nor plainly bad.
+    /// Records an outcome in the ledger's words.
     pub(crate) fn settle_as(mut self, outcome: &str) {
         if let Some(decided) = self.decided.take() {
             self.close(decided.finished(outcome, self.began.elapsed()));
@@ -81,13 +92,13 @@ impl Settling {
 
     fn close(&self, closing: Entry) {
         if let Err(why) = self.ledger.append(&[closing]) {
-            // The effect has happened and was announced in the ledger; only its outcome is missing there.
+            // The effect has happened, and its *decided* record exists; only its outcome is missing.
             tracing::error!(target: "ledger", error = %why, "Outcome not recorded");
         }
     }
 }
 
-impl Drop for Settling {
+impl Drop for OutcomeGuard {
     fn drop(&mut self) {
         if let Some(decided) = self.decided.take() {
             self.close(decided.abandoned());

@@ -1,4 +1,4 @@
-//! Text that somebody else wrote, made fit for a terminal.
+//! Strips control characters from untrusted text before a terminal shows it.
 //!
 //! A file name or a command may carry escape sequences that repaint the screen, bidirectional overrides that
 //! show `exe.txt` for `txt.exe`, or characters that show nothing at all. All of them come out as escapes.

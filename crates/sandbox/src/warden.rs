@@ -1,13 +1,10 @@
-//! The warden: judges, records, and hands out keys.
-//!
-//! Invariant: the only minter of permits; what it cannot record, it does not permit.
+//! The warden, a reference monitor: judges each effect, records the decision, and only then issues a permit.
 
-use crate::approver::Answer;
-use crate::exec::{Exec, HostTerrain, Workshop};
-use crate::files::{Files, Sought};
-use crate::guest::{Guest, GuestError, Lodge, Visitor};
+use crate::exec::{Exec, ExecEnv, HostFs};
+use crate::files::{Files, Located};
+use crate::helper::{HelperError, HelperLauncher, HelperSpec, RunningHelper};
 use crate::ledger::{Entry, Ledger};
-use crate::permit::{Kind, Permit, Settling};
+use crate::permit::{Approval, Effect, OutcomeGuard, Permit};
 use crate::root::RootError;
 use picoclaw_policy::shell::guard::Judgement;
 use picoclaw_policy::{
@@ -19,52 +16,51 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What asking for a key comes to.
+/// The warden's answer to an effect.
 #[derive(Debug)]
-#[must_use = "an admission nobody reads admits nobody"]
-pub enum Admission<K: Kind> {
-    /// A key.
-    Permit(Permit<K>),
-    /// No.
+#[must_use = "dropping an admission abandons its permit"]
+pub enum Admission<E: Effect> {
+    /// The effect may happen.
+    Permit(Permit<E>),
+    /// The effect is refused.
     Refusal(Refusal),
-    /// A person must say yes first.
-    Pending(Box<Pending<K>>),
+    /// A person must approve first.
+    Pending(Box<Pending<E>>),
 }
 
-/// An admission that waits for a person's answer; it holds no thread.
+/// An effect that waits for a person's approval; it holds no thread. Dropped unanswered, it is recorded as abandoned.
 #[derive(Debug)]
-pub struct Pending<K: Kind> {
-    kind: K,
+pub struct Pending<E: Effect> {
+    effect: E,
     question: Question,
     tool: String,
-    /// The duty to close the record of the question; dropped unanswered, it is abandoned.
-    settling: Settling,
+    outcome: OutcomeGuard,
 }
 
-impl<K: Kind> Pending<K> {
-    /// What to put to the person.
+impl<E: Effect> Pending<E> {
+    /// What to ask the person.
     pub fn question(&self) -> &Question {
         &self.question
     }
 }
 
-/// The only minter of permits; owns policy and ledger.
+/// Judges effects by the policy and issues permits. Nothing else does; what cannot be recorded is not permitted.
 #[derive(Debug)]
 pub struct Warden {
     policy: Policy,
     files: Files,
-    workshop: Workshop,
-    lodge: Lodge,
+    exec_env: ExecEnv,
+    helpers: HelperLauncher,
     ledger: Arc<Ledger>,
 }
 
-/// Why a path could not even be looked for.
+/// Why a path could not be looked up.
 #[derive(Debug, thiserror::Error)]
-pub enum SeekError {
-    /// The text is no path.
+pub enum LocateError {
+    /// The text is not a path.
     #[error(transparent)]
     Path(#[from] PathFault),
-    /// The look-up itself failed.
+    /// The lookup itself failed.
     #[error(transparent)]
     Root(#[from] RootError),
     /// The configuration knows no such agent.
@@ -73,24 +69,24 @@ pub enum SeekError {
 }
 
 impl Warden {
-    /// A warden over these rules and files, writing to this ledger.
-    pub fn new(policy: Policy, files: Files, workshop: Workshop, ledger: Ledger) -> Self {
-        let lodge = Lodge::new(workshop.settings().clone());
-        Self { policy, files, workshop, lodge, ledger: Arc::new(ledger) }
+    /// A warden over this policy and these files, recording in this ledger.
+    pub fn new(policy: Policy, files: Files, exec_env: ExecEnv, ledger: Ledger) -> Self {
+        let helpers = HelperLauncher::new(exec_env.settings().clone());
+        Self { policy, files, exec_env, helpers, ledger: Arc::new(ledger) }
     }
 
-    /// Looks for a path of `subject`'s. Looking is not an effect, and opens nothing that its text forbids.
-    pub fn seek(&self, access: Access, path: &Path, subject: &Subject) -> Result<Sought, SeekError> {
+    /// Looks a path up for `subject`. Looking is not an effect, and opens nothing that the policy closes by its text.
+    pub fn locate(&self, access: Access, path: &Path, subject: &Subject) -> Result<Located, LocateError> {
         let asked = self.absolute(path, subject)?;
-        Ok(self.files.seek(&self.policy, access, &asked, subject)?)
+        Ok(self.files.locate(&self.policy, access, &asked, subject)?)
     }
 
-    /// Looks into a command that would start in `cwd`: what the guard finds, and a hold on the directory.
-    pub fn seek_command(&self, command: &str, cwd: &Path, subject: &Subject) -> Result<Exec, SeekError> {
+    /// Prepares a command that would start in `cwd`: runs the guard on it and looks the directory up.
+    pub fn prepare_command(&self, command: &str, cwd: &Path, subject: &Subject) -> Result<Exec, LocateError> {
         let judgement = self.inspect_command(command, cwd, subject)?;
-        let Sought { target: cwd, place } = self.seek(Access::List, cwd, subject)?;
-        let quarters = self.workshop.quarters(&subject.agent);
-        let layers = quarters.map(|quarters| quarters.confined.layers()).unwrap_or_default();
+        let Located { target: cwd, place } = self.locate(Access::List, cwd, subject)?;
+        let env = self.exec_env.agent(&subject.agent);
+        let layers = env.map(|env| env.confined.layers()).unwrap_or_default();
         Ok(Exec { intent: ExecIntent { command: command.to_owned(), cwd, judgement }, place, layers })
     }
 
@@ -100,32 +96,33 @@ impl Warden {
         command: &str,
         cwd: &Path,
         subject: &Subject,
-    ) -> Result<Judgement, SeekError> {
+    ) -> Result<Judgement, LocateError> {
         let cwd = self.absolute(cwd, subject)?;
-        let unknown = || SeekError::NoAgent(subject.agent.clone());
-        let quarters = self.workshop.quarters(&subject.agent).ok_or_else(unknown)?;
-        let ground = CommandContext {
+        let unknown = || LocateError::NoAgent(subject.agent.clone());
+        let env = self.exec_env.agent(&subject.agent).ok_or_else(unknown)?;
+        let context = CommandContext {
             cwd: &cwd,
-            home: quarters.home.as_ref(),
-            dialect: self.workshop.shell(),
-            confinement: quarters.hold,
-            file_system: &HostTerrain::new(&self.files, &quarters.path),
+            home: env.home.as_ref(),
+            dialect: self.exec_env.shell(),
+            confinement: env.confinement,
+            file_system: &HostFs::new(&self.files, &env.path),
         };
-        self.policy.inspect_command(command, &ground, subject).ok_or_else(unknown)
+        self.policy.inspect_command(command, &context, subject).ok_or_else(unknown)
     }
 
-    fn absolute(&self, path: &Path, subject: &Subject) -> Result<CleanPath, SeekError> {
-        Ok(self.files.absolute(path, subject).ok_or_else(|| SeekError::NoAgent(subject.agent.clone()))??)
+    fn absolute(&self, path: &Path, subject: &Subject) -> Result<CleanPath, LocateError> {
+        let unknown = || LocateError::NoAgent(subject.agent.clone());
+        Ok(self.files.absolute(path, subject).ok_or_else(unknown)??)
     }
 
     /// What running a command needs beside a permit.
-    pub fn workshop(&self) -> &Workshop {
-        &self.workshop
+    pub fn exec_env(&self) -> &ExecEnv {
+        &self.exec_env
     }
 
-    /// Where the operator's own programs are put up.
-    pub fn lodge(&self) -> &Lodge {
-        &self.lodge
+    /// The launcher of helper programs.
+    pub fn helpers(&self) -> &HelperLauncher {
+        &self.helpers
     }
 
     /// What writing needs beside a permit.
@@ -133,142 +130,151 @@ impl Warden {
         &self.files
     }
 
-    /// What would be said to an effect, without a record and without a key.
-    pub fn consider<K: Kind>(&self, tool: &str, subject: &Subject, kind: &K) -> Verdict {
-        match self.policy.check_tool(tool, subject) {
-            Err(refusal) => Verdict::Deny(refusal),
-            Ok(()) => self.policy.judge(&kind.intent(), subject),
-        }
-    }
-
-    /// The rules in force.
+    /// The policy in force.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// Judges one effect, writes the *decided* record and answers.
-    pub fn admit<K: Kind>(&self, tool: &str, subject: &Subject, kind: K) -> Admission<K> {
-        let verdict = self.consider(tool, subject, &kind);
-        log(tool, subject, &kind.intent(), &verdict);
-        let decided =
-            Entry::decided(subject, tool, &kind.intent().to_string(), &verdict).enforcing(kind.enforced());
+    /// The verdict on an effect, without a record and without a permit.
+    pub fn evaluate<E: Effect>(&self, tool: &str, subject: &Subject, effect: &E) -> Verdict {
+        match self.policy.check_tool(tool, subject) {
+            Err(refusal) => Verdict::Deny(refusal),
+            Ok(()) => self.policy.judge(&effect.intent(), subject),
+        }
+    }
+
+    /// Judges an effect, writes the *decided* record and returns the permit, the refusal or the question.
+    pub fn admit<E: Effect>(&self, tool: &str, subject: &Subject, effect: E) -> Admission<E> {
+        let verdict = self.evaluate(tool, subject, &effect);
+        log(tool, subject, &effect.intent(), &verdict);
+        let decided = Entry::decided(subject, tool, &effect.intent().to_string(), &verdict)
+            .enforcing(effect.enforced());
         match verdict {
             Verdict::Deny(refusal) => Admission::Refusal(self.refuse(decided, refusal)),
-            Verdict::Allow(grant) => self.mint(decided, grant, kind),
+            Verdict::Allow(grant) => self.mint(decided, grant, effect),
             Verdict::Ask(question) => match self.ledger.append(std::slice::from_ref(&decided)) {
                 Err(why) => Admission::Refusal(unrecorded(&why)),
                 Ok(()) => {
-                    let settling = Settling::new(Arc::clone(&self.ledger), decided);
-                    Admission::Pending(Box::new(Pending { kind, question, tool: tool.to_owned(), settling }))
+                    let outcome = OutcomeGuard::new(Arc::clone(&self.ledger), decided);
+                    let tool = tool.to_owned();
+                    Admission::Pending(Box::new(Pending { effect, question, tool, outcome }))
                 }
             },
         }
     }
 
-    /// Lets one of the operator's own programs in: recorded first, then started behind its walls.
-    pub fn welcome(&self, guest: &Guest<'_>, subject: &Subject) -> Result<Visitor, GuestError> {
-        self.welcome_saying(guest, &[], subject)
+    /// Records and starts a helper program of the operator.
+    pub fn start_helper(
+        &self,
+        helper: &HelperSpec<'_>,
+        subject: &Subject,
+    ) -> Result<RunningHelper, HelperError> {
+        self.start_helper_with_args(helper, &[], subject)
     }
 
-    /// The same, with further words on its command line that the operator did not write: they show the guest no path,
-    /// and stay out of the ledger.
-    pub fn welcome_saying(
+    /// The same, with further arguments that the operator did not write: they show the helper no path, and stay out of the
+    /// ledger.
+    pub fn start_helper_with_args(
         &self,
-        guest: &Guest<'_>,
-        said: &[OsString],
+        helper: &HelperSpec<'_>,
+        arguments: &[OsString],
         subject: &Subject,
-    ) -> Result<Visitor, GuestError> {
-        let mut ready = self.lodge.ready(guest)?;
-        ready.spec.argv.extend_from_slice(said);
-        let words: Vec<_> = guest.command.iter().map(|word| word.to_string_lossy()).collect();
-        let who = guest.principal.directory();
-        let intent = format!("start {} in {}: {}", who.display(), ready.work_dir.display(), words.join(" "));
+    ) -> Result<RunningHelper, HelperError> {
+        let mut prepared = self.helpers.prepare(helper)?;
+        prepared.spec.argv.extend_from_slice(arguments);
+        let words: Vec<_> = helper.command.iter().map(|word| word.to_string_lossy()).collect();
+        let intent = format!(
+            "start {} in {}: {}",
+            helper.principal.directory().display(),
+            prepared.work_dir.display(),
+            words.join(" ")
+        );
         let grant = Grant { zone: Zone::Workspace, rule: "the operator's own command".to_owned() };
         let decided =
-            Entry::decided(subject, "guest", &intent, &Verdict::Allow(grant)).enforcing(ready.layers);
+            Entry::decided(subject, "guest", &intent, &Verdict::Allow(grant)).enforcing(prepared.layers);
         self.ledger.append(std::slice::from_ref(&decided))?;
-        let settling = Settling::new(Arc::clone(&self.ledger), decided);
-        match crate::launch::start(ready.spec) {
-            Ok(running) => Ok(Visitor::new(running, settling)),
+        let outcome = OutcomeGuard::new(Arc::clone(&self.ledger), decided);
+        match crate::launch::start(prepared.spec) {
+            Ok(running) => Ok(RunningHelper::new(running, outcome)),
             Err(why) => {
-                settling.settle_as(&format!("not started: {why}"));
+                outcome.settle_as(&format!("not started: {why}"));
                 Err(why.into())
             }
         }
     }
 
-    /// Records a call that only looks at what we know already: decided and finished at once.
-    pub fn looked(&self, tool: &str, subject: &Subject, asked: &str) {
+    /// Records a call that only reads what the program knows already: decided and finished at once.
+    pub fn record_read_only(&self, tool: &str, subject: &Subject, what: &str) {
         let grant = Grant { zone: Zone::Workspace, rule: "looking".to_owned() };
-        let decided = Entry::decided(subject, tool, &format!("look {asked}"), &Verdict::Allow(grant));
+        let decided = Entry::decided(subject, tool, &format!("look {what}"), &Verdict::Allow(grant));
         let finished = decided.clone().finished("ok", Duration::ZERO);
         if let Err(why) = self.ledger.append(&[decided, finished]) {
             tracing::error!(target: "ledger", error = %why, "A look was not recorded");
         }
     }
 
-    /// Whether a path lies where an agent can write.
-    pub fn is_agents(&self, path: &Path) -> bool {
+    /// Whether an agent may write at a path.
+    pub fn is_agent_writable(&self, path: &Path) -> bool {
         let real = std::fs::canonicalize(path).ok();
-        let places = [Some(path.to_owned()), real].into_iter().flatten();
-        let mut places = places.filter_map(|place| CleanPath::absolute(&place));
-        places.any(|place| {
+        let paths = [Some(path.to_owned()), real].into_iter().flatten();
+        let mut paths = paths.filter_map(|path| CleanPath::absolute(&path));
+        paths.any(|path| {
             let is_shared =
-                self.policy.shared.iter().any(|shared| place.as_path().starts_with(shared.as_path()));
-            // What is Protected is nobody's, even where everything around it is everybody's.
+                self.policy.shared.iter().any(|shared| path.as_path().starts_with(shared.as_path()));
             self.policy.agents.values().any(|agent| {
-                let is_open = || is_shared && !agent.zones.is_protected(&place, Access::Write);
-                agent.zones.in_workspace(&place).is_some() || is_open()
+                // What is Protected stays so within a directory that all users share.
+                let is_open = || is_shared && !agent.zones.is_protected(&path, Access::Write);
+                agent.zones.in_workspace(&path).is_some() || is_open()
             })
         })
     }
 
-    /// Refuses a call that never became an intent: an unknown tool, arguments that do not fit.
-    pub fn turn_away(&self, tool: &str, subject: &Subject, refusal: Refusal) -> Refusal {
+    /// Refuses a call that never became an intent: an unknown tool, invalid arguments.
+    pub fn refuse_call(&self, tool: &str, subject: &Subject, refusal: Refusal) -> Refusal {
         let decided = Entry::decided(subject, tool, "", &Verdict::Deny(refusal.clone()));
         self.refuse(decided, refusal)
     }
 
-    /// Nobody could be asked: a no, and recorded as one.
-    pub fn unanswered<K: Kind>(&self, pending: Pending<K>) -> Refusal {
-        pending.settling.settle_as("nobody could be asked");
+    /// Refuses a pending effect because no person could be asked.
+    pub fn unanswered<E: Effect>(&self, pending: Pending<E>) -> Refusal {
+        pending.outcome.settle_as("nobody could be asked");
         pending.question.refusal
     }
 
-    /// Takes a person's answer to a pending question; a yes mints the key for exactly what was shown.
-    pub fn answer<K: Kind>(
+    /// Takes a person's answer to a pending effect; a yes permits exactly what was shown.
+    pub fn answer<E: Effect>(
         &self,
-        pending: Pending<K>,
+        pending: Pending<E>,
         subject: &Subject,
-        answer: Answer,
+        approval: Approval,
         by: &str,
-    ) -> Admission<K> {
-        let Pending { kind, question, tool, settling } = pending;
-        settling.settle_as(&format!("answered {answer:?} by {by}").to_lowercase());
-        let intent = kind.intent().to_string();
-        match answer {
-            Answer::No => {
+    ) -> Admission<E> {
+        let Pending { effect, question, tool, outcome } = pending;
+        outcome.settle_as(&format!("answered {approval:?} by {by}").to_lowercase());
+        let intent = effect.intent().to_string();
+        match approval {
+            Approval::No => {
                 let refusal = Refusal { code: Code::NotApproved, layer: Layer::Approver, ..question.refusal };
                 let verdict = Verdict::Deny(refusal.clone());
                 Admission::Refusal(self.refuse(Entry::decided(subject, &tool, &intent, &verdict), refusal))
             }
-            Answer::Once | Answer::Session => {
+            Approval::Once | Approval::Session => {
                 let grant = Grant { rule: format!("approved by {by}"), ..question.grant };
                 let verdict = Verdict::Allow(grant.clone());
-                let decided = Entry::decided(subject, &tool, &intent, &verdict).enforcing(kind.enforced());
-                self.mint(decided, grant, kind)
+                let decided = Entry::decided(subject, &tool, &intent, &verdict).enforcing(effect.enforced());
+                self.mint(decided, grant, effect)
             }
         }
     }
 
-    fn mint<K: Kind>(&self, decided: Entry, grant: Grant, kind: K) -> Admission<K> {
+    fn mint<E: Effect>(&self, decided: Entry, grant: Grant, effect: E) -> Admission<E> {
         match self.ledger.append(std::slice::from_ref(&decided)) {
             Err(why) => Admission::Refusal(unrecorded(&why)),
-            Ok(()) => Admission::Permit(Permit::mint(kind, grant, Arc::clone(&self.ledger), decided)),
+            Ok(()) => Admission::Permit(Permit::mint(effect, grant, Arc::clone(&self.ledger), decided)),
         }
     }
 
-    /// A no is decided and finished at once: nothing will happen.
+    /// A refusal is decided and finished at once.
     fn refuse(&self, decided: Entry, refusal: Refusal) -> Refusal {
         let finished = decided.clone().finished("refused", Duration::ZERO);
         match self.ledger.append(&[decided, finished]) {
@@ -278,7 +284,6 @@ impl Warden {
     }
 }
 
-/// Every command and its verdict, for whoever listens at this level.
 fn log(tool: &str, subject: &Subject, intent: &Intent, verdict: &Verdict) {
     let (word, rule) = match verdict {
         Verdict::Allow(grant) => ("allow", &grant.rule),

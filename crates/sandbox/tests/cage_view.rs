@@ -219,10 +219,7 @@ fn a_symlinked_source_is_shown_as_what_it_leads_to_and_a_link_in_the_way_of_a_ta
 fn a_working_directory_that_was_swapped_is_refused() {
     let place = instance();
     std::fs::create_dir(place.workspace.join("judged")).expect("a directory");
-    let mut spec = place.spec("pwd", place.cage());
-    let work_dir =
-        picoclaw_sandbox::launch::WorkDir::open(&place.workspace.join("judged")).expect("it opens");
-    spec.setup = place.cage().child_setup(work_dir).expect("a setup");
+    let spec = place.try_spec("pwd", &place.cage(), &place.workspace.join("judged")).expect("it opens");
     std::fs::rename(place.workspace.join("judged"), place.workspace.join("moved")).expect("a rename");
     std::fs::create_dir(place.workspace.join("judged")).expect("another");
     let error = run_to_end(spec).expect_err("another directory than the one that was judged");
@@ -267,6 +264,15 @@ fn a_status_passes_through_the_cage() {
     assert_eq!(error.exit_code(), 127, "{error}");
 }
 
+/// Tells a thread to stop.
+struct StopOnDrop<'a>(&'a std::sync::atomic::AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn a_source_that_is_swapped_again_and_again_shows_what_was_judged_or_nothing() {
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -293,12 +299,14 @@ fn a_source_that_is_swapped_again_and_again_shows_what_was_judged_or_nothing() {
                 stays.next().into_iter().for_each(std::thread::sleep);
             }
         });
+        // Also when an assertion fails: the scope waits for the other thread.
+        let _stop = StopOnDrop(&over);
         // As often as it takes until both were met, and no less than that on any machine.
         for tried in 0..3_000 {
             if tried >= 120 && right > 0 && refused > 0 {
                 break;
             }
-            match place.try_spec("cat /shown/word", walls.clone()).and_then(run_to_end) {
+            match place.try_spec("cat /shown/word", &walls, &place.workspace).and_then(run_to_end) {
                 Ok(finished) => {
                     assert_eq!(finished.stdout.to_text(), "right", "{finished:?}");
                     right += 1;
@@ -309,7 +317,6 @@ fn a_source_that_is_swapped_again_and_again_shows_what_was_judged_or_nothing() {
                 }
             }
         }
-        over.store(true, Ordering::Relaxed);
     });
     assert!(right > 0 && refused > 0, "both outcomes were met: {right} {refused}");
 }

@@ -149,7 +149,9 @@ fn a_link_or_a_pipe_in_place_of_the_files_leads_nowhere() {
 fn a_second_start_is_refused_by_name_whatever_the_binary_is_called() {
     let home = tempfile::tempdir().unwrap();
     let renamed = home.path().join("pc");
-    std::fs::copy(std::env::current_exe().unwrap(), &renamed).unwrap();
+    // By another process: a child that another test forks meanwhile must not have the copy open for writing.
+    let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&renamed).status();
+    assert!(copied.unwrap().success());
     let (mut first, said) = other(home.path(), &renamed);
     assert_eq!(said, "gateway runs");
     let before = std::fs::metadata(home.path().join(PID)).unwrap().ino();

@@ -5,10 +5,10 @@ use super::reload::ReloadError;
 use super::request;
 use super::response::{self, HttpResponse};
 use super::server::Gateway;
-use crate::schedule::cron::Whose;
+use crate::schedule::cron::JobScope;
 use http::{Request, StatusCode};
 use hyper::body::Incoming;
-use picoclaw_sandbox::approver;
+use picoclaw_sandbox::permit::Approval;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -90,9 +90,9 @@ pub(super) async fn approve(
         Err(response) => return response,
     };
     let (answer, word) = match given.answer {
-        Choice::Once => (approver::Answer::Once, "once"),
-        Choice::Session => (approver::Answer::Session, "session"),
-        Choice::No => (approver::Answer::No, "no"),
+        Choice::Once => (Approval::Once, "once"),
+        Choice::Session => (Approval::Session, "session"),
+        Choice::No => (Approval::No, "no"),
     };
     let by = format!("whoever showed the gateway's token, from {}", address.ip());
     let Ok(number) = id.parse::<u64>() else {
@@ -150,7 +150,7 @@ pub(super) async fn posture(gateway: &Gateway) -> HttpResponse {
 /// `GET /api/cron`.
 pub(super) async fn jobs(gateway: &Gateway) -> HttpResponse {
     let store = gateway.store.clone();
-    let listed = tokio::task::spawn_blocking(move || store.list(Whose::Everybodys)).await;
+    let listed = tokio::task::spawn_blocking(move || store.list(JobScope::All)).await;
     match listed {
         Ok(Ok(jobs)) => response::json(StatusCode::OK, &json!({"items": jobs})),
         Ok(Err(why)) => response::error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),

@@ -3,8 +3,8 @@
 
 use crate::run::Ask;
 use picoclaw_policy::Subject;
-use picoclaw_sandbox::approver::Answer;
 use picoclaw_sandbox::ledger::Timestamp;
+use picoclaw_sandbox::permit::Approval;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,7 +31,7 @@ struct OpenQuestion {
     hash: String,
     /// The question as the API lists it.
     listed: Value,
-    answer: oneshot::Sender<(Answer, String)>,
+    answer: oneshot::Sender<(Approval, String)>,
 }
 
 /// Why an answer does not count.
@@ -90,7 +90,13 @@ impl Approvals {
     }
 
     /// Answers question `id` for the content with this hash.
-    pub(super) fn answer(&self, id: u64, hash: &str, answer: Answer, by: String) -> Result<(), AnswerError> {
+    pub(super) fn answer(
+        &self,
+        id: u64,
+        hash: &str,
+        answer: Approval,
+        by: String,
+    ) -> Result<(), AnswerError> {
         let mut state = self.state();
         let open = state.open.get(&id).ok_or(AnswerError::NotOpen)?;
         if open.hash != hash {
@@ -103,13 +109,13 @@ impl Approvals {
     /// Answers every question with no, at shutdown.
     pub fn close(&self) {
         for (_, open) in std::mem::take(&mut self.state().open) {
-            let _ = open.answer.send((Answer::No, "nobody: the gateway ended".to_owned()));
+            let _ = open.answer.send((Approval::No, "nobody: the gateway ended".to_owned()));
         }
     }
 
     fn expire(&self, id: u64) {
         if let Some(open) = self.state().open.remove(&id) {
-            let _ = open.answer.send((Answer::No, "nobody: no answer within 60 s".to_owned()));
+            let _ = open.answer.send((Approval::No, "nobody: no answer within 60 s".to_owned()));
         }
     }
 
@@ -123,7 +129,7 @@ mod tests {
     use super::*;
     use picoclaw_policy::{AgentId, Code, Grant, Layer, Origin, Question, Refusal, Zone};
 
-    fn ask(text: &str) -> (Ask, oneshot::Receiver<(Answer, String)>) {
+    fn ask(text: &str) -> (Ask, oneshot::Receiver<(Approval, String)>) {
         let (answer, answered) = oneshot::channel();
         let refusal = Refusal {
             code: Code::DangerousCommand,
@@ -148,21 +154,21 @@ mod tests {
         let (first, answered) = ask("rm x");
         let (id, listed) = approvals.open(&subject(), first).unwrap();
         assert_eq!(listed["text"], "rm x");
-        let wrong = approvals.answer(id, "hash of rm y", Answer::Once, "p".to_owned());
+        let wrong = approvals.answer(id, "hash of rm y", Approval::Once, "p".to_owned());
         assert_eq!(wrong, Err(AnswerError::HashMismatch), "another content");
         assert_eq!(
-            approvals.answer(id + 1, "hash of rm x", Answer::Once, "p".to_owned()),
+            approvals.answer(id + 1, "hash of rm x", Approval::Once, "p".to_owned()),
             Err(AnswerError::NotOpen)
         );
-        assert_eq!(approvals.answer(id, "hash of rm x", Answer::Once, "p".to_owned()), Ok(()));
-        assert_eq!(answered.await.unwrap(), (Answer::Once, "p".to_owned()));
-        let again = approvals.answer(id, "hash of rm x", Answer::Once, "p".to_owned());
+        assert_eq!(approvals.answer(id, "hash of rm x", Approval::Once, "p".to_owned()), Ok(()));
+        assert_eq!(answered.await.unwrap(), (Approval::Once, "p".to_owned()));
+        let again = approvals.answer(id, "hash of rm x", Approval::Once, "p".to_owned());
         assert_eq!(again, Err(AnswerError::NotOpen), "a second time");
 
         let (late, answered) = ask("rm z");
         let (id, _) = approvals.open(&subject(), late).unwrap();
-        assert_eq!(answered.await.unwrap().0, Answer::No, "silence is a no");
-        let late = approvals.answer(id, "hash of rm z", Answer::Once, "p".to_owned());
+        assert_eq!(answered.await.unwrap().0, Approval::No, "silence is a no");
+        let late = approvals.answer(id, "hash of rm z", Approval::Once, "p".to_owned());
         assert_eq!(late, Err(AnswerError::NotOpen));
 
         let (given_up, answered) = ask("rm w");
@@ -182,6 +188,6 @@ mod tests {
         }
         assert!(approvals.open(&subject(), ask("one more").0).is_none());
         approvals.close();
-        assert_eq!(kept.remove(0).await.unwrap().0, Answer::No);
+        assert_eq!(kept.remove(0).await.unwrap().0, Approval::No);
     }
 }

@@ -2,9 +2,9 @@
 
 use super::server::Gateway;
 use super::services::Services;
-use crate::schedule::Diary;
+use crate::schedule::LogFile;
 use crate::schedule::cron::{
-    CronError, CronTool, Firing, Hear, Jobs, MachineClock, Running, Runs, Scheduler, Store,
+    CronError, CronTool, EventSink, JobExecutor, JobFuture, JobRun, JobRunner, Scheduler, Store, system_clock,
 };
 use crate::schedule::heartbeat::Heartbeat;
 use crate::tools::Tool;
@@ -51,14 +51,14 @@ struct HeartbeatTask {
     _services: Arc<Services>,
 }
 
-/// Runs jobs, and keeps their services alive.
+/// JobRunner jobs, and keeps their services alive.
 struct JobsTask {
-    jobs: Jobs,
+    jobs: JobExecutor,
     _services: Arc<Services>,
 }
 
-impl Runs for JobsTask {
-    fn run<'r>(&'r self, firing: &'r Firing, halt: &'r CancelToken) -> Running<'r> {
+impl JobRunner for JobsTask {
+    fn run<'r>(&'r self, firing: &'r JobRun, halt: &'r CancelToken) -> JobFuture<'r> {
         self.jobs.run(firing, halt)
     }
 }
@@ -68,12 +68,12 @@ pub(super) fn add_cron_tool(services: &Services, store: &Store, changed: &Arc<No
     let changed = Arc::clone(changed);
     let tool = CronTool::new(
         store.clone(),
-        Arc::new(MachineClock),
+        system_clock(),
         &services.config.tools,
         Arc::new(move || changed.notify_one()),
     );
     let tool: Arc<dyn Tool> = Arc::new(tool);
-    services.hall.refit(services.hall.registry().with([tool]));
+    services.executor.replace_registry(services.executor.registry().with([tool]));
 }
 
 impl BackgroundTasks {
@@ -81,8 +81,8 @@ impl BackgroundTasks {
     pub(super) fn start(gateway: &Arc<Gateway>) -> Result<Arc<Self>, BackgroundError> {
         let services = gateway.services();
         let runs = jobs_task(gateway, &services);
-        let scheduler = Scheduler::new(gateway.store.clone(), Arc::new(MachineClock), runs)
-            .noting(Diary::open(gateway.home(), "cron.log")?);
+        let scheduler = Scheduler::new(gateway.store.clone(), system_clock(), runs)
+            .with_log(LogFile::open(gateway.home(), "cron.log")?);
         let background = Arc::new(Self {
             scheduler,
             heartbeat: RwLock::new(heartbeat_task(gateway, &services)),
@@ -100,7 +100,7 @@ impl BackgroundTasks {
             loop {
                 tokio::select! {
                     () = edits.halt.cancelled() => return,
-                    () = changed.notified() => edits.scheduler.look(),
+                    () = changed.notified() => edits.scheduler.wake(),
                 }
             }
         });
@@ -110,7 +110,7 @@ impl BackgroundTasks {
 
     /// Uses other services for the next runs.
     pub(super) fn replace_services(&self, gateway: &Arc<Gateway>, services: &Arc<Services>) {
-        self.scheduler.refit(jobs_task(gateway, services));
+        self.scheduler.replace_runner(jobs_task(gateway, services));
         *self.heartbeat.write().unwrap_or_else(PoisonError::into_inner) = heartbeat_task(gateway, services);
         self.replaced.notify_one();
     }
@@ -153,7 +153,7 @@ impl BackgroundTasks {
     }
 }
 
-fn event_sink(gateway: &Arc<Gateway>) -> Hear {
+fn event_sink(gateway: &Arc<Gateway>) -> EventSink {
     let gateway = Arc::downgrade(gateway);
     Arc::new(move |subject, event| {
         if let Some(gateway) = gateway.upgrade() {
@@ -162,8 +162,9 @@ fn event_sink(gateway: &Arc<Gateway>) -> Hear {
     })
 }
 
-fn jobs_task(gateway: &Arc<Gateway>, services: &Arc<Services>) -> Arc<dyn Runs> {
-    let jobs = Jobs::new(services.runner.clone(), &services.hall, &services.config, event_sink(gateway));
+fn jobs_task(gateway: &Arc<Gateway>, services: &Arc<Services>) -> Arc<dyn JobRunner> {
+    let jobs =
+        JobExecutor::new(services.runner.clone(), &services.executor, &services.config, event_sink(gateway));
     Arc::new(JobsTask { jobs, _services: Arc::clone(services) })
 }
 

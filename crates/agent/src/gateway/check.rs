@@ -1,9 +1,10 @@
-//! `POST /api/check`: a dry run of the policy. Nothing runs, nothing is recorded, no host is looked up.
+//! `POST /api/check`: a dry run of the policy. Nothing runs, nothing is recorded, no host is looked
+//! up.
 
 use super::request;
 use super::response::{self, HttpResponse};
 use super::server::Gateway;
-use crate::inquiry::{Action, inquire};
+use crate::dry_run::{Action, evaluate};
 use http::{Request, StatusCode};
 use hyper::body::Incoming;
 use picoclaw_policy::{AgentId, Origin, Subject};
@@ -45,7 +46,7 @@ pub(super) async fn check(gateway: &Gateway, request: Request<Incoming>) -> Http
         Some(name) => services.agent(name),
     };
     let Some(agent) = agent else { return response::error(StatusCode::NOT_FOUND, "there is no such agent") };
-    let warden = services.hall.warden().clone();
+    let warden = services.executor.warden().clone();
     let found = tokio::task::spawn_blocking(move || judge(&warden, agent, &asked)).await;
     match found {
         Ok(Ok(found)) => response::json(StatusCode::OK, &found),
@@ -72,6 +73,6 @@ fn judge(warden: &Warden, agent: AgentId, asked: &CheckRequest) -> Result<Value,
     }
     let subject = Subject::root(Origin::Http, agent, "http:check");
     let found =
-        inquire(warden, &subject, action, &asked.subject, &asked.cwd).map_err(|why| why.to_string())?;
+        evaluate(warden, &subject, action, &asked.subject, &asked.cwd).map_err(|why| why.to_string())?;
     found.to_json().map_err(|why| why.to_string())
 }

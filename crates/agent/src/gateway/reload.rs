@@ -51,7 +51,7 @@ impl Gateway {
         services.check().map_err(|why| ReloadError::Kept(format!("{why}; {}", why.hint())))?;
         background::add_cron_tool(&services, &self.store, &self.jobs_changed);
         // Hooks that do not start would fail every turn, so they are started before anything is replaced.
-        if let Err(why) = services.runner.gather().await {
+        if let Err(why) = services.runner.start_extensions().await {
             services.runner.close().await;
             return Err(ReloadError::Kept(why.to_string()));
         }

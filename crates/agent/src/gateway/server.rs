@@ -9,9 +9,8 @@ use super::reload::Reload;
 use super::services::Services;
 use crate::call::Reply;
 use crate::http_guard::ConnectionSlots;
-use crate::run::Event;
+use crate::run::{Event, SubagentEvent};
 use crate::schedule::cron::Store;
-use crate::spawn::{Subturn, Turning};
 use picoclaw_policy::Subject;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -141,7 +140,7 @@ impl Gateway {
 
     /// Starts hooks and MCP servers, and records whether the gateway is ready.
     pub(super) async fn start_extensions(&self) {
-        let started = self.services().runner.gather().await;
+        let started = self.services().runner.start_extensions().await;
         if let Err(why) = &started {
             tracing::error!(target: "gateway", error = %why, "Not ready: turns fail until this is mended");
         }
@@ -170,18 +169,18 @@ impl Gateway {
                     self.events.publish("approval", &json!({"type": "asked", "question": question}));
                 }
             }
-            Event::Subturn(Subturn { who, what }) => {
+            Event::Subagent { info: who, event: what } => {
                 let child = subject.child(who.agent.clone(), format!("{}/{}", subject.session, who.id));
                 match what {
-                    Turning::Event(event) => self.on_event(&child, *event),
-                    Turning::Began { task } => {
+                    SubagentEvent::Event(event) => self.on_event(&child, *event),
+                    SubagentEvent::Began { task } => {
                         self.publish_turn(&child, json!({"type": "start", "task": truncate(&task)}));
                     }
-                    Turning::Ended { result, .. } => {
+                    SubagentEvent::Ended { result, .. } => {
                         let outcome = if result.is_ok() { "answered" } else { "failed" };
                         self.publish_turn(&child, json!({"type": "end", "outcome": outcome}));
                     }
-                    Turning::Delivered => {}
+                    SubagentEvent::Delivered => {}
                 }
             }
             event => {
@@ -239,7 +238,9 @@ fn event_json(event: &Event) -> Option<Value> {
                 "text": truncate(&reply.text()),
                 "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             });
-            if let (Reply::Refused(no) | Reply::Unasked(no), Some(fields)) = (reply, data.as_object_mut()) {
+            if let (Reply::Refused(no) | Reply::NeedsApproval(no), Some(fields)) =
+                (reply, data.as_object_mut())
+            {
                 let refusal = json!({"code": no.code.as_str(), "rule": no.rule, "layer": no.layer.as_str(), "sentence": no.sentence, "hint": no.hint});
                 fields.insert("refusal".to_owned(), refusal);
             }
@@ -250,9 +251,11 @@ fn event_json(event: &Event) -> Option<Value> {
         ),
         Event::Compacted { dropped } => Some(json!({"type": "compacted", "dropped": dropped})),
         Event::Notice(text) => Some(json!({"type": "notice", "text": truncate(text)})),
-        Event::Text(_) | Event::Said(_) | Event::ToolOutput { .. } | Event::Ask(_) | Event::Subturn(_) => {
-            None
-        }
+        Event::Text(_)
+        | Event::Said(_)
+        | Event::ToolOutput { .. }
+        | Event::Ask(_)
+        | Event::Subagent { .. } => None,
     }
 }
 

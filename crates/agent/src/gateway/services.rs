@@ -1,7 +1,7 @@
 //! Everything that is built from one configuration. A reload replaces it as a whole; a running turn
 //! keeps the one that it started with.
 
-use crate::hall::Hall;
+use crate::executor::ToolExecutor;
 use crate::http_guard::{AllowedHosts, Token};
 use crate::providers::{ModelError, Models};
 use crate::run::Runner;
@@ -19,7 +19,7 @@ pub struct Services {
     /// Runs turns.
     pub runner: Runner,
     /// Executes tool calls.
-    pub hall: Hall,
+    pub executor: ToolExecutor,
     /// The models.
     pub models: Models,
     /// The configuration.

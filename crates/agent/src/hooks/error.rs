@@ -1,11 +1,9 @@
-//! Why a hook could not be asked.
-//!
-//! Invariant: every failure names the hook.
+//! Errors of hooks. Each names its hook.
 
-use picoclaw_sandbox::guest::GuestError;
+use picoclaw_sandbox::helper::HelperError;
 use std::time::Duration;
 
-/// Why a hook could not be started or asked.
+/// Why a hook could not be started or called.
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
     /// The program did not start.
@@ -14,9 +12,9 @@ pub enum HookError {
         /// Which hook.
         name: String,
         /// Why not.
-        source: GuestError,
+        source: HelperError,
     },
-    /// It did not say hello in time.
+    /// It did not answer `hook.hello` in time.
     #[error("hook `{name}` did not answer hello within {} s", limit.as_secs())]
     Hello {
         /// Which hook.
@@ -32,29 +30,29 @@ pub enum HookError {
         /// How long it had.
         limit: Duration,
     },
-    /// It is gone, or its pipe is.
+    /// It has exited or closed its output.
     #[error("hook `{name}` is gone")]
     Gone {
         /// Which hook.
         name: String,
     },
-    /// It failed too often, and is left alone for a while.
+    /// It failed repeatedly; the next start is delayed.
     #[error("hook `{name}` is down and is started again in {} s", wait.as_secs())]
     Down {
         /// Which hook.
         name: String,
-        /// How long until the next try.
+        /// How long until the next start.
         wait: Duration,
     },
-    /// It answered with an error of its own.
+    /// It sent an error response.
     #[error("hook `{name}` failed: {message}")]
     Refused {
         /// Which hook.
         name: String,
-        /// What it said.
+        /// The error message.
         message: String,
     },
-    /// What it answered is not what was asked for.
+    /// Its result has another form than the protocol's.
     #[error("hook `{name}` answered what nobody can read: {what}")]
     Garbage {
         /// Which hook.

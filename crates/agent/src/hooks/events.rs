@@ -1,10 +1,10 @@
-//! What observers are told, and which of it each wants to hear.
-//!
-//! Invariant: an event is told without waiting; a slow observer misses events, never holds a turn up.
+//! The events that observers receive, and the patterns by which they select them.
 
+use crate::call::Reply;
 use serde_json::{Value, json};
+use std::time::Duration;
 
-/// The kinds of event, with the older short name of each.
+/// The kinds of events with their older short names.
 const KINDS: &[(&str, &str)] = &[
     ("agent.turn.start", "turn_start"),
     ("agent.turn.end", "turn_end"),
@@ -38,20 +38,35 @@ const KINDS: &[(&str, &str)] = &[
     ("mcp.tool.call.end", "mcp_tool_call_end"),
 ];
 
-/// Something that happened, for observers.
+/// An event for observers.
 #[derive(Debug, Clone)]
 pub struct HookEvent {
     /// Its kind: `agent.tool.exec_start`.
     pub kind: &'static str,
-    /// How bad it is: `info`, `warn`, `error`.
+    /// `info`, `warn` or `error`.
     pub severity: &'static str,
-    /// What there is to say about it.
+    /// Details of this kind of event.
     pub payload: Value,
 }
 
 impl HookEvent {
-    /// The envelope, as it goes over the wire.
-    pub(super) fn wire(&self, id: u64, time: &str, meta: &super::Meta) -> Value {
+    /// A tool call starts.
+    pub(crate) fn tool_started(id: &str, tool: &str, arguments: &Value) -> Self {
+        let payload = json!({"id": id, "tool": tool, "arguments": arguments});
+        Self { kind: "agent.tool.exec_start", severity: "info", payload }
+    }
+
+    /// A tool call has ended.
+    pub(crate) fn tool_finished(id: &str, tool: &str, reply: &Reply, took: Duration) -> Self {
+        let is_error = !matches!(reply, Reply::Done(_));
+        let payload = json!({"id": id, "tool": tool, "is_error": is_error,
+            "duration": u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)});
+        let severity = if is_error { "warn" } else { "info" };
+        Self { kind: "agent.tool.exec_end", severity, payload }
+    }
+
+    /// The parameters of `hook.runtime_event`.
+    pub(super) fn to_json(&self, id: u64, time: &str, meta: &super::Meta) -> Value {
         json!({
             "id": format!("evt-{id}"),
             "kind": self.kind,
@@ -72,21 +87,21 @@ impl HookEvent {
     }
 }
 
-/// Whether there are events of that kind; what an `observe` list may name.
+/// Whether an `observe` list may contain `name`.
 pub fn knows_kind(name: &str) -> bool {
     matches!(name, "" | "*" | "all") || KINDS.iter().any(|(kind, short)| covers(name, kind, short))
 }
 
-/// Whether an `observe` list wants to hear of `kind`.
+/// Whether an `observe` list selects `kind`.
 pub(super) fn wants(observe: &[String], kind: &str) -> bool {
     let short = KINDS.iter().find(|(known, _)| *known == kind).map_or("", |(_, short)| short);
     observe.iter().any(|name| matches!(name.as_str(), "" | "*" | "all") || covers(name, kind, short))
 }
 
-/// A name covers a kind when it is the kind, its older name, or a glob over its beginning.
+/// A name covers a kind if it equals the kind or its short name, or is a prefix of it with `*`.
 fn covers(name: &str, kind: &str, short: &str) -> bool {
     match name.strip_suffix('*') {
-        Some(beginning) => kind.starts_with(beginning),
+        Some(prefix) => kind.starts_with(prefix),
         None => name == kind || name == short,
     }
 }

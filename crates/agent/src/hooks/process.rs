@@ -1,13 +1,12 @@
-//! A hook as configured: started when it is first needed, started again when it is gone.
-//!
-//! Invariant: at most one child a hook; after a failure the next start waits, longer each time.
+//! One configured hook: started when it is first needed and restarted, with growing delays, after it
+//! has exited.
 
+use super::connection::{HookConnection, RequestError};
 use super::error::HookError;
-use super::link::{Link, NoAnswer};
 use picoclaw_policy::Subject;
 use picoclaw_policy::config::{ExposeMode, HookConfig};
 use picoclaw_sandbox::confine::ChildDir;
-use picoclaw_sandbox::guest::Guest;
+use picoclaw_sandbox::helper::{HelperError, HelperSpec, RunningHelper};
 use picoclaw_sandbox::launch::{Deadline, Output, OutputLimit, Principal, Stdin, Streams};
 use picoclaw_sandbox::warden::Warden;
 use serde_json::{Value, json};
@@ -16,11 +15,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
-/// How long a hook has to say hello.
-const HELLO: Duration = Duration::from_secs(5);
+/// How long a hook has to answer `hook.hello`.
+const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The first wait before a hook is started again, and the longest.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(60));
+/// The delay before the first restart; it doubles with each failure.
+const MIN_RESTART_DELAY: Duration = Duration::from_millis(200);
+
+/// The longest delay before a restart.
+const MAX_RESTART_DELAY: Duration = Duration::from_secs(60);
 
 /// One entry of `hooks.processes`.
 pub(super) struct HookProcess {
@@ -32,9 +34,10 @@ pub(super) struct HookProcess {
 
 #[derive(Default)]
 struct State {
-    link: Option<Arc<Link>>,
+    connection: Option<Arc<HookConnection>>,
     failures: u32,
-    not_before: Option<Instant>,
+    /// The earliest time of the next start.
+    next_start: Option<Instant>,
 }
 
 impl HookProcess {
@@ -50,91 +53,90 @@ impl HookProcess {
         &self.config.observe
     }
 
-    pub(super) fn intercepts(&self, moment: &str) -> bool {
-        self.config.intercept.iter().any(|known| known == moment)
+    pub(super) fn intercepts(&self, point: &str) -> bool {
+        self.config.intercept.iter().any(|known| known == point)
     }
 
-    /// Asks, starting the hook first when it does not run.
-    pub(super) async fn ask(
+    /// Sends a request, starting the hook first when it does not run.
+    pub(super) async fn request(
         &self,
         method: &str,
         params: &Value,
-        limit: Duration,
+        timeout: Duration,
     ) -> Result<Value, HookError> {
-        let link = self.link().await?;
-        let answer = link.ask(method, params, limit).await;
-        answer.map_err(|why| self.failed(why, limit))
+        let connection = self.connection().await?;
+        let response = connection.request(method, params, timeout).await;
+        response.map_err(|why| self.error(why, timeout))
     }
 
-    /// Tells, if it runs; an observer that is down is started by the next question or event.
-    pub(super) async fn tell(&self, method: &str, params: &Value, limit: Duration) -> Result<(), HookError> {
-        let link = self.link().await?;
-        link.tell(method, params, limit).await.map_err(|why| self.failed(why, limit))
+    /// Sends a notification, starting the hook first when it does not run.
+    pub(super) async fn notify(
+        &self,
+        method: &str,
+        params: &Value,
+        timeout: Duration,
+    ) -> Result<(), HookError> {
+        let connection = self.connection().await?;
+        connection.notify(method, params, timeout).await.map_err(|why| self.error(why, timeout))
     }
 
-    /// The running child; a new one when there is none and the time for it has come.
-    pub(super) async fn link(&self) -> Result<Arc<Link>, HookError> {
+    /// The connection to the running hook; starts it when its restart delay has passed.
+    pub(super) async fn connection(&self) -> Result<Arc<HookConnection>, HookError> {
         let mut state = self.state.lock().await;
-        if let Some(link) = state.link.as_ref().filter(|link| !link.is_gone()) {
-            return Ok(Arc::clone(link));
+        if let Some(connection) = state.connection.as_ref().filter(|connection| !connection.is_closed()) {
+            return Ok(Arc::clone(connection));
         }
-        if let Some(gone) = state.link.take() {
-            gone.close().await;
-            state.failures += 1;
-            state.not_before = Some(Instant::now() + wait(state.failures));
+        if let Some(closed) = state.connection.take() {
+            closed.close().await;
+            state.record_failure();
             tracing::warn!(target: "hook", hook = %self.name(), "The hook is gone");
         }
-        let left = state.not_before.map(|then| then.saturating_duration_since(Instant::now()));
-        if let Some(left) = left.filter(|left| !left.is_zero()) {
-            // The first wait is short enough to sit out; a longer one is a no for now.
+        let wait = state.next_start.map(|at| at.saturating_duration_since(Instant::now()));
+        if let Some(wait) = wait.filter(|wait| !wait.is_zero()) {
+            // The first delay is short enough to wait for; a longer one is an error.
             if state.failures > 1 {
-                return Err(HookError::Down { name: self.name().to_owned(), wait: left });
+                return Err(HookError::Down { name: self.name().to_owned(), wait });
             }
-            tokio::time::sleep(left).await;
+            tokio::time::sleep(wait).await;
         }
-        match self.start().await {
-            Ok(link) => {
-                state.link = Some(Arc::clone(&link));
-                Ok(link)
-            }
-            Err(why) => {
-                state.failures += 1;
-                state.not_before = Some(Instant::now() + wait(state.failures));
-                Err(why)
-            }
+        let started = self.start().await;
+        match &started {
+            Ok(connection) => state.connection = Some(Arc::clone(connection)),
+            Err(_) => state.record_failure(),
         }
+        started
     }
 
-    async fn start(&self) -> Result<Arc<Link>, HookError> {
-        let visitor = {
-            let (warden, config) = (Arc::clone(&self.warden), self.config.clone());
-            let subject = self.subject.clone();
-            let started = tokio::task::spawn_blocking(move || welcome(&warden, &config, &subject)).await;
-            started.map_err(|_| self.gone())?
-        };
-        let visitor = visitor.map_err(|source| HookError::Start { name: self.name().to_owned(), source })?;
-        let link = Arc::new(Link::new(self.name(), visitor).ok_or_else(|| self.gone())?);
+    async fn start(&self) -> Result<Arc<HookConnection>, HookError> {
+        let (warden, config, subject) = (Arc::clone(&self.warden), self.config.clone(), self.subject.clone());
+        let started = tokio::task::spawn_blocking(move || start_helper(&warden, &config, &subject)).await;
+        let helper = started
+            .map_err(|_| self.gone())?
+            .map_err(|source| HookError::Start { name: self.name().to_owned(), source })?;
+        let connection = Arc::new(HookConnection::new(self.name(), helper).ok_or_else(|| self.gone())?);
         let params = json!({"name": self.name(), "version": 1, "modes": self.modes()});
-        match link.ask("hook.hello", &params, HELLO).await {
-            Ok(_) => Ok(link),
+        match connection.request("hook.hello", &params, HELLO_TIMEOUT).await {
+            Ok(_) => Ok(connection),
             Err(why) => {
-                link.close().await;
+                connection.close().await;
                 Err(match why {
-                    NoAnswer::TimedOut => HookError::Hello { name: self.name().to_owned(), limit: HELLO },
-                    other => self.failed(other, HELLO),
+                    RequestError::TimedOut => {
+                        HookError::Hello { name: self.name().to_owned(), limit: HELLO_TIMEOUT }
+                    }
+                    other => self.error(other, HELLO_TIMEOUT),
                 })
             }
         }
     }
 
     pub(super) async fn close(&self) {
-        if let Some(link) = self.state.lock().await.link.take() {
-            link.close().await;
+        if let Some(connection) = self.state.lock().await.connection.take() {
+            connection.close().await;
         }
     }
 
     fn modes(&self) -> Vec<&'static str> {
-        let any = |moments: &[&str]| moments.iter().any(|moment| self.intercepts(moment));
+        let any = |points: &[&str]| points.iter().any(|point| self.intercepts(point));
         [
             ("observe", !self.config.observe.is_empty()),
             ("llm", any(&["before_llm", "after_llm"])),
@@ -150,38 +152,42 @@ impl HookProcess {
         HookError::Gone { name: self.name().to_owned() }
     }
 
-    fn failed(&self, why: NoAnswer, limit: Duration) -> HookError {
+    fn error(&self, why: RequestError, limit: Duration) -> HookError {
         let name = self.name().to_owned();
         match why {
-            NoAnswer::Gone => HookError::Gone { name },
-            NoAnswer::TimedOut => HookError::TimedOut { name, limit },
-            NoAnswer::Refused(message) => HookError::Refused { name, message },
-            NoAnswer::TooLong => {
+            RequestError::Closed => HookError::Gone { name },
+            RequestError::TimedOut => HookError::TimedOut { name, limit },
+            RequestError::Failed(message) => HookError::Refused { name, message },
+            RequestError::TooLong => {
                 HookError::Garbage { name, what: "the question is longer than 1 MiB".to_owned() }
             }
         }
     }
 }
 
-fn wait(failures: u32) -> Duration {
-    let (first, most) = BACKOFF;
-    first.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1).min(16))).min(most)
+impl State {
+    fn record_failure(&mut self) {
+        let doublings = self.failures.min(16);
+        self.failures += 1;
+        let delay = MIN_RESTART_DELAY.saturating_mul(2_u32.saturating_pow(doublings)).min(MAX_RESTART_DELAY);
+        self.next_start = Some(Instant::now() + delay);
+    }
 }
 
-fn welcome(
+fn start_helper(
     warden: &Warden,
     config: &HookConfig,
     subject: &Subject,
-) -> Result<picoclaw_sandbox::guest::Visitor, picoclaw_sandbox::guest::GuestError> {
+) -> Result<RunningHelper, HelperError> {
     let command: Vec<OsString> = config.command.iter().map(OsString::from).collect();
     let variables: Vec<_> =
         config.env.iter().map(|(name, value)| (name.into(), value.reveal().into())).collect();
-    // A directory of the operator's choice is shown, not opened: a hook keeps its own files in its own home.
+    // A configured directory is read-only: a hook writes to its own home.
     let dir = match &config.dir {
         None => ChildDir::Private,
         Some(path) => ChildDir::Path { path, mode: ExposeMode::ReadOnly },
     };
-    let guest = Guest {
+    let spec = HelperSpec {
         principal: Principal::Hook(config.name.clone()),
         command: &command,
         variables: &variables,
@@ -190,5 +196,5 @@ fn welcome(
         deadline: Deadline::None,
         output_limit: OutputLimit::default(),
     };
-    warden.welcome(&guest, subject)
+    warden.start_helper(&spec, subject)
 }

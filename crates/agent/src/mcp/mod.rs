@@ -1,6 +1,5 @@
-//! The Model Context Protocol, both ways: our tools for other people's agents, their servers held to what they showed first.
-//!
-//! Invariant: whatever a peer says is text to be judged; it widens nothing.
+//! The Model Context Protocol: the tools of this program for other agents, and other servers' tools
+//! for its own agents.
 
 pub mod client;
 pub mod pins;

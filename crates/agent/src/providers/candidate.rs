@@ -1,37 +1,35 @@
-//! One model with one key: what a chain asks in turn.
-//!
-//! Invariant: its failures and its limit are its own, and are remembered as long as the program runs.
+//! One model with one key, its rate limit and its cooldown.
 
 use super::cooldown::Cooldown;
 use super::provider::{Provider, ProviderError};
-use super::rate::Rate;
+use super::rate_limit::RateLimit;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A provider with its history.
+/// A provider with its limits.
 pub(super) struct Candidate {
-    /// What answers.
+    /// The provider.
     pub(super) provider: Box<dyn Provider>,
-    /// What tells it from others of the same name: ` (key 2)`.
-    pub(super) mark: String,
-    /// The limit of its entry, which all its keys share.
-    pub(super) rate: Arc<Rate>,
+    /// Distinguishes it from others of the same name: ` (key 2)`.
+    pub(super) suffix: String,
+    /// The limit of its entry, shared by all keys.
+    pub(super) rate_limit: Arc<RateLimit>,
     cooldown: Mutex<Cooldown>,
 }
 
 impl Candidate {
-    /// One that has not failed yet.
-    pub(super) fn new(provider: Box<dyn Provider>, mark: String, rate: Arc<Rate>) -> Self {
-        Self { provider, mark, rate, cooldown: Mutex::default() }
+    /// A candidate without failures.
+    pub(super) fn new(provider: Box<dyn Provider>, suffix: String, rate_limit: Arc<RateLimit>) -> Self {
+        Self { provider, suffix, rate_limit, cooldown: Mutex::default() }
     }
 
-    /// The name that messages call it by.
+    /// Its name in messages.
     pub(super) fn label(&self) -> String {
-        format!("{}{}", self.provider.model(), self.mark)
+        format!("{}{}", self.provider.model(), self.suffix)
     }
 
-    /// How long it still rests.
+    /// How long it still cools down.
     pub(super) fn rest(&self) -> Option<Duration> {
         self.cooldown().rest(Instant::now())
     }

@@ -1,22 +1,20 @@
-//! The embedded provider: no model at all. What a person writes is the call.
+//! The embedded provider `direct`: no model. The user's text is the call.
 //!
-//! A line that names a tool, followed by a JSON object or by nothing, runs that tool; any other line goes to `exec`.
-//! The answer is the tool's reply, unchanged.
-//!
-//! Invariant: only what a person wrote becomes a call, never what a tool or a subagent answered.
+//! A line that names a tool, followed by a JSON object or by nothing, runs that tool; any other line goes to `exec`. The
+//! answer is the tool's reply, unchanged. Only the user's messages become calls, never a reply or a subagent's result.
 
-use super::provider::{Answer, Finish, Provider, ProviderKind, Reading, Request, Sink, ToolSpec};
+use super::provider::{Answer, AnswerFuture, Finish, Provider, ProviderKind, Request, Sink, ToolSpec};
 use crate::message::{Message, Role, ToolCall};
 use serde_json::json;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The name under which it is asked for.
+/// Its name.
 const NAME: &str = "direct";
 
-/// How the result of spawned work begins when it is given to its parent.
-const SUBTURN: &str = "[SubTurn Result]";
+/// The beginning of a subagent's result.
+const SUBAGENT_RESULT: &str = "[SubTurn Result]";
 
-/// Tools that exist in some houses: switched off, they are still not commands.
+/// The names of tools, also of those that are disabled here: they are not commands.
 const TOOLS: &[&str] = &[
     "append_file",
     "cron",
@@ -48,7 +46,7 @@ impl Provider for Direct {
         ProviderKind::Direct
     }
 
-    fn ask<'a>(&'a self, request: &'a Request, _sink: &'a mut dyn Sink) -> Reading<'a> {
+    fn ask<'a>(&'a self, request: &'a Request, _sink: &'a mut dyn Sink) -> AnswerFuture<'a> {
         let answer = self.answer(request);
         Box::pin(async move { Ok(answer) })
     }
@@ -57,9 +55,9 @@ impl Provider for Direct {
 impl Direct {
     fn answer(&self, request: &Request) -> Answer {
         let Some(last) = request.messages.last() else { return Answer::default() };
-        match read(last, &request.tools) {
-            Read::Answer(content) => Answer { content, ..Answer::default() },
-            Read::Call { name, arguments } => {
+        match interpret(last, &request.tools) {
+            Interpreted::Answer(content) => Answer { content, ..Answer::default() },
+            Interpreted::Call { name, arguments } => {
                 let id = format!("direct_{}", self.calls.fetch_add(1, Ordering::Relaxed) + 1);
                 let call = ToolCall { id, name, arguments };
                 Answer { tool_calls: vec![call], finish: Finish::ToolCalls, ..Answer::default() }
@@ -69,24 +67,24 @@ impl Direct {
 }
 
 #[derive(Debug, PartialEq)]
-enum Read {
+enum Interpreted {
     Answer(String),
     Call { name: String, arguments: String },
 }
 
-fn read(last: &Message, tools: &[ToolSpec]) -> Read {
+fn interpret(last: &Message, tools: &[ToolSpec]) -> Interpreted {
     let text = last.content.trim();
-    if last.role != Role::User || text.is_empty() || text.starts_with(SUBTURN) || tools.is_empty() {
-        return Read::Answer(last.content.clone());
+    if last.role != Role::User || text.is_empty() || text.starts_with(SUBAGENT_RESULT) || tools.is_empty() {
+        return Interpreted::Answer(last.content.clone());
     }
     let (word, rest) = text.split_at(text.find(char::is_whitespace).unwrap_or(text.len()));
     let rest = rest.trim_start();
     let is_offered = tools.iter().any(|tool| tool.name == word);
     if (is_offered && rest.is_empty()) || (rest.starts_with('{') && (is_offered || TOOLS.contains(&word))) {
         let arguments = if rest.is_empty() { "{}" } else { rest };
-        return Read::Call { name: word.to_owned(), arguments: arguments.to_owned() };
+        return Interpreted::Call { name: word.to_owned(), arguments: arguments.to_owned() };
     }
-    Read::Call { name: "exec".to_owned(), arguments: json!({ "command": text }).to_string() }
+    Interpreted::Call { name: "exec".to_owned(), arguments: json!({ "command": text }).to_string() }
 }
 
 #[cfg(test)]
@@ -118,8 +116,8 @@ mod tests {
             ("a tool nobody offers, alone", "cron", exec("cron")),
         ] {
             let (name, arguments) = want;
-            let got = read(&Message::text(Role::User, text), &tools);
-            assert_eq!(got, Read::Call { name, arguments }, "{why}: `{text}`");
+            let got = interpret(&Message::text(Role::User, text), &tools);
+            assert_eq!(got, Interpreted::Call { name, arguments }, "{why}: `{text}`");
         }
     }
 
@@ -133,7 +131,7 @@ mod tests {
             ("nothing may be called", Message::text(Role::User, "ls"), &[]),
         ] {
             let content = message.content.clone();
-            assert_eq!(read(&message, tools), Read::Answer(content), "{why}");
+            assert_eq!(interpret(&message, tools), Interpreted::Answer(content), "{why}");
         }
     }
 }

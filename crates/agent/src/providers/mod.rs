@@ -1,32 +1,29 @@
-//! Providers: where answers come from.
+//! Providers: the models that answer.
 //!
-//! [`Models`] knows every model of the configuration; a [`Chain`] is the one that is asked for with everything that
-//! may stand in for it. [`Chain::ask`] retries, falls back and keeps limits; a [`Provider`] makes one try.
-//!
-//! Invariant: a provider gets text and gives text; it holds no key to any room.
+//! [`Models`] has every model of the configuration. A [`FallbackChain`] is the requested one with its stand-ins; it retries,
+//! falls back and keeps limits. A [`Provider`] makes one request.
 
 mod anthropic;
+mod build;
 mod candidate;
-mod chain;
 mod cli;
 mod cooldown;
 mod direct;
+mod fallback;
 mod http;
 mod model_error;
 mod models;
 mod openai;
 mod protocol;
 mod provider;
-mod rate;
+mod rate_limit;
+mod sanitize;
 mod scripted;
-mod speakers;
-mod spelling;
-mod watched;
 
-pub use chain::{Chain, Retry};
+pub use fallback::{FallbackChain, Retry};
 pub use model_error::ModelError;
 pub use models::Models;
 pub use provider::{
-    Again, Answer, Class, Finish, Provider, ProviderError, ProviderKind, Reading, Request, Sink, ToolSpec,
-    Usage,
+    Answer, AnswerFuture, ErrorClass, Finish, Provider, ProviderError, ProviderKind, Request, Retryable,
+    Sink, ToolSpec, Usage,
 };

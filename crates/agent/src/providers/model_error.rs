@@ -1,19 +1,17 @@
-//! Why a model cannot be asked.
-//!
-//! Invariant: each is a fault of the configuration or of a name, found before anything is connected to, with its remedy.
+//! Why a model cannot be used: a fault of its configuration or its name.
 
-/// Why a model cannot be asked.
+/// Why a model cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// No entry has that name.
+    /// No model has that name.
     #[error("there is no model `{name}`")]
     Unknown {
         /// The name.
         name: String,
-        /// The names that there are.
+        /// The configured names.
         known: Vec<String>,
     },
-    /// The entry's protocol is not spoken here.
+    /// The protocol is not known.
     #[error("model `{name}`: nobody here speaks the protocol `{protocol}`")]
     Protocol {
         /// The entry.

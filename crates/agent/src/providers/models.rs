@@ -1,16 +1,14 @@
-//! Every model of the configuration, and the way from a name to a chain.
-//!
-//! Invariant: a name means what `model_list` says or `direct`; no text of a model's makes an entry.
+//! The models of the configuration, and the resolution of names.
 
+use super::build::{anthropic, openai, scripted, warn};
 use super::candidate::Candidate;
-use super::chain::{Chain, Group, Patience};
-use super::cli::{Claude, Codex, Program, Tongue};
+use super::cli::{Claude, CliFormat, CliProvider, Codex};
 use super::direct::Direct;
+use super::fallback::{FallbackChain, Group, RetryPolicy};
 use super::model_error::ModelError;
-use super::protocol::{self, Key, Unclear, Wire};
+use super::protocol::{self, Key, ProtocolError, Wire};
 use super::provider::Provider;
-use super::rate::Rate;
-use super::speakers::{advise, anthropic, openai, scripted};
+use super::rate_limit::RateLimit;
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{AgentConfig, Config, ModelConfig, Secret, TurnConfig};
 use picoclaw_sandbox::Redactor;
@@ -20,7 +18,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Every model there is. A copy shares what is remembered about failures and limits.
+/// All models. Clones share cooldowns and limits.
 #[derive(Clone)]
 pub struct Models(Arc<Inner>);
 
@@ -32,18 +30,18 @@ struct Inner {
     warden: Option<Arc<Warden>>,
     /// Providers that no entry configures, by their own names. The first is asked when no model is configured.
     built_in: Vec<Arc<Candidate>>,
-    /// What was asked before, by entry and key.
-    made: Mutex<BTreeMap<(usize, usize), Arc<Candidate>>>,
+    /// Candidates that were used before, by entry and key.
+    candidates: Mutex<BTreeMap<(usize, usize), Arc<Candidate>>>,
 }
 
 struct Entry {
     config: ModelConfig,
-    rate: Arc<Rate>,
-    turn: Arc<AtomicUsize>,
+    rate_limit: Arc<RateLimit>,
+    next: Arc<AtomicUsize>,
 }
 
 impl Models {
-    /// The models of a configuration, but for command-line ones. Nothing is connected to before it is asked.
+    /// The models of a configuration, except command-line ones. Nothing connects before the first request.
     pub fn new(config: &Config) -> Self {
         Self::build(config, None, vec![Box::new(Direct::default())])
     }
@@ -53,18 +51,19 @@ impl Models {
         Self::build(config, None, providers)
     }
 
-    /// The same, with a warden who lets in the programs of command-line models.
-    pub fn with_guests(config: &Config, warden: Arc<Warden>) -> Self {
+    /// The same, with a warden that starts the programs of command-line models.
+    pub fn with_warden(config: &Config, warden: Arc<Warden>) -> Self {
         Self::build(config, Some(warden), vec![Box::new(Direct::default())])
     }
 
     fn build(config: &Config, warden: Option<Arc<Warden>>, built_in: Vec<Box<dyn Provider>>) -> Self {
         let entry = |config: &ModelConfig| Entry {
-            rate: Arc::new(Rate::new(config.rpm)),
+            rate_limit: Arc::new(RateLimit::new(config.rpm)),
             config: config.clone(),
-            turn: Arc::default(),
+            next: Arc::default(),
         };
-        let candidate = |provider| Arc::new(Candidate::new(provider, String::new(), Arc::new(Rate::new(0))));
+        let candidate =
+            |provider| Arc::new(Candidate::new(provider, String::new(), Arc::new(RateLimit::new(0))));
         Self(Arc::new(Inner {
             entries: config.models.iter().map(entry).collect(),
             agents: config.agents.clone(),
@@ -72,12 +71,12 @@ impl Models {
             redactor: Redactor::new(&config.secrets),
             warden,
             built_in: built_in.into_iter().map(candidate).collect(),
-            made: Mutex::default(),
+            candidates: Mutex::default(),
         }))
     }
 
-    /// The chain for an agent's turn: the model that was asked for, else the agent's, else everybody's.
-    pub fn chain(&self, agent: &AgentId, asked: Option<&str>) -> Result<Chain, ModelError> {
+    /// The chain for an agent's turn: the requested model, else the agent's, else the default.
+    pub fn chain(&self, agent: &AgentId, asked: Option<&str>) -> Result<FallbackChain, ModelError> {
         let inner = &*self.0;
         let own = inner.agents.iter().find(|known| known.id == *agent);
         let agents_model = own.and_then(|own| own.model.as_deref());
@@ -86,8 +85,8 @@ impl Models {
         let name = asked.or(agents_model).or(inner.turns.model.as_deref()).or(first).or(built_in);
         let name = name.unwrap_or_default();
         let mut names = vec![name.to_owned()];
-        // Stand-ins belong to the model they were written for; one that a person names for a turn has its own alone.
-        let stand_ins = match (agents_model, own) {
+        // Fallbacks belong to the model they are configured for; a requested model has only its own.
+        let fallbacks = match (agents_model, own) {
             (Some(model), Some(own)) if model == name && !own.model_fallbacks.is_empty() => {
                 &own.model_fallbacks[..]
             }
@@ -97,7 +96,7 @@ impl Models {
         for entry in inner.find(name) {
             names.extend(inner.entries[entry].config.fallbacks.iter().cloned());
         }
-        names.extend(stand_ins.iter().cloned());
+        names.extend(fallbacks.iter().cloned());
         let mut seen = Vec::new();
         let mut groups = Vec::new();
         for name in names {
@@ -106,14 +105,14 @@ impl Models {
                 seen.push(name);
             }
         }
-        let patience = Patience {
+        let retry_policy = RetryPolicy {
             retries: inner.turns.max_llm_retries,
             backoff: Duration::from_secs(inner.turns.llm_retry_backoff_secs),
         };
-        Ok(Chain { groups, patience, redactor: inner.redactor.clone() })
+        Ok(FallbackChain { groups, retry_policy, redactor: inner.redactor.clone() })
     }
 
-    /// The names that can be asked for, in the order of the file, each once.
+    /// The names of the models, in the order of the file, each once.
     pub fn names(&self) -> Vec<String> {
         self.0.names()
     }
@@ -130,7 +129,7 @@ impl Inner {
         names
     }
 
-    /// The entries that a name means: by alias, else by the model's id.
+    /// The entries of a name: by `model_name`, else by the model's id.
     fn find(&self, name: &str) -> Vec<usize> {
         let all = |fits: &dyn Fn(&ModelConfig) -> bool| -> Vec<usize> {
             let hits = self.entries.iter().enumerate().filter(|(_, entry)| fits(&entry.config));
@@ -150,62 +149,61 @@ impl Inner {
         let found = self.find(name);
         let Some(first) = found.first() else {
             if let Some(known) = self.built_in.iter().find(|candidate| candidate.provider.model() == name) {
-                return Ok(Group { entries: vec![vec![Arc::clone(known)]], turn: Arc::default() });
+                return Ok(Group { entries: vec![vec![Arc::clone(known)]], next: Arc::default() });
             }
             return Err(ModelError::Unknown { name: name.to_owned(), known: self.names() });
         };
-        let turn = Arc::clone(&self.entries[*first].turn);
+        let next = Arc::clone(&self.entries[*first].next);
         let entries = found.iter().map(|index| self.keys(*index)).collect::<Result<_, _>>()?;
-        Ok(Group { entries, turn })
+        Ok(Group { entries, next })
     }
 
     /// The candidates of one entry: one for each key.
     fn keys(&self, index: usize) -> Result<Vec<Arc<Candidate>>, ModelError> {
         let entry = &self.entries[index];
         let count = entry.config.api_keys.len().max(1);
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut candidates = self.candidates.lock().unwrap_or_else(PoisonError::into_inner);
         (0..count)
             .map(|key| {
-                if let Some(known) = made.get(&(index, key)) {
+                if let Some(known) = candidates.get(&(index, key)) {
                     return Ok(Arc::clone(known));
                 }
                 let provider = self.provider(&entry.config, entry.config.api_keys.get(key))?;
                 let mark = if count > 1 { format!(" (key {})", key + 1) } else { String::new() };
-                let candidate = Arc::new(Candidate::new(provider, mark, Arc::clone(&entry.rate)));
-                made.insert((index, key), Arc::clone(&candidate));
+                let candidate = Arc::new(Candidate::new(provider, mark, Arc::clone(&entry.rate_limit)));
+                candidates.insert((index, key), Arc::clone(&candidate));
                 Ok(candidate)
             })
             .collect()
     }
 
     fn provider(&self, entry: &ModelConfig, key: Option<&Secret>) -> Result<Box<dyn Provider>, ModelError> {
-        let meaning = protocol::read(entry, self.turns.provider.as_deref()).map_err(
-            |Unclear::Protocol(protocol)| ModelError::Protocol { name: entry.name.clone(), protocol },
-        )?;
-        if key.is_none() && meaning.key == Key::Wanted {
+        let resolved = protocol::resolve(entry, self.turns.provider.as_deref())
+            .map_err(|ProtocolError(protocol)| ModelError::Protocol { name: entry.name.clone(), protocol })?;
+        if key.is_none() && resolved.key == Key::Required {
             return Err(ModelError::NoKey { name: entry.name.clone() });
         }
-        advise(entry, &meaning, key);
-        match meaning.wire {
+        warn(entry, &resolved, key);
+        match resolved.wire {
             Wire::Direct => Ok(Box::new(Direct::default())),
             Wire::Scripted => scripted(entry),
-            Wire::OpenAi => openai(entry, &meaning, key),
-            Wire::Anthropic => anthropic(entry, &meaning, key),
-            Wire::ClaudeCli => self.command_line(entry, Claude::new(&meaning.id)),
-            Wire::CodexCli => self.command_line(entry, Codex::new(&meaning.id)),
+            Wire::OpenAi => openai(entry, &resolved, key),
+            Wire::Anthropic => anthropic(entry, &resolved, key),
+            Wire::ClaudeCli => self.command_line(entry, Claude::new(&resolved.id)),
+            Wire::CodexCli => self.command_line(entry, Codex::new(&resolved.id)),
         }
     }
 
-    fn command_line<T: Tongue + 'static>(
+    fn command_line<T: CliFormat + 'static>(
         &self,
         entry: &ModelConfig,
-        tongue: T,
+        format: T,
     ) -> Result<Box<dyn Provider>, ModelError> {
         let warden = self.warden.clone().ok_or_else(|| ModelError::Unusable {
             name: entry.name.clone(),
             why: "nothing can be started here, and it is a program".to_owned(),
         })?;
-        Ok(Box::new(Program::new(entry, tongue, warden)))
+        Ok(Box::new(CliProvider::new(entry, format, warden)))
     }
 }
 

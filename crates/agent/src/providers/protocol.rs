@@ -1,10 +1,8 @@
-//! Protocols: how a model is spoken to, where it is by default, and whether it wants a key.
-//!
-//! Invariant: an entry means one protocol and one id; what means neither is an error with a remedy.
+//! Protocols: the wire format, the default address, and whether a key is required.
 
 use picoclaw_policy::config::ModelConfig;
 
-/// The languages that are spoken.
+/// The wire formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wire {
     /// `POST {base}/chat/completions`.
@@ -24,9 +22,9 @@ pub(super) enum Wire {
 /// Whether requests must carry a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
-    /// Without one the default address refuses.
-    Wanted,
-    /// It runs here and asks for nothing.
+    /// The default address requires one.
+    Required,
+    /// It runs locally.
     Optional,
 }
 
@@ -40,7 +38,7 @@ pub(super) struct Protocol {
 }
 
 const fn hosted(name: &'static str, base: &'static str) -> Protocol {
-    Protocol { name, wire: Wire::OpenAi, base, key: Key::Wanted }
+    Protocol { name, wire: Wire::OpenAi, base, key: Key::Required }
 }
 
 const fn local(name: &'static str, base: &'static str) -> Protocol {
@@ -52,10 +50,10 @@ const fn own(name: &'static str, wire: Wire) -> Protocol {
 }
 
 const fn anthropic(name: &'static str) -> Protocol {
-    Protocol { name, wire: Wire::Anthropic, base: "https://api.anthropic.com", key: Key::Wanted }
+    Protocol { name, wire: Wire::Anthropic, base: "https://api.anthropic.com", key: Key::Required }
 }
 
-/// Every protocol that is known by name.
+/// The protocols, by name.
 const PROTOCOLS: &[Protocol] = &[
     hosted("openai", "https://api.openai.com/v1"),
     anthropic("anthropic"),
@@ -90,36 +88,33 @@ const PROTOCOLS: &[Protocol] = &[
     own("scripted", Wire::Scripted),
 ];
 
-/// What an entry of `model_list` means.
+/// An entry of `model_list`, resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Meaning {
-    /// How it is spoken to.
+pub(super) struct ResolvedModel {
+    /// The wire format.
     pub(super) wire: Wire,
-    /// The id that the model is asked for by.
+    /// The id of the model.
     pub(super) id: String,
-    /// Where it is, without a slash at the end; empty where nothing is connected to.
+    /// The base address without a slash at the end; empty where nothing is connected to.
     pub(super) base: String,
-    /// Whether it can do without a key.
+    /// Whether a key is required.
     pub(super) key: Key,
 }
 
-/// What is unclear about an entry.
+/// An unknown protocol, without an address to use it at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Unclear {
-    /// Nobody speaks that protocol, and there is no address to try it at.
-    Protocol(String),
-}
+pub(super) struct ProtocolError(pub(super) String);
 
-/// Reads an entry. `provider` wins, then what stands before the first `/`, then `default`, then OpenAI's.
-pub(super) fn read(entry: &ModelConfig, default: Option<&str>) -> Result<Meaning, Unclear> {
+/// Resolves an entry. `provider` wins, then the part before the first `/`, then `default`, then OpenAI's.
+pub(super) fn resolve(entry: &ModelConfig, default: Option<&str>) -> Result<ResolvedModel, ProtocolError> {
     let base = entry.api_base.as_deref().map(str::trim).filter(|base| !base.is_empty());
     let said = entry.provider.as_deref().map(str::trim).filter(|name| !name.is_empty());
     let (protocol, id) = match (said, entry.model.split_once('/')) {
         (Some(name), _) => (name, entry.model.as_str()),
         (None, Some((name, id))) if find(name).is_some() => (name, id),
-        // `meta-llama/…` at an address of the operator's own is an id, not a protocol.
+        // `meta-llama/…` at a configured address is an id, not a protocol.
         (None, Some(_)) if base.is_some() => (default.unwrap_or("openai"), entry.model.as_str()),
-        (None, Some((name, _))) => return Err(Unclear::Protocol(name.to_owned())),
+        (None, Some((name, _))) => return Err(ProtocolError(name.to_owned())),
         (None, None) if find(&entry.model).is_some_and(|known| known.base.is_empty()) => {
             (entry.model.as_str(), entry.model.as_str())
         }
@@ -128,11 +123,11 @@ pub(super) fn read(entry: &ModelConfig, default: Option<&str>) -> Result<Meaning
     let known = match (find(protocol), base) {
         (Some(known), _) => known,
         (None, Some(_)) => local("", ""),
-        (None, None) => return Err(Unclear::Protocol(protocol.to_owned())),
+        (None, None) => return Err(ProtocolError(protocol.to_owned())),
     };
     let key = if base.is_some() { Key::Optional } else { known.key };
     let base = base.unwrap_or(known.base).trim_end_matches('/').to_owned();
-    Ok(Meaning { wire: known.wire, id: id.to_owned(), base, key })
+    Ok(ResolvedModel { wire: known.wire, id: id.to_owned(), base, key })
 }
 
 fn find(name: &str) -> Option<Protocol> {
@@ -219,13 +214,9 @@ mod tests {
                 api_base: base.map(str::to_owned),
                 ..bare("m", model)
             };
-            let got = read(&entry, default).unwrap();
+            let got = resolve(&entry, default).unwrap();
             assert_eq!((got.wire, got.id.as_str(), got.base.as_str()), (wire, id, want), "{why}");
         }
-        assert_eq!(
-            read(&bare("m", "acme/x"), None),
-            Err(Unclear::Protocol("acme".into())),
-            "nobody knows it"
-        );
+        assert_eq!(resolve(&bare("m", "acme/x"), None), Err(ProtocolError("acme".into())), "nobody knows it");
     }
 }

@@ -1,29 +1,28 @@
-//! The one trait behind which every model stands.
-//!
-//! Invariant: an answer is whole; what a cut-off stream began is never handed on as a call.
+//! The trait of all providers, and its request and answer types.
 
 use crate::message::{Message, ToolCall};
+use serde::Deserialize;
 use serde_json::Value;
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-/// Something that answers a conversation.
+/// Answers a conversation.
 pub trait Provider: Send + Sync {
-    /// The model, as traces and sessions name it.
+    /// The name of the model.
     fn model(&self) -> &str;
 
-    /// Asks for the next message. Dropping the future gives the request up, and ends whatever serves it.
-    fn ask<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink) -> Reading<'a>;
+    /// Requests the next message. Dropping the future cancels the request.
+    fn ask<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink) -> AnswerFuture<'a>;
 
     /// What answers.
     fn kind(&self) -> ProviderKind {
         ProviderKind::Model
     }
 
-    /// Whether a try that failed may be made again.
-    fn again(&self) -> Again {
-        Again::Freely
+    /// Whether a failed request may be repeated.
+    fn retryable(&self) -> Retryable {
+        Retryable::Yes
     }
 }
 
@@ -36,40 +35,65 @@ pub enum ProviderKind {
     Direct,
 }
 
-/// Whether a try that failed may be made again.
+/// Whether a failed request may be repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Again {
-    /// It only asked.
-    Freely,
-    /// It may have done things on its way.
-    Never,
+pub enum Retryable {
+    /// It has no side effects.
+    Yes,
+    /// It may have had side effects.
+    No,
 }
 
-/// An answer on its way.
-pub type Reading<'a> = Pin<Box<dyn Future<Output = Result<Answer, ProviderError>> + Send + 'a>>;
+/// The future of an answer.
+pub type AnswerFuture<'a> = Pin<Box<dyn Future<Output = Result<Answer, ProviderError>> + Send + 'a>>;
 
-/// Hears an answer while it comes.
+/// Receives the text of an answer as it streams.
 pub trait Sink: Send {
-    /// A piece of the text that a person may see.
+    /// Takes the next piece.
     fn text(&mut self, piece: &str);
 }
 
-/// What is asked.
+/// A sink that remembers whether any text went through it: then no second answer may begin.
+pub(super) struct TrackingSink<'a> {
+    sink: &'a mut dyn Sink,
+    has_text: bool,
+}
+
+impl<'a> TrackingSink<'a> {
+    pub(super) fn new(sink: &'a mut dyn Sink) -> Self {
+        Self { sink, has_text: false }
+    }
+
+    pub(super) fn has_text(&self) -> bool {
+        self.has_text
+    }
+}
+
+impl Sink for TrackingSink<'_> {
+    fn text(&mut self, piece: &str) {
+        if !piece.is_empty() {
+            self.has_text = true;
+            self.sink.text(piece);
+        }
+    }
+}
+
+/// A request to a model.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The conversation, instructions first.
     pub messages: Vec<Message>,
     /// The tools that the model may call.
     pub tools: Vec<ToolSpec>,
-    /// The most tokens of an answer.
+    /// The longest answer, in tokens.
     pub max_tokens: u64,
-    /// How freely it may choose; the provider's own when nobody said.
+    /// The sampling temperature; the provider's default when it is `None`.
     pub temperature: Option<f64>,
-    /// On whose behalf: the working place of command-line providers is this agent's.
+    /// The agent that asks.
     pub agent: picoclaw_policy::AgentId,
 }
 
-/// A tool as a model is shown it.
+/// A tool that the model may call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
     /// Its name.
@@ -80,37 +104,38 @@ pub struct ToolSpec {
     pub parameters: Value,
 }
 
-/// What a model said.
+/// The answer of a model.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Answer {
     /// The text.
     pub content: String,
-    /// What it thought first.
+    /// The reasoning before it.
     pub reasoning: Option<String>,
-    /// The calls it wants made, in order.
+    /// The tool calls, in order.
     pub tool_calls: Vec<ToolCall>,
     /// Why it stopped.
     pub finish: Finish,
-    /// What it cost.
+    /// The tokens that it used.
     pub usage: Usage,
 }
 
 /// Why a model stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Finish {
-    /// It was done.
+    /// The answer is complete.
     #[default]
     Stop,
-    /// It wants tools to run.
+    /// It calls tools.
     ToolCalls,
-    /// Its answer grew too long and was cut.
+    /// The answer reached its length limit.
     Length,
-    /// Something else, as the provider calls it.
+    /// Another reason, as the provider names it.
     Other(String),
 }
 
-/// Tokens in and out, as far as the provider says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The tokens of a request, as far as the provider reports them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Usage {
     /// Tokens of the request.
     pub input: u64,
@@ -118,44 +143,53 @@ pub struct Usage {
     pub output: u64,
 }
 
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, more: Self) {
+        self.input += more.input;
+        self.output += more.output;
+    }
+}
+
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ProviderError {
-    /// What kind of failure it is; decides about retries and fallbacks.
-    pub class: Class,
+    /// The class, which decides about retries and fallbacks.
+    pub class: ErrorClass,
     /// What happened, without secrets.
     pub message: String,
-    /// When to come back, if the provider says.
+    /// The wait that the provider asks for.
     pub retry_after: Option<Duration>,
 }
 
 impl ProviderError {
-    /// A failure of this kind.
-    pub fn new(class: Class, message: impl Into<String>) -> Self {
+    /// A failure of this class.
+    pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
         Self { class, message: message.into(), retry_after: None }
     }
 }
 
-/// The kinds of failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Class {
+/// The classes of failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorClass {
     /// 401, 403: the key is wrong.
     Auth,
-    /// 402: there is no money.
+    /// 402: the account has no credit.
     Billing,
-    /// 429: too much at once.
+    /// 429: too many requests.
     RateLimit,
-    /// 408, 5xx and silence.
+    /// 408, 5xx, or no answer in time.
     Timeout,
-    /// The connection.
+    /// The connection failed.
     Network,
-    /// 400: the request itself.
+    /// 400: the request is not valid.
     Format,
-    /// The conversation is too long for the model.
+    /// The conversation exceeds the context window.
     ContextOverflow,
-    /// What came back cannot be understood.
+    /// The response cannot be parsed.
     Malformed,
     /// Anything else.
+    #[default]
     Unknown,
 }

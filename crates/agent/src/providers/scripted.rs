@@ -1,8 +1,8 @@
-//! A model that was written down beforehand: one reply a line, for tests and demonstrations.
-//!
-//! Invariant: replies come in the order of the file; after the last one comes an error, never a guess.
+//! A provider that replays a file, one reply a line, for tests and demonstrations.
 
-use super::provider::{Answer, Class, Finish, Provider, ProviderError, Reading, Request, Sink, Usage};
+use super::provider::{
+    Answer, AnswerFuture, ErrorClass, Finish, Provider, ProviderError, Request, Sink, Usage,
+};
 use crate::message::ToolCall;
 use picoclaw_sandbox::root::read_operator_file;
 use serde::Deserialize;
@@ -12,17 +12,17 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// The largest script.
-const MOST: u64 = 64 << 20;
+const MAX_SCRIPT_BYTES: u64 = 64 << 20;
 
-/// Replays a file.
+/// Replays a script.
 pub(super) struct Scripted {
     name: String,
     path: PathBuf,
     pace: Pace,
-    reel: Mutex<Reel>,
+    position: Mutex<Position>,
 }
 
-/// How an answer arrives.
+/// How an answer is delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pace {
     /// Word by word, as `streaming.enabled` asks for.
@@ -31,9 +31,9 @@ pub(super) enum Pace {
     Whole,
 }
 
-/// The file's text and how far it has been read.
+/// The script, and how far it has been read.
 #[derive(Default)]
-struct Reel {
+struct Position {
     text: Option<String>,
     at: usize,
     line: usize,
@@ -43,25 +43,26 @@ struct Reel {
 impl Scripted {
     /// A replay of the file at `path`.
     pub(super) fn new(name: &str, path: &Path, pace: Pace) -> Self {
-        Self { name: name.to_owned(), path: path.to_owned(), pace, reel: Mutex::default() }
+        Self { name: name.to_owned(), path: path.to_owned(), pace, position: Mutex::default() }
     }
 
-    fn next(&self) -> Result<Line, ProviderError> {
-        let mut reel = self.reel.lock().unwrap_or_else(PoisonError::into_inner);
-        if reel.text.is_none() {
-            reel.text = Some(self.load()?);
+    fn next(&self) -> Result<ScriptLine, ProviderError> {
+        let mut position = self.position.lock().unwrap_or_else(PoisonError::into_inner);
+        if position.text.is_none() {
+            position.text = Some(self.load()?);
         }
-        reel.next(&self.path)
+        position.next(&self.path)
     }
 
     fn load(&self) -> Result<String, ProviderError> {
         let unread = |why: String| {
             ProviderError::new(
-                Class::Format,
+                ErrorClass::Format,
                 format!("could not read the script `{}`: {why}", self.path.display()),
             )
         };
-        let bytes = read_operator_file(&self.path, MOST).map_err(|why| unread(why.to_string()))?;
+        let bytes =
+            read_operator_file(&self.path, MAX_SCRIPT_BYTES).map_err(|why| unread(why.to_string()))?;
         String::from_utf8(bytes).map_err(|_| unread("it is not UTF-8".to_owned()))
     }
 }
@@ -71,14 +72,14 @@ impl Provider for Scripted {
         &self.name
     }
 
-    fn ask<'a>(&'a self, _request: &'a Request, sink: &'a mut dyn Sink) -> Reading<'a> {
+    fn ask<'a>(&'a self, _request: &'a Request, sink: &'a mut dyn Sink) -> AnswerFuture<'a> {
         Box::pin(async move {
             let line = self.next()?;
             if line.delay_ms > 0 {
                 tokio::time::sleep(Duration::from_millis(line.delay_ms)).await;
             }
             if let Some(error) = line.error {
-                return Err(ProviderError::new(error.class.into(), error.message));
+                return Err(ProviderError::new(error.class, error.message));
             }
             if self.pace == Pace::Words {
                 line.content.split_inclusive(' ').for_each(|word| sink.text(word));
@@ -89,14 +90,14 @@ impl Provider for Scripted {
                 reasoning: None,
                 tool_calls: line.tool_calls.into_iter().map(Into::into).collect(),
                 finish,
-                usage: line.usage.into(),
+                usage: line.usage,
             })
         })
     }
 }
 
-impl Reel {
-    fn next(&mut self, path: &Path) -> Result<Line, ProviderError> {
+impl Position {
+    fn next(&mut self, path: &Path) -> Result<ScriptLine, ProviderError> {
         let text = self.text.as_deref().unwrap_or_default();
         while let Some(rest) = text.get(self.at..).filter(|rest| !rest.is_empty()) {
             let line = rest.split_inclusive('\n').next().unwrap_or_default();
@@ -106,9 +107,9 @@ impl Reel {
             if line.is_empty() || line.starts_with("//") {
                 continue;
             }
-            let mut reply: Line = serde_json::from_str(line).map_err(|why| {
+            let mut reply: ScriptLine = serde_json::from_str(line).map_err(|why| {
                 let place = format!("line {} of the script `{}`", self.line, path.display());
-                ProviderError::new(Class::Malformed, format!("{place} is not a reply: {why}"))
+                ProviderError::new(ErrorClass::Malformed, format!("{place} is not a reply: {why}"))
             })?;
             for call in reply.tool_calls.iter_mut().filter(|call| call.id.is_empty()) {
                 self.calls += 1;
@@ -117,29 +118,29 @@ impl Reel {
             return Ok(reply);
         }
         let over = format!("the script `{}` is over: it holds no further reply", path.display());
-        Err(ProviderError::new(Class::Format, over))
+        Err(ProviderError::new(ErrorClass::Format, over))
     }
 }
 
 /// One line of a script.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct ScriptLine {
     #[serde(default)]
     content: String,
     #[serde(default)]
-    tool_calls: Vec<Called>,
+    tool_calls: Vec<ScriptedCall>,
     #[serde(default)]
-    error: Option<Failing>,
+    error: Option<ScriptedError>,
     #[serde(default)]
     delay_ms: u64,
     #[serde(default)]
-    usage: Spent,
+    usage: Usage,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Called {
+struct ScriptedCall {
     #[serde(default)]
     id: String,
     name: String,
@@ -149,67 +150,20 @@ struct Called {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Failing {
+struct ScriptedError {
     #[serde(default)]
-    class: Word,
+    class: ErrorClass,
     #[serde(default)]
     message: String,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields)]
-struct Spent {
-    #[serde(default)]
-    input: u64,
-    #[serde(default)]
-    output: u64,
-}
-
-/// A class as scripts spell it.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "snake_case")]
-enum Word {
-    Auth,
-    Billing,
-    RateLimit,
-    Timeout,
-    Network,
-    Format,
-    ContextOverflow,
-    Malformed,
-    #[default]
-    Unknown,
-}
-
-impl From<Called> for ToolCall {
-    fn from(called: Called) -> Self {
-        let arguments = match called.arguments {
+impl From<ScriptedCall> for ToolCall {
+    fn from(call: ScriptedCall) -> Self {
+        let arguments = match call.arguments {
             Value::Null => "{}".to_owned(),
             Value::String(text) => text,
             other => other.to_string(),
         };
-        Self { id: called.id, name: called.name, arguments }
-    }
-}
-
-impl From<Spent> for Usage {
-    fn from(spent: Spent) -> Self {
-        Self { input: spent.input, output: spent.output }
-    }
-}
-
-impl From<Word> for Class {
-    fn from(word: Word) -> Self {
-        match word {
-            Word::Auth => Self::Auth,
-            Word::Billing => Self::Billing,
-            Word::RateLimit => Self::RateLimit,
-            Word::Timeout => Self::Timeout,
-            Word::Network => Self::Network,
-            Word::Format => Self::Format,
-            Word::ContextOverflow => Self::ContextOverflow,
-            Word::Malformed => Self::Malformed,
-            Word::Unknown => Self::Unknown,
-        }
+        Self { id: call.id, name: call.name, arguments }
     }
 }

@@ -1,26 +1,25 @@
-//! What is sent to the model, and how it is kept within the model's bounds.
-//!
-//! Invariant: instructions first, then whole turns, then the active one, which is never dropped; no configured secret in any of it.
+//! The request to the model, kept within its context window: instructions, earlier turns, and the active turn.
 
-use super::estimate;
+use super::token_estimate;
 use crate::message::{Message, Role};
 use crate::providers::{Request, ToolSpec};
-use crate::sessions::Said;
+use crate::sessions::StoredMessage;
 use picoclaw_sandbox::Redactor;
 
-/// A conversation as it stands.
+/// The conversation of a turn. Configured secrets are filtered from everything in it.
 pub(super) struct Conversation {
     pub(super) request: Request,
-    /// The lines of the history's messages, which follow the instructions.
+    /// The line numbers of the earlier messages, which follow the instructions.
     lines: Vec<u64>,
-    /// The line behind the history.
+    /// The line number behind them.
     end: u64,
     instructions: String,
     summary: String,
     /// Estimated tokens of the messages.
-    tokens: u64,
-    tools: u64,
-    window: u64,
+    message_tokens: u64,
+    /// Estimated tokens of the tools.
+    tool_tokens: u64,
+    context_window: u64,
     redactor: Redactor,
 }
 
@@ -29,28 +28,37 @@ pub(super) struct Conversation {
 pub(super) struct Dropped {
     /// How many messages.
     pub(super) messages: usize,
-    /// The line of the first that stayed.
+    /// The line number of the first that stayed.
     pub(super) first: u64,
 }
 
 impl Conversation {
-    /// From what was kept of a session; `request` has everything but messages.
+    /// From the messages of a session; `request` has everything but messages.
     pub(super) fn new(
         request: Request,
-        window: u64,
+        context_window: u64,
         instructions: &str,
         summary: &str,
-        history: Vec<Said>,
+        history: Vec<StoredMessage>,
         end: u64,
         redactor: Redactor,
     ) -> Self {
-        let tools = estimate::of_tools(&request.tools);
+        let tool_tokens = token_estimate::of_tools(&request.tools);
         let (lines, history): (Vec<u64>, Vec<Message>) =
-            history.into_iter().map(|said| (said.line, said.message)).unzip();
+            history.into_iter().map(|stored| (stored.line, stored.message)).unzip();
         let instructions = redactor.clean(instructions).into_owned();
         let summary = redactor.clean(summary).into_owned();
-        let mut conversation =
-            Self { request, lines, end, instructions, summary, tokens: 0, tools, window, redactor };
+        let mut conversation = Self {
+            request,
+            lines,
+            end,
+            instructions,
+            summary,
+            message_tokens: 0,
+            tool_tokens,
+            context_window,
+            redactor,
+        };
         conversation.request.messages = vec![conversation.system()];
         for message in history {
             let clean = conversation.clean(message);
@@ -60,19 +68,19 @@ impl Conversation {
         conversation
     }
 
-    /// Adds a message of the active turn, and gives it back as it is sent.
+    /// Adds a message of the active turn, and returns it as it is sent.
     pub(super) fn push(&mut self, message: Message) -> &Message {
         let message = self.clean(message);
-        self.tokens += estimate::of_message(&message);
+        self.message_tokens += token_estimate::of_message(&message);
         self.request.messages.push(message);
         &self.request.messages[self.request.messages.len() - 1]
     }
 
-    /// Keeps at most so many messages of the active turn: its first, and the newest of whole rounds.
-    pub(super) fn trim(&mut self, most: usize) {
+    /// Keeps at most `max` messages of the active turn: its first, and the newest whole rounds.
+    pub(super) fn trim(&mut self, max: usize) {
         let first = 1 + self.lines.len();
-        while self.active_len() > most {
-            // A round is what a model said and the results of its calls; half of one would confuse every model.
+        while self.active_len() > max {
+            // A round is a message of the model and the results of its calls; providers reject half of one.
             let rest = &self.request.messages[first + 1..];
             let starts: Vec<usize> =
                 (0..rest.len()).filter(|at| *at > 0 && rest[*at].role != Role::Tool).collect();
@@ -82,9 +90,9 @@ impl Conversation {
         self.count();
     }
 
-    /// Shows the model other tools from now on.
-    pub(super) fn offer(&mut self, tools: Vec<ToolSpec>) {
-        self.tools = estimate::of_tools(&tools);
+    /// Replaces the tools.
+    pub(super) fn set_tools(&mut self, tools: Vec<ToolSpec>) {
+        self.tool_tokens = token_estimate::of_tools(&tools);
         self.request.tools = tools;
     }
 
@@ -93,27 +101,27 @@ impl Conversation {
         self.request.messages.len() - 1 - self.lines.len()
     }
 
-    /// The summary of what is not sent any more.
+    /// The summary of the messages that are not sent any more.
     pub(super) fn summary(&self) -> &str {
         &self.summary
     }
 
-    /// The estimated tokens of a request as it stands.
+    /// The estimated tokens of the request.
     pub(super) fn estimate(&self) -> u64 {
-        self.tokens + self.tools
+        self.message_tokens + self.tool_tokens
     }
 
-    /// Whether there is no room for an answer.
-    pub(super) fn is_over(&self) -> bool {
-        // A window that the longest answer fills alone would leave no room for any question.
-        let answer = self.request.max_tokens.min(self.window / 2);
-        self.estimate() + answer > self.window
+    /// Whether the context window has no room for an answer.
+    pub(super) fn is_too_long(&self) -> bool {
+        // `max_tokens` may be as large as the window.
+        let answer = self.request.max_tokens.min(self.context_window / 2);
+        self.estimate() + answer > self.context_window
     }
 
-    /// Drops the older half of the turns before the active one, and more as long as there is no room; `None` when there is nothing to drop.
+    /// Drops the older half of the earlier turns, and more as long as there is no room; `None` when there are none.
     pub(super) fn compress(&mut self) -> Option<Dropped> {
         let mut dropped = self.drop_turns(|turns| turns.div_ceil(2))?;
-        while self.is_over() {
+        while self.is_too_long() {
             match self.drop_turns(|_| 1) {
                 Some(more) => {
                     dropped = Dropped { messages: dropped.messages + more.messages, first: more.first }
@@ -131,7 +139,7 @@ impl Conversation {
         Some(dropped)
     }
 
-    /// Drops as many of the oldest turns as `how_many` says of all.
+    /// Drops the oldest turns: as many as `how_many` returns for their number.
     fn drop_turns(&mut self, how_many: impl Fn(usize) -> usize) -> Option<Dropped> {
         let starts = turn_starts(&self.request.messages[1..=self.lines.len()]);
         if self.lines.is_empty() {
@@ -162,11 +170,11 @@ impl Conversation {
     }
 
     fn count(&mut self) {
-        self.tokens = self.request.messages.iter().map(estimate::of_message).sum();
+        self.message_tokens = self.request.messages.iter().map(token_estimate::of_message).sum();
     }
 }
 
-/// Where turns begin: at the first message, and at each of a person's.
+/// The indices at which turns begin: the first message, and each of the user's.
 pub(super) fn turn_starts(messages: &[Message]) -> Vec<usize> {
     let begins = |(at, message): (usize, &Message)| (at == 0 || message.role == Role::User).then_some(at);
     messages.iter().enumerate().filter_map(begins).collect()
@@ -187,7 +195,7 @@ mod tests {
         };
         let said = |line: u64| {
             let role = if line.is_multiple_of(2) { Role::User } else { Role::Assistant };
-            Said { line: line + 100, message: Message::text(role, "x".repeat(88)) }
+            StoredMessage { line: line + 100, message: Message::text(role, "x".repeat(88)) }
         };
         let history = (0..2 * turns).map(said).collect();
         let redactor = Redactor::new(&["hunter2hunter2".to_owned()]);
@@ -212,12 +220,12 @@ mod tests {
             assert_eq!(conversation.request.messages[left + 1].content, "now", "{why}");
             let note = format!("CONTEXT_SUMMARY: [Emergency compression dropped {dropped} oldest messages");
             assert!(conversation.request.messages[0].content.contains(&note), "{why}");
-            let counted: u64 = conversation.request.messages.iter().map(estimate::of_message).sum();
-            assert_eq!(conversation.tokens, counted, "{why}: the running estimate is right");
+            let counted: u64 = conversation.request.messages.iter().map(token_estimate::of_message).sum();
+            assert_eq!(conversation.message_tokens, counted, "{why}: the running estimate is right");
         }
         let mut alone = conversation(0, 10);
         alone.push(Message::text(Role::User, "now"));
-        assert!(alone.is_over());
+        assert!(alone.is_too_long());
         assert_eq!(alone.compress(), None, "the active turn is never dropped");
     }
 

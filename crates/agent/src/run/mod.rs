@@ -1,34 +1,31 @@
-//! Turns: from a person's words to an answer, through as many tools as it takes.
-//!
-//! Invariant: a turn asks; what it asks for happens behind the desk or not at all.
+//! Turns: from a user's message to an answer, with as many model requests and tool calls as it takes.
 
-mod asking;
-mod attendance;
-mod calls;
+mod active_turn;
+mod children;
 mod conversation;
-mod escort;
-mod estimate;
 mod event;
-mod hygiene;
-mod lane;
-mod offer;
-mod plain;
+mod extensions;
+mod model_call;
 mod prompt;
-mod purse;
-mod retinue;
+mod repair_history;
 mod runner;
-mod single;
-mod sitting;
 mod steering;
-mod tidying;
+mod strip_base64;
+mod subagent_slots;
+mod summarize;
+mod token_budget;
+mod token_estimate;
+mod tool_calls;
+mod tool_specs;
 mod turn;
+mod turn_loop;
+mod turn_slots;
 
-pub use attendance::Attendance;
-pub use event::{Ask, Event};
-pub(crate) use lane::Lane;
-pub use prompt::Texts;
-pub(crate) use purse::Allowance;
+pub(crate) use active_turn::{ActiveTurn, TurnRegistry};
+pub use event::{Ask, Event, SubagentEvent, SubagentInfo};
+pub use prompt::PromptSources;
 pub use runner::{Runner, RunnerError};
 pub use steering::{QueueFull, Steering};
-pub use tidying::Tidied;
-pub use turn::{Ending, Turn, TurnError};
+pub(crate) use subagent_slots::SubagentSlot;
+pub use summarize::Summarized;
+pub use turn::{Turn, TurnError, TurnOutcome};

@@ -1,23 +1,24 @@
-//! The runner: opens what a turn needs, and lets it run.
-//!
-//! Invariant: turns of one session follow each other; turns of different ones do not wait, as far as the configuration lets them.
+//! The runner: opens what a turn needs and runs it. Turns of one session run one after the other.
 
+use super::active_turn::{ActiveTurn, TurnRegistry};
 use super::conversation::Conversation;
-use super::escort::Escort;
 use super::event::Event;
-use super::hygiene;
-use super::lane::{Lane, Lanes};
-use super::offer;
-use super::prompt::Texts;
-use super::purse::{Allowance, Purse};
-use super::retinue::Retinue;
-use super::sitting::{Sitting, Standing};
-use super::turn::{Ending, Turn, TurnError};
-use crate::hall::Hall;
-use crate::message::Message;
-use crate::providers::{ModelError, Models, ProviderKind, Request, Usage};
+use super::extensions::Extensions;
+use super::prompt::PromptSources;
+use super::repair_history::repair_history;
+use super::subagent_slots::{SubagentSlot, SubagentSlots};
+use super::token_budget::{BudgetStore, TokenBudget};
+use super::tool_calls;
+use super::tool_specs;
+use super::turn::{Turn, TurnError, TurnOutcome};
+use super::turn_loop::{SessionRollback, TurnContext, TurnLoop};
+use super::turn_slots::{TurnSlot, TurnSlots};
+use crate::call::Reply;
+use crate::executor::ToolExecutor;
+use crate::hooks::{HookEvent, TurnHooks};
+use crate::message::{Message, ToolCall};
+use crate::providers::{ModelError, Models, ProviderKind, Request};
 use crate::sessions::{Session, Sessions};
-use crate::spawn::{Above, Arrival, Attending, Kin};
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{AgentId, Subject};
 use picoclaw_sandbox::Redactor;
@@ -28,73 +29,77 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-/// Runs turns. Copies are the same runner.
+/// Messages of a subagent's turn that its model is sent.
+const MAX_SUBAGENT_MESSAGES: usize = 50;
+
+/// How long the subagents of a turn that ended may take to end as well.
+const CHILDREN_GRACE: Duration = Duration::from_secs(6);
+
+/// Runs turns. Clones share everything.
 #[derive(Clone)]
 pub struct Runner {
-    pub(super) hall: Hall,
+    executor: ToolExecutor,
     pub(super) config: Arc<Config>,
     pub(super) models: Models,
     pub(super) sessions: Sessions,
     pub(super) redactor: Redactor,
-    texts: Arc<Texts>,
-    purse: Purse,
-    pub(super) retinue: Arc<Retinue>,
-    /// The turns that run, for their subagents.
-    kin: Arc<Kin>,
-    lanes: Lanes,
+    prompt_sources: Arc<PromptSources>,
+    budgets: BudgetStore,
+    extensions: Arc<Extensions>,
+    turns: Arc<TurnRegistry>,
+    turn_slots: TurnSlots,
 }
 
-/// Where a turn's words are kept.
+/// Where the messages of a turn are stored.
 #[derive(Debug)]
-enum Memory {
+enum History {
     Session,
-    /// In the session, and nobody asks what was said before.
-    SessionUnread,
-    Nowhere,
-    /// Nowhere, and this is what was said before.
+    /// In the session, and earlier messages are not read.
+    AppendOnly,
+    /// Nowhere; these are the earlier messages.
     Given(Vec<Message>),
 }
 
-/// The most messages of a subagent's turn that its model is sent.
-const SUBAGENT_MESSAGES: usize = 50;
-
-/// How long subagents of a turn that is given up may take to come to their end.
-const GRACE: Duration = Duration::from_secs(6);
+/// The turn that starts a subagent, and the slot that the subagent runs in.
+struct Parent<'p> {
+    turn: &'p ActiveTurn,
+    slot: Arc<SubagentSlot>,
+}
 
 /// Why there can be no runner.
 #[derive(Debug, thiserror::Error)]
 pub enum RunnerError {
     /// A workspace cannot be read.
     #[error("could not open the workspaces: {0}")]
-    Texts(#[from] RootError),
-    /// The sessions cannot be had.
+    Workspaces(#[from] RootError),
+    /// The sessions cannot be opened.
     #[error(transparent)]
     Sessions(#[from] crate::sessions::SessionError),
-    /// A file of the program's own cannot be had.
+    /// A state file cannot be opened.
     #[error(transparent)]
     State(#[from] picoclaw_sandbox::state_dir::StateError),
 }
 
 impl Runner {
-    /// A runner over this hall, for this instance.
+    /// A runner with these tools and models, for this instance.
     pub fn open(
-        hall: Hall,
+        executor: ToolExecutor,
         config: Arc<Config>,
         models: Models,
         instance: &Instance,
     ) -> Result<Self, RunnerError> {
         let redactor = Redactor::new(&config.secrets);
-        let kin = Arc::new(Kin::default());
-        hall.refit(hall.registry().with(kin.tools(&config)));
         Ok(Self {
-            kin,
             sessions: Sessions::open(instance.home(), redactor.clone())?,
-            texts: Arc::new(Texts::open(instance)?),
-            purse: Purse::open(instance.home())?,
-            lanes: Lanes::new(config.turns.max_parallel_turns),
-            retinue: Arc::new(Retinue::new(Arc::clone(&config), instance.home().to_owned())),
-            hall,
+            prompt_sources: Arc::new(PromptSources::open(instance)?),
+            budgets: BudgetStore::open(instance.home())?,
+            turn_slots: TurnSlots::new(config.turns.max_parallel_turns),
+            extensions: Arc::new(Extensions::new(Arc::clone(&config), instance.home().to_owned())),
+            turns: Arc::default(),
+            executor,
             config,
             models,
             redactor,
@@ -106,9 +111,9 @@ impl Runner {
         &self.sessions
     }
 
-    /// The tools, behind the desk.
-    pub(crate) fn hall(&self) -> &Hall {
-        &self.hall
+    /// The tools.
+    pub(crate) fn executor(&self) -> &ToolExecutor {
+        &self.executor
     }
 
     /// The configuration.
@@ -116,12 +121,17 @@ impl Runner {
         &self.config
     }
 
-    /// A text without configured secrets.
+    /// The running turns.
+    pub(crate) fn turns(&self) -> &Arc<TurnRegistry> {
+        &self.turns
+    }
+
+    /// `text` with configured secrets filtered.
     pub(crate) fn clean(&self, text: &str) -> String {
         self.redactor.clean(text).into_owned()
     }
 
-    /// What would answer.
+    /// What would answer a turn of `agent`.
     pub(crate) fn provider_kind(
         &self,
         agent: &AgentId,
@@ -131,183 +141,209 @@ impl Runner {
     }
 
     /// Runs one turn in its session.
-    pub async fn turn(&self, turn: Turn<'_>) -> Result<Ending, TurnError> {
-        let lane = self.lanes.take(turn.halt).await.ok_or(TurnError::Halted)?;
-        self.run(&turn, Memory::Session, Some(lane), None).await
+    pub async fn turn(&self, turn: Turn<'_>) -> Result<TurnOutcome, TurnError> {
+        let slot = self.turn_slots.take(turn.halt).await.ok_or(TurnError::Halted)?;
+        self.run(&turn, History::Session, Some(slot), None).await
     }
 
-    /// Runs one turn that goes on from what its caller says was said before, and is not remembered.
-    pub async fn go_on(&self, turn: Turn<'_>, said: Vec<Message>) -> Result<Ending, TurnError> {
-        let lane = self.lanes.take(turn.halt).await.ok_or(TurnError::Halted)?;
-        self.run(&turn, Memory::Given(said), Some(lane), None).await
+    /// Runs one turn after these earlier messages, without a session.
+    pub async fn run_with_history(
+        &self,
+        turn: Turn<'_>,
+        history: Vec<Message>,
+    ) -> Result<TurnOutcome, TurnError> {
+        let slot = self.turn_slots.take(turn.halt).await.ok_or(TurnError::Halted)?;
+        self.run(&turn, History::Given(history), Some(slot), None).await
     }
 
-    /// Runs one turn that remembers nothing and is not remembered. It takes no lane: whoever waits for it has one.
-    pub async fn aside(&self, turn: Turn<'_>) -> Result<Ending, TurnError> {
-        self.run(&turn, Memory::Nowhere, None, None).await
+    /// Runs one turn without history and without a session. It takes no turn slot: its caller has one.
+    pub async fn run_ephemeral(&self, turn: Turn<'_>) -> Result<TurnOutcome, TurnError> {
+        self.run(&turn, History::Given(Vec::new()), None, None).await
     }
 
-    /// Waits until hooks and servers are there, before the first turn needs them.
-    pub async fn gather(&self) -> Result<(), TurnError> {
-        let tell = |event: Event| {
+    /// Runs a subagent's turn. The user's turn above it has the turn slot.
+    pub(crate) async fn run_subagent(
+        &self,
+        turn: Turn<'_>,
+        parent: &ActiveTurn,
+        slot: Arc<SubagentSlot>,
+    ) -> Result<TurnOutcome, TurnError> {
+        let turn_slot = parent.turn_slot.clone();
+        let parent = Parent { turn: parent, slot };
+        self.run(&turn, History::Given(Vec::new()), turn_slot, Some(parent)).await
+    }
+
+    /// Runs one tool call that no model made, such as a scheduled command, with the hooks of a turn.
+    pub async fn run_call(
+        &self,
+        executor: &ToolExecutor,
+        call: &ToolCall,
+        turn: &Turn<'_>,
+    ) -> Result<Reply, TurnError> {
+        if turn.halt.is_cancelled() {
+            return Err(TurnError::Halted);
+        }
+        let hooks = self.hooks(turn, None).await?;
+        let context = TurnContext { turn, executor, hooks: &hooks, slot: None, redactor: &self.redactor };
+        tool_calls::run(&context, 0, call).await
+    }
+
+    /// Starts hooks and MCP servers before the first turn needs them.
+    pub async fn start_extensions(&self) -> Result<(), TurnError> {
+        let log = |event: Event| {
             if let Event::Notice(text) = event {
                 tracing::warn!(target: "mcp", "{text}");
             }
         };
-        self.retinue.ready(&self.hall, &tell).await.map(drop)
+        self.extensions.ready(&self.executor, &log).await.map(drop)
     }
 
-    /// Gives hooks and servers time to leave.
+    /// Gives hooks and MCP servers time to exit.
     pub async fn close(&self) {
-        self.retinue.close().await;
+        self.extensions.close().await;
     }
 
-    /// Runs a subagent's turn. It takes no lane either: the turn above it has one.
-    pub(crate) async fn below(&self, turn: Turn<'_>, above: &Above) -> Result<Ending, TurnError> {
-        self.run(&turn, Memory::Nowhere, above.lane.clone(), Some(above)).await
+    async fn hooks(&self, turn: &Turn<'_>, parent: Option<&Parent<'_>>) -> Result<TurnHooks, TurnError> {
+        let hooks = self.extensions.ready(&self.executor, turn.events).await?;
+        Ok(TurnHooks::new(hooks, &turn.subject, parent.map(|parent| parent.turn.hook_id.clone())))
     }
 
     async fn run(
         &self,
         turn: &Turn<'_>,
-        memory: Memory,
-        lane: Option<Arc<Lane>>,
-        above: Option<&Above>,
-    ) -> Result<Ending, TurnError> {
-        let hooks = self.retinue.ready(&self.hall, turn.events).await?;
-        let escort = Escort::new(hooks, &turn.subject, above.map(|above| above.turn.clone()));
-        let told = |event: Event| {
-            escort.tell_event(&event);
-            (turn.events)(event);
-        };
-        escort.tell("agent.turn.start", "info", json!({"input": self.redactor.clean(&turn.input)}));
-        let watched = Turn { events: &told, ..turn.again() };
-        let ended = self.sit(&watched, memory, (lane, above), &escort).await;
-        let (severity, status) = if ended.is_ok() { ("info", "completed") } else { ("error", "error") };
-        escort.tell("agent.turn.end", severity, json!({"status": status}));
-        ended
+        history: History,
+        slot: Option<Arc<TurnSlot>>,
+        parent: Option<Parent<'_>>,
+    ) -> Result<TurnOutcome, TurnError> {
+        let hooks = self.hooks(turn, parent.as_ref()).await?;
+        let payload = json!({"input": self.redactor.clean(&turn.input)});
+        hooks.notify(&HookEvent { kind: "agent.turn.start", severity: "info", payload });
+        let outcome = self.run_inner(turn, history, slot, parent, &hooks).await;
+        let (severity, status) = if outcome.is_ok() { ("info", "completed") } else { ("error", "error") };
+        hooks.notify(&HookEvent { kind: "agent.turn.end", severity, payload: json!({"status": status}) });
+        outcome
     }
 
-    async fn sit(
+    async fn run_inner(
         &self,
         turn: &Turn<'_>,
-        memory: Memory,
-        (lane, above): (Option<Arc<Lane>>, Option<&Above>),
-        escort: &Escort,
-    ) -> Result<Ending, TurnError> {
-        let agent = &turn.subject.agent;
-        let name = self.name_of(agent).ok_or_else(|| TurnError::NoAgent(agent.clone()))?;
-        let chain = self.models.chain(agent, turn.model.as_deref())?;
-        let (runner, subject) = (self.clone(), turn.subject.clone());
-        let left = above.map(|above| above.allowance.clone());
-        let memory = match (memory, chain.kind()) {
-            // A command line is taken as it is: a long session costs the thousandth command what it cost the first.
-            (Memory::Session, ProviderKind::Direct) => Memory::SessionUnread,
-            (memory, _) => memory,
+        history: History,
+        slot: Option<Arc<TurnSlot>>,
+        parent: Option<Parent<'_>>,
+        hooks: &TurnHooks,
+    ) -> Result<TurnOutcome, TurnError> {
+        let chain = self.models.chain(&turn.subject.agent, turn.model.as_deref())?;
+        let history = match (history, chain.kind()) {
+            // A direct command needs no earlier message; reading them would make it slower with every command.
+            (History::Session, ProviderKind::Direct) => History::AppendOnly,
+            (history, _) => history,
         };
-        // Files and locks may wait, and this thread must not.
-        let prepared =
-            tokio::task::spawn_blocking(move || runner.prepare(&name, &subject, memory, left.as_ref())).await;
-        let (mut session, instructions, allowance) =
-            prepared.map_err(|why| TurnError::Broken(why.to_string()))??;
-        let mut attending = self.kin.enter(Arrival {
-            subject: &turn.subject,
-            halt: turn.halt,
+        let parent_budget = parent.as_ref().map(|parent| parent.turn.budget.clone());
+        let (mut session, instructions, budget) = self.prepare(&turn.subject, history, parent_budget).await?;
+        let (child_events, mut events) = unbounded_channel();
+        let active = self.turns.register(ActiveTurn {
+            subject: turn.subject.clone(),
+            halt: turn.halt.clone(),
             model: turn.model.clone(),
-            allowance: allowance.clone(),
+            budget,
             runner: self.clone(),
-            turn: escort.turn(),
-            lane: lane.clone(),
-            above,
+            runtime: Handle::current(),
+            hook_id: hooks.turn_id().to_owned(),
+            turn_slot: slot.clone(),
+            subagent_slots: match &parent {
+                Some(parent) => Arc::clone(&parent.turn.subagent_slots),
+                None => SubagentSlots::new(&self.config.turns.subturn),
+            },
+            subagent_slot: parent.as_ref().map(|parent| Arc::clone(&parent.slot)),
+            children: Arc::default(),
+            child_events,
         });
-        let kin = attending.present();
-        let history = hygiene::tidy(session.take_history());
-        let conversation = Conversation::new(
-            self.request(&turn.subject),
-            self.config.turns.context_window,
-            &instructions,
-            session.summary(),
-            history,
-            session.end(),
-            self.redactor.clone(),
-        );
-        let so_far = Ending {
-            answer: String::new(),
-            model: String::new(),
-            usage: Usage::default(),
-            rounds: 0,
-            unasked: false,
-            failed: false,
-        };
-        let sitting = Sitting {
+        let context = TurnContext {
             turn,
-            hall: &self.hall,
-            escort,
-            lane: lane.as_deref(),
-            chain: &chain,
+            executor: &self.executor,
+            hooks,
+            slot: slot.as_deref(),
             redactor: &self.redactor,
-            conversation,
-            standing: Standing::new(session),
-            allowance,
-            most_rounds: self.config.turns.max_tool_iterations,
-            most_messages: above.map(|_| SUBAGENT_MESSAGES),
-            kin: &kin,
-            so_far,
         };
-        let ended = watch(sitting.run(), &mut attending, turn).await;
-        // Nobody waits for their results any more; what they started must not run on.
-        kin.brood().stop();
-        let settled = async { tokio::time::timeout(GRACE, kin.brood().settled()).await };
-        let _late = watch(settled, &mut attending, turn).await;
-        ended
+        let messages = repair_history(session.take_history());
+        let turn_loop = TurnLoop {
+            context: &context,
+            chain: &chain,
+            active: &active,
+            conversation: Conversation::new(
+                self.request(&turn.subject),
+                self.config.turns.context_window,
+                &instructions,
+                session.summary(),
+                messages,
+                session.end(),
+                self.redactor.clone(),
+            ),
+            session: SessionRollback::new(session),
+            max_rounds: self.config.turns.max_tool_iterations,
+            max_messages: parent.is_some().then_some(MAX_SUBAGENT_MESSAGES),
+            outcome: TurnOutcome::default(),
+        };
+        let outcome = forward_events(turn_loop.run(), &mut events, &context).await;
+        // The results of subagents that still run have no reader any more.
+        active.children.stop();
+        let settled = tokio::time::timeout(CHILDREN_GRACE, active.children.settled());
+        let _ = forward_events(settled, &mut events, &context).await;
+        outcome
     }
 
-    /// What must be read and locked before a turn.
-    fn prepare(
+    /// Opens the session, reads the instructions and checks the budget, on a thread that may block.
+    async fn prepare(
         &self,
-        name: &str,
         subject: &Subject,
-        memory: Memory,
-        above: Option<&Allowance>,
-    ) -> Result<(Session, String, Allowance), TurnError> {
-        let session = match memory {
-            Memory::Session => self.sessions.hold(&subject.agent, &subject.session)?,
-            Memory::SessionUnread => self.sessions.hold_to_add(&subject.agent, &subject.session)?,
-            Memory::Nowhere => Session::fleeting(self.redactor.clone()),
-            Memory::Given(said) => Session::recalling(said, self.redactor.clone()),
-        };
-        let instructions = self.texts.instructions(name, subject, jiff::Timestamp::now());
-        Ok((session, instructions, self.purse.allowance(&subject.agent, &self.config, above)?))
+        history: History,
+        parent_budget: Option<TokenBudget>,
+    ) -> Result<(Session, String, TokenBudget), TurnError> {
+        let agent = &subject.agent;
+        let known = self.config.agents.iter().find(|known| known.id == *agent);
+        let name = known.map(|known| known.name.clone()).ok_or_else(|| TurnError::NoAgent(agent.clone()))?;
+        let (runner, subject) = (self.clone(), subject.clone());
+        let prepared = tokio::task::spawn_blocking(move || {
+            let session = match history {
+                History::Session => runner.sessions.lock(&subject.agent, &subject.session)?,
+                History::AppendOnly => runner.sessions.lock_for_append(&subject.agent, &subject.session)?,
+                History::Given(messages) => Session::in_memory(messages, runner.redactor.clone()),
+            };
+            let instructions = runner.prompt_sources.instructions(&name, &subject, jiff::Timestamp::now());
+            let budget = runner.budgets.of_turn(&subject.agent, &runner.config, parent_budget.as_ref())?;
+            Ok((session, instructions, budget))
+        });
+        prepared.await.map_err(|error| TurnError::Broken(error.to_string()))?
     }
 
-    /// A request that says nothing yet.
+    /// A request without messages.
     fn request(&self, subject: &Subject) -> Request {
         Request {
             messages: Vec::new(),
-            tools: offer::to(&self.hall, subject),
+            tools: tool_specs::visible(&self.executor, subject),
             max_tokens: self.config.turns.max_tokens,
             temperature: self.config.turns.temperature,
             agent: subject.agent.clone(),
         }
     }
-
-    fn name_of(&self, agent: &AgentId) -> Option<String> {
-        self.config.agents.iter().find(|known| known.id == *agent).map(|known| known.name.clone())
-    }
 }
 
-/// Waits for a turn, and passes on what its subagents have to tell meanwhile.
-async fn watch<T>(work: impl Future<Output = T>, attending: &mut Attending, turn: &Turn<'_>) -> T {
+/// Waits for `work`, and emits the events of subagents meanwhile.
+async fn forward_events<T>(
+    work: impl Future<Output = T>,
+    events: &mut UnboundedReceiver<Event>,
+    context: &TurnContext<'_>,
+) -> T {
     let mut work = pin!(work);
     let done = loop {
         tokio::select! {
             biased;
-            Some(event) = attending.news.recv() => (turn.events)(event),
+            Some(event) = events.recv() => context.emit(event),
             done = &mut work => break done,
         }
     };
-    while let Ok(event) = attending.news.try_recv() {
-        (turn.events)(event);
+    while let Ok(event) = events.try_recv() {
+        context.emit(event);
     }
     done
 }

@@ -1,19 +1,17 @@
-//! Words for a turn that is already running.
-//!
-//! Invariant: what was taken in is given to the model once, in the order in which it was said.
+//! Messages for a turn that is already running, and the request to interrupt it.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::Notify;
 
-/// How many messages wait at most.
-const MOST: usize = 10;
+/// Messages that wait.
+const MAX_MESSAGES: usize = 10;
 
-/// A queue of messages for the turn, and the wish that it comes to an end.
+/// A queue of messages for a turn, and an interrupt flag.
 #[derive(Debug, Default)]
 pub struct Steering {
     state: Mutex<State>,
-    bell: Notify,
+    changed: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -22,35 +20,35 @@ struct State {
     is_interrupted: bool,
 }
 
-/// There are too many messages already.
+/// Too many messages wait already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{MOST} messages wait already")]
+#[error("{MAX_MESSAGES} messages wait already")]
 pub struct QueueFull;
 
 impl Steering {
-    /// Nothing to say yet.
+    /// An empty queue.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says something to the running turn.
+    /// Adds a message for the running turn.
     pub fn say(&self, text: impl Into<String>) -> Result<(), QueueFull> {
         let mut state = self.state();
-        if state.queue.len() >= MOST {
+        if state.queue.len() >= MAX_MESSAGES {
             return Err(QueueFull);
         }
         state.queue.push_back(text.into());
-        self.bell.notify_one();
+        self.changed.notify_one();
         Ok(())
     }
 
-    /// Asks the turn to call no more tools and to sum up.
+    /// Asks the turn to call no more tools and to answer with a summary.
     pub fn interrupt(&self) {
         self.state().is_interrupted = true;
-        self.bell.notify_one();
+        self.changed.notify_one();
     }
 
-    /// Takes the oldest message that waits.
+    /// Takes the oldest message.
     pub fn take(&self) -> Option<String> {
         self.state().queue.pop_front()
     }
@@ -60,19 +58,19 @@ impl Steering {
         !self.state().queue.is_empty()
     }
 
-    /// Waits until somebody says something, or asks for an end.
-    pub(super) async fn spoken(&self) {
+    /// Waits for a message or an interrupt.
+    pub(super) async fn received(&self) {
         while !self.is_waiting() && !self.is_interrupted() {
-            self.bell.notified().await;
+            self.changed.notified().await;
         }
     }
 
-    /// Whether the turn was asked to come to an end; asking is over when it was heard.
+    /// Takes the interrupt, if there is one.
     pub(super) fn take_interrupt(&self) -> bool {
         std::mem::take(&mut self.state().is_interrupted)
     }
 
-    /// Whether the turn was asked to come to an end.
+    /// Whether the turn is interrupted.
     pub(super) fn is_interrupted(&self) -> bool {
         self.state().is_interrupted
     }

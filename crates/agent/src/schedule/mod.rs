@@ -1,9 +1,8 @@
-//! What happens without anybody asking at that moment: jobs at their times, and a regular look at a list of chores.
-//!
-//! Invariant: whatever time brings about walks through the same door as a person's words.
+//! What runs without a request: scheduled jobs, and the heartbeat.
 
 pub mod cron;
-mod diary;
 pub mod heartbeat;
+mod heartbeat_tasks;
+mod log_file;
 
-pub use diary::Diary;
+pub use log_file::LogFile;

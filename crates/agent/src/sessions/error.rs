@@ -1,31 +1,29 @@
-//! Why a session could not be had.
-//!
-//! Invariant: a failure names the session, and never loses what was kept before.
+//! Errors of sessions.
 
 use picoclaw_sandbox::state_dir::StateError;
 
 /// Why a session could not be opened, read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// A session needs a name.
+    /// The name is empty or too long.
     #[error("a session needs a name of 1 to 1024 bytes")]
     BadName,
-    /// Another turn runs in it.
+    /// Another turn holds its lock.
     #[error("session `{}` is in use by another turn", picoclaw_sandbox::printable(name))]
     Busy {
         /// Its name.
         name: String,
     },
-    /// The file system does not tell two names apart.
+    /// The file belongs to a session of another name.
     #[error(
         "session `{}` has the same file as session `{}`",
         picoclaw_sandbox::printable(name),
         picoclaw_sandbox::printable(other)
     )]
     Taken {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The name that is there.
+        /// The name in the file.
         other: String,
     },
     /// There is no such session.
@@ -34,13 +32,13 @@ pub enum SessionError {
         /// Its name.
         name: String,
     },
-    /// The file.
+    /// A file error.
     #[error("session: {0}")]
     State(#[from] StateError),
 }
 
 impl SessionError {
-    /// What would help, when something would.
+    /// The remedy, if there is one.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Busy { .. } => Some("wait for it, or name another session with `-s`"),

@@ -1,19 +1,16 @@
-//! Sessions: what was said, kept line by line below `<home>/state/sessions`, apart for each agent.
+//! Sessions: the messages of a conversation, below `<home>/state/sessions/<agent>`.
 //!
-//! A session is two files: `<name>.jsonl`, one message a line, and `<name>.meta.json`, its name as it was given, the summary of
-//! what was said earlier, and how many messages that summary stands for. Messages are only ever added; a turn that is stopped
-//! takes its own away again.
-//!
-//! Invariant: one turn at a time writes to a session; two names are two sessions, and two agents share none.
+//! A session is two files: `<name>.jsonl`, one message a line, and `<name>.meta.json`. Messages are appended by one turn at a
+//! time; a cancelled turn truncates the file to where it began.
 
 mod error;
+mod file_name;
+mod load;
 mod meta;
-mod name;
-mod reading;
 mod session;
 mod store;
 
 pub use error::SessionError;
 pub use meta::Meta;
-pub use session::{Mark, Said, Session};
+pub use session::{RollbackPoint, Session, StoredMessage};
 pub use store::{Listed, Sessions, Transcript};

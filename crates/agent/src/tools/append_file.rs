@@ -1,14 +1,11 @@
-//! `append_file`: puts text behind a file's end.
-//!
-//! Invariant: appends from several processes at once all arrive, each whole.
+//! `append_file`: appends text to a file, atomically with respect to other appends.
 
 use super::arguments::Arguments;
-use super::asked::Outcome;
-use super::failure::failed;
-use super::file;
+use super::context::ToolContext;
+use super::file_access::{self, failed};
+use super::pending::Outcome;
 use super::registry::Tool;
 use super::schema::{Need, Parameter, Type};
-use super::visit::Visit;
 use crate::call::Reply;
 use picoclaw_policy::Access;
 use picoclaw_sandbox::files::{self, Write};
@@ -43,18 +40,18 @@ impl Tool for AppendFile {
         PARAMETERS
     }
 
-    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
-        self.attempt(arguments, visit).into()
+    fn run(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Outcome {
+        self.attempt(arguments, context).into()
     }
 }
 
 impl AppendFile {
-    fn attempt(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
+    fn attempt(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Reply, Reply> {
         let path = arguments.text("path");
-        let permit = file::admit(visit, self.name(), Access::Write, path, Write)?;
-        Ok(match files::append(permit, arguments.text("content").as_bytes(), visit.warden.files()) {
-            Ok(()) => Reply::Done(format!("Appended to {}", file::told(path))),
-            Err(why) => failed("append to file", &why),
+        let permit = file_access::admit(context, self.name(), Access::Write, path, Write)?;
+        Ok(match files::append(permit, arguments.text("content").as_bytes(), context.warden.files()) {
+            Ok(()) => Reply::Done(format!("Appended to {}", file_access::escaped(path))),
+            Err(error) => failed("append to file", &error),
         })
     }
 }

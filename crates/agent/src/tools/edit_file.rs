@@ -1,14 +1,11 @@
-//! `edit_file`: replaces one exact text by another.
-//!
-//! Invariant: the old text occurs exactly once, or nothing changes.
+//! `edit_file`: replaces a text that occurs exactly once.
 
 use super::arguments::Arguments;
-use super::asked::Outcome;
-use super::failure::failed;
-use super::file;
+use super::context::ToolContext;
+use super::file_access::{self, failed};
+use super::pending::Outcome;
 use super::registry::Tool;
 use super::schema::{Need, Parameter, Type};
-use super::visit::Visit;
 use crate::call::Reply;
 use picoclaw_policy::Access;
 use picoclaw_sandbox::files::{self, Write};
@@ -45,33 +42,33 @@ impl Tool for EditFile {
         PARAMETERS
     }
 
-    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
-        self.attempt(arguments, visit).into()
+    fn run(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Outcome {
+        self.attempt(arguments, context).into()
     }
 }
 
 impl EditFile {
-    fn attempt(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
+    fn attempt(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Reply, Reply> {
         let path = arguments.text("path");
-        let permit = file::admit(visit, self.name(), Access::Write, path, Write)?;
+        let permit = file_access::admit(context, self.name(), Access::Write, path, Write)?;
         Ok(
             match files::edit(
                 permit,
                 arguments.text("old_text"),
                 arguments.text("new_text"),
-                visit.warden.files(),
+                context.warden.files(),
             ) {
-                Ok(()) => Reply::Done(format!("File edited: {}", file::told(path))),
+                Ok(()) => Reply::Done(format!("File edited: {}", file_access::escaped(path))),
                 Err(RootError::NoMatch { .. }) => {
                     Reply::Failed("old_text not found in file. Make sure it matches exactly".to_owned())
                 }
                 Err(RootError::ManyMatches { count, .. }) => Reply::Failed(format!(
                     "old_text appears {count} times. Please provide more context to make it unique"
                 )),
-                Err(why @ (RootError::NotFound { .. } | RootError::IsADirectory { .. })) => {
-                    failed("read file", &why)
+                Err(error @ (RootError::NotFound { .. } | RootError::IsADirectory { .. })) => {
+                    failed("read file", &error)
                 }
-                Err(why) => failed("edit file", &why),
+                Err(error) => failed("edit file", &error),
             },
         )
     }

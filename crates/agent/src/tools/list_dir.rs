@@ -1,14 +1,11 @@
-//! `list_dir`: names what a directory holds.
-//!
-//! Invariant: one entry is one line; a name that could be misread is escaped.
+//! `list_dir`: lists a directory, one line an entry, names escaped.
 
 use super::arguments::Arguments;
-use super::asked::Outcome;
-use super::failure::failed;
-use super::file;
+use super::context::ToolContext;
+use super::file_access::{self, failed};
+use super::pending::Outcome;
 use super::registry::Tool;
 use super::schema::{Need, Parameter, Type};
-use super::visit::Visit;
 use crate::call::Reply;
 use picoclaw_policy::Access;
 use picoclaw_sandbox::files::{self, List};
@@ -18,8 +15,8 @@ use std::fmt::Write;
 
 pub(super) struct ListDir;
 
-/// Entries in one answer: more than anybody reads, little enough for a model.
-const PAGE: usize = 10_000;
+/// Entries in one reply.
+const MAX_ENTRIES: usize = 10_000;
 
 const PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -55,32 +52,32 @@ impl Tool for ListDir {
         PARAMETERS
     }
 
-    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
-        self.attempt(arguments, visit).into()
+    fn run(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Outcome {
+        self.attempt(arguments, context).into()
     }
 }
 
 impl ListDir {
-    fn attempt(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
+    fn attempt(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Reply, Reply> {
         let path = arguments.text("path");
         let page = Page {
             offset: size(arguments.count("offset").unwrap_or(0)),
-            limit: arguments.count("limit").map_or(PAGE, size).clamp(1, PAGE),
+            limit: arguments.count("limit").map_or(MAX_ENTRIES, size).clamp(1, MAX_ENTRIES),
         };
-        let permit = file::admit(visit, self.name(), Access::List, path, List)?;
+        let permit = file_access::admit(context, self.name(), Access::List, path, List)?;
         Ok(match files::list(permit, page) {
             Ok(listing) => Reply::Done(render(&listing, page)),
             Err(RootError::NotFound { .. }) => {
                 Reply::Failed("failed to read directory: directory not found".to_owned())
             }
-            Err(why) => failed("read directory", &why),
+            Err(error) => failed("read directory", &error),
         })
     }
 }
 
 fn render(listing: &Listing, page: Page) -> String {
     let count = listing.entries.len();
-    let mut text = String::with_capacity(count * 24);
+    let mut text = String::new();
     for entry in &listing.entries {
         text.push_str(if entry.kind == EntryKind::Directory { "DIR: " } else { "FILE: " });
         text.push_str(&printable(&entry.name.to_string_lossy()));

@@ -1,27 +1,24 @@
-//! `read_file`: a file's contents, unchanged, a page at a time when they are long.
-//!
-//! Invariant: what is returned is text exactly as it stands in the file; what is not UTF-8 is an error, not garbage.
+//! `read_file`: returns UTF-8 text unchanged, in pages when it is long.
 
 use super::arguments::Arguments;
-use super::asked::Outcome;
-use super::failure::failed;
-use super::file;
+use super::context::ToolContext;
+use super::file_access::{self, failed};
+use super::pending::Outcome;
 use super::registry::Tool;
 use super::schema::{Need, Parameter, Type};
-use super::visit::Visit;
 use crate::call::Reply;
 use picoclaw_policy::Access;
-use picoclaw_sandbox::files::{self, Read, Step};
+use picoclaw_sandbox::files::{self, Read, ReadStep};
 use picoclaw_sandbox::permit::Permit;
 use picoclaw_sandbox::root::{Excerpt, More, Span};
 
 pub(super) struct ReadFile {
-    /// The most bytes in one answer.
-    pub(super) max: u64,
+    /// Bytes in one reply.
+    pub(super) max_bytes: u64,
 }
 
-/// How much is read at once while lines are looked for.
-const CHUNK: usize = 256 << 10;
+/// Bytes that are read at once while lines are counted.
+const CHUNK_BYTES: usize = 256 << 10;
 
 const PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -64,47 +61,45 @@ impl Tool for ReadFile {
         PARAMETERS
     }
 
-    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
-        self.attempt(arguments, visit).into()
+    fn run(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Outcome {
+        self.attempt(arguments, context).into()
     }
 }
 
 impl ReadFile {
-    fn attempt(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
+    fn attempt(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Reply, Reply> {
         let path = arguments.text("path");
-        let wanted = match Wanted::of(arguments, self.max) {
-            Ok(wanted) => wanted,
-            Err(why) => return Err(file::misfit(visit, self.name(), why)),
-        };
-        let permit = file::admit(visit, self.name(), Access::Read, path, Read)?;
-        Ok(match wanted {
-            Wanted::Bytes { offset, length, limit } => bytes(permit, offset, length, limit),
-            Wanted::Lines { first, most } => lines(permit, first, most, self.budget()),
+        let part = Part::parse(arguments, self.max_bytes)
+            .map_err(|sentence| file_access::invalid(context, self.name(), sentence))?;
+        let permit = file_access::admit(context, self.name(), Access::Read, path, Read)?;
+        Ok(match part {
+            Part::Bytes { offset, length, limit } => bytes(permit, offset, length, limit),
+            Part::Lines { first, most } => lines(permit, first, most, self.budget()),
         })
     }
 
     fn budget(&self) -> usize {
-        usize::try_from(self.max).unwrap_or(usize::MAX)
+        usize::try_from(self.max_bytes).unwrap_or(usize::MAX)
     }
 }
 
-/// Which part is wanted.
-enum Wanted {
+/// The part to read.
+enum Part {
     Bytes { offset: u64, length: usize, limit: Limit },
     Lines { first: u64, most: u64 },
 }
 
-/// Who set the end of a page.
+/// What set the end of a page.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Limit {
     /// The caller, who knows that there may be more.
-    Asked,
-    /// The configuration; the caller must be told.
+    Requested,
+    /// The configuration; a note says that there is more.
     Page,
 }
 
-impl Wanted {
-    fn of(arguments: &Arguments<'_>, max: u64) -> Result<Self, &'static str> {
+impl Part {
+    fn parse(arguments: &Arguments<'_>, max: u64) -> Result<Self, &'static str> {
         let (offset, length) = (arguments.count("offset"), arguments.count("length"));
         let (first, most) = (arguments.count("start_line"), arguments.count("max_lines"));
         if (first.is_some() || most.is_some()) && (offset.is_some() || length.is_some()) {
@@ -122,7 +117,7 @@ impl Wanted {
         if first.is_some() || most.is_some() {
             return Ok(Self::Lines { first: first.unwrap_or(1), most: most.unwrap_or(u64::MAX) });
         }
-        let limit = if length.is_some_and(|length| length <= max) { Limit::Asked } else { Limit::Page };
+        let limit = if length.is_some_and(|length| length <= max) { Limit::Requested } else { Limit::Page };
         let length = usize::try_from(length.unwrap_or(max).min(max)).unwrap_or(usize::MAX);
         Ok(Self::Bytes { offset: offset.unwrap_or(0), length, limit })
     }
@@ -131,13 +126,13 @@ impl Wanted {
 fn bytes(permit: Permit<Read>, offset: u64, length: usize, limit: Limit) -> Reply {
     let excerpt = match files::read(permit, Span { offset, length }) {
         Ok(excerpt) => excerpt,
-        Err(why) => return failed("read file", &why),
+        Err(error) => return failed("read file", &error),
     };
     if offset > 0 && excerpt.bytes.is_empty() {
         return beyond_end(offset, excerpt.total);
     }
     let Excerpt { bytes, total, more } = excerpt;
-    let mut text = match text_of(bytes, more, offset) {
+    let mut text = match to_text(bytes, more, offset) {
         Ok(text) => text,
         Err(reply) => return reply,
     };
@@ -153,13 +148,13 @@ fn bytes(permit: Permit<Read>, offset: u64, length: usize, limit: Limit) -> Repl
     Reply::Done(text)
 }
 
-/// Walks through the file to the lines that are wanted, holding no more than a page.
+/// Reads through the file to the requested lines, holding no more than a page.
 fn lines(permit: Permit<Read>, first: u64, most: u64, budget: usize) -> Reply {
     let mut seeker =
         LineSeeker { first, most, budget, line: 1, at: 0, page: Vec::new(), state: Seeking::Going };
     let outcome = files::read_through(permit, |excerpt| seeker.next(excerpt));
-    if let Err(why) = outcome {
-        return failed("read file", &why);
+    if let Err(error) = outcome {
+        return failed("read file", &error);
     }
     let LineSeeker { line, page, state, .. } = seeker;
     if page.is_empty() && first > 1 {
@@ -169,7 +164,7 @@ fn lines(permit: Permit<Read>, first: u64, most: u64, budget: usize) -> Reply {
         ));
     }
     let more = if state == Seeking::Full { More::Follows } else { More::End };
-    let mut text = match text_of(page, more, 0) {
+    let mut text = match to_text(page, more, 0) {
         Ok(text) => text,
         Err(reply) => return reply,
     };
@@ -190,7 +185,7 @@ fn lines(permit: Permit<Read>, first: u64, most: u64, budget: usize) -> Reply {
     Reply::Done(text)
 }
 
-/// A walk over a file, counting line ends.
+/// Counts line ends on the way to the requested lines.
 struct LineSeeker {
     first: u64,
     most: u64,
@@ -206,28 +201,28 @@ struct LineSeeker {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seeking {
     Going,
-    /// The lines that were asked for are there, or the file is over.
+    /// The requested lines are complete, or the file has ended.
     Done,
-    /// The page is full before the lines were.
+    /// The page is full before the requested lines are complete.
     Full,
 }
 
 impl LineSeeker {
-    fn next(&mut self, excerpt: Option<Excerpt>) -> Step<()> {
+    fn next(&mut self, excerpt: Option<Excerpt>) -> ReadStep<()> {
         if let Some(excerpt) = excerpt {
             self.at += excerpt.bytes.len() as u64;
             self.take(&excerpt.bytes);
             if self.state == Seeking::Going && (excerpt.more == More::End || excerpt.bytes.is_empty()) {
                 self.state = Seeking::Done;
-                // A last line without a line end is a line all the same.
+                // A last line without a line end counts.
                 if excerpt.bytes.last().is_some_and(|byte| *byte != b'\n') {
                     self.line += 1;
                 }
             }
         }
         match self.state {
-            Seeking::Going => Step::Read(Span { offset: self.at, length: CHUNK }),
-            Seeking::Done | Seeking::Full => Step::Done(()),
+            Seeking::Going => ReadStep::Read(Span { offset: self.at, length: CHUNK_BYTES }),
+            Seeking::Done | Seeking::Full => ReadStep::Done(()),
         }
     }
 
@@ -252,8 +247,8 @@ impl LineSeeker {
     }
 }
 
-/// The bytes as text. A character that the page's end cuts in two is left to the next page.
-fn text_of(mut bytes: Vec<u8>, more: More, offset: u64) -> Result<String, Reply> {
+/// The bytes as text. A character that is split by the end of the page is left to the next page.
+fn to_text(mut bytes: Vec<u8>, more: More, offset: u64) -> Result<String, Reply> {
     if more == More::Follows
         && let Err(fault) = std::str::from_utf8(&bytes)
         && fault.error_len().is_none()
@@ -279,7 +274,7 @@ fn beyond_end(offset: u64, total: Option<u64>) -> Reply {
     Reply::Failed(format!("failed to read file: offset {offset} is beyond the end of the file{size}"))
 }
 
-/// Adds a last line of our own, apart from the file's.
+/// Appends a note on a line of its own.
 fn push_note(text: &mut String, note: &str) {
     if !text.ends_with('\n') {
         text.push('\n');

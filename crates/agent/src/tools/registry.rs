@@ -1,17 +1,15 @@
-//! The list of tools, and the way a call takes through it.
-//!
-//! Invariant: a call ends in exactly one reply and one pair of records, whatever its arguments are.
+//! The registry of tools, and the dispatch of calls. Every call ends in one reply and one pair of records.
 
 use super::append_file::AppendFile;
 use super::arguments::Arguments;
-use super::asked::Outcome;
+use super::context::ToolContext;
 use super::edit_file::EditFile;
 use super::exec::ExecTool;
-use super::lines::Lines;
 use super::list_dir::ListDir;
+use super::output_lines::OutputLines;
+use super::pending::Outcome;
 use super::read_file::ReadFile;
 use super::schema::{Parameter, json_schema};
-use super::visit::Visit;
 use super::web_fetch::WebFetch;
 use super::write_file::WriteFile;
 use crate::call::{Call, Reply};
@@ -21,65 +19,65 @@ use picoclaw_sandbox::Redactor;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Something an agent can call.
+/// A tool that an agent can call.
 pub trait Tool: Send + Sync {
     /// Its name.
     fn name(&self) -> &str;
     /// What it does, for the model.
     fn about(&self) -> &str;
-    /// What it takes.
+    /// Its parameters.
     fn parameters(&self) -> &'static [Parameter] {
         &[]
     }
-    /// The schema that a model is shown.
+    /// The JSON Schema for the model.
     fn schema(&self) -> Value {
         json_schema(self.parameters())
     }
-    /// Checks arguments against that schema; the text names what does not fit.
+    /// Checks arguments against that schema; the error names what does not match.
     fn check<'a>(&self, arguments: &'a Value) -> Result<Arguments<'a>, String> {
         Arguments::check(self.parameters(), arguments)
     }
-    /// Does it, with keys from the warden.
-    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome;
-    /// Whether a model sees it only after it searched for it.
+    /// Runs the call, with permits from the warden.
+    fn run(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Outcome;
+    /// Whether a model sees it only after a search for it.
     fn is_deferred(&self) -> bool {
         false
     }
-    /// Ends what it still keeps going for a subject who will not come back.
-    fn part(&self, _subject: &Subject) {}
+    /// Ends what still runs in the background for the session of `subject`.
+    fn end_session(&self, _subject: &Subject) {}
 }
 
-/// Knows which deferred tools a subject has found.
-pub trait Hiding: Send + Sync {
-    /// Whether `subject` has found this one.
+/// Knows which deferred tools a subject has found by searching.
+pub trait ToolVisibility: Send + Sync {
+    /// Whether `subject` has found this tool.
     fn is_found(&self, tool: &str, subject: &Subject) -> bool;
-    /// One round of tool calls is over.
+    /// Ends one round of tool calls: what was found gets older.
     fn round_over(&self, subject: &Subject);
 }
 
-/// Every tool there is.
+/// All tools.
 pub struct Registry {
     tools: Vec<Arc<dyn Tool>>,
     redactor: Redactor,
-    hiding: Option<Arc<dyn Hiding>>,
+    visibility: Option<Arc<dyn ToolVisibility>>,
 }
 
 impl Registry {
-    /// The built-in tools, with the bounds of the configuration; `redactor` goes over everything that they say.
+    /// The built-in tools, with the limits of the configuration; `redactor` filters every reply.
     pub fn new(tools: &ToolsConfig, redactor: Redactor) -> Self {
         let tools: Vec<Arc<dyn Tool>> = vec![
             Arc::new(AppendFile),
             Arc::new(EditFile),
             Arc::new(ExecTool::new(tools.exec.timeout_seconds)),
             Arc::new(ListDir),
-            Arc::new(ReadFile { max: tools.max_read_file_size }),
+            Arc::new(ReadFile { max_bytes: tools.max_read_file_size }),
             Arc::new(WebFetch::new(&tools.web)),
             Arc::new(WriteFile),
         ];
-        Self { tools, redactor, hiding: None }
+        Self { tools, redactor, visibility: None }
     }
 
-    /// The same tools and more; a name that is taken already is not taken again.
+    /// The same tools and more; a tool whose name is taken is left out.
     #[must_use]
     pub fn with(&self, more: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         let mut tools = self.tools.clone();
@@ -89,13 +87,13 @@ impl Registry {
             }
         }
         tools.sort_by(|a, b| a.name().cmp(b.name()));
-        Self { tools, redactor: self.redactor.clone(), hiding: self.hiding.clone() }
+        Self { tools, redactor: self.redactor.clone(), visibility: self.visibility.clone() }
     }
 
-    /// The same, with deferred tools hidden until `hiding` says that they were found.
+    /// The same, with deferred tools hidden until `visibility` says that they were found.
     #[must_use]
-    pub fn hiding(self, hiding: Arc<dyn Hiding>) -> Self {
-        Self { hiding: Some(hiding), ..self }
+    pub fn hiding(self, visibility: Arc<dyn ToolVisibility>) -> Self {
+        Self { visibility: Some(visibility), ..self }
     }
 
     /// The tools that `subject` can see now.
@@ -104,14 +102,14 @@ impl Registry {
     }
 
     fn sees(&self, tool: &dyn Tool, subject: &Subject) -> bool {
-        let is_found = |hiding: &Arc<dyn Hiding>| hiding.is_found(tool.name(), subject);
-        !tool.is_deferred() || self.hiding.as_ref().is_some_and(is_found)
+        let is_found = |visibility: &Arc<dyn ToolVisibility>| visibility.is_found(tool.name(), subject);
+        !tool.is_deferred() || self.visibility.as_ref().is_some_and(is_found)
     }
 
-    /// One round of a subject's tool calls is over: what it found gets older.
+    /// Ends one round of a subject's tool calls.
     pub fn round_over(&self, subject: &Subject) {
-        if let Some(hiding) = &self.hiding {
-            hiding.round_over(subject);
+        if let Some(visibility) = &self.visibility {
+            visibility.round_over(subject);
         }
     }
 
@@ -120,7 +118,7 @@ impl Registry {
         self.tools.iter().map(AsRef::as_ref)
     }
 
-    /// A text without secrets.
+    /// `text` with secrets filtered.
     pub(crate) fn clean(&self, text: String) -> String {
         self.redactor.clean(&text).into_owned()
     }
@@ -130,58 +128,58 @@ impl Registry {
         self.find(name).is_some()
     }
 
-    /// Ends what the tools keep going for a subject who will not come back.
-    pub fn part(&self, subject: &Subject) {
-        self.tools().for_each(|tool| tool.part(subject));
+    /// Ends what the tools still run in the background for the session of `subject`.
+    pub fn end_session(&self, subject: &Subject) {
+        self.tools().for_each(|tool| tool.end_session(subject));
     }
 
-    /// Runs one call to its end, or to its question; a failure is logged.
-    pub fn run(&self, call: &Call, visit: &Visit<'_>) -> Outcome {
+    /// Runs one call to its reply or to its question, and logs a failure.
+    pub fn run(&self, call: &Call, context: &ToolContext<'_>) -> Outcome {
         tracing::debug!(target: "tool", tool = %call.tool, agent = %call.subject.agent, "Tool execution started");
-        let lines = Lines::new(&self.redactor, visit.watcher);
-        let outcome = self.dispatch(call, &Visit { watcher: &|output| lines.push(output), ..*visit });
+        let lines = OutputLines::new(&self.redactor, context.watcher);
+        let outcome = self.dispatch(call, &ToolContext { watcher: &|output| lines.push(output), ..*context });
         lines.finish();
         let (tool, redactor) = (call.tool.clone(), self.redactor.clone());
         match outcome {
-            Outcome::Reply(reply) => Outcome::Reply(over(reply, &tool, &redactor)),
-            Outcome::Asks(asked) => {
-                Outcome::Asks(asked.map_reply(move |reply| over(reply, &tool, &redactor)))
+            Outcome::Reply(reply) => Outcome::Reply(finish(reply, &tool, &redactor)),
+            Outcome::NeedsApproval(asked) => {
+                Outcome::NeedsApproval(asked.map_reply(move |reply| finish(reply, &tool, &redactor)))
             }
         }
     }
 
-    /// The same where nobody can be asked.
-    pub fn run_alone(&self, call: &Call, visit: &Visit<'_>) -> Reply {
-        match self.run(call, visit) {
+    /// The same where no person can be asked.
+    pub fn run_unattended(&self, call: &Call, context: &ToolContext<'_>) -> Reply {
+        match self.run(call, context) {
             Outcome::Reply(reply) => reply,
-            Outcome::Asks(asked) => asked.unanswered(visit),
+            Outcome::NeedsApproval(asked) => asked.unanswered(context),
         }
     }
 
-    /// Refuses a call whose arguments are not even JSON; recorded like any other.
-    pub fn refuse_unreadable(&self, call: &Call, why: &str, visit: &Visit<'_>) -> Reply {
+    /// Refuses a call whose arguments are not JSON; recorded like any other.
+    pub fn refuse_unreadable(&self, call: &Call, why: &str, context: &ToolContext<'_>) -> Reply {
         let outcome = match self.find(&call.tool) {
-            None => self.dispatch(call, visit),
+            None => self.dispatch(call, context),
             Some(_) => {
                 let sentence = format!("invalid arguments for tool {:?}: not JSON: {why}", call.tool);
-                away(visit, call, Code::InvalidArguments, sentence)
+                reject(context, call, Code::InvalidArguments, sentence)
             }
         };
         match outcome {
-            Outcome::Reply(reply) => over(reply, &call.tool, &self.redactor),
-            Outcome::Asks(asked) => asked.unanswered(visit),
+            Outcome::Reply(reply) => finish(reply, &call.tool, &self.redactor),
+            Outcome::NeedsApproval(asked) => asked.unanswered(context),
         }
     }
 
-    fn dispatch(&self, call: &Call, visit: &Visit<'_>) -> Outcome {
+    fn dispatch(&self, call: &Call, context: &ToolContext<'_>) -> Outcome {
         let Some(tool) = self.find(&call.tool).filter(|tool| self.sees(*tool, &call.subject)) else {
-            return away(visit, call, Code::UnknownTool, format!("tool {:?} not found", call.tool));
+            return reject(context, call, Code::UnknownTool, format!("tool {:?} not found", call.tool));
         };
         match tool.check(&call.arguments) {
-            Ok(arguments) => tool.run(&arguments, visit),
+            Ok(arguments) => tool.run(&arguments, context),
             Err(why) => {
                 let sentence = format!("invalid arguments for tool {:?}: {why}", call.tool);
-                away(visit, call, Code::InvalidArguments, sentence)
+                reject(context, call, Code::InvalidArguments, sentence)
             }
         }
     }
@@ -201,8 +199,8 @@ pub fn schema_of_parameters(parameters: &[Parameter]) -> Value {
     json_schema(parameters)
 }
 
-/// Secrets out of the reply, and a line in the log about how it went.
-fn over(reply: Reply, tool: &str, redactor: &Redactor) -> Reply {
+/// Filters secrets from the reply and logs how it went.
+fn finish(reply: Reply, tool: &str, redactor: &Redactor) -> Reply {
     let reply = reply.map_text(|text| redactor.clean_own(text));
     match &reply {
         Reply::Done(_) => tracing::debug!(target: "tool", tool = %tool, "Tool execution completed"),
@@ -213,8 +211,8 @@ fn over(reply: Reply, tool: &str, redactor: &Redactor) -> Reply {
     reply
 }
 
-fn away(visit: &Visit<'_>, call: &Call, code: Code, sentence: String) -> Outcome {
+fn reject(context: &ToolContext<'_>, call: &Call, code: Code, sentence: String) -> Outcome {
     let refusal =
         Refusal { code, sentence, rule: "tools".to_owned(), layer: Layer::Registry, hint: String::new() };
-    Reply::Refused(visit.warden.turn_away(&call.tool, &call.subject, refusal)).into()
+    Reply::Refused(context.warden.refuse_call(&call.tool, &call.subject, refusal)).into()
 }

@@ -1,6 +1,4 @@
-//! What a tool takes: its parameters as data, for the model's schema and for checking what arrives.
-//!
-//! Invariant: the schema that is shown is the schema that is checked.
+//! The parameters of a tool as data: the JSON Schema for the model, and the check of arguments, from one table.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +7,7 @@ use serde_json::{Map, Value, json};
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
-    /// What it holds.
+    /// Its type.
     pub kind: Type,
     /// Whether a call must have it.
     pub need: Need,
@@ -17,23 +15,23 @@ pub struct Parameter {
     pub about: &'static str,
 }
 
-/// What a parameter holds.
+/// The type of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
-    /// Text.
+    /// A string.
     Text,
-    /// A whole number, zero or more.
+    /// A non-negative integer.
     Count,
-    /// Yes or no; `"true"` and `"false"` count too, as models of older tools write them.
+    /// A boolean; also `"true"` and `"false"`, as models of older tools write them.
     Flag,
 }
 
-/// Whether a call must have a parameter.
+/// Whether a parameter is required.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// It must be there.
+    /// Required.
     Required,
-    /// It may be left out.
+    /// Optional.
     Optional,
 }
 
@@ -63,7 +61,7 @@ pub(super) fn json_schema(parameters: &[Parameter]) -> Value {
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
-/// Checks arguments against a parameter list; the text names the first that does not fit.
+/// Checks arguments against a parameter list; the error names the first that does not match.
 pub(super) fn check(parameters: &[Parameter], arguments: &Value) -> Result<(), String> {
     let Some(given) = arguments.as_object() else {
         return Err(format!("expected an object, got {}", kind_of(arguments)));
@@ -79,13 +77,13 @@ pub(super) fn check(parameters: &[Parameter], arguments: &Value) -> Result<(), S
                 return Err(format!("missing required property {:?}", parameter.name));
             }
             None => {}
-            Some(value) => fits(parameter, value)?,
+            Some(value) => check_type(parameter, value)?,
         }
     }
     Ok(())
 }
 
-fn fits(parameter: &Parameter, value: &Value) -> Result<(), String> {
+fn check_type(parameter: &Parameter, value: &Value) -> Result<(), String> {
     let fine = match parameter.kind {
         Type::Text => value.is_string(),
         Type::Count => count(value).is_some(),
@@ -102,17 +100,17 @@ fn fits(parameter: &Parameter, value: &Value) -> Result<(), String> {
     Err(format!("property {:?}: expected {}, got {got}", parameter.name, parameter.kind.name()))
 }
 
-/// A whole number, also when it was written as `3.0`.
+/// A non-negative integer, also when it is written as `3.0`.
 pub(super) fn count(value: &Value) -> Option<u64> {
     if let Some(n) = value.as_u64() {
         return Some(n);
     }
-    // 2^53: up to here every whole number has its own float, beyond it the text is not what was meant.
+    // Up to 2^53 every integer has a float of its own.
     let float = value.as_f64().filter(|f| f.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(f))?;
     Some(float as u64)
 }
 
-/// A yes or no, also when it was written as text.
+/// A boolean, also when it is written as a string.
 pub(super) fn flag(value: &Value) -> Option<bool> {
     value.as_bool().or_else(|| value.as_str().and_then(|text| text.parse().ok()))
 }

@@ -1,14 +1,11 @@
-//! `write_file`: puts text in a file, whole or not at all.
-//!
-//! Invariant: the confirmation is given only after the new contents are on the disk.
+//! `write_file`: replaces a file atomically and durably.
 
 use super::arguments::Arguments;
-use super::asked::Outcome;
-use super::failure::failed;
-use super::file;
+use super::context::ToolContext;
+use super::file_access::{self, failed};
+use super::pending::Outcome;
 use super::registry::Tool;
 use super::schema::{Need, Parameter, Type};
-use super::visit::Visit;
 use crate::call::Reply;
 use picoclaw_policy::Access;
 use picoclaw_sandbox::files::{self, Write};
@@ -50,28 +47,32 @@ impl Tool for WriteFile {
         PARAMETERS
     }
 
-    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
-        self.attempt(arguments, visit).into()
+    fn run(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Outcome {
+        self.attempt(arguments, context).into()
     }
 }
 
 impl WriteFile {
-    fn attempt(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
+    fn attempt(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Reply, Reply> {
         let path = arguments.text("path");
-        let permit = file::admit(visit, self.name(), Access::Write, path, Write)?;
+        let permit = file_access::admit(context, self.name(), Access::Write, path, Write)?;
         let overwrite = match arguments.flag("overwrite") {
             Some(false) => Overwrite::No,
             _ => Overwrite::Yes,
         };
         Ok(
-            match files::write(permit, arguments.text("content").as_bytes(), overwrite, visit.warden.files())
-            {
-                Ok(()) => Reply::Done(format!("File written: {}", file::told(path))),
+            match files::write(
+                permit,
+                arguments.text("content").as_bytes(),
+                overwrite,
+                context.warden.files(),
+            ) {
+                Ok(()) => Reply::Done(format!("File written: {}", file_access::escaped(path))),
                 Err(RootError::Exists { .. }) => Reply::Failed(format!(
                     "file: {} already exists. Set overwrite=true to replace.",
-                    file::told(path)
+                    file_access::escaped(path)
                 )),
-                Err(why) => failed("write file", &why),
+                Err(error) => failed("write file", &error),
             },
         )
     }

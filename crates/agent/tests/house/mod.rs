@@ -1,11 +1,11 @@
 //! A whole house in a temporary directory, for tests that need one.
 
-use picoclaw_agent::hall::Hall;
+use picoclaw_agent::executor::ToolExecutor;
 use picoclaw_agent::tools::Registry;
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{AgentId, Origin, Policy, Subject};
 use picoclaw_sandbox::Redactor;
-use picoclaw_sandbox::exec::Workshop;
+use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::launch::harden_self;
@@ -19,7 +19,7 @@ pub(crate) struct House {
     /// Where everything lies; the instance is `home` in it.
     pub(crate) base: PathBuf,
     pub(crate) home: PathBuf,
-    pub(crate) hall: Hall,
+    pub(crate) hall: ToolExecutor,
 }
 
 impl House {
@@ -31,11 +31,11 @@ impl House {
         let instance = Instance::prepare(&home, config, &[]).unwrap();
         let files = Files::open(instance.zones(), &instance.locks()).unwrap();
         let ledger = Ledger::open(&instance.ledger()).unwrap();
-        let workshop = Workshop::new(config, &instance, std::env::vars_os()).unwrap();
+        let exec_env = ExecEnv::new(config, &instance, std::env::vars_os()).unwrap();
         let policy = Policy::compile(config, instance.zones(), Vec::new()).unwrap();
-        let warden = Arc::new(Warden::new(policy, files, workshop, ledger));
+        let warden = Arc::new(Warden::new(policy, files, exec_env, ledger));
         let registry = Arc::new(Registry::new(&config.tools, Redactor::new(&config.secrets)));
-        Self { _dir: dir, base, home, hall: Hall::new(warden, registry) }
+        Self { _dir: dir, base, home, hall: ToolExecutor::new(warden, registry) }
     }
 
     /// The text of every record.

@@ -3,7 +3,7 @@
 use crate::peer::{Act, Peer, events};
 use crate::support::{ask, hello, models, request};
 use picoclaw_agent::message::{Message, ToolCall};
-use picoclaw_agent::providers::{Class, Finish, Usage};
+use picoclaw_agent::providers::{ErrorClass, Finish, Usage};
 use serde_json::{Value, json};
 
 const JSON: &str = "content-type: application/json\r\n";
@@ -182,12 +182,12 @@ async fn an_answer_in_pieces_is_put_together() {
         (
             "a call that was not closed is not run",
             vec![begin(0, tool("t1")), delta(0, json_piece("{}")), end("tool_use"), stop.clone()],
-            Class::Malformed,
+            ErrorClass::Malformed,
         ),
         (
             "a stream that does not say why it stops",
             vec![begin(0, tool("t1")), close(0), stop.clone()],
-            Class::Malformed,
+            ErrorClass::Malformed,
         ),
         (
             "an error in the middle",
@@ -196,7 +196,7 @@ async fn an_answer_in_pieces_is_put_together() {
                 json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
                     .to_string(),
             ],
-            Class::RateLimit,
+            ErrorClass::RateLimit,
         ),
     ] {
         let data: Vec<&str> = pieces.iter().map(String::as_str).collect();

@@ -1,7 +1,7 @@
 //! Chains: names, stand-ins, retries and rests, with scripted models and a clock that runs by itself.
 
 use crate::support::{Heard, ask, config, hello, models};
-use picoclaw_agent::providers::{Class, ModelError, Models};
+use picoclaw_agent::providers::{ErrorClass, ModelError, Models};
 use picoclaw_policy::AgentId;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -50,7 +50,7 @@ async fn a_script_is_replayed_line_by_line_and_then_it_is_over() {
         heard.answer().tool_calls.iter().map(|call| (call.id.as_str(), call.arguments.as_str())).collect();
     assert_eq!(calls, [("scripted_1", r#"{"command":"ls"}"#), ("z", "{}")]);
     let heard = ask(&models, &hello()).await;
-    assert_eq!(heard.error().class, Class::Malformed, "a broken line is told");
+    assert_eq!(heard.error().class, ErrorClass::Malformed, "a broken line is told");
     assert!(heard.error().message.contains("line 5 of the script"), "{}", heard.error());
     let heard = ask(&models, &hello()).await;
     assert!(heard.error().message.contains("is over"), "{}", heard.error());

@@ -2,9 +2,9 @@
 
 use crate::support::{Heard, ask, config, hello, request};
 use picoclaw_agent::message::{Message, Role, ToolCall};
-use picoclaw_agent::providers::{Class, Models, Usage};
+use picoclaw_agent::providers::{ErrorClass, Models, Usage};
 use picoclaw_policy::{AgentId, Policy};
-use picoclaw_sandbox::exec::Workshop;
+use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::launch::harden_self;
@@ -22,9 +22,9 @@ const KEY: &str = "sk-very-secret-key";
 
 /// Whether children are caged.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Walls {
+enum Confinement {
     Cage,
-    Open,
+    None,
 }
 
 /// A house with stand-ins on its path.
@@ -35,7 +35,7 @@ struct House {
 }
 
 impl House {
-    fn new(walls: Walls, program: &str, script: &str, entry: Value) -> Self {
+    fn new(walls: Confinement, program: &str, script: &str, entry: Value) -> Self {
         harden_self().unwrap();
         let dir = tempfile::tempdir().unwrap();
         let base = std::fs::canonicalize(dir.path()).unwrap();
@@ -51,7 +51,7 @@ impl House {
         let entry: Value = serde_json::from_str(&text).unwrap();
         whole.as_object_mut().unwrap().extend(entry.as_object().unwrap().clone());
         let config = config(&json!({"agents": {"defaults": {"model_name": "c"}}, "model_list": [whole],
-            "isolation": {"enabled": walls == Walls::Cage}}));
+            "isolation": {"enabled": walls == Confinement::Cage}}));
         let instance = Instance::prepare(&home, &config, &[home.join("config.json")]).unwrap();
         for (file, text) in
             [(".picoclaw/config.json", "CONFIG"), (".picoclaw/workspace/notes", "NOTES"), ("diary", "DIARY")]
@@ -67,10 +67,10 @@ impl House {
             ("HOME".into(), base.join("somebody").into()),
             ("MODEL_KEY".into(), KEY.into()),
         ];
-        let workshop = Workshop::new(&config, &instance, host).unwrap();
+        let exec_env = ExecEnv::new(&config, &instance, host).unwrap();
         let policy = Policy::compile(&config, zones, Vec::new()).unwrap();
-        let warden = Arc::new(Warden::new(policy, files, workshop, ledger));
-        Self { _dir: dir, base, models: Models::with_guests(&config, warden) }
+        let warden = Arc::new(Warden::new(policy, files, exec_env, ledger));
+        Self { _dir: dir, base, models: Models::with_warden(&config, warden) }
     }
 
     /// What the stand-in left in its working directory.
@@ -93,7 +93,7 @@ fn write(path: &Path, text: &str) {
 /// What a stand-in does first: it keeps what it was asked.
 const KEEP: &str = r#"for word in "$@"; do printf '%s\n' "$word"; done > args; cat > input; pwd > place"#;
 
-async fn against(walls: Walls, program: &str, script: &str) -> (Heard, House) {
+async fn against(walls: Confinement, program: &str, script: &str) -> (Heard, House) {
     let house = House::new(walls, program, script, json!({}));
     (ask(&house.models, &hello()).await, house)
 }
@@ -105,7 +105,7 @@ fn printing(text: &str) -> String {
 
 #[tokio::test]
 async fn claude_is_asked_as_its_command_line_wants_it() {
-    for (walls, bypass) in [(Walls::Cage, true), (Walls::Open, false)] {
+    for (walls, bypass) in [(Confinement::Cage, true), (Confinement::None, false)] {
         let script = format!(
             "{KEEP}\n{}",
             r#"echo '{"type":"result","is_error":false,"result":"hi","usage":{"input_tokens":1,"cache_read_input_tokens":2,"output_tokens":3}}'"#
@@ -138,7 +138,7 @@ async fn claude_is_asked_as_its_command_line_wants_it() {
 
 #[tokio::test]
 async fn codex_is_asked_as_its_command_line_wants_it() {
-    for (walls, bypass) in [(Walls::Cage, true), (Walls::Open, false)] {
+    for (walls, bypass) in [(Confinement::Cage, true), (Confinement::None, false)] {
         let script = format!(
             "{KEEP}\n{}",
             printing(
@@ -176,7 +176,7 @@ async fn codex_is_asked_as_its_command_line_wants_it() {
 #[tokio::test]
 async fn a_conversation_goes_along_with_its_calls() {
     let script = format!("{KEEP}\necho '{{\"result\":\"ok\"}}'");
-    let house = House::new(Walls::Open, "claude", &script, json!({}));
+    let house = House::new(Confinement::None, "claude", &script, json!({}));
     let call = ToolCall { id: "c1".into(), name: "exec".into(), arguments: "{}".into() };
     let history = vec![
         Message::text(Role::User, "list"),
@@ -194,7 +194,7 @@ async fn a_conversation_goes_along_with_its_calls() {
 }
 
 /// The beginning of the text and how many calls, or the class and a part of the message.
-type Want = Result<(&'static str, usize), (Class, &'static str)>;
+type Want = Result<(&'static str, usize), (ErrorClass, &'static str)>;
 
 #[tokio::test]
 async fn replies_are_read_and_garbage_is_an_error() {
@@ -226,65 +226,65 @@ async fn replies_are_read_and_garbage_is_an_error() {
             "an error of its own",
             "claude",
             printing(r#"{"is_error":true,"result":"Invalid API key · Please run /login"}"#) + "\nexit 1",
-            Err((Class::Auth, "claude cli returned error: Invalid API key")),
+            Err((ErrorClass::Auth, "claude cli returned error: Invalid API key")),
         ),
         (
             "no money",
             "claude",
             printing(r#"{"is_error":true,"result":"Credit balance is too low"}"#),
-            Err((Class::Billing, "Credit balance")),
+            Err((ErrorClass::Billing, "Credit balance")),
         ),
-        ("words", "claude", printing("hello"), Err((Class::Malformed, "did not print one JSON object"))),
+        ("words", "claude", printing("hello"), Err((ErrorClass::Malformed, "did not print one JSON object"))),
         (
             "half an object",
             "claude",
             printing(r#"{"result":"he"#),
-            Err((Class::Malformed, "did not print one JSON object")),
+            Err((ErrorClass::Malformed, "did not print one JSON object")),
         ),
         (
             "two objects",
             "claude",
             printing("{\"result\":\"a\"}\n{\"result\":\"b\"}"),
-            Err((Class::Malformed, "did not print one JSON object")),
+            Err((ErrorClass::Malformed, "did not print one JSON object")),
         ),
         (
             "another object",
             "claude",
             printing(r#"{"answer":"a"}"#),
-            Err((Class::Malformed, "holds no `result`")),
+            Err((ErrorClass::Malformed, "holds no `result`")),
         ),
         (
             "nothing",
             "claude",
             "cat > /dev/null".into(),
-            Err((Class::Malformed, "did not print one JSON object")),
+            Err((ErrorClass::Malformed, "did not print one JSON object")),
         ),
         (
             "no UTF-8",
             "claude",
             r#"printf '{"result":"\377"}'"#.into(),
-            Err((Class::Malformed, "did not print UTF-8")),
+            Err((ErrorClass::Malformed, "did not print UTF-8")),
         ),
         (
             "a bad end",
             "claude",
             "echo 'no such option' >&2; exit 3".into(),
-            Err((Class::Malformed, "`claude` exited with code 3: no such option")),
+            Err((ErrorClass::Malformed, "`claude` exited with code 3: no such option")),
         ),
         (
             "an answer and a bad end",
             "claude",
             printing(r#"{"result":"hi"}"#) + "\nexit 1",
-            Err((Class::Malformed, "exited with code 1")),
+            Err((ErrorClass::Malformed, "exited with code 1")),
         ),
-        ("killed", "claude", "kill -9 $$".into(), Err((Class::Malformed, "`claude` was killed"))),
+        ("killed", "claude", "kill -9 $$".into(), Err((ErrorClass::Malformed, "`claude` was killed"))),
         ("input nobody reads", "claude", "exec echo '{\"result\":\"hi\"}'".into(), Ok(("hi", 0))),
-        ("a flood", "claude", "exec yes".into(), Err((Class::Malformed, "printed more than 16 MiB"))),
+        ("a flood", "claude", "exec yes".into(), Err((ErrorClass::Malformed, "printed more than 16 MiB"))),
         (
             "the key in an error",
             "claude",
             format!("echo 'bad key {KEY}' >&2; exit 1"),
-            Err((Class::Malformed, "bad key [FILTERED]")),
+            Err((ErrorClass::Malformed, "bad key [FILTERED]")),
         ),
         (
             "a call after a word",
@@ -296,7 +296,7 @@ async fn replies_are_read_and_garbage_is_an_error() {
             "an error",
             "codex",
             printing(r#"{"type":"turn.failed","error":{"message":"usage limit reached"}}"#) + "\nexit 1",
-            Err((Class::RateLimit, "codex cli returned error: usage limit reached")),
+            Err((ErrorClass::RateLimit, "codex cli returned error: usage limit reached")),
         ),
         (
             "an error beside an answer",
@@ -309,17 +309,17 @@ async fn replies_are_read_and_garbage_is_an_error() {
             "half a turn calls nothing",
             "codex",
             printing(&message(call)) + "\nexit 1",
-            Err((Class::Malformed, "broke off")),
+            Err((ErrorClass::Malformed, "broke off")),
         ),
         (
             "words",
             "codex",
             printing("hello\n[]\n{\"type\":1}\n{\"type\":\"item.completed\",\"item\":7}"),
-            Err((Class::Malformed, "printed no answer")),
+            Err((ErrorClass::Malformed, "printed no answer")),
         ),
     ];
     for (why, program, script, want) in rows {
-        let (heard, _house) = against(Walls::Open, program, &script).await;
+        let (heard, _house) = against(Confinement::None, program, &script).await;
         match (&heard.result, want) {
             (Ok((answer, _)), Ok((text, calls))) => {
                 assert!(answer.content.starts_with(text), "{why}: {}", answer.content);
@@ -339,7 +339,7 @@ async fn replies_are_read_and_garbage_is_an_error() {
 #[tokio::test]
 async fn a_caged_program_that_is_not_logged_in_says_where_its_home_is() {
     let script = printing(r#"{"is_error":true,"result":"Invalid API key · Please run /login"}"#);
-    for (walls, is_hinted) in [(Walls::Cage, true), (Walls::Open, false)] {
+    for (walls, is_hinted) in [(Confinement::Cage, true), (Confinement::None, false)] {
         let (heard, _house) = against(walls, "claude", &script).await;
         let message = &heard.error().message;
         assert_eq!(
@@ -352,7 +352,7 @@ async fn a_caged_program_that_is_not_logged_in_says_where_its_home_is() {
 
 #[tokio::test]
 async fn a_program_that_is_not_there_is_named() {
-    let house = House::new(Walls::Open, "claude", "true", json!({"model": "codex-cli"}));
+    let house = House::new(Confinement::None, "claude", "true", json!({"model": "codex-cli"}));
     let heard = ask(&house.models, &hello()).await;
     assert!(heard.error().message.contains("could not start `codex`"), "{}", heard.error());
     let alone = Models::new(&config(&json!({"model_list": [{"model_name": "c", "model": "claude-cli"}]})));
@@ -370,10 +370,10 @@ fn is_alive(pid: &str) -> bool {
 #[tokio::test]
 async fn a_program_that_hangs_ends_at_its_deadline_with_everything_it_started() {
     let script = "setsid sleep 300 & echo $! > child; echo $$ > self; sleep 300";
-    let house = House::new(Walls::Open, "claude", script, json!({"request_timeout": 1}));
+    let house = House::new(Confinement::None, "claude", script, json!({"request_timeout": 1}));
     let start = Instant::now();
     let heard = ask(&house.models, &hello()).await;
-    assert_eq!(heard.error().class, Class::Timeout);
+    assert_eq!(heard.error().class, ErrorClass::Timeout);
     assert!(
         heard.error().message.contains("gave no answer within 1 s (`request_timeout`)"),
         "{}",
@@ -389,7 +389,7 @@ async fn a_program_that_hangs_ends_at_its_deadline_with_everything_it_started() 
 #[tokio::test]
 async fn a_program_nobody_waits_for_is_ended_with_everything_it_started() {
     let script = "setsid sleep 300 & echo $! > child; echo $$ > self; sleep 300";
-    let house = House::new(Walls::Open, "claude", script, json!({}));
+    let house = House::new(Confinement::None, "claude", script, json!({}));
     let question = hello();
     let begun = async {
         while house.left("claude", "self").trim().is_empty() {
@@ -419,7 +419,7 @@ async fn what_a_program_reaches_out_for_is_held_by_the_cage() {
         ("a program it plants for everybody", "echo x > BASE/opt/bin/git"),
     ];
     for (why, line) in tries {
-        for (walls, want) in [(Walls::Open, "GOT"), (Walls::Cage, "NO")] {
+        for (walls, want) in [(Confinement::None, "GOT"), (Confinement::Cage, "NO")] {
             let script = format!(
                 "cat > /dev/null; if {{ {line}; }} > /dev/null 2>&1; then r=GOT; else r=NO; fi; echo \"{{\\\"result\\\":\\\"$r\\\"}}\""
             );
@@ -427,7 +427,7 @@ async fn what_a_program_reaches_out_for_is_held_by_the_cage() {
             assert_eq!(heard.answer().content, want, "{why}, {walls:?}");
         }
     }
-    for walls in [Walls::Open, Walls::Cage] {
+    for walls in [Confinement::None, Confinement::Cage] {
         let script = r#"cat > /dev/null; echo "{\"result\":\"[$MODEL_KEY] $(env | grep -c secret)\"}""#;
         let (heard, _house) = against(walls, "claude", script).await;
         assert_eq!(heard.answer().content, "[] 0", "no key reaches a child, {walls:?}");

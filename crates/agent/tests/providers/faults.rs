@@ -2,7 +2,7 @@
 
 use crate::peer::{Act, Peer, events};
 use crate::support::{Heard, ask, config, hello};
-use picoclaw_agent::providers::{Class, Models};
+use picoclaw_agent::providers::{ErrorClass, Models};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -37,72 +37,82 @@ fn fine() -> Act {
 async fn every_bad_answer_is_a_clear_error() {
     let reply = |status, body: &str| Act::Reply(status, JSON, body.to_owned());
     let echo = format!(r#"{{"error":{{"message":"Incorrect API key provided: {KEY}"}}}}"#);
-    let rows: Vec<(&str, Act, Class, &str)> = vec![
-        ("a wrong key, echoed", reply(401, &echo), Class::Auth, "Incorrect API key provided: [FILTERED]"),
-        ("a wrong request", reply(400, r#"{"error":{"message":"bad tools"}}"#), Class::Format, "Status: 400"),
+    let rows: Vec<(&str, Act, ErrorClass, &str)> = vec![
+        (
+            "a wrong key, echoed",
+            reply(401, &echo),
+            ErrorClass::Auth,
+            "Incorrect API key provided: [FILTERED]",
+        ),
+        (
+            "a wrong request",
+            reply(400, r#"{"error":{"message":"bad tools"}}"#),
+            ErrorClass::Format,
+            "Status: 400",
+        ),
         (
             "too long",
             reply(400, r#"{"error":{"code":"context_length_exceeded"}}"#),
-            Class::ContextOverflow,
+            ErrorClass::ContextOverflow,
             "Status: 400",
         ),
         (
             "an address without its version",
             reply(404, "404 page not found"),
-            Class::Format,
+            ErrorClass::Format,
             "hint: most servers want `api_base` to end in `/v1`",
         ),
-        ("a broken server", reply(500, "oops"), Class::Timeout, "Body:   oops"),
+        ("a broken server", reply(500, "oops"), ErrorClass::Timeout, "Body:   oops"),
         (
             "an error with a good status",
             reply(200, r#"{"error":{"code":402,"message":"pay"}}"#),
-            Class::Billing,
+            ErrorClass::Billing,
             "pay",
         ),
         (
             "a page",
             Act::Reply(200, HTML, "<!DOCTYPE html><p>Log in".into()),
-            Class::Malformed,
+            ErrorClass::Malformed,
             "web page (HTML)",
         ),
         (
             "a page for an error",
             Act::Reply(503, HTML, "<html>busy".into()),
-            Class::Timeout,
+            ErrorClass::Timeout,
             "web page (HTML)",
         ),
-        ("half a JSON", reply(200, r#"{"choices": [{"mess"#), Class::Malformed, "it is not JSON"),
-        ("no JSON", reply(200, "hello"), Class::Malformed, "it is not JSON"),
-        ("nothing", reply(200, ""), Class::Malformed, "it is empty"),
-        ("JSON of another kind", reply(200, "[1,2]"), Class::Malformed, "holds no `choices`"),
-        ("no choice", reply(200, r#"{"choices":[]}"#), Class::Malformed, "holds no `choices`"),
+        ("half a JSON", reply(200, r#"{"choices": [{"mess"#), ErrorClass::Malformed, "it is not JSON"),
+        ("no JSON", reply(200, "hello"), ErrorClass::Malformed, "it is not JSON"),
+        ("nothing", reply(200, ""), ErrorClass::Malformed, "it is empty"),
+        ("JSON of another kind", reply(200, "[1,2]"), ErrorClass::Malformed, "holds no `choices`"),
+        ("no choice", reply(200, r#"{"choices":[]}"#), ErrorClass::Malformed, "holds no `choices`"),
         (
             "a choice of another kind",
             reply(200, r#"{"choices":["x"]}"#),
-            Class::Malformed,
+            ErrorClass::Malformed,
             "holds no `message`",
         ),
         (
             "a call without a name",
             reply(200, r#"{"choices":[{"message":{"tool_calls":[{"id":"x"}]}}]}"#),
-            Class::Malformed,
+            ErrorClass::Malformed,
             "a tool call without a name",
         ),
-        ("JSON without bottom", reply(200, &"[".repeat(100_000)), Class::Malformed, "it is not JSON"),
-        ("100 MB", Act::Flood("application/json", 100 << 20), Class::Malformed, "larger than 16 MiB"),
-        ("silence", Act::Silence, Class::Timeout, "gave no answer within 1 s (`request_timeout`)"),
-        ("no HTTP", Act::Raw(b"SSH-2.0-OpenSSH\r\n"), Class::Network, "broke off before it answered"),
-        ("a closed door", Act::Raw(b""), Class::Network, "broke off before it answered"),
+        ("JSON without bottom", reply(200, &"[".repeat(100_000)), ErrorClass::Malformed, "it is not JSON"),
+        ("100 MB", Act::Flood("application/json", 100 << 20), ErrorClass::Malformed, "larger than 16 MiB"),
+        ("silence", Act::Silence, ErrorClass::Timeout, "gave no answer within 1 s (`request_timeout`)"),
+        ("no HTTP", Act::Raw(b"SSH-2.0-OpenSSH\r\n"), ErrorClass::Network, "broke off before it answered"),
+        ("a closed door", Act::Raw(b""), ErrorClass::Network, "broke off before it answered"),
         (
             "cut off in the middle",
             Act::Raw(b"HTTP/1.1 200 X\r\ncontent-length: 100\r\n\r\n{\"choices\""),
-            Class::Network,
+            ErrorClass::Network,
             "broke off in the middle",
         ),
         (
             "control characters in an error",
             reply(400, "{\"error\":{\"message\":\"\\u001b[31mred\\u202e\"}}"),
-            Class::Format,
+            ErrorClass::Format,
             "\\u{1b}[31mred\\u{202e}",
         ),
     ];
@@ -152,21 +162,21 @@ async fn a_stream_that_fails_before_anything_was_seen_is_asked_for_as_a_whole() 
 async fn a_stream_that_fails_after_something_was_seen_is_an_error_and_no_second_answer() {
     let pieces = events(&[&text("he"), &text("llo")]);
     let with = |last: &str| [pieces.clone(), vec![last.to_owned()]].concat();
-    let rows: Vec<(&str, Act, Class)> = vec![
-        ("broken off", Act::Broken(pieces.clone()), Class::Network),
-        ("ended without an end", Act::Stream(pieces.clone()), Class::Network),
-        ("half an event", Act::Stream(with("data: {\"cho")), Class::Network),
-        ("a broken event", Act::Stream(with("data: {\"cho\n\n")), Class::Malformed),
-        ("silence", Act::Stalled(pieces.clone()), Class::Timeout),
+    let rows: Vec<(&str, Act, ErrorClass)> = vec![
+        ("broken off", Act::Broken(pieces.clone()), ErrorClass::Network),
+        ("ended without an end", Act::Stream(pieces.clone()), ErrorClass::Network),
+        ("half an event", Act::Stream(with("data: {\"cho")), ErrorClass::Network),
+        ("a broken event", Act::Stream(with("data: {\"cho\n\n")), ErrorClass::Malformed),
+        ("silence", Act::Stalled(pieces.clone()), ErrorClass::Timeout),
         (
             "an error",
             Act::Stream(with("data: {\"error\":{\"code\":429,\"message\":\"x\"}}\n\n")),
-            Class::RateLimit,
+            ErrorClass::RateLimit,
         ),
         (
             "a line without end",
             Act::Stream(with(&format!("data: {}", "x".repeat(5 << 20)))),
-            Class::Malformed,
+            ErrorClass::Malformed,
         ),
     ];
     for (why, act, class) in rows {
@@ -242,7 +252,7 @@ async fn a_time_to_come_back_is_kept() {
     let (heard, peer) = against(vec![busy("retry-after: 7200\r\n"), fine()], json!({})).await;
     assert_eq!(
         (heard.error().class, peer.seen().len()),
-        (Class::RateLimit, 1),
+        (ErrorClass::RateLimit, 1),
         "two hours are not waited for"
     );
 }

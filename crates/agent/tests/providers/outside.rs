@@ -3,7 +3,7 @@
 //! Variables belong to a whole process, so each row runs one test of this file again, in a process of its own.
 
 use crate::support::{ask, config, hello};
-use picoclaw_agent::providers::{Class, Models};
+use picoclaw_agent::providers::{ErrorClass, Models};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use serde_json::json;
 use std::path::Path;
@@ -73,7 +73,7 @@ async fn a_question_goes_over_tls() {
         Ok((answer, _)) => eprintln!("answered: {}", answer.content),
         Err(why) => {
             // On a host that trusts nobody at all, there is nothing to compare with.
-            assert!(matches!(why.class, Class::Network | Class::Malformed), "{why}");
+            assert!(matches!(why.class, ErrorClass::Network | ErrorClass::Malformed), "{why}");
             eprintln!("refused: {why}");
         }
     }

@@ -1,7 +1,7 @@
 //! Tokens and room: what a turn may use, and what happens when the conversation grows too long.
 
 use crate::house::{Act, House, call, costing, say};
-use picoclaw_agent::providers::Class;
+use picoclaw_agent::providers::ErrorClass;
 use picoclaw_agent::run::{Event, TurnError};
 use std::sync::Mutex;
 
@@ -79,7 +79,7 @@ fn a_history_that_leaves_no_room_is_compacted_before_the_model_is_asked() {
 #[test]
 fn a_model_that_finds_the_conversation_too_long_is_asked_again_with_less() {
     let mut acts: Vec<Act> = (0..4).map(|_| say("fine")).collect();
-    acts.extend([Act::Fail(Class::ContextOverflow, "too long"), say("now it fits")]);
+    acts.extend([Act::Fail(ErrorClass::ContextOverflow, "too long"), say("now it fits")]);
     let house = House::new(acts);
     for turn in 0..4 {
         house.turn(&turn.to_string()).unwrap();
@@ -91,13 +91,13 @@ fn a_model_that_finds_the_conversation_too_long_is_asked_again_with_less() {
     let next = House::new(vec![]);
     drop(next);
     let history =
-        house.runner.sessions().hold(&picoclaw_policy::AgentId::main(), "s").unwrap().take_history();
+        house.runner.sessions().lock(&picoclaw_policy::AgentId::main(), "s").unwrap().take_history();
     assert_eq!(history.len(), 6, "and stays away");
 }
 
 #[test]
 fn the_active_turn_is_never_dropped() {
-    let house = House::new(vec![Act::Fail(Class::ContextOverflow, "too long")]);
+    let house = House::new(vec![Act::Fail(ErrorClass::ContextOverflow, "too long")]);
     let why = house.turn("long").unwrap_err();
     assert!(matches!(why, TurnError::TooLong), "{why}");
     assert!(why.to_string().contains("refusing to drop active turn messages"));

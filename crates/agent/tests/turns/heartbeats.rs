@@ -1,20 +1,19 @@
 //! The heartbeat: a list in the workspace that is text and nothing more.
 
-use crate::house::{Act, House, call, hall, run, say};
-use picoclaw_agent::providers::Class;
-use picoclaw_agent::schedule::heartbeat::{Beat, Heartbeat};
+use crate::house::{Act, House, call, executor, run, say};
+use picoclaw_agent::providers::ErrorClass;
+use picoclaw_agent::schedule::heartbeat::{Heartbeat, HeartbeatRun};
 use picoclaw_policy::AgentId;
 use picoclaw_sandbox::launch::CancelToken;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 fn heartbeat(house: &House) -> Heartbeat {
-    let (_, instance) = hall(&house.home(), &house.config);
+    let (_, instance) = executor(&house.home(), &house.config);
     Heartbeat::open(house.runner.clone(), &instance, &house.config, Arc::new(|_, _| {})).unwrap()
 }
 
-fn beat(house: &House) -> Beat {
+fn beat(house: &House) -> HeartbeatRun {
     run(heartbeat(house).beat(&CancelToken::new()))
 }
 
@@ -29,13 +28,13 @@ fn log(house: &House) -> String {
 #[test]
 fn a_workspace_without_a_list_is_given_one_and_nothing_runs() {
     let house = House::new(vec![say("HEARTBEAT_OK")]);
-    assert_eq!(beat(&house), Beat::Planted);
+    assert_eq!(beat(&house), HeartbeatRun::Created);
     let text = std::fs::read_to_string(house.workspace().join("HEARTBEAT.md")).unwrap();
     assert!(text.ends_with("Add your heartbeat tasks below this line:\n"), "{text}");
-    assert_eq!(beat(&house), Beat::Empty, "the template alone never runs");
+    assert_eq!(beat(&house), HeartbeatRun::Empty, "the template alone never runs");
     assert!(house.asked().is_empty() && house.records().is_empty());
     list(&house, &format!("{text}- look at the door\n"));
-    assert_eq!(beat(&house), Beat::Quiet);
+    assert_eq!(beat(&house), HeartbeatRun::NothingToDo);
     let said = house.sent().pop().unwrap().content;
     assert!(said.starts_with("# Heartbeat Check\n") && said.ends_with("- look at the door\n"), "{said}");
 }
@@ -49,11 +48,11 @@ fn a_beat_remembers_nothing_and_is_judged_as_the_agent_is() {
     ];
     let house = House::new(acts);
     list(&house, "- do harm\n");
-    assert_eq!(beat(&house), Beat::Said("I could not".to_owned()));
+    assert_eq!(beat(&house), HeartbeatRun::Answered("I could not".to_owned()));
     let records = house.records();
     assert!(records.iter().all(|record| record["origin"] == "heartbeat" && record["verdict"] == "deny"));
     assert_eq!(records.len(), 4);
-    assert_eq!(beat(&house), Beat::Quiet);
+    assert_eq!(beat(&house), HeartbeatRun::NothingToDo);
     assert_eq!(house.sent().len(), 1, "no history");
     assert!(house.runner.sessions().list(&AgentId::main()).unwrap().is_empty(), "and none is kept");
     let log = log(&house);
@@ -62,9 +61,9 @@ fn a_beat_remembers_nothing_and_is_judged_as_the_agent_is() {
 
 #[test]
 fn a_beat_that_fails_is_in_the_log() {
-    let house = House::new(vec![Act::Fail(Class::Auth, "no key\n[2026-01-01 00:00:00] [INFO] forged")]);
+    let house = House::new(vec![Act::Fail(ErrorClass::Auth, "no key\n[2026-01-01 00:00:00] [INFO] forged")]);
     list(&house, "- anything\n");
-    assert!(matches!(beat(&house), Beat::Failed(_)));
+    assert!(matches!(beat(&house), HeartbeatRun::Failed(_)));
     let log = log(&house);
     assert!(log.contains("] [ERROR] Heartbeat failed: ") && log.lines().count() == 1, "{log}");
 }
@@ -80,37 +79,12 @@ fn a_list_that_leads_elsewhere_is_not_read() {
     {
         symlink(&target, &path).unwrap();
         let beat = beat(&house);
-        assert!(matches!(beat, Beat::Failed(_)), "{why}: {beat:?}");
+        assert!(matches!(beat, HeartbeatRun::Failed(_)), "{why}: {beat:?}");
         std::fs::remove_file(&path).unwrap();
     }
     symlink("nowhere/../../outside", &path).unwrap();
     let beat = beat(&house);
-    assert!(matches!(beat, Beat::Failed(_) | Beat::Planted), "{beat:?}");
+    assert!(matches!(beat, HeartbeatRun::Failed(_) | HeartbeatRun::Created), "{beat:?}");
     assert!(!house.home().join("outside").exists(), "and no template is written through a link");
     assert!(house.asked().is_empty());
-}
-
-#[test]
-fn the_first_beat_comes_after_a_second() {
-    let house = House::new(vec![say("HEARTBEAT_OK")]);
-    list(&house, "- anything\n");
-    let (heartbeat, halt) = (heartbeat(&house), CancelToken::new());
-    let began = Instant::now();
-    run(async {
-        let mut beating = std::pin::pin!(heartbeat.run(&halt));
-        loop {
-            tokio::select! {
-                () = &mut beating => panic!("it ended by itself"),
-                () = tokio::time::sleep(Duration::from_millis(10)) => {}
-            }
-            if !house.asked().is_empty() {
-                break;
-            }
-            assert!(began.elapsed() < Duration::from_secs(20));
-        }
-        assert!(began.elapsed() >= Duration::from_secs(1), "{:?}", began.elapsed());
-        halt.cancel();
-        beating.await;
-    });
-    assert_eq!(house.asked().len(), 1, "and no second one so soon");
 }

@@ -1,16 +1,16 @@
 //! An instance with a runner, and a mind that says what it was told to.
 
-use picoclaw_agent::hall::Hall;
+use picoclaw_agent::executor::ToolExecutor;
 use picoclaw_agent::message::{Message, ToolCall};
 use picoclaw_agent::providers::{
-    Answer, Class, Models, Provider, ProviderError, ProviderKind, Reading, Request, Sink, Usage,
+    Answer, AnswerFuture, ErrorClass, Models, Provider, ProviderError, ProviderKind, Request, Sink, Usage,
 };
-use picoclaw_agent::run::{Ending, Event, Runner, Steering, Turn, TurnError};
+use picoclaw_agent::run::{Event, Runner, Steering, Turn, TurnError, TurnOutcome};
 use picoclaw_agent::tools::Registry;
 use picoclaw_policy::config::{Config, Guard};
 use picoclaw_policy::{AgentId, Origin, Policy, Subject};
 use picoclaw_sandbox::Redactor;
-use picoclaw_sandbox::exec::Workshop;
+use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::launch::CancelToken;
@@ -25,7 +25,7 @@ use std::time::Duration;
 /// What a mind does when it is asked.
 pub(crate) enum Act {
     Say(Answer),
-    Fail(Class, &'static str),
+    Fail(ErrorClass, &'static str),
     /// Thinks until it is given up.
     Hang,
 }
@@ -72,7 +72,7 @@ impl Provider for Script {
         self.kind
     }
 
-    fn ask<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink) -> Reading<'a> {
+    fn ask<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink) -> AnswerFuture<'a> {
         let round = {
             let mut asked = self.asked.lock().unwrap();
             asked.push(request.clone());
@@ -90,7 +90,7 @@ impl Provider for Script {
                 }
                 Some(Act::Fail(class, why)) => Err(ProviderError::new(class, why)),
                 Some(Act::Hang) => std::future::pending().await,
-                None => Err(ProviderError::new(Class::Unknown, "the script is over")),
+                None => Err(ProviderError::new(ErrorClass::Unknown, "the script is over")),
             }
         })
     }
@@ -147,7 +147,7 @@ impl House {
     }
 
     /// One turn of `main`'s in the session `s`.
-    pub(crate) fn turn(&self, input: &str) -> Result<Ending, TurnError> {
+    pub(crate) fn turn(&self, input: &str) -> Result<TurnOutcome, TurnError> {
         self.turn_as("main", "s", input, &|_| {})
     }
 
@@ -157,7 +157,7 @@ impl House {
         session: &str,
         input: &str,
         events: &(dyn Fn(Event) + Send + Sync),
-    ) -> Result<Ending, TurnError> {
+    ) -> Result<TurnOutcome, TurnError> {
         run(self.runner.turn(Turn {
             subject: subject(agent, session),
             input: input.to_owned(),
@@ -218,21 +218,23 @@ pub(crate) fn open_with(
     config: &Arc<Config>,
     providers: Vec<Box<dyn Provider>>,
 ) -> Runner {
-    let (hall, instance) = hall(home, config);
+    let (executor, instance) = executor(home, config);
     let models = Models::with_providers(config, providers);
-    Runner::open(hall, Arc::clone(config), models, &instance).unwrap()
+    let runner = Runner::open(executor, Arc::clone(config), models, &instance).unwrap();
+    picoclaw_agent::subagent::install(&runner);
+    runner
 }
 
 /// The tools of an instance, behind its desk.
-pub(crate) fn hall(home: &std::path::Path, config: &Config) -> (Hall, Instance) {
+pub(crate) fn executor(home: &std::path::Path, config: &Config) -> (ToolExecutor, Instance) {
     let instance = Instance::prepare(home, config, &[home.join("config.json")]).unwrap();
     let zones = instance.zones();
     let files = Files::open(zones.clone(), &instance.locks()).unwrap();
     let redactor = Redactor::new(&config.secrets);
     let ledger = Ledger::open(&instance.ledger()).unwrap().redacting(redactor.clone());
-    let workshop = Workshop::new(config, &instance, std::env::vars_os()).unwrap();
+    let exec_env = ExecEnv::new(config, &instance, std::env::vars_os()).unwrap();
     let policy = Policy::compile(config, zones, Vec::new()).unwrap();
-    let warden = Arc::new(Warden::new(policy, files, workshop, ledger));
+    let warden = Arc::new(Warden::new(policy, files, exec_env, ledger));
     let registry = Arc::new(Registry::new(&config.tools, redactor));
-    (Hall::new(warden, registry), instance)
+    (ToolExecutor::new(warden, registry), instance)
 }

@@ -3,8 +3,8 @@
 use crate::house::{Act, House, call, run, say, subject};
 use picoclaw_agent::run::{Event, Steering, Turn, TurnError};
 use picoclaw_policy::config::OnBlock;
-use picoclaw_sandbox::approver::Answer;
 use picoclaw_sandbox::launch::CancelToken;
+use picoclaw_sandbox::permit::Approval;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -135,8 +135,8 @@ fn a_turn_that_nobody_waits_for_is_taken_back() {
 #[test]
 fn a_question_goes_out_and_what_comes_back_decides() {
     for (why, answer, ran, unasked) in [
-        ("yes", Some(Answer::Once), true, false),
-        ("no", Some(Answer::No), false, false),
+        ("yes", Some(Approval::Once), true, false),
+        ("no", Some(Approval::No), false, false),
         ("nobody is there", None, false, true),
     ] {
         let acts = vec![call(&[("exec", r#"{"command": "rm -rf gone"}"#)]), say("ok")];
@@ -154,6 +154,6 @@ fn a_question_goes_out_and_what_comes_back_decides() {
         let ending = house.turn_as("main", "s", "go", &hear).unwrap();
         assert_eq!(*shown.lock().unwrap(), "rm -rf gone", "{why}");
         assert_eq!(house.workspace().join("gone").exists(), !ran, "{why}");
-        assert_eq!(ending.unasked, unasked, "{why}");
+        assert_eq!(ending.needs_approval, unasked, "{why}");
     }
 }

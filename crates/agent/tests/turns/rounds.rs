@@ -2,7 +2,7 @@
 
 use crate::house::{Act, House, call, say};
 use picoclaw_agent::message::{Role, ToolCall};
-use picoclaw_agent::providers::{Answer, Class, ProviderKind};
+use picoclaw_agent::providers::{Answer, ErrorClass, ProviderKind};
 use picoclaw_agent::run::{Event, TurnError};
 use std::sync::Mutex;
 
@@ -146,7 +146,7 @@ fn an_answer_without_words_says_so() {
 
 #[test]
 fn a_failure_before_anything_was_done_leaves_no_question_behind() {
-    let house = House::new(vec![Act::Fail(Class::Auth, "401"), say("hello")]);
+    let house = House::new(vec![Act::Fail(ErrorClass::Auth, "401"), say("hello")]);
     let why = house.turn("first").unwrap_err();
     assert!(matches!(why, TurnError::Provider(_)), "{why}");
     assert_eq!(house.kept("s"), Vec::<String>::new());
@@ -157,7 +157,7 @@ fn a_failure_before_anything_was_done_leaves_no_question_behind() {
 #[test]
 fn a_failure_after_tools_keeps_what_they_did() {
     let house =
-        House::new(vec![call(&[("list_dir", "{}")]), Act::Fail(Class::Network, "gone"), say("hello")]);
+        House::new(vec![call(&[("list_dir", "{}")]), Act::Fail(ErrorClass::Network, "gone"), say("hello")]);
     house.turn("first").unwrap_err();
     assert_eq!(house.kept("s").len(), 3);
     house.turn("second").unwrap();
@@ -211,7 +211,7 @@ fn an_aside_remembers_nothing_and_is_not_remembered() {
         steering: &house.steering,
         halt: &house.halt,
     };
-    crate::house::run(house.runner.aside(turn)).unwrap();
+    crate::house::run(house.runner.run_ephemeral(turn)).unwrap();
     assert_eq!(house.sent().len(), 1, "nothing of the session was sent");
     assert_eq!(house.kept("s"), ["user: first", "assistant: one"]);
 }

@@ -1,13 +1,14 @@
 //! Jobs for real: the same desk, records and hooks as every other call, and an `exec` with a time of its own.
 
 use crate::hooks::hooked;
-use crate::house::{Act, House, call, hall, run, say, subject};
+use crate::house::{Act, House, call, executor, run, say, subject};
 use picoclaw_agent::call::{Call, Reply};
-use picoclaw_agent::providers::Class;
+use picoclaw_agent::providers::ErrorClass;
 use picoclaw_agent::schedule::cron::{
-    Added, CronTool, Done, Job, Jobs, LastStatus, MachineClock, Schedule, Store, Task, Whose, run_now,
+    CronTool, Job, JobExecutor, JobResult, JobScope, LastStatus, NewJob, Schedule, Store, Task, run_now,
+    system_clock,
 };
-use picoclaw_agent::tools::{Tool, Visit, unwatched};
+use picoclaw_agent::tools::{Tool, ToolContext, unwatched};
 use picoclaw_policy::config::{AgentConfig, Config, OnBlock};
 use picoclaw_policy::{AgentId, Subject};
 use picoclaw_sandbox::launch::CancelToken;
@@ -18,19 +19,19 @@ use std::time::{Duration, Instant};
 fn add(house: &House, agent: &str, task: Task) -> Job {
     let agent = AgentId::parse(agent).unwrap();
     let added =
-        Added { name: None, agent, lineage: Vec::new(), task, schedule: Schedule::every(3600).unwrap() };
+        NewJob { name: None, agent, lineage: Vec::new(), task, schedule: Schedule::every(3600).unwrap() };
     Store::open(&house.home()).unwrap().add(added, 1_800_000_000_000).unwrap()
 }
 
-fn fire(house: &House, job: &Job) -> Done {
+fn fire(house: &House, job: &Job) -> JobResult {
     fire_until(house, job, &CancelToken::new())
 }
 
-fn fire_until(house: &House, job: &Job, halt: &CancelToken) -> Done {
-    let (hall, _) = hall(&house.home(), &house.config);
-    let jobs = Jobs::new(house.runner.clone(), &hall, &house.config, Arc::new(|_, _| {}));
+fn fire_until(house: &House, job: &Job, halt: &CancelToken) -> JobResult {
+    let (executor, _) = executor(&house.home(), &house.config);
+    let jobs = JobExecutor::new(house.runner.clone(), &executor, &house.config, Arc::new(|_, _| {}));
     let store = Store::open(&house.home()).unwrap();
-    run(run_now(&store, &job.id, &jobs, &MachineClock, halt)).unwrap()
+    run(run_now(&store, &job.id, &jobs, &system_clock(), halt)).unwrap()
 }
 
 fn command(text: &str) -> Task {
@@ -38,7 +39,7 @@ fn command(text: &str) -> Task {
 }
 
 fn state_of(house: &House, job: &Job) -> (Option<LastStatus>, Option<String>) {
-    let state = Store::open(&house.home()).unwrap().get(&job.id, Whose::Everybodys).unwrap().state;
+    let state = Store::open(&house.home()).unwrap().get(&job.id, JobScope::All).unwrap().state;
     (state.last_status, state.last_error)
 }
 
@@ -155,7 +156,7 @@ fn a_message_is_a_turn_in_a_session_of_its_own() {
     let stem = format!("agent:cron-{}-", job.id);
     assert_eq!(listed.len(), 2);
     assert!(listed.iter().all(|session| session.name.starts_with(&stem)), "{listed:?}");
-    let house = House::new(vec![Act::Fail(Class::Auth, "no key")]);
+    let house = House::new(vec![Act::Fail(ErrorClass::Auth, "no key")]);
     let job = add(&house, "main", Task::Message("x".to_owned()));
     assert_eq!(fire(&house, &job).status, LastStatus::Error);
     assert!(state_of(&house, &job).1.unwrap().contains("no key"));
@@ -181,14 +182,18 @@ fn tool(house: &House, agent: &str, arguments: &Value) -> Reply {
 }
 
 fn tool_as(house: &House, subject: Subject, arguments: &Value) -> Reply {
-    let (hall, _) = hall(&house.home(), &house.config);
+    let (executor, _) = executor(&house.home(), &house.config);
     let store = Store::open(&house.home()).unwrap();
-    let cron = CronTool::new(store, Arc::new(MachineClock), &house.config.tools, Arc::new(|| {}));
-    let registry = hall.registry().with([Arc::new(cron) as Arc<dyn Tool>]);
-    let visit =
-        Visit { warden: hall.warden(), subject: &subject, halt: &CancelToken::new(), watcher: &unwatched };
+    let cron = CronTool::new(store, system_clock(), &house.config.tools, Arc::new(|| {}));
+    let registry = executor.registry().with([Arc::new(cron) as Arc<dyn Tool>]);
+    let visit = ToolContext {
+        warden: executor.warden(),
+        subject: &subject,
+        halt: &CancelToken::new(),
+        watcher: &unwatched,
+    };
     let call = Call { tool: "cron".to_owned(), arguments: arguments.clone(), subject: subject.clone() };
-    registry.run_alone(&call, &visit)
+    registry.run_unattended(&call, &visit)
 }
 
 fn two_agents(config: &mut Config) {
@@ -303,5 +308,5 @@ fn a_subagents_job_may_what_everybody_above_it_may() {
     let own = add(&house, "other", Task::Message("x".to_owned()));
     let update = json!({"action": "update", "job_id": own.id, "message": "y"});
     assert!(matches!(tool_as(&house, below, &update), Reply::Done(_)));
-    assert_eq!(store.get(&own.id, Whose::Own(&other)).unwrap().lineage, ["main"]);
+    assert_eq!(store.get(&own.id, JobScope::Own(&other)).unwrap().lineage, ["main"]);
 }

@@ -48,7 +48,7 @@ proptest! {
         let home = tempfile::tempdir().unwrap();
         let sessions = Sessions::open(home.path(), Redactor::default()).unwrap();
         let agent = AgentId::main();
-        sessions.hold(&agent, &a).unwrap().append(&Message::text(Role::User, "hello")).unwrap();
+        sessions.lock(&agent, &a).unwrap().append(&Message::text(Role::User, "hello")).unwrap();
         prop_assert_eq!(sessions.read(&agent, &a).unwrap().messages.len(), 1);
         prop_assert_eq!(sessions.read(&agent, &b).is_ok(), a == b);
     }
@@ -97,18 +97,18 @@ fn a_second_turn_in_the_same_session_waits_and_then_says_why_not() {
     let home = tempfile::tempdir().unwrap();
     let agent = AgentId::main();
     let sessions = Sessions::open(home.path(), Redactor::default()).unwrap();
-    let held = sessions.hold(&agent, "s").unwrap();
+    let held = sessions.lock(&agent, "s").unwrap();
     let other = sessions.clone().waiting(Duration::from_millis(200));
     let began = Instant::now();
-    let why = other.hold(&agent, "s").unwrap_err();
+    let why = other.lock(&agent, "s").unwrap_err();
     assert!(matches!(why, SessionError::Busy { .. }), "{why}");
     assert!(why.to_string().contains("in use") && why.hint().unwrap().contains("-s"));
     assert!(began.elapsed() >= Duration::from_millis(200));
     assert!(matches!(other.clear(&agent, "s"), Err(SessionError::Busy { .. })), "nor is it cleared");
     assert!(other.read(&agent, "s").is_ok(), "reading is free");
-    other.hold(&agent, "t").unwrap();
+    other.lock(&agent, "t").unwrap();
     drop(held);
-    other.hold(&agent, "s").unwrap();
+    other.lock(&agent, "s").unwrap();
 }
 
 #[test]
@@ -117,19 +117,19 @@ fn a_turn_that_only_adds_reads_nothing_and_takes_back_its_own_alone() {
     let agent = AgentId::main();
     let sessions = Sessions::open(home.path(), Redactor::default()).unwrap();
     let say = |text: &str| Message::text(Role::User, text);
-    let mut first = sessions.hold(&agent, "s").unwrap();
+    let mut first = sessions.lock(&agent, "s").unwrap();
     first.append(&say("one")).unwrap();
     first.append(&say("two")).unwrap();
-    first.summarise("one was said", 1).unwrap();
+    first.set_summary("one was said", 1).unwrap();
     drop(first);
-    let mut adding = sessions.hold_to_add(&agent, "s").unwrap();
+    let mut adding = sessions.lock_for_append(&agent, "s").unwrap();
     assert!(adding.take_history().is_empty());
-    let before = adding.mark();
+    let before = adding.rollback_point();
     adding.append(&say("taken back")).unwrap();
     adding.roll_back(&before).unwrap();
     adding.append(&say("three")).unwrap();
     drop(adding);
-    let mut whole = sessions.hold(&agent, "s").unwrap();
+    let mut whole = sessions.lock(&agent, "s").unwrap();
     assert_eq!(whole.summary(), "one was said");
     let said: Vec<String> = whole.take_history().into_iter().map(|said| said.message.content).collect();
     assert_eq!(said, ["two", "three"]);
@@ -140,12 +140,12 @@ fn a_file_that_belongs_to_another_name_is_not_used() {
     let home = tempfile::tempdir().unwrap();
     let agent = AgentId::main();
     let sessions = Sessions::open(home.path(), Redactor::default()).unwrap();
-    drop(sessions.hold(&agent, "name").unwrap());
+    drop(sessions.lock(&agent, "name").unwrap());
     // What a file system that folds case would do.
     let dir = home.path().join("state/sessions/main");
     std::fs::rename(dir.join("name.jsonl"), dir.join("NAME.jsonl")).unwrap();
     std::fs::rename(dir.join("name.meta.json"), dir.join("NAME.meta.json")).unwrap();
-    assert!(matches!(sessions.hold(&agent, "NAME"), Err(SessionError::Taken { .. })));
+    assert!(matches!(sessions.lock(&agent, "NAME"), Err(SessionError::Taken { .. })));
 }
 
 #[test]

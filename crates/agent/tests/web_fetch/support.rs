@@ -1,12 +1,12 @@
 //! A warden, the tool, and servers that say what they are told to.
 
 use picoclaw_agent::call::Reply;
-use picoclaw_agent::tools::{Arguments, Outcome, Tool, Visit, WebFetch, unwatched};
+use picoclaw_agent::tools::{Arguments, Outcome, Tool, ToolContext, WebFetch, unwatched};
 use picoclaw_policy::config::{Config, WebConfig};
 use picoclaw_policy::network::HostRules;
 use picoclaw_policy::shell::guard::Guard;
 use picoclaw_policy::{AgentId, AgentRules, Origin, PathRules, Policy, Reach, Subject};
-use picoclaw_sandbox::exec::Workshop;
+use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::launch::CancelToken;
@@ -44,7 +44,7 @@ impl House {
         let zones = instance.zones();
         let files = Files::open(zones.clone(), &instance.locks()).unwrap();
         let ledger = Ledger::open(&instance.ledger()).unwrap();
-        let workshop = Workshop::new(&config, &instance, std::env::vars_os()).unwrap();
+        let exec_env = ExecEnv::new(&config, &instance, std::env::vars_os()).unwrap();
         let agents =
             zones.into_iter().map(|(id, zones)| (id, AgentRules { zones, disabled: Default::default() }));
         let policy = Policy {
@@ -63,7 +63,7 @@ impl House {
             hosts: HostRules::compile(&config.tools.web.private_host_whitelist).unwrap(),
             spawning: Default::default(),
         };
-        let warden = Warden::new(policy, files, workshop, ledger);
+        let warden = Warden::new(policy, files, exec_env, ledger);
         Self { web: config.tools.web, warden, ledger: instance.ledger(), _dir: dir }
     }
 
@@ -81,10 +81,10 @@ impl House {
 
     pub(crate) fn run(&self, tool: &WebFetch, arguments: &Value, halt: &CancelToken) -> Reply {
         let subject = Subject::root(Origin::Cli, AgentId::main(), "s");
-        let visit = Visit { warden: &self.warden, subject: &subject, halt, watcher: &unwatched };
+        let visit = ToolContext { warden: &self.warden, subject: &subject, halt, watcher: &unwatched };
         match tool.run(&Arguments::check(tool.parameters(), arguments).unwrap(), &visit) {
             Outcome::Reply(reply) => reply,
-            Outcome::Asks(asked) => panic!("{asked:?}"),
+            Outcome::NeedsApproval(asked) => panic!("{asked:?}"),
         }
     }
 

@@ -1,56 +1,54 @@
 //! `picoclaw agent`: one turn, or a session at the terminal.
-//!
-//! Invariant: standard output is the answer, or a screen that a person sits before; never a mixture.
 
-mod attend;
-mod flow;
-mod heard;
+mod approval_prompt;
+mod frontend;
 mod history;
+mod input_line;
 mod interactive;
+mod interactive_turn;
+mod interrupt;
 mod json;
-mod keyboard;
-mod keys;
-mod message;
+mod key_decoder;
+mod line_editor;
 mod one_shot;
-mod prompt;
-mod question;
+mod raw_input;
+mod sanitize_stream;
 mod screen;
-mod slash;
-mod stage;
-mod stop;
+mod slash_actions;
+mod slash_parse;
 mod style;
 mod subagents;
-mod talk;
 mod trace;
-mod typed;
+mod turn_view;
 
+use crate::app;
 use crate::arguments::AgentArguments;
-use crate::compose;
 use crate::exit::{self, Exit};
-use crate::settings::Loaded;
+use crate::settings::Settings;
 use anyhow::Result;
 use picoclaw_agent::providers::ModelError;
 use picoclaw_agent::run::TurnError;
 use picoclaw_policy::{Origin, Subject};
 use std::process::ExitCode;
 
-pub(crate) use stage::Stage;
+pub(crate) use frontend::Frontend;
 
-/// Runs a turn, or as many as a person wants.
-pub(crate) fn run(arguments: &AgentArguments, stage: &Stage, loaded: &Loaded) -> Result<ExitCode> {
-    let prepared = subject(arguments, loaded).and_then(|subject| Ok((subject, stage.message(arguments)?)));
+/// Runs one turn, or an interactive session.
+pub(crate) fn run(arguments: &AgentArguments, frontend: &Frontend, settings: &Settings) -> Result<ExitCode> {
+    let prepared =
+        subject(arguments, settings).and_then(|subject| Ok((subject, frontend.message(arguments)?)));
     let (subject, message) = match prepared {
         Ok(prepared) => prepared,
-        Err(why) => return misused(arguments, &why),
+        Err(why) => return report_misuse(arguments, &why),
     };
     match message {
-        Some(message) => one_shot::run(arguments, stage, loaded, subject, message),
-        None => interactive::run(arguments, stage, loaded, subject).map(ExitCode::from),
+        Some(message) => one_shot::run(arguments, frontend, settings, subject, message),
+        None => interactive::run(arguments, frontend, settings, subject).map(ExitCode::from),
     }
 }
 
-fn subject(arguments: &AgentArguments, loaded: &Loaded) -> Result<Subject> {
-    let mut subject = compose::subject(loaded, arguments.agent.as_deref(), Origin::Cli)?;
+fn subject(arguments: &AgentArguments, settings: &Settings) -> Result<Subject> {
+    let mut subject = app::subject(settings, arguments.agent.as_deref(), Origin::Cli)?;
     if let Some(name) = &arguments.session {
         anyhow::ensure!(!name.trim().is_empty(), "a session needs a name");
         subject.session.clone_from(name);
@@ -58,20 +56,20 @@ fn subject(arguments: &AgentArguments, loaded: &Loaded) -> Result<Subject> {
     Ok(subject)
 }
 
-/// Says what is wrong with the command line or the configuration, in the form that was asked for.
-fn misused(arguments: &AgentArguments, why: &anyhow::Error) -> Result<ExitCode> {
+/// Reports an error of the command line or the configuration, in the requested format.
+fn report_misuse(arguments: &AgentArguments, why: &anyhow::Error) -> Result<ExitCode> {
     if arguments.json {
-        json::print(&json::of_error(&why.to_string()))?;
+        json::print(&json::error_json(&why.to_string()))?;
     }
     Ok(exit::bad_usage(why).into())
 }
 
-/// Why there is no model to ask, and what would help.
-fn no_model(why: &ModelError) -> anyhow::Error {
+/// The error of a missing model, with its hint.
+fn model_error(why: &ModelError) -> anyhow::Error {
     anyhow::anyhow!("{why}\nhint: {}", why.hint())
 }
 
-/// How a turn's failure ends the program.
+/// The exit code of a failed turn.
 fn exit_of(error: &TurnError) -> Exit {
     match error {
         TurnError::NoAgent(_) | TurnError::NoModel(_) => Exit::Usage,

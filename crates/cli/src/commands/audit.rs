@@ -1,6 +1,4 @@
-//! `picoclaw audit`: what was decided, and whether it is still what was written.
-//!
-//! Invariant: reads only. Nothing is made, changed or locked, and a missing ledger is no error.
+//! `picoclaw audit`: shows and verifies the audit log. Read-only; a missing ledger is not an error.
 
 mod show;
 mod table;
@@ -11,7 +9,7 @@ use clap::{Args, Subcommand};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Look into the ledger
+/// Read and verify the audit log
 #[derive(Debug, Args)]
 pub(crate) struct AuditArgs {
     #[command(subcommand)]
@@ -22,19 +20,20 @@ pub(crate) struct AuditArgs {
 enum AuditCommand {
     /// Show the last records
     Tail(tail::TailArgs),
-    /// Show one record, or all that fit
+    /// Show one record, or all that match
     Show(show::ShowArgs),
-    /// Check that no record was changed, added or taken away
+    /// Check that no record was changed, added or removed
     Verify(verify::VerifyArgs),
 }
 
-/// Where a command writes: its result, and remarks about it.
+/// The output streams: the result, and notes about it.
 struct Streams<'w> {
     out: &'w mut dyn Write,
     notes: &'w mut dyn Write,
 }
 
-/// Runs the command on the ledger in `dir`; answers the exit code. `out` is stdout, `notes` is stderr.
+/// Runs the command on the ledger in `dir`, and returns the exit code. `out` is stdout, `notes` is
+/// stderr.
 pub(crate) fn run(
     args: &AuditArgs,
     dir: &Path,
@@ -48,7 +47,7 @@ pub(crate) fn run(
         AuditCommand::Verify(args) => verify::run(args, dir, &mut streams),
     };
     match done.and_then(|code| Ok(streams.out.flush().map(|()| code)?)) {
-        // Whoever read our output has seen enough: `picoclaw audit show | head`.
+        // The reader closed the pipe: `picoclaw audit show | head`.
         Err(error)
             if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) =>
         {

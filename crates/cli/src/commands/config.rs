@@ -1,8 +1,6 @@
-//! `picoclaw config check|show|schema`.
-//!
-//! Invariant: nothing that is printed holds a secret.
+//! `picoclaw config check|show|schema`. The output contains no secrets.
 
-use crate::settings::{Presence, Request, SettingsError, load};
+use crate::settings::{ConfigPresence, Request, SettingsError, load};
 use picoclaw_policy::config::{Fault, SourceLocation, advice, reminders, schema};
 use picoclaw_sandbox::isolate::{LiveHost, exposure_faults};
 use serde_json::{Value, json};
@@ -11,10 +9,10 @@ use std::io::{self, Write};
 /// Exit status: done.
 pub(crate) const DONE: u8 = 0;
 
-/// Exit status: the configuration cannot be used.
+/// Exit status: the configuration is not valid.
 pub(crate) const BAD_CONFIGURATION: u8 = 2;
 
-/// How a listing is printed.
+/// The output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     /// For people.
@@ -23,31 +21,33 @@ pub(crate) enum Format {
     Json,
 }
 
-/// Says whether the configuration can be used, and everything that is wrong or loose about it.
+/// Validates the configuration, and prints every fault and warning.
 pub(crate) fn check(
     request: &Request<'_>,
     format: Format,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> io::Result<u8> {
-    let loaded = match load(request) {
-        Ok(loaded) => loaded,
+    let settings = match load(request) {
+        Ok(settings) => settings,
         Err(error) => {
             match format {
-                Format::Text => complain(&error, err)?,
-                Format::Json => {
-                    writeln!(out, "{}", json!({ "ok": false, "errors": errors(&error), "warnings": [] }))?
-                }
+                Format::Text => print_error(&error, err)?,
+                Format::Json => writeln!(
+                    out,
+                    "{}",
+                    json!({ "ok": false, "errors": errors_json(&error), "warnings": [] })
+                )?,
             }
             return Ok(BAD_CONFIGURATION);
         }
     };
-    let missing: Vec<String> = exposure_faults(&loaded.config.isolation.expose_paths, &LiveHost)
+    let missing: Vec<String> = exposure_faults(&settings.config.isolation.expose_paths, &LiveHost)
         .iter()
         .map(ToString::to_string)
         .collect();
-    if loaded.config.isolation.enabled && !missing.is_empty() {
-        // No child could be started, and so no program would.
+    if settings.config.isolation.enabled && !missing.is_empty() {
+        // No child could be started.
         match format {
             Format::Text => missing.iter().try_for_each(|fault| writeln!(err, "error: {fault}"))?,
             Format::Json => {
@@ -57,14 +57,14 @@ pub(crate) fn check(
         }
         return Ok(BAD_CONFIGURATION);
     }
-    let mut notes = loaded.warnings();
+    let mut notes = settings.warnings();
     notes.extend(missing);
-    notes.extend(advice(&loaded.config));
-    notes.extend(reminders(&loaded.config));
-    let file = loaded.config_path.display();
+    notes.extend(advice(&settings.config));
+    notes.extend(reminders(&settings.config));
+    let file = settings.config_path.display();
     match format {
         Format::Json => {
-            let present = loaded.presence == Presence::Present;
+            let present = settings.presence == ConfigPresence::Present;
             let verdict = json!({ "ok": true, "file": file.to_string(), "present": present, "errors": [], "warnings": notes });
             writeln!(out, "{verdict}")?;
         }
@@ -72,9 +72,9 @@ pub(crate) fn check(
             for note in &notes {
                 writeln!(err, "warning: {note}")?;
             }
-            match loaded.presence {
-                Presence::Present => writeln!(out, "{file}: ok")?,
-                Presence::Missing => writeln!(out, "{file}: not there; the defaults apply")?,
+            match settings.presence {
+                ConfigPresence::Present => writeln!(out, "{file}: ok")?,
+                ConfigPresence::Missing => writeln!(out, "{file}: not there; the defaults apply")?,
             }
         }
     }
@@ -88,14 +88,14 @@ pub(crate) fn show(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> io::Result<u8> {
-    let loaded = match load(request) {
-        Ok(loaded) => loaded,
+    let settings = match load(request) {
+        Ok(settings) => settings,
         Err(error) => {
-            complain(&error, err)?;
+            print_error(&error, err)?;
             return Ok(BAD_CONFIGURATION);
         }
     };
-    let rows = loaded.show();
+    let rows = settings.show();
     match format {
         Format::Text => {
             for row in rows {
@@ -119,8 +119,8 @@ pub(crate) fn print_schema(out: &mut dyn Write) -> io::Result<u8> {
     Ok(DONE)
 }
 
-/// Prints why nothing was loaded.
-pub(crate) fn complain(error: &SettingsError, err: &mut dyn Write) -> io::Result<()> {
+/// Prints why the settings did not load.
+pub(crate) fn print_error(error: &SettingsError, err: &mut dyn Write) -> io::Result<()> {
     writeln!(err, "{error}")?;
     match error.hint() {
         Some(hint) => writeln!(err, "hint: {hint}"),
@@ -128,9 +128,9 @@ pub(crate) fn complain(error: &SettingsError, err: &mut dyn Write) -> io::Result
     }
 }
 
-fn errors(error: &SettingsError) -> Value {
+fn errors_json(error: &SettingsError) -> Value {
     match error {
-        SettingsError::Config(error) => error.faults.iter().map(fault).collect(),
+        SettingsError::Config(error) => error.faults.iter().map(fault_json).collect(),
         SettingsError::Workspaces(faults) => {
             faults.iter().map(|fault| json!({ "message": fault.to_string(), "hint": fault.hint() })).collect()
         }
@@ -138,9 +138,9 @@ fn errors(error: &SettingsError) -> Value {
     }
 }
 
-fn fault(fault: &Fault) -> Value {
+fn fault_json(fault: &Fault) -> Value {
     let mut shown = json!({ "key": fault.key, "message": fault.problem.to_string(), "hint": fault.hint });
-    match &fault.place {
+    match &fault.location {
         SourceLocation::File { file, line, column } => {
             shown["file"] = json!(file);
             shown["line"] = json!(line);

@@ -1,16 +1,16 @@
-//! `picoclaw cron`: jobs, as the operator keeps them.
+//! `picoclaw cron`: the operator's access to scheduled jobs.
 //!
-//! Invariant: edits go through the store, under its lock; a run goes through the house like any other call.
+//! Edits go through the store, under its lock; a run goes through the warden like any other call.
 
-use crate::compose::{self, Company};
+use crate::app::{self, AgentServices};
 use crate::exit::{self, Exit};
 use crate::print;
-use crate::settings::Loaded;
+use crate::settings::Settings;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand};
 use picoclaw_agent::schedule::cron::{
-    Added, Clock, CronError, Done, Job, Jobs, LastStatus, MachineClock, Schedule, Store, Switch, Task, Whose,
-    run_now,
+    CronError, Job, JobExecutor, JobResult, JobScope, LastStatus, NewJob, Schedule, Store, Switch, Task,
+    now_ms, run_now, system_clock,
 };
 use picoclaw_policy::{AgentId, Origin};
 use picoclaw_sandbox::launch::CancelToken;
@@ -29,7 +29,7 @@ pub(crate) enum CronCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Add a job; a running gateway sees it within seconds
+    /// Add a job; a running gateway picks it up within seconds
     Add(AddArguments),
     /// Remove a job
     Remove {
@@ -56,7 +56,7 @@ pub(crate) enum CronCommand {
 /// `picoclaw cron add`.
 #[derive(Debug, Args)]
 pub(crate) struct AddArguments {
-    /// What to call it
+    /// Its name
     #[arg(short, long)]
     name: String,
     /// What it does
@@ -65,10 +65,10 @@ pub(crate) struct AddArguments {
     /// When
     #[command(flatten)]
     when: WhenArguments,
-    /// The agent that it belongs to; `main` otherwise
+    /// The agent it belongs to; `main` by default
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
-    /// The time zone of an expression, such as `Europe/Berlin`; this machine's otherwise
+    /// The time zone of an expression, such as `Europe/Berlin`; the system's by default
     #[arg(long, value_name = "ZONE")]
     tz: Option<String>,
 }
@@ -77,7 +77,7 @@ pub(crate) struct AddArguments {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct WhatArguments {
-    /// Tell the agent this
+    /// Send this message to the agent
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
     /// Run this command line, as the agent's `exec` would
@@ -89,36 +89,36 @@ struct WhatArguments {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct WhenArguments {
-    /// Again and again, so many seconds apart
+    /// Repeatedly, every N seconds
     #[arg(short, long, value_name = "SECS")]
     every: Option<u64>,
     /// At the times of an expression: minute hour day month weekday
     #[arg(short, long, value_name = "EXPR", allow_hyphen_values = true)]
     cron: Option<String>,
-    /// Once, so many seconds from now
+    /// Once, N seconds from now
     #[arg(long, value_name = "SECS")]
     at: Option<u64>,
 }
 
-/// Does what was asked for.
-pub(crate) fn run(command: &CronCommand, loaded: &Loaded) -> Result<Exit> {
-    let store = Store::open(&loaded.home)?;
-    let now = MachineClock.now_ms();
+/// Runs the command.
+pub(crate) fn run(command: &CronCommand, settings: &Settings) -> Result<Exit> {
+    let store = Store::open(&settings.home)?;
+    let now = now_ms();
     let done = match command {
-        CronCommand::List { json } => return list(&store.list(Whose::Everybodys)?, *json),
-        CronCommand::Add(arguments) => match asked(arguments, loaded, now) {
+        CronCommand::List { json } => return print_jobs(&store.list(JobScope::All)?, *json),
+        CronCommand::Add(arguments) => match parse_job(arguments, settings, now) {
             Ok(added) => {
-                store.add(added, now).map(|job| format!("Added job '{}' ({})", printable(&job.name), job.id))
+                store.add(added, now).map(|job| format!("NewJob job '{}' ({})", printable(&job.name), job.id))
             }
             Err(why) => return Ok(exit::bad_usage(&why)),
         },
         CronCommand::Remove { id } => {
-            store.remove(id, Whose::Everybodys).map(|job| format!("Removed job {}", job.id))
+            store.remove(id, JobScope::All).map(|job| format!("Removed job {}", job.id))
         }
-        CronCommand::Enable { id } => switch(&store, id, Switch::On, now),
-        CronCommand::Disable { id } => switch(&store, id, Switch::Off, now),
-        CronCommand::Run { id } => match run_job(&store, id, loaded)? {
-            Ok(done) => return told(&done),
+        CronCommand::Enable { id } => switch_job(&store, id, Switch::On, now),
+        CronCommand::Disable { id } => switch_job(&store, id, Switch::Off, now),
+        CronCommand::Run { id } => match run_job(&store, id, settings)? {
+            Ok(done) => return print_outcome(&done),
             Err(why) => Err(why),
         },
     };
@@ -134,33 +134,33 @@ pub(crate) fn run(command: &CronCommand, loaded: &Loaded) -> Result<Exit> {
         Err(why) => {
             let hint = why.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
             print::note(&format!("error: {why}{hint}"));
-            let is_usage = matches!(why, CronError::Misfit(_) | CronError::Never);
+            let is_usage = matches!(why, CronError::Invalid(_) | CronError::Never);
             Ok(if is_usage { Exit::Usage } else { Exit::Refused })
         }
     }
 }
 
-fn switch(store: &Store, id: &str, to: Switch, now: i64) -> Result<String, CronError> {
-    let job = store.switch(id, to, Whose::Everybodys, now)?;
+fn switch_job(store: &Store, id: &str, to: Switch, now: i64) -> Result<String, CronError> {
+    let job = store.switch(id, to, JobScope::All, now)?;
     let word = if to == Switch::On { "enabled" } else { "disabled" };
     Ok(format!("Job '{}' {word}", printable(&job.name)))
 }
 
-/// The job that was described.
-fn asked(arguments: &AddArguments, loaded: &Loaded, now: i64) -> Result<Added> {
+/// The job from the arguments.
+fn parse_job(arguments: &AddArguments, settings: &Settings, now: i64) -> Result<NewJob> {
     let AddArguments { name, what, when, agent, tz } = arguments;
     ensure!(!name.trim().is_empty(), "a job needs a name");
     ensure!(tz.is_none() || when.cron.is_some(), "`--tz` is the zone of an expression: it goes with `-c`");
     let agent = match agent {
-        Some(name) => compose::subject(loaded, Some(name), Origin::Cron)?.agent,
+        Some(name) => app::subject(settings, Some(name), Origin::Cron)?.agent,
         None => Some(AgentId::main())
-            .filter(|main| loaded.config.agents.iter().any(|known| known.id == *main))
-            .unwrap_or_else(|| loaded.config.default_agent.clone()),
+            .filter(|main| settings.config.agents.iter().any(|known| known.id == *main))
+            .unwrap_or_else(|| settings.config.default_agent.clone()),
     };
     let task = match (&what.message, &what.command) {
         (_, Some(command)) => {
             ensure!(
-                loaded.config.tools.cron_allow_command,
+                settings.config.tools.cron_allow_command,
                 "scheduled commands are switched off by `tools.cron.allow_command`"
             );
             Task::Command(command.clone())
@@ -176,32 +176,32 @@ fn asked(arguments: &AddArguments, loaded: &Loaded, now: i64) -> Result<Added> {
         Some(hint) => anyhow::anyhow!("{why}\nhint: {hint}"),
         None => anyhow::anyhow!("{why}"),
     })?;
-    Ok(Added { name: Some(name.clone()), agent, lineage: Vec::new(), task, schedule })
+    Ok(NewJob { name: Some(name.clone()), agent, lineage: Vec::new(), task, schedule })
 }
 
-/// Runs a job with everybody that a turn needs; an interrupt stops it.
-fn run_job(store: &Store, id: &str, loaded: &Loaded) -> Result<Result<Done, CronError>> {
-    if let Err(why) = store.get(id, Whose::Everybodys) {
+/// Runs a job with the services of a turn; an interrupt stops it.
+fn run_job(store: &Store, id: &str, settings: &Settings) -> Result<Result<JobResult, CronError>> {
+    if let Err(why) = store.get(id, JobScope::All) {
         return Ok(Err(why));
     }
     let halt = CancelToken::new();
     let heard = halt.clone();
-    // The first signal stops the run, which is then written down; the second one is for the program.
+    // The first signal stops the run, which is then recorded; the second ends the process.
     on_signals(move |_| {
         let is_first = !heard.is_cancelled();
         heard.cancel();
         if is_first { SignalAction::Continue } else { SignalAction::Die }
     })
     .context("could not listen for signals")?;
-    let Company { hall, runner, .. } = compose::company(loaded)?;
-    let jobs = Jobs::new(runner.clone(), &hall, &loaded.config, Arc::new(|_, _| {}));
-    let runtime = compose::runtime()?;
-    let done = runtime.block_on(run_now(store, id, &jobs, &MachineClock, &halt));
+    let AgentServices { executor, runner, .. } = app::services(settings)?;
+    let jobs = JobExecutor::new(runner.clone(), &executor, &settings.config, Arc::new(|_, _| {}));
+    let runtime = app::runtime()?;
+    let done = runtime.block_on(run_now(store, id, &jobs, &system_clock(), &halt));
     runtime.block_on(runner.close());
     Ok(done)
 }
 
-fn told(done: &Done) -> Result<Exit> {
+fn print_outcome(done: &JobResult) -> Result<Exit> {
     match done.status {
         LastStatus::Ok => {
             print::line(&printable_lines(&done.text))?;
@@ -214,7 +214,7 @@ fn told(done: &Done) -> Result<Exit> {
     }
 }
 
-fn list(jobs: &[Job], as_json: bool) -> Result<Exit> {
+fn print_jobs(jobs: &[Job], as_json: bool) -> Result<Exit> {
     if as_json {
         print::line(&printable_json(&jobs)?)?;
         return Ok(Exit::Done);
@@ -225,12 +225,12 @@ fn list(jobs: &[Job], as_json: bool) -> Result<Exit> {
     }
     print::line("Scheduled Jobs:")?;
     for job in jobs {
-        print::line(&shown(job))?;
+        print::line(&job_text(job))?;
     }
     Ok(Exit::Done)
 }
 
-fn shown(job: &Job) -> String {
+fn job_text(job: &Job) -> String {
     let (kind, text) = match job.task() {
         Task::Message(message) => ("Message", message),
         Task::Command(command) => ("Command", command),
@@ -238,21 +238,26 @@ fn shown(job: &Job) -> String {
     let mut lines = vec![
         format!("  {} ({})", printable(&job.name), printable(&job.id)),
         format!("    Agent: {}", printable(&job.agent)),
-        format!("    Schedule: {}", printable(&job.schedule.told())),
+        format!("    Schedule: {}", printable(&job.schedule.describe())),
         format!("    {kind}: {}", printable(&text)),
         format!("    Status: {}", if job.enabled { "enabled" } else { "disabled" }),
     ];
     if let Some(next) = job.state.next_run_at_ms {
-        lines.push(format!("    Next run: {}", moment(next)));
+        lines.push(format!("    Next run: {}", format_time(next)));
     }
     if let (Some(last), Some(status)) = (job.state.last_run_at_ms, job.state.last_status) {
         let why = job.state.last_error.as_deref().map(|why| format!(": {}", printable(why)));
-        lines.push(format!("    Last run: {} {}{}", moment(last), status.as_str(), why.unwrap_or_default()));
+        lines.push(format!(
+            "    Last run: {} {}{}",
+            format_time(last),
+            status.as_str(),
+            why.unwrap_or_default()
+        ));
     }
     lines.join("\n")
 }
 
-fn moment(ms: i64) -> String {
+fn format_time(ms: i64) -> String {
     let text = Timestamp::at(UNIX_EPOCH + Duration::from_millis(ms.max(0).unsigned_abs())).to_string();
     format!("{}Z", text.get(..19).unwrap_or_default())
 }

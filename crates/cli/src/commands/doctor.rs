@@ -1,96 +1,98 @@
-//! `picoclaw doctor`: what a child can really do on this host, tried and not assumed.
+//! `picoclaw doctor`: tries in a real cage what a child can do on this host.
 //!
-//! Invariant: exits 1 when a promise was seen to break, or when no cage can be had.
+//! The exit code is 1 if a guarantee does not hold, or if no cage is available.
 
 use crate::arguments::DoctorArguments;
 use crate::exit::Exit;
-use crate::settings::Loaded;
-use crate::{compose, print};
+use crate::settings::Settings;
+use crate::{app, print};
 use anyhow::Result;
 use picoclaw_policy::config::Config;
-use picoclaw_sandbox::exec::{Trial, Workshop};
+use picoclaw_sandbox::exec::{DoctorMode, ExecEnv};
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::isolate::{Backend, CheckResult, Decoys, DoctorCheck, ProbeResult, Visibility, probe};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// A variable that no child may see.
-const BAIT: &str = "PICOCLAW_DOCTOR_BAIT";
+/// A variable that must not reach a child.
+const BAIT_VARIABLE: &str = "PICOCLAW_DOCTOR_BAIT";
 
-/// Memory that the trial cage gives, in MiB: little enough to be exhausted for the question's sake.
-const TRIAL_MEMORY: u64 = 256;
+/// Memory limit of the trial cage, in MiB: small enough to be reached.
+const TRIAL_MEMORY_MB: u64 = 256;
 
 /// Examines this host.
-pub(crate) fn run(arguments: &DoctorArguments, loaded: &Loaded) -> Result<Exit> {
-    let instance = compose::instance(loaded)?;
+pub(crate) fn run(arguments: &DoctorArguments, settings: &Settings) -> Result<Exit> {
+    let instance = app::open_instance(settings)?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let probed = probe(&path);
     let mut host: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    host.push((BAIT.into(), "bait".into()));
-    let (findings, broken) = match Workshop::new(&caged(&loaded.config), &instance, host.clone()) {
+    host.push((BAIT_VARIABLE.into(), "bait".into()));
+    let (findings, broken) = match ExecEnv::new(&with_isolation(&settings.config), &instance, host.clone()) {
         Ok(workshop) => {
-            let findings = examine(&workshop, &instance, loaded, &host, arguments);
+            let findings = examine(&workshop, &instance, settings, &host, arguments);
             let broken = findings.iter().any(|finding| finding.result == CheckResult::Broken);
             (Ok((findings, workshop)), broken)
         }
         Err(why) => (Err(why.to_string()), true),
     };
-    let report = report(&probed, &findings, loaded, &instance);
-    print::line(&if arguments.json { serde_json::to_string_pretty(&report)? } else { words(&report) })?;
+    let report = report(&probed, &findings, settings, &instance);
+    print::line(&if arguments.json { serde_json::to_string_pretty(&report)? } else { report_text(&report) })?;
     Ok(if broken { Exit::Refused } else { Exit::Done })
 }
 
 /// The configuration with isolation on, and a memory limit that can be reached.
-fn caged(config: &Config) -> Config {
+fn with_isolation(config: &Config) -> Config {
     let mut config = config.clone();
     config.isolation.enabled = true;
     if config.isolation.limits.memory_mb > 0 {
-        config.isolation.limits.memory_mb = config.isolation.limits.memory_mb.min(TRIAL_MEMORY);
+        config.isolation.limits.memory_mb = config.isolation.limits.memory_mb.min(TRIAL_MEMORY_MB);
     }
     config
 }
 
 fn examine(
-    workshop: &Workshop,
+    exec_env: &ExecEnv,
     instance: &Instance,
-    loaded: &Loaded,
+    settings: &Settings,
     host: &Vec<(OsString, OsString)>,
     arguments: &DoctorArguments,
 ) -> Vec<DoctorCheck> {
-    let config = caged(&loaded.config);
+    let config = with_isolation(&settings.config);
     let home = std::env::home_dir().unwrap_or_else(|| PathBuf::from("/root"));
     let secret = instance.ledger().join("HEAD");
-    let secret = if secret.exists() { secret } else { loaded.config_path.clone() };
+    let secret = if secret.exists() { secret } else { settings.config_path.clone() };
     let baits = Decoys {
         home: &home,
         secret: &secret,
         writable: &home,
-        variable: BAIT,
+        variable: BAIT_VARIABLE,
         network: config.isolation.network,
-        processes: if matches!(workshop.rung(), Some(Backend::Landlock)) {
+        processes: if matches!(exec_env.backend(), Some(Backend::Landlock)) {
             Visibility::Visible
         } else {
             Visibility::Hidden
         },
         limits: config.isolation.limits,
     };
-    let Some(own) = instance.workspaces().iter().find(|own| own.agent == loaded.config.default_agent) else {
+    let Some(own) = instance.workspaces().iter().find(|own| own.agent == settings.config.default_agent)
+    else {
         return Vec::new();
     };
-    let ask = |trial| workshop.examine(&own.agent, own.named.as_path(), &baits, trial, host);
-    let findings = ask(Trial::AsBuilt);
+    let ask = |trial| exec_env.examine(&own.agent, own.named.as_path(), &baits, trial, host);
+    let findings = ask(DoctorMode::Confined);
     let Some(layer) = &arguments.fault else { return findings };
-    // The fault switch: what the examination says of a layer that is not there.
-    let bare = ask(Trial::Bare).into_iter().filter(|finding| layer == "all" || finding.layer == layer);
+    // `--fault`: the findings without the layer.
+    let bare =
+        ask(DoctorMode::Control).into_iter().filter(|finding| layer == "all" || finding.layer == layer);
     let kept = findings.into_iter().filter(|finding| layer != "all" && finding.layer != layer);
     kept.chain(bare).collect()
 }
 
 fn report(
     probed: &ProbeResult,
-    findings: &Result<(Vec<DoctorCheck>, Workshop), String>,
-    loaded: &Loaded,
+    findings: &Result<(Vec<DoctorCheck>, ExecEnv), String>,
+    settings: &Settings,
     instance: &Instance,
 ) -> Value {
     let tried = |outcome: &Result<(), String>| {
@@ -98,22 +100,23 @@ fn report(
     };
     let rows = findings
         .as_ref()
-        .map(|(findings, _)| findings.iter().map(row).collect::<Vec<_>>())
+        .map(|(findings, _)| findings.iter().map(finding_json).collect::<Vec<_>>())
         .unwrap_or_default();
-    let enforced =
-        findings.as_ref().ok().and_then(|(_, workshop)| workshop.enforced(&loaded.config.default_agent)).map(
-            |enforced| {
-                enforced
-                    .layers()
-                    .iter()
-                    .map(|(_, name, grade)| ((*name).to_owned(), Value::from(grade.to_string())))
-                    .collect::<serde_json::Map<_, _>>()
-            },
-        );
-    let rung = findings.as_ref().ok().and_then(|(_, workshop)| workshop.rung()).map(|rung| rung.name());
+    let enforced = findings
+        .as_ref()
+        .ok()
+        .and_then(|(_, workshop)| workshop.enforced(&settings.config.default_agent))
+        .map(|enforced| {
+            enforced
+                .layers()
+                .iter()
+                .map(|(_, name, grade)| ((*name).to_owned(), Value::from(grade.to_string())))
+                .collect::<serde_json::Map<_, _>>()
+        });
+    let rung = findings.as_ref().ok().and_then(|(_, workshop)| workshop.backend()).map(|rung| rung.name());
     json!({
         "instance": instance.home().display().to_string(),
-        "isolation_enabled": loaded.config.isolation.enabled,
+        "isolation_enabled": settings.config.isolation.enabled,
         "host": {
             "native": tried(&probed.native),
             "bwrap": tried(&probed.bwrap.clone().map(|_| ())),
@@ -126,7 +129,7 @@ fn report(
     })
 }
 
-fn row(finding: &DoctorCheck) -> Value {
+fn finding_json(finding: &DoctorCheck) -> Value {
     let outcome = match finding.result {
         CheckResult::Kept => "kept",
         CheckResult::Broken => "broken",
@@ -135,7 +138,7 @@ fn row(finding: &DoctorCheck) -> Value {
     json!({"question": finding.question, "expected": finding.expected, "observed": finding.observed, "layer": finding.layer, "outcome": outcome})
 }
 
-fn words(report: &Value) -> String {
+fn report_text(report: &Value) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut lines = vec![
         format!(
@@ -147,7 +150,7 @@ fn words(report: &Value) -> String {
         format!("held by: {}", text(&report["rung"])),
     ];
     if let Some(why) = report["error"].as_str() {
-        lines.push(format!("no cage can be had: {why}"));
+        lines.push(format!("no cage is available: {why}"));
     }
     if let Some(layers) = report["enforced"].as_object() {
         lines.extend(layers.iter().map(|(name, grade)| format!("  {name:<11} {}", text(grade))));

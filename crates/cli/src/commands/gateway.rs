@@ -8,14 +8,14 @@ use crate::arguments::GatewayArguments;
 use crate::commands::version::VERSION;
 use crate::exit::{self, Exit};
 use crate::print;
-use crate::settings::{Loaded, Surroundings};
+use crate::settings::{ProcessEnv, Settings};
 use address::Reach;
 use anyhow::{Context, Result};
 use build::{Source, services};
 use picoclaw_agent::gateway::{Gateway, GatewayOptions, listen};
 use picoclaw_sandbox::launch::{raise_fd_limit, resident_bytes};
 use picoclaw_sandbox::presence::GatewayLock;
-use picoclaw_sandbox::readiness::notify;
+use picoclaw_sandbox::sd_notify::notify;
 use picoclaw_sandbox::terminal::{SignalAction, SignalEvent, on_signals};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -62,8 +62,8 @@ impl Signals {
 pub(crate) fn run(
     arguments: &GatewayArguments,
     signals: Signals,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
     config: Option<PathBuf>,
 ) -> Result<Exit> {
     let host = arguments.host.as_deref().unwrap_or(&loaded.config.gateway.host);
@@ -106,7 +106,7 @@ pub(crate) fn run(
 }
 
 /// Refuses a non-loopback address without a configured token.
-fn checked(addresses: Vec<SocketAddr>, loaded: &Loaded) -> Result<Vec<SocketAddr>> {
+fn checked(addresses: Vec<SocketAddr>, loaded: &Settings) -> Result<Vec<SocketAddr>> {
     let open = addresses.iter().find(|at| !at.ip().is_loopback());
     if let (Some(open), None) = (open, &loaded.config.gateway.token) {
         anyhow::bail!(
@@ -132,8 +132,8 @@ async fn serve(
     options: GatewayOptions,
     addresses: &[SocketAddr],
     Signals(mut signals): Signals,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
 ) -> Result<()> {
     let listeners = bind(addresses).await?;
     let gateway = Gateway::new(options)?;
@@ -162,7 +162,7 @@ async fn serve(
     }
     notify_systemd("STOPPING=1");
     drop(signals);
-    tracing::info!(target: "gateway", "Ending");
+    tracing::info!(target: "gateway", "TurnOutcome");
     gateway.shut_down().await;
     tracing::info!(target: "gateway", "Ended");
     Ok(())
@@ -185,7 +185,7 @@ fn print_banner(gateway: &Gateway, bound: &[String]) {
     let services = gateway.services();
     print::note("📦 Agent Status:");
     print::note(&format!("  • Agents: {}", services.config.agents.len()));
-    print::note(&format!("  • Tools: {} loaded", services.hall.registry().tools().count()));
+    print::note(&format!("  • Tools: {} loaded", services.executor.registry().tools().count()));
     print::note("✓ Cron service started");
     if services.config.heartbeat.enabled {
         print::note("✓ Heartbeat service started");

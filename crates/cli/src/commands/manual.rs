@@ -1,6 +1,4 @@
-//! `picoclaw completions` and `picoclaw man`: made from the same tree that parses the command line.
-//!
-//! Invariant: what is documented here is what is parsed.
+//! `picoclaw completions` and `picoclaw man`, generated from the clap definition.
 
 use crate::arguments::Arguments;
 use crate::exit::Exit;

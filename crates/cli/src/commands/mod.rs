@@ -1,10 +1,8 @@
-//! The commands, one a file.
-//!
-//! Invariant: a command composes and renders; it decides nothing that the desk should decide.
+//! The commands, one per file. A command wires and renders; decisions belong to the policy.
 
 pub(crate) mod agent;
-pub(crate) mod asked;
 pub(crate) mod audit;
+pub(crate) mod cage_flags;
 pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod cron;

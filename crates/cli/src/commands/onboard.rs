@@ -1,22 +1,20 @@
-//! `picoclaw onboard`: makes an instance.
-//!
-//! Invariant: nothing that is there already is changed.
+//! `picoclaw onboard`: creates an instance. Existing files are not changed.
 
 use crate::exit::Exit;
-use crate::settings::Loaded;
-use crate::{compose, print};
+use crate::settings::Settings;
+use crate::{app, print};
 use anyhow::Result;
-use picoclaw_sandbox::instance::Planted;
+use picoclaw_sandbox::instance::Created;
 
-/// Makes the instance, and says what is there now.
-pub(crate) fn run(loaded: &Loaded) -> Result<Exit> {
-    let instance = compose::prepare(loaded)?;
-    let config = match compose::furnish(&instance, loaded)? {
-        Planted::New => "written",
-        Planted::Kept => "kept as it is",
+/// Creates the instance, and prints what exists now.
+pub(crate) fn run(settings: &Settings) -> Result<Exit> {
+    let instance = app::prepare_instance(settings)?;
+    let config = match app::write_default_config(&instance, settings)? {
+        Created::New => "written",
+        Created::Existing => "kept as it is",
     };
     print::line(&format!("instance: {}", instance.home().display()))?;
-    print::line(&format!("configuration: {} ({config})", loaded.config_path.display()))?;
+    print::line(&format!("configuration: {} ({config})", settings.config_path.display()))?;
     for workspace in instance.workspaces() {
         print::line(&format!("workspace of {}: {}", workspace.agent, workspace.named))?;
     }

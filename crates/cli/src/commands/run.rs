@@ -3,14 +3,14 @@
 //! Invariant: the command's own status is ours; what goes wrong about the cage is 125, before anything runs.
 
 use crate::arguments::RunArguments;
-use crate::commands::asked::Asked;
-use crate::settings::{Loaded, Surroundings, fault_of};
-use crate::{compose, exit, print, quantity};
+use crate::commands::cage_flags::CageOptions;
+use crate::settings::{ProcessEnv, Settings, workspace_fault};
+use crate::{app, exit, print, units};
 use anyhow::{Context, Result, bail};
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{AgentId, Origin};
 use picoclaw_sandbox::confine::ChildDir;
-use picoclaw_sandbox::exec::{Errand, ErrandError};
+use picoclaw_sandbox::exec::{OperatorCommand, OperatorCommandError};
 use picoclaw_sandbox::launch::{Output, Principal, Status, Stdin, Streams};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::{Redactor, terminal};
@@ -25,11 +25,11 @@ pub(crate) const NO_CAGE: u8 = 125;
 /// Runs the command and answers its status.
 pub(crate) fn run(
     arguments: &RunArguments,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
 ) -> Result<ExitCode> {
-    let timeout = arguments.timeout.as_deref().map(quantity::duration).transpose();
-    let (asked, timeout) = match (Asked::read(&arguments.cage), timeout) {
+    let timeout = arguments.timeout.as_deref().map(units::parse_duration).transpose();
+    let (asked, timeout) = match (CageOptions::parse(&arguments.cage), timeout) {
         (Ok(asked), Ok(timeout)) => (asked, timeout),
         (Err(why), _) | (_, Err(why)) => return Ok(exit::bad_usage(&why).into()),
     };
@@ -39,26 +39,26 @@ pub(crate) fn run(
             Ok(code(status.exit_code()))
         }
         Err(why) => {
-            let errand = why.downcast_ref::<ErrandError>();
-            complain(&why, errand.and_then(ErrandError::hint));
-            Ok(code(errand.map_or(NO_CAGE.into(), ErrandError::exit_code)))
+            let failed = why.downcast_ref::<OperatorCommandError>();
+            complain(&why, failed.and_then(OperatorCommandError::hint));
+            Ok(code(failed.map_or(NO_CAGE.into(), OperatorCommandError::exit_code)))
         }
     }
 }
 
 fn caged(
     arguments: &RunArguments,
-    asked: &Asked,
+    asked: &CageOptions,
     timeout: Option<Duration>,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
 ) -> Result<Status> {
     let named = match &arguments.workspace {
         Some(path) => std::path::absolute(path)?,
         None => std::env::current_dir().context("there is no current directory")?,
     };
     let workspace = workspace(&named, loaded, surroundings)?;
-    let instance = compose::instance(loaded)?;
+    let instance = app::open_instance(loaded)?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let streams = if is_terminal {
@@ -67,8 +67,8 @@ fn caged(
         Streams::Plain { stdin: Stdin::Inherit, output: Output::Inherit }
     };
     let signals = terminal::listen().context("could not listen to signals")?;
-    let errand = Errand {
-        isolation: &asked.on_top_of(&loaded.config.isolation),
+    let command = OperatorCommand {
+        isolation: &asked.apply_to(&loaded.config.isolation),
         instance: &instance,
         principal: Principal::Person,
         dir: ChildDir::Path { path: &workspace, mode: ExposeMode::ReadWrite },
@@ -77,21 +77,21 @@ fn caged(
         variables: &asked.variables,
         host: std::env::vars_os().collect(),
         streams,
-        subject: compose::subject(loaded, None, Origin::Cli)?,
+        subject: app::subject(loaded, None, Origin::Cli)?,
         tool: "run",
     };
-    let mut away = errand.start(&ledger)?;
+    let mut child = command.start(ledger)?;
     let status = if is_terminal {
-        terminal::relay(&mut away.running, &signals, timeout)
+        terminal::relay(&mut child.running, &signals, timeout)
     } else {
-        terminal::wait(&mut away.running, &signals, timeout)
+        terminal::wait(&mut child.running, &signals, timeout)
     };
-    away.back(status);
+    child.finish(status);
     Ok(status)
 }
 
 /// The directory that the child may write: never one that holds more than a project.
-pub(crate) fn workspace(named: &Path, loaded: &Loaded, surroundings: &Surroundings) -> Result<PathBuf> {
+pub(crate) fn workspace(named: &Path, loaded: &Settings, surroundings: &ProcessEnv) -> Result<PathBuf> {
     let real = match named.canonicalize() {
         Ok(real) => real,
         Err(why) => bail!("could not use `{}` as the workspace: {why}", named.display()),
@@ -100,7 +100,7 @@ pub(crate) fn workspace(named: &Path, loaded: &Loaded, surroundings: &Surroundin
         bail!("`{}` is not a directory", named.display());
     }
     let name = AgentId::parse("run").unwrap_or_else(AgentId::main);
-    match fault_of(&real, &name, loaded, surroundings) {
+    match workspace_fault(&real, &name, loaded, surroundings) {
         Some(fault) => bail!("{fault}\nhint: run it in a project's directory, or name one with --workspace"),
         None => Ok(real),
     }

@@ -1,11 +1,10 @@
-//! `picoclaw session`: what was said, and getting rid of it.
-//!
-//! Invariant: reading changes nothing; whatever is shown at a terminal moves no cursor.
+//! `picoclaw session`: lists, shows and removes stored sessions. Control characters are escaped on
+//! a terminal.
 
 use crate::arguments::{SessionArguments, SessionCommand};
 use crate::exit::{self, Exit};
-use crate::settings::Loaded;
-use crate::{compose, print};
+use crate::settings::Settings;
+use crate::{app, print};
 use anyhow::Result;
 use picoclaw_agent::message::{Message, Role};
 use picoclaw_agent::sessions::{Listed, SessionError, Sessions, Transcript};
@@ -13,37 +12,39 @@ use picoclaw_policy::{AgentId, Origin};
 use picoclaw_sandbox::{Redactor, printable, printable_json, printable_lines};
 use serde_json::{Value, json};
 
-/// The session that is meant when nobody names one.
-const DEFAULT: &str = "cli:default";
+/// The session that is used when none is named.
+const DEFAULT_SESSION: &str = "cli:default";
 
 /// Lists, shows or clears sessions.
-pub(crate) fn run(arguments: &SessionArguments, loaded: &Loaded) -> Result<Exit> {
+pub(crate) fn run(arguments: &SessionArguments, settings: &Settings) -> Result<Exit> {
     let agents = match &arguments.agent {
-        None => loaded.config.agents.iter().map(|agent| agent.id.clone()).collect(),
-        Some(name) => match compose::subject(loaded, Some(name), Origin::Cli) {
+        None => settings.config.agents.iter().map(|agent| agent.id.clone()).collect(),
+        Some(name) => match app::subject(settings, Some(name), Origin::Cli) {
             Ok(subject) => vec![subject.agent],
             Err(why) => return Ok(exit::bad_usage(&why)),
         },
     };
     let own = agents.first().cloned().filter(|_| arguments.agent.is_some());
-    let agent = own.unwrap_or_else(|| loaded.config.default_agent.clone());
-    let sessions = Sessions::open(&loaded.home, Redactor::new(&loaded.config.secrets))?;
-    let name = |name: &Option<String>| name.clone().unwrap_or_else(|| DEFAULT.to_owned());
+    let agent = own.unwrap_or_else(|| settings.config.default_agent.clone());
+    let sessions = Sessions::open(&settings.home, Redactor::new(&settings.config.secrets))?;
+    let name = |name: &Option<String>| name.clone().unwrap_or_else(|| DEFAULT_SESSION.to_owned());
     match &arguments.command {
-        SessionCommand::List { name, json } => list(&sessions, &agents, name.as_deref(), *json),
-        SessionCommand::Show { name: named, json } => answer(show(&sessions, &agent, &name(named), *json)),
-        SessionCommand::Clear { name: named } => answer(clear(&sessions, &agent, &name(named))),
+        SessionCommand::List { name, json } => print_list(&sessions, &agents, name.as_deref(), *json),
+        SessionCommand::Show { name: named, json } => {
+            exit_of(print_messages(&sessions, &agent, &name(named), *json))
+        }
+        SessionCommand::Clear { name: named } => exit_of(remove_session(&sessions, &agent, &name(named))),
     }
 }
 
-fn list(sessions: &Sessions, agents: &[AgentId], named: Option<&str>, as_json: bool) -> Result<Exit> {
+fn print_list(sessions: &Sessions, agents: &[AgentId], named: Option<&str>, as_json: bool) -> Result<Exit> {
     let mut found = Vec::new();
     for agent in agents {
         found.extend(sessions.list(agent)?);
     }
     found.retain(|listed| named.is_none_or(|name| listed.name == name));
     if as_json {
-        let entries: Vec<Value> = found.iter().map(entry).collect();
+        let entries: Vec<Value> = found.iter().map(session_json).collect();
         print::line(&printable_json(&entries)?)?;
         return Ok(Exit::Done);
     }
@@ -56,7 +57,7 @@ fn list(sessions: &Sessions, agents: &[AgentId], named: Option<&str>, as_json: b
     Ok(Exit::Done)
 }
 
-fn entry(listed: &Listed) -> Value {
+fn session_json(listed: &Listed) -> Value {
     json!({
         "name": listed.name,
         "agent": listed.agent.as_str(),
@@ -65,7 +66,12 @@ fn entry(listed: &Listed) -> Value {
     })
 }
 
-fn show(sessions: &Sessions, agent: &AgentId, name: &str, as_json: bool) -> Result<Result<(), SessionError>> {
+fn print_messages(
+    sessions: &Sessions,
+    agent: &AgentId,
+    name: &str,
+    as_json: bool,
+) -> Result<Result<(), SessionError>> {
     let transcript = match sessions.read(agent, name) {
         Ok(transcript) => transcript,
         Err(why) => return Ok(Err(why)),
@@ -84,13 +90,13 @@ fn show(sessions: &Sessions, agent: &AgentId, name: &str, as_json: bool) -> Resu
         print::line(&format!("summary: {}", printable_lines(summary)))?;
     }
     for message in messages {
-        print::line(&shown(message))?;
+        print::line(&message_text(message))?;
     }
     Ok(Ok(()))
 }
 
-/// A message as a person reads it.
-fn shown(message: &Message) -> String {
+/// A message as text.
+fn message_text(message: &Message) -> String {
     let who = match message.role {
         Role::System => "system",
         Role::User => "user",
@@ -104,7 +110,7 @@ fn shown(message: &Message) -> String {
     text
 }
 
-fn clear(sessions: &Sessions, agent: &AgentId, name: &str) -> Result<Result<(), SessionError>> {
+fn remove_session(sessions: &Sessions, agent: &AgentId, name: &str) -> Result<Result<(), SessionError>> {
     let cleared = sessions.clear(agent, name);
     if cleared.is_ok() {
         print::note(&format!("cleared session `{}` of agent `{agent}`", printable(name)));
@@ -112,7 +118,7 @@ fn clear(sessions: &Sessions, agent: &AgentId, name: &str) -> Result<Result<(), 
     Ok(cleared)
 }
 
-fn answer(done: Result<Result<(), SessionError>>) -> Result<Exit> {
+fn exit_of(done: Result<Result<(), SessionError>>) -> Result<Exit> {
     let Err(why) = done? else { return Ok(Exit::Done) };
     let hint = why.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
     print::note(&format!("error: {why}{hint}"));

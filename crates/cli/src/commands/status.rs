@@ -1,13 +1,11 @@
-//! `picoclaw status`: what is in force, and every exception to the defaults.
-//!
-//! Invariant: shows what was found; makes and changes nothing.
+//! `picoclaw status`: the effective settings, and every exception to the defaults. Changes nothing.
 
+use crate::app::DIRECT_PROVIDER;
 use crate::arguments::Listing;
 use crate::commands::version::VERSION;
-use crate::compose::DIRECT;
 use crate::exit::Exit;
 use crate::print;
-use crate::settings::{Loaded, Presence};
+use crate::settings::{ConfigPresence, Settings};
 use anyhow::Result;
 use picoclaw_policy::config::Config;
 use picoclaw_sandbox::instance::Instance;
@@ -19,46 +17,46 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// Shows the status.
-pub(crate) fn run(listing: &Listing, loaded: &Loaded) -> Result<Exit> {
-    let status = gather(&Facts::of(loaded))?;
+pub(crate) fn run(listing: &Listing, settings: &Settings) -> Result<Exit> {
+    let status = status_json(&StatusInput::of(settings))?;
     if listing.json {
         print::line(&serde_json::to_string_pretty(&status)?)?;
     } else {
-        print::line(&words(&status))?;
+        print::line(&status_text(&status))?;
     }
     Ok(Exit::Done)
 }
 
-/// What of the settings the status tells.
+/// The settings that the status shows.
 #[derive(Clone)]
-pub(crate) struct Facts {
+pub(crate) struct StatusInput {
     config: Config,
     home: PathBuf,
     config_path: PathBuf,
-    presence: Presence,
+    presence: ConfigPresence,
     warnings: Vec<String>,
 }
 
-impl Facts {
-    pub(crate) fn of(loaded: &Loaded) -> Self {
+impl StatusInput {
+    pub(crate) fn of(settings: &Settings) -> Self {
         Self {
-            config: loaded.config.clone(),
-            home: loaded.home.clone(),
-            config_path: loaded.config_path.clone(),
-            presence: loaded.presence,
-            warnings: loaded.warnings(),
+            config: settings.config.clone(),
+            home: settings.home.clone(),
+            config_path: settings.config_path.clone(),
+            presence: settings.presence,
+            warnings: settings.warnings(),
         }
     }
 }
 
-/// The status, for programs.
-pub(crate) fn gather(loaded: &Facts) -> Result<Value> {
-    let config = &loaded.config;
+/// The status as JSON.
+pub(crate) fn status_json(settings: &StatusInput) -> Result<Value> {
+    let config = &settings.config;
     let agents: Vec<_> = config
         .agents
         .iter()
         .map(|agent| {
-            let workspace = config.workspace_of(&agent.id, &loaded.home);
+            let workspace = config.workspace_of(&agent.id, &settings.home);
             json!({
                 "id": agent.id.as_str(),
                 "workspace": workspace.display().to_string(),
@@ -67,55 +65,55 @@ pub(crate) fn gather(loaded: &Facts) -> Result<Value> {
             })
         })
         .collect();
-    let head = match Reader::open(&loaded.home.join("ledger"))? {
+    let head = match Reader::open(&settings.home.join("ledger"))? {
         Some(reader) => reader.head()?,
         None => None,
     };
     Ok(json!({
         "version": VERSION,
-        "home": loaded.home.display().to_string(),
-        "instance": if Instance::exists(&loaded.home) { "made" } else { "not made yet" },
-        "config": loaded.config_path.display().to_string(),
-        "config_file": if loaded.presence == Presence::Present { "present" } else { "missing, defaults apply" },
-        "model": model(config),
+        "home": settings.home.display().to_string(),
+        "instance": if Instance::exists(&settings.home) { "made" } else { "not made yet" },
+        "config": settings.config_path.display().to_string(),
+        "config_file": if settings.presence == ConfigPresence::Present { "present" } else { "missing, defaults apply" },
+        "model": model_text(config),
         "agents": agents,
         "posture": {
             "workspace": if config.restrict_to_workspace { "restricted" } else { "unrestricted" },
             "guard": if config.tools.exec.enable_deny_patterns { "on" } else { "off" },
-            "isolation": isolation(config),
+            "isolation": isolation_text(config),
         },
-        "gateway": gateway(loaded),
-        "exceptions": loaded.warnings,
+        "gateway": gateway_json(settings),
+        "exceptions": settings.warnings,
         "ledger_head": head.map(|tip| json!({"seq": tip.seq, "hash": tip.hash.to_string()})),
     }))
 }
 
-/// The model that the default agent asks: its own, else everybody's, else the first there is.
-fn model(config: &Config) -> String {
+/// The model of the default agent: its own, else the default model, else the first.
+fn model_text(config: &Config) -> String {
     let own = config.agents.iter().find(|agent| agent.id == config.default_agent);
     let named = own.and_then(|agent| agent.model.clone()).or_else(|| config.turns.model.clone());
     let first = || config.models.first().map(|model| model.name.clone());
-    named.or_else(first).unwrap_or_else(|| DIRECT.to_owned())
+    named.or_else(first).unwrap_or_else(|| DIRECT_PROVIDER.to_owned())
 }
 
-/// What really holds commands here, found out by trying.
-fn isolation(config: &Config) -> String {
+/// What really confines commands on this host, found by probing.
+fn isolation_text(config: &Config) -> String {
     if !config.isolation.enabled {
         let fence = config.restrict_to_workspace && config.tools.exec.fence;
         return if fence { "off; writes of commands are fenced".to_owned() } else { "off".to_owned() };
     }
     match select_backend(&config.isolation, &std::env::var_os("PATH").unwrap_or_default()) {
         Ok(rung) => format!("on, held by {}: {}", rung.name(), rung.enforced(&config.isolation)),
-        Err(why) => format!("on, and cannot be had: {why}"),
+        Err(why) => format!("on, but not available: {why}"),
     }
 }
 
-/// Whether the gateway runs, and where; its token is not for showing.
-fn gateway(loaded: &Facts) -> Value {
-    if !GatewayLock::is_running(&loaded.home) {
+/// Whether the gateway runs, and where. Its token is not shown.
+fn gateway_json(settings: &StatusInput) -> Value {
+    if !GatewayLock::is_running(&settings.home) {
         return json!({"running": false});
     }
-    match GatewayLock::read_pid_file(&loaded.home) {
+    match GatewayLock::read_pid_file(&settings.home) {
         Some(known) => json!({
             "running": true,
             "pid": known.pid,
@@ -127,14 +125,16 @@ fn gateway(loaded: &Facts) -> Value {
     }
 }
 
-fn words(status: &Value) -> String {
+fn status_text(status: &Value) -> String {
     let text = |pointer: &str| status.pointer(pointer).and_then(Value::as_str).unwrap_or("-").to_owned();
     let mut lines = vec![
         format!("picoclaw {}", text("/version")),
         format!("instance:  {} ({})", text("/home"), text("/instance")),
         format!("config:    {} ({})", text("/config"), text("/config_file")),
         match text("/model") {
-            name if name == DIRECT => format!("model:     {name} (none is configured: lines are commands)"),
+            name if name == DIRECT_PROVIDER => {
+                format!("model:     {name} (none is configured: lines are commands)")
+            }
             name => format!("model:     {name}"),
         },
     ];

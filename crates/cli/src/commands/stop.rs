@@ -1,23 +1,23 @@
-//! `picoclaw stop`: ends every program that works for the instance, and with it its turns and children.
+//! `picoclaw stop`: ends every process that works for the instance, with its turns and children.
 //!
-//! Invariant: only registered processes are signalled; one that cannot be reached is named.
+//! Only registered processes are signalled; those that cannot be reached are named.
 
 use crate::arguments::Command;
 use crate::commands::cron::CronCommand;
 use crate::commands::mcp::McpCommand;
 use crate::exit::Exit;
 use crate::print;
-use crate::settings::Loaded;
+use crate::settings::Settings;
 use anyhow::Result;
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::presence::{GatewayLock, ProcessRegistry, Registration, Role, RunningProcess, Stopped};
 use std::time::{Duration, Instant};
 
-/// How long a program may take to end by itself.
-const GRACE: Duration = Duration::from_secs(15);
+/// How long a process may take to end.
+const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Registers this program, where it is one that can be stopped.
-pub(crate) fn register(command: &Command, loaded: &Loaded) -> Option<Registration> {
+/// Registers this process, if it can be stopped.
+pub(crate) fn register_run(command: &Command, settings: &Settings) -> Option<Registration> {
     let role = match command {
         Command::Agent(_) => Role::Agent,
         Command::Tool(_) => Role::Tool,
@@ -26,28 +26,28 @@ pub(crate) fn register(command: &Command, loaded: &Loaded) -> Option<Registratio
         Command::Cron(CronCommand::Run { .. }) => Role::Job,
         _ => return None,
     };
-    let registered = ProcessRegistry::open(&loaded.home).and_then(|registry| registry.register(role));
-    registered
+    let registration = ProcessRegistry::open(&settings.home).and_then(|registry| registry.register(role));
+    registration
         .inspect_err(
             |why| tracing::warn!(target: "instance", error = %why, "`picoclaw stop` will not find this"),
         )
         .ok()
 }
 
-/// Stops them all.
-pub(crate) fn run(loaded: &Loaded) -> Result<Exit> {
-    let processes = match Instance::exists(&loaded.home) {
-        true => ProcessRegistry::open(&loaded.home)?.others()?,
+/// Stops every registered process.
+pub(crate) fn run(settings: &Settings) -> Result<Exit> {
+    let processes = match Instance::exists(&settings.home) {
+        true => ProcessRegistry::open(&settings.home)?.others()?,
         false => Vec::new(),
     };
     let knows_gateway = processes.iter().any(|process| process.role == Role::Gateway);
-    if processes.is_empty() && !GatewayLock::is_running(&loaded.home) {
+    if processes.is_empty() && !GatewayLock::is_running(&settings.home) {
         print::line("nothing is running")?;
         return Ok(Exit::Done);
     }
-    // All get their signal before the first is waited for: together they take as long as the slowest.
+    // All are signalled before any is waited for, so that it takes as long as the slowest.
     let told: Vec<_> = processes.iter().map(RunningProcess::terminate).collect();
-    let deadline = Instant::now() + GRACE;
+    let deadline = Instant::now() + STOP_TIMEOUT;
     let mut exit = Exit::Done;
     for (process, told) in processes.into_iter().zip(told) {
         let (who, pid) = (process.role.as_str(), process.pid);
@@ -66,8 +66,8 @@ pub(crate) fn run(loaded: &Loaded) -> Result<Exit> {
             }
         }
     }
-    if !knows_gateway && GatewayLock::is_running(&loaded.home) {
-        print::note("✗ somebody holds the gateway's lock and is not on the roll");
+    if !knows_gateway && GatewayLock::is_running(&settings.home) {
+        print::note("✗ an unregistered process holds the gateway's lock");
         exit = Exit::Refused;
     }
     Ok(exit)

@@ -1,60 +1,60 @@
-//! `picoclaw tool`: one call, exactly as an agent would make it.
-//!
-//! Invariant: standard output is what a model would have been given.
+//! `picoclaw tool`: one call, exactly as an agent would make it. Standard output is the model's
+//! result.
 
 use crate::arguments::ToolArguments;
 use crate::exit::{self, Exit};
-use crate::settings::Loaded;
-use crate::{compose, print};
+use crate::settings::Settings;
+use crate::{app, print};
 use anyhow::{Context, Result, bail};
 use picoclaw_agent::call::{Call, Reply};
-use picoclaw_agent::hall::{Hall, Watcher};
+use picoclaw_agent::executor::{ToolExecutor, Watcher};
+use picoclaw_agent::hooks::CallHooks;
 use picoclaw_agent::mcp::client::can_be_of;
-use picoclaw_agent::run::Attendance;
-use picoclaw_agent::tools::{Outcome, Registry, Visit, schema_of, unwatched};
+use picoclaw_agent::tools::{Outcome, Registry, ToolContext, schema_of, unwatched};
 use picoclaw_policy::Origin;
 use picoclaw_sandbox::launch::CancelToken;
 use std::io::Read;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The largest arguments that are read from standard input.
-const MOST_INPUT: u64 = 64 << 20;
+/// Maximum size of arguments on standard input.
+const MAX_INPUT_LEN: u64 = 64 << 20;
 
 /// Runs one tool.
-pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
-    let registry = compose::registry(&loaded.config);
+pub(crate) fn run(arguments: &ToolArguments, settings: &Settings) -> Result<Exit> {
+    let registry = app::registry(&settings.config);
     if arguments.name == "list" {
-        return if arguments.mcp { list_all(arguments, loaded) } else { list(&registry) };
+        return if arguments.mcp { print_all_tools(arguments, settings) } else { print_tools(&registry) };
     }
-    let prepared = call(arguments, loaded);
+    let prepared = parse_call(arguments, settings);
     let call = match prepared {
         Ok(call) => call,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
-    let house = compose::house(loaded)?;
+    let core = app::core(settings)?;
     let is_meant = |server: &str| can_be_of(server, &call.tool);
-    let (reply, known) = if compose::has_servers(loaded, is_meant) || loaded.config.hooks.are_any() {
+    let (reply, known) = if app::has_mcp_servers(settings, is_meant) || settings.config.hooks.is_any_enabled()
+    {
         let subject = call.subject.clone();
-        let consult = async |hall| attended(&hall, &call, loaded).await;
-        compose::with_servers(loaded, house, &subject, is_meant, consult)?
+        let consult = async |executor| call_with_services(&executor, &call, settings).await;
+        app::with_mcp_servers(settings, core, &subject, is_meant, consult)?
     } else {
-        let visit = Visit {
-            warden: &house.warden,
+        let visit = ToolContext {
+            warden: &core.warden,
             subject: &call.subject,
             halt: &CancelToken::new(),
             watcher: &unwatched,
         };
-        (house.registry.run_alone(&call, &visit), house.registry)
+        (core.registry.run_unattended(&call, &visit), core.registry)
     };
     if !known.knows(&call.tool) {
-        // It went to the desk like any other call, and is in the ledger; for a person it is a slip of the fingers.
+        // The call was judged and recorded like any other; here it is a misspelled name.
         let names: Vec<_> = known.tools().map(|tool| tool.name()).collect();
         let why = anyhow::anyhow!("{}\nhint: there are {}", reply.text(), names.join(", "));
         return Ok(exit::bad_usage(&why));
     }
     let text = reply.text();
-    // A file's contents are passed on to the byte; everything else is a line.
+    // A file's contents are printed unchanged; everything else is a line.
     if call.tool == "read_file" && matches!(reply, Reply::Done(_)) {
         print::exactly(&text)?;
     } else {
@@ -63,60 +63,74 @@ pub(crate) fn run(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
     Ok(match reply {
         Reply::Done(_) => Exit::Done,
         Reply::Failed(_) | Reply::Ended { .. } | Reply::Refused(_) => Exit::Refused,
-        Reply::Unasked(_) => Exit::Unasked,
+        Reply::NeedsApproval(_) => Exit::NeedsApproval,
     })
 }
 
-/// The same call where hooks or servers wait.
-async fn attended(hall: &Hall, call: &Call, loaded: &Loaded) -> (Reply, Arc<Registry>) {
-    let Some(attendance) = Attendance::of(&loaded.config, hall) else { return consult(hall, call).await };
+/// The same call with hooks or MCP servers running.
+async fn call_with_services(
+    executor: &ToolExecutor,
+    call: &Call,
+    settings: &Settings,
+) -> (Reply, Arc<Registry>) {
+    let Some(hooks) = CallHooks::new(&settings.config, executor) else {
+        return call_once(executor, call).await;
+    };
     let began = Instant::now();
-    let done = match attendance.pass(call.clone()).await {
-        Err(reply) => (reply, hall.registry()),
+    let done = match hooks.before(call.clone()).await {
+        Err(reply) => (reply, executor.registry()),
         Ok(call) => {
-            let (reply, known) = consult(hall, &call).await;
-            (attendance.show(&call, reply, began.elapsed()).await, known)
+            let (reply, known) = call_once(executor, &call).await;
+            (hooks.after(&call, reply, began.elapsed()).await, known)
         }
     };
-    attendance.close().await;
+    hooks.close().await;
     done
 }
 
-/// The call itself: nobody can be asked here either.
-async fn consult(hall: &Hall, call: &Call) -> (Reply, Arc<Registry>) {
+/// Runs the call. No person can be asked.
+async fn call_once(executor: &ToolExecutor, call: &Call) -> (Reply, Arc<Registry>) {
     let (halt, unwatched): (_, Watcher) = (CancelToken::new(), Arc::new(|_| {}));
-    let reply = match hall.call(call.clone(), &halt, Arc::clone(&unwatched)).await {
+    let reply = match executor.call(call.clone(), &halt, Arc::clone(&unwatched)).await {
         Outcome::Reply(reply) => reply,
-        Outcome::Asks(asked) => hall.answer(asked, call.subject.clone(), None, &halt, unwatched).await,
+        Outcome::NeedsApproval(asked) => {
+            executor.answer(asked, call.subject.clone(), None, &halt, unwatched).await
+        }
     };
-    (reply, hall.registry())
+    (reply, executor.registry())
 }
 
-/// Every tool, those of the MCP servers too.
-fn list_all(arguments: &ToolArguments, loaded: &Loaded) -> Result<Exit> {
-    let subject = match compose::subject(loaded, arguments.agent.as_deref(), Origin::Tool) {
+/// Every tool, including those of the MCP servers.
+fn print_all_tools(arguments: &ToolArguments, settings: &Settings) -> Result<Exit> {
+    let subject = match app::subject(settings, arguments.agent.as_deref(), Origin::Tool) {
         Ok(subject) => subject,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
-    let house = compose::house(loaded)?;
-    compose::with_servers(loaded, house, &subject, |_| true, async |hall| list(&hall.registry()))?
+    let core = app::core(settings)?;
+    app::with_mcp_servers(
+        settings,
+        core,
+        &subject,
+        |_| true,
+        async |executor| print_tools(&executor.registry()),
+    )?
 }
 
-fn call(arguments: &ToolArguments, loaded: &Loaded) -> Result<Call> {
-    let subject = compose::subject(loaded, arguments.agent.as_deref(), Origin::Tool)?;
+fn parse_call(arguments: &ToolArguments, settings: &Settings) -> Result<Call> {
+    let subject = app::subject(settings, arguments.agent.as_deref(), Origin::Tool)?;
     let mut text = arguments.json.clone();
     if text == "-" {
         text.clear();
-        let read = std::io::stdin().lock().take(MOST_INPUT + 1).read_to_string(&mut text);
-        if read.context("could not read the arguments from standard input")? as u64 > MOST_INPUT {
-            bail!("the arguments are longer than {MOST_INPUT} bytes");
+        let read = std::io::stdin().lock().take(MAX_INPUT_LEN + 1).read_to_string(&mut text);
+        if read.context("could not read the arguments from standard input")? as u64 > MAX_INPUT_LEN {
+            bail!("the arguments are longer than {MAX_INPUT_LEN} bytes");
         }
     }
     let json = serde_json::from_str(&text).context("the arguments are not JSON")?;
     Ok(Call { tool: arguments.name.clone(), arguments: json, subject })
 }
 
-fn list(registry: &Registry) -> Result<Exit> {
+fn print_tools(registry: &Registry) -> Result<Exit> {
     for tool in registry.tools() {
         print::line(&serde_json::json!({"name": tool.name(), "description": tool.about(), "parameters": schema_of(tool)}).to_string())?;
     }

@@ -1,6 +1,4 @@
 //! `picoclaw version`.
-//!
-//! Invariant: stdout is one line, fit for a script.
 
 use crate::arguments::Listing;
 use crate::exit::Exit;

@@ -1,29 +1,27 @@
-//! How much each kind of program logs.
-//!
-//! Invariant: a level comes from the configuration, which has checked it, or from the kind of program.
+//! Log levels of the kinds of processes.
 
 use picoclaw_policy::config::LogLevel;
 use std::sync::Arc;
 use tracing::level_filters::LevelFilter;
 
-/// Somebody who writes log lines in place of stderr.
-pub(crate) type Hand = Arc<dyn Fn(&str) + Send + Sync>;
+/// Writes log lines instead of stderr.
+pub(crate) type LineSink = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Which kind of program logs.
+/// The kind of process that logs.
 #[derive(Clone)]
-pub(crate) enum Porch {
-    /// A command that does one thing and ends.
+pub(crate) enum LogProfile {
+    /// A command that runs once.
     OneShot,
-    /// The same, with a trace of every call beside the log.
+    /// A command with a trace of every call next to the log.
     Traced,
-    /// The gateway, which stays.
+    /// The gateway.
     Gateway,
-    /// A session that draws on the terminal: lines go through its hands, beside a trace.
-    Screen(Hand),
+    /// An interactive session: it writes the log lines itself, next to a trace.
+    Screen(LineSink),
 }
 
-impl Porch {
-    /// How much it logs unless told otherwise.
+impl LogProfile {
+    /// The default log level.
     pub(crate) fn level(&self) -> LogLevel {
         match self {
             Self::Gateway => LogLevel::Info,
@@ -31,8 +29,8 @@ impl Porch {
         }
     }
 
-    /// The components whose events the trace tells already.
-    pub(super) fn told_elsewhere(&self) -> &'static [&'static str] {
+    /// The components whose events the trace shows already.
+    pub(super) fn traced_components(&self) -> &'static [&'static str] {
         match self {
             Self::OneShot | Self::Gateway => &[],
             Self::Traced | Self::Screen(_) => &["tool", "provider"],
@@ -40,8 +38,8 @@ impl Porch {
     }
 }
 
-/// The filter for a level.
-pub(super) fn filter(level: LogLevel) -> LevelFilter {
+/// The tracing filter of a level.
+pub(super) fn level_filter(level: LogLevel) -> LevelFilter {
     match level {
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Info => LevelFilter::INFO,

@@ -1,23 +1,21 @@
-//! One event as text.
-//!
-//! Invariant: a plain event is one or two lines and a JSON event is one, whatever is in it.
+//! Renders one event: one or two plain lines, or one JSON line.
 
-use super::settings::Shape;
+use super::settings::LogFormat;
 use picoclaw_sandbox::ledger::Timestamp;
 use picoclaw_sandbox::{Redactor, printable, printable_json};
 use serde_json::{Map, Value};
 use std::fmt::{self, Write};
 use tracing::field::{Field, Visit};
 
-/// What an event says: its message, and its fields in order.
+/// The message of an event and its fields, in order.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct EventText {
     message: String,
     fields: Vec<(&'static str, Value)>,
 }
 
-impl Said {
-    fn note(&mut self, field: &Field, value: Value) {
+impl EventText {
+    fn record_value(&mut self, field: &Field, value: Value) {
         match (field.name(), value) {
             ("message", Value::String(text)) => self.message = text,
             ("message", other) => self.message = other.to_string(),
@@ -25,21 +23,21 @@ impl Said {
         }
     }
 
-    /// The event as it is written, line feed included.
+    /// The rendered event, with its line feed.
     pub(super) fn render(
         &self,
-        shape: Shape,
+        shape: LogFormat,
         level: tracing::Level,
         component: &str,
         redactor: &Redactor,
     ) -> String {
         match shape {
-            Shape::Plain => self.plain(level, component, redactor),
-            Shape::Json => self.json(level, component, redactor),
+            LogFormat::Plain => self.render_plain(level, component, redactor),
+            LogFormat::Json => self.render_json(level, component, redactor),
         }
     }
 
-    fn plain(&self, level: tracing::Level, component: &str, redactor: &Redactor) -> String {
+    fn render_plain(&self, level: tracing::Level, component: &str, redactor: &Redactor) -> String {
         let message = redactor.clean(&self.message);
         let mut out = format!("[{level}] {}: {}\n", printable(component), printable(&message));
         for (n, (name, value)) in self.fields.iter().enumerate() {
@@ -56,7 +54,7 @@ impl Said {
         out
     }
 
-    fn json(&self, level: tracing::Level, component: &str, redactor: &Redactor) -> String {
+    fn render_json(&self, level: tracing::Level, component: &str, redactor: &Redactor) -> String {
         let mut object = Map::new();
         object.insert("time".to_owned(), Timestamp::now().to_string().into());
         object.insert("level".to_owned(), level.as_str().into());
@@ -67,7 +65,7 @@ impl Said {
                 Value::String(text) => redactor.clean(without_hint(text)).into(),
                 other => other.clone(),
             };
-            // A field cannot pass for the time or the level of its event.
+            // A field cannot replace the time or the level of its event.
             let name = if object.contains_key(*name) { format!("field.{name}") } else { (*name).to_owned() };
             object.insert(name, value);
         }
@@ -75,33 +73,33 @@ impl Said {
     }
 }
 
-/// A refusal's text up to its hint: a log line names what happened, the hint is for who asked.
+/// A refusal without its hint, which is for the caller and not for the log.
 fn without_hint(text: &str) -> &str {
     text.split_once("\nhint: ").map_or(text, |(sentence, _)| sentence)
 }
 
-impl Visit for Said {
+impl Visit for EventText {
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.note(field, value.into());
+        self.record_value(field, value.into());
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.note(field, value.into());
+        self.record_value(field, value.into());
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.note(field, value.into());
+        self.record_value(field, value.into());
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.note(field, value.into());
+        self.record_value(field, value.into());
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.note(field, value.into());
+        self.record_value(field, value.into());
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.note(field, format!("{value:?}").into());
+        self.record_value(field, format!("{value:?}").into());
     }
 }

@@ -1,49 +1,47 @@
-//! Where the settings of the logs come from.
-//!
-//! Invariant: a form that is not known stops the start.
+//! The settings of the log.
 
-use super::level::{Hand, Porch};
+use super::level::{LineSink, LogProfile};
 use picoclaw_policy::config::LogLevel;
 use std::io;
 use std::path::PathBuf;
 
-/// The form of a log line.
+/// The format of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
-    /// As the documentation prints it.
+pub(super) enum LogFormat {
+    /// As documented.
     Plain,
     /// One JSON object.
     Json,
 }
 
-/// What is logged, how and where.
+/// What is logged, in which format, and where.
 #[derive(Clone)]
-pub(crate) struct Settings {
+pub(crate) struct LogSettings {
     pub(super) level: LogLevel,
-    pub(super) shape: Shape,
+    pub(super) format: LogFormat,
     pub(super) file: Option<PathBuf>,
-    /// Components that are not heard, because a trace beside the log tells the same.
+    /// Components that are not logged because a trace shows their events.
     pub(super) muted: &'static [&'static str],
-    /// Who writes in place of stderr.
-    pub(super) hand: Option<Hand>,
+    /// Writes log lines instead of stderr.
+    pub(super) line_sink: Option<LineSink>,
 }
 
 /// Why logging cannot start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum LogError {
-    /// A form that is not known.
+    /// An unknown format.
     #[error("`{value}` is not a log format, in `PICOCLAW_LOG_FORMAT`; known are `plain` and `json`")]
     Format {
         /// The value.
         value: String,
     },
-    /// The log file cannot be had.
+    /// The log file cannot be opened.
     #[error("could not open the log file `{path}`: {source}")]
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The cause.
         source: io::Error,
     },
     /// Logging was started before.
@@ -51,32 +49,32 @@ pub(crate) enum LogError {
     Started,
 }
 
-impl Settings {
-    /// Settings for `porch`, with the level of the configuration and the form that the environment asks for.
+impl LogSettings {
+    /// The settings of `profile`, with the configured level and the format from the environment.
     pub(crate) fn new(
-        porch: Porch,
+        profile: LogProfile,
         configured: Option<LogLevel>,
         environment: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, LogError> {
         // An empty variable is an unset one.
         let environment = |name: &str| environment(name).filter(|value| !value.trim().is_empty());
-        let level = configured.unwrap_or(porch.level());
+        let level = configured.unwrap_or(profile.level());
         let shape = match environment("PICOCLAW_LOG_FORMAT") {
-            None => Shape::Plain,
+            None => LogFormat::Plain,
             Some(value) => match value.trim().to_ascii_lowercase().as_str() {
-                "json" => Shape::Json,
-                "plain" | "text" => Shape::Plain,
+                "json" => LogFormat::Json,
+                "plain" | "text" => LogFormat::Plain,
                 _ => return Err(LogError::Format { value }),
             },
         };
         let file = environment("PICOCLAW_LOG_FILE").map(PathBuf::from);
-        // Whoever asked for a level, or for a file, gets everything of it.
-        let muted = if configured.is_none() && file.is_none() { porch.told_elsewhere() } else { &[] };
-        let hand = match porch {
-            Porch::Screen(hand) => Some(hand),
-            Porch::OneShot | Porch::Traced | Porch::Gateway => None,
+        // An explicit level or file gets every event.
+        let muted = if configured.is_none() && file.is_none() { profile.traced_components() } else { &[] };
+        let hand = match profile {
+            LogProfile::Screen(hand) => Some(hand),
+            LogProfile::OneShot | LogProfile::Traced | LogProfile::Gateway => None,
         };
-        Ok(Self { level, shape, file, muted, hand })
+        Ok(Self { level, format: shape, file, muted, line_sink: hand })
     }
 }
 
@@ -90,7 +88,7 @@ mod tests {
             ("a one-shot command", None, LogLevel::Warn),
             ("the configuration", Some(LogLevel::Debug), LogLevel::Debug),
         ] {
-            let level = Settings::new(Porch::OneShot, configured, |_| None).unwrap().level;
+            let level = LogSettings::new(LogProfile::OneShot, configured, |_| None).unwrap().level;
             assert_eq!(level, want, "{why}");
         }
     }
@@ -98,11 +96,12 @@ mod tests {
     #[test]
     fn the_format_is_plain_or_json() {
         for (value, want) in
-            [(None, Some(Shape::Plain)), (Some("json"), Some(Shape::Json)), (Some("xml"), None)]
+            [(None, Some(LogFormat::Plain)), (Some("json"), Some(LogFormat::Json)), (Some("xml"), None)]
         {
             let environment =
                 |name: &str| (name == "PICOCLAW_LOG_FORMAT").then(|| value.map(str::to_owned))?;
-            let shape = Settings::new(Porch::OneShot, None, environment).ok().map(|settings| settings.shape);
+            let shape =
+                LogSettings::new(LogProfile::OneShot, None, environment).ok().map(|settings| settings.format);
             assert_eq!(shape, want, "{value:?}");
         }
     }

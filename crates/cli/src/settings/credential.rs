@@ -1,40 +1,40 @@
-//! References to secrets: `file://` beside the configuration, `enc://` sealed.
+//! References to secrets: `file://` next to the configuration, and `enc://`.
 //!
-//! Invariant: a `file://` name never leads out of the configuration's directory, links resolved.
+//! A `file://` name never leads out of the configuration's directory, with links resolved.
 
+use super::encrypted;
 use super::file::{FileError, read_bytes};
-use super::sealed;
-use super::surroundings::Surroundings;
+use super::process_env::ProcessEnv;
 use picoclaw_policy::config::SecretSource;
 use std::path::{Path, PathBuf};
 
-/// Opens references for one configuration.
+/// Resolves references for one configuration.
 pub(super) struct Credentials<'a> {
-    /// Where the configuration lies.
+    /// The directory of the configuration.
     pub(super) directory: &'a Path,
-    /// Where passphrase and key file are named.
-    pub(super) surroundings: &'a Surroundings,
+    /// Names passphrase and key file.
+    pub(super) env: &'a ProcessEnv,
 }
 
 impl SecretSource for Credentials<'_> {
     fn open(&self, reference: &str) -> Result<String, String> {
         if let Some(name) = reference.strip_prefix("file://") {
-            return self.beside(name.trim());
+            return self.read_file_reference(name.trim());
         }
         match reference.strip_prefix("enc://") {
-            Some(sealed) => self.unseal(sealed),
+            Some(sealed) => self.decrypt(sealed),
             None => Ok(reference.to_owned()),
         }
     }
 }
 
 impl Credentials<'_> {
-    fn beside(&self, name: &str) -> Result<String, String> {
+    fn read_file_reference(&self, name: &str) -> Result<String, String> {
         if name.is_empty() {
             return Err("credential: file:// reference has no filename".to_owned());
         }
         let base = self.directory.canonicalize().unwrap_or_else(|_| self.directory.to_owned());
-        // A leading slash does not lead to the top: every name is below the directory.
+        // A leading slash is ignored: every name is below the directory.
         let asked = base.join(name.trim_start_matches('/'));
         let failed = |path: &Path, why: &dyn std::fmt::Display| {
             format!("credential: failed to resolve credential file path {path:?}: {why}")
@@ -43,7 +43,7 @@ impl Credentials<'_> {
         if !path.starts_with(&base) || path == base {
             return Err("credential: file:// path escapes config directory".to_owned());
         }
-        let bytes = contents(&path)
+        let bytes = read_key(&path)
             .map_err(|why| format!("credential: failed to read credential file {path:?}: {why}"))?;
         let text = String::from_utf8(bytes)
             .map_err(|_| format!("credential: credential file {path:?} is not UTF-8 text"))?;
@@ -53,32 +53,32 @@ impl Credentials<'_> {
         }
     }
 
-    fn unseal(&self, sealed: &str) -> Result<String, String> {
-        let passphrase = self.surroundings.variable("PICOCLAW_KEY_PASSPHRASE");
+    fn decrypt(&self, sealed: &str) -> Result<String, String> {
+        let passphrase = self.env.variable("PICOCLAW_KEY_PASSPHRASE");
         let passphrase = passphrase.ok_or("credential: enc:// passphrase required")?;
         let passphrase = passphrase.to_str().ok_or("credential: the passphrase is not UTF-8 text")?;
         let path = self.key_file().ok_or(
             "credential: SSH private key is required but not found (set PICOCLAW_SSH_KEY_PATH or place key at ~/.ssh/picoclaw_ed25519.key)",
         )?;
         let key =
-            contents(&path).map_err(|why| format!("credential: cannot read SSH key {path:?}: {why}"))?;
-        sealed::open(sealed, &key, passphrase).map_err(|fault| fault.to_string())
+            read_key(&path).map_err(|why| format!("credential: cannot read SSH key {path:?}: {why}"))?;
+        encrypted::decrypt(sealed, &key, passphrase).map_err(|fault| fault.to_string())
     }
 
-    /// `PICOCLAW_SSH_KEY_PATH`, even if it is empty, else the key in its usual place.
+    /// `PICOCLAW_SSH_KEY_PATH`, even if empty, else the key at its default path.
     fn key_file(&self) -> Option<PathBuf> {
-        match self.surroundings.raw("PICOCLAW_SSH_KEY_PATH") {
+        match self.env.raw_variable("PICOCLAW_SSH_KEY_PATH") {
             Some(path) if path.is_empty() => None,
-            Some(path) => Some(self.surroundings.absolute(Path::new(path))),
+            Some(path) => Some(self.env.absolute(Path::new(path))),
             None => {
-                let path = self.surroundings.user_home()?.join(".ssh/picoclaw_ed25519.key");
+                let path = self.env.user_home()?.join(".ssh/picoclaw_ed25519.key");
                 path.exists().then_some(path)
             }
         }
     }
 }
 
-fn contents(path: &Path) -> Result<Vec<u8>, String> {
+fn read_key(path: &Path) -> Result<Vec<u8>, String> {
     match read_bytes(path) {
         Ok(Some((bytes, _))) => Ok(bytes),
         Ok(None) => Err("no such file".to_owned()),
@@ -90,7 +90,7 @@ fn contents(path: &Path) -> Result<Vec<u8>, String> {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests arrange files by hand")]
 mod tests {
-    use super::super::sealed::tests::seal;
+    use super::super::encrypted::tests::seal;
     use super::*;
     use std::ffi::OsString;
     use std::os::unix::fs::symlink;
@@ -107,8 +107,8 @@ mod tests {
         symlink(dir.path().join("outside"), inside.join("link")).unwrap();
         symlink(inside.join("token"), inside.join("inner-link")).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, inside.join("pipe"), rustix::fs::Mode::RUSR).unwrap();
-        let surroundings = Surroundings::default();
-        let vault = Credentials { directory: &inside, surroundings: &surroundings };
+        let env = ProcessEnv::default();
+        let vault = Credentials { directory: &inside, env: &env };
         for (why, reference, want) in [
             ("a plain name, trimmed", "file://token", Ok("sk-in-a-file")),
             ("a directory below", "file://keys/deep", Ok("sk-deep")),
@@ -184,12 +184,9 @@ mod tests {
         ] {
             let variables =
                 variables.into_iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
-            let surroundings = Surroundings {
-                variables: variables.collect(),
-                account_home: None,
-                ..Surroundings::default()
-            };
-            let vault = Credentials { directory: dir.path(), surroundings: &surroundings };
+            let env =
+                ProcessEnv { variables: variables.collect(), account_home: None, ..ProcessEnv::default() };
+            let vault = Credentials { directory: dir.path(), env: &env };
             match (vault.open(&sealed), want) {
                 (Ok(got), Ok(want)) => assert_eq!(got, want, "{why}"),
                 (Err(got), Err(part)) => {

@@ -1,6 +1,4 @@
-//! Reading a file whole, within bounds, and never waiting for one.
-//!
-//! Invariant: only a regular file is read; a pipe or device in its place is refused without blocking.
+//! Reads a whole regular file, within a size limit and without blocking.
 
 use rustix::buffer::spare_capacity;
 use rustix::fs::{Mode, OFlags, open};
@@ -9,10 +7,10 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The most that a configuration or secrets file may hold.
-pub(super) const MOST_BYTES: u64 = 1 << 20;
+/// Maximum size of a configuration or secrets file.
+pub(super) const MAX_FILE_SIZE: u64 = 1 << 20;
 
-/// A file's text, and what the file system says about it.
+/// A file's text and metadata.
 #[derive(Debug)]
 pub(super) struct TextFile {
     /// The text.
@@ -24,48 +22,48 @@ pub(super) struct TextFile {
 /// Why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FileError {
-    /// The system says no.
+    /// An I/O error.
     #[error("could not read `{}`: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The cause.
         source: io::Error,
     },
-    /// Something else has its name.
+    /// Not a regular file.
     #[error("`{}` is {what}, not a file", path.display())]
     NotAFile {
-        /// The name.
+        /// The path.
         path: PathBuf,
-        /// What has it.
+        /// What it is.
         what: &'static str,
     },
-    /// Nobody writes so much by hand.
-    #[error("`{}` is larger than {} bytes", path.display(), MOST_BYTES)]
+    /// Larger than the limit.
+    #[error("`{}` is larger than {} bytes", path.display(), MAX_FILE_SIZE)]
     TooLarge {
         /// The file.
         path: PathBuf,
     },
-    /// Bytes that are no text.
+    /// Not UTF-8.
     #[error("{}:{line}:{column}: not UTF-8 text", path.display())]
     NotText {
         /// The file.
         path: PathBuf,
-        /// Counted from one.
+        /// Starts at one.
         line: usize,
-        /// Counted from one, in characters.
+        /// Starts at one; counts characters.
         column: usize,
     },
 }
 
-/// The first line of a small text file, which must be there.
+/// The first line of a small text file, which must exist.
 pub(crate) fn first_line(path: &Path) -> Result<String, FileError> {
     let missing = || FileError::Io { path: path.to_owned(), source: io::ErrorKind::NotFound.into() };
     let file = read_text(path)?.ok_or_else(missing)?;
     Ok(file.text.lines().next().unwrap_or_default().to_owned())
 }
 
-/// Reads a text file; `None` when there is none of that name.
+/// Reads a text file; `None` if it does not exist.
 pub(super) fn read_text(path: &Path) -> Result<Option<TextFile>, FileError> {
     let Some((bytes, metadata)) = read_bytes(path)? else { return Ok(None) };
     match String::from_utf8(bytes) {
@@ -74,15 +72,15 @@ pub(super) fn read_text(path: &Path) -> Result<Option<TextFile>, FileError> {
     }
 }
 
-/// Reads a file; `None` when there is none of that name.
+/// Reads a file; `None` if it does not exist.
 pub(super) fn read_bytes(path: &Path) -> Result<Option<(Vec<u8>, Metadata)>, FileError> {
     let failed = |source: io::Error| FileError::Io { path: path.to_owned(), source };
-    // Without NONBLOCK, opening a FIFO would wait for somebody to write into it.
+    // Without NONBLOCK, opening a FIFO would wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let mut file = match open(path, flags, Mode::empty()) {
         Ok(handle) => File::from(handle),
         Err(rustix::io::Errno::NOENT) => return Ok(None),
-        // A socket cannot be opened at all.
+        // A socket cannot be opened.
         Err(rustix::io::Errno::NXIO) => {
             return Err(FileError::NotAFile { path: path.to_owned(), what: "a socket or pipe" });
         }
@@ -93,20 +91,21 @@ pub(super) fn read_bytes(path: &Path) -> Result<Option<(Vec<u8>, Metadata)>, Fil
         let what = if metadata.is_dir() { "a directory" } else { "a pipe, socket or device" };
         return Err(FileError::NotAFile { path: path.to_owned(), what });
     }
-    let expected = usize::try_from(metadata.len().min(MOST_BYTES)).unwrap_or_default();
-    // One more than expected, so that the end is found without another look.
+    let expected = usize::try_from(metadata.len().min(MAX_FILE_SIZE)).unwrap_or_default();
+    // One byte more than expected, so that the end is found without another read.
     let mut bytes = Vec::with_capacity(expected + 1);
     let read = retry_on_intr(|| rustix::io::read(&file, spare_capacity(&mut bytes)));
     let got = read.map_err(|errno| failed(errno.into()))?;
-    // The size that was asked for may be wrong by now, or zero in a pseudo file system: the bound is on what arrives. Where
-    // there was room for more than came, and all that was told came, that was the end.
+    // The size may have changed, or be zero in a pseudo file system: the limit applies to what is
+    // read. If the buffer was larger than the result and the expected size arrived, that was the
+    // end.
     if got != expected || got == 0 {
         file.by_ref()
-            .take((MOST_BYTES + 1).saturating_sub(got as u64))
+            .take((MAX_FILE_SIZE + 1).saturating_sub(got as u64))
             .read_to_end(&mut bytes)
             .map_err(failed)?;
     }
-    if bytes.len() as u64 > MOST_BYTES {
+    if bytes.len() as u64 > MAX_FILE_SIZE {
         return Err(FileError::TooLarge { path: path.to_owned() });
     }
     Ok(Some((bytes, metadata)))

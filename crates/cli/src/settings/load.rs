@@ -1,13 +1,11 @@
-//! Loading: which files, in which order, and what they mean together.
-//!
-//! Invariant: a configuration is loaded whole or the start stops; nothing is written back (W83).
+//! Loads the settings: which files, in which order. Nothing is written back (W83).
 
 use super::credential::Credentials;
-use super::file::{FileError, MOST_BYTES, TextFile, read_text};
-use super::surroundings::{Home, Surroundings};
-use super::{ground, yaml};
+use super::file::{FileError, MAX_FILE_SIZE, TextFile, read_text};
+use super::process_env::{Home, ProcessEnv};
+use super::{workspace_check, yaml};
 use picoclaw_policy::config::{
-    Config, ConfigError, ConfigTree, Layers, McpTransport, Shown, Sources, WorkspaceFault, merge_layers,
+    Config, ConfigError, ConfigTree, Layers, McpTransport, ShownKey, Sources, WorkspaceFault, merge_layers,
     warnings,
 };
 use std::os::unix::fs::PermissionsExt;
@@ -18,63 +16,63 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Request<'a> {
     /// `--config`.
     pub(crate) config: Option<&'a Path>,
-    /// The environment and the user.
-    pub(crate) surroundings: &'a Surroundings,
+    /// The process environment.
+    pub(crate) env: &'a ProcessEnv,
 }
 
-/// Whether there is a configuration file.
+/// Whether the configuration file exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Presence {
-    /// There is.
+pub(crate) enum ConfigPresence {
+    /// It exists.
     Present,
-    /// There is none, and the defaults apply.
+    /// It does not exist; the defaults apply.
     Missing,
 }
 
-/// What was loaded.
+/// The loaded settings.
 #[derive(Debug, Clone)]
-pub(crate) struct Loaded {
-    /// What is in force.
+pub(crate) struct Settings {
+    /// The effective configuration.
     pub(crate) config: Config,
-    /// The configuration file, whether there is one or not.
+    /// The path of the configuration file, which need not exist.
     pub(crate) config_path: PathBuf,
-    /// Whether there is one.
-    pub(crate) presence: Presence,
-    /// The secrets file beside it.
+    /// Whether it exists.
+    pub(crate) presence: ConfigPresence,
+    /// The path of the secrets file next to it.
     pub(crate) secrets_path: PathBuf,
-    /// The instance.
+    /// The instance directory.
     pub(crate) home: PathBuf,
-    /// What a person should hear about the files and variables, one line each.
+    /// Notices about files and variables, one line each.
     pub(crate) notices: Vec<String>,
     tree: ConfigTree,
     text: Option<String>,
 }
 
-/// Why nothing was loaded.
+/// Why the settings did not load.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SettingsError {
     /// A file cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The file that was asked for is not there.
+    /// The file given by `--config` does not exist.
     #[error("there is no configuration file `{}`", .0.display())]
     Missing(PathBuf),
-    /// What was read does not hold.
+    /// The configuration is not valid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A variable is no text.
+    /// A variable is not UTF-8.
     #[error("`{0}` in the environment is not UTF-8 text")]
     Variable(String),
-    /// Workspaces lie where they must not.
-    #[error("{}", lines(.0))]
+    /// Workspaces in forbidden locations.
+    #[error("{}", join_faults(.0))]
     Workspaces(Vec<WorkspaceFault>),
-    /// A cage was asked for, and there is no instance to hang it on.
+    /// Isolation is enabled, and there is no instance directory.
     #[error("isolation is enabled, and no home directory is known for the instance")]
     NoHome,
 }
 
 impl SettingsError {
-    /// What to do about it, where the text does not say so already.
+    /// The remedy, if the message does not contain it.
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Self::File(FileError::Io { .. }) => {
@@ -84,7 +82,7 @@ impl SettingsError {
                 Some("put a file in its place, or remove it to use the defaults".to_owned())
             }
             Self::File(FileError::TooLarge { .. }) => {
-                Some(format!("a configuration has at most {MOST_BYTES} bytes"))
+                Some(format!("a configuration has at most {MAX_FILE_SIZE} bytes"))
             }
             Self::File(FileError::NotText { .. }) => Some("save the file as UTF-8".to_owned()),
             Self::Missing(_) => Some("check the name, or leave `--config` out".to_owned()),
@@ -96,18 +94,21 @@ impl SettingsError {
 }
 
 /// Loads defaults, file, secrets and environment.
-pub(crate) fn load(request: &Request<'_>) -> Result<Loaded, SettingsError> {
-    load_as(request, None)
+pub(crate) fn load(request: &Request<'_>) -> Result<Settings, SettingsError> {
+    load_with_text(request, None)
 }
 
-/// The same, as if the configuration file held `instead`.
-pub(super) fn load_as(request: &Request<'_>, instead: Option<&str>) -> Result<Loaded, SettingsError> {
-    let surroundings = request.surroundings;
-    let home = surroundings.home();
-    let said = surroundings.variable("PICOCLAW_CONFIG");
+/// The same, with `instead` as the text of the configuration file.
+pub(super) fn load_with_text(
+    request: &Request<'_>,
+    instead: Option<&str>,
+) -> Result<Settings, SettingsError> {
+    let env = request.env;
+    let home = env.home();
+    let said = env.variable("PICOCLAW_CONFIG");
     let config_path = match (request.config, said) {
-        (Some(path), _) => surroundings.absolute(path),
-        (None, Some(path)) => surroundings.absolute(Path::new(path)),
+        (Some(path), _) => env.absolute(path),
+        (None, Some(path)) => env.absolute(Path::new(path)),
         (None, None) => home.path().join("config.json"),
     };
     let file = read_text(&config_path)?;
@@ -120,70 +121,73 @@ pub(super) fn load_as(request: &Request<'_>, instead: Option<&str>) -> Result<Lo
 
     let (config_name, secrets_name) = (config_path.to_string_lossy(), secrets_path.to_string_lossy());
     let secrets = match &secrets_file {
-        Some(file) => yaml::read(&file.text, &secrets_name)?,
+        Some(file) => yaml::parse_yaml(&file.text, &secrets_name)?,
         None => None,
     };
     let secrets = secrets.filter(|node| !node.is_null());
-    let variables = variables(surroundings)?;
-    let user_home = surroundings.user_home();
-    if instead.is_some_and(|text| text.len() as u64 > MOST_BYTES) {
+    let variables = text_variables(env)?;
+    let user_home = env.user_home();
+    if instead.is_some_and(|text| text.len() as u64 > MAX_FILE_SIZE) {
         return Err(FileError::TooLarge { path: config_path }.into());
     }
     let text = instead.or_else(|| file.as_ref().map(|file| file.text.as_str()));
     let sources = Sources { file: &config_name, text, secrets: &secrets_name };
     let layers =
         Layers { sources, secrets: secrets.as_ref(), variables: &variables, user_home: user_home.as_deref() };
-    let mut settled = merge_layers(&layers, &Credentials { directory, surroundings })?;
-    beside(directory, &mut settled.config);
+    let mut loaded = merge_layers(&layers, &Credentials { directory, env })?;
+    resolve_env_files(directory, &mut loaded.config);
 
-    if settled.config.isolation.enabled && matches!(home, Home::Nowhere(_)) {
+    if loaded.config.isolation.enabled && matches!(home, Home::CurrentDir(_)) {
         return Err(SettingsError::NoHome);
     }
-    let faults = ground::check(&settled.config, home.path(), [&config_path, &secrets_path], surroundings);
+    let faults = workspace_check::check(&loaded.config, home.path(), [&config_path, &secrets_path], env);
     if !faults.is_empty() {
         return Err(SettingsError::Workspaces(faults));
     }
 
-    let mut notices: Vec<String> = settled.notices.iter().map(ToString::to_string).collect();
+    let mut notices: Vec<String> = loaded.notices.iter().map(ToString::to_string).collect();
     if file.is_none() && said.is_some() {
         notices.push(format!("there is no configuration file `{config_name}`, which `PICOCLAW_CONFIG` names; the defaults apply"));
     }
-    notices.extend(file.as_ref().and_then(|file| exposed(file, &config_name, Holds::Settings)));
-    notices.extend(secrets_file.as_ref().and_then(|file| exposed(file, &secrets_name, Holds::Secrets)));
-    let presence = if file.is_some() { Presence::Present } else { Presence::Missing };
-    Ok(Loaded {
-        config: settled.config,
+    notices
+        .extend(file.as_ref().and_then(|file| permission_warning(file, &config_name, FileContent::Settings)));
+    notices.extend(
+        secrets_file.as_ref().and_then(|file| permission_warning(file, &secrets_name, FileContent::Secrets)),
+    );
+    let presence = if file.is_some() { ConfigPresence::Present } else { ConfigPresence::Missing };
+    Ok(Settings {
+        config: loaded.config,
         presence,
         home: home.path().to_owned(),
         notices,
-        tree: settled.tree,
+        tree: loaded.tree,
         text: text.map(str::to_owned),
         config_path,
         secrets_path,
     })
 }
 
-impl Loaded {
+impl Settings {
     /// The text of the configuration file, if there is one.
     pub(super) fn text(&self) -> Option<&str> {
         self.text.as_deref()
     }
 
-    /// What a person should hear at a start: about the files, and each protection that is switched off.
+    /// Warnings at start: about the files, and about each protection that is switched off.
     pub(crate) fn warnings(&self) -> Vec<String> {
         self.notices.iter().cloned().chain(warnings(&self.config)).collect()
     }
 
-    /// Every key, its value and where it came from, secrets masked.
-    pub(crate) fn show(&self) -> Vec<Shown> {
+    /// Every key with its value and origin, secrets masked.
+    pub(crate) fn show(&self) -> Vec<ShownKey> {
         let (file, secrets) = (self.config_path.to_string_lossy(), self.secrets_path.to_string_lossy());
         let sources = Sources { file: &file, text: self.text.as_deref(), secrets: &secrets };
         self.tree.show(&self.config, &sources, &self.home)
     }
 }
 
-/// Env files that are named without their directory lie beside the configuration, where no agent writes.
-fn beside(directory: &Path, config: &mut Config) {
+/// Relative env files are resolved against the configuration's directory, where no agent writes.
+fn resolve_env_files(directory: &Path, config: &mut Config) {
     for server in &mut config.mcp.servers {
         if let McpTransport::Stdio { env_file: Some(path), .. } = &mut server.transport {
             *path = directory.join(&*path);
@@ -191,9 +195,8 @@ fn beside(directory: &Path, config: &mut Config) {
     }
 }
 
-fn variables(surroundings: &Surroundings) -> Result<Vec<(String, String)>, SettingsError> {
-    surroundings
-        .ours()
+fn text_variables(env: &ProcessEnv) -> Result<Vec<(String, String)>, SettingsError> {
+    env.picoclaw_variables()
         .map(|(name, value)| {
             let shown = || SettingsError::Variable(name.to_string_lossy().into_owned());
             Ok((name.to_str().ok_or_else(shown)?.to_owned(), value.to_str().ok_or_else(shown)?.to_owned()))
@@ -201,24 +204,24 @@ fn variables(surroundings: &Surroundings) -> Result<Vec<(String, String)>, Setti
         .collect()
 }
 
-/// What a file is for, and so who may look at it.
+/// The content of a file, which determines the permissions it should have.
 #[derive(Clone, Copy, PartialEq)]
-enum Holds {
+enum FileContent {
     Settings,
     Secrets,
 }
 
-/// A line about a file that more people can read or change than should.
-fn exposed(file: &TextFile, name: &str, holds: Holds) -> Option<String> {
+/// A warning about a file that other users can read or change.
+fn permission_warning(file: &TextFile, name: &str, holds: FileContent) -> Option<String> {
     let mode = file.metadata.permissions().mode() & 0o777;
     let who = match holds {
-        Holds::Secrets if mode & 0o077 != 0 => "other users can reach",
+        FileContent::Secrets if mode & 0o077 != 0 => "other users can reach",
         _ if mode & 0o022 != 0 => "other users can change",
         _ => return None,
     };
     Some(format!("{who} `{name}` (mode {mode:04o}); `chmod 600` it"))
 }
 
-fn lines(faults: &[WorkspaceFault]) -> String {
+fn join_faults(faults: &[WorkspaceFault]) -> String {
     faults.iter().map(|fault| format!("{fault}\nhint: {}", fault.hint())).collect::<Vec<_>>().join("\n")
 }

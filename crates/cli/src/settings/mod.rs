@@ -1,23 +1,22 @@
-//! Settings: the configuration loader, which reads the files and the environment and hands texts to the desk.
-//!
-//! Invariant: loading writes nothing, and what cannot be read whole stops the start.
+//! Settings: reads the files and the environment, and loads the configuration. Loading writes
+//! nothing.
 
 mod credential;
+mod edit;
+mod edit_mcp;
+mod encrypted;
 mod file;
-mod ground;
 mod load;
-mod revise;
-mod sealed;
-mod servers;
-mod surroundings;
+mod process_env;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests arrange files by hand")]
 mod tests;
+mod workspace_check;
 mod yaml;
 
+pub(crate) use edit::{EditError, edit_config};
+pub(crate) use edit_mcp::{AfterRemoval, McpChange};
 pub(crate) use file::first_line;
-pub(crate) use ground::{fault_in, fault_of};
-pub(crate) use load::{Loaded, Presence, Request, SettingsError, load};
-pub(crate) use revise::{ReviseError, revise};
-pub(crate) use servers::{Change, Then};
-pub(crate) use surroundings::Surroundings;
+pub(crate) use load::{ConfigPresence, Request, Settings, SettingsError, load};
+pub(crate) use process_env::ProcessEnv;
+pub(crate) use workspace_check::{workspace_fault, workspace_fault_in};

@@ -1,15 +1,13 @@
-//! Settings loaded from odd instances.
-//!
-//! Invariant: every test has an instance of its own.
+//! Settings loaded from unusual instances.
 
-use super::{Request, SettingsError, Surroundings, load};
+use super::{ProcessEnv, Request, SettingsError, load};
 use picoclaw_policy::config::LogLevel;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// An instance in a directory of its own.
+/// An instance in its own directory.
 struct Instance {
     dir: tempfile::TempDir,
 }
@@ -32,7 +30,7 @@ impl Instance {
         path
     }
 
-    fn surroundings(&self, variables: &[(&str, &str)]) -> Surroundings {
+    fn env(&self, variables: &[(&str, &str)]) -> ProcessEnv {
         let home = [
             ("PICOCLAW_HOME", self.home().to_str().unwrap().to_owned()),
             ("HOME", "/nonexistent".to_owned()),
@@ -40,11 +38,11 @@ impl Instance {
         let given = variables.iter().map(|(name, value)| (*name, (*value).to_owned()));
         let all =
             home.into_iter().chain(given).map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        Surroundings { variables: all.collect(), account_home: None, ..Surroundings::default() }
+        ProcessEnv { variables: all.collect(), account_home: None, ..ProcessEnv::default() }
     }
 
-    fn load(&self, variables: &[(&str, &str)]) -> Result<super::load::Loaded, SettingsError> {
-        load(&Request { config: None, surroundings: &self.surroundings(variables) })
+    fn load(&self, variables: &[(&str, &str)]) -> Result<super::load::Settings, SettingsError> {
+        load(&Request { config: None, env: &self.env(variables) })
     }
 
     fn refusal(&self) -> String {
@@ -102,18 +100,17 @@ fn the_file_is_looked_for_where_the_rule_says() {
         "an empty variable is none"
     );
     assert_eq!(instance.load(&variables).unwrap().config.gateway.port, 2, "the variable's");
-    let surroundings = instance.surroundings(&variables);
-    let asked = load(&Request { config: Some(&third), surroundings: &surroundings }).unwrap();
+    let env = instance.env(&variables);
+    let asked = load(&Request { config: Some(&third), env: &env }).unwrap();
     assert_eq!(asked.config.gateway.port, 3, "the one that was asked for");
 }
 
 #[test]
 fn a_file_that_was_named_and_is_not_there_is_said() {
     let instance = Instance::new();
-    let surroundings = instance.surroundings(&[]);
+    let env = instance.env(&[]);
     let missing = instance.home().join("no.json");
-    let error =
-        load(&Request { config: Some(&missing), surroundings: &surroundings }).map(|_| ()).unwrap_err();
+    let error = load(&Request { config: Some(&missing), env: &env }).map(|_| ()).unwrap_err();
     assert!(matches!(error, SettingsError::Missing(_)), "{error}");
     let loaded = instance.load(&[("PICOCLAW_CONFIG", missing.to_str().unwrap())]).unwrap();
     assert!(
@@ -239,9 +236,9 @@ fn secrets_are_opened_beside_the_configuration() {
 fn a_variable_that_is_no_text_stops_the_start() {
     use std::os::unix::ffi::OsStringExt;
     let instance = Instance::new();
-    let mut surroundings = instance.surroundings(&[]);
-    surroundings.variables.insert("PICOCLAW_GATEWAY_HOST".into(), OsString::from_vec(vec![0xff]));
-    let error = load(&Request { config: None, surroundings: &surroundings }).map(|_| ()).unwrap_err();
+    let mut env = instance.env(&[]);
+    env.variables.insert("PICOCLAW_GATEWAY_HOST".into(), OsString::from_vec(vec![0xff]));
+    let error = load(&Request { config: None, env: &env }).map(|_| ()).unwrap_err();
     assert_eq!(error.to_string(), "`PICOCLAW_GATEWAY_HOST` in the environment is not UTF-8 text");
 }
 
@@ -252,8 +249,8 @@ fn a_cage_needs_a_home() {
         "config.json",
         r#"{"isolation": {"enabled": true}, "agents": {"defaults": {"workspace": "/tmp/ws-nowhere"}}}"#,
     );
-    let nowhere = Surroundings::default();
-    let error = load(&Request { config: Some(&config), surroundings: &nowhere }).map(|_| ()).unwrap_err();
+    let nowhere = ProcessEnv::default();
+    let error = load(&Request { config: Some(&config), env: &nowhere }).map(|_| ()).unwrap_err();
     assert!(matches!(error, SettingsError::NoHome), "{error}");
     assert!(instance.load(&[]).is_ok(), "with a home it loads");
 }
@@ -309,9 +306,8 @@ fn a_link_to_the_configuration_may_not_lie_in_a_workspace_either() {
         [("a link in the workspace", &link), ("a file in the workspace", &workspace.join("own.json"))]
     {
         fs::write(workspace.join("own.json"), "{}").unwrap();
-        let surroundings = instance.surroundings(&[]);
-        let error =
-            load(&Request { config: Some(config), surroundings: &surroundings }).map(|_| ()).unwrap_err();
+        let env = instance.env(&[]);
+        let error = load(&Request { config: Some(config), env: &env }).map(|_| ()).unwrap_err();
         assert!(error.to_string().contains("holds `"), "{why}: {error}");
     }
 }

@@ -1,21 +1,19 @@
-//! `.security.yml` into the desk's tree.
+//! Parses `.security.yml` into a tree of nodes.
 //!
-//! Scalars stay as they are written, so a token of digits keeps every digit (W86). Anchors, aliases and tags mean
-//! nothing in a file of secrets and are refused, so nothing can unfold into more than was read.
-//!
-//! Invariant: the tree is no larger than the file, and no deeper than it may be.
+//! Scalars keep their spelling, so a token of digits keeps every digit (W86). Anchors, aliases and
+//! tags are refused, so the tree is never larger than the file.
 
 use picoclaw_policy::config::{ConfigError, Entry, Fault, Node, Origin, Problem, SourceLocation, Value};
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use std::collections::HashSet;
 
-/// How deep a file of secrets may nest.
-const DEEPEST: usize = 32;
+/// Nesting limit of a secrets file.
+const MAX_DEPTH: usize = 32;
 
-/// Reads the text of a secrets file; `None` when it holds nothing.
-pub(super) fn read(text: &str, file: &str) -> Result<Option<Node>, ConfigError> {
+/// Parses a secrets file; `None` if it is empty.
+pub(super) fn parse_yaml(text: &str, file: &str) -> Result<Option<Node>, ConfigError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut reader = Reader { parser: Parser::new_from_str(text), file };
+    let mut reader = YamlReader { parser: Parser::new_from_str(text), file };
     let mut root = None;
     loop {
         match reader.next()? {
@@ -29,18 +27,18 @@ pub(super) fn read(text: &str, file: &str) -> Result<Option<Node>, ConfigError> 
     }
 }
 
-struct Reader<'a> {
+struct YamlReader<'a> {
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
     file: &'a str,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> YamlReader<'a> {
     fn next(&mut self) -> Result<(Event<'a>, Span), ConfigError> {
         match self.parser.next_event() {
             Some(Ok(event)) => Ok(event),
             Some(Err(fault)) => {
                 let place = self.place(fault.marker().line(), fault.marker().col());
-                // The reader's own words: they describe the syntax and hold no piece of the text.
+                // The parser's message describes the syntax and contains no part of the text.
                 let problem = Problem::Refused(format!("not YAML: {}", fault.info()));
                 Err(error(place, problem, "names and values, one a line, with spaces for indentation"))
             }
@@ -49,7 +47,7 @@ impl<'a> Reader<'a> {
     }
 
     fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node, ConfigError> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(self.fault(span, "nested too deep", "secrets stand a few levels deep at most"));
         }
         let origin = Origin::Secrets { line: span.start.line(), column: span.start.col() + 1 };
@@ -107,11 +105,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn error(place: SourceLocation, problem: Problem, hint: &str) -> ConfigError {
-    ConfigError { faults: vec![Fault { place, key: String::new(), problem, hint: hint.to_owned() }] }
+fn error(location: SourceLocation, problem: Problem, hint: &str) -> ConfigError {
+    ConfigError { faults: vec![Fault { location, key: String::new(), problem, hint: hint.to_owned() }] }
 }
 
-/// Text as written; nothing, where YAML says there is nothing.
+/// Text as written, or YAML's null.
 fn scalar(text: &str, style: ScalarStyle) -> Value {
     let nothing = style == ScalarStyle::Plain && matches!(text, "" | "~" | "null" | "Null" | "NULL");
     if nothing { Value::Null } else { Value::Text(text.to_owned()) }
@@ -128,7 +126,7 @@ mod tests {
     #[test]
     fn scalars_stay_as_they_are_written() {
         let yaml = "a: 1234567890123456789012\nb: 0123\nc: 'yes'\nd: true\ne: 1e5\nf: \"x\\ty\"\ng: ~\nh: # nothing\n";
-        let node = read(yaml, "s").unwrap().unwrap();
+        let node = parse_yaml(yaml, "s").unwrap().unwrap();
         for (why, name, want) in [
             ("every digit", "a", Some("1234567890123456789012")),
             ("a leading zero", "b", Some("0123")),
@@ -146,7 +144,7 @@ mod tests {
     #[test]
     fn an_empty_file_holds_nothing() {
         for yaml in ["", "\n", "# only a comment\n", "---\n"] {
-            let node = read(yaml, "s").unwrap();
+            let node = parse_yaml(yaml, "s").unwrap();
             assert!(node.is_none_or(|node| node.is_null()), "{yaml:?}");
         }
     }
@@ -170,14 +168,14 @@ mod tests {
             ("tabs", "a:\n\tb: 1\n", "s:2:"),
             ("an open quote", "a: \"x\n", "s:"),
         ] {
-            let error = read(yaml, "s").unwrap_err().to_string();
+            let error = parse_yaml(yaml, "s").unwrap_err().to_string();
             assert!(error.contains(part), "{why}: {error}");
         }
     }
 
     #[test]
     fn a_fault_does_not_repeat_the_text_around_it() {
-        let error = read("api_keys: [sk-very-secret\nx: y: z", "s").unwrap_err().to_string();
+        let error = parse_yaml("api_keys: [sk-very-secret\nx: y: z", "s").unwrap_err().to_string();
         assert!(!error.contains("sk-very"), "{error}");
     }
 }

@@ -1,13 +1,11 @@
-//! The house's own rules, held by a test instead of good will.
-//!
-//! Invariant: a door that is not in these tables does not exist.
+//! The rules of ARCHITECTURE.md, checked against the sources.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Who may depend on whom: the direction of trust.
-const DIRECTION: &[(&str, &[&str])] = &[
+/// The crates of the program, and which of them each may depend on.
+const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("policy", &[]),
     ("sys", &[]),
     ("sandbox", &["policy", "sys"]),
@@ -15,15 +13,18 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ("cli", &["agent", "policy", "sandbox"]),
 ];
 
-/// Lines of code that one file may have; tests in it do not count.
-const BUDGET: usize = 600;
+/// Crates whose top-level modules must not depend on each other in a circle.
+const WITHOUT_CYCLES: &[&str] = &["sys", "sandbox", "agent"];
 
-/// Whatever starts a process, and where that may stand.
+/// Lines of code that one file may have; tests in it do not count.
+const MAX_LINES: usize = 600;
+
+/// What starts a process, and where that is allowed.
 const STARTS: &[&str] =
     &["Command::new", "libc::fork", "libc::vfork", "libc::execv", "libc::posix_spawn", "SYS_clone"];
 const STARTS_IN: &[&str] = &["crates/sandbox/src/launch/", "crates/sandbox/src/isolate/", "crates/sys/src/"];
 
-/// Whatever opens a file by its path, and where that may stand.
+/// What opens a file by its path, and where that is allowed.
 const OPENS: &[&str] = &[
     "File::open",
     "File::create",
@@ -41,10 +42,11 @@ const OPENS_IN: &[&str] = &[
     "crates/sandbox/src/ledger/",
     "crates/sandbox/src/launch/",
     "crates/sandbox/src/isolate/",
+    "crates/sandbox/src/terminal/",
 ];
 
-/// Whatever connects or looks a host up, and where that may stand.
-const DIALS: &[&str] = &[
+/// What connects to a host or resolves its name, and where that is allowed.
+const CONNECTS: &[&str] = &[
     "TcpStream::connect",
     "UdpSocket::bind",
     "to_socket_addrs(",
@@ -52,21 +54,31 @@ const DIALS: &[&str] = &[
     "net::connect",
     "connect, socket_with",
 ];
-const DIALS_IN: &[&str] = &["crates/sandbox/src/outbound/"];
+const CONNECTS_IN: &[&str] = &["crates/sandbox/src/outbound/"];
 
 #[test]
-fn the_manifests_follow_the_direction_of_trust() {
-    for (name, allowed) in DIRECTION {
-        let manifest = fs::read_to_string(house().join(format!("crates/{name}/Cargo.toml"))).unwrap();
-        let table: toml::Table = manifest.parse().unwrap();
+fn crates_depend_in_one_direction() {
+    for (name, allowed) in DEPENDENCIES {
+        let table = manifest(name);
         let own = table["dependencies"].as_table().unwrap();
         let mut found: Vec<_> = own.keys().filter_map(|key| key.strip_prefix("picoclaw-")).collect();
         found.sort_unstable();
-        let strangers: Vec<_> = found.iter().filter(|dep| !allowed.contains(dep)).collect();
+        let others: Vec<_> = found.iter().filter(|dep| !allowed.contains(dep)).collect();
         assert!(
-            strangers.is_empty(),
-            "`{name}` may know {allowed:?}, but its manifest also names {strangers:?}"
+            others.is_empty(),
+            "`{name}` may depend on {allowed:?}, but its manifest also names {others:?}"
         );
+    }
+}
+
+#[test]
+fn modules_of_a_crate_do_not_depend_on_each_other_in_a_circle() {
+    for name in WITHOUT_CYCLES {
+        let graph = module_graph(name);
+        for start in graph.keys() {
+            let mut path = vec![start.as_str()];
+            assert!(!reaches(&graph, start, start, &mut path), "`{name}`: {}", path.join(" → "));
+        }
     }
 }
 
@@ -81,17 +93,15 @@ fn files_are_opened_by_path_where_that_is_allowed() {
 }
 
 #[test]
-fn hosts_are_looked_up_and_dialled_in_one_place() {
-    assert_only_in(DIALS, DIALS_IN, "reaches out");
+fn hosts_are_resolved_and_connected_to_in_one_place() {
+    assert_only_in(CONNECTS, CONNECTS_IN, "connects");
 }
 
 #[test]
-fn unsafe_code_stays_in_the_cellar() {
-    for (name, _) in DIRECTION.iter().filter(|(name, _)| *name != "sys") {
-        let manifest = fs::read_to_string(house().join(format!("crates/{name}/Cargo.toml"))).unwrap();
-        let table: toml::Table = manifest.parse().unwrap();
+fn unsafe_code_stays_in_sys() {
+    for (name, _) in DEPENDENCIES.iter().filter(|(name, _)| *name != "sys") {
         assert_eq!(
-            table["lints"]["workspace"].as_bool(),
+            manifest(name)["lints"]["workspace"].as_bool(),
             Some(true),
             "`{name}` must take the workspace's lints, which forbid unsafe code"
         );
@@ -100,11 +110,23 @@ fn unsafe_code_stays_in_the_cellar() {
 }
 
 #[test]
-fn every_file_keeps_the_budget_and_has_module_documentation() {
+fn no_file_is_too_long_and_every_file_says_what_it_is() {
     for (path, text) in sources() {
-        let code = code_of(&text).lines().filter(|line| counts(line)).count();
-        assert!(code <= BUDGET, "`{path}` has {code} lines of code; the budget is {BUDGET}");
+        let code = code_of(&text).lines().filter(|line| is_code(line)).count();
+        assert!(code <= MAX_LINES, "`{path}` has {code} lines of code; at most {MAX_LINES} are allowed");
         assert!(text.starts_with("//!"), "`{path}` has no module documentation");
+    }
+}
+
+#[test]
+fn comments_name_the_component_that_acts() {
+    for (path, text) in sources() {
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| line.trim().starts_with("//")) {
+            for word in line.split(|c: char| !c.is_alphabetic()) {
+                let vague = ["whoever", "somebody", "nobody"].contains(&word.to_lowercase().as_str());
+                assert!(!vague, "{path}:{}: `{word}`: name the component", number + 1);
+            }
+        }
     }
 }
 
@@ -123,33 +145,47 @@ fn nothing_is_left_for_later_without_an_issue() {
 
 #[test]
 fn each_crate_has_lints_of_its_own_that_repeat_the_test_exceptions() {
-    for (name, _) in DIRECTION {
-        let clippy = fs::read_to_string(house().join(format!("crates/{name}/clippy.toml"))).unwrap();
+    for (name, _) in DEPENDENCIES {
+        let clippy = fs::read_to_string(checkout().join(format!("crates/{name}/clippy.toml"))).unwrap();
         assert!(
             clippy.contains("allow-unwrap-in-tests = true"),
             "`{name}`'s clippy.toml replaces the root one"
         );
-        assert!(clippy.contains("std::process::Command"), "`{name}` must name the right door for children");
+        assert!(clippy.contains("std::process::Command"), "`{name}` must say where children are started");
     }
 }
 
 #[test]
+fn every_file_that_the_architecture_names_exists() {
+    let text = fs::read_to_string(checkout().join("ARCHITECTURE.md")).unwrap();
+    let mut named = 0;
+    for path in text.split('`').skip(1).step_by(2).filter_map(|span| span.split(':').next()) {
+        let Some((name, rest)) = path.split_once('/') else { continue };
+        if path.ends_with(".rs") && DEPENDENCIES.iter().any(|(known, _)| *known == name) {
+            named += 1;
+            assert!(checkout().join(format!("crates/{name}/src/{rest}")).exists(), "there is no `{path}`");
+        }
+    }
+    assert!(named > 20, "only {named} files were found; is the convention still followed?");
+}
+
+#[test]
 fn scripts_keep_their_line_ends() {
-    let attributes = fs::read_to_string(house().join(".gitattributes")).unwrap();
+    let attributes = fs::read_to_string(checkout().join(".gitattributes")).unwrap();
     assert!(attributes.lines().any(|line| line.starts_with("*.sh") && line.contains("eol=lf")));
-    let script = fs::read(house().join(".ci/run")).unwrap();
+    let script = fs::read(checkout().join(".ci/run")).unwrap();
     assert!(!script.contains(&b'\r'));
 }
 
 fn assert_only_in(needles: &[&str], allowed: &[&str], what: &str) {
     for (path, text) in sources() {
-        if allowed.iter().any(|room| path.starts_with(room)) {
+        if allowed.iter().any(|dir| path.starts_with(dir)) {
             continue;
         }
-        for (number, line) in code_of(&text).lines().enumerate().filter(|(_, line)| counts(line)) {
+        for (number, line) in code_of(&text).lines().enumerate().filter(|(_, line)| is_code(line)) {
             for needle in needles {
                 assert!(
-                    !line.contains(needle),
+                    !contains_name(line, needle),
                     "{path}:{}: `{needle}` {what}; only {allowed:?} may",
                     number + 1
                 );
@@ -158,42 +194,132 @@ fn assert_only_in(needles: &[&str], allowed: &[&str], what: &str) {
     }
 }
 
+/// Whether `line` has `needle`, and not as the end of a longer name.
+fn contains_name(line: &str, needle: &str) -> bool {
+    let is_part = |before: &str| before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    line.match_indices(needle).any(|(at, _)| !is_part(&line[..at]))
+}
+
+/// Which top-level modules of a crate each of them names.
+fn module_graph(name: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let prefix = format!("crates/{name}/src/");
+    let sources: BTreeMap<_, _> = sources()
+        .into_iter()
+        .filter_map(|(path, text)| Some((path.strip_prefix(&prefix)?.to_owned(), text)))
+        .collect();
+    let module_of =
+        |path: &str| path.split(['/', '.']).next().filter(|module| *module != "lib").map(str::to_owned);
+    let modules: BTreeSet<String> = sources.keys().filter_map(|path| module_of(path)).collect();
+    // `crate::Name` is what `lib.rs` re-exports from a module.
+    let exports: BTreeMap<&str, &str> = code_of(&sources["lib.rs"])
+        .split(';')
+        .filter_map(|statement| statement.split_once("use ")?.1.split_once("::"))
+        .flat_map(|(module, names)| words(names).map(move |word| (word, module)))
+        .collect();
+    let mut graph: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (path, text) in &sources {
+        let Some(own) = module_of(path) else { continue };
+        let code: String = code_of(text).lines().filter(|line| is_code(line)).collect();
+        let named = names_after_crate(&code).into_iter();
+        let found =
+            named.map(|name| exports.get(name).copied().filter(|_| !modules.contains(name)).unwrap_or(name));
+        let others = found.filter(|found| modules.contains(*found) && *found != own).map(str::to_owned);
+        graph.entry(own.clone()).or_default().extend(others);
+    }
+    graph
+}
+
+/// The first names behind `crate::`, also those of a group in braces.
+fn names_after_crate(code: &str) -> BTreeSet<&str> {
+    let mut names = BTreeSet::new();
+    for (at, _) in code.match_indices("crate::") {
+        let rest = &code[at + "crate::".len()..];
+        let Some(group) = rest.strip_prefix('{') else {
+            names.extend(words(rest).next());
+            continue;
+        };
+        let (mut depth, mut expects_name) = (0, true);
+        for (at, char) in group.char_indices() {
+            match char {
+                '{' => depth += 1,
+                '}' if depth == 0 => break,
+                '}' => depth -= 1,
+                ',' if depth == 0 => expects_name = true,
+                char if char.is_alphanumeric() && expects_name => {
+                    names.extend(words(&group[at..]).next());
+                    expects_name = false;
+                }
+                _ => {}
+            }
+        }
+    }
+    names
+}
+
+fn reaches<'a>(
+    graph: &'a BTreeMap<String, BTreeSet<String>>,
+    from: &str,
+    to: &str,
+    path: &mut Vec<&'a str>,
+) -> bool {
+    for next in graph.get(from).into_iter().flatten() {
+        if next == to {
+            return true;
+        }
+        if !path.contains(&next.as_str()) {
+            path.push(next);
+            if reaches(graph, next, to, path) {
+                return true;
+            }
+            path.pop();
+        }
+    }
+    false
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+}
+
+fn manifest(name: &str) -> toml::Table {
+    fs::read_to_string(checkout().join(format!("crates/{name}/Cargo.toml"))).unwrap().parse().unwrap()
+}
+
 /// The part of a file before its tests.
 fn code_of(text: &str) -> &str {
     text.split("#[cfg(test)]").next().unwrap_or(text)
 }
 
-fn counts(line: &str) -> bool {
+fn is_code(line: &str) -> bool {
     let line = line.trim();
     !line.is_empty() && !line.starts_with("//")
 }
 
 fn sources() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    for (name, _) in DIRECTION {
-        gather(&house().join(format!("crates/{name}/src")), &mut found);
+    for (name, _) in DEPENDENCIES {
+        read_sources(&checkout().join(format!("crates/{name}/src")), &mut found);
     }
     assert!(found.len() > 10, "the walk over the sources found only {} files", found.len());
     found
 }
 
-fn gather(dir: &Path, found: &mut BTreeMap<String, String>) {
+fn read_sources(dir: &Path, found: &mut BTreeMap<String, String>) {
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            // Tests that look inside a room live beside it; they are not the room.
             if path.file_name().is_none_or(|name| name != "tests") {
-                gather(&path, found);
+                read_sources(&path, found);
             }
         } else if path.extension().is_some_and(|ext| ext == "rs")
             && path.file_name().is_none_or(|name| name != "tests.rs")
         {
-            let name = path.strip_prefix(house()).unwrap().display().to_string();
+            let name = path.strip_prefix(checkout()).unwrap().display().to_string();
             found.insert(name, fs::read_to_string(&path).unwrap());
         }
     }
 }
 
-fn house() -> PathBuf {
+fn checkout() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }

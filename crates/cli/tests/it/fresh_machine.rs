@@ -50,7 +50,7 @@ impl Machine {
                 machine.program(&format!("bin/{name}"), text);
             }
         }
-        std::fs::copy(House::binary(), machine.stubs().join("binary")).unwrap();
+        copy(&House::binary(), &machine.stubs().join("binary"));
         machine
     }
 
@@ -63,9 +63,10 @@ impl Machine {
     }
 
     fn program(&self, name: &str, text: &str) {
-        let path = self.stubs().join(name);
-        std::fs::write(&path, format!("#!/bin/bash\n{text}\n")).unwrap();
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let (draft, path) = (self.house.dir().join("draft"), self.stubs().join(name));
+        std::fs::write(&draft, format!("#!/bin/bash\n{text}\n")).unwrap();
+        std::fs::set_permissions(&draft, std::fs::Permissions::from_mode(0o755)).unwrap();
+        copy(&draft, &path);
     }
 
     fn make(&self, arguments: &[&str]) -> Command {
@@ -196,7 +197,7 @@ fn the_static_binary_starts_on_an_empty_root_file_system() {
         return;
     }
     let root = tempfile::tempdir().unwrap();
-    std::fs::copy(House::binary(), root.path().join("picoclaw")).unwrap();
+    copy(&House::binary(), &root.path().join("picoclaw"));
     let mut command = Command::new("unshare");
     command.args(["--map-root-user", "--root"]).arg(root.path());
     let output = command.args(["/picoclaw", "version"]).env_clear().env("PATH", "/").output().unwrap();
@@ -219,6 +220,11 @@ fn the_version_says_what_was_built() {
     assert_eq!(version["version"], env!("CARGO_PKG_VERSION"));
     assert!(version["target"].as_str().unwrap().contains("-linux-"), "{version}");
     assert!(version["features"].is_array());
+}
+
+/// Copies a program, by another process: a child that another test forks meanwhile must not have it open for writing.
+fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg(from).arg(to).status().unwrap().success());
 }
 
 fn ran_binary(path: &Path) -> Ran {

@@ -1,35 +1,33 @@
-//! Agents: who may be asked for, and what each has of its own.
-//!
-//! Invariant: ids are unique, and every agent that another may start exists.
+//! The configuration of agents. Ids are unique, and every agent that another may start exists.
 
 use crate::subject::AgentId;
 use std::path::PathBuf;
 
-/// One agent.
+/// One entry of `agents.agents`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentConfig {
     /// Its name.
     pub id: AgentId,
-    /// Its workspace, `~` expanded; `None` is the default place for its name.
+    /// Its workspace, `~` expanded. `None` is the default directory for its name.
     pub workspace: Option<PathBuf>,
-    /// Tools that are switched off for it.
+    /// Tools that are disabled for it.
     pub disabled_tools: Vec<String>,
-    /// Agents it may start as subagents.
+    /// Agents that it may start as subagents.
     pub allow_agents: Vec<String>,
-    /// The model it asks for, if it says.
+    /// Its model, if configured.
     pub model: Option<String>,
     /// Models to try when that one fails.
     pub model_fallbacks: Vec<String>,
-    /// The model of the subagents it starts, if it says.
+    /// The model of its subagents, if configured.
     pub subagent_model: Option<String>,
-    /// How many tokens it may use in a day; zero is no limit.
+    /// Tokens per day; zero is no limit.
     pub token_budget: u64,
-    /// What people call it; its id when nobody said.
+    /// Its display name; the id by default.
     pub name: String,
 }
 
 impl AgentConfig {
-    /// An agent of which nothing but the name is known.
+    /// An agent with defaults only.
     pub fn plain(id: AgentId) -> Self {
         Self {
             name: id.to_string(),

@@ -1,8 +1,5 @@
-//! The check: a tree against the table.
-//!
-//! What passes is also put into one form: older spellings renamed, comments dropped, `~` expanded.
-//!
-//! Invariant: a tree without faults holds keys of the table alone, each with a value of its shape.
+//! Checks a tree against the schema, and normalises it: older spellings renamed, comment keys
+//! dropped, `~` expanded.
 
 use super::document::{Entry, EscapedControl, Lines, Node, Origin, Value};
 use super::fault::{Fault, Problem, SourceLocation, printable};
@@ -13,28 +10,28 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::path::Path;
 
-/// How many faults are worth telling at once.
-const MOST_FAULTS: usize = 20;
+/// Number of faults that are reported at once.
+const MAX_FAULTS: usize = 20;
 
-/// How many notices are: nobody reads more, and a hostile file could hold any number.
-const MOST_NOTICES: usize = 500;
+/// Number of notices that are kept. A hostile file could cause any number.
+const MAX_NOTICES: usize = 500;
 
-/// Something that loads, and that a person should know of.
+/// Something that loads, but that the operator should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// Where it stands.
-    pub place: SourceLocation,
-    /// What to know.
+    /// Where it was found.
+    pub location: SourceLocation,
+    /// The message.
     pub text: String,
 }
 
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, printable(&self.text))
+        write!(f, "{}: {}", self.location, printable(&self.text))
     }
 }
 
-/// One check, and what it found.
+/// One check and its findings.
 pub(crate) struct Checker<'a> {
     pub(crate) sources: &'a Sources<'a>,
     pub(crate) controls: &'a [EscapedControl],
@@ -45,7 +42,7 @@ pub(crate) struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    /// A check that has found nothing yet.
+    /// A check without findings.
     pub(crate) fn new(
         sources: &'a Sources<'a>,
         controls: &'a [EscapedControl],
@@ -55,49 +52,55 @@ impl<'a> Checker<'a> {
         Self { sources, controls, user_home, faults, notices, lines: OnceCell::new() }
     }
 
-    /// Checks `node`, which stands at `path`, against `shape`.
-    pub(crate) fn value(&mut self, node: &mut Node, shape: &'static Shape, path: &mut String) {
+    /// Checks `node`, which has the path `path`, against `shape`.
+    pub(crate) fn check_value(&mut self, node: &mut Node, shape: &'static Shape, path: &mut String) {
         match shape {
-            Shape::Section(keys) => self.section(node, keys, path),
-            Shape::TextOr(_) if node.text().is_some() => self.leaf(node, &Shape::Text, path),
-            Shape::TextOr(keys) => self.section(node, keys, path),
-            Shape::List(inner) => self.list(node, inner, path),
-            Shape::Map(inner) => self.map(node, inner, path),
-            Shape::Environment => self.map(node, &Shape::Text, path),
+            Shape::Section(keys) => self.check_section(node, keys, path),
+            Shape::TextOr(_) if node.text().is_some() => self.check_scalar(node, &Shape::Text, path),
+            Shape::TextOr(keys) => self.check_section(node, keys, path),
+            Shape::List(inner) => self.check_list(node, inner, path),
+            Shape::Map(inner) => self.check_map(node, inner, path),
+            Shape::Environment => self.check_map(node, &Shape::Text, path),
             Shape::Any => {}
-            leaf => self.leaf(node, leaf, path),
+            leaf => self.check_scalar(node, leaf, path),
         }
     }
 
-    fn section(&mut self, node: &mut Node, keys: &'static [Key], path: &mut String) {
+    fn check_section(&mut self, node: &mut Node, keys: &'static [Key], path: &mut String) {
         let Value::Map(entries) = &mut node.value else {
             let found = node.kind();
-            return self.wrong(&node.origin, path, "an object", found, "keys stand between `{` and `}`");
+            return self.report_wrong_type(
+                &node.origin,
+                path,
+                "an object",
+                found,
+                "keys stand between `{` and `}`",
+            );
         };
         entries.retain(|entry| !entry.name.starts_with("_comment"));
         for entry in entries.iter_mut() {
             let length = path.len();
-            descend(path, &entry.name);
-            match keys.iter().find(|key| spells(key, &entry.name)) {
-                // Looking for the nearest key takes a while: not for more faults than are told.
+            push_step(path, &entry.name);
+            match keys.iter().find(|key| is_spelling_of(key, &entry.name)) {
+                // Finding the nearest key is expensive: not for faults beyond the limit.
                 None if self.is_full() => {}
-                None => self.fault(&entry.origin, path, Problem::UnknownKey, suggest(&entry.name, keys)),
-                Some(key) if key.serving == KeySupport::Foreign => self.note(
+                None => self.report(&entry.origin, path, Problem::UnknownKey, suggest(&entry.name, keys)),
+                Some(key) if key.serving == KeySupport::Foreign => self.report_notice(
                     &entry.origin,
                     format!("`{path}` is a setting of PicoClaw that is not served here ({})", key.doc),
                 ),
                 Some(_) if entry.node.is_null() => {}
-                Some(key) => self.value(&mut entry.node, &key.shape, path),
+                Some(key) => self.check_value(&mut entry.node, &key.shape, path),
             }
             path.truncate(length);
         }
         for key in keys {
-            self.one_spelling(entries, key, path);
+            self.merge_spellings(entries, key, path);
         }
     }
 
-    /// Renames another spelling of `key`, or drops it where the key itself stands too.
-    fn one_spelling(&mut self, entries: &mut Vec<Entry>, key: &'static Key, path: &str) {
+    /// Renames another spelling of `key`, or drops it if the key itself is present too.
+    fn merge_spellings(&mut self, entries: &mut Vec<Entry>, key: &'static Key, path: &str) {
         for alias in key.aliases.names() {
             let Some(other) = entries.iter().position(|entry| entry.name == *alias) else { continue };
             let Some(own) = entries.iter().position(|entry| entry.name == key.name) else {
@@ -110,13 +113,13 @@ impl<'a> Checker<'a> {
                 (Aliases::Twin(_), ..) => {
                     let problem = Problem::TwoSpellings { other: key.name.to_owned() };
                     let at = if path.is_empty() { (*alias).to_owned() } else { format!("{path}.{alias}") };
-                    self.fault(&entries[other].origin, &at, problem, "keep one of the two");
+                    self.report(&entries[other].origin, &at, problem, "keep one of the two");
                     other
                 }
             };
             let lost = entries.remove(loser);
             if !is_empty(&lost.node) {
-                self.note(
+                self.report_notice(
                     &lost.origin,
                     format!("`{alias}` is an older spelling; `{}` beside it is read", key.name),
                 );
@@ -127,26 +130,26 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn list(&mut self, node: &mut Node, inner: &'static Shape, path: &mut String) {
+    fn check_list(&mut self, node: &mut Node, inner: &'static Shape, path: &mut String) {
         let Value::List(items) = &mut node.value else {
             let hint = if node.text().is_some() {
                 "put it between `[` and `]`"
             } else {
                 "values stand between `[` and `]`"
             };
-            return self.wrong(&node.origin, path, "an array", node.kind(), hint);
+            return self.report_wrong_type(&node.origin, path, "an array", node.kind(), hint);
         };
         for (index, item) in items.iter_mut().enumerate() {
             let length = path.len();
             path.push_str(&format!("[{index}]"));
-            self.value(item, inner, path);
+            self.check_value(item, inner, path);
             path.truncate(length);
         }
     }
 
-    fn map(&mut self, node: &mut Node, inner: &'static Shape, path: &mut String) {
+    fn check_map(&mut self, node: &mut Node, inner: &'static Shape, path: &mut String) {
         let Value::Map(entries) = &mut node.value else {
-            return self.wrong(
+            return self.report_wrong_type(
                 &node.origin,
                 path,
                 "an object",
@@ -157,58 +160,65 @@ impl<'a> Checker<'a> {
         entries.retain(|entry| !entry.name.starts_with("_comment"));
         for entry in entries {
             let length = path.len();
-            descend(path, &entry.name);
+            push_step(path, &entry.name);
             if entry.name.trim().is_empty() || entry.name.contains(char::is_control) {
-                self.fault(
+                self.report(
                     &entry.origin,
                     path,
                     Problem::Refused("this is no name".to_owned()),
                     "use letters and digits",
                 );
             } else if !entry.node.is_null() {
-                self.value(&mut entry.node, inner, path);
+                self.check_value(&mut entry.node, inner, path);
             }
             path.truncate(length);
         }
     }
 
-    /// Whether enough is wrong already.
+    /// Whether the limit of faults is reached.
     pub(crate) fn is_full(&self) -> bool {
-        self.faults.len() >= MOST_FAULTS
+        self.faults.len() >= MAX_FAULTS
     }
 
-    pub(crate) fn fault(&mut self, origin: &Origin, path: &str, problem: Problem, hint: impl Into<String>) {
+    pub(crate) fn report(&mut self, origin: &Origin, path: &str, problem: Problem, hint: impl Into<String>) {
         if !self.is_full() {
-            let place = self.place(origin);
-            self.faults.push(Fault { place, key: path.to_owned(), problem, hint: hint.into() });
+            let place = self.locate(origin);
+            self.faults.push(Fault { location: place, key: path.to_owned(), problem, hint: hint.into() });
         }
     }
 
-    pub(crate) fn wrong(&mut self, origin: &Origin, path: &str, wanted: &str, found: &str, hint: &str) {
+    pub(crate) fn report_wrong_type(
+        &mut self,
+        origin: &Origin,
+        path: &str,
+        wanted: &str,
+        found: &str,
+        hint: &str,
+    ) {
         let problem = Problem::WrongKind { wanted: wanted.to_owned(), found: found.to_owned() };
-        self.fault(origin, path, problem, hint);
+        self.report(origin, path, problem, hint);
     }
 
-    pub(crate) fn note(&mut self, origin: &Origin, text: String) {
-        if self.notices.len() < MOST_NOTICES {
-            self.notices.push(Notice { place: self.place(origin), text });
+    pub(crate) fn report_notice(&mut self, origin: &Origin, text: String) {
+        if self.notices.len() < MAX_NOTICES {
+            self.notices.push(Notice { location: self.locate(origin), text });
         }
     }
 
-    fn place(&self, origin: &Origin) -> SourceLocation {
-        self.sources.place(origin, self.lines.get_or_init(|| self.sources.lines()))
+    fn locate(&self, origin: &Origin) -> SourceLocation {
+        self.sources.locate(origin, self.lines.get_or_init(|| self.sources.lines()))
     }
 }
 
-/// One step down.
-pub(crate) fn descend(path: &mut String, name: &str) {
+/// Appends one step to a path.
+pub(crate) fn push_step(path: &mut String, name: &str) {
     if !path.is_empty() {
         path.push('.');
     }
     path.push_str(name);
 }
 
-fn spells(key: &Key, name: &str) -> bool {
+fn is_spelling_of(key: &Key, name: &str) -> bool {
     key.name == name || key.aliases.names().contains(&name)
 }
 

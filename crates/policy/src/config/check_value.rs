@@ -1,6 +1,4 @@
-//! The check of single values.
-//!
-//! Invariant: a value that passes means one thing; nothing about it is guessed later.
+//! Checks of scalar values.
 
 use super::check::Checker;
 use super::document::{Node, Origin, Value};
@@ -8,36 +6,37 @@ use super::fault::Problem;
 use super::schema::Shape;
 use super::suggest::nearest;
 use crate::network::Network;
+use crate::path_rules::compile_pattern;
 use std::path::{Component, Path};
 
-/// The longest path that the kernel takes.
-const LONGEST_PATH: usize = 4095;
+/// The kernel's limit on a path.
+const MAX_PATH_LEN: usize = 4095;
 
 impl Checker<'_> {
-    /// Checks a value that holds no others.
-    pub(crate) fn leaf(&mut self, node: &mut Node, shape: &'static Shape, path: &str) {
+    /// Checks a scalar.
+    pub(crate) fn check_scalar(&mut self, node: &mut Node, shape: &'static Shape, path: &str) {
         match shape {
-            Shape::Flag => self.flag(node, path),
-            Shape::Whole(least, most) => self.whole(node, *least, *most, path),
-            Shape::Number(least, most) => self.number(node, *least, *most, path),
-            Shape::Toolchains => self.toolchains(node, path),
-            _ => self.textual(node, shape, path),
+            Shape::Flag => self.check_flag(node, path),
+            Shape::Whole(least, most) => self.check_integer(node, *least, *most, path),
+            Shape::Number(least, most) => self.check_number(node, *least, *most, path),
+            Shape::Toolchains => self.check_toolchains(node, path),
+            _ => self.check_text(node, shape, path),
         }
     }
 
-    fn flag(&mut self, node: &Node, path: &str) {
+    fn check_flag(&mut self, node: &Node, path: &str) {
         if !matches!(node.value, Value::Flag(_)) {
             let hint = match node.text() {
                 Some("true" | "false") => "write it without quotes",
                 _ => "write `true` or `false`",
             };
-            self.wrong(&node.origin, path, "true or false", node.kind(), hint);
+            self.report_wrong_type(&node.origin, path, "true or false", node.kind(), hint);
         }
     }
 
-    fn whole(&mut self, node: &Node, least: i64, most: i64, path: &str) {
+    fn check_integer(&mut self, node: &Node, least: i64, most: i64, path: &str) {
         let Value::Number(text) = &node.value else {
-            return self.wrong(
+            return self.report_wrong_type(
                 &node.origin,
                 path,
                 "a whole number",
@@ -46,7 +45,7 @@ impl Checker<'_> {
             );
         };
         if text.contains(['.', 'e', 'E']) {
-            return self.wrong(
+            return self.report_wrong_type(
                 &node.origin,
                 path,
                 "a whole number",
@@ -56,62 +55,70 @@ impl Checker<'_> {
         }
         if !text.parse::<i64>().is_ok_and(|number| (least..=most).contains(&number)) {
             let problem = Problem::OutOfRange { least: least.to_string(), most: most.to_string() };
-            self.fault(&node.origin, path, problem, "take a number between the two");
+            self.report(&node.origin, path, problem, "take a number between the two");
         }
     }
 
-    fn number(&mut self, node: &Node, least: f64, most: f64, path: &str) {
+    fn check_number(&mut self, node: &Node, least: f64, most: f64, path: &str) {
         let Value::Number(text) = &node.value else {
-            return self.wrong(&node.origin, path, "a number", node.kind(), "write digits, without quotes");
+            return self.report_wrong_type(
+                &node.origin,
+                path,
+                "a number",
+                node.kind(),
+                "write digits, without quotes",
+            );
         };
         if !text.parse::<f64>().is_ok_and(|number| (least..=most).contains(&number)) {
             let problem = Problem::OutOfRange { least: least.to_string(), most: most.to_string() };
-            self.fault(&node.origin, path, problem, "take a number between the two");
+            self.report(&node.origin, path, problem, "take a number between the two");
         }
     }
 
-    fn textual(&mut self, node: &mut Node, shape: &'static Shape, path: &str) {
+    fn check_text(&mut self, node: &mut Node, shape: &'static Shape, path: &str) {
         let Some(text) = node.text() else {
-            return self.wrong(&node.origin, path, "a string", node.kind(), "put `\"` around it");
+            return self.report_wrong_type(&node.origin, path, "a string", node.kind(), "put `\"` around it");
         };
         match shape {
-            Shape::Choice(words) if !words.contains(&text) => self.none_of(&node.origin, text, words, path),
-            Shape::Word(words) => self.word(node, words, path),
-            Shape::Pattern => self.pattern(&node.origin, text, path),
-            Shape::Path | Shape::Program => self.path(node, shape, path),
+            Shape::Choice(words) if !words.contains(&text) => {
+                self.report_unknown_word(&node.origin, text, words, path)
+            }
+            Shape::Word(words) => self.check_word(node, words, path),
+            Shape::Pattern => self.check_pattern(&node.origin, text, path),
+            Shape::Path | Shape::Program => self.check_path(node, shape, path),
             Shape::Variable if !is_variable(text) => {
                 let problem = Problem::Refused("this is no name of a variable".to_owned());
-                self.fault(&node.origin, path, problem, "letters, digits and `_`, as in `JAVA_HOME`");
+                self.report(&node.origin, path, problem, "letters, digits and `_`, as in `JAVA_HOME`");
             }
-            Shape::Network => self.network(&node.origin, text, path),
-            Shape::Address => self.no_control(&node.origin, text, "an address", path),
+            Shape::Network => self.check_network(&node.origin, text, path),
+            Shape::Address => self.check_control(&node.origin, text, "an address", path),
             _ => {}
         }
     }
 
-    fn network(&mut self, origin: &Origin, text: &str, path: &str) {
+    fn check_network(&mut self, origin: &Origin, text: &str, path: &str) {
         if let Err(why) = text.parse::<Network>() {
             let problem = Problem::Refused(why.to_string());
-            self.fault(origin, path, problem, "names are not taken, since what they stand for changes");
+            self.report(origin, path, problem, "names are not taken, since what they stand for changes");
         }
     }
 
-    fn word(&mut self, node: &mut Node, words: &'static [&'static str], path: &str) {
+    fn check_word(&mut self, node: &mut Node, words: &'static [&'static str], path: &str) {
         let lower = node.text().unwrap_or("").trim().to_ascii_lowercase();
         if lower.is_empty() {
             node.value = Value::Null;
         } else if words.contains(&lower.as_str()) {
             node.value = Value::Text(lower);
         } else {
-            self.none_of(&node.origin, &lower, words, path);
+            self.report_unknown_word(&node.origin, &lower, words, path);
         }
     }
 
-    fn none_of(&mut self, origin: &Origin, found: &str, words: &[&str], path: &str) {
+    fn report_unknown_word(&mut self, origin: &Origin, found: &str, words: &[&str], path: &str) {
         let known: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
         let hint = nearest(found, known.iter().copied()).map(|(near, _)| format!("did you mean `{near}`?"));
         let known = known.into_iter().map(str::to_owned).collect();
-        self.fault(
+        self.report(
             origin,
             path,
             Problem::NotOneOf { found: found.to_owned(), known },
@@ -119,54 +126,60 @@ impl Checker<'_> {
         );
     }
 
-    fn pattern(&mut self, origin: &Origin, text: &str, path: &str) {
-        if self.has_control(origin, text, "a pattern", path) {
+    fn check_pattern(&mut self, origin: &Origin, text: &str, path: &str) {
+        if self.report_control(origin, text, "a pattern", path) {
             return;
         }
         if text.is_empty() {
             let problem = Problem::Refused("an empty pattern matches everything".to_owned());
-            return self.fault(origin, path, problem, "remove it, or say what it should match");
+            return self.report(origin, path, problem, "remove it, or say what it should match");
         }
-        if let Err(why) = super::pattern::check(text) {
-            self.fault(
+        if let Err(fault) = compile_pattern(text) {
+            self.report(
                 origin,
                 path,
-                Problem::BadPattern(why),
+                Problem::BadPattern(fault.why),
                 "patterns are RE2's: no look-around, no back-references",
             );
         }
     }
 
-    fn path(&mut self, node: &mut Node, shape: &Shape, key: &str) {
+    fn check_path(&mut self, node: &mut Node, shape: &Shape, key: &str) {
         let text = node.text().unwrap_or("").to_owned();
         if text.trim().is_empty() {
             node.value = Value::Null;
             return;
         }
-        if self.has_control(&node.origin, &text, "a path", key) {
+        if self.report_control(&node.origin, &text, "a path", key) {
             return;
         }
-        match expand(&text, self.user_home) {
-            Err((problem, hint)) => self.fault(&node.origin, key, Problem::Refused(problem), hint),
+        match expand_tilde(&text, self.user_home) {
+            Err((problem, hint)) => self.report(&node.origin, key, Problem::Refused(problem), hint),
             Ok(path) => {
                 if matches!(shape, Shape::Path)
-                    && let Err((problem, hint)) = absolute(&path)
+                    && let Err((problem, hint)) = check_absolute(&path)
                 {
-                    self.fault(&node.origin, key, Problem::Refused(problem), hint);
+                    self.report(&node.origin, key, Problem::Refused(problem), hint);
                 }
                 node.value = Value::Text(path);
             }
         }
     }
 
-    fn toolchains(&mut self, node: &mut Node, path: &str) {
+    fn check_toolchains(&mut self, node: &mut Node, path: &str) {
         let names: Option<Vec<&str>> = match &node.value {
             Value::Text(text) => Some(text.split(',').map(str::trim).collect()),
             Value::List(items) => items.iter().map(Node::text).collect(),
             _ => None,
         };
         let Some(names) = names else {
-            return self.wrong(&node.origin, path, "a string", node.kind(), "write `auto`, `none`, or names");
+            return self.report_wrong_type(
+                &node.origin,
+                path,
+                "a string",
+                node.kind(),
+                "write `auto`, `none`, or names",
+            );
         };
         let plain = |name: &&str| {
             !name.is_empty()
@@ -178,31 +191,31 @@ impl Checker<'_> {
             node.value = Value::Text(names.join(","));
         } else {
             let problem = Problem::Refused("these are no toolchains".to_owned());
-            self.fault(&node.origin, path, problem, "write `auto`, `none`, or names such as `rust,node`");
+            self.report(&node.origin, path, problem, "write `auto`, `none`, or names such as `rust,node`");
         }
     }
 
-    fn no_control(&mut self, origin: &Origin, text: &str, what: &'static str, path: &str) {
-        self.has_control(origin, text, what, path);
+    fn check_control(&mut self, origin: &Origin, text: &str, what: &'static str, path: &str) {
+        self.report_control(origin, text, what, path);
     }
 
-    /// Whether a control character stands in `text`; if so, it is a fault.
-    fn has_control(&mut self, origin: &Origin, text: &str, what: &'static str, path: &str) -> bool {
+    /// Reports a control character in `text`, and whether there was one.
+    fn report_control(&mut self, origin: &Origin, text: &str, what: &'static str, path: &str) -> bool {
         let Some(control) = text.chars().find(|c| c.is_control()) else { return false };
         let escape = match origin {
             Origin::File(at) => self.controls.iter().find(|control| control.string == *at),
             _ => None,
         };
         let at = escape.map_or_else(|| origin.clone(), |escape| Origin::File(escape.at));
-        let spelling = escape.map_or_else(|| spelling(control), |escape| escape.spelling.clone());
+        let spelling = escape.map_or_else(|| escape_of(control), |escape| escape.spelling.clone());
         let problem = Problem::ControlCharacter { code: control.into(), what };
-        self.fault(&at, path, problem, format!("double the backslash: `\\{spelling}`"));
+        self.report(&at, path, problem, format!("double the backslash: `\\{spelling}`"));
         true
     }
 }
 
-/// How JSON would spell a control character.
-fn spelling(control: char) -> String {
+/// The JSON escape of a control character.
+fn escape_of(control: char) -> String {
     match control {
         '\u{8}' => "\\b".to_owned(),
         '\u{c}' => "\\f".to_owned(),
@@ -213,8 +226,8 @@ fn spelling(control: char) -> String {
     }
 }
 
-/// `text` with a leading `~` put in full.
-pub(crate) fn expand(text: &str, user_home: Option<&Path>) -> Result<String, (String, &'static str)> {
+/// `text` with a leading `~` expanded.
+pub(crate) fn expand_tilde(text: &str, user_home: Option<&Path>) -> Result<String, (String, &'static str)> {
     let Some(rest) = text.strip_prefix('~') else { return Ok(text.to_owned()) };
     if !rest.is_empty() && !rest.starts_with('/') {
         return Err((
@@ -231,15 +244,15 @@ pub(crate) fn expand(text: &str, user_home: Option<&Path>) -> Result<String, (St
     }
 }
 
-fn absolute(path: &str) -> Result<(), (String, &'static str)> {
+fn check_absolute(path: &str) -> Result<(), (String, &'static str)> {
     if !path.starts_with('/') {
         return Err(("a relative path could mean any place".to_owned(), "begin with `/` or `~/`"));
     }
     if Path::new(path).components().any(|part| part == Component::ParentDir) {
         return Err(("`..` in a path depends on links".to_owned(), "write the path without `..`"));
     }
-    if path.len() > LONGEST_PATH {
-        return Err((format!("longer than {LONGEST_PATH} bytes"), "take a shorter path"));
+    if path.len() > MAX_PATH_LEN {
+        return Err((format!("longer than {MAX_PATH_LEN} bytes"), "take a shorter path"));
     }
     Ok(())
 }

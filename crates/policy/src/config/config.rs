@@ -1,6 +1,4 @@
-//! The configuration as everybody else sees it.
-//!
-//! Invariant: a [`Config`] is complete and checked; nothing in it still needs to be looked up or defaulted.
+//! The effective configuration.
 
 use super::agents::AgentConfig;
 use super::extensions::{HooksConfig, McpConfig};
@@ -13,18 +11,18 @@ use crate::subject::AgentId;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The effective configuration: defaults, file, secrets and environment laid over each other.
+/// The effective configuration: complete and checked. No value needs a default or another lookup.
 #[derive(Clone, PartialEq)]
 pub struct Config {
-    /// Every agent, in the order of the file; one `main` when the file names none.
+    /// Every agent, in the order of the file; `main` alone if the file names none.
     pub agents: Vec<AgentConfig>,
-    /// The agent that is meant when nobody names one: marked `default`, else the first.
+    /// The agent that is used when none is named: the one marked `default`, else the first.
     pub default_agent: AgentId,
     /// `agents.defaults.restrict_to_workspace`.
     pub restrict_to_workspace: bool,
     /// `agents.defaults.allow_read_outside_workspace`.
     pub allow_read_outside_workspace: bool,
-    /// What `agents.defaults` says about models and turns.
+    /// The keys of `agents.defaults` about models and turns.
     pub turns: TurnConfig,
     /// `model_list`.
     pub models: Vec<ModelConfig>,
@@ -40,14 +38,14 @@ pub struct Config {
     pub heartbeat: HeartbeatConfig,
     /// `gateway`.
     pub gateway: GatewayConfig,
-    /// `gateway.log_level`, which `PICOCLAW_LOG_LEVEL` overrides; `None` when nobody said.
+    /// `gateway.log_level`, which `PICOCLAW_LOG_LEVEL` overrides.
     pub log_level: Option<LogLevel>,
-    /// Every secret value known from configuration, secrets file or environment: what redaction must not let through.
+    /// Every secret value from configuration, secrets file and environment, for redaction.
     pub secrets: Vec<String>,
 }
 
 impl Config {
-    /// Where an agent's workspace is in the instance `home`: its own, else the default place for its name.
+    /// The workspace of an agent: as configured, else the default directory for its name.
     pub fn workspace_of(&self, agent: &AgentId, home: &Path) -> PathBuf {
         let own =
             self.agents.iter().find(|known| known.id == *agent).and_then(|known| known.workspace.clone());
@@ -59,14 +57,14 @@ impl Config {
 }
 
 impl Default for Config {
-    /// The built-in defaults: no file, no secrets, no environment.
+    /// The built-in defaults, without file, secrets or environment.
     fn default() -> Self {
         super::build::defaults()
     }
 }
 
 impl fmt::Debug for Config {
-    /// Without secrets, also where one hides in an argument or an address.
+    /// Masks secrets, including those within arguments and addresses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts: [&dyn fmt::Debug; 11] = [
             &self.agents,

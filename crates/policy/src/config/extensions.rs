@@ -1,6 +1,4 @@
-//! Hooks and MCP servers: other people's programs that the operator lets in.
-//!
-//! Invariant: what is enabled has a command or an address.
+//! Hooks and MCP servers. Every enabled entry has a command or an address.
 
 use super::secret::Secret;
 use std::path::PathBuf;
@@ -21,8 +19,8 @@ pub struct HooksConfig {
 }
 
 impl HooksConfig {
-    /// Whether calls have anybody to pass.
-    pub fn are_any(&self) -> bool {
+    /// Whether any hook is enabled.
+    pub fn is_any_enabled(&self) -> bool {
         self.enabled && self.processes.iter().any(|hook| hook.enabled)
     }
 }
@@ -34,9 +32,9 @@ pub struct HookConfig {
     pub name: String,
     /// `enabled`.
     pub enabled: bool,
-    /// `priority`: lower comes first.
+    /// `priority`: the lowest runs first.
     pub priority: i64,
-    /// `command`: program and arguments, no shell.
+    /// `command`: program and arguments, without a shell.
     pub command: Vec<String>,
     /// `dir`.
     pub dir: Option<PathBuf>,
@@ -44,7 +42,7 @@ pub struct HookConfig {
     pub env: Vec<(String, Secret)>,
     /// `observe`: event kinds.
     pub observe: Vec<String>,
-    /// `intercept`: moments it is asked at.
+    /// `intercept`: the events it intercepts.
     pub intercept: Vec<String>,
 }
 
@@ -64,15 +62,15 @@ pub struct McpConfig {
 /// `tools.mcp.discovery`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiscoveryConfig {
-    /// Whether tools stay hidden until they are searched for.
+    /// Whether tools are hidden until a search finds them.
     pub enabled: bool,
     /// Tool rounds that a found tool stays visible.
     pub ttl: u64,
-    /// How many a search answers with.
+    /// Maximum number of search results.
     pub max_search_results: u64,
-    /// Whether words may be searched for.
+    /// Whether search by words is offered.
     pub use_bm25: bool,
-    /// Whether patterns may be searched for.
+    /// Whether search by regular expression is offered.
     pub use_regex: bool,
 }
 
@@ -83,31 +81,31 @@ pub struct McpServerConfig {
     pub name: String,
     /// `enabled`.
     pub enabled: bool,
-    /// `deferred`; `discovery.enabled` when nobody said.
+    /// `deferred`; defaults to `discovery.enabled`.
     pub deferred: bool,
-    /// How it is reached.
+    /// The transport.
     pub transport: McpTransport,
 }
 
-/// How an MCP server is reached.
+/// The transport of an MCP server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum McpTransport {
-    /// A child that speaks on its standard streams.
+    /// A child process that uses its standard streams.
     Stdio {
         /// The program.
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// What its environment gets.
+        /// Its environment variables.
         env: Vec<(String, Secret)>,
-        /// A file with more of the environment.
+        /// A file with further variables.
         env_file: Option<PathBuf>,
     },
     /// Streamable HTTP.
     Http {
         /// The address.
         url: String,
-        /// Headers sent along.
+        /// Headers of every request.
         headers: Vec<(String, Secret)>,
     },
 }

@@ -1,23 +1,23 @@
-//! Faults: what is wrong with a configuration, where, and what to do about it.
+//! Faults of a configuration: location, problem and remedy.
 //!
-//! Invariant: no fault carries the value of a secret, and no text of one can move a terminal's cursor.
+//! No fault contains a secret, and control characters are escaped.
 
 use std::fmt;
 
-/// Why a configuration cannot be used: everything that was found, in the order of the file.
+/// Why a configuration does not load: all faults, in the order of the file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", list(.faults))]
+#[error("{}", join_faults(.faults))]
 pub struct ConfigError {
     /// At least one.
     pub faults: Vec<Fault>,
 }
 
-/// One thing that is wrong.
+/// One fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Where it stands.
-    pub place: SourceLocation,
-    /// The key it concerns; empty when it concerns none.
+    /// Where it was found.
+    pub location: SourceLocation,
+    /// The key it concerns; empty if none.
     pub key: String,
     /// What is wrong.
     pub problem: Problem,
@@ -25,21 +25,21 @@ pub struct Fault {
     pub hint: String,
 }
 
-/// Where something stands.
+/// A location in one of the sources.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceLocation {
     /// In a file.
     File {
         /// The file.
         file: String,
-        /// Counted from one.
+        /// Starts at one.
         line: usize,
-        /// Counted from one, in characters.
+        /// Starts at one; counts characters.
         column: usize,
     },
-    /// In a variable of the environment.
+    /// An environment variable.
     Variable(String),
-    /// Nowhere that a person wrote: a built-in default.
+    /// A built-in default.
     Default,
 }
 
@@ -55,7 +55,7 @@ impl fmt::Display for SourceLocation {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.place)?;
+        write!(f, "{}: ", self.location)?;
         match &self.problem {
             Problem::UnknownKey => write!(f, "unknown key `{}`", printable(&self.key))?,
             problem if self.key.is_empty() => f.write_str(&printable(&problem.to_string()))?,
@@ -65,137 +65,137 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What can be wrong.
+/// The kinds of faults.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// Nobody reads this key.
+    /// The key is not in the schema.
     #[error("unknown key")]
     UnknownKey,
-    /// A key stands twice in one object.
+    /// The key is repeated in one object, with another value.
     #[error("the key stands here a second time, with another value")]
     DuplicateKey,
-    /// Two spellings of one key say different things.
+    /// Two spellings of one key have different values.
     #[error("`{other}` says the same in another spelling")]
     TwoSpellings {
         /// The other spelling.
         other: String,
     },
-    /// A value of the wrong kind.
+    /// A value of the wrong type.
     #[error("expected {wanted}, found {found}")]
     WrongKind {
-        /// What the key takes.
+        /// The expected type.
         wanted: String,
-        /// What stands there.
+        /// The actual type.
         found: String,
     },
     /// A number that is too small or too large.
     #[error("must be between {least} and {most}")]
     OutOfRange {
-        /// The smallest that is taken.
+        /// The minimum.
         least: String,
-        /// The largest that is taken.
+        /// The maximum.
         most: String,
     },
-    /// A word that is none of those the key knows.
-    #[error("`{found}` is none of {}", words(.known))]
+    /// The value is not one of the key's words.
+    #[error("`{found}` is none of {}", quote_words(.known))]
     NotOneOf {
-        /// What stands there.
+        /// The value.
         found: String,
-        /// What the key knows.
+        /// The key's words.
         known: Vec<String>,
     },
-    /// A key that must be there is not.
+    /// A required key is missing.
     #[error("`{key}` is missing")]
     Missing {
         /// The key.
         key: &'static str,
     },
-    /// Something a rule of its own refuses.
+    /// The value violates another rule.
     #[error("{0}")]
     Refused(String),
     /// A pattern that does not compile.
     #[error("not a regular expression: {0}")]
     BadPattern(String),
-    /// A control character where none belongs.
+    /// A control character in a value that must not have one.
     #[error("a control character (U+{code:04X}) stands in {what}")]
     ControlCharacter {
         /// The character.
         code: u32,
-        /// Where it does not belong.
+        /// What the value is.
         what: &'static str,
     },
-    /// A backslash before a character that JSON gives no meaning to.
+    /// An escape that JSON does not define.
     #[error("`\\{escape}` is not an escape that JSON defines")]
     UndefinedEscape {
-        /// The character.
+        /// The character after the backslash.
         escape: String,
     },
     /// A broken `\u` escape.
     #[error("`\\u` is not followed by a character's number")]
     BadUnicode,
-    /// A control character written into a string as it is.
+    /// A raw control character in a string.
     #[error("a raw control character (U+{byte:04X}) stands in a string")]
     RawControl {
         /// The character.
         byte: u8,
     },
-    /// A string that does not end.
+    /// An unterminated string.
     #[error("the string that begins here does not end on its line")]
     OpenString,
-    /// A comment that does not end.
+    /// An unterminated comment.
     #[error("the comment that begins here does not end")]
     OpenComment,
-    /// The text ends too soon.
+    /// The text ends inside a value.
     #[error("the text ends in the middle of a value")]
     EndOfText,
-    /// More than one value.
+    /// Text after the root value.
     #[error("text follows the end of the document")]
     TextAfterEnd,
     /// Nested too deep.
     #[error("nested more than {most} levels deep")]
     TooDeep {
-        /// How deep is allowed.
+        /// The limit.
         most: usize,
     },
-    /// A word that is neither `true` nor `false` nor `null`.
+    /// A word that is not `true`, `false` or `null`.
     #[error("a word without quotes is not a value")]
     BareWord,
-    /// Digits that make no number.
+    /// An invalid number.
     #[error("not a number as JSON spells it")]
     BadNumber,
-    /// A character that cannot stand here.
+    /// A character that the grammar does not allow here.
     #[error("expected {wanted}, found `{found}`")]
     Unexpected {
         /// The character.
         found: char,
-        /// What could stand here.
+        /// What the grammar expects.
         wanted: &'static str,
     },
 }
 
-/// `text` with whatever could move a cursor or turn a line around spelled out, and cut to a readable length.
+/// `text` with control and bidirectional characters escaped, truncated to a readable length.
 pub(crate) fn printable(text: &str) -> String {
-    const LONGEST: usize = 300;
-    let mut shown = String::with_capacity(text.len().min(LONGEST));
+    const MAX_PRINTABLE_LEN: usize = 300;
+    let mut printable_text = String::with_capacity(text.len().min(MAX_PRINTABLE_LEN));
     for (count, c) in text.chars().enumerate() {
-        if count == LONGEST {
-            shown.push('…');
+        if count == MAX_PRINTABLE_LEN {
+            printable_text.push('…');
             break;
         }
         let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
         if c.is_control() || turns {
-            shown.extend(c.escape_unicode());
+            printable_text.extend(c.escape_unicode());
         } else {
-            shown.push(c);
+            printable_text.push(c);
         }
     }
-    shown
+    printable_text
 }
 
-fn list(faults: &[Fault]) -> String {
+fn join_faults(faults: &[Fault]) -> String {
     faults.iter().map(Fault::to_string).collect::<Vec<_>>().join("\n")
 }
 
-fn words(known: &[String]) -> String {
+fn quote_words(known: &[String]) -> String {
     known.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

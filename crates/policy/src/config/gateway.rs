@@ -1,6 +1,4 @@
-//! `gateway` and `heartbeat`: the long-running process.
-//!
-//! Invariant: the port can be bound to, and the interval is never zero.
+//! `gateway` and `heartbeat`.
 
 use super::secret::Secret;
 
@@ -13,9 +11,9 @@ pub struct GatewayConfig {
     pub port: u16,
     /// `hot_reload`.
     pub hot_reload: bool,
-    /// `token`: what a client must show; made anew at each start when nobody said.
+    /// `token`: the bearer token; generated at each start if not configured.
     pub token: Option<Secret>,
-    /// `allowed_hosts`: names, beside the loopback ones, that a request may be for.
+    /// `allowed_hosts`: host names besides the loopback ones that a request may address.
     pub allowed_hosts: Vec<String>,
 }
 
@@ -28,16 +26,16 @@ pub struct HeartbeatConfig {
     pub interval_minutes: u64,
 }
 
-/// How much is logged.
+/// The log level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
-    /// Nothing: what ends the program is said on the way out.
+    /// Nothing: the fatal error is printed on exit.
     Fatal,
-    /// Errors alone.
+    /// Errors.
     Error,
     /// And warnings.
     Warn,
-    /// And what goes on.
+    /// And progress.
     Info,
     /// And every decision.
     Debug,

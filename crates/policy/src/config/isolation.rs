@@ -1,6 +1,4 @@
-//! `isolation`: the cage, as the operator asks for it.
-//!
-//! Invariant: each target is exposed once, by the last rule that named it.
+//! `isolation`. Each target is exposed once, by its last rule.
 
 use std::path::PathBuf;
 
@@ -21,7 +19,7 @@ pub struct IsolationConfig {
     pub env_pass: Vec<String>,
     /// `toolchains`: `auto`, `none` or a list of names.
     pub toolchains: String,
-    /// `require`: layers without which nothing starts.
+    /// `require`: layers without which no command starts.
     pub require: Vec<Requirement>,
 }
 
@@ -30,13 +28,13 @@ pub struct IsolationConfig {
 pub struct Expose {
     /// The host path.
     pub source: PathBuf,
-    /// The path inside; the source when not given.
+    /// The path inside the cage; defaults to the source.
     pub target: PathBuf,
-    /// How it is shown.
+    /// The access.
     pub mode: ExposeMode,
 }
 
-/// How a host path is shown inside the cage.
+/// The access to an exposed path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExposeMode {
     /// `ro`.
@@ -50,9 +48,9 @@ pub enum ExposeMode {
 pub enum Backend {
     /// Native, else bubblewrap, else Landlock, else refuse.
     Auto,
-    /// Our own cage or nothing.
+    /// Native only.
     Native,
-    /// Bubblewrap or nothing.
+    /// Bubblewrap only.
     Bwrap,
 }
 
@@ -61,22 +59,22 @@ pub enum Backend {
 pub enum Network {
     /// The host's network.
     Host,
-    /// A private loopback alone.
+    /// A private loopback interface only.
     None,
 }
 
-/// `isolation.limits`; zero is no limit.
+/// `isolation.limits`. Zero is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Memory of the whole tree, in MiB.
+    /// Memory of the process tree, in MiB.
     pub memory_mb: u64,
-    /// Processes of the whole tree.
+    /// Number of processes of the tree.
     pub processes: u64,
-    /// The largest file, in MiB.
+    /// Maximum file size, in MiB.
     pub file_size_mb: u64,
-    /// Open files of one process.
+    /// Open files per process.
     pub open_files: u64,
-    /// Processor seconds of one process.
+    /// CPU seconds per process.
     pub cpu_seconds: u64,
 }
 

@@ -1,13 +1,11 @@
-//! The table as a JSON Schema document, for editors.
-//!
-//! Invariant: what the schema accepts and what the program accepts come from the same rows.
+//! The schema as a JSON Schema document, for editors.
 
 use super::schema::{DefaultValue, Key, KeySupport, ROOT, Shape};
 use serde_json::{Map, Value, json};
 
 /// The schema of the configuration file.
 pub fn schema() -> Value {
-    let mut root = object(ROOT);
+    let mut root = object_schema(ROOT);
     if let Value::Object(fields) = &mut root {
         fields.shift_insert(0, "$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
         fields.shift_insert(1, "title".to_owned(), json!("picoclaw configuration"));
@@ -15,12 +13,12 @@ pub fn schema() -> Value {
     root
 }
 
-fn object(keys: &[Key]) -> Value {
+fn object_schema(keys: &[Key]) -> Value {
     let mut properties = Map::new();
     for key in keys {
-        properties.insert(key.name.to_owned(), property(key));
+        properties.insert(key.name.to_owned(), property_schema(key));
         for alias in key.aliases.names() {
-            let mut spelled = property(key);
+            let mut spelled = property_schema(key);
             spelled["description"] = json!(format!("Another spelling of `{}`.", key.name));
             properties.insert((*alias).to_owned(), spelled);
         }
@@ -33,13 +31,13 @@ fn object(keys: &[Key]) -> Value {
     })
 }
 
-fn property(key: &Key) -> Value {
-    let mut value = shape(&key.shape);
+fn property_schema(key: &Key) -> Value {
+    let mut value = shape_schema(&key.shape);
     value["description"] = match key.serving {
         KeySupport::Served => json!(key.doc),
         KeySupport::Foreign => json!(format!("Accepted and not served: {}.", key.doc)),
     };
-    match key.preset {
+    match key.default {
         DefaultValue::Unset => {}
         DefaultValue::Flag(flag) => value["default"] = json!(flag),
         DefaultValue::Whole(number) => value["default"] = json!(number),
@@ -48,7 +46,7 @@ fn property(key: &Key) -> Value {
     value
 }
 
-fn shape(shape: &Shape) -> Value {
+fn shape_schema(shape: &Shape) -> Value {
     match shape {
         Shape::Flag => json!({ "type": ["boolean", "null"] }),
         Shape::Whole(least, most) => {
@@ -65,16 +63,16 @@ fn shape(shape: &Shape) -> Value {
         Shape::Secret => json!({ "type": ["string", "null"], "writeOnly": true }),
         Shape::Variable => json!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" }),
         Shape::Toolchains => json!({ "type": ["string", "array", "null"], "items": { "type": "string" } }),
-        Shape::List(inner) => json!({ "type": ["array", "null"], "items": self::shape(inner) }),
-        Shape::Map(inner) => map(self::shape(inner)),
-        Shape::Environment => map(json!({ "type": "string" })),
-        Shape::Section(keys) => object(keys),
-        Shape::TextOr(keys) => json!({ "anyOf": [{ "type": ["string", "null"] }, object(keys)] }),
+        Shape::List(inner) => json!({ "type": ["array", "null"], "items": self::shape_schema(inner) }),
+        Shape::Map(inner) => map_schema(self::shape_schema(inner)),
+        Shape::Environment => map_schema(json!({ "type": "string" })),
+        Shape::Section(keys) => object_schema(keys),
+        Shape::TextOr(keys) => json!({ "anyOf": [{ "type": ["string", "null"] }, object_schema(keys)] }),
         Shape::Any => json!({}),
     }
 }
 
-fn map(value: Value) -> Value {
+fn map_schema(value: Value) -> Value {
     json!({ "type": ["object", "null"], "patternProperties": { "^_comment": {} }, "additionalProperties": value })
 }
 

@@ -1,6 +1,5 @@
-//! The layers laid over each other: defaults, file, secrets, environment.
-//!
-//! Invariant: a configuration is used whole or not at all; whatever is wrong is told at once.
+//! Merges the layers: defaults, file, secrets, environment. A configuration loads as a whole or not
+//! at all.
 
 use super::build::build;
 use super::check::{Checker, Notice};
@@ -8,54 +7,57 @@ use super::config::Config;
 use super::document::{Node, Origin, Source, Value, parse, without_bom};
 use super::fault::{ConfigError, Problem};
 use super::resolve_secrets::{SecretResolver, SecretSource};
-use super::schema::{NEWEST, ROOT, Shape};
+use super::schema::{NEWEST_VERSION, ROOT, Shape};
 use super::sources::Sources;
 use super::{environment, secrets_layer};
 use std::path::Path;
 
-/// Everything a configuration is made of.
+/// The inputs of a configuration.
 #[derive(Debug, Clone, Copy)]
 pub struct Layers<'a> {
-    /// The files' names, and the configuration's text.
+    /// The names of the files, and the configuration's text.
     pub sources: Sources<'a>,
-    /// The secrets file, if there is one.
+    /// The parsed secrets file, if there is one.
     pub secrets: Option<&'a Node>,
     /// The `PICOCLAW_*` variables.
     pub variables: &'a [(String, String)],
-    /// What `~` stands for.
+    /// The expansion of `~`.
     pub user_home: Option<&'a Path>,
 }
 
-/// A configuration, and how it came about.
+/// A configuration and its origin.
 #[derive(Debug, Clone)]
 pub struct LoadedConfig {
-    /// What is in force.
+    /// The effective configuration.
     pub config: Config,
-    /// What a person should know of.
+    /// Notices for the operator.
     pub notices: Vec<Notice>,
-    /// What it was made from.
+    /// The merged tree.
     pub tree: ConfigTree,
 }
 
-/// What a configuration was made from, for showing.
+/// The merged tree, for `config show`.
 #[derive(Debug, Clone)]
 pub struct ConfigTree {
     pub(crate) root: Node,
 }
 
-/// Lays the layers over each other, or says everything that is wrong.
-pub fn merge_layers(layers: &Layers<'_>, vault: &dyn SecretSource) -> Result<LoadedConfig, ConfigError> {
+/// Merges the layers, or returns every fault.
+pub fn merge_layers(
+    layers: &Layers<'_>,
+    secret_source: &dyn SecretSource,
+) -> Result<LoadedConfig, ConfigError> {
     let parsed = parse(without_bom(layers.sources.text.unwrap_or("")), Source::File);
     let mut checker = Checker::new(&layers.sources, &parsed.controls, layers.user_home);
     for error in &parsed.errors {
-        checker.fault(&Origin::File(error.at), &error.key, error.problem.clone(), error.hint.as_str());
+        checker.report(&Origin::File(error.at), &error.key, error.problem.clone(), error.hint.as_str());
     }
     for (at, key) in &parsed.repeated {
-        checker.note(&Origin::File(*at), format!("`{key}` stands here a second time"));
+        checker.report_notice(&Origin::File(*at), format!("`{key}` stands here a second time"));
     }
     let mut root = parsed.root.unwrap_or_else(|| Node::new(Value::Map(Vec::new()), Origin::Default));
-    checker.value(&mut root, const { &Shape::Section(ROOT) }, &mut String::new());
-    version(&root, &mut checker);
+    checker.check_value(&mut root, const { &Shape::Section(ROOT) }, &mut String::new());
+    check_version(&root, &mut checker);
     let mut found = match layers.secrets {
         Some(secrets) => secrets_layer::apply(&mut root, secrets, &mut checker),
         None => Vec::new(),
@@ -64,10 +66,10 @@ pub fn merge_layers(layers: &Layers<'_>, vault: &dyn SecretSource) -> Result<Loa
     if !checker.faults.is_empty() {
         return Err(ConfigError { faults: checker.faults });
     }
-    let mut revealer = SecretResolver { vault, checker: &mut checker, found: Vec::new() };
-    found.iter().for_each(|secret| revealer.keep(secret));
-    revealer.section(&mut root, ROOT, &mut String::new());
-    let secrets = longest_first(revealer.found);
+    let mut resolver = SecretResolver { source: secret_source, checker: &mut checker, found: Vec::new() };
+    found.iter().for_each(|secret| resolver.collect_secret(secret));
+    resolver.resolve_section(&mut root, ROOT, &mut String::new());
+    let secrets = sort_secrets(resolver.found);
     let config = build(&root, secrets, &mut checker);
     if !checker.faults.is_empty() {
         return Err(ConfigError { faults: checker.faults });
@@ -75,18 +77,18 @@ pub fn merge_layers(layers: &Layers<'_>, vault: &dyn SecretSource) -> Result<Loa
     Ok(LoadedConfig { config, notices: checker.notices, tree: ConfigTree { root } })
 }
 
-fn version(root: &Node, checker: &mut Checker<'_>) {
+fn check_version(root: &Node, checker: &mut Checker<'_>) {
     let Some(node) = root.get("version") else { return };
     let Value::Number(text) = &node.value else { return };
-    if !text.parse::<i64>().is_ok_and(|version| (0..=NEWEST).contains(&version)) {
+    if !text.parse::<i64>().is_ok_and(|version| (0..=NEWEST_VERSION).contains(&version)) {
         checker.faults.retain(|fault| fault.key != "version");
         let problem = Problem::Refused(format!("unsupported config version: {text}"));
-        checker.fault(&node.origin, "version", problem, format!("versions 0 to {NEWEST} are read"));
+        checker.report(&node.origin, "version", problem, format!("versions 0 to {NEWEST_VERSION} are read"));
     }
 }
 
-/// Each secret once, the longest first: a redactor that replaces in this order leaves no tail of one behind (W84).
-fn longest_first(mut secrets: Vec<String>) -> Vec<String> {
+/// Each secret once, the longest first, so that redaction leaves no tail of a longer one (W84).
+fn sort_secrets(mut secrets: Vec<String>) -> Vec<String> {
     secrets.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
     secrets.dedup();
     secrets

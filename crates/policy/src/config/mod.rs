@@ -1,11 +1,8 @@
 //! Configuration: from layers of text to one checked value.
 //!
-//! One table of keys ([`schema()`] exports it) drives everything: what is known, what it takes, what it is by
-//! default, which variable sets it, what is masked. [`merge_layers`] lays defaults, file, secrets and environment over each
-//! other and answers with a [`Config`] or with every fault and its place. Whoever calls brings the texts; nothing here
-//! opens a file.
-//!
-//! Invariant: a [`Config`] is complete and checked; nothing in it still needs to be looked up or defaulted.
+//! One table of keys ([`schema()`] exports it) holds types, defaults, environment variables and
+//! masks. [`merge_layers`] merges defaults, file, secrets and environment into a [`Config`], or
+//! returns every fault with its location. The texts are arguments; nothing here opens a file.
 
 mod agents;
 mod build;
@@ -23,7 +20,6 @@ mod json_schema;
 mod merge;
 mod models;
 mod passwd;
-mod pattern;
 mod resolve_secrets;
 mod schema;
 mod secret;
@@ -46,10 +42,10 @@ pub use isolation::{Backend, Expose, ExposeMode, IsolationConfig, Limits, Networ
 pub use json_schema::schema;
 pub use merge::{ConfigTree, Layers, LoadedConfig, merge_layers};
 pub use models::{ModelConfig, SubturnConfig, TurnConfig};
-pub use passwd::homes_of_people;
+pub use passwd::home_directories;
 pub use resolve_secrets::{NoSecretSource, SecretSource};
 pub use secret::{MASK, Secret};
-pub use show::Shown;
+pub use show::ShownKey;
 pub use sources::Sources;
 pub use tools::{ExecConfig, Guard, OnBlock, ToolsConfig, WebConfig};
 pub use warnings::{advice, reminders, warnings};

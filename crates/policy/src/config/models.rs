@@ -1,6 +1,4 @@
-//! Models: where answers come from, and how hard to try.
-//!
-//! Invariant: every model has a name and an id, and its keys are opened, never references.
+//! `model_list`, and the keys of `agents.defaults` about models and turns.
 
 use super::secret::Secret;
 use std::path::PathBuf;
@@ -10,13 +8,13 @@ use std::path::PathBuf;
 pub struct ModelConfig {
     /// `model_name`: the alias that agents ask for. Several entries may share one.
     pub name: String,
-    /// `model`: the id, with the protocol before its first `/` unless `provider` says.
+    /// `model`: the id, with the protocol before its first `/` unless `provider` is set.
     pub model: String,
     /// `provider`.
     pub provider: Option<String>,
     /// `api_base`.
     pub api_base: Option<String>,
-    /// `api_keys`, with the older `api_key` first.
+    /// `api_keys`, after the older `api_key`.
     pub api_keys: Vec<Secret>,
     /// `proxy`.
     pub proxy: Option<Secret>,
@@ -26,7 +24,7 @@ pub struct ModelConfig {
     pub auth_method: Option<String>,
     /// `workspace`: the working directory of a command-line provider.
     pub workspace: Option<PathBuf>,
-    /// `rpm`: requests a minute; zero is no limit.
+    /// `rpm`: requests per minute; zero is no limit.
     pub rpm: u64,
     /// `max_tokens_field`.
     pub max_tokens_field: Option<String>,
@@ -44,12 +42,12 @@ pub struct ModelConfig {
     pub user_agent: Option<String>,
 }
 
-/// What `agents.defaults` says about models and turns.
+/// The keys of `agents.defaults` about models and turns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnConfig {
     /// `model_name`, older `model`.
     pub model: Option<String>,
-    /// `provider`: the protocol of a bare model id.
+    /// `provider`: the protocol of a model id without one.
     pub provider: Option<String>,
     /// `model_fallbacks`.
     pub model_fallbacks: Vec<String>,
@@ -57,7 +55,7 @@ pub struct TurnConfig {
     pub max_tokens: u64,
     /// `context_window`, in tokens.
     pub context_window: u64,
-    /// `temperature`; the provider's own when nobody said.
+    /// `temperature`; the provider's default if not set.
     pub temperature: Option<f64>,
     /// `max_tool_iterations`.
     pub max_tool_iterations: u64,
@@ -80,14 +78,14 @@ pub struct TurnConfig {
 /// `agents.defaults.subturn`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubturnConfig {
-    /// How many spawns may lie between a subagent and a person.
+    /// Maximum number of spawns between a subagent and a person.
     pub max_depth: u64,
-    /// How many run at once.
+    /// Maximum number that run at once.
     pub max_concurrent: u64,
-    /// How long one may take.
+    /// Timeout of one subagent.
     pub default_timeout_minutes: u64,
-    /// How many tokens one may use; zero is no limit.
+    /// Tokens per subagent; zero is no limit.
     pub default_token_budget: u64,
-    /// How long one waits for a free place.
+    /// Timeout of waiting for a free slot.
     pub concurrency_timeout_sec: u64,
 }

@@ -1,16 +1,14 @@
-//! The list of accounts, as far as workspaces are measured against it.
-//!
-//! Invariant: by bytes, since a home need not be text; a line that says nothing of use is passed over.
+//! Home directories from `/etc/passwd`. Parsed as bytes, since a path need not be UTF-8; malformed
+//! lines are skipped.
 
-/// The home directories of people: of root, and of accounts that are no system accounts.
-pub fn homes_of_people(accounts: &[u8]) -> Vec<&[u8]> {
+/// The home directories of root and of accounts that are not system accounts.
+pub fn home_directories(accounts: &[u8]) -> Vec<&[u8]> {
     accounts.split(|byte| *byte == b'\n').filter_map(home_of_person).collect()
 }
 
 fn home_of_person(line: &[u8]) -> Option<&[u8]> {
     let mut fields = line.split(|byte| *byte == b':');
     let uid: u32 = std::str::from_utf8(fields.nth(2)?).ok()?.parse().ok()?;
-    // Every start reads every account, and most are the system's.
     if uid != 0 && !(1_000..65_534).contains(&uid) {
         return None;
     }
@@ -41,6 +39,6 @@ mod tests {
         }
         let list =
             b"root:x:0:0:root:/root:/bin/bash\n\nbin:x:2:2::/bin:/x\nuser:x:1000:1000::/home/user:/bin/sh";
-        assert_eq!(homes_of_people(list), [&b"/root"[..], b"/home/user"]);
+        assert_eq!(home_directories(list), [&b"/root"[..], b"/home/user"]);
     }
 }

@@ -1,26 +1,25 @@
-//! Secrets are opened and counted.
-//!
-//! Invariant: after this, every secret value of the tree is known to redaction, and none is a reference any more.
+//! Resolves references to secrets, and collects every secret value for redaction.
 
-use super::check::{Checker, descend};
+use super::check::{Checker, push_step};
 use super::document::{Node, Value};
 use super::fault::Problem;
 use super::schema::{Key, Shape};
 use super::secret::{NOT_HERE, looks_secret, names_a_secret, password_in};
 
-/// The shortest value that is worth hiding: filtering two letters would only make answers unreadable.
-const SHORTEST: usize = 4;
+/// Shorter values are not redacted: replacing two letters would only garble the output.
+const MIN_SECRET_LEN: usize = 4;
 
-/// What people write where a key is asked for and none is needed. Hiding these words everywhere would protect nothing.
+/// Placeholders for keys that are not needed. Redacting these words would protect nothing.
 const PLACEHOLDERS: &[&str] = &["none", "null", "dummy", "empty", "test", "local", "ollama", "fake"];
 
-/// Opens what a secret refers to.
+/// Resolves references to secrets.
 pub trait SecretSource {
-    /// The value behind `file://…` or `enc://…`, or why it cannot be had. The reason must not hold the value.
+    /// The value of `file://…` or `enc://…`, or why it is not available. The reason must not
+    /// contain the value.
     fn open(&self, reference: &str) -> Result<String, String>;
 }
 
-/// A vault for configurations that refer to nothing.
+/// Resolves nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct NoSecretSource;
 
@@ -30,16 +29,16 @@ impl SecretSource for NoSecretSource {
     }
 }
 
-/// The pass over one tree.
+/// One pass over a tree.
 pub(crate) struct SecretResolver<'a, 'b> {
-    pub(crate) vault: &'a dyn SecretSource,
+    pub(crate) source: &'a dyn SecretSource,
     pub(crate) checker: &'a mut Checker<'b>,
     pub(crate) found: Vec<String>,
 }
 
 impl SecretResolver<'_, '_> {
-    /// Opens and counts the secrets of a section.
-    pub(crate) fn section(&mut self, node: &mut Node, keys: &'static [Key], path: &mut String) {
+    /// Resolves and collects the secrets of a section.
+    pub(crate) fn resolve_section(&mut self, node: &mut Node, keys: &'static [Key], path: &mut String) {
         let Value::Map(entries) = &mut node.value else { return };
         for entry in entries {
             let Some(key) = keys
@@ -49,29 +48,29 @@ impl SecretResolver<'_, '_> {
                 continue;
             };
             let length = path.len();
-            descend(path, key.name);
-            self.value(&mut entry.node, &key.shape, &entry.name, path);
+            push_step(path, key.name);
+            self.resolve_value(&mut entry.node, &key.shape, &entry.name, path);
             path.truncate(length);
         }
     }
 
-    fn value(&mut self, node: &mut Node, shape: &'static Shape, name: &str, path: &mut String) {
+    fn resolve_value(&mut self, node: &mut Node, shape: &'static Shape, name: &str, path: &mut String) {
         match shape {
-            Shape::Section(keys) | Shape::TextOr(keys) => self.section(node, keys, path),
-            Shape::Secret => self.secret(node, path),
-            Shape::Address | Shape::Text => self.address(node),
+            Shape::Section(keys) | Shape::TextOr(keys) => self.resolve_section(node, keys, path),
+            Shape::Secret => self.resolve_secret(node, path),
+            Shape::Address | Shape::Text => self.collect_from_address(node),
             Shape::Environment => {
                 for entry in node.entries() {
-                    self.variable(&entry.name, &entry.node);
+                    self.collect_from_variable(&entry.name, &entry.node);
                 }
             }
-            Shape::Any => self.labelled(name, node),
+            Shape::Any => self.collect_by_name(name, node),
             Shape::List(inner) => {
                 let Value::List(items) = &mut node.value else { return };
                 for (index, item) in items.iter_mut().enumerate() {
                     let length = path.len();
                     path.push_str(&format!("[{index}]"));
-                    self.value(item, inner, name, path);
+                    self.resolve_value(item, inner, name, path);
                     path.truncate(length);
                 }
                 items.retain(|item| !item.is_null());
@@ -80,8 +79,8 @@ impl SecretResolver<'_, '_> {
                 let Value::Map(entries) = &mut node.value else { return };
                 for entry in entries {
                     let length = path.len();
-                    descend(path, &entry.name);
-                    self.value(&mut entry.node, inner, &entry.name, path);
+                    push_step(path, &entry.name);
+                    self.resolve_value(&mut entry.node, inner, &entry.name, path);
                     path.truncate(length);
                 }
             }
@@ -89,59 +88,61 @@ impl SecretResolver<'_, '_> {
         }
     }
 
-    fn secret(&mut self, node: &mut Node, path: &str) {
+    fn resolve_secret(&mut self, node: &mut Node, path: &str) {
         let Some(text) = node.text() else { return };
         if text.trim().is_empty() || text == NOT_HERE {
             node.value = Value::Null;
             return;
         }
         if text.starts_with("file://") || text.starts_with("enc://") {
-            match self.vault.open(text) {
+            match self.source.open(text) {
                 Ok(opened) => node.value = Value::Text(opened),
                 Err(why) => {
                     let hint = "see the secrets file, or `PICOCLAW_KEY_PASSPHRASE` for `enc://`";
-                    return self.checker.fault(&node.origin, path, Problem::Refused(why), hint);
+                    return self.checker.report(&node.origin, path, Problem::Refused(why), hint);
                 }
             }
         }
-        self.keep(node.text().unwrap_or(""));
+        self.collect_secret(node.text().unwrap_or(""));
     }
 
-    /// A value whose name alone tells what it is.
-    fn labelled(&mut self, name: &str, node: &Node) {
+    /// A value whose key alone shows that it is a secret.
+    fn collect_by_name(&mut self, name: &str, node: &Node) {
         match &node.value {
-            Value::Text(text) | Value::Number(text) if names_a_secret(name) => self.keep(text),
-            Value::List(items) => items.iter().for_each(|item| self.labelled(name, item)),
-            Value::Map(entries) => entries.iter().for_each(|entry| self.labelled(&entry.name, &entry.node)),
+            Value::Text(text) | Value::Number(text) if names_a_secret(name) => self.collect_secret(text),
+            Value::List(items) => items.iter().for_each(|item| self.collect_by_name(name, item)),
+            Value::Map(entries) => {
+                entries.iter().for_each(|entry| self.collect_by_name(&entry.name, &entry.node))
+            }
             _ => {}
         }
     }
 
-    /// A variable or header for somebody else's program.
-    fn variable(&mut self, name: &str, node: &Node) {
+    /// A variable or header for another program.
+    fn collect_from_variable(&mut self, name: &str, node: &Node) {
         let Some(text) = node.text() else { return };
         if names_a_secret(name) || looks_secret(text) {
-            self.keep(text);
-            // What follows the scheme of an `Authorization` header is as secret without it.
+            self.collect_secret(text);
+            // The credential of an `Authorization` header is secret without its scheme, too.
             if let Some((_, credential)) = text.split_once(' ') {
-                self.keep(credential.trim());
+                self.collect_secret(credential.trim());
             }
         }
-        self.address(node);
+        self.collect_from_address(node);
     }
 
-    fn address(&mut self, node: &Node) {
+    fn collect_from_address(&mut self, node: &Node) {
         if let Some(password) = node.text().and_then(password_in) {
-            self.keep(password);
+            self.collect_secret(password);
         }
     }
 
-    /// Remembers a value for redaction.
-    pub(crate) fn keep(&mut self, value: &str) {
+    /// Collects a value for redaction.
+    pub(crate) fn collect_secret(&mut self, value: &str) {
         let reference = value.starts_with("file://") || value.starts_with("enc://");
         let placeholder =
             value == NOT_HERE || PLACEHOLDERS.iter().any(|word| value.eq_ignore_ascii_case(word));
-        if value.len() >= SHORTEST && !placeholder && !reference {
+        if value.len() >= MIN_SECRET_LEN && !placeholder && !reference {
             self.found.push(value.to_owned());
         }
     }

@@ -1,26 +1,24 @@
-//! Secrets: values that may be used and never shown.
-//!
-//! Invariant: no formatting of a [`Secret`] shows it; who wants the value asks for it by name.
+//! Secrets: values that formatting does not show.
 
 use std::fmt;
 
-/// What stands in for a secret that is shown.
+/// The replacement for a secret in output.
 pub const MASK: &str = "********";
 
-/// What a PicoClaw file carries where the value is kept elsewhere.
+/// The placeholder in a PicoClaw file for a value in the secrets file.
 pub(crate) const NOT_HERE: &str = "[NOT_HERE]";
 
-/// A value that formatting does not show.
+/// A value that `Debug` does not show.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes a value out of sight.
+    /// Wraps a value.
     pub fn new(value: impl Into<String>) -> Self {
         Self(value.into())
     }
 
-    /// The value, for the one place that needs it.
+    /// The value.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -32,7 +30,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Whether a key of that name holds a secret, going by the name alone.
+/// Whether a key of this name contains a secret, by the name alone.
 pub(crate) fn names_a_secret(name: &str) -> bool {
     const PARTS: [&str; 10] = [
         "key",
@@ -53,10 +51,10 @@ pub(crate) fn names_a_secret(name: &str) -> bool {
     PARTS.iter().any(|part| name.contains(part)) && !PLAIN.iter().any(|plain| name.contains(plain))
 }
 
-/// Whether a value given under a name that does not sound secret should be kept out of sight all the same.
+/// Whether a value is treated as secret although its name is not.
 ///
-/// Environments and headers mix keys with settings. Hiding `true` or a path wherever it appears would make every
-/// answer unreadable and protect nothing, so such values stay visible; the rest counts as secret (W85).
+/// Environments and headers mix keys with settings. Redacting `true` or a path would garble every
+/// output and protect nothing, so such values stay visible; the rest counts as secret (W85).
 pub(crate) fn looks_secret(value: &str) -> bool {
     let mixed = value.bytes().any(|b| b.is_ascii_digit()) && value.bytes().any(|b| b.is_ascii_alphabetic());
     let place = value.starts_with(['/', '~', '.']) || (value.contains("://") && !value.contains('@'));

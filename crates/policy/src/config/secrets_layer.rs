@@ -1,40 +1,44 @@
-//! The secrets file's layer.
-//!
-//! Invariant: a secrets file can give secrets and nothing else; it cannot change what is allowed.
+//! The secrets file's layer. It can set secrets and nothing else.
 
-use super::check::{Checker, descend};
+use super::check::{Checker, push_step};
 use super::document::{Entry, Node, Value};
 use super::fault::Problem;
 use super::schema::{Key, KeySupport, ROOT, Shape};
 use super::secret::NOT_HERE;
 use super::suggest::suggest;
 
-/// Sections of the original's secrets file that stand elsewhere in the configuration.
+/// Sections of the original's secrets file that have another path in the configuration.
 const MOVED: &[&str] = &["web", "skills"];
 
-/// Lays the secrets file over `root`, and answers with the secrets in it that nobody here uses.
+/// Applies the secrets file to `root`, and returns the secrets in it that are not used here.
 pub(crate) fn apply(root: &mut Node, secrets: &Node, checker: &mut Checker<'_>) -> Vec<String> {
     let mut unused = Vec::new();
     if !matches!(secrets.value, Value::Map(_)) {
-        checker.wrong(&secrets.origin, "", "a mapping", secrets.kind(), "names and values, one a line");
+        checker.report_wrong_type(
+            &secrets.origin,
+            "",
+            "a mapping",
+            secrets.kind(),
+            "names and values, one a line",
+        );
         return unused;
     }
     for entry in secrets.entries() {
         match entry.name.as_str() {
-            "model_list" => models(root, &entry.node, &mut unused, checker),
-            name if MOVED.contains(&name) => every_text(&entry.node, &mut unused),
+            "model_list" => apply_models(root, &entry.node, &mut unused, checker),
+            name if MOVED.contains(&name) => collect_texts(&entry.node, &mut unused),
             _ => merge(root, entry, ROOT, &mut String::new(), &mut unused, checker),
         }
     }
     unused
 }
 
-/// `model_list.<name>` or, where several entries share a name, `model_list.<name>:<which>`.
-fn models(root: &mut Node, secrets: &Node, unused: &mut Vec<String>, checker: &mut Checker<'_>) {
+/// `model_list.<name>`, or `model_list.<name>:<index>` if several entries share a name.
+fn apply_models(root: &mut Node, secrets: &Node, unused: &mut Vec<String>, checker: &mut Checker<'_>) {
     for secret in secrets.entries() {
         let place = format!("model_list.{}", secret.name);
         if !matches!(secret.node.value, Value::Map(_) | Value::Null) {
-            checker.wrong(
+            checker.report_wrong_type(
                 &secret.node.origin,
                 &place,
                 "a mapping",
@@ -46,11 +50,11 @@ fn models(root: &mut Node, secrets: &Node, unused: &mut Vec<String>, checker: &m
         for field in secret.node.entries().iter().filter(|field| !field.node.is_null()) {
             match field.name.as_str() {
                 "api_keys" | "api_key" => {}
-                // The original keeps this switch here as well; it hides an entry from its menus.
+                // The original has this switch here as well; it hides an entry from its menus.
                 "enabled" => continue,
                 _ => {
                     let hint = "an entry has `api_keys`, and everything else stands in the configuration";
-                    checker.fault(
+                    checker.report(
                         &field.origin,
                         &format!("{place}.{}", field.name),
                         Problem::UnknownKey,
@@ -59,19 +63,20 @@ fn models(root: &mut Node, secrets: &Node, unused: &mut Vec<String>, checker: &m
                     continue;
                 }
             }
-            match model(root, &secret.name) {
-                Some(model) => give_keys(model, as_list(&field.node)),
+            match find_model(root, &secret.name) {
+                Some(model) => replace_keys(model, as_list(&field.node)),
                 None => {
-                    every_text(&field.node, unused);
-                    checker.note(&secret.origin, format!("`{place}` names no model of `model_list`"));
+                    collect_texts(&field.node, unused);
+                    checker
+                        .report_notice(&secret.origin, format!("`{place}` names no model of `model_list`"));
                 }
             }
         }
     }
 }
 
-/// The secrets file's keys take the place of whatever the configuration holds.
-fn give_keys(model: &mut Node, keys: Node) {
+/// Replaces the keys of a model by those of the secrets file.
+fn replace_keys(model: &mut Node, keys: Node) {
     let origin = keys.origin.clone();
     let none = Node::new(Value::Null, origin.clone());
     for (name, node) in [("api_keys", keys), ("api_key", none)] {
@@ -81,7 +86,7 @@ fn give_keys(model: &mut Node, keys: Node) {
     }
 }
 
-fn model<'a>(root: &'a mut Node, name: &str) -> Option<&'a mut Node> {
+fn find_model<'a>(root: &'a mut Node, name: &str) -> Option<&'a mut Node> {
     let Value::Map(sections) = &mut root.value else { return None };
     let list = sections.iter_mut().find(|section| section.name == "model_list")?;
     let Value::List(models) = &mut list.node.value else { return None };
@@ -103,15 +108,15 @@ fn merge(
     checker: &mut Checker<'_>,
 ) {
     let length = path.len();
-    descend(path, &secret.name);
+    push_step(path, &secret.name);
     match keys
         .iter()
         .find(|key| key.name == secret.name || key.aliases.names().contains(&secret.name.as_str()))
     {
         None if checker.is_full() => {}
-        None => checker.fault(&secret.origin, path, Problem::UnknownKey, suggest(&secret.name, keys)),
+        None => checker.report(&secret.origin, path, Problem::UnknownKey, suggest(&secret.name, keys)),
         Some(_) if secret.node.is_null() => {}
-        Some(key) if key.serving == KeySupport::Foreign => every_text(&secret.node, unused),
+        Some(key) if key.serving == KeySupport::Foreign => collect_texts(&secret.node, unused),
         Some(key) => {
             if let Some(slot) = target.slot(key.name, &secret.origin) {
                 merge_value(slot, secret, &key.shape, path, unused, checker);
@@ -131,7 +136,7 @@ fn merge_value(
 ) {
     let nested = matches!(shape, Shape::Section(_) | Shape::Map(_) | Shape::Environment);
     if nested && !matches!(secret.node.value, Value::Map(_)) {
-        return checker.wrong(
+        return checker.report_wrong_type(
             &secret.node.origin,
             path,
             "a mapping",
@@ -149,15 +154,15 @@ fn merge_value(
             for named in secret.node.entries() {
                 let known = target.get(&named.name).is_some();
                 let Some(slot) = target.slot(&named.name, &named.origin).filter(|_| known) else {
-                    every_text(&named.node, unused);
-                    checker.note(
+                    collect_texts(&named.node, unused);
+                    checker.report_notice(
                         &named.origin,
                         format!("`{path}.{}` names nothing in the configuration", named.name),
                     );
                     continue;
                 };
                 let length = path.len();
-                descend(path, &named.name);
+                push_step(path, &named.name);
                 for inner in named.node.entries() {
                     merge(slot, inner, keys, path, unused, checker);
                 }
@@ -175,12 +180,12 @@ fn merge_value(
         Shape::List(Shape::Secret) => *target = as_list(&secret.node),
         _ => {
             let problem = Problem::Refused("only secrets stand in this file".to_owned());
-            checker.fault(&secret.origin, path, problem, "move it into the configuration");
+            checker.report(&secret.origin, path, problem, "move it into the configuration");
         }
     }
 }
 
-/// One key may stand without a list around it.
+/// A single key need not be in a list.
 fn as_list(node: &Node) -> Node {
     match &node.value {
         Value::List(_) => node.clone(),
@@ -188,12 +193,12 @@ fn as_list(node: &Node) -> Node {
     }
 }
 
-/// Every text in a tree that is kept for its secrets alone.
-fn every_text(node: &Node, found: &mut Vec<String>) {
+/// Collects every text of a tree.
+fn collect_texts(node: &Node, found: &mut Vec<String>) {
     match &node.value {
         Value::Text(text) if text != NOT_HERE => found.push(text.clone()),
-        Value::List(items) => items.iter().for_each(|item| every_text(item, found)),
-        Value::Map(entries) => entries.iter().for_each(|entry| every_text(&entry.node, found)),
+        Value::List(items) => items.iter().for_each(|item| collect_texts(item, found)),
+        Value::Map(entries) => entries.iter().for_each(|entry| collect_texts(&entry.node, found)),
         _ => {}
     }
 }

@@ -1,8 +1,6 @@
-//! The effective configuration as rows: key, value, and where it came from.
-//!
-//! Invariant: no row shows a secret.
+//! The effective configuration as rows: key, masked value, origin.
 
-use super::check::descend;
+use super::check::push_step;
 use super::config::Config;
 use super::document::{Lines, Node, Origin, Value};
 use super::merge::{ConfigTree, LoadedConfig};
@@ -14,28 +12,28 @@ use std::path::Path;
 
 /// One row.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shown {
+pub struct ShownKey {
     /// The key.
     pub key: String,
-    /// Its value, masked where it is a secret.
+    /// Its value, masked if it is a secret.
     pub value: Json,
     /// `default`, `<file>:<line>` or `env <name>`.
     pub origin: String,
 }
 
 impl LoadedConfig {
-    /// Every key that is served, and what else the files hold.
-    pub fn show(&self, sources: &Sources<'_>, instance: &Path) -> Vec<Shown> {
+    /// Every supported key, and what else the files contain.
+    pub fn show(&self, sources: &Sources<'_>, instance: &Path) -> Vec<ShownKey> {
         self.tree.show(&self.config, sources, instance)
     }
 }
 
 impl ConfigTree {
-    /// The same, for the configuration that was made from it.
-    pub fn show(&self, config: &Config, sources: &Sources<'_>, instance: &Path) -> Vec<Shown> {
+    /// Every supported key of `config`, and what else the files contain.
+    pub fn show(&self, config: &Config, sources: &Sources<'_>, instance: &Path) -> Vec<ShownKey> {
         let lines = sources.lines();
         let mut rows = Rows { sources, lines, secrets: &config.secrets, rows: Vec::new() };
-        rows.section(Some(&self.root), ROOT, &mut String::new());
+        rows.push_section(Some(&self.root), ROOT, &mut String::new());
         let workspace =
             rows.rows.iter_mut().find(|row| row.key == "agents.defaults.workspace" && row.value.is_null());
         if let Some(row) = workspace {
@@ -49,64 +47,64 @@ struct Rows<'a> {
     sources: &'a Sources<'a>,
     lines: Lines<'a>,
     secrets: &'a [String],
-    rows: Vec<Shown>,
+    rows: Vec<ShownKey>,
 }
 
 impl Rows<'_> {
-    fn section(&mut self, node: Option<&Node>, keys: &'static [Key], path: &mut String) {
+    fn push_section(&mut self, node: Option<&Node>, keys: &'static [Key], path: &mut String) {
         for key in keys {
             let length = path.len();
-            descend(path, key.name);
+            push_step(path, key.name);
             let given = node.and_then(|node| node.get(key.name));
             match (&key.shape, given) {
-                (Shape::Section(inner), given) => self.section(given, inner, path),
+                (Shape::Section(inner), given) => self.push_section(given, inner, path),
                 (_, None) if key.serving == KeySupport::Foreign || key.name.starts_with('$') => {}
-                (_, None) => self.push(path, preset(key), "default".to_owned()),
-                (shape, Some(node)) => self.given(node, shape, key.name, path),
+                (_, None) => self.push(path, default_json(key), "default".to_owned()),
+                (shape, Some(node)) => self.push_value(node, shape, key.name, path),
             }
             path.truncate(length);
         }
     }
 
-    fn given(&mut self, node: &Node, shape: &'static Shape, name: &str, path: &mut String) {
+    fn push_value(&mut self, node: &Node, shape: &'static Shape, name: &str, path: &mut String) {
         let length = path.len();
         match shape {
             Shape::List(Shape::Section(keys)) if !node.items().is_empty() => {
                 for (index, item) in node.items().iter().enumerate() {
                     path.push_str(&format!("[{index}]"));
-                    self.only_given(item, keys, path);
+                    self.push_entry(item, keys, path);
                     path.truncate(length);
                 }
             }
             Shape::Map(Shape::Section(keys)) if !node.entries().is_empty() => {
                 for entry in node.entries() {
-                    descend(path, &entry.name);
-                    self.only_given(&entry.node, keys, path);
+                    push_step(path, &entry.name);
+                    self.push_entry(&entry.node, keys, path);
                     path.truncate(length);
                 }
             }
             _ => {
-                let value = self.masked(node, shape, name);
-                self.push(path, value, self.origin(&node.origin));
+                let value = self.mask_value(node, shape, name);
+                self.push(path, value, self.origin_text(&node.origin));
             }
         }
     }
 
-    /// An entry of a list or map: what it leaves out has no row.
-    fn only_given(&mut self, node: &Node, keys: &'static [Key], path: &mut String) {
+    /// An entry of a list or map: keys that are not given have no row.
+    fn push_entry(&mut self, node: &Node, keys: &'static [Key], path: &mut String) {
         for key in keys {
             let Some(given) = node.get(key.name) else { continue };
             let length = path.len();
-            descend(path, key.name);
+            push_step(path, key.name);
             match &key.shape {
-                Shape::Section(inner) => self.only_given(given, inner, path),
-                shape => self.given(given, shape, key.name, path),
+                Shape::Section(inner) => self.push_entry(given, inner, path),
+                shape => self.push_value(given, shape, key.name, path),
             }
             path.truncate(length);
         }
     }
 
-    fn masked(&self, node: &Node, shape: &'static Shape, name: &str) -> Json {
+    fn mask_value(&self, node: &Node, shape: &'static Shape, name: &str) -> Json {
         match (&node.value, shape) {
             (Value::Null, _) => Json::Null,
             (Value::Text(_) | Value::Number(_), Shape::Secret) => Json::from(MASK),
@@ -115,22 +113,22 @@ impl Rows<'_> {
             (Value::Flag(flag), _) => Json::from(*flag),
             (Value::Number(text), _) => text.parse().map_or_else(|_| Json::from(text.as_str()), Json::Number),
             (Value::List(items), Shape::List(inner)) => {
-                items.iter().map(|item| self.masked(item, inner, name)).collect()
+                items.iter().map(|item| self.mask_value(item, inner, name)).collect()
             }
-            (Value::List(items), _) => items.iter().map(|item| self.masked(item, shape, name)).collect(),
+            (Value::List(items), _) => items.iter().map(|item| self.mask_value(item, shape, name)).collect(),
             (Value::Map(entries), Shape::Environment) => {
                 entries.iter().map(|entry| (entry.name.clone(), Json::from(MASK))).collect()
             }
             (Value::Map(entries), _) => entries
                 .iter()
                 .map(|entry| {
-                    (entry.name.clone(), self.masked(&entry.node, const { &Shape::Any }, &entry.name))
+                    (entry.name.clone(), self.mask_value(&entry.node, const { &Shape::Any }, &entry.name))
                 })
                 .collect(),
         }
     }
 
-    /// `text` without the password of an address, and without whatever else is known to be secret.
+    /// `text` without passwords and other known secrets.
     fn without_secrets(&self, text: &str) -> String {
         let mut shown = match password_in(text) {
             Some(password) => text.replacen(password, MASK, 1),
@@ -142,7 +140,7 @@ impl Rows<'_> {
         shown
     }
 
-    fn origin(&self, origin: &Origin) -> String {
+    fn origin_text(&self, origin: &Origin) -> String {
         match origin {
             Origin::Default => "default".to_owned(),
             Origin::File(at) => format!("{}:{}", self.sources.file, self.lines.line(*at)),
@@ -152,12 +150,12 @@ impl Rows<'_> {
     }
 
     fn push(&mut self, key: &str, value: Json, origin: String) {
-        self.rows.push(Shown { key: key.to_owned(), value, origin });
+        self.rows.push(ShownKey { key: key.to_owned(), value, origin });
     }
 }
 
-fn preset(key: &Key) -> Json {
-    match (key.preset, &key.shape) {
+fn default_json(key: &Key) -> Json {
+    match (key.default, &key.shape) {
         (DefaultValue::Flag(flag), _) => Json::from(flag),
         (DefaultValue::Whole(number), _) => Json::from(number),
         (DefaultValue::Text(text), _) => Json::from(text),

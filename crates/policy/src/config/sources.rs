@@ -1,18 +1,16 @@
-//! The texts of one load, so that an origin can be told as a place.
-//!
-//! Invariant: a place is looked up only when somebody is to be told.
+//! The texts of one load, to turn an origin into a location.
 
 use super::document::{Lines, Origin, without_bom};
 use super::fault::SourceLocation;
 
-/// The names and texts of what is loaded.
+/// The names and texts of the sources.
 #[derive(Debug, Clone, Copy)]
 pub struct Sources<'a> {
-    /// The configuration file, as a person would name it.
+    /// The name of the configuration file.
     pub file: &'a str,
-    /// Its text; `None` when there is no file.
+    /// Its text; `None` if there is no file.
     pub text: Option<&'a str>,
-    /// The secrets file, as a person would name it.
+    /// The name of the secrets file.
     pub secrets: &'a str,
 }
 
@@ -22,8 +20,8 @@ impl<'a> Sources<'a> {
         Lines::new(without_bom(self.text.unwrap_or("")))
     }
 
-    /// Where something stands; `lines` are those of the configuration file.
-    pub(crate) fn place(&self, origin: &Origin, lines: &Lines<'_>) -> SourceLocation {
+    /// The location of an origin; `lines` are those of the configuration file.
+    pub(crate) fn locate(&self, origin: &Origin, lines: &Lines<'_>) -> SourceLocation {
         match origin {
             Origin::Default => SourceLocation::Default,
             Origin::File(at) => {

@@ -31,7 +31,7 @@ pub(crate) fn suggest(word: &str, keys: &'static [Key]) -> String {
     near.map_or_else(String::new, |(name, _)| format!("did you mean `{name}`?"))
 }
 
-/// The path of a key of exactly this name in another section.
+/// The path of a key with this name in another section.
 fn elsewhere(word: &str, keys: &[Key], prefix: &str) -> Option<String> {
     let here = keys.iter().find(|key| key.name == word && key.serving == KeySupport::Served);
     if let Some(key) = here {

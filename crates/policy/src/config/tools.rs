@@ -1,6 +1,4 @@
-//! `tools`: what the tools may do, and which of them are offered.
-//!
-//! Invariant: every pattern in here compiles.
+//! `tools`: which tools are offered, and their limits.
 
 use super::secret::Secret;
 
@@ -21,7 +19,7 @@ pub struct ToolsConfig {
     pub cron_exec_timeout_minutes: u64,
     /// `tools.cron.allow_command`: whether a job may be a command.
     pub cron_allow_command: bool,
-    /// `tools.web`, as far as `web_fetch` needs it.
+    /// `tools.web`, as far as `web_fetch` uses it.
     pub web: WebConfig,
 }
 
@@ -34,7 +32,7 @@ pub struct ExecConfig {
     pub custom_deny_patterns: Vec<String>,
     /// `custom_allow_patterns`.
     pub custom_allow_patterns: Vec<String>,
-    /// `timeout_seconds`; never zero, since zero in the file asks for the default.
+    /// `timeout_seconds`; never zero, because zero in the file means the default.
     pub timeout_seconds: u64,
     /// `guard`.
     pub guard: Guard,
@@ -44,12 +42,12 @@ pub struct ExecConfig {
     pub on_block: OnBlock,
 }
 
-/// How the guard reads a command.
+/// How the guard judges a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guard {
-    /// The documented patterns on the text, and the parsed command.
+    /// Documented patterns on the text, and the parsed command.
     Strict,
-    /// The parsed command alone.
+    /// The parsed command only.
     Smart,
 }
 
@@ -67,9 +65,9 @@ pub enum OnBlock {
 pub struct WebConfig {
     /// `fetch_limit_bytes`.
     pub fetch_limit_bytes: u64,
-    /// `private_host_whitelist`: addresses and networks that may be fetched from although they are private.
+    /// `private_host_whitelist`: private addresses and networks that may be fetched from.
     pub private_host_whitelist: Vec<String>,
-    /// `proxy`, which may carry a password.
+    /// `proxy`, which may contain a password.
     pub proxy: Option<Secret>,
     /// `format`: `plaintext` or `markdown`.
     pub format: String,

@@ -1,11 +1,9 @@
-//! What a person should hear about the configuration in force.
-//!
-//! Invariant: pure; each protection that is switched off is one line, and a default configuration has none.
+//! Warnings about the effective configuration. The defaults cause none.
 
 use super::config::Config;
 use regex_syntax::hir::{Look, LookSet};
 
-/// One line for each protection that is switched off by choice.
+/// One line for each protection that is switched off.
 pub fn warnings(config: &Config) -> Vec<String> {
     let exec = &config.tools.exec;
     let limits = &config.isolation.limits;
@@ -39,7 +37,7 @@ pub fn warnings(config: &Config) -> Vec<String> {
     .collect()
 }
 
-/// What is so by default and still worth saying at a start.
+/// What applies by default and is still worth a line at start.
 pub fn reminders(config: &Config) -> Vec<String> {
     if config.isolation.enabled {
         return Vec::new();
@@ -48,7 +46,7 @@ pub fn reminders(config: &Config) -> Vec<String> {
     vec![text.to_owned()]
 }
 
-/// What `config check` has to say about patterns that open more than they seem to.
+/// Remarks of `config check` about patterns that match more than intended.
 pub fn advice(config: &Config) -> Vec<String> {
     let lists = [
         ("tools.allow_read_paths", &config.tools.allow_read_paths),

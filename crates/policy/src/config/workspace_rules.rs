@@ -1,87 +1,86 @@
-//! Where a workspace may lie.
+//! Where a workspace may be.
 //!
-//! What an agent may write in must hold nothing that decides what it may do, and nothing of another agent's.
-//!
-//! Invariant: pure; whoever asks brings canonical paths, so that no link hides an overlap.
+//! A workspace must contain nothing that decides what its agent may do, and nothing of another
+//! agent. Paths must be canonical, so that no link hides an overlap.
 
 use crate::subject::AgentId;
 use std::path::{Path, PathBuf};
 
-/// Parts of an instance that are not for agents.
+/// Directories of an instance that are closed to agents.
 const RESERVED: &[&str] = &["ledger", "state", "logs", "cache", "skills", "runtime-user-env"];
 
-/// The places that workspaces are measured against, canonical.
+/// The paths that workspaces must not contain, canonical.
 #[derive(Debug, Clone, Copy)]
 pub struct ReservedPaths<'a> {
     /// The instance: `PICOCLAW_HOME`.
     pub instance: &'a Path,
-    /// Home directories of people.
+    /// Home directories.
     pub homes: &'a [PathBuf],
     /// The configuration and the secrets file.
     pub files: &'a [PathBuf],
 }
 
-/// Why a workspace cannot be where it is.
+/// Why a workspace cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorkspaceFault {
-    /// The whole machine.
+    /// The root directory.
     #[error("the workspace of `{agent}` is `/`")]
     Root {
-        /// Whose.
+        /// The agent.
         agent: AgentId,
     },
-    /// Somebody's home directory, or what lies above it.
+    /// A home directory, or a directory above one.
     #[error("the workspace of `{agent}`, `{workspace}`, holds the home directory `{home}`")]
     Home {
-        /// Whose.
+        /// The agent.
         agent: AgentId,
         /// The workspace.
         workspace: PathBuf,
         /// The home directory.
         home: PathBuf,
     },
-    /// The instance, or what lies above it.
+    /// The instance, or a directory above it.
     #[error("the workspace of `{agent}`, `{workspace}`, holds the instance `{instance}`")]
     Instance {
-        /// Whose.
+        /// The agent.
         agent: AgentId,
         /// The workspace.
         workspace: PathBuf,
         /// The instance.
         instance: PathBuf,
     },
-    /// A part of the instance that is not for agents.
+    /// A directory of the instance that is closed to agents.
     #[error(
         "the workspace of `{agent}`, `{workspace}`, lies in `{part}`, which the instance keeps for itself"
     )]
     Reserved {
-        /// Whose.
+        /// The agent.
         agent: AgentId,
         /// The workspace.
         workspace: PathBuf,
         /// The part.
         part: PathBuf,
     },
-    /// The configuration or the secrets lie in it.
+    /// It contains the configuration or the secrets file.
     #[error("the workspace of `{agent}`, `{workspace}`, holds `{file}`")]
     Holds {
-        /// Whose.
+        /// The agent.
         agent: AgentId,
         /// The workspace.
         workspace: PathBuf,
         /// The file.
         file: PathBuf,
     },
-    /// Two of them share files.
+    /// Two workspaces overlap.
     #[error("the workspaces of `{one}` and `{other}` overlap: `{first}` and `{second}`")]
     Overlap {
-        /// Whose.
+        /// The first agent.
         one: AgentId,
-        /// Whose as well.
+        /// The second agent.
         other: AgentId,
-        /// The first.
+        /// The first workspace.
         first: PathBuf,
-        /// The second.
+        /// The second workspace.
         second: PathBuf,
     },
 }
@@ -99,7 +98,7 @@ impl WorkspaceFault {
     }
 }
 
-/// Every fault of a set of workspaces; none when they can be used.
+/// Every fault of a set of workspaces.
 pub fn check_workspaces(
     workspaces: &[(AgentId, PathBuf)],
     grounds: &ReservedPaths<'_>,
@@ -113,7 +112,6 @@ pub fn check_workspaces(
 }
 
 fn alone(agent: &AgentId, workspace: &Path, grounds: &ReservedPaths<'_>) -> Option<WorkspaceFault> {
-    // A fault is rare, and words for it are made then.
     let whose = || (agent.clone(), workspace.to_owned());
     if workspace.parent().is_none() {
         return Some(WorkspaceFault::Root { agent: agent.clone() });

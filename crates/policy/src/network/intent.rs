@@ -1,7 +1,7 @@
 //! A requested connection, with every address that would be tried.
 
 use super::ports;
-use super::web_address::{UrlFault, WebAddress, without_password};
+use super::web_address::{UrlFault, WebAddress, redact_password};
 use std::fmt;
 use std::net::IpAddr;
 
@@ -28,13 +28,13 @@ pub enum Resolution {
 impl ConnectIntent {
     /// A connection whose host has not been resolved yet.
     pub fn unresolved(text: &str) -> Self {
-        let asked = WebAddress::parse(text).map_err(|fault| (fault, without_password(text)));
+        let asked = WebAddress::parse(text).map_err(|fault| (fault, redact_password(text)));
         Self { asked, resolution: Resolution::NotLookedUp }
     }
 
     /// The target of a redirect from `here`, not resolved yet.
     pub fn redirect(here: &WebAddress, location: &str) -> Self {
-        let asked = here.follow(location).map_err(|fault| (fault, without_password(location)));
+        let asked = here.follow(location).map_err(|fault| (fault, redact_password(location)));
         Self { asked, resolution: Resolution::NotLookedUp }
     }
 

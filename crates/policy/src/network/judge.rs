@@ -24,8 +24,8 @@ pub(crate) fn judge(intent: &ConnectIntent, rules: &HostRules) -> Verdict {
     }
     match &intent.resolution {
         Resolution::Addresses(found) if !found.is_empty() => judge_addresses(address, found, rules),
-        Resolution::Failed(why) => unknown(address, why),
-        Resolution::Addresses(_) | Resolution::NotLookedUp => unknown(address, "it has no address"),
+        Resolution::Failed(why) => deny_unresolved(address, why),
+        Resolution::Addresses(_) | Resolution::NotLookedUp => deny_unresolved(address, "it has no address"),
     }
 }
 
@@ -43,10 +43,10 @@ fn judge_addresses(address: &WebAddress, found: &[IpAddr], rules: &HostRules) ->
         let rule = opened.map_or_else(|| "public host".to_owned(), |network| format!("{SETTING}:{network}"));
         return Verdict::Allow(Grant { zone: Zone::Outside(rule.clone()), rule });
     }
-    private(address, &closed)
+    deny_private(address, &closed)
 }
 
-fn private(address: &WebAddress, closed: &[(IpAddr, &'static str)]) -> Verdict {
+fn deny_private(address: &WebAddress, closed: &[(IpAddr, &'static str)]) -> Verdict {
     let host = address.host();
     let facts: Vec<_> = closed
         .iter()
@@ -68,7 +68,7 @@ fn private(address: &WebAddress, closed: &[(IpAddr, &'static str)]) -> Verdict {
     deny(Code::HostNotAllowed, "public hosts", sentence, hint)
 }
 
-fn unknown(address: &WebAddress, why: &str) -> Verdict {
+fn deny_unresolved(address: &WebAddress, why: &str) -> Verdict {
     let sentence = format!("could not resolve host `{}`: {why}", address.host());
     deny(
         Code::HostUnknown,

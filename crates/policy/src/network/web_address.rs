@@ -49,9 +49,7 @@ impl UrlFault {
         match self {
             Self::Syntax(_) => "write the whole address, as in `https://example.com/page`".to_owned(),
             Self::Scheme(found) => format!("`{found}` is not a scheme of the web; no setting opens it"),
-            Self::Credentials => {
-                "leave out what stands before the `@`; nothing is sent on anybody's behalf".to_owned()
-            }
+            Self::Credentials => "leave out what precedes the `@`; credentials are not sent".to_owned(),
         }
     }
 }
@@ -63,13 +61,13 @@ pub struct WebAddress(Url);
 impl WebAddress {
     /// Parses an absolute address.
     pub fn parse(text: &str) -> Result<Self, UrlFault> {
-        fits(text)?;
+        check_text(text)?;
         Self::accept(Url::parse(text.trim()).map_err(syntax)?)
     }
 
     /// Parses a redirect's location, which may be relative to this address.
     pub fn follow(&self, location: &str) -> Result<Self, UrlFault> {
-        fits(location)?;
+        check_text(location)?;
         Self::accept(self.0.join(location.trim()).map_err(syntax)?)
     }
 
@@ -135,7 +133,7 @@ impl fmt::Display for WebAddress {
     }
 }
 
-fn fits(text: &str) -> Result<(), UrlFault> {
+fn check_text(text: &str) -> Result<(), UrlFault> {
     if text.len() > MAX_URL_LEN {
         return Err(UrlFault::Syntax(format!("longer than {MAX_URL_LEN} bytes")));
     }
@@ -152,7 +150,7 @@ fn syntax(why: url::ParseError) -> UrlFault {
 }
 
 /// A text for the ledger: without a possible password, and truncated.
-pub(super) fn without_password(text: &str) -> String {
+pub(super) fn redact_password(text: &str) -> String {
     let start = text.find("//").map_or(0, |at| at + 2);
     // The last `@` counts: the end of the host is not known in a text that does not parse.
     let shown = match text[start..].rfind('@') {
@@ -258,8 +256,8 @@ mod tests {
             ("http:\\\\me:pw@example.com", "***@example.com"),
             ("plain", "plain"),
         ] {
-            assert_eq!(without_password(text), want);
+            assert_eq!(redact_password(text), want);
         }
-        assert!(without_password(&"é".repeat(MAX_URL_LEN)).len() <= MAX_URL_LEN + 4);
+        assert!(redact_password(&"é".repeat(MAX_URL_LEN)).len() <= MAX_URL_LEN + 4);
     }
 }

@@ -1,31 +1,31 @@
-//! What a shell text would run: lists, pipelines and commands, down to every substitution.
+//! The AST of a shell text: lists, pipelines and commands, down to every substitution.
 //!
-//! Words are in [`word`](super::word). A rule that wants every command must look into words as well: command and
-//! process substitutions sit in their pieces, also in those of here-document bodies, subscripts and arithmetic.
-//!
-//! Invariant: every command that the shell can run from the text itself is a [`Command`] somewhere in the tree.
+//! Every command that the shell can run from the text itself is a [`Command`] somewhere in the
+//! tree. Command and process substitutions are pieces of words (see [`word`](super::word)), also of
+//! here-document bodies, subscripts and arithmetic, so a rule for every command must visit words as
+//! well.
 
 use super::span::Span;
 use super::word::{Arithmetic, Assignment, Piece, Word};
 use std::sync::{Arc, OnceLock};
 
-/// A list of statements: the whole text, or the inside of a group, a loop, a substitution.
+/// A list of statements: the whole text, or the inside of a group, a loop or a substitution.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Script {
-    /// Where it stands.
+    /// Its location.
     pub span: Span,
-    /// What is run, in order. Empty for an empty or blank text.
+    /// The statements, in order. Empty for a blank text.
     pub statements: Vec<Statement>,
 }
 
 /// `a && b || c`, ended by `;`, a newline or `&`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
-    /// Where it stands, its terminator aside.
+    /// Its location, without the terminator.
     pub span: Span,
-    /// What is run first.
+    /// The first pipeline.
     pub first: Pipeline,
-    /// What may follow, left to right.
+    /// The pipelines that may follow, left to right.
     pub rest: Vec<(Connector, Pipeline)>,
     /// Whether the shell waits for it.
     pub ending: Ending,
@@ -45,27 +45,27 @@ pub enum Connector {
 pub enum Ending {
     /// `;`, a newline, or the end of the list: the shell waits.
     Foreground,
-    /// `&`: it goes on beside the shell.
+    /// `&`: it runs in the background.
     Background,
 }
 
-/// Commands joined by `|` or `|&`; one command is a pipeline, too.
+/// Commands joined by `|` or `|&`. A single command is a pipeline, too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pipeline {
-    /// Where it stands.
+    /// Its location.
     pub span: Span,
-    /// How many `!` stand before it.
+    /// The number of `!` before it.
     pub negations: usize,
     /// Bash's keyword `time` (in [`Dialect::Posix`](super::Dialect::Posix) it is an ordinary command name).
     pub timed: Option<Timed>,
-    /// The first command. It may be missing behind `time` or `!` alone.
+    /// The first command. Missing after a lone `time` or `!`.
     pub first: Option<Command>,
-    /// The others, each with what its standard input is.
+    /// The others, each with the kind of its pipe.
     pub rest: Vec<(Pipe, Command)>,
 }
 
 impl Pipeline {
-    /// Every command of it, left to right.
+    /// Every command, left to right.
     pub fn commands(&self) -> impl Iterator<Item = &Command> {
         self.first.iter().chain(self.rest.iter().map(|(_, command)| command))
     }
@@ -92,7 +92,7 @@ pub enum Pipe {
 /// One command, with the redirections that belong to all of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    /// Where it stands, its redirections included.
+    /// Its location, with its redirections.
     pub span: Span,
     /// What it is.
     pub kind: CommandKind,
@@ -119,7 +119,7 @@ pub enum CommandKind {
     ArithmeticFor(ArithmeticFor),
     /// `case … in … esac`
     Case(Case),
-    /// `f() …`, `function f …`: its body runs when something calls it by name.
+    /// `f() …`, `function f …`: the body runs when the function is called.
     Function(Function),
     /// `[[ … ]]`
     Test(Vec<TestItem>),
@@ -155,9 +155,9 @@ pub struct If {
 pub struct Loop {
     /// Which of the two.
     pub kind: LoopKind,
-    /// What is asked before every turn.
+    /// Runs before every iteration.
     pub condition: Script,
-    /// What a turn runs.
+    /// The body of the loop.
     pub body: Script,
 }
 
@@ -179,7 +179,7 @@ pub struct For {
     pub name: String,
     /// The words behind `in`; without `in`, the positional parameters.
     pub words: Option<Vec<Word>>,
-    /// What a turn runs.
+    /// The body of the loop.
     pub body: Script,
 }
 
@@ -195,16 +195,16 @@ pub enum ForKind {
 /// `for ((…; …; …))`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArithmeticFor {
-    /// The three expressions with their `;`, as one text.
+    /// The three expressions and their `;`, as one text.
     pub header: Arithmetic,
-    /// What a turn runs.
+    /// The body of the loop.
     pub body: Script,
 }
 
 /// `case`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
-    /// What is compared.
+    /// The word that is matched.
     pub subject: Word,
     /// The arms, in order.
     pub arms: Vec<CaseArm>,
@@ -215,9 +215,9 @@ pub struct Case {
 pub struct CaseArm {
     /// Its patterns.
     pub patterns: Vec<Word>,
-    /// What runs when one of them matches.
+    /// Runs if one of them matches.
     pub body: Script,
-    /// What happens afterwards.
+    /// What happens after the body.
     pub ending: CaseEnding,
 }
 
@@ -237,25 +237,25 @@ pub enum CaseEnding {
 pub struct Function {
     /// Its name, as literal text.
     pub name: String,
-    /// Where the name stands.
+    /// The location of the name.
     pub name_span: Span,
-    /// What a call runs.
+    /// The body.
     pub body: Box<Command>,
 }
 
 /// A coprocess.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Coprocess {
-    /// The name of its array of descriptors, when the text gives one.
+    /// The name of its array of descriptors, if given.
     pub name: Option<String>,
-    /// What runs beside the shell.
+    /// Runs concurrently with the shell.
     pub command: Box<Command>,
 }
 
 /// One item of `[[ … ]]`, in the order of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TestItem {
-    /// An operand. The right side of `=~` is one word, its pieces hold the regular expression.
+    /// An operand. The right side of `=~` is one word whose pieces are the regular expression.
     Operand(Word),
     /// `!`, `&&`, `||`, `(`, `)`, `==`, `-f`, `<`…
     Operator(String, Span),
@@ -264,11 +264,11 @@ pub enum TestItem {
 /// One redirection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redirection {
-    /// Where it stands, descriptor and target included.
+    /// Its location, with descriptor and target.
     pub span: Span,
-    /// The descriptor that is written before the operator.
+    /// The descriptor before the operator.
     pub descriptor: Option<Descriptor>,
-    /// What is done with it.
+    /// The operation.
     pub kind: RedirectionKind,
 }
 
@@ -284,10 +284,10 @@ pub enum Descriptor {
 /// What a redirection does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RedirectionKind {
-    /// The descriptor is opened on the file that the word names.
+    /// Opens the file that the word names.
     File(FileMode, Word),
-    /// `>&word`, `<&word`: a descriptor number, a number and `-`, `-` alone, or, for `>&` in bash, a file name
-    /// that takes standard output and standard error.
+    /// `>&word`, `<&word`: a descriptor number, a number and `-`, `-` alone, or, for `>&` in bash,
+    /// the name of a file for standard output and standard error.
     Duplicate(Duplicate, Word),
     /// `<<<`: the word and a newline are the input.
     HereString(Word),
@@ -328,7 +328,7 @@ pub enum Duplicate {
 pub struct HereDocument {
     /// The delimiter after quote removal.
     pub delimiter: String,
-    /// Where the delimiter stands behind the operator.
+    /// The location of the delimiter.
     pub delimiter_span: Span,
     /// Whether the body is expanded.
     pub expansion: Expansion,
@@ -338,8 +338,8 @@ pub struct HereDocument {
 }
 
 impl HereDocument {
-    /// The body as the command will see it before expansion, leading tabs removed for `<<-`.
-    /// Every tree that [`read`](super::read) returns has its bodies.
+    /// The body before expansion, without leading tabs for `<<-`. Every tree that
+    /// [`parse`](super::parse) returns has its bodies.
     pub fn body(&self) -> &[Piece] {
         self.body.get().map_or(&[], Vec::as_slice)
     }

@@ -1,12 +1,11 @@
-//! Which shell will run the text.
-//!
-//! Invariant: a text is read the way its shell reads it, or not at all.
+//! The dialect of the shell that will run the text.
 
-/// The grammar to read by.
+/// The grammar to parse by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// GNU bash, started non-interactively, not in POSIX mode.
     Bash,
-    /// `/bin/sh` that may be dash, busybox or bash in POSIX mode: what these read differently is refused.
+    /// `/bin/sh`, which may be dash, busybox or bash in POSIX mode. What these parse differently is
+    /// refused.
     Posix,
 }

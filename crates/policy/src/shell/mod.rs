@@ -1,6 +1,7 @@
-//! The guard's reader: shell text in, a tree of what it would run out.
+//! Shell text: a parser to an AST, and the guard that judges it.
 //!
-//! Invariant: whatever is accepted is understood; everything else is refused by name and place.
+//! The parser accepts only what it understands. It refuses everything else with a reason and a
+//! location.
 
 pub mod ast;
 mod dialect;
@@ -12,7 +13,7 @@ pub mod word;
 
 pub use ast::*;
 pub use dialect::Dialect;
-pub use parser::{DEEPEST, LONGEST, read};
+pub use parser::{MAX_DEPTH, MAX_TEXT_LEN, parse};
 pub use span::{NotUnderstood, Span};
 pub use visitor::Visitor;
 pub use word::*;

@@ -1,44 +1,42 @@
-//! Goes through a whole tree: every command, word and piece, in the order of the text.
-//!
-//! Invariant: nothing that the tree holds is left out, whatever it is nested in.
+//! Visits a whole AST: every command, word and piece, in the order of the text.
 
 use super::{
     Arithmetic, Assignment, Command, CommandKind, Element, Glob, Operation, Parameter, Piece, PieceKind,
     Pipeline, Redirection, RedirectionKind, Script, Simple, Subscript, TestItem, Value, Word,
 };
 
-/// Is shown every part of a tree, outer before inner. Each method may be left out.
+/// Callbacks for the parts of an AST, outer before inner.
 pub trait Visitor {
     /// A command of any kind, function bodies included.
     fn command(&mut self, _command: &Command) {}
-    /// A word, wherever it stands.
+    /// A word.
     fn word(&mut self, _word: &Word) {}
     /// A piece of a word, of a here-document, a subscript or an arithmetic expression.
     fn piece(&mut self, _piece: &Piece) {}
 }
 
 impl Script {
-    /// Shows every part of this script to `visitor`.
+    /// Calls `visitor` for every part of this script.
     pub fn visit(&self, visitor: &mut dyn Visitor) {
         for statement in &self.statements {
-            pipeline(&statement.first, visitor);
+            visit_pipeline(&statement.first, visitor);
             for (_, next) in &statement.rest {
-                pipeline(next, visitor);
+                visit_pipeline(next, visitor);
             }
         }
     }
 }
 
-fn pipeline(pipeline: &Pipeline, visitor: &mut dyn Visitor) {
+fn visit_pipeline(pipeline: &Pipeline, visitor: &mut dyn Visitor) {
     for next in pipeline.commands() {
-        command(next, visitor);
+        visit_command(next, visitor);
     }
 }
 
-fn command(command_: &Command, visitor: &mut dyn Visitor) {
+fn visit_command(command_: &Command, visitor: &mut dyn Visitor) {
     visitor.command(command_);
     match &command_.kind {
-        CommandKind::Simple(parts) => simple(parts, visitor),
+        CommandKind::Simple(parts) => visit_simple(parts, visitor),
         CommandKind::Subshell(script) | CommandKind::Group(script) => script.visit(visitor),
         CommandKind::If(parts) => {
             for (condition, body) in &parts.arms {
@@ -54,93 +52,93 @@ fn command(command_: &Command, visitor: &mut dyn Visitor) {
             parts.body.visit(visitor);
         }
         CommandKind::For(parts) => {
-            words(parts.words.as_deref().unwrap_or_default(), visitor);
+            visit_words(parts.words.as_deref().unwrap_or_default(), visitor);
             parts.body.visit(visitor);
         }
         CommandKind::ArithmeticFor(parts) => {
-            arithmetic(&parts.header, visitor);
+            visit_arithmetic(&parts.header, visitor);
             parts.body.visit(visitor);
         }
         CommandKind::Case(parts) => {
-            word(&parts.subject, visitor);
+            visit_word(&parts.subject, visitor);
             for arm in &parts.arms {
-                words(&arm.patterns, visitor);
+                visit_words(&arm.patterns, visitor);
                 arm.body.visit(visitor);
             }
         }
-        CommandKind::Function(parts) => command(&parts.body, visitor),
+        CommandKind::Function(parts) => visit_command(&parts.body, visitor),
         CommandKind::Test(items) => {
             for item in items {
                 if let TestItem::Operand(operand) = item {
-                    word(operand, visitor);
+                    visit_word(operand, visitor);
                 }
             }
         }
-        CommandKind::Arithmetic(expression) => arithmetic(expression, visitor),
-        CommandKind::Coprocess(parts) => command(&parts.command, visitor),
+        CommandKind::Arithmetic(expression) => visit_arithmetic(expression, visitor),
+        CommandKind::Coprocess(parts) => visit_command(&parts.command, visitor),
     }
     for next in &command_.redirections {
-        redirection(next, visitor);
+        visit_redirection(next, visitor);
     }
 }
 
-fn simple(simple: &Simple, visitor: &mut dyn Visitor) {
+fn visit_simple(simple: &Simple, visitor: &mut dyn Visitor) {
     for next in &simple.assignments {
-        assignment(next, visitor);
+        visit_assignment(next, visitor);
     }
-    words(&simple.words, visitor);
+    visit_words(&simple.words, visitor);
 }
 
-fn assignment(assignment: &Assignment, visitor: &mut dyn Visitor) {
+fn visit_assignment(assignment: &Assignment, visitor: &mut dyn Visitor) {
     if let Some(index) = &assignment.subscript {
-        subscript(index, visitor);
+        visit_subscript(index, visitor);
     }
     match &assignment.value {
-        Value::Scalar(value) => word(value, visitor),
-        Value::Array(values) => elements(values, visitor),
+        Value::Scalar(value) => visit_word(value, visitor),
+        Value::Array(values) => visit_elements(values, visitor),
     }
 }
 
-fn elements(elements: &[Element], visitor: &mut dyn Visitor) {
+fn visit_elements(elements: &[Element], visitor: &mut dyn Visitor) {
     for element in elements {
         if let Some(index) = &element.subscript {
-            subscript(index, visitor);
+            visit_subscript(index, visitor);
         }
-        word(&element.value, visitor);
+        visit_word(&element.value, visitor);
     }
 }
 
-fn redirection(redirection: &Redirection, visitor: &mut dyn Visitor) {
+fn visit_redirection(redirection: &Redirection, visitor: &mut dyn Visitor) {
     match &redirection.kind {
         RedirectionKind::File(_, target)
         | RedirectionKind::Duplicate(_, target)
-        | RedirectionKind::HereString(target) => word(target, visitor),
-        RedirectionKind::HereDocument(document) => pieces(document.body(), visitor),
+        | RedirectionKind::HereString(target) => visit_word(target, visitor),
+        RedirectionKind::HereDocument(document) => visit_pieces(document.body(), visitor),
     }
 }
 
-fn words(words: &[Word], visitor: &mut dyn Visitor) {
+fn visit_words(words: &[Word], visitor: &mut dyn Visitor) {
     for next in words {
-        word(next, visitor);
+        visit_word(next, visitor);
     }
 }
 
-fn word(word: &Word, visitor: &mut dyn Visitor) {
+fn visit_word(word: &Word, visitor: &mut dyn Visitor) {
     visitor.word(word);
-    pieces(&word.pieces, visitor);
+    visit_pieces(&word.pieces, visitor);
 }
 
-fn arithmetic(expression: &Arithmetic, visitor: &mut dyn Visitor) {
-    pieces(&expression.pieces, visitor);
+fn visit_arithmetic(expression: &Arithmetic, visitor: &mut dyn Visitor) {
+    visit_pieces(&expression.pieces, visitor);
 }
 
-fn subscript(subscript: &Subscript, visitor: &mut dyn Visitor) {
+fn visit_subscript(subscript: &Subscript, visitor: &mut dyn Visitor) {
     if let Subscript::Index(index) = subscript {
-        arithmetic(index, visitor);
+        visit_arithmetic(index, visitor);
     }
 }
 
-fn pieces(pieces: &[Piece], visitor: &mut dyn Visitor) {
+fn visit_pieces(pieces: &[Piece], visitor: &mut dyn Visitor) {
     for piece in pieces {
         visitor.piece(piece);
         match &piece.kind {
@@ -148,19 +146,21 @@ fn pieces(pieces: &[Piece], visitor: &mut dyn Visitor) {
             | PieceKind::Tilde(_)
             | PieceKind::Sequence(_)
             | PieceKind::Glob(Glob::Any | Glob::One | Glob::Class) => {}
-            PieceKind::Parameter(inner) => parameter(inner, visitor),
+            PieceKind::Parameter(inner) => visit_parameter(inner, visitor),
             PieceKind::Command(inner) => inner.script.visit(visitor),
             PieceKind::Process(inner) => inner.script.visit(visitor),
-            PieceKind::Arithmetic(inner) => arithmetic(inner, visitor),
-            PieceKind::Glob(Glob::Extended(_, inner)) | PieceKind::Braces(inner) => words(inner, visitor),
-            PieceKind::Array(inner) => elements(inner, visitor),
+            PieceKind::Arithmetic(inner) => visit_arithmetic(inner, visitor),
+            PieceKind::Glob(Glob::Extended(_, inner)) | PieceKind::Braces(inner) => {
+                visit_words(inner, visitor)
+            }
+            PieceKind::Array(inner) => visit_elements(inner, visitor),
         }
     }
 }
 
-fn parameter(parameter: &Parameter, visitor: &mut dyn Visitor) {
+fn visit_parameter(parameter: &Parameter, visitor: &mut dyn Visitor) {
     if let Some(index) = &parameter.subscript {
-        subscript(index, visitor);
+        visit_subscript(index, visitor);
     }
     match &parameter.operation {
         Operation::Value
@@ -173,17 +173,17 @@ fn parameter(parameter: &Parameter, visitor: &mut dyn Visitor) {
         | Operation::Error(_, inner)
         | Operation::Alternative(_, inner)
         | Operation::Remove(_, _, inner)
-        | Operation::Case(_, inner) => word(inner, visitor),
+        | Operation::Case(_, inner) => visit_word(inner, visitor),
         Operation::Replace(_, searched, with) => {
-            word(searched, visitor);
+            visit_word(searched, visitor);
             if let Some(with) = with {
-                word(with, visitor);
+                visit_word(with, visitor);
             }
         }
         Operation::Slice(offset, length) => {
-            arithmetic(offset, visitor);
+            visit_arithmetic(offset, visitor);
             if let Some(length) = length {
-                arithmetic(length, visitor);
+                visit_arithmetic(length, visitor);
             }
         }
     }

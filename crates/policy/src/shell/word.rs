@@ -1,10 +1,8 @@
-//! Words: what the shell makes arguments, values and file names of.
+//! Words: the source of arguments, values and file names.
 //!
-//! A word is a list of pieces, each with its quoting and, where it is text, with the text after quote removal.
-//! `r''m` is the two literals `r` and `m` around an empty one, and [`Word::literal`] says `rm`.
-//!
-//! Invariant: a piece's literal text is exactly what the shell would put there; what it would compute is a piece
-//! of its own kind, never text.
+//! A word is a list of pieces, each with its quoting. `r''m` is the literals `r` and `m` around an
+//! empty one, and [`Word::literal`] returns `rm`. Literal text is exactly what the shell would
+//! produce; what it computes at run time is a piece of another kind.
 
 use super::ast::Script;
 use super::span::Span;
@@ -13,10 +11,10 @@ use std::borrow::Cow;
 /// One word of the text; it may become several arguments, or none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Word {
-    /// Where it stands.
+    /// Its location.
     pub span: Span,
-    /// What it is put together from, in order. Empty only where the text has an empty place, as in `{a,}`,
-    /// `${x:-}` or `x=`; an empty quoted string is a literal piece without text.
+    /// Its pieces, in order. Empty only where the text has nothing, as in `{a,}`, `${x:-}` or `x=`;
+    /// an empty quoted string is a literal piece without text.
     pub pieces: Vec<Piece>,
 }
 
@@ -55,7 +53,7 @@ impl Word {
 /// A part of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// Where it stands, quotes of its own included.
+    /// Its location, with its quotes.
     pub span: Span,
     /// How it is quoted. An expansion that is not [`Quoting::Bare`] is neither split into words nor globbed.
     pub quoting: Quoting,
@@ -76,8 +74,8 @@ pub enum Quoting {
     Double,
     /// `$'…'`, decoded
     Ansi,
-    /// `$"…"`: double quotes that may be translated. Whoever controls `TEXTDOMAIN` and `TEXTDOMAINDIR` controls
-    /// the text, and even what is expanded in it.
+    /// `$"…"`: double quotes that may be translated. The values of `TEXTDOMAIN` and `TEXTDOMAINDIR`
+    /// determine the text, and even what is expanded in it.
     Locale,
     /// The body of a here-document, an arithmetic expression or a subscript: expanded, not split, not globbed.
     Body,
@@ -96,11 +94,11 @@ pub enum PieceKind {
     Process(ProcessSubstitution),
     /// `$((…))`, `$[…]`
     Arithmetic(Arithmetic),
-    /// `~`, `~user`, `~+`, `~-` where it is expanded: what stands behind the tilde.
+    /// `~`, `~user`, `~+`, `~-` where it is expanded: the text after the tilde.
     Tilde(String),
     /// A pattern that file names, or a `case` subject, are compared with.
     Glob(Glob),
-    /// `{a,b}`: the word is made once with each alternative.
+    /// `{a,b}`: the word is expanded once for each alternative.
     Braces(Vec<Word>),
     /// `{1..9}`, `{a..e}`
     Sequence(Sequence),
@@ -129,13 +127,13 @@ pub enum SubstitutionStyle {
 /// `<(…)` or `>(…)`: the word is the name of a pipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessSubstitution {
-    /// Which way the data goes.
+    /// The direction of the data.
     pub direction: Direction,
     /// What it runs.
     pub script: Script,
 }
 
-/// Which way the data of a process substitution goes.
+/// The direction of the data of a process substitution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// `<(…)`: its output can be read.
@@ -150,7 +148,7 @@ pub enum Direction {
 /// command substitutions in their subscripts included: `x='a[$(cmd)]'; echo $((x))` runs `cmd`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Arithmetic {
-    /// Where the expression stands, its brackets aside.
+    /// Its location, without brackets.
     pub span: Span,
     /// Its text and expansions.
     pub pieces: Vec<Piece>,
@@ -165,8 +163,8 @@ pub enum Glob {
     One,
     /// The `[` of `[…]`. What is in the brackets, and the `]`, follows in the next pieces.
     Class,
-    /// `?(…)`, `*(…)`, `+(…)`, `@(…)`, `!(…)`: the character in front, and the alternatives.
-    /// Only bash with `extglob` switched on reads it so; everybody else calls it a syntax error.
+    /// `?(…)`, `*(…)`, `+(…)`, `@(…)`, `!(…)`: the operator and the alternatives. Only bash with
+    /// `extglob` accepts it; elsewhere it is a syntax error.
     Extended(char, Vec<Word>),
 }
 
@@ -179,7 +177,7 @@ pub enum Sequence {
         first: i64,
         /// The last one at most.
         last: i64,
-        /// The distance; zero stands for one.
+        /// The increment; zero means one.
         step: i64,
         /// The least number of characters, filled with zeros; zero for none.
         width: usize,
@@ -190,7 +188,7 @@ pub enum Sequence {
         first: char,
         /// The last one at most.
         last: char,
-        /// The distance; zero stands for one.
+        /// The increment; zero means one.
         step: i64,
     },
 }
@@ -202,18 +200,18 @@ pub struct Parameter {
     pub name: String,
     /// `[…]` behind the name.
     pub subscript: Option<Subscript>,
-    /// `${!x}`: the value is the name (or the subscripted name) of the variable that is meant.
+    /// `${!x}`: the value is the name (or the subscripted name) of the variable to expand.
     pub reference: Reference,
     /// What is done with the value.
     pub operation: Operation,
 }
 
-/// Whether a parameter is meant itself.
+/// Whether the parameter itself is expanded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reference {
     /// It is.
     Direct,
-    /// `${!x}`: another one is meant, whose name is its value.
+    /// `${!x}`: the variable that it names is expanded.
     Indirect,
 }
 
@@ -224,7 +222,7 @@ pub enum Subscript {
     All,
     /// `[*]`
     Joined,
-    /// An arithmetic expression, or the key of an associative array: the text cannot tell which.
+    /// An arithmetic expression, or the key of an associative array. The text does not show which.
     Index(Arithmetic),
 }
 
@@ -277,7 +275,7 @@ pub enum Side {
     Suffix,
 }
 
-/// How much a pattern takes.
+/// How much a pattern matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Match {
     /// As little as it can.
@@ -302,7 +300,7 @@ pub enum ReplaceAnchor {
 /// `name=value` before a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
-    /// Where it stands.
+    /// Its location.
     pub span: Span,
     /// The variable.
     pub name: String,

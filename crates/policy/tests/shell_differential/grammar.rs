@@ -1,6 +1,5 @@
-//! Random shell texts whose every command is a marker: `m1`, `m2`…, each name used once.
-//!
-//! Invariant: the same seed gives the same text.
+//! Random shell texts whose every command is a marker: `m1`, `m2`…, each name used once. The same
+//! seed gives the same text.
 
 /// A small random number generator; the texts must be the same on every machine.
 pub(crate) struct Dice(u64);
@@ -352,7 +351,7 @@ impl<'a> Writer<'a> {
         text
     }
 
-    /// A list whose here-documents are closed: the caller puts a newline behind it.
+    /// A list whose here-documents are closed: the caller appends a newline.
     fn closed_list(&mut self, depth: usize) -> String {
         let mut text = self.list(depth);
         if !self.pending.is_empty() {

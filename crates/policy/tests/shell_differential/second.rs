@@ -1,14 +1,13 @@
-//! A second opinion: every simple command that brush's parser sees in a text is in our tree, too.
+//! A second opinion: every simple command that brush's parser finds in a text is in the AST, too.
 //!
-//! That parser may take all memory or abort on a few bytes, so it works in a child with limits; a text that ends the child is
-//! left out, and the next child goes on behind it. What it loses, and we do not, is no matter here.
-//!
-//! Invariant: nothing of a text is executed, and the same seed asks about the same texts.
+//! That parser may exhaust memory or abort on a few bytes, so it runs in a child with limits; a
+//! text that ends the child is skipped, and the next child continues after it. Commands that brush
+//! misses do not matter. Nothing is executed.
 
 use super::grammar::{Dice, Writer};
 use super::{Seen, setting};
 use brush_parser::{Parser, ParserOptions, word};
-use picoclaw_policy::shell::{Dialect, read};
+use picoclaw_policy::shell::{Dialect, parse};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -19,15 +18,15 @@ use std::process::{Command, Stdio};
 /// Names the file of texts for the child, and the number of the first that it is to read.
 const TEXTS: &str = "PICOCLAW_SECOND_OPINION";
 const FIRST: &str = "PICOCLAW_SECOND_OPINION_FIRST";
-/// What the child may take: memory that no honest text needs, and seconds.
+/// Limits of the child: memory and seconds.
 const MEMORY: u64 = 1 << 30;
 const SECONDS: u64 = 60;
 /// Children that may end before their texts do.
 const MOST_CHILDREN: usize = 40;
 /// Substitutions inside of substitutions that are followed.
-const DEEPEST: usize = 24;
+const MAX_DEPTH: usize = 24;
 
-/// Names that stand where a command's name would, and are none to bash: keywords that brush passes on.
+/// Names in the position of a command's name that are keywords for bash: brush reports them.
 const NO_NAMES: &[&str] = &["time", "!", "[[", "]]", "{", "}"];
 
 /// Spellings that brush misreads, as bash itself shows: `$$'x'` is the shell's number and a string, not `$` and `$'x'`.
@@ -80,7 +79,7 @@ fn words_in(text: &str, options: &ParserOptions, depth: usize, found: &mut BTree
     }
 }
 
-/// Looks into a piece of a word; what stands in an expansion is a word of its own.
+/// Visits a piece of a word; the inside of an expansion is a word of its own.
 fn piece_of(value: &Value, options: &ParserOptions, depth: usize, found: &mut BTreeSet<String>) {
     if depth == 0 {
         return;
@@ -113,7 +112,7 @@ fn child() {
     let texts = std::fs::read_to_string(file).unwrap();
     let mut out = std::io::stdout();
     for (index, text) in texts.split('\0').enumerate().skip(setting(FIRST, 0) as usize) {
-        let line = match names(text, DEEPEST) {
+        let line = match names(text, MAX_DEPTH) {
             Some(names) => names.into_iter().collect::<Vec<_>>().join(" "),
             None => "!".to_owned(),
         };
@@ -155,7 +154,7 @@ fn second_opinion(texts: &[String], scratch: &Path) -> Result<Vec<Option<BTreeSe
     Err(format!("{MOST_CHILDREN} children died"))
 }
 
-/// A name that a generated text gives a command; brush also takes the inside of some `${x}` for one.
+/// A generated command name; brush also reports the inside of some `${x}` as one.
 fn is_marker(name: &str) -> bool {
     name.strip_prefix('m')
         .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
@@ -172,7 +171,7 @@ fn nothing_is_missing(what: &str, texts: &[String], counts: fn(&str) -> bool) ->
     std::fs::remove_file(&scratch).map_err(|error| error.to_string())?;
     let (mut both, mut commands, mut missing) = (0, 0, Vec::new());
     for (text, names) in texts.iter().zip(seen?) {
-        let (Some(names), Ok(tree)) = (names, read(text, Dialect::Bash)) else { continue };
+        let (Some(names), Ok(tree)) = (names, parse(text, Dialect::Bash)) else { continue };
         if MISREAD.iter().any(|spelling| text.contains(spelling)) {
             continue;
         }
@@ -203,7 +202,7 @@ fn no_command_that_brush_sees_in_a_generated_text_is_missing_from_the_tree() -> 
     while texts.len() < count {
         let mut marker = 0;
         let text = Writer::new(&mut dice, &mut marker).text();
-        if read(&text, Dialect::Bash).is_ok() && !text.contains('\0') {
+        if parse(&text, Dialect::Bash).is_ok() && !text.contains('\0') {
             texts.push(text);
         }
     }

@@ -1,6 +1,7 @@
-//! Runs texts in a real shell, inside bubblewrap, and says which markers it executed, with which arguments.
+//! Runs texts in a real shell, inside bubblewrap, and returns the executed markers with their
+//! arguments.
 //!
-//! Invariant: nothing of a text reaches the machine; the file tree is read-only and everything else is unshared.
+//! The file tree is read-only and everything else is unshared.
 
 use picoclaw_policy::shell::Dialect;
 use std::io::Write;
@@ -11,11 +12,11 @@ use std::process::{Command, Stdio};
 /// One executed marker: the number of its text, its name, and its arguments.
 pub(crate) type Execution = (usize, String, Vec<String>);
 
-/// The most markers that one batch of texts may use: every one is a program for shells that cannot be told.
+/// Maximum number of markers of one batch: each is a program for shells without a hook.
 pub(crate) const MARKERS: usize = 6000;
 
-/// Runs each text of its input. Bash reports every command that it does not find on descriptor 9, and goes on as if it
-/// had failed or succeeded, by the number of the marker.
+/// Runs each text of its input. Bash reports every command that it does not find on descriptor 9,
+/// and continues as if it had failed or succeeded, by the number of the marker.
 const DRIVER: &str = r#"
 command_not_found_handle() {
     local IFS=$'\x1f'
@@ -46,14 +47,14 @@ printf '%s' "$report" >&9
 case $name in *[13579]) exit 1;; esac
 "#;
 
-/// A shell to compare the reader with.
+/// A shell to compare the parser with.
 pub(crate) struct Shell {
     command: String,
     markers: PathBuf,
 }
 
 impl Shell {
-    /// The shell of a dialect, if this machine has it and bubblewrap; says so loudly when it has not.
+    /// The shell of a dialect, if this machine has it and bubblewrap; prints a message otherwise.
     pub(crate) fn of(dialect: Dialect) -> Option<Self> {
         let bash = std::env::var("PICOCLAW_SHELL_BASH").unwrap_or_else(|_| "/bin/bash".to_owned());
         let shell = match dialect {
@@ -96,7 +97,7 @@ impl Shell {
     }
 }
 
-/// A directory with a program for every marker, made once.
+/// A directory with a program for every marker, created once.
 fn marker_programs() -> std::io::Result<PathBuf> {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shell-markers");
     let program = directory.join("marker");

@@ -1,10 +1,8 @@
-//! Running a command: to its end, or into the background.
-//!
-//! Invariant: one permit, one child; how it went is recorded when it is over.
+//! Runs a command under its permit: to its end, or in the background. Its outcome is recorded when it has ended.
 
-use super::kind::Exec;
+use super::Exec;
+use super::exec_env::ExecEnv;
 use super::session::{Program, Session};
-use super::workshop::Workshop;
 use crate::launch::{
     self, Background, CancelToken, Deadline, Finished, LaunchError, LaunchSpec, Output, OutputLimit,
     Principal, Stdin, Streams, WindowSize, WorkDir,
@@ -21,76 +19,69 @@ pub enum ExecError {
     /// Its directory cannot be entered.
     #[error(transparent)]
     WorkDir(#[from] RootError),
-    /// The configuration knows no such agent.
+    /// The configuration has no such agent.
     #[error("there is no place to run commands for agent `{0}`")]
-    NoQuarters(AgentId),
+    NoAgent(AgentId),
     /// It could not be started.
     #[error("failed to start command: {0}")]
     Launch(#[from] LaunchError),
 }
 
-/// Output of one stream that an answer keeps: the beginning and the end.
-const KEPT: OutputLimit = OutputLimit { head: 16 << 10, tail: 16 << 10 };
+/// How much of each output stream a result keeps.
+const OUTPUT_RETAINED: OutputLimit = OutputLimit { head: 16 << 10, tail: 16 << 10 };
 
 /// Runs a command to its end, to its deadline, or until `halt` is raised; `watch` sees its output as it comes.
 pub fn run(
     permit: Permit<Exec>,
     agent: &AgentId,
-    shop: &Workshop,
+    exec_env: &ExecEnv,
     deadline: Duration,
     halt: &CancelToken,
     watch: &dyn Fn(&[u8]),
 ) -> Result<Finished, ExecError> {
-    let (exec, settling) = permit.spend();
-    let streams = Streams::Plain { stdin: Stdin::Null, output: Output::Pipes };
-    let outcome = spec(&exec, agent, shop, streams, Deadline::After(deadline), KEPT)
-        .and_then(|spec| launch::run_with_output(spec, halt, watch).map_err(ExecError::from));
-    match &outcome {
-        Ok(finished) => settling.settle_as(&finished.status.outcome_text()),
-        Err(why) => settling.settle_as(&why.to_string()),
+    let (exec, outcome) = permit.spend();
+    let (deadline, output_limit) = (Deadline::After(deadline), OUTPUT_RETAINED);
+    let result = spec(&exec, agent, exec_env).and_then(|spec| {
+        Ok(launch::run_with_output(LaunchSpec { deadline, output_limit, ..spec }, halt, watch)?)
+    });
+    match &result {
+        Ok(finished) => outcome.settle_as(&finished.status.outcome_text()),
+        Err(why) => outcome.settle_as(&why.to_string()),
     }
-    outcome
+    result
 }
 
-/// Starts a command in the background; the session settles the permit when the command is over.
+/// Starts a command in the background; the session settles the permit when the command has ended.
 pub fn start(
     permit: Permit<Exec>,
     agent: &AgentId,
-    shop: &Workshop,
+    exec_env: &ExecEnv,
     terminal: Option<WindowSize>,
-    life: Duration,
+    lifetime: Duration,
 ) -> Result<Session, ExecError> {
-    let (exec, settling) = permit.spend();
+    let (exec, outcome) = permit.spend();
     let streams = match terminal {
         Some(size) => Streams::Pty(size),
         None => Streams::Plain { stdin: Stdin::Pipe, output: Output::Merged },
     };
+    let (deadline, output_limit) = (Deadline::After(lifetime), Background::OUTPUT_LIMIT);
     let program = Program::of(&exec.intent.judgement);
-    let command = exec.intent.command.clone();
-    let started = spec(&exec, agent, shop, streams, Deadline::After(life), Background::OUTPUT_LIMIT)
-        .and_then(|spec| Background::start(spec).map_err(ExecError::from));
+    let started = spec(&exec, agent, exec_env)
+        .and_then(|spec| Ok(Background::start(LaunchSpec { streams, deadline, output_limit, ..spec })?));
     match started {
-        Ok(background) => Ok(Session::new(background, settling, command, program)),
+        Ok(background) => Ok(Session::new(background, outcome, exec.intent.command, program)),
         Err(why) => {
-            settling.settle_as(&why.to_string());
+            outcome.settle_as(&why.to_string());
             Err(why)
         }
     }
 }
 
-fn spec(
-    exec: &Exec,
-    agent: &AgentId,
-    shop: &Workshop,
-    streams: Streams,
-    deadline: Deadline,
-    output_limit: OutputLimit,
-) -> Result<LaunchSpec, ExecError> {
-    let quarters = shop.quarters(agent).ok_or_else(|| ExecError::NoQuarters(agent.clone()))?;
-    let work_dir = WorkDir { handle: exec.enter()?, path: exec.intent.cwd.asked.as_path().to_owned() };
-    let mut argv: Vec<OsString> = shop.arguments.iter().map(OsString::from).collect();
+fn spec(exec: &Exec, agent: &AgentId, exec_env: &ExecEnv) -> Result<LaunchSpec, ExecError> {
+    let env = exec_env.agent(agent).ok_or_else(|| ExecError::NoAgent(agent.clone()))?;
+    let path = exec.intent.cwd.asked.as_path().to_owned();
+    let work_dir = WorkDir { handle: exec.open_work_dir()?, path };
+    let mut argv: Vec<OsString> = exec_env.arguments.iter().map(OsString::from).collect();
     argv.push(OsString::from(&exec.intent.command));
-    let spec =
-        quarters.confined.spec(shop.program.clone(), argv, work_dir, Principal::Agent(agent.clone()))?;
-    Ok(LaunchSpec { streams, deadline, output_limit, ..spec })
+    Ok(env.confined.spec(exec_env.program.clone(), argv, work_dir, Principal::Agent(agent.clone()))?)
 }

@@ -1,28 +1,28 @@
-//! A command in the background: what it said, what it is told, and its record when it is over.
+//! A command in the background.
 //!
-//! Invariant: a session ends with exactly one closing record, also when it is dropped.
+//! A session ends with exactly one closing record, also when it is dropped.
 
 use crate::launch::{Background, BackgroundError, State, TruncatedOutput};
-use crate::permit::Settling;
+use crate::permit::OutcomeGuard;
 use picoclaw_policy::shell::guard::Judgement;
 use std::path::Path;
 use std::sync::Mutex;
 
-/// Shells: what is typed into one of these is a command.
+/// Shells: their input is commands.
 const SHELLS: &[&str] =
     &["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "busybox", "csh", "tcsh", "rbash"];
 
-/// What a session's input goes to.
+/// What reads a session's input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Program {
     /// A shell, or something that may be one: its input is judged.
     Shell,
-    /// Anything else: its input is its own affair.
+    /// Anything else: its input is not judged.
     Other,
 }
 
 impl Program {
-    /// What reads the input of a command line. What cannot be known counts as a shell.
+    /// What reads the input of a command. An unknown program counts as a shell.
     pub(super) fn of(judgement: &Judgement) -> Self {
         if judgement.commands.is_empty() {
             return Self::Shell;
@@ -40,14 +40,19 @@ impl Program {
 #[derive(Debug)]
 pub struct Session {
     background: Background,
-    settling: Mutex<Option<Settling>>,
+    outcome: Mutex<Option<OutcomeGuard>>,
     command: String,
     program: Program,
 }
 
 impl Session {
-    pub(super) fn new(background: Background, settling: Settling, command: String, program: Program) -> Self {
-        Self { background, settling: Mutex::new(Some(settling)), command, program }
+    pub(super) fn new(
+        background: Background,
+        outcome: OutcomeGuard,
+        command: String,
+        program: Program,
+    ) -> Self {
+        Self { background, outcome: Mutex::new(Some(outcome)), command, program }
     }
 
     /// The command, as it was written.
@@ -55,24 +60,24 @@ impl Session {
         &self.command
     }
 
-    /// What its input goes to.
+    /// What reads its input.
     pub fn program(&self) -> Program {
         self.program
     }
 
-    /// The process that was started.
+    /// The PID of its supervisor.
     pub fn pid(&self) -> i32 {
         self.background.pid()
     }
 
-    /// Whether it still runs; when it does not any more, that is recorded.
+    /// Whether it still runs; records its end when it has ended.
     pub fn state(&self) -> State {
         let state = self.background.state();
-        self.note(&state);
+        self.record_end(&state);
         state
     }
 
-    /// What it said since the last time.
+    /// Its output since the last call.
     pub(super) fn take_output(&self) -> TruncatedOutput {
         self.background.take_output()
     }
@@ -87,18 +92,18 @@ impl Session {
         self.background.send_keys(keys)
     }
 
-    /// Ends it, and everything that it started.
+    /// Kills its process tree.
     pub(super) fn kill(&self) -> State {
         let state = self.background.kill();
-        self.note(&state);
+        self.record_end(&state);
         state
     }
 
-    fn note(&self, state: &State) {
+    fn record_end(&self, state: &State) {
         let State::Ended(status) = state else { return };
-        let settling = self.settling.lock().ok().and_then(|mut held| held.take());
-        if let Some(settling) = settling {
-            settling.settle_as(&status.outcome_text());
+        let outcome = self.outcome.lock().ok().and_then(|mut outcome| outcome.take());
+        if let Some(outcome) = outcome {
+            outcome.settle_as(&status.outcome_text());
         }
     }
 }

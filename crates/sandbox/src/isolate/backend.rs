@@ -97,7 +97,9 @@ impl Backend {
             Self::Unsupported(why) => Err(IsolateError::Unsupported { why }),
             Self::Landlock => {
                 if plan.network == Network::None {
-                    return Err(IsolateError::Lacks { what: "`isolation.network: none`".into() });
+                    return Err(IsolateError::DisabledKernelFeatures {
+                        what: "`isolation.network: none`".into(),
+                    });
                 }
                 let unsupported = plan.mounts.iter().find_map(|rule| match rule {
                     MountRule::Bind { source, target, reason: MountReason::Configured, .. }
@@ -110,7 +112,7 @@ impl Backend {
                     }
                     _ => None,
                 });
-                unsupported.map_or(Ok(()), |what| Err(IsolateError::Lacks { what }))
+                unsupported.map_or(Ok(()), |what| Err(IsolateError::DisabledKernelFeatures { what }))
             }
         }
     }

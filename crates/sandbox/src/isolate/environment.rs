@@ -143,8 +143,8 @@ mod tests {
             ("its own home", "HOME", Some("/i/runtime-user-env/run/home")),
             ("its own temporary directory", "TMPDIR", Some("/i/runtime-user-env/run/tmp")),
             ("its own state", "XDG_STATE_HOME", Some("/i/runtime-user-env/run/state")),
-            ("nobody's agent", "SSH_AUTH_SOCK", None),
-            ("nobody's key", "OPENAI_API_KEY", None),
+            ("no SSH agent", "SSH_AUTH_SOCK", None),
+            ("no key", "OPENAI_API_KEY", None),
             ("what the operator passes on", "MY_TOKEN", Some("given on")),
         ] {
             assert_eq!(value(&got, name), want, "{why}: `{name}`");

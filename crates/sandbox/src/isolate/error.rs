@@ -107,7 +107,7 @@ pub enum IsolateError {
     },
     /// A request that the backend cannot enforce.
     #[error("{what} was asked for, and this host's isolation cannot hold it")]
-    Lacks {
+    DisabledKernelFeatures {
         /// What was asked for.
         what: String,
     },
@@ -162,7 +162,7 @@ pub enum StartError {
     },
     /// A request that the backend cannot enforce.
     #[error("{what} was asked for, and this host's isolation cannot hold it")]
-    Lacks {
+    DisabledKernelFeatures {
         /// What was asked for.
         what: &'static str,
     },
@@ -184,7 +184,9 @@ impl StartError {
             Self::Required { .. } => {
                 "leave the layer out of `isolation.require` to start with less".to_owned()
             }
-            Self::Lacks { .. } => "leave it out, or run where user namespaces are permitted".to_owned(),
+            Self::DisabledKernelFeatures { .. } => {
+                "leave it out, or run where user namespaces are permitted".to_owned()
+            }
         };
         let price = "child processes can then access or modify more host files";
         format!("{remedy}\n`isolation.enabled`: false switches isolation off; {price}")

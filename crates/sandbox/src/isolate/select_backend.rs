@@ -53,11 +53,13 @@ pub fn choose_backend(isolation: &IsolationConfig, probed: &ProbeResult) -> Resu
         return Err(StartError::Required { layer, grade: grade.to_string() });
     }
     if backend == Backend::Landlock && isolation.network == Network::None {
-        return Err(StartError::Lacks { what: "`isolation.network: none`" });
+        return Err(StartError::DisabledKernelFeatures { what: "`isolation.network: none`" });
     }
     let remapped = isolation.expose_paths.iter().any(|exposure| exposure.source != exposure.target);
     if backend == Backend::Landlock && remapped {
-        return Err(StartError::Lacks { what: "an exposure with another target than its source" });
+        return Err(StartError::DisabledKernelFeatures {
+            what: "an exposure with another target than its source",
+        });
     }
     Ok(backend)
 }

@@ -25,7 +25,7 @@ pub enum LedgerError {
         /// Where.
         path: PathBuf,
     },
-    /// Somebody holds the lock and does not let go.
+    /// Another process holds the lock for too long.
     #[error("the ledger `{path}` has been locked by another process for {seconds} s")]
     Busy {
         /// The ledger's directory.

@@ -8,7 +8,7 @@ use super::error::LedgerError;
 use super::files::{Files, OpenMode, segment_name};
 use super::head::{Head, HeadState};
 use super::writer::BATCH;
-use crate::boot;
+use crate::boot_id::boot_id;
 use std::io::BufReader;
 use std::path::Path;
 use std::time::Duration;
@@ -215,7 +215,7 @@ impl VerifyPass {
 
     /// Whether everything that is missing or spoiled had not been synced when the machine went down.
     fn lost_to_a_power_cut(&self, head: &Head) -> bool {
-        head.boot != boot::id() && self.report.head.seq >= head.synced
+        head.boot != boot_id() && self.report.head.seq >= head.synced
     }
 
     /// Compares the end of an unbroken chain with `HEAD`.
@@ -243,7 +243,7 @@ impl VerifyPass {
         }
         // Only now: had it moved on before, the records above would have been more as well.
         let behind = match read_head(&self.files)? {
-            HeadState::Head(latest) if latest.boot == boot::id() => seq.saturating_sub(latest.last.seq),
+            HeadState::Head(latest) if latest.boot == boot_id() => seq.saturating_sub(latest.last.seq),
             _ => 0,
         };
         if behind > BATCH as u64 {

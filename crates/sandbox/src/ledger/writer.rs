@@ -9,7 +9,7 @@ use super::files::{Files, OpenMode};
 use super::head::{Head, SIZE};
 use super::repair;
 use super::time::Timestamp;
-use crate::boot;
+use crate::boot_id::boot_id;
 use crate::file_lock::FileLock;
 use crate::redact::Redactor;
 use std::fs::{File, Metadata};
@@ -45,7 +45,7 @@ impl Writer {
     pub(super) fn open(dir: &Path) -> Result<Self, LedgerError> {
         let files = Files::create(dir)?;
         let head_file = open_head(&files)?;
-        let boot = boot::id().to_owned();
+        let boot = boot_id().to_owned();
         Ok(Self { files, head_file, boot, limit: SEGMENT, known: None, segment: None })
     }
 

@@ -1,18 +1,16 @@
-//! Why a connection that was allowed was not made.
-//!
-//! Invariant: a password of a proxy is in none of these texts.
+//! Errors of connecting. No message contains the password of a proxy.
 
-use super::bound::Stopped;
+use super::wait_limit::WaitEnded;
 use std::io;
 use std::net::SocketAddr;
 
-/// Why a connection that was allowed was not made.
+/// Why a permitted connection was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum OutboundError {
-    /// The time was over, or somebody asked to stop.
+    /// The wait was given up.
     #[error(transparent)]
-    Stopped(#[from] Stopped),
-    /// Nothing answered.
+    Stopped(#[from] WaitEnded),
+    /// The connection failed.
     #[error("could not connect to `{address}`: {source}")]
     Dial {
         /// Where.
@@ -29,9 +27,9 @@ pub enum OutboundError {
 }
 
 impl OutboundError {
-    /// An error of dialling; a wait that was given up is told as such.
+    /// An error of dialling, or the end of the wait for it.
     pub(super) fn dial(address: SocketAddr, source: io::Error) -> Self {
-        match stopped(&source) {
+        match wait_ended(&source) {
             Some(why) => Self::Stopped(why),
             None => Self::Dial { address, source },
         }
@@ -39,6 +37,6 @@ impl OutboundError {
 }
 
 /// Whether an error is a wait that was given up.
-pub(super) fn stopped(why: &io::Error) -> Option<Stopped> {
-    why.get_ref().and_then(|inner| inner.downcast_ref::<Stopped>()).copied()
+pub(super) fn wait_ended(why: &io::Error) -> Option<WaitEnded> {
+    why.get_ref().and_then(|inner| inner.downcast_ref::<WaitEnded>()).copied()
 }

@@ -1,21 +1,17 @@
-//! Connections to the web, under a key: a host is looked up once, judged, and connected to by number.
+//! Outgoing connections under permits: a host is resolved once, judged, and connected to by address.
 //!
-//! What is above a connection (TLS, HTTP) is not done here: `web_fetch` does that over the socket of a [`Line`].
-//!
-//! Invariant: the address that was judged is the address that is dialled; nothing is looked up in between.
+//! The address that is connected to is one that was judged. TLS and HTTP are not done here: `web_fetch` does them over the
+//! socket of a [`Connection`].
 
-mod bound;
-mod dial;
+mod connection;
+mod connector;
+mod dns;
 mod error;
-mod kind;
-mod line;
-mod lookup;
-mod room;
-mod tunnel;
+mod proxy_tunnel;
+mod wait_limit;
 
-pub use bound::{Bound, Stopped};
+pub use connection::Connection;
+pub use connector::{Connect, Outbound};
+pub use dns::{HostResolver, Resolver};
 pub use error::OutboundError;
-pub use kind::Connect;
-pub use line::Line;
-pub use lookup::{HostResolver, Resolver};
-pub use room::Outbound;
+pub use wait_limit::{WaitEnded, WaitLimit};

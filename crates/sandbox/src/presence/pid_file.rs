@@ -3,7 +3,7 @@
 //! Its contents are bounded and checked before they are used; reading changes nothing on the disk.
 
 use crate::printable;
-use crate::root::{Taking, Temp};
+use crate::root::{RenameMode, TempFile};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, fsync, openat, unlinkat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -69,10 +69,10 @@ impl PidFile {
 
     pub(super) fn write(&self, dir: &OwnedFd) -> Result<(), Errno> {
         let text = serde_json::to_vec(self).map_err(|_| Errno::INVAL)?;
-        let temp = Temp::create(dir, self.pid)?;
+        let temp = TempFile::new_in(dir, self.pid)?;
         temp.add(&text)?;
         fsync(temp.file())?;
-        temp.take(OsStr::new(NAME), Taking::Whatever)?;
+        temp.rename_to(OsStr::new(NAME), RenameMode::Replace)?;
         fsync(dir)
     }
 

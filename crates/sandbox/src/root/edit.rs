@@ -1,20 +1,18 @@
-//! Replacing one piece of text by another, when it is there exactly once.
-//!
-//! Invariant: linear in the contents, and nothing but the one match changes.
+//! Replaces a text that occurs exactly once.
 
-/// What looking for a text came to.
+/// The result of a replacement.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Edited {
-    /// It was there once; this is the new text.
+    /// It occurred once; this is the new text.
     Once(Vec<u8>),
-    /// It was there this often, without overlaps.
+    /// How often it occurred otherwise, without overlaps.
     Times(usize),
 }
 
 /// Replaces the only occurrence of `old`, which is not empty.
 ///
-/// The contents need not be UTF-8. Text can only be found inside the pieces that are: no byte that begins a
-/// character is ever part of a broken one.
+/// The contents need not be UTF-8: a match lies within a valid piece, because no byte that begins a
+/// character is part of an invalid one.
 pub(super) fn replace_once(contents: &[u8], old: &str, new: &str) -> Edited {
     let mut count = 0;
     let mut first = 0;

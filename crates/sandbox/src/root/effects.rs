@@ -1,14 +1,14 @@
-//! The five effects on a place. Nothing else in this room changes or reads a file.
+//! The effects on a place: read, list, write, append, edit.
 //!
-//! Invariant: an effect uses what the place holds; it looks no path up.
+//! Invariant: an effect uses the descriptors of the place and resolves no path.
 
 use super::error::RootError;
 use super::list::{Listed, Listing, MAX_ENTRIES, Page, read_page};
-use super::place::{Hold, Place};
+use super::place::{Place, PlaceHandle};
 use super::read::{Excerpt, Span, read};
 use super::reopen::{self, Proc};
-use super::replace::{Overwrite, Pen};
-use super::scribe::Scribe;
+use super::replace::{LockedWrite, Overwrite};
+use super::write_context::WriteContext;
 use picoclaw_policy::FileKind;
 use std::os::fd::AsFd;
 
@@ -16,33 +16,33 @@ impl Place {
     /// Reads a part of the file.
     pub fn read(&self, span: Span) -> Result<Excerpt, RootError> {
         let fault = self.fault("read");
-        match &self.hold {
-            Hold::Open { facts, .. } if facts.kind() == FileKind::Directory => {
+        match &self.handle {
+            PlaceHandle::Open { meta, .. } if meta.kind() == FileKind::Directory => {
                 Err(RootError::IsADirectory { path: self.asked() })
             }
-            Hold::Open { handle, facts } => read(handle.as_fd(), facts, span).map_err(fault),
-            Hold::File { handle, facts, spot } => {
-                let proc = if self.base.lacks.proc() { Proc::Missing } else { Proc::Mounted };
-                let opened = reopen::file(handle, facts, spot, proc).map_err(&fault)?;
-                read(opened.as_fd(), facts, span).map_err(fault)
+            PlaceHandle::Open { handle, meta } => read(handle.as_fd(), meta, span).map_err(fault),
+            PlaceHandle::File { handle, meta, entry } => {
+                let proc = if self.base.disabled.proc() { Proc::Missing } else { Proc::Mounted };
+                let opened = reopen::file(handle, meta, entry, proc).map_err(&fault)?;
+                read(opened.as_fd(), meta, span).map_err(fault)
             }
-            Hold::Directory { .. } => Err(RootError::IsADirectory { path: self.asked() }),
-            other => Err(self.cannot("read", other)),
+            PlaceHandle::Directory { .. } => Err(RootError::IsADirectory { path: self.asked() }),
+            other => Err(self.unusable("read", other)),
         }
     }
 
     /// Lists a page of the directory's entries.
     pub fn list(&self, page: Page) -> Result<Listing, RootError> {
         let fault = self.fault("list");
-        let dir = match &self.hold {
-            Hold::Open { handle, facts } if facts.kind() == FileKind::Directory => handle.as_fd(),
-            Hold::Directory { handle } => handle.as_fd(),
-            Hold::Open { .. } | Hold::File { .. } => {
+        let dir = match &self.handle {
+            PlaceHandle::Open { handle, meta } if meta.kind() == FileKind::Directory => handle.as_fd(),
+            PlaceHandle::Directory { handle } => handle.as_fd(),
+            PlaceHandle::Open { .. } | PlaceHandle::File { .. } => {
                 return Err(RootError::NotADirectory { path: self.asked() });
             }
-            other => return Err(self.cannot("list", other)),
+            other => return Err(self.unusable("list", other)),
         };
-        // A handle of its own, so that every listing begins at the beginning.
+        // A descriptor of its own, so that each listing starts at the first entry.
         match reopen::directory(dir).and_then(|dir| read_page(dir.as_fd(), page)).map_err(fault)? {
             Listed::Page(listing) => Ok(listing),
             Listed::TooMany => Err(RootError::TooLarge {
@@ -53,36 +53,42 @@ impl Place {
         }
     }
 
-    /// Puts `content` in place of the file, making it and the directories above when they are missing.
-    pub fn write(&self, content: &[u8], overwrite: Overwrite, scribe: &Scribe) -> Result<(), RootError> {
-        Pen::take(self, scribe)?.write(content, overwrite)
+    /// Replaces the file, or makes it and the missing directories above it.
+    pub fn write(
+        &self,
+        content: &[u8],
+        overwrite: Overwrite,
+        context: &WriteContext,
+    ) -> Result<(), RootError> {
+        LockedWrite::begin(self, context)?.write(content, overwrite)
     }
 
-    /// Puts `content` behind the file's end, making it when it is missing.
-    pub fn append(&self, content: &[u8], scribe: &Scribe) -> Result<(), RootError> {
-        Pen::take(self, scribe)?.append(content)
+    /// Appends to the file, or makes it.
+    pub fn append(&self, content: &[u8], context: &WriteContext) -> Result<(), RootError> {
+        LockedWrite::begin(self, context)?.append(content)
     }
 
-    /// Puts `new` in place of `old`, which must be in the file exactly once.
-    pub fn edit(&self, old: &str, new: &str, scribe: &Scribe) -> Result<(), RootError> {
+    /// Replaces `old`, which must occur exactly once, by `new`.
+    pub fn edit(&self, old: &str, new: &str, context: &WriteContext) -> Result<(), RootError> {
         if old.is_empty() {
             return Err(RootError::EmptyText);
         }
-        if self.kind == FileKind::Missing && matches!(self.hold, Hold::Name(_)) {
-            // Before the directories above it would be made for nothing.
+        if self.kind == FileKind::Missing && matches!(self.handle, PlaceHandle::Target(_)) {
+            // Before the directories above it are made for nothing.
             return Err(RootError::NotFound { path: self.asked() });
         }
-        Pen::take(self, scribe)?.edit(old, new)
+        LockedWrite::begin(self, context)?.edit(old, new)
     }
 
-    fn cannot(&self, verb: &'static str, hold: &Hold) -> RootError {
-        match hold {
-            Hold::Nothing => RootError::NotFound { path: self.asked() },
-            Hold::Blocked(errno) => self.fault(verb)(*errno),
-            Hold::Closed => self.closed(),
-            Hold::Open { .. } | Hold::Directory { .. } | Hold::File { .. } | Hold::Name(_) => {
-                RootError::OtherUse { path: self.asked() }
-            }
+    fn unusable(&self, verb: &'static str, handle: &PlaceHandle) -> RootError {
+        match handle {
+            PlaceHandle::Missing => RootError::NotFound { path: self.asked() },
+            PlaceHandle::Blocked(errno) => self.fault(verb)(*errno),
+            PlaceHandle::Closed => self.closed(),
+            PlaceHandle::Open { .. }
+            | PlaceHandle::Directory { .. }
+            | PlaceHandle::File { .. }
+            | PlaceHandle::Target(_) => RootError::OtherUse { path: self.asked() },
         }
     }
 }

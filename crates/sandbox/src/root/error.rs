@@ -1,52 +1,50 @@
-//! Why a file could not be had.
-//!
-//! Invariant: variants are facts that a caller can match on; the kernel's own words stay in `source`.
+//! Errors of file access.
 
 use rustix::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Why a file beneath a [`Root`](super::Root) could not be had.
+/// Why a file beneath a [`Root`](super::Root) could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
-    /// Not a path that can be looked up: a NUL, a dot, an absolute or an empty component.
+    /// A path with a NUL, a dot, an absolute or an empty component.
     #[error("`{}` is not a clean relative path", path.display())]
     InvalidPath {
         /// The path as it was given.
         path: PathBuf,
     },
-    /// Worth an alarm, never a retry.
+    /// A link leads out of the workspace.
     #[error("`{}` leads outside the workspace", path.display())]
     Escapes {
         /// The path that was asked for.
         path: PathBuf,
     },
-    /// What is there is Protected.
+    /// It is Protected.
     #[error("`{}` is protected", path.display())]
     Protected {
         /// The path that was asked for.
         path: PathBuf,
     },
-    /// Nothing is there.
+    /// It does not exist.
     #[error("`{}` was not found", path.display())]
     NotFound {
         /// The path that was asked for.
         path: PathBuf,
     },
-    /// The kernel does not let this user.
+    /// This user has no permission.
     #[error("access to `{}` is denied", path.display())]
     AccessDenied {
         /// The path that was asked for.
         path: PathBuf,
     },
-    /// A file was meant.
+    /// A file was expected.
     #[error("`{}` is a directory", path.display())]
     IsADirectory {
         /// The path that was asked for.
         path: PathBuf,
     },
-    /// A directory was meant, at the end of the path or on the way.
+    /// A directory was expected, at the end of the path or on the way.
     #[error("`{}` is not a directory, or something on the way to it is not", path.display())]
     NotADirectory {
         /// The path that was asked for.
@@ -58,47 +56,47 @@ pub enum RootError {
         /// The path that was asked for.
         path: PathBuf,
     },
-    /// Something is there, and was not to be replaced.
+    /// It exists and was not to be replaced.
     #[error("`{}` already exists", path.display())]
     Exists {
         /// The path that was asked for.
         path: PathBuf,
     },
-    /// Beyond what this effect takes on.
+    /// It is larger than the effect allows.
     #[error("`{}` is too large: {size}, the limit is {limit}", path.display())]
     TooLarge {
         /// The path that was asked for.
         path: PathBuf,
         /// Its size: bytes of a file, entries of a directory.
         size: u64,
-        /// The most that is taken on.
+        /// The limit.
         limit: u64,
     },
-    /// More links, or more directories, than are followed.
+    /// Too many links or directories.
     #[error("`{}` crosses too many links or directories", path.display())]
     TooDeep {
         /// The path that was asked for.
         path: PathBuf,
     },
-    /// A name that the file system does not take.
+    /// A name that is too long for the file system.
     #[error("`{}` has a name that is too long", path.display())]
     NameTooLong {
         /// The path that was asked for.
         path: PathBuf,
     },
-    /// Something else was put there after it had been located.
+    /// It was replaced after it had been located.
     #[error("`{}` changed while it was looked at", path.display())]
     Changed {
         /// The path that was asked for.
         path: PathBuf,
     },
-    /// Someone else holds it.
+    /// The kernel reports it as busy.
     #[error("`{}` is in use", path.display())]
     InUse {
         /// The path that was asked for.
         path: PathBuf,
     },
-    /// Its lock was not free in time.
+    /// Its lock was not released in time.
     #[error("`{}` is locked by another write; waited {waited:?}", path.display())]
     Busy {
         /// The path that was asked for.
@@ -118,13 +116,13 @@ pub enum RootError {
         /// The path that was asked for.
         path: PathBuf,
     },
-    /// It was located to be read, and is written, or the other way round.
+    /// It was located for reading and is written, or the other way round.
     #[error("`{}` was located for another use", path.display())]
     OtherUse {
         /// The path that was asked for.
         path: PathBuf,
     },
-    /// There is no text to look for.
+    /// The text to replace is empty.
     #[error("the text to replace is empty")]
     EmptyText,
     /// The text to replace is not in the file.
@@ -141,20 +139,20 @@ pub enum RootError {
         /// How often, without overlaps.
         count: usize,
     },
-    /// Whatever else the kernel said.
+    /// Any other error of the kernel.
     #[error("could not {verb} `{}`", path.display())]
     Io {
         /// What was tried.
         verb: &'static str,
         /// The path that was asked for.
         path: PathBuf,
-        /// What the kernel said.
+        /// The error.
         source: io::Error,
     },
 }
 
 impl RootError {
-    /// The fact behind an error number.
+    /// The error for an error number.
     pub(crate) fn from_errno(verb: &'static str, path: &Path, errno: Errno) -> Self {
         let path = path.to_owned();
         match errno {
@@ -174,7 +172,7 @@ impl RootError {
         }
     }
 
-    /// What would help, when something would.
+    /// The remedy, if there is one.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::TooLarge { .. } => Some("split it, or work on it with a command"),

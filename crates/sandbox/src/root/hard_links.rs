@@ -1,8 +1,8 @@
-//! Looks for one file in the Protected trees, under whatever name it has there.
+//! Searches the Protected trees for an inode.
 //!
-//! Invariant: links are not followed, and the work is bounded; beyond the bound the answer is "undecided".
+//! Invariant: links are not followed, and the search is bounded; beyond the bound it is undecided.
 
-use super::facts::{Facts, Identity};
+use super::metadata::{DevIno, FileMeta};
 use picoclaw_policy::{CleanPath, FileKind};
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
@@ -11,70 +11,69 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Directory entries that one search looks at; a fifth of a second or so.
-const ENTRIES: usize = 200_000;
+/// The most directory entries of one search, about a fifth of a second.
+const MAX_ENTRIES: usize = 200_000;
 
-/// Directories inside directories that one search enters.
-const DEPTH: usize = 128;
+/// The most nested directories of one search.
+const MAX_DEPTH: usize = 128;
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scan {
-    /// The file is there.
+    /// Found.
     Present,
-    /// It is not.
+    /// Not found.
     Absent,
-    /// There was more to look at than the bound allows, or part of it could not be seen.
+    /// The bound was reached, or a directory could not be read.
     Undecided,
 }
 
-/// Looks for `wanted` in every tree, leaving out what `open` names.
-pub(super) fn look_for(wanted: Identity, trees: &[CleanPath], open: &dyn Fn(&Facts) -> bool) -> Scan {
-    let mut search = Search { wanted, open, left: ENTRIES, unseen: false };
+/// Searches every tree for `wanted`, leaving out the parts that are open.
+pub(super) fn find_inode(wanted: DevIno, trees: &[CleanPath], is_open: &dyn Fn(&FileMeta) -> bool) -> Scan {
+    let mut search = Search { wanted, is_open, left: MAX_ENTRIES, incomplete: false };
     for tree in trees {
-        if search.enter(CWD, tree.as_path(), DEPTH) == Scan::Present {
+        if search.enter(CWD, tree.as_path(), MAX_DEPTH) == Scan::Present {
             return Scan::Present;
         }
     }
-    if search.unseen { Scan::Undecided } else { Scan::Absent }
+    if search.incomplete { Scan::Undecided } else { Scan::Absent }
 }
 
 struct Search<'a> {
-    wanted: Identity,
-    open: &'a dyn Fn(&Facts) -> bool,
+    wanted: DevIno,
+    is_open: &'a dyn Fn(&FileMeta) -> bool,
     left: usize,
-    unseen: bool,
+    incomplete: bool,
 }
 
 impl Search<'_> {
     fn enter(&mut self, dir: impl rustix::fd::AsFd, name: &Path, depth: usize) -> Scan {
-        let facts: Facts = match statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+        let meta: FileMeta = match statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat.into(),
-            // What has no name here cannot be the other name of anything.
             Err(Errno::NOENT | Errno::NOTDIR) => return Scan::Absent,
-            Err(_) => return self.gave_up(),
+            Err(_) => return self.give_up(),
         };
-        if facts.id() == self.wanted && !(self.open)(&facts) {
+        if meta.id() == self.wanted && !(self.is_open)(&meta) {
             return Scan::Present;
         }
-        if facts.kind() != FileKind::Directory || (self.open)(&facts) {
+        if meta.kind() != FileKind::Directory || (self.is_open)(&meta) {
             return Scan::Absent;
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match openat(&dir, name, flags, Mode::empty()) {
-            Ok(inner) if depth > 0 => self.look_through(inner, depth - 1),
+            Ok(inner) if depth > 0 => self.scan(inner, depth - 1),
             Err(Errno::NOENT) => Scan::Absent,
-            _ => self.gave_up(),
+            _ => self.give_up(),
         }
     }
 
-    fn look_through(&mut self, dir: OwnedFd, depth: usize) -> Scan {
-        let Ok(mut entries) = Dir::new(dir) else { return self.gave_up() };
+    fn scan(&mut self, dir: OwnedFd, depth: usize) -> Scan {
+        let Ok(mut entries) = Dir::new(dir) else { return self.give_up() };
         let mut names = Vec::new();
         while let Some(entry) = entries.read() {
-            let Ok(entry) = entry else { return self.gave_up() };
+            let Ok(entry) = entry else { return self.give_up() };
             if self.left == 0 {
-                return self.gave_up();
+                return self.give_up();
             }
             self.left -= 1;
             let name = entry.file_name().to_bytes();
@@ -82,7 +81,7 @@ impl Search<'_> {
                 names.push(entry.file_name().to_owned());
             }
         }
-        let Ok(dir) = entries.fd() else { return self.gave_up() };
+        let Ok(dir) = entries.fd() else { return self.give_up() };
         for name in names {
             if self.enter(dir, Path::new(OsStr::from_bytes(name.to_bytes())), depth) == Scan::Present {
                 return Scan::Present;
@@ -91,8 +90,8 @@ impl Search<'_> {
         Scan::Absent
     }
 
-    fn gave_up(&mut self) -> Scan {
-        self.unseen = true;
+    fn give_up(&mut self) -> Scan {
+        self.incomplete = true;
         Scan::Undecided
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: memory follows the page, not the directory; links are named and never followed.
 
-use super::facts::Facts;
+use super::metadata::FileMeta;
 use picoclaw_policy::FileKind;
 use rustix::fs::{AtFlags, FileType, RawDir, RawDirEntry, statat};
 use rustix::io::{Errno, Result};
@@ -125,11 +125,11 @@ fn kind_of(dir: BorrowedFd<'_>, entry: &RawDirEntry<'_>) -> Result<Option<EntryK
     }))
 }
 
-fn kind_of_stat(facts: &Facts) -> EntryKind {
-    match facts.kind() {
+fn kind_of_stat(meta: &FileMeta) -> EntryKind {
+    match meta.kind() {
         FileKind::Directory => EntryKind::Directory,
         FileKind::Regular => EntryKind::File,
-        FileKind::Special | FileKind::Missing if facts.is_link() => EntryKind::Link,
+        FileKind::Special | FileKind::Missing if meta.is_link() => EntryKind::Link,
         FileKind::Special | FileKind::Missing => EntryKind::Special,
     }
 }

@@ -1,18 +1,17 @@
-//! Looking: turns a clean relative path into a place.
+//! Lookups: [`Root::locate`] turns a clean relative path into a [`Place`].
 //!
-//! Looking opens a plain path in the workspace for reading, which one call then does for the effect as well. Nobody notices,
-//! except a program of the agent's own that waits to write into a FIFO: it finds a reader, and loses it again.
+//! A plain path in a workspace is opened for reading at once, so the effect needs no second open. The
+//! only visible side effect is a short-lived reader on a FIFO.
 //!
-//! Invariant: looking changes nothing and never waits.
+//! Invariant: a lookup changes nothing and does not block.
 
-use super::base::Scope;
-use super::directory::Root;
 use super::error::RootError;
-use super::facts::Facts;
-use super::openat2::{LOOK, open_beneath};
-use super::place::{Hold, Name, Place, Standing, Trail};
-use super::seals::{Mark, Seals};
-use super::walk::{End, Spot, Walked, walk};
+use super::metadata::FileMeta;
+use super::openat2_resolver::{OPEN_READ, open_beneath, open_path};
+use super::place::{Place, PlaceHandle, PlaceState, WalkTrace, WriteTarget};
+use super::protected_inodes::{ProtectedInodes, Protection};
+use super::root_dir::{Root, Scope};
+use super::walk_resolver::{DirEntryRef, WalkEnd, WalkResult, walk};
 use picoclaw_policy::{Access, FileKind};
 use rustix::fs::{AtFlags, OFlags, fstat, statat};
 use rustix::io::Errno;
@@ -24,139 +23,164 @@ use std::sync::Arc;
 impl Root {
     /// Finds out where `path`, which is clean and relative to this root, leads.
     ///
-    /// A look-up that the kernel blocks is still a place, so that the desk judges before anybody learns why.
-    pub fn locate(&self, path: &Path, access: Access, seals: &Seals) -> Result<Place, RootError> {
+    /// A lookup that the kernel refuses is a place too: the policy check comes before the reason.
+    pub fn locate(
+        &self,
+        path: &Path,
+        access: Access,
+        protected: &ProtectedInodes,
+    ) -> Result<Place, RootError> {
         if !is_clean(path) {
             return Err(RootError::InvalidPath { path: path.to_owned() });
         }
-        if let Some(place) = self.locate_plain(path, access, seals) {
+        if let Some(place) = self.locate_plain(path, access, protected) {
             return Ok(place);
         }
-        let walked = walk(self, path, access, seals);
-        Ok(self.place_of(walked, path, access))
+        Ok(self.place_of(walk(self, path, access, protected), path, access))
     }
 
-    /// The short way, for plain paths in a workspace. `None` sends the path to the walking resolver.
-    fn locate_plain(&self, path: &Path, access: Access, seals: &Seals) -> Option<Place> {
-        let plain =
-            self.base.scope == Scope::Workspace && !self.base.lacks.openat2() && !seals.need_every_step();
-        if !plain || path.as_os_str().is_empty() {
+    /// What is at `path`, which is clean and relative to this root, by one openat2(2). `None` where the
+    /// answer needs a walk: links are reported by [`Root::locate`], and procfs entries only look like
+    /// files.
+    pub fn kind_of_plain(&self, path: &Path) -> Option<FileKind> {
+        if self.base.disabled.openat2() || path.as_os_str().is_empty() || !is_clean(path) {
+            return None;
+        }
+        if self.resolved().as_path().join(path).starts_with("/proc") {
+            return None;
+        }
+        match open_path(self.handle.as_fd(), path) {
+            // A link would have been another error, so only the last name is missing.
+            Err(Errno::NOENT) => Some(FileKind::Missing),
+            Err(_) => None,
+            Ok(handle) => fstat(&handle).ok().map(|stat| FileMeta::from(stat).kind()),
+        }
+    }
+
+    /// The fast path for plain paths in a workspace; `None` sends the path to the walking resolver.
+    fn locate_plain(&self, path: &Path, access: Access, protected: &ProtectedInodes) -> Option<Place> {
+        let is_plain = self.base.scope == Scope::Workspace
+            && !self.base.disabled.openat2()
+            && !protected.needs_every_step();
+        if !is_plain || path.as_os_str().is_empty() {
             return None;
         }
         match access {
-            Access::Read | Access::List => self.look_at_object(path, access, seals),
-            Access::Write => self.look_at_name(path, seals),
+            Access::Read | Access::List => self.locate_existing(path, access, protected),
+            Access::Write => self.locate_target(path, protected),
         }
     }
 
-    fn look_at_object(&self, path: &Path, access: Access, seals: &Seals) -> Option<Place> {
-        let handle = match open_beneath(self.handle.as_fd(), path, LOOK) {
+    fn locate_existing(&self, path: &Path, access: Access, protected: &ProtectedInodes) -> Option<Place> {
+        let handle = match open_beneath(self.handle.as_fd(), path, OPEN_READ) {
             Ok(handle) => handle,
-            Err(Errno::NOENT) => return Some(self.beneath(path, FileKind::Missing, Hold::Nothing)),
+            Err(Errno::NOENT) => return Some(self.beneath(path, FileKind::Missing, PlaceHandle::Missing)),
             Err(_) => return None,
         };
-        let facts: Facts = fstat(&handle).ok()?.into();
-        if seals.mark(&facts, Mark::Free).forbids(access) || seals.is_sealed_elsewhere(&facts, access) {
+        let meta: FileMeta = fstat(&handle).ok()?.into();
+        if protected.protection_of(&meta, Protection::Open).forbids(access)
+            || protected.is_protected_hard_link(&meta, access)
+        {
             return Some(self.protected(path));
         }
-        Some(match facts.kind() {
-            FileKind::Special | FileKind::Missing => self.beneath(path, FileKind::Special, Hold::Closed),
-            kind => self.beneath(path, kind, Hold::Open { handle, facts }),
+        Some(match meta.kind() {
+            FileKind::Special | FileKind::Missing => {
+                self.beneath(path, FileKind::Special, PlaceHandle::Closed)
+            }
+            kind => self.beneath(path, kind, PlaceHandle::Open { handle, meta }),
         })
     }
 
-    fn look_at_name(&self, path: &Path, seals: &Seals) -> Option<Place> {
+    fn locate_target(&self, path: &Path, protected: &ProtectedInodes) -> Option<Place> {
         let name = path.file_name()?.to_owned();
-        let above = path.parent()?;
-        let (dir, dir_facts) = if above.as_os_str().is_empty() {
-            (Arc::clone(&self.handle), self.facts)
+        let parent = path.parent()?;
+        let (dir, dir_meta) = if parent.as_os_str().is_empty() {
+            (Arc::clone(&self.handle), self.meta)
         } else {
-            // Readable when that may be had: a directory is synced through a readable handle.
-            let handle = open_beneath(self.handle.as_fd(), above, LOOK | OFlags::DIRECTORY)
-                .or_else(|_| {
-                    open_beneath(
-                        self.handle.as_fd(),
-                        above,
-                        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
-                    )
-                })
+            // Readable if possible: a directory is synced through a readable descriptor.
+            let by_path = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let handle = open_beneath(self.handle.as_fd(), parent, OPEN_READ | OFlags::DIRECTORY)
+                .or_else(|_| open_beneath(self.handle.as_fd(), parent, by_path))
                 .ok()?;
-            let facts = fstat(&handle).ok()?.into();
-            (Arc::new(handle), facts)
+            let meta = fstat(&handle).ok()?.into();
+            (Arc::new(handle), meta)
         };
-        let there: Option<Facts> = match statat(&dir, &name, AtFlags::SYMLINK_NOFOLLOW) {
+        let existing: Option<FileMeta> = match statat(&dir, &name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Some(stat.into()),
             Err(Errno::NOENT) => None,
             Err(_) => return None,
         };
-        let above = seals.mark(&dir_facts, Mark::Free);
-        let mark = there.map_or(above, |facts| seals.mark(&facts, above));
-        if mark.forbids(Access::Write) {
+        let inherited = protected.protection_of(&dir_meta, Protection::Open);
+        let protection = existing.map_or(inherited, |meta| protected.protection_of(&meta, inherited));
+        if protection.forbids(Access::Write) {
             return Some(self.protected(path));
         }
-        let kind = match there {
+        let kind = match existing {
             None => FileKind::Missing,
-            // A link is walked through, another device is asked what it is, and a directory is not a name to write to.
-            Some(facts)
-                if facts.is_link()
-                    || facts.dev() != dir_facts.dev()
-                    || facts.kind() == FileKind::Directory =>
+            // The walking resolver follows links, checks other devices and reports directories.
+            Some(meta)
+                if meta.is_link() || meta.dev() != dir_meta.dev() || meta.kind() == FileKind::Directory =>
             {
                 return None;
             }
-            Some(facts) if seals.is_sealed_elsewhere(&facts, Access::Write) => {
+            Some(meta) if protected.is_protected_hard_link(&meta, Access::Write) => {
                 return Some(self.protected(path));
             }
-            Some(facts) => facts.kind(),
+            Some(meta) => meta.kind(),
         };
         if kind == FileKind::Special {
-            return Some(self.beneath(path, kind, Hold::Closed));
+            return Some(self.beneath(path, kind, PlaceHandle::Closed));
         }
-        let spot = Spot { dir, dir_facts, name };
-        Some(self.beneath(path, kind, Hold::Name(Box::new(Name { spot, missing: Vec::new(), there }))))
+        let entry = DirEntryRef { dir, dir_meta, name };
+        let target = WriteTarget { entry, missing: Vec::new(), existing };
+        Some(self.beneath(path, kind, PlaceHandle::Target(Box::new(target))))
     }
 
-    fn place_of(&self, walked: Walked, path: &Path, access: Access) -> Place {
-        let Walked { end, resolved, links } = walked;
-        let name = |spot, missing, there| Hold::Name(Box::new(Name { spot, missing, there }));
-        let (kind, hold) = match end {
-            End::Escaped => return self.place(path, Standing::Escaped, FileKind::Missing, Hold::Closed),
-            End::Sealed => return self.protected(path),
-            End::Procfs => (FileKind::Special, Hold::Closed),
-            End::Blocked(errno) => (FileKind::Missing, Hold::Blocked(errno)),
-            End::Directory { handle } => (FileKind::Directory, Hold::Directory { handle }),
-            End::Absent { spot, missing } if access == Access::Write => {
-                (FileKind::Missing, name(spot, missing, None))
+    fn place_of(&self, walked: WalkResult, path: &Path, access: Access) -> Place {
+        let WalkResult { end, resolved, links } = walked;
+        let target = |entry, missing, existing| {
+            PlaceHandle::Target(Box::new(WriteTarget { entry, missing, existing }))
+        };
+        let (kind, handle) = match end {
+            WalkEnd::Escaped => {
+                return self.place(path, PlaceState::Escaped, FileKind::Missing, PlaceHandle::Closed);
             }
-            End::Absent { .. } => (FileKind::Missing, Hold::Nothing),
-            End::Object { facts, .. } if facts.kind() != FileKind::Regular => {
-                (FileKind::Special, Hold::Closed)
+            WalkEnd::Protected => return self.protected(path),
+            WalkEnd::Procfs => (FileKind::Special, PlaceHandle::Closed),
+            WalkEnd::Blocked(errno) => (FileKind::Missing, PlaceHandle::Blocked(errno)),
+            WalkEnd::Directory { handle } => (FileKind::Directory, PlaceHandle::Directory { handle }),
+            WalkEnd::Absent { entry, missing } if access == Access::Write => {
+                (FileKind::Missing, target(entry, missing, None))
             }
-            End::Object { facts, spot, .. } if access == Access::Write => {
-                (FileKind::Regular, name(spot, Vec::new(), Some(facts)))
+            WalkEnd::Absent { .. } => (FileKind::Missing, PlaceHandle::Missing),
+            WalkEnd::Object { meta, .. } if meta.kind() != FileKind::Regular => {
+                (FileKind::Special, PlaceHandle::Closed)
             }
-            End::Object { handle, facts, spot } => {
-                (FileKind::Regular, Hold::File { handle, facts, spot: Box::new(spot) })
+            WalkEnd::Object { meta, entry, .. } if access == Access::Write => {
+                (FileKind::Regular, target(entry, Vec::new(), Some(meta)))
+            }
+            WalkEnd::Object { handle, meta, entry } => {
+                (FileKind::Regular, PlaceHandle::File { handle, meta, entry: Box::new(entry) })
             }
         };
-        Place { trail: Some(Box::new(Trail { resolved, links })), ..self.beneath(path, kind, hold) }
+        Place { trace: Some(Box::new(WalkTrace { resolved, links })), ..self.beneath(path, kind, handle) }
     }
 
-    fn beneath(&self, path: &Path, kind: FileKind, hold: Hold) -> Place {
-        self.place(path, Standing::Beneath, kind, hold)
+    fn beneath(&self, path: &Path, kind: FileKind, handle: PlaceHandle) -> Place {
+        self.place(path, PlaceState::Beneath, kind, handle)
     }
 
     fn protected(&self, path: &Path) -> Place {
-        self.place(path, Standing::Protected, FileKind::Missing, Hold::Closed)
+        self.place(path, PlaceState::Protected, FileKind::Missing, PlaceHandle::Closed)
     }
 
-    fn place(&self, path: &Path, end: Standing, kind: FileKind, hold: Hold) -> Place {
-        Place { base: Arc::clone(&self.base), below: PathBuf::from(path), trail: None, end, kind, hold }
+    fn place(&self, path: &Path, state: PlaceState, kind: FileKind, handle: PlaceHandle) -> Place {
+        Place { base: Arc::clone(&self.base), below: PathBuf::from(path), trace: None, state, kind, handle }
     }
 }
 
-/// Whether every component is a name. Nothing at all is the root itself.
-pub(super) fn is_clean(path: &Path) -> bool {
+/// Whether every component is a plain name. The empty path is the root itself.
+fn is_clean(path: &Path) -> bool {
     let bytes = path.as_os_str().as_bytes();
     bytes.is_empty()
         || bytes

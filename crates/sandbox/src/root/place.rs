@@ -1,11 +1,11 @@
-//! Where a path leads: a handle, the cleaned and the resolved path, the links crossed.
+//! [`Place`]: where a path leads, and a descriptor for it.
 //!
-//! Invariant: a place that escaped, is Protected or is no file holds nothing that could be used.
+//! Invariant: a place that escaped, is Protected or is not a file holds nothing that could be used.
 
-use super::base::{Base, Scope};
 use super::error::RootError;
-use super::facts::Facts;
-use super::walk::Spot;
+use super::metadata::FileMeta;
+use super::root_dir::{Base, Scope};
+use super::walk_resolver::DirEntryRef;
 use picoclaw_policy::{FileKind, Link, PathLocation};
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -13,59 +13,61 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where a path leads, and a hold on it.
+/// Where a path leads.
 #[derive(Debug)]
 pub struct Place {
     pub(super) base: Arc<Base>,
     /// The path below the root, as it was asked for.
     pub(super) below: PathBuf,
-    /// Where the walk went; without one, the path is plain, and leads where it says.
-    pub(super) trail: Option<Box<Trail>>,
-    pub(super) end: Standing,
+    /// How the walk got there; `None` for a path without links.
+    pub(super) trace: Option<Box<WalkTrace>>,
+    pub(super) state: PlaceState,
     pub(super) kind: FileKind,
-    pub(super) hold: Hold,
+    pub(super) handle: PlaceHandle,
 }
 
 /// How a walk got where it is.
 #[derive(Debug)]
-pub(super) struct Trail {
+pub(super) struct WalkTrace {
     pub(super) resolved: PathBuf,
     pub(super) links: Vec<Link>,
 }
 
-/// Where a place stands, seen from its root.
+/// Where a place lies relative to its root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum PlaceState {
     Beneath,
     Escaped,
     Protected,
 }
 
-/// What a place holds. Small, because every look carries it along.
+/// What a place holds.
 #[derive(Debug)]
-pub(super) enum Hold {
+pub(super) enum PlaceHandle {
     /// A file or directory, open for reading.
-    Open { handle: OwnedFd, facts: Facts },
-    /// A directory, by an `O_PATH` handle.
+    Open { handle: OwnedFd, meta: FileMeta },
+    /// A directory, by an `O_PATH` descriptor.
     Directory { handle: Arc<OwnedFd> },
-    /// A file, by an `O_PATH` handle and its name in a held directory.
-    File { handle: OwnedFd, facts: Facts, spot: Box<Spot> },
+    /// A file, by an `O_PATH` descriptor and its directory entry.
+    File { handle: OwnedFd, meta: FileMeta, entry: Box<DirEntryRef> },
     /// A name to write to.
-    Name(Box<Name>),
-    /// Nothing is there.
-    Nothing,
-    /// The kernel would not go on; the effect says why, after the desk has judged.
+    Target(Box<WriteTarget>),
+    /// Nothing exists there.
+    Missing,
+    /// The kernel refused a step. The effect reports why, after the policy check.
     Blocked(Errno),
-    /// Not to be had.
+    /// Not to be used.
     Closed,
 }
 
-/// A name to write to, the directories still missing above it, and what is there now.
+/// A name to write to.
 #[derive(Debug)]
-pub(super) struct Name {
-    pub(super) spot: Spot,
+pub(super) struct WriteTarget {
+    pub(super) entry: DirEntryRef,
+    /// The directories above it that do not exist yet.
     pub(super) missing: Vec<OsString>,
-    pub(super) there: Option<Facts>,
+    /// What has the name now.
+    pub(super) existing: Option<FileMeta>,
 }
 
 impl Place {
@@ -74,26 +76,26 @@ impl Place {
         join(self.base.name.as_path(), &self.below)
     }
 
-    /// The absolute path with every link followed.
+    /// The absolute path with every link resolved.
     pub fn resolved(&self) -> PathBuf {
-        match &self.trail {
-            Some(trail) => trail.resolved.clone(),
+        match &self.trace {
+            Some(trace) => trace.resolved.clone(),
             None => join(self.base.resolved.as_path(), &self.below),
         }
     }
 
-    /// Every link on the way, in order.
+    /// Every link that was followed, in order.
     pub fn links(&self) -> &[Link] {
-        self.trail.as_ref().map_or(&[], |trail| &trail.links)
+        self.trace.as_ref().map_or(&[], |trace| &trace.links)
     }
 
-    /// Where it leads, for the desk.
+    /// Where it leads, for the policy check.
     pub fn landing(&self) -> PathLocation {
-        match (self.end, self.base.scope) {
-            (Standing::Escaped, _) => PathLocation::Escaped,
-            (Standing::Protected, _) => PathLocation::Protected,
-            (Standing::Beneath, Scope::Workspace) => PathLocation::Workspace,
-            (Standing::Beneath, Scope::Host) => {
+        match (self.state, self.base.scope) {
+            (PlaceState::Escaped, _) => PathLocation::Escaped,
+            (PlaceState::Protected, _) => PathLocation::Protected,
+            (PlaceState::Beneath, Scope::Workspace) => PathLocation::Workspace,
+            (PlaceState::Beneath, Scope::Host) => {
                 PathLocation::Host { resolved: self.resolved(), links: self.links().to_owned() }
             }
         }
@@ -104,23 +106,41 @@ impl Place {
         self.kind
     }
 
-    /// Why a closed place gives nothing.
-    pub(super) fn closed(&self) -> RootError {
-        let path = self.asked();
-        match self.end {
-            Standing::Escaped => RootError::Escapes { path },
-            Standing::Protected => RootError::Protected { path },
-            Standing::Beneath => RootError::NotAFile { path },
+    /// A descriptor for the directory, so that a child can start in the one that was checked.
+    pub fn enter(&self) -> Result<OwnedFd, RootError> {
+        let path = || self.asked();
+        let io = |source| RootError::Io { verb: "enter", path: path(), source };
+        match &self.handle {
+            PlaceHandle::Open { handle, meta } if meta.kind() == FileKind::Directory => {
+                handle.try_clone().map_err(io)
+            }
+            PlaceHandle::Directory { handle } => handle.try_clone().map_err(io),
+            PlaceHandle::Missing => Err(RootError::NotFound { path: path() }),
+            PlaceHandle::Blocked(errno) => Err(self.fault("enter")(*errno)),
+            PlaceHandle::Closed => Err(self.closed()),
+            PlaceHandle::Open { .. } | PlaceHandle::File { .. } | PlaceHandle::Target(_) => {
+                Err(RootError::NotADirectory { path: path() })
+            }
         }
     }
 
-    /// The fact behind an error number met here.
+    /// Why a closed place cannot be used.
+    pub(super) fn closed(&self) -> RootError {
+        let path = self.asked();
+        match self.state {
+            PlaceState::Escaped => RootError::Escapes { path },
+            PlaceState::Protected => RootError::Protected { path },
+            PlaceState::Beneath => RootError::NotAFile { path },
+        }
+    }
+
+    /// Turns an error number into an error about this place.
     pub(super) fn fault(&self, verb: &'static str) -> impl Fn(Errno) -> RootError {
         move |errno| RootError::from_errno(verb, &self.asked(), errno)
     }
 }
 
-/// `Path::join` would leave a slash at the end of a root that is asked for itself.
+/// `Path::join` would add a slash for an empty second path.
 fn join(base: &Path, below: &Path) -> PathBuf {
     if below.as_os_str().is_empty() { base.to_owned() } else { base.join(below) }
 }

@@ -1,8 +1,8 @@
-//! Reading a part of a file.
+//! Reads a part of a file.
 //!
-//! Invariant: no more memory than was asked for, and no wait: a file that has nothing to give now is an error.
+//! Invariant: memory is bounded by the span, and a file that would block is an error.
 
-use super::facts::Facts;
+use super::metadata::FileMeta;
 use rustix::buffer::spare_capacity;
 use rustix::io::{Errno, Result, pread};
 use std::os::fd::BorrowedFd;
@@ -21,13 +21,13 @@ pub struct Span {
 pub struct Excerpt {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// The file's size; unknown when the file system does not say and the end was not reached.
+    /// The file's size, if it is known.
     pub total: Option<u64>,
     /// Whether there is more after these bytes.
     pub more: More,
 }
 
-/// What follows an excerpt.
+/// Whether more follows an excerpt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum More {
     /// The file ends here.
@@ -36,14 +36,14 @@ pub enum More {
     Follows,
 }
 
-/// The most that is set aside before the first byte has come.
-const AHEAD: usize = 1 << 20;
+/// The most memory that is allocated at once.
+const MAX_ALLOCATION: usize = 1 << 20;
 
-/// Reads `span` of an open file. Sizes are hints: procfs says 0 and sysfs says 4096, whatever they hold.
-pub(super) fn read(handle: BorrowedFd<'_>, facts: &Facts, span: Span) -> Result<Excerpt> {
-    let rest = facts.size().saturating_sub(span.offset);
-    let likely = usize::try_from(rest).unwrap_or(usize::MAX).min(span.length).min(AHEAD);
-    // One byte more than is wanted tells whether the file goes on.
+/// Reads `span` of an open file. Sizes are hints: procfs reports 0 and sysfs 4096.
+pub(super) fn read(handle: BorrowedFd<'_>, meta: &FileMeta, span: Span) -> Result<Excerpt> {
+    let rest = meta.size().saturating_sub(span.offset);
+    let likely = usize::try_from(rest).unwrap_or(usize::MAX).min(span.length).min(MAX_ALLOCATION);
+    // One byte more than wanted tells whether the file goes on.
     let mut bytes = Vec::with_capacity(likely.saturating_add(1));
     let end_seen = loop {
         let wanted = span.length.saturating_add(1).saturating_sub(bytes.len());
@@ -51,7 +51,7 @@ pub(super) fn read(handle: BorrowedFd<'_>, facts: &Facts, span: Span) -> Result<
             break false;
         }
         if bytes.len() == bytes.capacity() {
-            bytes.reserve(wanted.min(AHEAD));
+            bytes.reserve(wanted.min(MAX_ALLOCATION));
         }
         let Some(at) = span.offset.checked_add(bytes.len() as u64) else { break true };
         match pread(handle, spare_capacity(&mut bytes), at) {
@@ -59,8 +59,8 @@ pub(super) fn read(handle: BorrowedFd<'_>, facts: &Facts, span: Span) -> Result<
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(errno),
         }
-        // A regular file that gave all it said it has needs no second question.
-        if facts.size() > 0 && bytes.len() as u64 == rest && bytes.len() <= span.length {
+        // After `st_size` bytes of a regular file no second read is needed.
+        if meta.size() > 0 && bytes.len() as u64 == rest && bytes.len() <= span.length {
             break true;
         }
     };
@@ -68,10 +68,10 @@ pub(super) fn read(handle: BorrowedFd<'_>, facts: &Facts, span: Span) -> Result<
     bytes.truncate(span.length);
     let reached = span.offset.saturating_add(bytes.len() as u64);
     let total = match more {
-        // The end was seen, unless the reading began behind it.
+        // The end was reached, unless the span began behind it.
         More::End if end_seen && (span.offset == 0 || !bytes.is_empty()) => Some(reached),
-        More::End => Some(facts.size()).filter(|size| *size > 0),
-        More::Follows => Some(facts.size()).filter(|size| *size > reached),
+        More::End => Some(meta.size()).filter(|size| *size > 0),
+        More::Follows => Some(meta.size()).filter(|size| *size > reached),
     };
     Ok(Excerpt { bytes, total, more })
 }

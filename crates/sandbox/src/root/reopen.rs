@@ -1,13 +1,13 @@
-//! From a handle that only knows an object to one that reads it.
+//! Opens an `O_PATH` descriptor for reading.
 //!
-//! `/proc/self/fd/N` leads to the very object that handle `N` is on. Where there is no /proc, the name is opened
-//! again in the held directory, without following a link, and counts only if it still is the same object.
+//! `/proc/self/fd/N` leads to the object behind descriptor `N`. Without `/proc` the name is opened again
+//! in its directory, without following links, and compared.
 //!
-//! Invariant: what comes back has the identity that was located.
+//! Invariant: what is returned has the device and inode that were located.
 
-use super::facts::Facts;
-use super::openat2::LOOK;
-use super::walk::Spot;
+use super::metadata::FileMeta;
+use super::openat2_resolver::OPEN_READ;
+use super::walk_resolver::DirEntryRef;
 use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
 use rustix::io::{Errno, Result};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -20,23 +20,25 @@ pub(super) enum Proc {
 }
 
 /// Opens a located file for reading.
-pub(super) fn file(handle: &OwnedFd, facts: &Facts, spot: &Spot, proc: Proc) -> Result<OwnedFd> {
+pub(super) fn file(handle: &OwnedFd, meta: &FileMeta, entry: &DirEntryRef, proc: Proc) -> Result<OwnedFd> {
     let by_proc = match proc {
         Proc::Missing => Err(Errno::NOENT),
-        Proc::Mounted => openat(CWD, format!("/proc/self/fd/{}", handle.as_raw_fd()), LOOK, Mode::empty()),
+        Proc::Mounted => {
+            openat(CWD, format!("/proc/self/fd/{}", handle.as_raw_fd()), OPEN_READ, Mode::empty())
+        }
     };
     let opened = match by_proc {
         Err(Errno::NOENT | Errno::NOTDIR) => {
-            openat(&spot.dir, &spot.name, LOOK | OFlags::NOFOLLOW, Mode::empty())
+            openat(&entry.dir, &entry.name, OPEN_READ | OFlags::NOFOLLOW, Mode::empty())
         }
-        settled => settled,
+        done => done,
     };
     let opened = opened?;
-    // STALE is this room's word for "something else is there now".
-    if Facts::from(fstat(&opened)?).id() == facts.id() { Ok(opened) } else { Err(Errno::STALE) }
+    // ESTALE becomes `RootError::Changed`.
+    if FileMeta::from(fstat(&opened)?).id() == meta.id() { Ok(opened) } else { Err(Errno::STALE) }
 }
 
-/// Opens a held directory for reading; no name is needed for that.
+/// Opens a directory for reading; its name is not needed.
 pub(super) fn directory(handle: BorrowedFd<'_>) -> Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(handle.as_fd(), c".", flags, Mode::empty())

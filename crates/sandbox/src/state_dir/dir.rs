@@ -4,7 +4,7 @@
 
 use super::error::StateError;
 use super::line_file::LineFile;
-use crate::root::{Taking, Temp, is_temporary};
+use crate::root::{RenameMode, TempFile, is_temp_name};
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fchmod, fstat, fsync, mkdirat, openat, statat, unlinkat,
 };
@@ -110,10 +110,10 @@ impl StateDir {
         check_name(name)?;
         let path = self.path.join(name);
         let fault = |verb| StateError::of(verb, &path);
-        let temp = Temp::create(&self.dir, std::process::id()).map_err(fault("write"))?;
+        let temp = TempFile::new_in(&self.dir, std::process::id()).map_err(fault("write"))?;
         temp.add(bytes).map_err(fault("write"))?;
         fsync(temp.file()).map_err(fault("sync"))?;
-        temp.take(OsStr::new(name), Taking::Whatever).map_err(fault("replace"))?;
+        temp.rename_to(OsStr::new(name), RenameMode::Replace).map_err(fault("replace"))?;
         fsync(&*self.dir).map_err(fault("sync the directory of"))
     }
 
@@ -149,7 +149,7 @@ impl StateDir {
     pub fn list(&self) -> Result<Vec<FileInfo>, StateError> {
         self.entries(|name, stat| {
             let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-            (regular && !is_temporary(OsStr::new(name))).then(|| FileInfo {
+            (regular && !is_temp_name(OsStr::new(name))).then(|| FileInfo {
                 name: name.to_owned(),
                 size: u64::try_from(stat.st_size).unwrap_or_default(),
                 modified: modified(stat),

@@ -111,12 +111,18 @@ impl Instance {
 
     /// `sh -c line` in the workspace, in this confinement.
     pub(crate) fn spec(&self, line: &str, confinement: Confinement) -> LaunchSpec {
-        self.try_spec(line, confinement).expect("a confinement")
+        self.try_spec(line, &confinement, &self.workspace).expect("a confinement")
     }
 
-    pub(crate) fn try_spec(&self, line: &str, confinement: Confinement) -> Result<LaunchSpec, LaunchError> {
+    /// The same in `dir`, as it is now.
+    pub(crate) fn try_spec(
+        &self,
+        line: &str,
+        confinement: &Confinement,
+        dir: &Path,
+    ) -> Result<LaunchSpec, LaunchError> {
         let writable = [self.workspace.clone()];
-        let work_dir = WorkDir::open(&self.workspace).expect("the workspace is there");
+        let work_dir = WorkDir::open(dir).expect("the directory is there");
         let setup =
             confinement.child_setup(work_dir).map_err(|error| LaunchError::Confinement(error.into()))?;
         Ok(LaunchSpec {
@@ -142,7 +148,7 @@ impl Instance {
     }
 
     pub(crate) fn run(&self, line: &str) -> Result<Finished, LaunchError> {
-        run_to_end(self.try_spec(line, self.cage())?)
+        run_to_end(self.spec(line, self.cage()))
     }
 
     pub(crate) fn expose(&mut self, source: &Path, target: &Path, mode: ExposeMode) {

@@ -7,7 +7,7 @@ use crate::gateway::request;
 use crate::gateway::response::{self, HttpResponse};
 use crate::gateway::server::Gateway;
 use crate::gateway::services::Services;
-use crate::run::{Ending, Event, Steering, Turn, TurnError};
+use crate::run::{Event, Steering, Turn, TurnError, TurnOutcome};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use hyper::body::Incoming;
@@ -37,7 +37,7 @@ enum TurnOutput {
     Text(String),
     /// The text so far was not the answer.
     Break,
-    End(Result<Ending, TurnError>),
+    End(Result<TurnOutcome, TurnError>),
 }
 
 /// A turn to run.
@@ -144,7 +144,7 @@ async fn run(task: TurnTask) {
         };
         match is_persistent {
             true => services.runner.turn(turn).await,
-            false => services.runner.go_on(turn, request.history).await,
+            false => services.runner.run_with_history(turn, request.history).await,
         }
     };
     let ended = {
@@ -158,7 +158,7 @@ async fn run(task: TurnTask) {
         }
     };
     let outcome = match &ended {
-        Ok(ending) if ending.unasked => "unasked",
+        Ok(ending) if ending.needs_approval => "unasked",
         Ok(_) => "answered",
         Err(TurnError::Halted) => "stopped",
         Err(_) => "failed",
@@ -173,7 +173,7 @@ async fn run(task: TurnTask) {
     drop(output);
     if is_persistent && is_answered {
         // A client that disconnects after the answer does not cancel this.
-        if let Err(why) = services.runner.tidy(&subject, None, &CancelToken::new()).await {
+        if let Err(why) = services.runner.summarize(&subject, None, &CancelToken::new()).await {
             tracing::warn!(target: "session", "The session was not summarised: {why}");
         }
     }

@@ -1,7 +1,7 @@
 //! Errors in the format of OpenAI's API: one object under `error`.
 
 use crate::gateway::response::{self, HttpResponse};
-use crate::providers::Class;
+use crate::providers::ErrorClass;
 use crate::run::TurnError;
 use crate::sessions::SessionError;
 use http::StatusCode;
@@ -71,7 +71,9 @@ impl From<&TurnError> for ApiError {
     fn from(why: &TurnError) -> Self {
         let status = match why {
             TurnError::NoAgent(agent) => return Self::no_model(agent.as_str()),
-            TurnError::Provider(error) if error.class == Class::RateLimit => StatusCode::TOO_MANY_REQUESTS,
+            TurnError::Provider(error) if error.class == ErrorClass::RateLimit => {
+                StatusCode::TOO_MANY_REQUESTS
+            }
             TurnError::Provider(_) => StatusCode::BAD_GATEWAY,
             TurnError::Session(SessionError::Busy { .. }) => StatusCode::CONFLICT,
             TurnError::TooLong => return Self::invalid("messages", why.to_string()),

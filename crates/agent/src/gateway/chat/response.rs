@@ -1,6 +1,6 @@
 //! Chat completions, whole or as a stream of chunks.
 
-use crate::run::Ending;
+use crate::run::TurnOutcome;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub(super) struct CompletionMeta {
 
 impl CompletionMeta {
     /// The whole completion.
-    pub(super) fn completion(&self, ending: &Ending) -> Value {
+    pub(super) fn completion(&self, ending: &TurnOutcome) -> Value {
         json!({
             "id": self.id,
             "object": "chat.completion",
@@ -46,7 +46,7 @@ impl CompletionMeta {
     }
 
     /// The chunk with the token counts.
-    pub(super) fn usage_chunk(&self, ending: &Ending) -> Bytes {
+    pub(super) fn usage_chunk(&self, ending: &TurnOutcome) -> Bytes {
         let mut chunk = self.chunk(json!([]));
         if let Some(fields) = chunk.as_object_mut() {
             fields.insert("usage".to_owned(), usage(ending));
@@ -80,7 +80,7 @@ pub(super) const DONE: Bytes = Bytes::from_static(b"data: [DONE]\n\n");
 /// A comment that keeps an idle stream open.
 pub(super) const KEEP_ALIVE: Bytes = Bytes::from_static(b": pulse\n\n");
 
-fn usage(ending: &Ending) -> Value {
+fn usage(ending: &TurnOutcome) -> Value {
     let (input, output) = (ending.usage.input, ending.usage.output);
     json!({"prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output})
 }

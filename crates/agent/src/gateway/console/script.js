@@ -1,5 +1,5 @@
 'use strict';
-// Whatever comes from outside becomes a text node, never markup; what would hide or reorder text is spelled out.
+// External text becomes text nodes, never markup; characters that hide or reorder text are escaped.
 const $ = id => document.getElementById(id);
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
 const plain = text => String(text).replace(UNSEEN, one => '\\u{' + one.codePointAt(0).toString(16) + '}');
@@ -9,7 +9,7 @@ const el = (tag, name, text) => {
   if (text !== undefined && text !== null) { node.classList.add('text'); node.textContent = plain(text); }
   return node;
 };
-// Words with literals in backticks: those are shown as such, and are text like the rest.
+// Renders literals in backticks as code; everything stays text.
 const told = (name, text) => {
   const node = el('span', name, '');
   plain(text).split(/`([^`]+)`/).forEach((part, at) => { if (part) node.append(at % 2 ? el('code', '', part) : part); });
@@ -27,7 +27,7 @@ async function call(path, options) {
   const asked = Object.assign({cache: 'no-store'}, options);
   asked.headers = Object.assign({authorization: 'Bearer ' + token}, asked.headers);
   const answer = await fetch(path, asked);
-  // Whole seconds: only a clock that is really another one counts.
+  // Whole seconds: smaller clock differences are ignored.
   const apart = Date.parse(answer.headers.get('date')) - Date.now();
   skew = Math.abs(apart) > 2000 ? apart : 0;
   if (answer.status === 401) {
@@ -56,7 +56,7 @@ function leave(why) {
   $('token').focus();
 }
 
-// Time, in words.
+// Formats durations.
 function span(ms) {
   const seconds = Math.max(0, Math.round(ms / 1000));
   for (const [size, name] of [[86400, ' d'], [3600, ' h'], [60, ' min']]) if (seconds >= size) return Math.round(seconds / size) + name;
@@ -80,7 +80,7 @@ function parted(intent) {
 const topic = row => row.agent + '\n' + row.intent;
 const known = row => hints.get(topic(row)) || hints.get([row.session, row.tool, row.code, row.rule].join('\n'));
 
-// Asks the desk what would allow a call, one after the other.
+// Requests the hints for refused calls, one after the other.
 async function lookUp() {
   if (looking) return;
   looking = true;
@@ -149,7 +149,7 @@ function draw() {
     lookUp();
   });
 }
-// Puts nodes into a list and leaves those alone that are where they belong, so that focus and reading stay.
+// Updates a list without moving nodes that are in place, which keeps focus and reading position.
 function place(list, items) {
   const keep = new Set(items);
   for (const old of [...list.children]) if (!keep.has(old)) old.remove();
@@ -180,7 +180,7 @@ function heard(kind, data) {
     posture().catch(unreached);
   }
 }
-// The gateway is away: the stream says so, and comes back by itself.
+// Shows a lost connection and reconnects the stream.
 function unreached() { if (token) state('wait', 'reconnecting…'); }
 
 async function follow(mine) {
@@ -214,7 +214,7 @@ function frame(text) {
   if (data) heard(kind, JSON.parse(data));
 }
 
-// Questions.
+// Approval questions.
 const asked = new Map();
 async function answer(item, choice, box) {
   for (const button of box.querySelectorAll('button')) button.disabled = true;
@@ -253,7 +253,7 @@ async function questions() {
   const before = [...asked.values()];
   for (const item of items) if (!asked.has(item.id)) asked.set(item.id, question(item));
   place($('questions'), items.map(item => asked.get(item.id).box));
-  // What moves up under a finger must not take the tap that was meant for another.
+  // Ignores taps on a question that has just moved under the pointer.
   if (moved) for (const {box} of before) for (const button of box.querySelectorAll('button:enabled')) { button.disabled = true; setTimeout(() => { button.disabled = false; }, 600); }
   $('noquestions').hidden = items.length > 0;
   $('waiting').hidden = !items.length;
@@ -262,7 +262,7 @@ async function questions() {
 }
 setInterval(() => asked.forEach(one => one.tick()), 1000);
 
-// What holds, who works, what is due.
+// Posture, agents and jobs.
 const entries = (id, lines, none) => $(id).replaceChildren(...(lines.length ? lines : [el('li', 'soft', none)]));
 const LAYER = /(?:^|; |: )(filesystem|network|processes|syscalls|limits) (full|partial|none)(?:: )?/;
 function held(name, grade, words) {
@@ -308,7 +308,7 @@ async function look() {
   entries('jobs', (jobs.items || []).map(job), 'No scheduled jobs.');
 }
 
-// Memory and calls over time.
+// Charts of memory and calls over time.
 const points = [];
 async function measure() {
   const mine = visit, text = await (await call('/metrics')).text();

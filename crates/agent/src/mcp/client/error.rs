@@ -1,9 +1,7 @@
-//! What goes wrong with a server.
-//!
-//! Invariant: every failure names the server, and none carries a secret of its configuration.
+//! Errors of MCP servers. None contains a secret of the configuration.
 
 use crate::mcp::pins::{ListError, PinError};
-use picoclaw_sandbox::guest::GuestError;
+use picoclaw_sandbox::helper::HelperError;
 use std::time::Duration;
 
 /// Why a server cannot be used.
@@ -12,86 +10,86 @@ pub enum McpError {
     /// Its program did not start.
     #[error("MCP server `{name}` could not be started: {source}")]
     Start {
-        /// Which.
+        /// The server's name.
         name: String,
-        /// Why not.
-        source: GuestError,
+        /// The reason.
+        source: HelperError,
     },
-    /// A file that its configuration names cannot be used.
+    /// Its configuration, or a file that it names, cannot be used.
     #[error("MCP server `{name}`: {why}")]
     Settings {
-        /// Which.
+        /// The server's name.
         name: String,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
-    /// It did not come up in time.
+    /// It was not ready in time.
     #[error("MCP server `{name}` was not ready within {} s", limit.as_secs_f64())]
     Slow {
-        /// Which.
+        /// The server's name.
         name: String,
-        /// How long it had.
+        /// The timeout.
         limit: Duration,
     },
-    /// It does not speak the protocol.
+    /// The handshake failed.
     #[error("MCP server `{name}` could not be spoken to: {why}")]
     Handshake {
-        /// Which.
+        /// The server's name.
         name: String,
-        /// What happened.
+        /// The reason.
         why: String,
     },
-    /// Its list of tools is none.
+    /// Its list of tools is invalid.
     #[error("MCP server `{name}` lists tools that cannot be used: {source}")]
     Tools {
-        /// Which.
+        /// The server's name.
         name: String,
-        /// What is wrong.
+        /// The reason.
         source: ListError,
     },
     /// Its pin cannot be read or written.
     #[error("MCP server `{name}`: {source}")]
     Pin {
-        /// Which.
+        /// The server's name.
         name: String,
-        /// Why not.
+        /// The reason.
         source: PinError,
     },
-    /// It shows other tools than it did.
+    /// Its tools are not the pinned ones.
     #[error("MCP server `{name}` changed its tools; they are withheld until `picoclaw mcp trust {name}`")]
     Changed {
-        /// Which.
+        /// The server's name.
         name: String,
     },
-    /// It is gone.
+    /// It has exited or closed the connection.
     #[error("MCP server `{name}` is gone")]
     Gone {
-        /// Which.
+        /// The server's name.
         name: String,
     },
-    /// It answered a call with an error of the protocol.
+    /// It answered a call with a JSON-RPC error.
     #[error("{message}")]
     Refused {
-        /// What it said.
+        /// The error message.
         message: String,
     },
-    /// A call did not get through to it, or its answer back.
+    /// The request or its response could not be transmitted.
     #[error("MCP server `{name}` could not be asked: {why}")]
     Lost {
-        /// Which.
+        /// The server's name.
         name: String,
-        /// What happened.
+        /// The reason.
         why: String,
     },
-    /// A call took too long.
+    /// A call timed out.
     #[error("MCP server `{name}` did not answer within {} s", limit.as_secs_f64())]
     TimedOut {
-        /// Which.
+        /// The server's name.
         name: String,
-        /// How long it had.
+        /// The timeout.
         limit: Duration,
     },
-    /// Nobody waits for the answer any more.
+    /// The call was cancelled.
     #[error("the call was stopped")]
     Halted,
 }

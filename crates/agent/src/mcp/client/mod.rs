@@ -1,25 +1,23 @@
-//! Other people's MCP servers, as tools of ours.
+//! MCP servers of the configuration, as tools.
 //!
-//! A server is a guest in its own cage, or an address the operator wrote. Its tools are pinned as they were first seen;
-//! they carry the server's name, are judged like every call, and what they answer is text for the model.
-//!
-//! Invariant: a server that changed what it shows has no tools here until a person consents.
+//! A server is a child process in its own cage or an HTTP address that the operator configured. Its
+//! tools are pinned as first seen, carry the server's name, and are judged like every other call.
 
-mod bounded;
+mod bounded_http;
+mod connection;
+mod discovery;
+mod env_file;
 mod error;
-mod fleet;
-mod link;
-mod naming;
-mod results;
+mod result_text;
 mod schema;
-mod search;
 mod server;
+mod servers;
 mod tool;
-mod variables;
+mod tool_names;
 
+pub use discovery::Discovery;
+pub use env_file::read_env_file;
 pub use error::McpError;
-pub use fleet::{Fleet, Joined, Offered, Trial};
-pub use naming::{can_be_of, tool_name};
-pub use search::Discovery;
-pub use server::READY;
-pub use variables::read_env_file;
+pub use server::READY_TIMEOUT;
+pub use servers::{Connected, McpServers, ServerTest, ToolInfo};
+pub use tool_names::{can_be_of, tool_name};

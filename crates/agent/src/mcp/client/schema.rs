@@ -1,13 +1,12 @@
-//! A server's own schema: what is checked of it before a call goes out.
+//! Checks arguments against a server's schema before a call: required properties, plain types, enums
+//! and unknown properties.
 //!
-//! The server checks its arguments itself. This much is checked here so that a model hears of a slip at once, in the same
-//! words as for our own tools: required properties, plain types, listed values, properties that nobody knows.
-//!
-//! Invariant: a schema that says nothing lets everything through; one that cannot be read refuses nothing by guessing.
+//! The server validates its arguments itself; this gives the model the same messages as for built-in
+//! tools. Whatever this does not understand is left to the server.
 
 use serde_json::{Map, Value};
 
-/// Checks `arguments`; the text names the first thing that does not fit.
+/// Checks `arguments`; the error names the first mismatch.
 pub(super) fn check(schema: &Value, arguments: &Map<String, Value>) -> Result<(), String> {
     let empty = Map::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
@@ -20,7 +19,7 @@ pub(super) fn check(schema: &Value, arguments: &Map<String, Value>) -> Result<()
     let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
     for (name, value) in arguments {
         match properties.get(name) {
-            Some(property) => fits(name, property, value)?,
+            Some(property) => check_property(name, property, value)?,
             None if is_closed => return Err(format!("unexpected property {name:?}")),
             None => {}
         }
@@ -28,13 +27,13 @@ pub(super) fn check(schema: &Value, arguments: &Map<String, Value>) -> Result<()
     Ok(())
 }
 
-fn fits(name: &str, property: &Value, value: &Value) -> Result<(), String> {
+fn check_property(name: &str, property: &Value, value: &Value) -> Result<(), String> {
     let wanted: Vec<&str> = match property.get("type") {
         Some(Value::String(kind)) => vec![kind],
         Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
     };
-    if !wanted.is_empty() && !wanted.iter().any(|kind| is(kind, value)) {
+    if !wanted.is_empty() && !wanted.iter().any(|kind| has_type(kind, value)) {
         return Err(format!("property {name:?}: expected {}", wanted.join(" or ")));
     }
     match property.get("enum").and_then(Value::as_array) {
@@ -45,8 +44,8 @@ fn fits(name: &str, property: &Value, value: &Value) -> Result<(), String> {
     }
 }
 
-/// An unknown kind is the server's to judge.
-fn is(kind: &str, value: &Value) -> bool {
+/// Unknown types are left to the server.
+fn has_type(kind: &str, value: &Value) -> bool {
     match kind {
         "string" => value.is_string(),
         "number" => value.is_number(),

@@ -1,15 +1,14 @@
-//! One server of the configuration: connected when it is needed, connected again when it was lost.
-//!
-//! Invariant: its tools are used only while they are the pinned ones.
+//! One configured server: connected when it is first needed, reconnected when it was lost. Its tools
+//! are used only while they are the pinned ones.
 
+use super::connection::{ServerConnection, error_text};
+use super::env_file::read_env_file;
 use super::error::McpError;
-use super::link::{Link, reason};
-use super::variables::read_env_file;
-use crate::mcp::pins::{MOST_TOOLS, PinKey, Pins, Standing, ToolList};
+use crate::mcp::pins::{MAX_TOOLS, PinKey, PinStatus, Pins, ToolList};
 use picoclaw_policy::Subject;
 use picoclaw_policy::config::{McpServerConfig, McpTransport};
 use picoclaw_sandbox::confine::ChildDir;
-use picoclaw_sandbox::guest::{Guest, Visitor};
+use picoclaw_sandbox::helper::{HelperSpec, RunningHelper};
 use picoclaw_sandbox::launch::{CancelToken, Deadline, Output, OutputLimit, Principal, Stdin, Streams};
 use picoclaw_sandbox::root::read_operator_file;
 use picoclaw_sandbox::warden::Warden;
@@ -22,25 +21,25 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
 
-/// How long a server has to come up and show its tools.
-pub const READY: Duration = Duration::from_secs(20);
+/// How long a server has to start and list its tools.
+pub const READY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long a call may take.
-const CALL: Duration = Duration::from_secs(600);
+const CALL_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// The largest env file.
-const MOST_ENV: u64 = 1 << 20;
+/// The largest `env_file`.
+const MAX_ENV_FILE_BYTES: u64 = 1 << 20;
 
-/// A server.
+/// A configured server.
 pub(super) struct Server {
     config: McpServerConfig,
     warden: Arc<Warden>,
     pins: Arc<Pins>,
     subject: Subject,
-    ready: Duration,
-    link: Mutex<Option<Arc<Link>>>,
-    /// Held while its tools are looked at again.
-    looking: Mutex<()>,
+    ready_timeout: Duration,
+    connection: Mutex<Option<Arc<ServerConnection>>>,
+    /// Held while a changed list is checked.
+    checking: Mutex<()>,
 }
 
 impl Server {
@@ -55,15 +54,15 @@ impl Server {
             warden,
             pins,
             subject,
-            ready: READY,
-            link: Mutex::new(None),
-            looking: Mutex::default(),
+            ready_timeout: READY_TIMEOUT,
+            connection: Mutex::new(None),
+            checking: Mutex::default(),
         }
     }
 
-    /// The same, with another time to come up in.
-    pub(super) fn within(self, ready: Duration) -> Self {
-        Self { ready, ..self }
+    /// The same server with another timeout for its start.
+    pub(super) fn with_ready_timeout(self, ready_timeout: Duration) -> Self {
+        Self { ready_timeout, ..self }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -74,144 +73,147 @@ impl Server {
         self.config.deferred
     }
 
-    /// Connects, and judges what it shows; the tools, if they are the pinned ones.
-    pub(super) async fn tools(&self) -> Result<(ToolList, Standing), McpError> {
-        let (_, list, standing) = self.connected().await?;
-        match list {
-            Some(list) => Ok((list, standing)),
-            // It was connected already; ask again.
-            None => {
-                let link = self.link.lock().await.clone().ok_or_else(|| self.gone())?;
-                self.judged(&link).await
-            }
+    /// Connects and lists the tools; an error when they are not the pinned ones.
+    pub(super) async fn list_tools(&self) -> Result<(ToolList, PinStatus), McpError> {
+        let (connection, listed) = self.connected().await?;
+        match listed {
+            Some(listed) => Ok(listed),
+            None => self.list_and_check(&connection).await,
         }
     }
 
-    /// Calls one of its tools.
+    /// Calls a tool.
     pub(super) async fn call(
         &self,
         tool: &str,
         arguments: Map<String, Value>,
         halt: &CancelToken,
     ) -> Result<CallToolResult, McpError> {
-        let (link, ..) = self.connected().await?;
-        self.unchanged(&link, halt).await?;
-        let answer = tokio::select! {
-            answer = tokio::time::timeout(CALL, link.call(tool, arguments)) => answer,
+        let (connection, _) = self.connected().await?;
+        self.check_changed_tools(&connection, halt).await?;
+        let result = tokio::select! {
+            result = tokio::time::timeout(CALL_TIMEOUT, connection.call_tool(tool, arguments)) => result,
             () = halt.cancelled() => {
-                // Whatever it started for us ends with it; the next call starts it anew.
+                // Ends whatever the server runs for this call; the next call restarts it.
                 self.close().await;
                 return Err(McpError::Halted);
             }
         };
-        match answer {
+        match result {
             Ok(Ok(result)) => Ok(result),
             Ok(Err(ServiceError::McpError(error))) => {
                 Err(McpError::Refused { message: error.message.into_owned() })
             }
             Ok(Err(why)) => {
-                if link.is_gone() {
+                if connection.is_closed() {
                     self.close().await;
                     return Err(self.gone());
                 }
-                Err(McpError::Lost { name: self.name().to_owned(), why: reason(&why) })
+                Err(McpError::Lost { name: self.name().to_owned(), why: error_text(&why) })
             }
             Err(_) => {
                 self.close().await;
-                Err(McpError::TimedOut { name: self.name().to_owned(), limit: CALL })
+                Err(McpError::TimedOut { name: self.name().to_owned(), limit: CALL_TIMEOUT })
             }
         }
     }
 
-    /// Judges what it shows now, if it said that this is something else. A server that has changed, or does not say how, is not
-    /// asked again: the next call starts it anew, and it is judged anew.
-    async fn unchanged(&self, link: &Link, halt: &CancelToken) -> Result<(), McpError> {
-        let looking = async {
-            // Nobody goes past while somebody else still looks.
-            let _alone = self.looking.lock().await;
-            match link.take_changed() {
-                true => self.judged(link).await.map(drop),
+    /// Lists the tools again if the server has announced a change. On failure the connection is
+    /// closed, so that the next call restarts the server and checks it anew.
+    async fn check_changed_tools(
+        &self,
+        connection: &ServerConnection,
+        halt: &CancelToken,
+    ) -> Result<(), McpError> {
+        let check = async {
+            // Concurrent calls wait for the check.
+            let _guard = self.checking.lock().await;
+            match connection.take_tools_changed() {
+                true => self.list_and_check(connection).await.map(drop),
                 false => Ok(()),
             }
         };
-        let judged = tokio::select! {
-            judged = tokio::time::timeout(self.ready, looking) => judged.unwrap_or_else(|_| Err(self.slow())),
+        let checked = tokio::select! {
+            checked = tokio::time::timeout(self.ready_timeout, check) => {
+                checked.unwrap_or_else(|_| Err(self.slow()))
+            }
             () = halt.cancelled() => Err(McpError::Halted),
         };
-        if judged.is_err() {
+        if checked.is_err() {
             self.close().await;
         }
-        judged
+        checked
     }
 
-    /// The revision of the protocol that it speaks, while it is connected.
-    pub(super) async fn revision(&self) -> Option<String> {
-        self.link.lock().await.as_ref().and_then(|link| link.revision())
+    /// The protocol version of the current connection.
+    pub(super) async fn protocol_version(&self) -> Option<String> {
+        self.connection.lock().await.as_ref().and_then(|connection| connection.protocol_version())
     }
 
-    /// Ends it.
+    /// Closes the connection.
     pub(super) async fn close(&self) {
-        if let Some(link) = self.link.lock().await.take() {
-            link.close().await;
+        if let Some(connection) = self.connection.lock().await.take() {
+            connection.close().await;
         }
     }
 
-    /// The connection; a new one, with what it showed, when there is none.
-    async fn connected(&self) -> Result<(Arc<Link>, Option<ToolList>, Standing), McpError> {
-        let mut held = self.link.lock().await;
-        if let Some(link) = held.as_ref().filter(|link| !link.is_gone()) {
-            return Ok((Arc::clone(link), None, Standing::Same));
+    /// The connection; for a new one also its checked list.
+    async fn connected(&self) -> Result<(Arc<ServerConnection>, Option<(ToolList, PinStatus)>), McpError> {
+        let mut current = self.connection.lock().await;
+        if let Some(connection) = current.as_ref().filter(|connection| !connection.is_closed()) {
+            return Ok((Arc::clone(connection), None));
         }
-        if let Some(lost) = held.take() {
+        if let Some(lost) = current.take() {
             lost.close().await;
         }
         let connecting = async {
-            let link = Arc::new(self.connect().await?);
-            let judged = self.judged(&link).await;
-            if judged.is_err() {
-                link.close().await;
+            let connection = Arc::new(self.connect().await?);
+            let checked = self.list_and_check(&connection).await;
+            if checked.is_err() {
+                connection.close().await;
             }
-            judged.map(|(list, standing)| (link, list, standing))
+            checked.map(|listed| (connection, listed))
         };
-        let connected = tokio::time::timeout(self.ready, connecting).await;
-        let (link, list, standing) = connected.map_err(|_| self.slow())??;
-        *held = Some(Arc::clone(&link));
-        Ok((link, Some(list), standing))
+        let connected = tokio::time::timeout(self.ready_timeout, connecting).await;
+        let (connection, listed) = connected.map_err(|_| self.slow())??;
+        *current = Some(Arc::clone(&connection));
+        Ok((connection, Some(listed)))
     }
 
-    async fn connect(&self) -> Result<Link, McpError> {
+    async fn connect(&self) -> Result<ServerConnection, McpError> {
         match &self.config.transport {
             McpTransport::Stdio { .. } => {
-                let (warden, config) = (Arc::clone(&self.warden), self.config.clone());
-                let subject = self.subject.clone();
-                let started = tokio::task::spawn_blocking(move || welcome(&warden, &config, &subject)).await;
-                Link::to_child(self.name(), started.map_err(|_| self.gone())??).await
+                let (warden, config, subject) =
+                    (Arc::clone(&self.warden), self.config.clone(), self.subject.clone());
+                let started =
+                    tokio::task::spawn_blocking(move || start_helper(&warden, &config, &subject)).await;
+                ServerConnection::to_child(self.name(), started.map_err(|_| self.gone())??).await
             }
             McpTransport::Http { url, headers } => {
                 let headers: Vec<_> =
                     headers.iter().map(|(name, value)| (name.clone(), value.reveal().to_owned())).collect();
-                Link::to_address(self.name(), url, &headers).await
+                ServerConnection::to_url(self.name(), url, &headers).await
             }
         }
     }
 
-    /// What it shows, judged by its pin; another list than the pinned one is none.
-    async fn judged(&self, link: &Link) -> Result<(ToolList, Standing), McpError> {
+    /// Lists the tools and compares them with the pin; an error when they have changed.
+    async fn list_and_check(&self, connection: &ServerConnection) -> Result<(ToolList, PinStatus), McpError> {
         let name = || self.name().to_owned();
-        let handshake = |why: ServiceError| McpError::Handshake { name: name(), why: reason(&why) };
-        let tools = link.tools(MOST_TOOLS).await.map_err(handshake)?;
+        let handshake = |why: ServiceError| McpError::Handshake { name: name(), why: error_text(&why) };
+        let tools = connection.list_tools(MAX_TOOLS).await.map_err(handshake)?;
         let list = ToolList::new(tools).map_err(|source| McpError::Tools { name: name(), source })?;
-        let (pins, key, shown) = (Arc::clone(&self.pins), PinKey::configured(self.name()), list.clone());
-        let standing = tokio::task::spawn_blocking(move || pins.judge(&key, &shown)).await;
-        let standing = standing.map_err(|_| self.gone())?;
-        match standing.map_err(|source| McpError::Pin { name: name(), source })? {
-            Standing::Changed => Err(McpError::Changed { name: name() }),
-            standing => Ok((list, standing)),
+        let (pins, key, listed) = (Arc::clone(&self.pins), PinKey::configured(self.name()), list.clone());
+        let status = tokio::task::spawn_blocking(move || pins.judge(&key, &listed)).await;
+        let status = status.map_err(|_| self.gone())?;
+        match status.map_err(|source| McpError::Pin { name: name(), source })? {
+            PinStatus::Changed => Err(McpError::Changed { name: name() }),
+            status => Ok((list, status)),
         }
     }
 
     fn slow(&self) -> McpError {
-        McpError::Slow { name: self.name().to_owned(), limit: self.ready }
+        McpError::Slow { name: self.name().to_owned(), limit: self.ready_timeout }
     }
 
     fn gone(&self) -> McpError {
@@ -219,7 +221,11 @@ impl Server {
     }
 }
 
-fn welcome(warden: &Warden, config: &McpServerConfig, subject: &Subject) -> Result<Visitor, McpError> {
+fn start_helper(
+    warden: &Warden,
+    config: &McpServerConfig,
+    subject: &Subject,
+) -> Result<RunningHelper, McpError> {
     let McpTransport::Stdio { command, args, env, env_file } = &config.transport else {
         return Err(McpError::Gone { name: config.name.clone() });
     };
@@ -227,12 +233,12 @@ fn welcome(warden: &Warden, config: &McpServerConfig, subject: &Subject) -> Resu
     let mut variables: Vec<(OsString, OsString)> = Vec::new();
     if let Some(path) = env_file {
         let settings = |why: String| McpError::Settings { name: config.name.clone(), why };
-        let text = read_operators(path, warden).map_err(settings)?;
+        let text = read_operator_text(path, warden).map_err(settings)?;
         let read = read_env_file(&text).map_err(settings)?;
         variables.extend(read.into_iter().map(|(name, value)| (name.into(), value.into())));
     }
     variables.extend(env.iter().map(|(name, value)| (name.into(), value.reveal().into())));
-    let guest = Guest {
+    let spec = HelperSpec {
         principal: Principal::Mcp(config.name.clone()),
         command: &words,
         variables: &variables,
@@ -241,15 +247,18 @@ fn welcome(warden: &Warden, config: &McpServerConfig, subject: &Subject) -> Resu
         deadline: Deadline::None,
         output_limit: OutputLimit::default(),
     };
-    warden.welcome(&guest, subject).map_err(|source| McpError::Start { name: config.name.clone(), source })
+    warden
+        .start_helper(&spec, subject)
+        .map_err(|source| McpError::Start { name: config.name.clone(), source })
 }
 
-/// Reads a file of the operator's; one that an agent could have written is refused.
-fn read_operators(path: &Path, warden: &Warden) -> Result<String, String> {
-    let told = path.display();
-    if warden.is_agents(path) {
-        return Err(format!("`{told}` lies where an agent can write, in a workspace or a shared directory"));
+/// Reads a file of the operator; one that an agent could have written is refused.
+fn read_operator_text(path: &Path, warden: &Warden) -> Result<String, String> {
+    let shown = path.display();
+    if warden.is_agent_writable(path) {
+        return Err(format!("`{shown}` lies where an agent can write, in a workspace or a shared directory"));
     }
-    let read = read_operator_file(path, MOST_ENV).map_err(|why| format!("could not read `{told}`: {why}"))?;
-    String::from_utf8(read).map_err(|_| format!("`{told}` is not UTF-8 text"))
+    let read = read_operator_file(path, MAX_ENV_FILE_BYTES)
+        .map_err(|why| format!("could not read `{shown}`: {why}"))?;
+    String::from_utf8(read).map_err(|_| format!("`{shown}` is not UTF-8 text"))
 }

@@ -1,17 +1,17 @@
-//! One tool of a server's, among ours.
-//!
-//! Invariant: judged and recorded like every call; a long answer goes to a file in the agent's own workspace.
+//! A server's tool in the registry. Its calls are judged and recorded like every other; a long
+//! result goes to a file in the agent's workspace.
 
 use super::error::McpError;
-use super::naming::tool_name;
-use super::results::{head, text_of};
+use super::result_text::{result_text, truncate};
 use super::schema;
 use super::server::Server;
+use super::tool_names::tool_name;
 use crate::call::Reply;
-use crate::tools::{Arguments, Outcome, Tool, Visit};
+use crate::tools::{Arguments, Outcome, Tool, ToolContext};
+use data_encoding::HEXLOWER;
 use picoclaw_policy::{Access, McpCallIntent};
+use picoclaw_sandbox::effects::McpCall;
 use picoclaw_sandbox::files::{self, Write};
-use picoclaw_sandbox::guest::Consult;
 use picoclaw_sandbox::root::Overwrite;
 use picoclaw_sandbox::warden::Admission;
 use serde_json::{Value, json};
@@ -20,61 +20,64 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 
-/// Where long answers go, in the workspace.
-const ARTIFACTS: &str = ".artifacts/mcp";
+/// The directory of long results in the workspace.
+const ARTIFACTS_DIR: &str = ".artifacts/mcp";
 
-/// A tool of a server's.
+/// A tool of a server.
 pub(super) struct McpTool {
     name: String,
     about: String,
-    theirs: String,
+    /// The server's own name for it.
+    server_name: String,
     schema: Value,
     server: Arc<Server>,
-    most: usize,
+    /// Characters of a result that the model receives directly.
+    max_inline: usize,
     runtime: Handle,
 }
 
 impl McpTool {
-    /// From the description that the server gave. Called inside the runtime that the server lives in.
-    pub(super) fn new(server: &Arc<Server>, described: &Value, most: usize) -> Option<Self> {
-        let theirs = described.get("name")?.as_str()?.to_owned();
-        let said = described.get("description").and_then(Value::as_str).unwrap_or_default();
+    /// From the server's description. Must be called inside the runtime of the connection.
+    pub(super) fn new(server: &Arc<Server>, described: &Value, max_inline: usize) -> Option<Self> {
+        let server_name = described.get("name")?.as_str()?.to_owned();
+        let about = described.get("description").and_then(Value::as_str).unwrap_or_default();
         let schema = described.get("inputSchema").cloned().unwrap_or_else(|| json!({"type": "object"}));
         Some(Self {
-            name: tool_name(server.name(), &theirs),
-            about: format!("[MCP:{}] {said}", server.name()),
-            theirs,
+            name: tool_name(server.name(), &server_name),
+            about: format!("[MCP:{}] {about}", server.name()),
+            server_name,
             schema,
             server: Arc::clone(server),
-            most,
+            max_inline,
             runtime: Handle::current(),
         })
     }
 
-    fn told(&self, text: String, visit: &Visit<'_>) -> String {
-        if text.chars().nth(self.most).is_none() {
+    /// The text, or its beginning and the file with all of it.
+    fn inline_text(&self, text: String, visit: &ToolContext<'_>) -> String {
+        if text.chars().nth(self.max_inline).is_none() {
             return text;
         }
-        match self.keep(&text, visit) {
+        match self.save(&text, visit) {
             Ok(path) => format!(
                 "{}\n[the answer has {} characters; all of it is in the file {path}]\n[file:{path}]",
-                head(&text, self.most),
+                truncate(&text, self.max_inline),
                 text.chars().count()
             ),
             Err(why) => format!(
                 "{}\n[cut: the answer is too long, and could not be kept: {why}]",
-                head(&text, self.most)
+                truncate(&text, self.max_inline)
             ),
         }
     }
 
-    /// Puts a long answer into the agent's workspace, as a write of the agent's own.
-    fn keep(&self, text: &str, visit: &Visit<'_>) -> Result<String, String> {
-        let digest: String = Sha256::digest(text).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        let path = format!("{ARTIFACTS}/{}-{digest}.txt", self.name);
+    /// Writes a long result to the agent's workspace, as a write of the agent.
+    fn save(&self, text: &str, visit: &ToolContext<'_>) -> Result<String, String> {
+        let digest = HEXLOWER.encode(&Sha256::digest(text));
+        let path = format!("{ARTIFACTS_DIR}/{}-{}.txt", self.name, &digest[..16]);
         let sought = visit
             .warden
-            .seek(Access::Write, Path::new(&path), visit.subject)
+            .locate(Access::Write, Path::new(&path), visit.subject)
             .map_err(|why| why.to_string())?;
         match visit.warden.admit(&self.name, visit.subject, Write(sought)) {
             Admission::Permit(permit) => {
@@ -111,25 +114,25 @@ impl Tool for McpTool {
         self.server.is_deferred()
     }
 
-    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
+    fn run(&self, arguments: &Arguments<'_>, visit: &ToolContext<'_>) -> Outcome {
         let given = arguments.all().clone();
         let intent = McpCallIntent {
             server: self.server.name().to_owned(),
-            tool: self.theirs.clone(),
+            tool: self.server_name.clone(),
             arguments: Value::Object(given.clone()).to_string(),
         };
-        let permit = match visit.warden.admit(&self.name, visit.subject, Consult(intent)) {
+        let permit = match visit.warden.admit(&self.name, visit.subject, McpCall(intent)) {
             Admission::Permit(permit) => permit,
             Admission::Refusal(refusal) => return Reply::Refused(refusal).into(),
             Admission::Pending(pending) => {
-                return Reply::Unasked(visit.warden.unanswered(*pending)).into();
+                return Reply::NeedsApproval(visit.warden.unanswered(*pending)).into();
             }
         };
         let answered =
-            permit.consult(|_| self.runtime.block_on(self.server.call(&self.theirs, given, visit.halt)));
+            permit.call(|_| self.runtime.block_on(self.server.call(&self.server_name, given, visit.halt)));
         match answered {
             Ok(result) => {
-                let text = self.told(text_of(&result), visit);
+                let text = self.inline_text(result_text(&result), visit);
                 if result.is_error.unwrap_or(false) {
                     Reply::Failed(format!("MCP tool returned error: {text}")).into()
                 } else {

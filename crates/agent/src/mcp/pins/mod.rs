@@ -1,19 +1,16 @@
-//! Pins: a server's tools as they were first seen, and nothing else until a person consents.
+//! Pins: a server's list of tools as it was first seen, until the operator consents to another one.
 //!
-//! A model reads a tool's description as part of its instructions, so a server that changes one later speaks to the model
-//! behind the operator's back. The list is therefore kept as a whole, by hash, under the name of the server; for `mcp wrap`
-//! also under its command line.
-//!
-//! Invariant: a list that differs from its pin in anything but the order of its tools is not the pinned list.
+//! A model reads a tool's description as part of its instructions, so a server that changes one
+//! later instructs the model without the operator's knowledge. The list is pinned as a whole by its
+//! hash, under the name of the server; for `mcp wrap` under its command line.
 
-mod board;
-mod canonical;
-mod difference;
-mod list;
+mod canonical_json;
+mod diff;
 mod pin;
+mod store;
+mod tool_list;
 
-pub use board::{PinError, Pins, Standing};
-pub use canonical::canonical;
-pub use difference::{described, difference};
-pub use list::{ListError, MOST_BYTES, MOST_TOOLS, ToolList};
+pub use diff::{describe, diff};
 pub use pin::{Pin, PinKey};
+pub use store::{PinError, PinStatus, Pins};
+pub use tool_list::{ListError, MAX_TOOL_BYTES, MAX_TOOLS, ToolList};

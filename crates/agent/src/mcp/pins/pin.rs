@@ -1,13 +1,13 @@
-//! One server's pin, and the name it is kept under.
-//!
-//! Invariant: two servers never share a pin: a configured one is known by its name, a wrapped one by its command line.
+//! A pin and its key. A configured server is identified by its name, a wrapped one by its command
+//! line, so that no two servers share a pin.
 
-use super::list::{ListError, ToolList};
+use super::tool_list::{ListError, ToolList};
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// Under what a pin is kept.
+/// Identifies a pin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PinKey {
     id: String,
@@ -16,30 +16,31 @@ pub struct PinKey {
 }
 
 impl PinKey {
-    /// A server of the configuration, by its name there.
+    /// The key of a configured server.
     pub fn configured(name: &str) -> Self {
         Self { id: format!("server-{}", digest(&[name])), name: name.to_owned(), command: Vec::new() }
     }
 
-    /// A wrapped server, by its command line. Without a name of its own it gets one from that line.
+    /// The key of a wrapped server. Without a name it is named after its command line.
     pub fn wrapped(name: Option<&str>, command: &[String]) -> Self {
         let words: Vec<&str> = command.iter().map(String::as_str).collect();
         let digest = digest(&words);
-        let name = name.map_or_else(|| format!("{}-{}", telling(&words), &digest[..8]), str::to_owned);
+        let name =
+            name.map_or_else(|| format!("{}-{}", descriptive_word(&words), &digest[..8]), str::to_owned);
         Self { id: format!("wrap-{digest}"), name, command: command.to_vec() }
     }
 
-    /// The name of its files.
+    /// The name of the pin's file.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// What a person calls it.
+    /// The name that people use.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Pins `list` under this key.
+    /// A pin of `list` under this key.
     pub fn pin(&self, list: &ToolList) -> Pin {
         Pin {
             name: self.name.clone(),
@@ -50,54 +51,56 @@ impl PinKey {
     }
 }
 
-/// The word of a command line that tells most about it: the last part of a package or of a script's name, not the
-/// interpreter that runs it.
-fn telling(words: &[&str]) -> String {
+/// The most descriptive word of a command line: the last part of the name of a package or script,
+/// not of the interpreter that runs it.
+fn descriptive_word(words: &[&str]) -> String {
     const RUNNERS: [&str; 14] = [
         "npx", "node", "uvx", "uv", "python", "python3", "run", "bun", "bunx", "deno", "sh", "bash", "env",
         "pnpm",
     ];
-    let last = |word: &str| {
+    let last_part = |word: &str| {
         let word = word.trim_end_matches('/').rsplit('/').next().unwrap_or_default().trim_start_matches('@');
         word.split('@').next().unwrap_or_default().to_owned()
     };
-    let mut parts = words.iter().filter(|word| !word.starts_with('-')).map(|word| last(word));
-    let tells = |part: &String| {
+    let mut parts = words.iter().filter(|word| !word.starts_with('-')).map(|word| last_part(word));
+    let is_descriptive = |part: &String| {
         !part.is_empty() && !part.contains(char::is_whitespace) && !RUNNERS.contains(&part.as_str())
     };
-    let found = parts.find(tells);
+    let found = parts.find(is_descriptive);
     let found = found.unwrap_or_else(|| "server".to_owned());
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '.' { c } else { '-' };
     found.chars().map(plain).take(40).collect()
 }
 
-/// Sixteen hexadecimal digits of a list of words; where one word ends counts.
+/// 16 hexadecimal digits of a list of words, each with its length.
 fn digest(words: &[&str]) -> String {
     let mut digest = Sha256::new();
     for word in words {
         digest.update((word.len() as u64).to_le_bytes());
         digest.update(word.as_bytes());
     }
-    digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    let mut hex = HEXLOWER.encode(&digest.finalize());
+    hex.truncate(16);
+    hex
 }
 
-/// A list of tools that was seen, and of which server.
+/// A pinned list of tools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pin {
-    /// What a person calls the server.
+    /// The server's name.
     pub name: String,
-    /// Its command line, when that is what it is known by.
+    /// The command line of a wrapped server.
     #[serde(default)]
     pub command: Vec<String>,
-    /// The hash of its tools.
+    /// The hash of the list.
     pub hash: String,
-    /// The tools, to show what changed.
+    /// The tools, to show differences.
     pub tools: Vec<Value>,
 }
 
 impl Pin {
-    /// The tools as a list.
+    /// The validated list.
     pub fn list(&self) -> Result<ToolList, ListError> {
         ToolList::new(self.tools.clone())
     }

@@ -1,24 +1,22 @@
-//! The MCP server: the sandboxed tools for any host.
+//! The MCP server: the registry's tools for any MCP host.
 //!
-//! Invariant: a client can ask for what the registry offers, through the desk, and for nothing else.
+//! A client can call what the registry offers, under the server's policy, and nothing else.
 
-mod answer;
-mod approval;
-mod catalogue;
-mod charter;
-mod cursor;
-mod frame;
+mod builtin_tools;
+mod decode;
+mod elicitation;
+mod handler;
 pub mod http;
-mod lines;
-mod porch;
-mod premises;
+mod pagination;
+mod pending_approvals;
+mod policy_summary;
 mod progress;
 mod request_queue;
+mod response;
 mod roots;
-mod served;
-mod skim;
+mod state;
 mod stdio;
-mod waiting_room;
+mod tool_list;
 
-pub use premises::Premises;
+pub use state::ServerState;
 pub use stdio::{ServeError, Streams, serve};

@@ -1,8 +1,7 @@
-//! A long call's output on its way to the client, as progress.
-//!
-//! Invariant: bounded in rate and size; a client that reads slowly slows nobody down.
+//! Sends a running call's output as progress notifications, bounded in rate and size. A slow client
+//! misses lines; the call is not delayed.
 
-use crate::hall::Watcher;
+use crate::executor::Watcher;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RoleServer};
 use std::sync::Arc;
@@ -10,66 +9,66 @@ use std::time::Duration;
 use tokio::sync::mpsc::{self, Receiver};
 
 /// The shortest time between two notifications.
-const PACE: Duration = Duration::from_millis(100);
+const NOTIFICATION_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The most that one notification tells.
-const MOST: usize = 4 << 10;
+/// The largest message of a notification.
+const MAX_MESSAGE_BYTES: usize = 4 << 10;
 
-/// Lines that may wait; what comes faster is counted instead.
-const WAITING: usize = 256;
+/// Lines that may wait; later ones are dropped.
+const MAX_QUEUED_LINES: usize = 256;
 
-/// Nobody listens.
+/// A watcher that ignores the output.
 pub(super) fn unwatched() -> Watcher {
     Arc::new(|_: &[u8]| {})
 }
 
-/// What hears the lines, and what passes them on.
-pub(super) fn watched(peer: Peer<RoleServer>, token: ProgressToken) -> (Watcher, Pump) {
-    let (sender, lines) = mpsc::channel(WAITING);
-    // A line that finds no room is missing from the progress, never from the answer.
+/// A watcher and the task that sends its lines to the client.
+pub(super) fn watched(peer: Peer<RoleServer>, token: ProgressToken) -> (Watcher, ProgressSender) {
+    let (sender, lines) = mpsc::channel(MAX_QUEUED_LINES);
+    // A dropped line is missing from the progress, not from the result.
     let watcher: Watcher = Arc::new(move |line: &[u8]| {
         let _ = sender.try_send(String::from_utf8_lossy(line).into_owned());
     });
-    (watcher, Pump { peer, token, lines, told: 0 })
+    (watcher, ProgressSender { peer, token, lines, count: 0 })
 }
 
-/// Passes lines on.
-pub(super) struct Pump {
+/// Sends lines to the client.
+pub(super) struct ProgressSender {
     peer: Peer<RoleServer>,
     token: ProgressToken,
     lines: Receiver<String>,
-    /// How many lines were heard: the number that must grow.
-    told: u64,
+    /// The number of lines so far; `progress` must increase.
+    count: u64,
 }
 
-impl Pump {
-    /// Runs until nothing can come any more.
+impl ProgressSender {
+    /// Runs until the watcher is dropped.
     pub(super) async fn run(mut self) {
         while let Some(line) = self.lines.recv().await {
-            self.told += 1;
+            self.count += 1;
             let mut message = line;
             while let Ok(line) = self.lines.try_recv() {
-                self.told += 1;
-                if message.len() < MOST {
+                self.count += 1;
+                if message.len() < MAX_MESSAGE_BYTES {
                     message.push_str(&line);
                 }
             }
-            self.tell(message).await;
-            tokio::time::sleep(PACE).await;
+            self.notify(message).await;
+            tokio::time::sleep(NOTIFICATION_INTERVAL).await;
         }
     }
 
-    async fn tell(&self, mut message: String) {
-        if message.len() > MOST {
-            let cut = (0..=MOST).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);
+    async fn notify(&self, mut message: String) {
+        if message.len() > MAX_MESSAGE_BYTES {
+            let cut = (0..=MAX_MESSAGE_BYTES).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);
             message.truncate(cut);
             message.push('…');
         }
         #[expect(clippy::cast_precision_loss, reason = "a count of lines stays far below 2^53")]
-        let progress = self.told as f64;
-        let told = ProgressNotificationParam::new(self.token.clone(), progress)
+        let progress = self.count as f64;
+        let params = ProgressNotificationParam::new(self.token.clone(), progress)
             .with_message(message.trim_end_matches('\n'));
-        // A client that is gone hears of nothing; the call itself learns so in another way.
-        let _ = self.peer.notify_progress(told).await;
+        // A disconnected client cancels the call elsewhere.
+        let _ = self.peer.notify_progress(params).await;
     }
 }

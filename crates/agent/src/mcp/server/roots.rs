@@ -1,28 +1,27 @@
-//! Roots: the part of the workspace that a client works in. Its own wish, so it can only narrow.
+//! Roots: the part of the workspace that a client wants to work in. They only narrow what is
+//! allowed.
 //!
-//! A root outside the workspace opens nothing and is ignored; a root around the workspace changes nothing.
-//! They bind the file tools and the directory in which a command starts. What a command does beyond that is
-//! held by the workspace's own walls, which are the operator's.
-//!
-//! Invariant: with roots, nothing is allowed that would not be allowed without.
+//! A root outside the workspace is ignored; a root that contains the workspace has no effect. Roots
+//! apply to the file tools and to the directory in which a command starts, not to what the command
+//! then does inside the workspace.
 
 use picoclaw_policy::{CleanPath, Code, Layer, Refusal, Subject, Zones};
 use picoclaw_sandbox::warden::Warden;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// More roots than this are a mistake; the rest is ignored, which only narrows.
-const MOST: usize = 64;
+/// Further roots are ignored, which only narrows.
+const MAX_ROOTS: usize = 64;
 
-/// The narrowed part of a workspace; nothing when it is not narrowed.
+/// Directories relative to the workspace; empty when it is not narrowed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Roots(Vec<PathBuf>);
 
 impl Roots {
-    /// The roots among these URIs that narrow the workspace of `zones`, relative to it.
-    pub(super) fn read<'u>(uris: impl IntoIterator<Item = &'u str>, zones: &Zones) -> Self {
+    /// The roots among these URIs that narrow the workspace of `zones`.
+    pub(super) fn parse<'u>(uris: impl IntoIterator<Item = &'u str>, zones: &Zones) -> Self {
         let mut within = Vec::new();
-        for path in uris.into_iter().take(MOST).filter_map(local_path) {
+        for path in uris.into_iter().take(MAX_ROOTS).filter_map(local_path) {
             let Some(path) = CleanPath::absolute(&path) else { continue };
             if zones.workspace.iter().any(|workspace| workspace.below(&path).is_some()) {
                 return Self::default();
@@ -32,21 +31,21 @@ impl Roots {
         Self(within)
     }
 
-    /// Why `path` may not be touched, if it lies outside.
-    pub(super) fn refusal_of(&self, path: &str, warden: &Warden, subject: &Subject) -> Option<Refusal> {
+    /// The refusal of a path in the workspace but outside the roots.
+    pub(super) fn check_path(&self, path: &str, warden: &Warden, subject: &Subject) -> Option<Refusal> {
         if self.0.is_empty() {
             return None;
         }
-        // What is no path, or outside the workspace, the desk refuses with its own reasons.
-        let asked = warden.files().absolute(Path::new(path), subject)?.ok()?;
+        // An invalid path, or one outside the workspace, is left to the policy.
+        let absolute = warden.files().absolute(Path::new(path), subject)?.ok()?;
         let zones = &warden.policy().agents.get(&subject.agent)?.zones;
-        let relative = zones.in_workspace(&asked)?;
+        let relative = zones.in_workspace(&absolute)?;
         let is_within = self.0.iter().any(|root| relative.starts_with(root));
         (!is_within).then(|| self.refusal())
     }
 
-    /// Why a call may not be made, if it would leave the roots; a command without a directory gets the first root.
-    pub(super) fn narrow(
+    /// The refusal of a call outside the roots. A command without a directory starts in the first root.
+    pub(super) fn check_call(
         &self,
         tool: &str,
         arguments: &mut Value,
@@ -56,7 +55,7 @@ impl Roots {
         let first = self.0.first()?;
         let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         if tool != "exec" {
-            return self.refusal_of(&text("path"), warden, subject);
+            return self.check_path(&text("path"), warden, subject);
         }
         if !matches!(text("action").as_str(), "" | "run") {
             return None;
@@ -68,10 +67,10 @@ impl Roots {
             }
             return None;
         }
-        self.refusal_of(&cwd, warden, subject)
+        self.check_path(&cwd, warden, subject)
     }
 
-    /// The roots, relative to the workspace, for people and models.
+    /// The roots as text, relative to the workspace.
     pub(super) fn names(&self) -> Vec<String> {
         self.0.iter().map(|root| root.to_string_lossy().into_owned()).collect()
     }
@@ -88,15 +87,14 @@ impl Roots {
     }
 }
 
-/// The path of a `file:` URI on this machine.
+/// The local path of a `file:` URI.
 fn local_path(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
     let path = rest.strip_prefix("localhost").unwrap_or(rest);
-    path.starts_with('/').then(|| decoded(path)).flatten().map(PathBuf::from)
+    path.starts_with('/').then(|| percent_decode(path)).flatten().map(PathBuf::from)
 }
 
-/// Percent signs taken out.
-fn decoded(text: &str) -> Option<String> {
+fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -137,7 +135,7 @@ mod tests {
             ("another machine", vec!["file://host/srv/ws/a"], vec![]),
         ] {
             let want: Vec<_> = want.into_iter().map(PathBuf::from).collect();
-            assert_eq!(Roots::read(uris.iter().copied(), &zones), Roots(want), "{why}: {uris:?}");
+            assert_eq!(Roots::parse(uris.iter().copied(), &zones), Roots(want), "{why}: {uris:?}");
         }
     }
 }

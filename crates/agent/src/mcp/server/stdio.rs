@@ -3,11 +3,12 @@
 //! One thread reads and one writes, so that a client that sends nothing or reads nothing blocks
 //! neither the runtime nor the other direction.
 
-use super::frame::{self, Frame};
-use super::lines::{Heard, Lines};
-use super::porch::{Porch, Tenure};
-use super::premises::Premises;
+use super::decode::{self, Decoded, MAX_MESSAGE_BYTES, decode};
+use super::handler::{ClientHandler, SessionScope};
 use super::request_queue::{Enqueued, RequestQueue};
+use super::state::ServerState;
+use crate::jsonrpc::OversizedId;
+use picoclaw_sandbox::bounded_lines::{BoundedLines, Line};
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ErrorCode, ErrorData, JsonRpcMessage, RequestId,
@@ -36,6 +37,8 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 /// Capacity of the channels between the two threads and the runtime, in messages.
 const QUEUE_CAPACITY: usize = 16;
 
+const READ_BUFFER_BYTES: usize = 64 << 10;
+
 /// The streams of one client.
 pub struct Streams {
     /// Messages from the client.
@@ -61,11 +64,12 @@ pub enum ServeError {
 }
 
 /// Serves one client until it disconnects; its calls are cancelled then.
-pub async fn serve(premises: &Arc<Premises>, streams: Streams) -> Result<(), ServeError> {
+pub async fn serve(state: &Arc<ServerState>, streams: Streams) -> Result<(), ServeError> {
     let disconnected = CancellationToken::new();
-    let porch = Porch::new(premises, disconnected.clone(), Tenure::Process).ok_or(ServeError::Full)?;
+    let handler =
+        ClientHandler::new(state, disconnected.clone(), SessionScope::Process).ok_or(ServeError::Full)?;
     let (transport, flushed) = StdioTransport::open(streams, disconnected.clone())?;
-    let served = match serve_server(porch, transport).await {
+    let served = match serve_server(handler, transport).await {
         Ok(service) => {
             let _ = service.waiting().await;
             Ok(())
@@ -79,9 +83,17 @@ pub async fn serve(premises: &Arc<Premises>, streams: Streams) -> Result<(), Ser
     served
 }
 
+/// What the reader thread has read.
+#[derive(Debug)]
+enum Incoming {
+    Line(Vec<u8>),
+    /// A message over [`MAX_MESSAGE_BYTES`], and its id if it was a request.
+    TooLong(Option<RequestId>),
+}
+
 /// The two streams as rmcp's transport.
 struct StdioTransport {
-    incoming: mpsc::Receiver<Heard>,
+    incoming: mpsc::Receiver<Incoming>,
     outgoing: mpsc::Sender<Vec<u8>>,
     queue: Arc<Mutex<RequestQueue>>,
     /// Notified when a request was answered.
@@ -108,12 +120,8 @@ impl StdioTransport {
         let write_failed = Arc::new(Notify::new());
         let Streams { input, output, is_output_closed } = streams;
         spawn_thread("mcp-reader", move || {
-            let mut lines = Lines::new(input);
-            while let Some(line) = lines.next() {
-                if line_sender.blocking_send(line).is_err() {
-                    return;
-                }
-            }
+            // Fails when the connection has ended.
+            let _ = read_lines(input, &line_sender);
         })?;
         let failed = Arc::clone(&write_failed);
         spawn_thread("mcp-writer", move || {
@@ -157,21 +165,21 @@ impl StdioTransport {
 
     /// Decodes a line; returns the message that is to be handled now, if any.
     fn receive_line(&mut self, line: &[u8]) -> Option<ClientJsonRpcMessage> {
-        match frame::read(line) {
-            Frame::Nothing => None,
-            Frame::Fault(error, id) => {
+        match decode(line) {
+            Decoded::Ignored => None,
+            Decoded::Invalid(error, id) => {
                 self.reply_error(error, id);
                 None
             }
-            Frame::Message(message) => self.enqueue(*message, line.len()),
+            Decoded::Message(message) => self.enqueue(*message, line.len()),
         }
     }
 
     fn enqueue(&mut self, message: ClientJsonRpcMessage, bytes: usize) -> Option<ClientJsonRpcMessage> {
         let id = match &message {
             JsonRpcMessage::Request(request) => request.id.clone(),
-            JsonRpcMessage::Notification(told) => {
-                if let ClientNotification::CancelledNotification(cancelled) = &told.notification
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
                     self.queue().cancel(id);
@@ -263,12 +271,12 @@ impl Transport<RoleServer> for StdioTransport {
                 }
             };
             match line {
-                Some(Heard::Line(line)) => {
+                Some(Incoming::Line(line)) => {
                     if let Some(message) = self.receive_line(&line) {
                         return Some(message);
                     }
                 }
-                Some(Heard::TooLong(id)) => self.reply_error(frame::too_long(), id),
+                Some(Incoming::TooLong(id)) => self.reply_error(decode::too_long(), id),
                 None => self.deadline = Some(Instant::now() + END_OF_INPUT_GRACE),
             }
         }
@@ -281,6 +289,46 @@ impl Transport<RoleServer> for StdioTransport {
 
 fn spawn_thread(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     thread::Builder::new().name(name.to_owned()).spawn(work).map(drop)
+}
+
+fn read_lines(
+    mut input: Box<dyn Read + Send>,
+    sender: &mpsc::Sender<Incoming>,
+) -> Result<(), mpsc::error::SendError<Incoming>> {
+    let mut lines = BoundedLines::new(MAX_MESSAGE_BYTES);
+    let (mut id, mut is_too_long) = (OversizedId::default(), false);
+    let mut buffer = vec![0; READ_BUFFER_BYTES];
+    loop {
+        let read = match input.read(&mut buffer) {
+            Ok(read) => read,
+            Err(why) if why.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => 0,
+        };
+        let chunk = buffer.get(..read).unwrap_or_default();
+        if chunk.is_empty() {
+            return match lines.finish() {
+                Some(Line::Whole(line)) => sender.blocking_send(Incoming::Line(line)),
+                _ => Ok(()),
+            };
+        }
+        // Each piece ends with its line, so that the id of an over-long line is complete.
+        for mut piece in chunk.split_inclusive(|byte| *byte == b'\n') {
+            id.push(piece);
+            let ends_line = piece.ends_with(b"\n");
+            match lines.next_line(&mut piece) {
+                Some(Line::Whole(line)) => sender.blocking_send(Incoming::Line(line))?,
+                Some(Line::TooLong { .. }) => is_too_long = true,
+                None => {}
+            }
+            if ends_line {
+                let id = std::mem::take(&mut id).finish();
+                if std::mem::take(&mut is_too_long) {
+                    let id = id.and_then(|id| serde_json::from_str(&id).ok());
+                    sender.blocking_send(Incoming::TooLong(id))?;
+                }
+            }
+        }
+    }
 }
 
 fn to_line(message: &ServerJsonRpcMessage) -> Option<Vec<u8>> {

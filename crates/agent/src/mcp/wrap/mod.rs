@@ -1,16 +1,13 @@
-//! Wrap: between a host and somebody else's server, frame by frame.
+//! `mcp wrap`: a proxy between a host and an MCP server that holds the server to its pinned tools.
 //!
-//! Everything passes as it is, in both directions and at once, but for the tools: a list is collected whole and judged by
-//! its pin before the host sees any of it, and a call passes only for a tool of a list that was judged.
-//!
-//! Invariant: no description, schema or name of a tool reaches the host unless it is the pinned one.
+//! Messages pass in both directions as they are, except for tools: a list is collected as a whole
+//! and compared with its pin before the host sees any of it, and a call passes only for a tool of
+//! an accepted list.
 
-mod frame;
-mod gate;
-mod listing;
-mod reply;
+mod error_reply;
+mod proxy;
 #[cfg(test)]
 mod tests;
+mod tool_pages;
 
-pub use frame::{Frame, FrameError, Id};
-pub use gate::{Gate, MOST_IN_FLIGHT};
+pub use proxy::PinningProxy;

@@ -1,16 +1,16 @@
-//! The gate between a host and a server that are both played here.
+//! The proxy between a host and a server that are both played here.
 
 use super::super::pins::{PinKey, Pins};
-use super::gate::{Gate, MOST_IN_FLIGHT};
+use super::proxy::{MAX_IN_FLIGHT, PinningProxy};
 use picoclaw_sandbox::bounded_lines::Line;
-use picoclaw_sandbox::line_proxy::{FilterOutput as Said, LineFilter};
+use picoclaw_sandbox::line_proxy::{FilterOutput, LineFilter};
 use picoclaw_sandbox::state_dir::StateDir;
 use serde_json::{Value, json};
 
 struct Stage {
-    gate: Gate,
+    proxy: PinningProxy,
     home: tempfile::TempDir,
-    said: Said,
+    said: FilterOutput,
 }
 
 fn key() -> PinKey {
@@ -20,22 +20,22 @@ fn key() -> PinKey {
 impl Stage {
     fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
-        let gate = Gate::new(Pins::open(home.path()).unwrap(), key());
-        Self { gate, home, said: Said::default() }
+        let proxy = PinningProxy::new(Pins::open(home.path()).unwrap(), key());
+        Self { proxy, home, said: FilterOutput::default() }
     }
 
     /// The server is started anew, in the same instance.
     fn restart(&mut self) {
-        self.gate = Gate::new(Pins::open(self.home.path()).unwrap(), key());
+        self.proxy = PinningProxy::new(Pins::open(self.home.path()).unwrap(), key());
     }
 
     fn host(&mut self, message: Value) -> &mut Self {
-        self.gate.host_line(Line::Whole(message.to_string().into()), &mut self.said);
+        self.proxy.host_line(Line::Whole(message.to_string().as_bytes().to_vec()), &mut self.said);
         self
     }
 
     fn server(&mut self, message: Value) -> &mut Self {
-        self.gate.child_line(Line::Whole(message.to_string().into()), &mut self.said);
+        self.proxy.child_line(Line::Whole(message.to_string().as_bytes().to_vec()), &mut self.said);
         self
     }
 
@@ -162,7 +162,7 @@ fn a_changed_list_is_withheld_until_somebody_consents() {
 
     let pins = Pins::open(stage.home.path()).unwrap();
     let (id, _) = pins.find("srv").unwrap().remove(0);
-    pins.consent(&id, &pins.load_waiting(&id).unwrap().unwrap()).unwrap();
+    pins.consent(&id, &pins.load_pending(&id).unwrap().unwrap()).unwrap();
     stage.call(json!(2), "read");
     assert_eq!(stage.server_heard()[0]["method"], "tools/call", "the consent is heard without a restart");
     stage.server(json!({"jsonrpc": "2.0", "id": 2, "result": {"content": []}}));
@@ -330,12 +330,12 @@ fn a_host_that_errs_is_told() {
         ),
     ] {
         stage.server_heard();
-        stage.gate.host_line(Line::Whole(line.into()), &mut stage.said);
+        stage.proxy.host_line(Line::Whole(line.as_bytes().to_vec()), &mut stage.said);
         assert!(stage.server_heard().is_empty(), "{why} does not pass");
         let told = stage.host_heard().remove(0);
         assert_eq!((&told["id"], &told["error"]["code"]), (&id, &json!(code)), "{why}: {told}");
     }
-    stage.gate.host_line(Line::Whole(b"  ".into()), &mut stage.said);
+    stage.proxy.host_line(Line::Whole(b"  ".to_vec()), &mut stage.said);
     assert!(stage.host_heard().is_empty() && stage.server_heard().is_empty(), "an empty line is nothing");
 }
 
@@ -345,19 +345,19 @@ fn a_line_that_is_too_long_leaves_nobody_waiting() {
     stage
         .host(json!({"jsonrpc": "2.0", "id": 1, "method": "x"}))
         .host(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}));
-    stage.gate.child_line(Line::TooLong { head: Vec::new() }, &mut stage.said);
+    stage.proxy.child_line(Line::TooLong { head: Vec::new() }, &mut stage.said);
     let told = stage.host_heard();
     assert_eq!(told.len(), 2, "{told:?}");
     assert_eq!((&told[0]["id"], &told[0]["error"]["data"]["code"]), (&json!(1), &json!("answer_too_long")));
     assert_eq!((&told[1]["id"], &told[1]["result"]["tools"]), (&json!(2), &json!([])));
-    stage.gate.host_line(Line::TooLong { head: Vec::new() }, &mut stage.said);
+    stage.proxy.host_line(Line::TooLong { head: Vec::new() }, &mut stage.said);
     assert_eq!(stage.host_heard()[0]["error"]["code"], -32700);
 }
 
 #[test]
 fn requests_under_way_are_bounded() {
     let mut stage = Stage::new();
-    for id in 0..MOST_IN_FLIGHT {
+    for id in 0..MAX_IN_FLIGHT {
         stage.host(json!({"jsonrpc": "2.0", "id": id, "method": "ping"}));
     }
     assert!(stage.host_heard().is_empty());

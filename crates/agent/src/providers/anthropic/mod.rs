@@ -1,9 +1,7 @@
-//! Messages, as Anthropic writes them.
-//!
-//! Invariant: pure; every `tool_use` that goes out has its input, also when it comes from a session on disk.
+//! Anthropic's messages API.
 
-mod answer;
-mod pieces;
 mod request;
+mod response;
+mod stream;
 
 pub(super) use request::Anthropic;

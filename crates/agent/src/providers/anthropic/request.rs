@@ -1,19 +1,17 @@
-//! What is asked, as the messages interface wants it: instructions apart, roles in turn, results with the user.
-//!
-//! Invariant: no message is empty, and no two of one role follow each other.
+//! Requests of the messages API: instructions apart, roles alternating, tool results with the user.
 
-use super::pieces::Pieces;
+use super::stream::StreamAssembler;
 use crate::message::{Message, Role};
-use crate::providers::http::{Dialect, Mode};
+use crate::providers::http::{Mode, WireFormat};
 use crate::providers::provider::{Answer, ProviderError, Request, ToolSpec};
-use crate::providers::spelling::{object, plain};
+use crate::providers::sanitize::{object, sanitize_name};
 use picoclaw_policy::config::ModelConfig;
 use serde_json::{Map, Value, json};
 
-/// The longest answer when nobody said; the interface wants a number.
-const DEFAULT_TOKENS: u64 = 8192;
+/// The longest answer by default; the API requires a number.
+const DEFAULT_MAX_TOKENS: u64 = 8192;
 
-/// The dialect.
+/// The wire format.
 pub(in crate::providers) struct Anthropic {
     model: String,
     extra: Map<String, Value>,
@@ -26,13 +24,13 @@ impl Anthropic {
     }
 }
 
-impl Dialect for Anthropic {
-    type Assembler = Pieces;
+impl WireFormat for Anthropic {
+    type Assembler = StreamAssembler;
 
     fn body(&self, request: &Request, mode: Mode) -> Value {
         let mut body = Map::new();
         body.insert("model".to_owned(), json!(self.model));
-        let tokens = if request.max_tokens == 0 { DEFAULT_TOKENS } else { request.max_tokens };
+        let tokens = if request.max_tokens == 0 { DEFAULT_MAX_TOKENS } else { request.max_tokens };
         body.insert("max_tokens".to_owned(), json!(tokens));
         let system = system(&request.messages);
         if !system.is_empty() {
@@ -55,12 +53,12 @@ impl Dialect for Anthropic {
         Value::Object(body)
     }
 
-    fn whole(&self, document: &Value) -> Result<Answer, ProviderError> {
-        super::answer::whole(document)
+    fn parse(&self, document: &Value) -> Result<Answer, ProviderError> {
+        super::response::parse(document)
     }
 
-    fn assembler(&self) -> Pieces {
-        Pieces::default()
+    fn assembler(&self) -> StreamAssembler {
+        StreamAssembler::default()
     }
 }
 
@@ -91,18 +89,18 @@ fn messages(messages: &[Message]) -> Vec<Value> {
 
 fn blocks(message: &Message) -> Vec<Value> {
     if message.role == Role::Tool {
-        let id = plain(message.tool_call_id.as_deref().unwrap_or_default());
+        let id = sanitize_name(message.tool_call_id.as_deref().unwrap_or_default());
         return vec![json!({"type": "tool_result", "tool_use_id": id, "content": message.content})];
     }
     let mut blocks = Vec::new();
     if !message.content.trim().is_empty() {
-        // The interface refuses text that ends in white space where the model speaks.
+        // The API rejects assistant text that ends in white space.
         let text =
             if message.role == Role::Assistant { message.content.trim_end() } else { &message.content };
         blocks.push(json!({"type": "text", "text": text}));
     }
     for call in &message.tool_calls {
-        let (id, name) = (plain(&call.id), plain(&call.name));
+        let (id, name) = (sanitize_name(&call.id), sanitize_name(&call.name));
         blocks.push(json!({"type": "tool_use", "id": id, "name": name, "input": object(&call.arguments)}));
     }
     blocks

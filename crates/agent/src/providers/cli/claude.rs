@@ -1,17 +1,15 @@
-//! Claude Code: `claude -p`, one JSON object out.
-//!
-//! Invariant: an answer is one object that says it is no error; everything else is a failure with its reason.
+//! Claude Code: `claude -p`, which prints one JSON object.
 
-use super::calls;
-use super::program::{Ended, Safety, Tongue, Words, failure};
+use super::parse_calls::parse_reply;
+use super::process::{CliFormat, Exited, Invocation, Safety, failure};
 use super::prompt;
 use crate::providers::http::malformed;
 use crate::providers::provider::{Answer, Finish, ProviderError, Request, Usage};
-use crate::providers::spelling::Parts;
+use crate::providers::sanitize::AnswerParts;
 use serde_json::Value;
 
-/// The longest instructions on a command line; the kernel takes 128 KiB a word.
-const LONGEST: usize = 100 << 10;
+/// The longest instructions on a command line; the kernel's limit is 128 KiB an argument.
+const MAX_INSTRUCTIONS_BYTES: usize = 100 << 10;
 
 /// The command line of Claude Code.
 pub(in crate::providers) struct Claude {
@@ -19,14 +17,14 @@ pub(in crate::providers) struct Claude {
 }
 
 impl Claude {
-    /// For the model `id`; the program's own name leaves the choice to it.
+    /// For the model `id`; the program's own name means its default model.
     pub(in crate::providers) fn new(id: &str) -> Self {
         let is_named = !matches!(id, "claude-code" | "claude-cli" | "claudecli" | "");
         Self { model: is_named.then(|| id.to_owned()) }
     }
 }
 
-impl Tongue for Claude {
+impl CliFormat for Claude {
     fn program(&self) -> &'static str {
         "claude"
     }
@@ -35,9 +33,9 @@ impl Tongue for Claude {
         "claude-cli"
     }
 
-    fn words(&self, request: &Request, safety: Safety, _stay: Option<&str>) -> Words {
+    fn invocation(&self, request: &Request, safety: Safety, _directory: Option<&str>) -> Invocation {
         let mut command: Vec<String> = ["claude", "-p", "--output-format", "json"].map(str::to_owned).into();
-        if safety == Safety::Ours {
+        if safety == Safety::Caged {
             command.push("--dangerously-skip-permissions".to_owned());
         }
         command.push("--no-chrome".to_owned());
@@ -45,31 +43,31 @@ impl Tongue for Claude {
             command.extend(["--model".to_owned(), model.clone()]);
         }
         let (instructions, conversation) = (prompt::instructions(request), prompt::conversation(request));
-        let is_fit = instructions.len() <= LONGEST && !instructions.contains('\0');
+        let is_fit = instructions.len() <= MAX_INSTRUCTIONS_BYTES && !instructions.contains('\0');
         match instructions.as_str() {
-            "" => Words { command, said: vec!["-".to_owned()], input: conversation },
+            "" => Invocation { command, arguments: vec!["-".to_owned()], input: conversation },
             _ if is_fit => {
-                let said = vec!["--system-prompt".to_owned(), instructions, "-".to_owned()];
-                Words { command, said, input: conversation }
+                let arguments = vec!["--system-prompt".to_owned(), instructions, "-".to_owned()];
+                Invocation { command, arguments, input: conversation }
             }
-            _ => Words {
+            _ => Invocation {
                 command,
-                said: vec!["-".to_owned()],
+                arguments: vec!["-".to_owned()],
                 input: format!("{instructions}\n\n{conversation}"),
             },
         }
     }
 
-    fn read(&self, ended: &Ended) -> Result<Answer, ProviderError> {
-        let document = match serde_json::from_str::<Value>(ended.stdout.trim()) {
-            // With more detail switched on, the result is the last of a list.
+    fn parse(&self, exited: &Exited) -> Result<Answer, ProviderError> {
+        let document = match serde_json::from_str::<Value>(exited.stdout.trim()) {
+            // In verbose mode the result is the last of a list.
             Ok(Value::Array(items)) => items.into_iter().rev().find(|item| item["type"] == "result"),
             Ok(document) => Some(document),
             Err(_) => None,
         };
         let Some(document) = document.filter(Value::is_object) else {
-            if ended.code != Some(0) {
-                return Err(ended.failure("claude"));
+            if exited.code != Some(0) {
+                return Err(exited.failure("claude"));
             }
             return Err(malformed("`claude` did not print one JSON object"));
         };
@@ -80,14 +78,14 @@ impl Tongue for Claude {
                 result.unwrap_or("(no reason given)")
             )));
         }
-        if ended.code != Some(0) {
-            return Err(ended.failure("claude"));
+        if exited.code != Some(0) {
+            return Err(exited.failure("claude"));
         }
-        let said = calls::read(result.ok_or_else(|| malformed("the object of `claude` holds no `result`"))?);
-        let parts = Parts {
-            content: said.text,
+        let reply = parse_reply(result.ok_or_else(|| malformed("the object of `claude` holds no `result`"))?);
+        let parts = AnswerParts {
+            content: reply.text,
             reasoning: String::new(),
-            calls: said.calls,
+            calls: reply.calls,
             usage: usage(&document),
         };
         parts.finish(Finish::Stop)

@@ -1,16 +1,14 @@
-//! Models behind a command line: Claude Code and Codex, as guests of the house.
+//! Models behind a command line: Claude Code and Codex, run as helpers.
 //!
-//! They are programs with tools of their own, so they are caged like every guest; the flags that switch off their own
-//! safety are given only where a cage takes its place.
-//!
-//! Invariant: only a whole reply or its one fenced block is a call; words in prose never are.
+//! They have tools of their own, so they run in the cage; the flags that disable their own permission checks are given only
+//! there.
 
-mod calls;
 mod claude;
 mod codex;
-mod program;
+mod parse_calls;
+mod process;
 mod prompt;
 
 pub(super) use claude::Claude;
 pub(super) use codex::Codex;
-pub(super) use program::{Program, Tongue};
+pub(super) use process::{CliFormat, CliProvider};

@@ -1,15 +1,13 @@
-//! A conversation as text, for programs that take nothing else.
-//!
-//! Invariant: what a tool or a person said cannot begin a turn of somebody else's.
+//! A conversation as text, for programs that take nothing else. A message cannot imitate the beginning of another.
 
 use crate::message::{Message, Role, ToolCall};
 use crate::providers::provider::{Request, ToolSpec};
 use serde_json::{Value, json};
 
-/// How turns begin.
+/// How messages begin.
 const MARKS: [&str; 3] = ["User: ", "Assistant: ", "[Tool Result for "];
 
-/// The instructions, and the tools after them.
+/// The instructions and the tools.
 pub(super) fn instructions(request: &Request) -> String {
     let texts = request.messages.iter().filter(|message| message.role == Role::System);
     let mut parts: Vec<String> =
@@ -20,20 +18,20 @@ pub(super) fn instructions(request: &Request) -> String {
     parts.join("\n\n")
 }
 
-/// Everything that was said; a person's only message goes bare.
+/// The messages; a single message of the user has no marker.
 pub(super) fn conversation(request: &Request) -> String {
-    let said: Vec<&Message> =
+    let messages: Vec<&Message> =
         request.messages.iter().filter(|message| message.role != Role::System).collect();
-    if let [only] = said[..]
+    if let [only] = messages[..]
         && only.role == Role::User
     {
         return only.content.clone();
     }
-    said.into_iter().map(turn).collect::<Vec<_>>().join("\n")
+    messages.into_iter().map(render).collect::<Vec<_>>().join("\n")
 }
 
-fn turn(message: &Message) -> String {
-    let text = unmarked(&message.content);
+fn render(message: &Message) -> String {
+    let text = quote_markers(&message.content);
     match message.role {
         Role::Tool => {
             let id = message.tool_call_id.as_deref().unwrap_or_default();
@@ -41,15 +39,15 @@ fn turn(message: &Message) -> String {
         }
         Role::Assistant if message.tool_calls.is_empty() => format!("Assistant: {text}"),
         Role::Assistant => {
-            let calls: Vec<Value> = message.tool_calls.iter().map(called).collect();
+            let calls: Vec<Value> = message.tool_calls.iter().map(call_json).collect();
             format!("Assistant: {text}\n{}", json!({ "tool_calls": calls }))
         }
         Role::User | Role::System => format!("User: {text}"),
     }
 }
 
-/// `text` with lines that would pass for the beginning of a turn quoted.
-fn unmarked(text: &str) -> String {
+/// `text` with lines quoted that look like the beginning of a message.
+fn quote_markers(text: &str) -> String {
     let lines = text.split('\n').enumerate().map(|(number, line)| {
         let is_mark = MARKS.iter().any(|mark| line.trim_start().starts_with(mark));
         if number > 0 && is_mark { format!("> {line}") } else { line.to_owned() }
@@ -57,7 +55,7 @@ fn unmarked(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn called(call: &ToolCall) -> Value {
+fn call_json(call: &ToolCall) -> Value {
     json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}})
 }
 

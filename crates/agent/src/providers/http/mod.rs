@@ -1,14 +1,12 @@
-//! Models that are spoken to over HTTP: one connection, one reader of event streams, one way to fail.
-//!
-//! Invariant: whatever a peer sends is bounded in size and time, and no key leaves for another origin.
+//! Providers over HTTP. Responses are bounded in size and time, and a key goes to its own origin alone.
 
-mod dialect;
-mod failure;
-mod peer;
-mod spoken;
+mod endpoint;
+mod error_class;
+mod provider;
 mod stream;
+mod wire_format;
 
-pub(super) use dialect::{Assembler, Dialect, Mode, Progress, malformed};
-pub(super) use failure::whole_error;
-pub(super) use peer::Peer;
-pub(super) use spoken::Spoken;
+pub(super) use endpoint::Endpoint;
+pub(super) use error_class::from_document;
+pub(super) use provider::HttpProvider;
+pub(super) use wire_format::{Assembler, Mode, Progress, WireFormat, malformed};

@@ -1,8 +1,8 @@
 //! Reads an answer that comes as an event stream.
 
-use super::dialect::{Assembler, Progress, malformed};
-use super::peer::Peer;
-use crate::providers::provider::{Answer, Class, ProviderError, Sink};
+use super::endpoint::Endpoint;
+use super::wire_format::{Assembler, Progress, malformed};
+use crate::providers::provider::{Answer, ErrorClass, ProviderError, Sink};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::once;
@@ -25,15 +25,15 @@ const MAX_LINE_BYTES: usize = 4 << 20;
 /// Reads an event stream to its end. An answer that did not say that it was complete is an error, whatever of it
 /// arrived.
 pub(super) async fn read<A: Assembler>(
-    peer: &Peer,
+    endpoint: &Endpoint,
     response: Response,
     mut assembler: A,
     sink: &mut dyn Sink,
 ) -> Result<Answer, ProviderError> {
-    let until = Instant::now() + STREAM_TIMEOUT.max(peer.timeout);
+    let until = Instant::now() + STREAM_TIMEOUT.max(endpoint.timeout);
     let has_ended = AtomicBool::new(false);
     let mut line = 0;
-    let chunks = peer.chunks(response).map(|chunk| {
+    let chunks = endpoint.chunks(response).map(|chunk| {
         let chunk = chunk?;
         line = match chunk.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')) {
             Some(end) => chunk.len() - end - 1,
@@ -67,13 +67,13 @@ pub(super) async fn read<A: Assembler>(
                 });
             }
             Ok(Some(Err(error))) => return Err(malformed(error)),
-            Err(_) => return Err(peer.silent()),
+            Err(_) => return Err(endpoint.timed_out()),
         };
         let Some(data) = event.data.filter(|data| !data.is_empty()) else { continue };
         let taken = assembler.event(&data, sink);
         let taken = if has_ended.load(Ordering::Relaxed) { taken.map_err(cut_off) } else { taken };
         progress = taken?.max(progress);
-        if progress == Progress::Over {
+        if progress == Progress::Ended {
             return assembler.finish();
         }
     }
@@ -83,12 +83,12 @@ pub(super) async fn read<A: Assembler>(
 /// The error of the last event of a stream that ended without saying so.
 fn cut_off(error: ProviderError) -> ProviderError {
     match error.class {
-        Class::Malformed => unfinished(),
+        ErrorClass::Malformed => unfinished(),
         // What the provider says itself is better than a guess.
         _ => error,
     }
 }
 
 fn unfinished() -> ProviderError {
-    ProviderError::new(Class::Network, "the provider's answer was cut off before its end")
+    ProviderError::new(ErrorClass::Network, "the provider's answer was cut off before its end")
 }

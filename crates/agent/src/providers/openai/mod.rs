@@ -1,9 +1,7 @@
-//! Chat completions, as OpenAI writes them and everybody else speaks them.
-//!
-//! Invariant: pure; what a peer sends is read with tolerance, and a call only when it is whole.
+//! OpenAI's chat completions API, as many servers implement it.
 
-mod answer;
-mod pieces;
 mod request;
+mod response;
+mod stream;
 
 pub(super) use request::OpenAi;

@@ -1,16 +1,14 @@
-//! What is asked, as chat completions want it.
-//!
-//! Invariant: `extra_body` has the last word; nothing else of the entry reaches the body.
+//! Requests of chat completions. `extra_body` overrides every other field.
 
-use super::pieces::Pieces;
+use super::stream::StreamAssembler;
 use crate::message::{Message, Role};
-use crate::providers::http::{Dialect, Mode};
+use crate::providers::http::{Mode, WireFormat};
 use crate::providers::provider::{Answer, ProviderError, Request, ToolSpec};
-use crate::providers::spelling::{self, plain};
+use crate::providers::sanitize::{self, sanitize_name};
 use picoclaw_policy::config::ModelConfig;
 use serde_json::{Map, Value, json};
 
-/// The dialect.
+/// The wire format.
 pub(in crate::providers) struct OpenAi {
     model: String,
     length_field: String,
@@ -20,17 +18,17 @@ pub(in crate::providers) struct OpenAi {
 impl OpenAi {
     /// For the model `id` of an entry.
     pub(in crate::providers) fn new(entry: &ModelConfig, id: &str) -> Self {
-        let said = entry.max_tokens_field.clone().filter(|field| !field.trim().is_empty());
+        let configured = entry.max_tokens_field.clone().filter(|field| !field.trim().is_empty());
         Self {
             model: id.to_owned(),
-            length_field: said.unwrap_or_else(|| length_field(id).to_owned()),
+            length_field: configured.unwrap_or_else(|| length_field(id).to_owned()),
             extra: entry.extra_body.clone(),
         }
     }
 }
 
-impl Dialect for OpenAi {
-    type Assembler = Pieces;
+impl WireFormat for OpenAi {
+    type Assembler = StreamAssembler;
 
     fn body(&self, request: &Request, mode: Mode) -> Value {
         let mut body = Map::new();
@@ -52,23 +50,23 @@ impl Dialect for OpenAi {
         }
         body.extend(self.extra.clone());
         if mode == Mode::Whole && body.contains_key("stream") {
-            // What the operator added must not turn a second try into a first one.
+            // `extra_body` must not turn streaming on again.
             body.insert("stream".to_owned(), json!(false));
             body.remove("stream_options");
         }
         Value::Object(body)
     }
 
-    fn whole(&self, document: &Value) -> Result<Answer, ProviderError> {
-        super::answer::whole(document)
+    fn parse(&self, document: &Value) -> Result<Answer, ProviderError> {
+        super::response::parse(document)
     }
 
-    fn assembler(&self) -> Pieces {
-        Pieces::default()
+    fn assembler(&self) -> StreamAssembler {
+        StreamAssembler::default()
     }
 }
 
-/// Newer models know the longest answer by another name.
+/// The field for the longest answer; newer models have another one.
 fn length_field(id: &str) -> &'static str {
     let id = id.to_ascii_lowercase();
     let bare = id.rsplit('/').next().unwrap_or(&id);
@@ -88,14 +86,14 @@ fn message(message: &Message) -> Value {
     out.insert("role".to_owned(), json!(role));
     out.insert("content".to_owned(), json!(message.content));
     if let Some(id) = &message.tool_call_id {
-        out.insert("tool_call_id".to_owned(), json!(plain(id)));
+        out.insert("tool_call_id".to_owned(), json!(sanitize_name(id)));
     }
     if !message.tool_calls.is_empty() {
         let calls = message.tool_calls.iter().map(|call| {
-            // Half a JSON in a session would make some servers refuse everything that follows.
-            let arguments = Value::Object(spelling::object(&call.arguments)).to_string();
-            json!({"id": plain(&call.id), "type": "function",
-                "function": {"name": plain(&call.name), "arguments": arguments}})
+            // Some servers reject every request that contains incomplete JSON.
+            let arguments = Value::Object(sanitize::object(&call.arguments)).to_string();
+            json!({"id": sanitize_name(&call.id), "type": "function",
+                "function": {"name": sanitize_name(&call.name), "arguments": arguments}})
         });
         out.insert("tool_calls".to_owned(), calls.collect());
         if let Some(reasoning) = &message.reasoning_content {

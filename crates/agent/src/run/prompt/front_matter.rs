@@ -1,25 +1,23 @@
-//! The block between two lines of dashes at the beginning of a file.
-//!
-//! Invariant: a reader of plain words, not of YAML: one `key: value` a line, and everything else is passed over.
+//! Front matter: the block between two lines of dashes at the beginning of a file, read as `key: value` lines.
 
-/// A file apart from its front matter.
+/// A text and its front matter.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Parted<'t> {
+pub(super) struct Split<'t> {
     /// The lines between the dashes, if there are any.
     pub(super) head: Option<&'t str>,
     /// The rest.
     pub(super) body: &'t str,
 }
 
-/// Parts a text; dashes that are never closed are no front matter.
-pub(super) fn part(text: &str) -> Parted<'_> {
+/// Splits a text. Dashes that are never closed are no front matter.
+pub(super) fn split(text: &str) -> Split<'_> {
     let whole = text.trim_start_matches('\u{feff}');
-    let none = Parted { head: None, body: whole };
+    let none = Split { head: None, body: whole };
     let Some(rest) = whole.strip_prefix("---").and_then(after_line_end) else { return none };
     let mut at = 0;
     for line in rest.split_inclusive('\n') {
         if line.trim_end() == "---" {
-            return Parted {
+            return Split {
                 head: Some(&rest[..at]),
                 body: rest[at + line.len()..].trim_start_matches(['\r', '\n']),
             };
@@ -56,7 +54,7 @@ mod tests {
             ("a rule later on is no front matter", "a\n---\nb\n---\n", None, "a\n---\nb\n---\n"),
             ("empty", "---\n---\nbody", Some(""), "body"),
         ] {
-            assert_eq!(part(text), Parted { head, body }, "{why}");
+            assert_eq!(split(text), Split { head, body }, "{why}");
         }
     }
 

@@ -1,6 +1,4 @@
-//! Who the agent is, where it works and what it must keep to; and what it is told about this moment.
-//!
-//! Invariant: nothing in here comes from a workspace.
+//! The parts of the prompt that come from the program: identity and rules, and the current time.
 
 use jiff::Timestamp;
 use picoclaw_policy::Subject;
@@ -28,7 +26,7 @@ Your workspace is `{workspace}`. Relative paths start there. In it:
     )
 }
 
-/// What is true at this moment.
+/// The last part: time, system, channel and session.
 pub(super) fn runtime(subject: &Subject, now: Timestamp) -> String {
     format!(
         "# Now\n\nTime: {} UTC\nSystem: {}/{}\nChannel: {}\nSession: {}",

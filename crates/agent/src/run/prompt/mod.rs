@@ -1,14 +1,11 @@
-//! The instructions of a turn: who the agent is, what its workspace says, what it remembers, what it can look up.
+//! The system prompt of a turn: identity, files of the workspace, skills, memory, and the current time.
 //!
-//! Everything from a workspace is plain text that the agent itself may have written. It can ask for much and widens nothing:
-//! what an agent may do stands in the configuration alone.
-//!
-//! Invariant: every part is bounded, read beneath its own directory, and left out with a warning when it cannot be.
+//! Files of a workspace may have been written by the agent itself. They are text for the model and change no permission.
 
 mod front_matter;
 mod identity;
 mod memory;
 mod skills;
-mod texts;
+mod sources;
 
-pub use texts::Texts;
+pub use sources::PromptSources;

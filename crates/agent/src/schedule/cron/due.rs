@@ -1,67 +1,65 @@
-//! Which jobs run now, and what becomes of them afterwards: the rules, without a clock of their own.
+//! Which jobs run now, and how runs are settled. Pure: the time is passed in.
 //!
-//! What came due while no gateway ran is not made up for: jobs that come again wait for their next time, and one that
-//! came but once is told as missed, unless it is late by less than a minute. A run that was interrupted is told as such
-//! and not repeated, since nobody knows how far it came.
-//!
-//! Invariant: a job's next time is settled before it runs, so that no end of this process makes it run again.
+//! What came due while no gateway ran is not made up for: recurring jobs wait for their next time, and a one-time job is
+//! reported as missed unless it is late by less than a minute. An interrupted run is reported as such and not repeated. The
+//! next time of a job is set before it runs, so that the end of the process does not make it run again.
 
 use super::error::CronError;
-use super::firing::{Done, Firing};
-use super::job::{Job, LastStatus, State};
-use super::schedule::Kind;
+use super::job::{Job, JobState, LastStatus};
+use super::job_run::{JobResult, JobRun};
+use super::schedule::ScheduleKind;
 use super::store::{RunLock, Store};
 use picoclaw_sandbox::printable;
 use std::collections::BTreeSet;
 
-/// How late a job that comes but once may be after a start.
-const GRACE_MS: i64 = 60_000;
+/// How late a one-time job may be after a start.
+const MAX_LATE_MS: i64 = 60_000;
 
-/// The most of an error that is kept.
-const KEPT: usize = 500;
+/// The part of an error that is stored, in characters.
+const MAX_ERROR_CHARS: usize = 500;
 
-/// What is to be done now.
+/// What is due.
 #[derive(Debug, Default)]
 pub(super) struct Due {
     /// Runs to begin, each with its lock.
-    pub(super) firings: Vec<(Firing, RunLock)>,
-    /// Jobs whose last run is not over.
+    pub(super) runs: Vec<(JobRun, RunLock)>,
+    /// Jobs whose last run has not ended.
     pub(super) skipped: Vec<String>,
     /// Jobs whose last run ended with its process.
     pub(super) interrupted: Vec<String>,
 }
 
-/// Who asked for a run.
+/// What started a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum Trigger {
     /// The schedule.
     Scheduled,
-    /// A person, who leaves the schedule as it is.
-    ByHand,
+    /// A person; the schedule stays as it is.
+    Manual,
 }
 
-/// A start: what was missed is not made up for.
-pub(super) fn begin(jobs: &mut [Job], now_ms: i64) {
+/// Settles what was missed before the scheduler started.
+pub(super) fn settle_missed(jobs: &mut [Job], now_ms: i64) {
     for job in jobs.iter_mut().filter(|job| job.enabled) {
         let is_past = job.state.next_run_at_ms.is_none_or(|next| next <= now_ms);
         match job.schedule.kind {
-            Kind::At => {
+            ScheduleKind::At => {
                 let at = job.schedule.at_ms.unwrap_or_default();
                 match job.state.running_since_ms {
-                    None if is_past && now_ms.saturating_sub(at) > GRACE_MS => {
+                    None if is_past && now_ms.saturating_sub(at) > MAX_LATE_MS => {
                         retire(job, LastStatus::Error, "missed: no gateway ran at that time");
                     }
                     None if is_past => job.state.next_run_at_ms = Some(at),
                     _ => {}
                 }
             }
-            Kind::Every | Kind::Cron if is_past => advance(job, now_ms),
-            Kind::Every | Kind::Cron => {}
+            ScheduleKind::Every | ScheduleKind::Cron if is_past => advance(job, now_ms),
+            ScheduleKind::Every | ScheduleKind::Cron => {}
         }
     }
 }
 
-/// Takes what is due, as far as there is room, and marks it.
+/// Takes what is due, as far as there is room, and marks it as running.
 pub(super) fn take(
     jobs: &mut [Job],
     now_ms: i64,
@@ -71,7 +69,10 @@ pub(super) fn take(
 ) -> Result<Due, CronError> {
     let mut due = Due::default();
     for job in jobs {
-        if job.state.running_since_ms.is_some() && !own.contains(&job.id) && store.hold(&job.id)?.is_some() {
+        if job.state.running_since_ms.is_some()
+            && !own.contains(&job.id)
+            && store.lock_run(&job.id)?.is_some()
+        {
             interrupt(job);
             due.interrupted.push(job.id.clone());
         }
@@ -85,14 +86,14 @@ pub(super) fn take(
         if own.contains(&job.id) {
             due.skipped.push(job.id.clone());
             advance(job, now_ms);
-        } else if due.firings.len() < room {
-            match store.hold(&job.id)? {
+        } else if due.runs.len() < room {
+            match store.lock_run(&job.id)? {
                 Some(lock) => {
                     advance(job, now_ms);
-                    due.firings.push((mark(job, now_ms), lock));
+                    due.runs.push((mark(job, now_ms), lock));
                 }
-                // Somebody runs it by hand. What comes but once waits for that.
-                None if job.schedule.kind == Kind::At => {}
+                // It runs by hand. A one-time job waits for that.
+                None if job.schedule.kind == ScheduleKind::At => {}
                 None => {
                     due.skipped.push(job.id.clone());
                     advance(job, now_ms);
@@ -117,15 +118,15 @@ pub(super) fn is_any(jobs: &[Job], now_ms: i64, own: &BTreeSet<String>) -> bool 
     })
 }
 
-/// When the next one is due.
+/// When the next job is due.
 pub(super) fn earliest(jobs: &[Job]) -> Option<i64> {
     jobs.iter().filter(|job| job.enabled).filter_map(|job| job.state.next_run_at_ms).min()
 }
 
 /// Marks a job as running from now on.
-pub(super) fn mark(job: &mut Job, now_ms: i64) -> Firing {
+pub(super) fn mark(job: &mut Job, now_ms: i64) -> JobRun {
     job.state.running_since_ms = Some(now_ms);
-    Firing {
+    JobRun {
         id: job.id.clone(),
         name: job.name.clone(),
         agent: job.agent.clone(),
@@ -135,19 +136,19 @@ pub(super) fn mark(job: &mut Job, now_ms: i64) -> Firing {
     }
 }
 
-/// Writes down what came of a run.
-pub(super) fn settle(jobs: &mut Vec<Job>, firing: &Firing, done: &Done, manner: Manner) {
-    // Somebody may have removed it meanwhile.
-    let Some(at) = jobs.iter().position(|job| job.id == firing.id) else { return };
+/// Records the result of a run.
+pub(super) fn settle(jobs: &mut Vec<Job>, run: &JobRun, result: &JobResult, trigger: Trigger) {
+    // It may have been removed meanwhile.
+    let Some(at) = jobs.iter().position(|job| job.id == run.id) else { return };
     let job = &mut jobs[at];
     job.state.running_since_ms = None;
-    job.state.last_run_at_ms = Some(firing.began_ms);
-    job.state.last_status = Some(done.status);
-    job.state.last_error = (done.status != LastStatus::Ok).then(|| kept(&done.text));
-    let is_over = job.schedule.kind == Kind::At && job.state.next_run_at_ms.is_none();
-    if manner == Manner::Scheduled && is_over {
-        // One that failed stays to be looked at.
-        if done.status == LastStatus::Ok && job.delete_after_run {
+    job.state.last_run_at_ms = Some(run.began_ms);
+    job.state.last_status = Some(result.status);
+    job.state.last_error = (result.status != LastStatus::Ok).then(|| error_line(&result.text));
+    let is_over = job.schedule.kind == ScheduleKind::At && job.state.next_run_at_ms.is_none();
+    if trigger == Trigger::Scheduled && is_over {
+        // A failed one stays, disabled.
+        if result.status == LastStatus::Ok && job.delete_after_run {
             jobs.remove(at);
         } else {
             job.enabled = false;
@@ -157,7 +158,7 @@ pub(super) fn settle(jobs: &mut Vec<Job>, firing: &Firing, done: &Done, manner: 
 
 fn interrupt(job: &mut Job) {
     job.state.last_run_at_ms = job.state.running_since_ms.take();
-    let is_over = job.schedule.kind == Kind::At && job.state.next_run_at_ms.is_none();
+    let is_over = job.schedule.kind == ScheduleKind::At && job.state.next_run_at_ms.is_none();
     job.state.last_status = Some(LastStatus::Error);
     job.state.last_error = Some("interrupted: picoclaw ended during the run".to_owned());
     if is_over {
@@ -169,10 +170,10 @@ fn retire(job: &mut Job, status: LastStatus, why: &str) {
     job.enabled = false;
     job.state.next_run_at_ms = None;
     job.state.last_status = Some(status);
-    job.state.last_error = Some(kept(why));
+    job.state.last_error = Some(error_line(why));
 }
 
-/// On to the next time; a schedule that has none any more is over.
+/// Sets the next time; a schedule that has none has ended.
 fn advance(job: &mut Job, now_ms: i64) {
     match job.schedule.next(now_ms, Some(now_ms)) {
         Ok(next) => job.state.next_run_at_ms = next,
@@ -180,17 +181,17 @@ fn advance(job: &mut Job, now_ms: i64) {
     }
 }
 
-/// A clock that went back leaves no job waiting for a time that was only ever a mistake.
+/// Corrects the next time after the clock was set back.
 fn follow_clock(job: &mut Job, now_ms: i64) {
-    let State { next_run_at_ms: next, last_run_at_ms: last, .. } = job.state;
-    let is_lost = match job.schedule.kind {
-        Kind::At => false,
-        Kind::Every => next.is_none_or(|next| {
+    let JobState { next_run_at_ms: next, last_run_at_ms: last, .. } = job.state;
+    let is_wrong = match job.schedule.kind {
+        ScheduleKind::At => false,
+        ScheduleKind::Every => next.is_none_or(|next| {
             next - now_ms > job.schedule.every_ms.unwrap_or_default().saturating_add(1000)
         }),
-        Kind::Cron => next.is_none() || last.is_some_and(|last| last > now_ms),
+        ScheduleKind::Cron => next.is_none() || last.is_some_and(|last| last > now_ms),
     };
-    if is_lost {
+    if is_wrong {
         match job.schedule.next(now_ms, last) {
             Ok(fresh) => job.state.next_run_at_ms = fresh,
             Err(why) => retire(job, LastStatus::Error, &why.to_string()),
@@ -199,8 +200,8 @@ fn follow_clock(job: &mut Job, now_ms: i64) {
 }
 
 /// One line of bounded length.
-fn kept(text: &str) -> String {
+fn error_line(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let cut: String = line.chars().take(KEPT).collect();
+    let cut: String = line.chars().take(MAX_ERROR_CHARS).collect();
     printable(&cut).into_owned()
 }

@@ -1,37 +1,35 @@
-//! Why a job cannot be had or made.
-//!
-//! Invariant: what a person or a model wrote is named and bounded; nothing of the store leaks through an error.
+//! Errors of jobs.
 
 use picoclaw_sandbox::printable;
 use picoclaw_sandbox::state_dir::StateError;
 
-/// Why a job cannot be had or made.
+/// Why a job cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum CronError {
-    /// There is none of that name, or it is somebody else's.
-    #[error("job {} not found", shown(.0))]
+    /// There is no such job in the caller's scope.
+    #[error("job {} not found", excerpt(.0))]
     NotFound(String),
-    /// It runs at this moment.
+    /// It runs now.
     #[error("job {0} is still running")]
     StillRunning(String),
-    /// The expression cannot be read.
-    #[error("invalid cron expression `{}`: {why}", shown(expr))]
+    /// The expression cannot be parsed.
+    #[error("invalid cron expression `{}`: {why}", excerpt(expr))]
     Expression {
         /// As it was written.
         expr: String,
         /// What is wrong with it.
         why: String,
     },
-    /// There is no such zone.
-    #[error("unknown time zone `{}`", shown(.0))]
+    /// The time zone is not known.
+    #[error("unknown time zone `{}`", excerpt(.0))]
     Zone(String),
-    /// There is no such moment.
+    /// The schedule has no next time.
     #[error("the schedule never comes due")]
     Never,
-    /// Something about a job does not fit.
+    /// A value is not valid.
     #[error("{0}")]
-    Misfit(String),
-    /// The file is not one of ours any more.
+    Invalid(String),
+    /// The file cannot be parsed.
     #[error("`{path}` cannot be read as jobs: {why}")]
     Broken {
         /// The file.
@@ -39,13 +37,13 @@ pub enum CronError {
         /// What is wrong with it.
         why: String,
     },
-    /// The file cannot be had.
+    /// A file error.
     #[error(transparent)]
     State(#[from] StateError),
 }
 
 impl CronError {
-    /// What would help, when something would.
+    /// The remedy, if there is one.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Expression { .. } => Some("five fields: minute, hour, day of month, month, day of week"),
@@ -60,7 +58,7 @@ impl CronError {
     }
 }
 
-fn shown(text: &str) -> String {
+fn excerpt(text: &str) -> String {
     let cut: String = text.chars().take(80).collect();
     printable(&cut).into_owned()
 }

@@ -1,6 +1,4 @@
-//! One job, as it is kept: the fields that others know, and those of ours.
-//!
-//! Invariant: a field that we do not know is kept as it is.
+//! One job as it is stored. Unknown fields are kept.
 
 use super::schedule::Schedule;
 use serde::{Deserialize, Serialize};
@@ -19,26 +17,26 @@ pub struct Job {
     /// The agent that it belongs to.
     #[serde(default = "main")]
     pub agent: String,
-    /// The agents above whoever made it: what one of them may not, the job may not either.
+    /// The agents above the one that made it: the job may do what all of them may do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lineage: Vec<String>,
     /// When.
     pub schedule: Schedule,
     /// What.
     pub payload: Payload,
-    /// How it stands.
+    /// Its state.
     #[serde(default)]
-    pub state: State,
+    pub state: JobState,
     /// When it was made.
     #[serde(default)]
     pub created_at_ms: i64,
-    /// When somebody changed it last.
+    /// When it was changed last.
     #[serde(default)]
     pub updated_at_ms: i64,
-    /// Whether it goes when it has run.
+    /// Whether it is removed after its run.
     #[serde(default)]
     pub delete_after_run: bool,
-    /// What we do not know.
+    /// Unknown fields.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -49,52 +47,52 @@ pub struct Payload {
     /// `agent_turn`.
     #[serde(default = "agent_turn")]
     pub kind: String,
-    /// What the agent is told.
+    /// The message for the agent.
     #[serde(default)]
     pub message: String,
-    /// What is run in its place.
+    /// A command in place of a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// What we do not know.
+    /// Unknown fields.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// How a job stands.
+/// The state of a job.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct State {
+pub struct JobState {
     /// When it runs next.
     pub next_run_at_ms: Option<i64>,
     /// When it began to run last.
     pub last_run_at_ms: Option<i64>,
-    /// What came of it.
+    /// The status of that run.
     pub last_status: Option<LastStatus>,
     /// Why it was not `ok`.
     pub last_error: Option<String>,
-    /// Since when it runs; still there after a kill, when nobody holds its lock.
+    /// Since when it runs. After a crash it is still set, and the lock is free.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running_since_ms: Option<i64>,
 }
 
-/// What came of a run.
+/// The status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LastStatus {
-    /// It was done.
+    /// It succeeded.
     Ok,
-    /// It failed, or was interrupted, or never had its turn.
+    /// It failed, was interrupted or was missed.
     Error,
-    /// The desk, or a person, said no.
+    /// The policy or a person refused it.
     Refused,
 }
 
-/// What a job does, as one thing.
+/// The task of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task {
-    /// The agent is told this.
+    /// A message for the agent.
     Message(String),
-    /// This is run.
+    /// A command.
     Command(String),
 }
 
@@ -110,7 +108,7 @@ impl LastStatus {
 }
 
 impl Job {
-    /// What it does.
+    /// Its task.
     pub fn task(&self) -> Task {
         match self.payload.command.as_deref().filter(|command| !command.is_empty()) {
             Some(command) => Task::Command(command.to_owned()),
@@ -120,7 +118,7 @@ impl Job {
 }
 
 impl Payload {
-    /// Of a task.
+    /// The payload of a task.
     pub fn of(task: Task) -> Self {
         let (message, command) = match task {
             Task::Message(message) => (message, None),

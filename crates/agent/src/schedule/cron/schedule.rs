@@ -1,9 +1,7 @@
-//! When a job runs. Pure: the moment it is asked at is passed in.
+//! When a job runs. Pure: the time is passed in.
 //!
-//! Expressions are read in the zone that the job names, else in this machine's. Where clocks go forward, a time that does
-//! not exist is run at the first moment after the gap; where they go back, a fixed time is run once.
-//!
-//! Invariant: the next moment lies after the one that was passed in, or there is none.
+//! Expressions are read in the zone that the job names, else in the system's. A time that does not exist because clocks go
+//! forward runs at the first moment after the gap; a fixed time that exists twice runs once.
 
 use super::error::CronError;
 use croner::Cron;
@@ -13,21 +11,21 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 /// The longest expression.
-const LONGEST: usize = 256;
+const MAX_EXPRESSION_BYTES: usize = 256;
 
 /// The longest interval or delay: ten years.
-pub(super) const FARTHEST_MS: i64 = 10 * 366 * 86_400_000;
+pub(super) const MAX_DELAY_MS: i64 = 10 * 366 * 86_400_000;
 
-/// How far the clock may have gone back for what ran already to count. Further back, it was wrong before.
-const BACK_MS: i64 = 25 * 3_600_000;
+/// The last run counts if the clock was set back by no more than this; beyond, the clock was wrong before.
+const MAX_SET_BACK_MS: i64 = 25 * 3_600_000;
 
-/// Which kind of schedule.
+/// The kind of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ScheduleKind {
     /// Once.
     At,
-    /// Again and again after the same time.
+    /// At a fixed interval.
     Every,
     /// At the times of an expression.
     Cron,
@@ -37,18 +35,18 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Schedule {
-    /// Which of the others counts.
-    pub kind: Kind,
+    /// Which of the other fields counts.
+    pub kind: ScheduleKind,
     /// Milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ms: Option<i64>,
     /// Milliseconds between two runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every_ms: Option<i64>,
-    /// Five fields.
+    /// A cron expression of five fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expr: Option<String>,
-    /// A zone of the IANA database.
+    /// A time zone of the IANA database.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tz: Option<String>,
 }
@@ -57,13 +55,13 @@ impl Schedule {
     /// Once, `seconds` after `now`.
     pub fn after(seconds: u64, now_ms: i64) -> Result<Self, CronError> {
         let at_ms = Some(now_ms.saturating_add(millis(seconds)?));
-        Ok(Self { kind: Kind::At, at_ms, every_ms: None, expr: None, tz: None })
+        Ok(Self { kind: ScheduleKind::At, at_ms, every_ms: None, expr: None, tz: None })
     }
 
     /// Every so many seconds.
     pub fn every(seconds: u64) -> Result<Self, CronError> {
         let every_ms = Some(millis(seconds)?);
-        Ok(Self { kind: Kind::Every, at_ms: None, every_ms, expr: None, tz: None })
+        Ok(Self { kind: ScheduleKind::Every, at_ms: None, every_ms, expr: None, tz: None })
     }
 
     /// At the times of an expression.
@@ -71,20 +69,26 @@ impl Schedule {
         parse(expr)?;
         zone(tz)?;
         let tz = tz.filter(|tz| !tz.is_empty()).map(str::to_owned);
-        Ok(Self { kind: Kind::Cron, at_ms: None, every_ms: None, expr: Some(expr.trim().to_owned()), tz })
+        Ok(Self {
+            kind: ScheduleKind::Cron,
+            at_ms: None,
+            every_ms: None,
+            expr: Some(expr.trim().to_owned()),
+            tz,
+        })
     }
 
-    /// The next moment after `now`. What ran at `last` does not run again because the clock went back a little.
+    /// The next time after `now`. A run at `last` is not repeated because the clock was set back a little.
     pub fn next(&self, now_ms: i64, last_ms: Option<i64>) -> Result<Option<i64>, CronError> {
         match self.kind {
-            Kind::At => Ok(self.at_ms.filter(|at| *at > now_ms)),
-            Kind::Every => {
-                let every = self.every_ms.filter(|every| (1..=FARTHEST_MS).contains(every));
+            ScheduleKind::At => Ok(self.at_ms.filter(|at| *at > now_ms)),
+            ScheduleKind::Every => {
+                let every = self.every_ms.filter(|every| (1..=MAX_DELAY_MS).contains(every));
                 Ok(Some(now_ms.saturating_add(every.ok_or(CronError::Never)?)))
             }
-            Kind::Cron => {
+            ScheduleKind::Cron => {
                 let cron = parse(self.expr.as_deref().unwrap_or_default())?;
-                let ran = last_ms.filter(|last| (0..=BACK_MS).contains(&(last - now_ms)));
+                let ran = last_ms.filter(|last| (0..=MAX_SET_BACK_MS).contains(&(last - now_ms)));
                 let from =
                     Timestamp::from_millisecond(ran.unwrap_or(now_ms)).map_err(|_| CronError::Never)?;
                 let from = from.to_zoned(zone(self.tz.as_deref())?);
@@ -94,15 +98,15 @@ impl Schedule {
         }
     }
 
-    /// In words, for a listing.
-    pub fn told(&self) -> String {
+    /// A description for a list.
+    pub fn describe(&self) -> String {
         match self.kind {
-            Kind::At => {
+            ScheduleKind::At => {
                 let at = self.at_ms.and_then(|at| Timestamp::from_millisecond(at).ok());
                 at.map_or_else(|| "once".to_owned(), |at| format!("once at {at:.0}"))
             }
-            Kind::Every => format!("every {}s", self.every_ms.unwrap_or_default() / 1000),
-            Kind::Cron => {
+            ScheduleKind::Every => format!("every {}s", self.every_ms.unwrap_or_default() / 1000),
+            ScheduleKind::Cron => {
                 let zone = self.tz.as_deref().map(|tz| format!(" ({tz})")).unwrap_or_default();
                 format!("{}{zone}", self.expr.as_deref().unwrap_or_default())
             }
@@ -112,14 +116,14 @@ impl Schedule {
 
 fn millis(seconds: u64) -> Result<i64, CronError> {
     let millis = i64::try_from(seconds).ok().and_then(|seconds| seconds.checked_mul(1000));
-    millis.filter(|millis| (1000..=FARTHEST_MS).contains(millis)).ok_or_else(|| {
-        CronError::Misfit("a time in seconds must be at least 1 and at most ten years".to_owned())
+    millis.filter(|millis| (1000..=MAX_DELAY_MS).contains(millis)).ok_or_else(|| {
+        CronError::Invalid("a time in seconds must be at least 1 and at most ten years".to_owned())
     })
 }
 
 fn parse(expr: &str) -> Result<Cron, CronError> {
     let wrong = |why: String| CronError::Expression { expr: expr.to_owned(), why };
-    if expr.len() > LONGEST || !expr.is_ascii() {
+    if expr.len() > MAX_EXPRESSION_BYTES || !expr.is_ascii() {
         return Err(wrong("it is too long, or holds what no expression holds".to_owned()));
     }
     let fields = expr.split_whitespace().count();

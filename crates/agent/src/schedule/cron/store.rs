@@ -1,6 +1,4 @@
-//! Where jobs are kept: `<home>/state/cron/jobs.json`.
-//!
-//! Invariant: an edit begins with what the last one left, and is there whole or not at all.
+//! The jobs of an instance: `<home>/state/cron/jobs.json`.
 
 use super::error::CronError;
 use super::job::Job;
@@ -13,19 +11,19 @@ const FILE: &str = "jobs.json";
 
 const LOCK: &str = "jobs.lock";
 
-/// The largest file that is read.
-const MOST: u64 = 16 << 20;
+/// The largest file.
+const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// How long an edit waits for another one.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The jobs of an instance. Copies are the same store.
+/// The jobs of an instance. Clones share the file.
 #[derive(Debug, Clone)]
 pub struct Store {
     dir: StateDir,
 }
 
-/// The lock on a job that runs; the kernel lets go of it with the process.
+/// The lock of a running job; the kernel releases it with the process.
 #[derive(Debug)]
 #[must_use = "the job counts as interrupted at once"]
 pub struct RunLock {
@@ -46,9 +44,9 @@ impl Store {
         Ok(Self { dir: StateDir::open(home, "cron")? })
     }
 
-    /// Every job, in the order in which they were made.
+    /// All jobs, oldest first.
     pub fn read(&self) -> Result<Vec<Job>, CronError> {
-        let Some(bytes) = self.dir.read(FILE, MOST)? else { return Ok(Vec::new()) };
+        let Some(bytes) = self.dir.read(FILE, MAX_FILE_BYTES)? else { return Ok(Vec::new()) };
         let broken =
             |why: String| CronError::Broken { path: self.dir.path().join(FILE).display().to_string(), why };
         let document: Document = serde_json::from_slice(&bytes).map_err(|why| broken(why.to_string()))?;
@@ -58,26 +56,26 @@ impl Store {
         }
     }
 
-    /// Changes the jobs, one editor at a time; nothing is written when `act` fails or changes nothing.
-    pub fn edit<T>(&self, act: impl FnOnce(&mut Vec<Job>) -> Result<T, CronError>) -> Result<T, CronError> {
-        let _held = self.dir.lock(LOCK, PATIENCE)?;
+    /// Edits the jobs under a lock; nothing is written when `edit` fails or changes nothing.
+    pub fn edit<T>(&self, edit: impl FnOnce(&mut Vec<Job>) -> Result<T, CronError>) -> Result<T, CronError> {
+        let _held = self.dir.lock(LOCK, LOCK_TIMEOUT)?;
         let before = self.read()?;
         let mut jobs = before.clone();
-        let done = act(&mut jobs)?;
+        let done = edit(&mut jobs)?;
         if jobs != before {
             let document = Document { version: 1, jobs };
             let text = serde_json::to_vec_pretty(&document);
-            let text = text.map_err(|why| CronError::Misfit(why.to_string()))?;
-            if text.len() as u64 > MOST {
-                return Err(CronError::Misfit("there are too many jobs".to_owned()));
+            let text = text.map_err(|why| CronError::Invalid(why.to_string()))?;
+            if text.len() as u64 > MAX_FILE_BYTES {
+                return Err(CronError::Invalid("there are too many jobs".to_owned()));
             }
             self.dir.replace(FILE, &text)?;
         }
         Ok(done)
     }
 
-    /// Takes the lock of a run; `None` when the job runs already.
-    pub fn hold(&self, id: &str) -> Result<Option<RunLock>, CronError> {
+    /// Takes the lock of a job; `None` when it runs already.
+    pub fn lock_run(&self, id: &str) -> Result<Option<RunLock>, CronError> {
         let name = format!("run-{id}.lock");
         match self.dir.lock(&name, Duration::ZERO) {
             Ok(held) => Ok(Some(RunLock { dir: self.dir.clone(), name, _held: held })),
@@ -89,7 +87,7 @@ impl Store {
 
 impl Drop for RunLock {
     fn drop(&mut self) {
-        // Left behind, it is an empty file that nobody holds.
+        // An empty file that is left behind does no harm.
         let _ = self.dir.remove(&self.name);
     }
 }

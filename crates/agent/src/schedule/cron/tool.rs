@@ -1,20 +1,17 @@
-//! `cron`: an agent's own jobs.
-//!
-//! Invariant: every action finds the caller's own jobs alone; being scheduled allows a command nothing.
+//! `cron`: an agent's own jobs. A scheduled command is judged again when it runs.
 
-use super::change::{Added, Change, Switch, Whose};
+use super::edit::{Change, JobScope, NewJob, Switch};
 use super::error::CronError;
-use super::firing::Clock;
+use super::executor::commands_disabled;
 use super::job::{Job, Task};
-use super::jobs::no_commands;
+use super::job_run::Clock;
 use super::schedule::Schedule;
 use super::store::Store;
 use crate::call::Reply;
-use crate::tools::{Arguments, Need, Outcome, Parameter, Tool, Type, Visit};
+use crate::tools::{Arguments, Need, Outcome, Parameter, Tool, ToolContext, Type, permit_or_reply};
 use picoclaw_policy::config::ToolsConfig;
 use picoclaw_policy::{Code, Layer, Refusal, ScheduleIntent, Verdict};
-use picoclaw_sandbox::agenda::Agenda;
-use picoclaw_sandbox::warden::Admission;
+use picoclaw_sandbox::effects::ScheduleEdit;
 use picoclaw_sandbox::{printable, printable_json};
 use std::path::Path;
 use std::sync::Arc;
@@ -50,23 +47,23 @@ const PARAMETERS: &[Parameter] = &[
 /// The tool.
 pub struct CronTool {
     store: Store,
-    clock: Arc<dyn Clock>,
-    may_command: bool,
+    clock: Clock,
+    allow_command: bool,
     changed: Arc<dyn Fn() + Send + Sync>,
 }
 
 impl CronTool {
-    /// Over this store; `changed` hears of every edit, so that nobody has to wait for the next look.
+    /// A tool over this store; `changed` is called after every edit.
     pub fn new(
         store: Store,
-        clock: Arc<dyn Clock>,
+        clock: Clock,
         tools: &ToolsConfig,
         changed: Arc<dyn Fn() + Send + Sync>,
     ) -> Self {
-        Self { store, clock, may_command: tools.cron_allow_command, changed }
+        Self { store, clock, allow_command: tools.cron_allow_command, changed }
     }
 
-    fn act(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
+    fn act(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Reply, Reply> {
         let action = match arguments.text("action") {
             "add" => "add",
             "list" => "list",
@@ -75,62 +72,59 @@ impl CronTool {
             "remove" => "remove",
             "enable" => "enable",
             "disable" => "disable",
-            other => return Err(misfit(visit, &format!("unknown action: {}", printable(other)))),
+            other => return Err(invalid(context, &format!("unknown action: {}", printable(other)))),
         };
         let id = arguments.text("job_id");
         if id.is_empty() && !matches!(action, "add" | "list") {
-            return Err(misfit(visit, &format!("job_id is required for {action}")));
+            return Err(invalid(context, &format!("job_id is required for {action}")));
         }
-        let schedule = self.schedule(arguments).map_err(|why| misfit(visit, &why.to_string()))?;
-        let task = self.task(arguments, visit)?;
+        let schedule = self.schedule(arguments).map_err(|why| invalid(context, &why.to_string()))?;
+        let task = self.task(arguments, context)?;
         if action == "add" && (task.is_none() || schedule.is_none()) {
             let lacks =
                 if task.is_none() { "message or command" } else { "at_seconds, every_seconds or cron_expr" };
-            return Err(misfit(visit, &format!("{lacks} is required for add")));
+            return Err(invalid(context, &format!("{lacks} is required for add")));
         }
         let intent =
             ScheduleIntent { action, job: id.to_owned(), detail: detail(task.as_ref(), schedule.as_ref()) };
-        let permit = match visit.warden.admit(NAME, visit.subject, Agenda(intent)) {
-            Admission::Permit(permit) => permit,
-            Admission::Refusal(refusal) => return Err(Reply::Refused(refusal)),
-            Admission::Pending(pending) => return Err(Reply::Unasked(visit.warden.unanswered(*pending))),
-        };
-        let done = permit.arrange(|| self.arrange(action, id, arguments, task, schedule, visit));
+        let admission = context.warden.admit(NAME, context.subject, ScheduleEdit(intent));
+        let permit = permit_or_reply(admission, context)?;
+        let done = permit.edit(|| self.edit(action, id, arguments, task, schedule, context));
         match done {
             Ok(text) => Ok(Reply::Done(text)),
             Err(why) => Err(Reply::Failed(match why.hint() {
-                // The command line is not this caller's.
+                // That hint is about the command line.
                 Some(hint) if !matches!(why, CronError::NotFound(_)) => format!("{why}\nhint: {hint}"),
                 _ => why.to_string(),
             })),
         }
     }
 
-    fn arrange(
+    fn edit(
         &self,
         action: &'static str,
         id: &str,
         arguments: &Arguments<'_>,
         task: Option<Task>,
         schedule: Option<Schedule>,
-        visit: &Visit<'_>,
+        context: &ToolContext<'_>,
     ) -> Result<String, CronError> {
-        let (own, now) = (Whose::Own(&visit.subject.agent), self.clock.now_ms());
+        let (own, now) = (JobScope::Own(&context.subject.agent), (self.clock)());
         let name = Some(arguments.text("name")).filter(|name| !name.is_empty()).map(str::to_owned);
-        let told = match (action, task, schedule) {
-            ("list", ..) => return Ok(listed(&self.store.list(own)?)),
+        let text = match (action, task, schedule) {
+            ("list", ..) => return Ok(list_text(&self.store.list(own)?)),
             ("get", ..) => {
                 let job = self.store.get(id, own)?;
-                return printable_json(&job).map_err(|why| CronError::Misfit(why.to_string()));
+                return printable_json(&job).map_err(|why| CronError::Invalid(why.to_string()));
             }
             ("add", Some(task), Some(schedule)) => {
-                let lineage = visit.subject.lineage.clone();
-                let added = Added { name, agent: visit.subject.agent.clone(), lineage, task, schedule };
-                let job = self.store.add(added, now)?;
+                let lineage = context.subject.lineage.clone();
+                let new = NewJob { name, agent: context.subject.agent.clone(), lineage, task, schedule };
+                let job = self.store.add(new, now)?;
                 format!("Cron job added: {} (id: {})", printable(&job.name), job.id)
             }
             ("update", task, schedule) => {
-                let lineage = visit.subject.lineage.clone();
+                let lineage = context.subject.lineage.clone();
                 let change = Change { name, task, schedule, enabled: None, lineage };
                 format!("Cron job updated: {}", self.store.update(id, change, own, now)?.id)
             }
@@ -141,14 +135,14 @@ impl CronTool {
             _ => format!("Cron job disabled: {}", self.store.switch(id, Switch::Off, own, now)?.id),
         };
         (self.changed)();
-        Ok(told)
+        Ok(text)
     }
 
-    /// When, as far as it was said: once before again and again before an expression.
+    /// The schedule, if given: `at_seconds` before `every_seconds` before `cron_expr`.
     fn schedule(&self, arguments: &Arguments<'_>) -> Result<Option<Schedule>, CronError> {
         let given = |name: &str| arguments.count(name).filter(|seconds| *seconds > 0);
         if let Some(seconds) = given("at_seconds") {
-            return Schedule::after(seconds, self.clock.now_ms()).map(Some);
+            return Schedule::after(seconds, (self.clock)()).map(Some);
         }
         if let Some(seconds) = given("every_seconds") {
             return Schedule::every(seconds).map(Some);
@@ -159,21 +153,21 @@ impl CronTool {
         }
     }
 
-    /// What, as far as it was said. Whether a command may run is judged when it does; without `exec` there is none.
-    fn task(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Option<Task>, Reply> {
+    /// The task, if given. A command is judged when it runs; here only whether `exec` is enabled.
+    fn task(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Option<Task>, Reply> {
         let command = arguments.text("command");
         if command.is_empty() {
             let message = Some(arguments.text("message")).filter(|message| !message.is_empty());
             return Ok(message.map(|message| Task::Message(message.to_owned())));
         }
-        let turned_away = |refusal| Reply::Refused(visit.warden.turn_away(NAME, visit.subject, refusal));
-        if !self.may_command {
-            return Err(turned_away(no_commands()));
+        let refused = |refusal| Reply::Refused(context.warden.refuse_call(NAME, context.subject, refusal));
+        if !self.allow_command {
+            return Err(refused(commands_disabled()));
         }
-        let sought = visit.warden.seek_command(command, Path::new(""), visit.subject);
-        let sought = sought.map_err(|why| misfit(visit, &why.to_string()))?;
-        match visit.warden.consider("exec", visit.subject, &sought) {
-            Verdict::Deny(refusal) if refusal.code == Code::ToolDisabled => Err(turned_away(refusal)),
+        let sought = context.warden.prepare_command(command, Path::new(""), context.subject);
+        let sought = sought.map_err(|why| invalid(context, &why.to_string()))?;
+        match context.warden.evaluate("exec", context.subject, &sought) {
+            Verdict::Deny(refusal) if refusal.code == Code::ToolDisabled => Err(refused(refusal)),
             _ => Ok(Some(Task::Command(command.to_owned()))),
         }
     }
@@ -192,8 +186,8 @@ impl Tool for CronTool {
         PARAMETERS
     }
 
-    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
-        self.act(arguments, visit).into()
+    fn run(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Outcome {
+        self.act(arguments, context).into()
     }
 }
 
@@ -202,22 +196,22 @@ fn detail(task: Option<&Task>, schedule: Option<&Schedule>) -> String {
         Task::Message(message) => format!("message {message:?}"),
         Task::Command(command) => format!("command {command:?}"),
     });
-    let parts = [schedule.map(Schedule::told), task];
+    let parts = [schedule.map(Schedule::describe), task];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn listed(jobs: &[Job]) -> String {
+fn list_text(jobs: &[Job]) -> String {
     if jobs.is_empty() {
         return "No scheduled jobs".to_owned();
     }
     let line = |job: &Job| {
         let off = if job.enabled { "" } else { ", disabled" };
-        format!("\n- {} (id: {}, {}{off})", printable(&job.name), job.id, printable(&job.schedule.told()))
+        format!("\n- {} (id: {}, {}{off})", printable(&job.name), job.id, printable(&job.schedule.describe()))
     };
     format!("Scheduled jobs:{}", jobs.iter().map(line).collect::<String>())
 }
 
-fn misfit(visit: &Visit<'_>, why: &str) -> Reply {
+fn invalid(context: &ToolContext<'_>, why: &str) -> Reply {
     let refusal = Refusal {
         code: Code::InvalidArguments,
         sentence: why.to_owned(),
@@ -225,5 +219,5 @@ fn misfit(visit: &Visit<'_>, why: &str) -> Reply {
         layer: Layer::Registry,
         hint: String::new(),
     };
-    Reply::Refused(visit.warden.turn_away(NAME, visit.subject, refusal))
+    Reply::Refused(context.warden.refuse_call(NAME, context.subject, refusal))
 }

@@ -1,39 +1,37 @@
-//! The actions on a background session.
-//!
-//! Invariant: a line for a shell is judged as a command; printable keys for a shell are refused (W36).
+//! The actions on a background session. A line for a shell is judged as a command; printable keys for a shell are refused
+//! (W36).
 
 use super::super::arguments::Arguments;
-use super::super::asked::{Outcome, with_permit};
-use super::super::file;
+use super::super::context::ToolContext;
+use super::super::file_access;
+use super::super::pending::{Outcome, permit_or_reply, with_permit};
 use super::super::registry::Tool;
-use super::super::visit::Visit;
 use super::render;
 use super::tool::ExecTool;
 use crate::call::Reply;
 use picoclaw_policy::SessionIntent;
 use picoclaw_policy::shell::guard::{Finding, Judgement, Kind, Remedy};
-use picoclaw_sandbox::exec::{Attend, Program, Session, attend};
+use picoclaw_sandbox::exec::{Program, Session, SessionAction, session_input};
 use picoclaw_sandbox::launch::{BackgroundError, terminal_keys};
 use picoclaw_sandbox::permit::Permit;
-use picoclaw_sandbox::warden::Admission;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 
 impl ExecTool {
-    pub(super) fn list(&self, visit: &Visit<'_>) -> Result<Reply, Reply> {
-        attend::list(attended(visit, intent("list", "", ""))?);
-        let rows = self.sessions.of(visit.subject).into_iter().map(|(id, held)| {
-            let (status, _) = render::standing(&held.session.state());
-            json!({"id": id, "command": held.session.command(), "status": status, "pid": held.session.pid(), "startedAt": held.started_at})
+    pub(super) fn list(&self, context: &ToolContext<'_>) -> Result<Reply, Reply> {
+        session_input::list(admit(context, intent("list", "", ""))?);
+        let rows = self.sessions.of(context.subject).into_iter().map(|(id, owned)| {
+            let (status, _) = render::session_status(&owned.session.state());
+            json!({"id": id, "command": owned.session.command(), "status": status, "pid": owned.session.pid(), "startedAt": owned.started_at})
         });
         Ok(Reply::Done(json!({"sessions": rows.collect::<Vec<_>>()}).to_string()))
     }
 
-    pub(super) fn poll(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
-        let (id, session) = self.own(arguments, visit)?;
-        let permit = attended(visit, intent("poll", &id, ""))?;
-        let (status, code) = render::standing(&attend::poll(permit, &session));
+    pub(super) fn poll(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Reply, Reply> {
+        let (id, session) = self.find_session(arguments, context)?;
+        let permit = admit(context, intent("poll", &id, ""))?;
+        let (status, code) = render::session_status(&session_input::poll(permit, &session));
         let mut answer = json!({"sessionId": id, "status": status});
         if !code.is_null() {
             answer["exitCode"] = code;
@@ -41,67 +39,83 @@ impl ExecTool {
         Ok(Reply::Done(answer.to_string()))
     }
 
-    pub(super) fn read(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
-        let (id, session) = self.own(arguments, visit)?;
-        let permit = attended(visit, intent("read", &id, ""))?;
-        let (output, state) = attend::read(permit, &session);
-        let (status, _) = render::standing(&state);
+    pub(super) fn read(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Reply, Reply> {
+        let (id, session) = self.find_session(arguments, context)?;
+        let permit = admit(context, intent("read", &id, ""))?;
+        let (output, state) = session_input::read(permit, &session);
+        let (status, _) = render::session_status(&state);
         Ok(Reply::Done(json!({"sessionId": id, "output": output.to_text(), "status": status}).to_string()))
     }
 
-    pub(super) fn write(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Outcome, Reply> {
-        let (id, session) = self.own(arguments, visit)?;
+    pub(super) fn write(
+        &self,
+        arguments: &Arguments<'_>,
+        context: &ToolContext<'_>,
+    ) -> Result<Outcome, Reply> {
+        let (id, session) = self.find_session(arguments, context)?;
         let data = arguments.text("data");
         if data.is_empty() {
-            return Err(file::misfit(visit, self.name(), "data is required"));
+            return Err(file_access::invalid(context, self.name(), "data is required"));
         }
         let judgement = match session.program() {
             Program::Other => None,
-            Program::Shell => Some(judge_lines(visit, data)?),
+            Program::Shell => Some(judge_lines(context, data)?),
         };
         let typed = SessionIntent { judgement, ..intent("write", &id, data) };
-        let admission = visit.warden.admit(self.name(), visit.subject, Attend(typed));
-        Ok(with_permit(self.name(), admission, visit, move |permit, _| {
-            answered(attend::write(permit, &session), || {
+        let admission = context.warden.admit(self.name(), context.subject, SessionAction(typed));
+        Ok(with_permit(self.name(), admission, context, move |permit, _| {
+            reply(session_input::write(permit, &session), || {
                 json!({"sessionId": id, "status": "running"}).to_string()
             })
         }))
     }
 
-    pub(super) fn send_keys(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Outcome, Reply> {
-        let (id, session) = self.own(arguments, visit)?;
+    pub(super) fn send_keys(
+        &self,
+        arguments: &Arguments<'_>,
+        context: &ToolContext<'_>,
+    ) -> Result<Outcome, Reply> {
+        let (id, session) = self.find_session(arguments, context)?;
         let pressed = arguments.text("keys").to_owned();
         if pressed.trim().is_empty() {
-            return Err(file::misfit(visit, self.name(), "keys cannot be empty"));
+            return Err(file_access::invalid(context, self.name(), "keys cannot be empty"));
         }
         let typed = session.program() == Program::Shell && !terminal_keys::is_control_only(&pressed);
         let judgement = typed.then(|| typed_keys(&pressed));
         let typed = SessionIntent { judgement, ..intent("send-keys", &id, &pressed) };
-        let admission = visit.warden.admit(self.name(), visit.subject, Attend(typed));
-        Ok(with_permit(self.name(), admission, visit, move |permit, _| {
-            answered(attend::send_keys(permit, &session), || {
+        let admission = context.warden.admit(self.name(), context.subject, SessionAction(typed));
+        Ok(with_permit(self.name(), admission, context, move |permit, _| {
+            reply(session_input::send_keys(permit, &session), || {
                 json!({"sessionId": id, "status": "running", "output": format!("Sent keys: [{pressed}]")})
                     .to_string()
             })
         }))
     }
 
-    pub(super) fn kill(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Reply, Reply> {
-        let (id, session) = self.own(arguments, visit)?;
-        attend::kill(attended(visit, intent("kill", &id, ""))?, &session);
-        self.sessions.forget(&id);
+    pub(super) fn kill(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Reply, Reply> {
+        let (id, session) = self.find_session(arguments, context)?;
+        session_input::kill(admit(context, intent("kill", &id, ""))?, &session);
+        self.sessions.remove(&id);
         Ok(Reply::Done(json!({"sessionId": id, "status": "done"}).to_string()))
     }
 
-    /// The session that is named, if it is the subject's own.
-    fn own(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<(String, Arc<Session>), Reply> {
+    /// The requested session, if it is the subject's own.
+    fn find_session(
+        &self,
+        arguments: &Arguments<'_>,
+        context: &ToolContext<'_>,
+    ) -> Result<(String, Arc<Session>), Reply> {
         let id = arguments.text("sessionId");
         if id.is_empty() {
-            return Err(file::misfit(visit, self.name(), "sessionId is required"));
+            return Err(file_access::invalid(context, self.name(), "sessionId is required"));
         }
-        match self.sessions.find(id, visit.subject) {
+        match self.sessions.find(id, context.subject) {
             Some(session) => Ok((id.to_owned(), session)),
-            None => Err(file::misfit(visit, self.name(), &format!("session not found: {}", file::told(id)))),
+            None => Err(file_access::invalid(
+                context,
+                self.name(),
+                &format!("session not found: {}", file_access::escaped(id)),
+            )),
         }
     }
 }
@@ -110,23 +124,19 @@ fn intent(action: &'static str, id: &str, input: &str) -> SessionIntent {
     SessionIntent { action, session: id.to_owned(), input: input.to_owned(), judgement: None }
 }
 
-fn attended(visit: &Visit<'_>, intent: SessionIntent) -> Result<Permit<Attend>, Reply> {
-    match visit.warden.admit("exec", visit.subject, Attend(intent)) {
-        Admission::Permit(permit) => Ok(permit),
-        Admission::Refusal(refusal) => Err(Reply::Refused(refusal)),
-        Admission::Pending(pending) => Err(Reply::Unasked(visit.warden.unanswered(*pending))),
-    }
+fn admit(context: &ToolContext<'_>, intent: SessionIntent) -> Result<Permit<SessionAction>, Reply> {
+    permit_or_reply(context.warden.admit("exec", context.subject, SessionAction(intent)), context)
 }
 
-/// What the guard finds in text for a shell. Half a line could be completed into anything, so lines must be whole.
+/// Judges text for a shell as commands. Lines must be complete: half a line could be completed into anything.
 ///
-/// Where the shell stands by now is not known; from the workspace itself, every `..` leads out and is refused.
-fn judge_lines(visit: &Visit<'_>, data: &str) -> Result<Judgement, Reply> {
+/// The shell's current directory is not known. The workspace is assumed, so that every `..` leads out and is refused.
+fn judge_lines(context: &ToolContext<'_>, data: &str) -> Result<Judgement, Reply> {
     let lines = data.trim_end_matches('\n');
-    let mut judgement = visit
+    let mut judgement = context
         .warden
-        .inspect_command(lines, Path::new(""), visit.subject)
-        .map_err(|why| file::misfit(visit, "exec", &why.to_string()))?;
+        .inspect_command(lines, Path::new(""), context.subject)
+        .map_err(|why| file_access::invalid(context, "exec", &why.to_string()))?;
     if judgement.is_allowed() && !data.ends_with('\n') {
         judgement.finding = Some(Finding {
             kind: Kind::NotUnderstood,
@@ -139,7 +149,7 @@ fn judge_lines(visit: &Visit<'_>, data: &str) -> Result<Judgement, Reply> {
     Ok(judgement)
 }
 
-/// Keys that would type or edit a command, past the guard.
+/// Refuses keys that would type or edit a command without the guard.
 fn typed_keys(pressed: &str) -> Judgement {
     let finding = Finding {
         kind: Kind::NotUnderstood,
@@ -151,9 +161,9 @@ fn typed_keys(pressed: &str) -> Judgement {
     Judgement { commands: Vec::new(), finding: Some(finding), others: Vec::new() }
 }
 
-fn answered(outcome: Result<(), BackgroundError>, told: impl FnOnce() -> String) -> Reply {
+fn reply(outcome: Result<(), BackgroundError>, text: impl FnOnce() -> String) -> Reply {
     match outcome {
-        Ok(()) => Reply::Done(told()),
+        Ok(()) => Reply::Done(text()),
         Err(why) => Reply::Failed(why.to_string()),
     }
 }

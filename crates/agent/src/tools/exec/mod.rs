@@ -1,6 +1,4 @@
-//! `exec`: runs commands, now or in the background.
-//!
-//! Invariant: every action passes the desk; a session answers only to whoever started it.
+//! `exec`: runs commands, in the foreground or in background sessions.
 
 mod actions;
 mod parameters;

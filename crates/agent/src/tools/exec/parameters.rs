@@ -1,6 +1,4 @@
-//! What `exec` takes.
-//!
-//! Invariant: the schema that the model is shown.
+//! The parameters of `exec`.
 
 use super::super::schema::{Need, Parameter, Type};
 

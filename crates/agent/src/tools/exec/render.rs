@@ -1,6 +1,4 @@
-//! What a command came to, in words for the model.
-//!
-//! Invariant: output, exit code, signal, timeout and truncation are all told; nothing is told that did not happen.
+//! The result of a command as text for the model.
 
 use crate::call::Reply;
 use picoclaw_sandbox::launch::{Finished, State, Status};
@@ -15,7 +13,7 @@ pub(super) fn finished(done: &Finished, deadline: Duration) -> Reply {
         Status::Exited(0) => Reply::Done(output),
         Status::Exited(code) => ended(&output, format!("Command exited with code {code}")),
         Status::Signaled(signal) => {
-            ended(&output, format!("Command killed by signal {signal}{}", named(signal)))
+            ended(&output, format!("Command killed by signal {signal}{}", signal_name(signal)))
         }
         Status::Halted => ended(&output, "Command stopped".to_owned()),
         Status::OutOfMemory => ended(&output, "Command ended: out of memory".to_owned()),
@@ -31,8 +29,8 @@ pub(super) fn finished(done: &Finished, deadline: Duration) -> Reply {
     }
 }
 
-/// A session's standing for `poll` and its like.
-pub(super) fn standing(state: &State) -> (&'static str, Value) {
+/// The status and exit code of a session.
+pub(super) fn session_status(state: &State) -> (&'static str, Value) {
     match state {
         State::Running => ("running", Value::Null),
         State::Ended(status) => ("done", json!(status.exit_code())),
@@ -57,7 +55,7 @@ fn ended(output: &str, how: String) -> Reply {
     Reply::Ended { how, text }
 }
 
-fn named(signal: i32) -> &'static str {
+fn signal_name(signal: i32) -> &'static str {
     match signal {
         2 => " (SIGINT)",
         6 => " (SIGABRT)",
@@ -72,7 +70,7 @@ fn named(signal: i32) -> &'static str {
     }
 }
 
-/// A duration as the documented sentence spells it: `1m0s`.
+/// A duration as the documented sentence has it: `1m0s`.
 fn go_duration(time: Duration) -> String {
     let (hours, minutes, seconds) = (time.as_secs() / 3600, time.as_secs() / 60 % 60, time.as_secs() % 60);
     match (hours, minutes) {

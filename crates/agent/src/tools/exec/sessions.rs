@@ -1,6 +1,4 @@
-//! The background sessions of this program, each under its owner.
-//!
-//! Invariant: a session can be named only by the agent and session that started it (W37); their number and life are bounded (W41).
+//! The background sessions of this program. A session answers only to the agent and session that started it (W37).
 
 use picoclaw_policy::{AgentId, Subject};
 use picoclaw_sandbox::exec::Session;
@@ -10,18 +8,18 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Sessions that one agent may have at once, finished ones included.
-pub(super) const MOST: usize = 16;
+/// Sessions of one agent, finished ones included (W41).
+pub(super) const MAX_SESSIONS: usize = 16;
 
 /// How long a session may run.
-pub(super) const LIFE: Duration = Duration::from_secs(4 * 3600);
+pub(super) const SESSION_TIMEOUT: Duration = Duration::from_secs(4 * 3600);
 
-/// How long a finished session can still be read.
-const KEPT: Duration = Duration::from_secs(30 * 60);
+/// How long the output of a finished session is kept.
+const FINISHED_RETAINED: Duration = Duration::from_secs(30 * 60);
 
-/// A session and whose it is.
+/// A session and its owner.
 #[derive(Debug, Clone)]
-pub(super) struct Held {
+pub(super) struct OwnedSession {
     pub(super) session: Arc<Session>,
     pub(super) started_at: u64,
     owner: Owner,
@@ -32,7 +30,7 @@ pub(super) struct Held {
 struct Owner {
     agent: AgentId,
     session: String,
-    /// A subagent's session is not its parent's, whatever it is called.
+    /// The session of a subagent is not its parent's, also under the same name.
     depth: u32,
 }
 
@@ -44,72 +42,77 @@ impl Owner {
 
 /// Every background session.
 #[derive(Debug, Default)]
-pub(super) struct Sessions(Mutex<BTreeMap<String, Held>>);
+pub(super) struct Sessions(Mutex<BTreeMap<String, OwnedSession>>);
 
 impl Sessions {
     /// Whether `subject`'s agent may start another one.
     pub(super) fn has_room(&self, subject: &Subject) -> bool {
-        let held = self.held();
-        held.values().filter(|held| held.owner.agent == subject.agent).count() < MOST
+        let sessions = self.sessions();
+        sessions.values().filter(|owned| owned.owner.agent == subject.agent).count() < MAX_SESSIONS
     }
 
-    /// Keeps a session, and says by which name.
-    pub(super) fn keep(&self, session: Session, subject: &Subject) -> String {
+    /// Adds a session and returns its id.
+    pub(super) fn add(&self, session: Session, subject: &Subject) -> String {
         let id = fresh_id();
         let started_at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let held = Held { session: Arc::new(session), started_at, owner: Owner::of(subject), ended: None };
-        self.held().insert(id.clone(), held);
+        let owned =
+            OwnedSession { session: Arc::new(session), started_at, owner: Owner::of(subject), ended: None };
+        self.sessions().insert(id.clone(), owned);
         id
     }
 
-    /// The session of that name, if it is `subject`'s own.
+    /// The session with that id, if it is `subject`'s own.
     pub(super) fn find(&self, id: &str, subject: &Subject) -> Option<Arc<Session>> {
-        let held = self.held();
-        held.get(id).filter(|held| held.owner == Owner::of(subject)).map(|held| Arc::clone(&held.session))
+        let sessions = self.sessions();
+        sessions
+            .get(id)
+            .filter(|owned| owned.owner == Owner::of(subject))
+            .map(|owned| Arc::clone(&owned.session))
     }
 
-    /// `subject`'s own sessions, by name.
-    pub(super) fn of(&self, subject: &Subject) -> Vec<(String, Held)> {
+    /// `subject`'s own sessions, by id.
+    pub(super) fn of(&self, subject: &Subject) -> Vec<(String, OwnedSession)> {
         let owner = Owner::of(subject);
-        let held = self.held();
-        held.iter()
-            .filter(|(_, held)| held.owner == owner)
-            .map(|(id, held)| (id.clone(), held.clone()))
+        let sessions = self.sessions();
+        sessions
+            .iter()
+            .filter(|(_, owned)| owned.owner == owner)
+            .map(|(id, owned)| (id.clone(), owned.clone()))
             .collect()
     }
 
-    /// Lets a session go.
-    pub(super) fn forget(&self, id: &str) {
-        self.held().remove(id);
+    /// Removes a session.
+    pub(super) fn remove(&self, id: &str) {
+        self.sessions().remove(id);
     }
 
-    /// Ends every session of `subject`'s.
-    pub(super) fn drop_of(&self, subject: &Subject) {
+    /// Ends every session of `subject`.
+    pub(super) fn end_all(&self, subject: &Subject) {
         let owner = Owner::of(subject);
-        // They are ended outside the lock: each takes as long as its tree takes to die.
-        let ended: Vec<Held> = {
-            let mut held = self.held();
+        // Dropped outside the lock: ending a process tree takes time.
+        let ended: Vec<OwnedSession> = {
+            let mut sessions = self.sessions();
             let ids: Vec<_> =
-                held.iter().filter(|(_, held)| held.owner == owner).map(|(id, _)| id.clone()).collect();
-            ids.iter().filter_map(|id| held.remove(id)).collect()
+                sessions.iter().filter(|(_, owned)| owned.owner == owner).map(|(id, _)| id.clone()).collect();
+            ids.iter().filter_map(|id| sessions.remove(id)).collect()
         };
         drop(ended);
     }
 
-    /// The table, with what ended long ago swept out.
-    fn held(&self) -> MutexGuard<'_, BTreeMap<String, Held>> {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for held in held.values_mut() {
-            if held.ended.is_none() && matches!(held.session.state(), State::Ended(_)) {
-                held.ended = Some(Instant::now());
+    /// The sessions, without those that ended long ago.
+    fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, OwnedSession>> {
+        let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for owned in sessions.values_mut() {
+            if owned.ended.is_none() && matches!(owned.session.state(), State::Ended(_)) {
+                owned.ended = Some(Instant::now());
             }
         }
-        held.retain(|_, held| held.ended.is_none_or(|ended| ended.elapsed() < KEPT));
-        held
+        sessions.retain(|_, owned| owned.ended.is_none_or(|ended| ended.elapsed() < FINISHED_RETAINED));
+        sessions
     }
 }
 
-/// A name that nobody can guess: the hasher's keys are the system's own randomness.
+/// An id that cannot be guessed: the hasher's keys are random.
 fn fresh_id() -> String {
     let word = RandomState::new().build_hasher().finish();
     format!("{word:016x}")

@@ -1,16 +1,14 @@
-//! The tool itself: which action, and the way of each to the warden.
-//!
-//! Invariant: no child and no key stroke without a permit.
+//! The tool `exec`: dispatches its actions. Commands and key strokes need a permit.
 
 use super::super::arguments::Arguments;
-use super::super::asked::{Outcome, with_permit};
-use super::super::file;
+use super::super::context::ToolContext;
+use super::super::file_access;
+use super::super::pending::{Outcome, with_permit};
 use super::super::registry::Tool;
 use super::super::schema::Parameter;
-use super::super::visit::Visit;
 use super::parameters::PARAMETERS;
 use super::render;
-use super::sessions::{LIFE, MOST, Sessions};
+use super::sessions::{MAX_SESSIONS, SESSION_TIMEOUT, Sessions};
 use crate::call::Reply;
 use picoclaw_policy::Subject;
 use picoclaw_sandbox::exec::{self, Exec, ExecError};
@@ -22,61 +20,63 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The terminal of a session that asks for one.
-const WINDOW: WindowSize = WindowSize { rows: 24, columns: 80 };
+/// The size of a session's terminal.
+const WINDOW_SIZE: WindowSize = WindowSize { rows: 24, columns: 80 };
 
 pub(in super::super) struct ExecTool {
-    limit: Duration,
+    timeout: Duration,
     pub(super) sessions: Arc<Sessions>,
 }
 
 impl ExecTool {
-    /// With the configured limit on a command's time; zero is the documented default.
+    /// With the configured timeout of a command; zero is the documented default.
     pub(in super::super) fn new(seconds: u64) -> Self {
         let seconds = if seconds == 0 { 60 } else { seconds };
-        Self { limit: Duration::from_secs(seconds), sessions: Arc::default() }
+        Self { timeout: Duration::from_secs(seconds), sessions: Arc::default() }
     }
 
-    fn run_command(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Result<Outcome, Reply> {
+    fn run_command(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Outcome, Reply> {
         let command = arguments.text("command");
         if command.trim().is_empty() {
-            return Err(file::misfit(visit, self.name(), "command is required"));
+            return Err(file_access::invalid(context, self.name(), "command is required"));
         }
         let background = arguments.flag("background").unwrap_or(false);
-        if background && !self.sessions.has_room(visit.subject) {
-            let sentence = format!("too many background sessions ({MOST}); kill one first");
-            return Err(file::misfit(visit, self.name(), &sentence));
+        if background && !self.sessions.has_room(context.subject) {
+            let sentence = format!("too many background sessions ({MAX_SESSIONS}); kill one first");
+            return Err(file_access::invalid(context, self.name(), &sentence));
         }
         let cwd = match arguments.text("cwd") {
             "" => arguments.text("working_dir"),
             cwd => cwd,
         };
-        let sought = visit
+        let sought = context
             .warden
-            .seek_command(command, Path::new(cwd), visit.subject)
-            .map_err(|why| file::misfit(visit, self.name(), &why.to_string()))?;
-        let admission = visit.warden.admit(self.name(), visit.subject, sought);
+            .prepare_command(command, Path::new(cwd), context.subject)
+            .map_err(|why| file_access::invalid(context, self.name(), &why.to_string()))?;
+        let admission = context.warden.admit(self.name(), context.subject, sought);
         Ok(if background {
-            let terminal = arguments.flag("pty").unwrap_or(false).then_some(WINDOW);
+            let terminal = arguments.flag("pty").unwrap_or(false).then_some(WINDOW_SIZE);
             let sessions = Arc::clone(&self.sessions);
-            with_permit(self.name(), admission, visit, move |permit, visit| {
-                start(permit, terminal, &sessions, visit)
+            with_permit(self.name(), admission, context, move |permit, context| {
+                start(permit, terminal, &sessions, context)
             })
         } else {
             let deadline = match arguments.count("timeout") {
-                None | Some(0) => self.limit,
-                Some(seconds) => self.limit.min(Duration::from_secs(seconds)),
+                None | Some(0) => self.timeout,
+                Some(seconds) => self.timeout.min(Duration::from_secs(seconds)),
             };
-            with_permit(self.name(), admission, visit, move |permit, visit| wait(permit, deadline, visit))
+            with_permit(self.name(), admission, context, move |permit, context| {
+                run_to_end(permit, deadline, context)
+            })
         })
     }
 }
 
-fn wait(permit: Permit<Exec>, deadline: Duration, visit: &Visit<'_>) -> Reply {
-    let (agent, shop) = (&visit.subject.agent, visit.warden.workshop());
-    match exec::run(permit, agent, shop, deadline, visit.halt, &|output| (visit.watcher)(output)) {
+fn run_to_end(permit: Permit<Exec>, deadline: Duration, context: &ToolContext<'_>) -> Reply {
+    let (agent, shop) = (&context.subject.agent, context.warden.exec_env());
+    match exec::run(permit, agent, shop, deadline, context.halt, &|output| (context.watcher)(output)) {
         Ok(done) => render::finished(&done, deadline),
-        Err(why) => cannot(&why),
+        Err(why) => start_failed(&why),
     }
 }
 
@@ -84,14 +84,14 @@ fn start(
     permit: Permit<Exec>,
     terminal: Option<WindowSize>,
     sessions: &Sessions,
-    visit: &Visit<'_>,
+    context: &ToolContext<'_>,
 ) -> Reply {
-    match exec::start(permit, &visit.subject.agent, visit.warden.workshop(), terminal, LIFE) {
+    match exec::start(permit, &context.subject.agent, context.warden.exec_env(), terminal, SESSION_TIMEOUT) {
         Ok(session) => {
-            let id = sessions.keep(session, visit.subject);
+            let id = sessions.add(session, context.subject);
             Reply::Done(json!({"sessionId": id, "status": "running"}).to_string())
         }
-        Err(why) => cannot(&why),
+        Err(why) => start_failed(&why),
     }
 }
 
@@ -108,27 +108,27 @@ impl Tool for ExecTool {
         PARAMETERS
     }
 
-    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
+    fn run(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Outcome {
         let outcome = match arguments.text("action") {
-            "" | "run" => self.run_command(arguments, visit),
-            "list" => self.list(visit).map(Outcome::from),
-            "poll" => self.poll(arguments, visit).map(Outcome::from),
-            "read" => self.read(arguments, visit).map(Outcome::from),
-            "write" => self.write(arguments, visit),
-            "send-keys" => self.send_keys(arguments, visit),
-            "kill" => self.kill(arguments, visit).map(Outcome::from),
-            other => Err(file::misfit(visit, self.name(), &format!("unknown action: {other}"))),
+            "" | "run" => self.run_command(arguments, context),
+            "list" => self.list(context).map(Outcome::from),
+            "poll" => self.poll(arguments, context).map(Outcome::from),
+            "read" => self.read(arguments, context).map(Outcome::from),
+            "write" => self.write(arguments, context),
+            "send-keys" => self.send_keys(arguments, context),
+            "kill" => self.kill(arguments, context).map(Outcome::from),
+            other => Err(file_access::invalid(context, self.name(), &format!("unknown action: {other}"))),
         };
         outcome.unwrap_or_else(Outcome::from)
     }
 
-    fn part(&self, subject: &Subject) {
-        self.sessions.drop_of(subject);
+    fn end_session(&self, subject: &Subject) {
+        self.sessions.end_all(subject);
     }
 }
 
-fn cannot(why: &ExecError) -> Reply {
-    match why {
+fn start_failed(error: &ExecError) -> Reply {
+    match error {
         ExecError::WorkDir(RootError::NotFound { .. }) => {
             Reply::Failed("failed to start command: the working directory does not exist".to_owned())
         }

@@ -1,10 +1,10 @@
-//! Why a page that was allowed was not fetched. Text that a server wrote is escaped before it gets in here.
+//! Errors of `web_fetch`. Text that a server wrote is escaped before it gets in here.
 
-use picoclaw_sandbox::outbound::{OutboundError, Stopped};
+use picoclaw_sandbox::outbound::{OutboundError, WaitEnded};
 use std::error::Error;
 use std::io;
 
-/// Why a page that was allowed was not fetched.
+/// Why a permitted page was not fetched.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FetchError {
     /// No connection.
@@ -15,7 +15,7 @@ pub(super) enum FetchError {
     Io(String),
     /// The deadline passed, or the call was cancelled.
     #[error(transparent)]
-    Stopped(#[from] Stopped),
+    Stopped(#[from] WaitEnded),
     /// The TLS handshake failed, or the certificate is not trusted.
     #[error("no secure connection: {0}")]
     Tls(String),

@@ -15,7 +15,7 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use picoclaw_policy::network::{Scheme, WebAddress};
 use picoclaw_sandbox::launch::CancelToken;
-use picoclaw_sandbox::outbound::{Bound, Connect, Outbound, Stopped};
+use picoclaw_sandbox::outbound::{Connect, Outbound, WaitEnded, WaitLimit};
 use picoclaw_sandbox::permit::Permit;
 use rustls::ClientConfig;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-/// Bounds of a response's head.
+/// OutputLimit of a response's head.
 const MAX_HEAD_BYTES: usize = 64 << 10;
 const MAX_HEADERS: usize = 128;
 
@@ -39,7 +39,7 @@ pub(super) enum HopResult {
 /// What a hop needs beside its permit.
 pub(super) struct HopContext<'h> {
     pub(super) outbound: &'h Outbound,
-    pub(super) bound: &'h Bound,
+    pub(super) wait_limit: &'h WaitLimit,
     pub(super) halt: &'h CancelToken,
     pub(super) max_body_bytes: u64,
     pub(super) tls_config: &'h dyn Fn() -> Result<Arc<ClientConfig>, FetchError>,
@@ -55,9 +55,10 @@ pub(super) fn fetch(
         Scheme::Http => None,
         Scheme::Https => Some((TlsConnector::from((context.tls_config)()?), server_name(address)?)),
     };
-    let line = context.outbound.open(permit, context.bound)?;
+    let connection = context.outbound.connect(permit, context.wait_limit)?;
     let exchange = async {
-        let stream = line.socket().and_then(TcpStream::from_std).map_err(|error| FetchError::from(&error))?;
+        let stream =
+            connection.socket().and_then(TcpStream::from_std).map_err(|error| FetchError::from(&error))?;
         match tls {
             None => exchange(stream, address, context.max_body_bytes).await,
             Some((connector, name)) => {
@@ -73,7 +74,7 @@ pub(super) fn fetch(
         Ok(HopResult::Page { status, body, .. }) => format!("status {status}, {} bytes", body.len()),
         Err(error) => error.to_string(),
     };
-    line.close(&outcome);
+    connection.close(&outcome);
     result
 }
 
@@ -83,7 +84,7 @@ fn run_until_stopped(
     exchange: impl Future<Output = Result<HopResult, FetchError>>,
     context: &HopContext<'_>,
 ) -> Result<HopResult, FetchError> {
-    let left = context.bound.left()?;
+    let left = context.wait_limit.left()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
@@ -92,8 +93,8 @@ fn run_until_stopped(
     runtime.block_on(async {
         tokio::select! {
             biased;
-            () = context.halt.cancelled() => Err(Stopped::Halted.into()),
-            result = tokio::time::timeout(left, exchange) => result.unwrap_or(Err(Stopped::Deadline.into())),
+            () = context.halt.cancelled() => Err(WaitEnded::Halted.into()),
+            result = tokio::time::timeout(left, exchange) => result.unwrap_or(Err(WaitEnded::Deadline.into())),
         }
     })
 }

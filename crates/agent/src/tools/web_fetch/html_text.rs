@@ -6,7 +6,7 @@ use html5ever::tokenizer::{
     BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
 };
 use picoclaw_policy::network::WebAddress;
-use picoclaw_sandbox::outbound::{Bound, Stopped};
+use picoclaw_sandbox::outbound::{WaitEnded, WaitLimit};
 use std::cell::RefCell;
 
 /// What a page is turned into.
@@ -64,8 +64,8 @@ pub(super) fn html_text(
     base: &WebAddress,
     format: Format,
     max_chars: usize,
-    bound: &Bound,
-) -> Result<String, Stopped> {
+    limit: &WaitLimit,
+) -> Result<String, WaitEnded> {
     // Four bytes hold any character.
     let max_bytes = max_chars.saturating_mul(4);
     let writer = Writer::new(base, format, max_bytes);
@@ -73,7 +73,7 @@ pub(super) fn html_text(
     let input = BufferQueue::default();
     let mut rest = page;
     while !rest.is_empty() && !tokenizer.sink.0.borrow().is_full() {
-        bound.left()?;
+        limit.left()?;
         let (chunk, tail) = rest.split_at(rest.floor_char_boundary(CHUNK_BYTES));
         input.push_back(StrTendril::from_slice(chunk));
         // The sink never suspends the tokenizer for a script.
@@ -283,8 +283,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn minute() -> Bound {
-        Bound::new(std::time::Duration::from_secs(60), &picoclaw_sandbox::launch::CancelToken::new())
+    fn minute() -> WaitLimit {
+        WaitLimit::new(std::time::Duration::from_secs(60), &picoclaw_sandbox::launch::CancelToken::new())
     }
 
     fn render(page: &str, format: Format) -> String {
@@ -383,13 +383,15 @@ mod tests {
 
     #[test]
     fn a_page_that_takes_longer_than_the_deadline_is_given_up() {
-        let soon =
-            Bound::new(std::time::Duration::from_millis(200), &picoclaw_sandbox::launch::CancelToken::new());
+        let soon = WaitLimit::new(
+            std::time::Duration::from_millis(200),
+            &picoclaw_sandbox::launch::CancelToken::new(),
+        );
         let attributes: String = (0..1_000_000).map(|n| format!(" a{n}")).collect();
         let page = format!("<p{attributes}>x");
         let base = WebAddress::parse("http://a.example/").unwrap();
         let began = std::time::Instant::now();
-        assert_eq!(html_text(&page, &base, Format::Plain, 1000, &soon), Err(Stopped::Deadline));
+        assert_eq!(html_text(&page, &base, Format::Plain, 1000, &soon), Err(WaitEnded::Deadline));
         assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
     }
 

@@ -8,14 +8,14 @@ use super::redirects::{RedirectError, Redirects};
 use super::tls::platform_config;
 use crate::call::Reply;
 use crate::tools::arguments::Arguments;
-use crate::tools::asked::Outcome;
+use crate::tools::context::ToolContext;
+use crate::tools::pending::Outcome;
 use crate::tools::registry::Tool;
 use crate::tools::schema::{Need, Parameter, Type};
-use crate::tools::visit::Visit;
 use picoclaw_policy::Refusal;
 use picoclaw_policy::config::WebConfig;
 use picoclaw_policy::network::{ConnectIntent, WebAddress};
-use picoclaw_sandbox::outbound::{Bound, Connect, Outbound, Resolver, Stopped};
+use picoclaw_sandbox::outbound::{Connect, Outbound, Resolver, WaitEnded, WaitLimit};
 use picoclaw_sandbox::permit::Permit;
 use picoclaw_sandbox::printable_json;
 use picoclaw_sandbox::warden::Admission;
@@ -82,9 +82,9 @@ impl Tool for WebFetch {
         PARAMETERS
     }
 
-    fn run(&self, arguments: &Arguments<'_>, visit: &Visit<'_>) -> Outcome {
+    fn run(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Outcome {
         let max_chars = arguments.count("maxChars").filter(|most| *most > 0).unwrap_or(DEFAULT_CHARS);
-        self.fetch(arguments.text("url"), max_chars.min(MAX_CHARS) as usize, visit).into()
+        self.fetch(arguments.text("url"), max_chars.min(MAX_CHARS) as usize, context).into()
     }
 }
 
@@ -117,13 +117,13 @@ impl WebFetch {
         Self { tls_config: OnceLock::from(config), ..self }
     }
 
-    fn fetch(&self, url: &str, max_chars: usize, visit: &Visit<'_>) -> Result<Reply, Reply> {
-        let bound = Bound::new(self.timeout, visit.halt);
+    fn fetch(&self, url: &str, max_chars: usize, context: &ToolContext<'_>) -> Result<Reply, Reply> {
+        let wait_limit = WaitLimit::new(self.timeout, context.halt);
         let limit = self.web.fetch_limit_bytes;
-        let context = HopContext {
+        let hop_context = HopContext {
             outbound: &self.outbound,
-            bound: &bound,
-            halt: visit.halt,
+            wait_limit: &wait_limit,
+            halt: context.halt,
             max_body_bytes: if limit == 0 { MAX_BODY_BYTES } else { limit },
             tls_config: &|| self.tls_config(),
         };
@@ -131,15 +131,15 @@ impl WebFetch {
         let mut intent = ConnectIntent::unresolved(url);
         let mut came_from: Option<WebAddress> = None;
         loop {
-            let (address, permit) = self.admit(intent, came_from.as_ref(), &bound, visit)?;
-            match hop::fetch(permit, &address, &context).map_err(|error| self.failed(&address, &error))? {
+            let (address, permit) = self.admit(intent, came_from.as_ref(), &wait_limit, context)?;
+            match hop::fetch(permit, &address, &hop_context).map_err(|error| self.failed(&address, &error))? {
                 HopResult::Redirect { location, .. } => {
                     intent = redirects.follow(&address, &location).map_err(|error| not_followed(&error))?;
                     came_from = Some(address);
                 }
                 HopResult::Page { status, kind, charset, body } => {
                     let (extractor, text) = self
-                        .extract(&address, kind, charset.as_deref(), &body, max_chars, &bound)
+                        .extract(&address, kind, charset.as_deref(), &body, max_chars, &wait_limit)
                         .map_err(|error| self.failed(&address, &error))?;
                     return report(&address, status, extractor, &text, max_chars);
                 }
@@ -155,7 +155,7 @@ impl WebFetch {
         charset: Option<&str>,
         body: &[u8],
         max_chars: usize,
-        bound: &Bound,
+        wait_limit: &WaitLimit,
     ) -> Result<(&'static str, String), FetchError> {
         let text = content_type::decode(body, charset)?;
         let kind = if kind == ContentKind::Unknown { content_type::guess(&text) } else { kind };
@@ -165,23 +165,23 @@ impl WebFetch {
             ContentKind::Html if self.web.format == "markdown" => ("markdown", Format::Markdown),
             ContentKind::Html => ("text", Format::Plain),
         };
-        Ok((extractor, html_text(&text, address, format, max_chars, bound)?))
+        Ok((extractor, html_text(&text, address, format, max_chars, wait_limit)?))
     }
 
     fn admit(
         &self,
         intent: ConnectIntent,
         came_from: Option<&WebAddress>,
-        bound: &Bound,
-        visit: &Visit<'_>,
+        wait_limit: &WaitLimit,
+        context: &ToolContext<'_>,
     ) -> Result<(WebAddress, Permit<Connect>), Reply> {
-        let Visit { warden, subject, .. } = visit;
+        let ToolContext { warden, subject, .. } = context;
         let asked = intent.asked.clone();
-        let sought = self.outbound.seek(warden, self.name(), subject, intent, bound);
+        let sought = self.outbound.resolve(warden, self.name(), subject, intent, wait_limit);
         match (warden.admit(self.name(), subject, sought), asked) {
             (Admission::Permit(permit), Ok(address)) => Ok((address, permit)),
             (Admission::Refusal(no), _) => Err(Reply::Refused(after_redirect(no, came_from))),
-            (Admission::Pending(pending), _) => Err(Reply::Unasked(warden.unanswered(*pending))),
+            (Admission::Pending(pending), _) => Err(Reply::NeedsApproval(warden.unanswered(*pending))),
             // The policy allows no text that is not an address; the permit is dropped, and recorded as abandoned.
             (Admission::Permit(_), Err((fault, _))) => Err(Reply::Failed(fault.to_string())),
         }
@@ -199,7 +199,7 @@ impl WebFetch {
 
     fn failed(&self, address: &WebAddress, error: &FetchError) -> Reply {
         let error = match error {
-            FetchError::Stopped(Stopped::Deadline) => {
+            FetchError::Stopped(WaitEnded::Deadline) => {
                 format!("timed out after {} seconds", self.timeout.as_secs())
             }
             other => other.to_string(),

@@ -3,9 +3,9 @@
 use super::play::{Stage, three};
 use crate::house::{call, run, say};
 use picoclaw_agent::run::Event;
-use picoclaw_agent::spawn::{Subturn, Turning};
+use picoclaw_agent::run::SubagentEvent;
 use picoclaw_policy::config::OnBlock;
-use picoclaw_sandbox::approver::Answer;
+use picoclaw_sandbox::permit::Approval;
 use std::sync::Mutex;
 
 #[test]
@@ -207,12 +207,12 @@ fn a_subagents_question_reaches_the_person_and_an_earlier_yes_is_not_its_own() {
     let ending = run(stage.turn("s", "go", &|event| match event {
         Event::Ask(ask) => {
             asked.lock().unwrap().push("main");
-            let _ = ask.answer.send((Answer::Session, "a person".to_owned()));
+            let _ = ask.answer.send((Approval::Session, "a person".to_owned()));
         }
-        Event::Subturn(Subturn { what: Turning::Event(event), .. }) => {
+        Event::Subagent { event: SubagentEvent::Event(event), .. } => {
             if let Event::Ask(ask) = *event {
                 asked.lock().unwrap().push("subagent");
-                let _ = ask.answer.send((Answer::No, "a person".to_owned()));
+                let _ = ask.answer.send((Approval::No, "a person".to_owned()));
             }
         }
         _ => {}
@@ -221,7 +221,7 @@ fn a_subagents_question_reaches_the_person_and_an_earlier_yes_is_not_its_own() {
     assert_eq!(*asked.lock().unwrap(), ["main", "subagent"], "a yes for the session is not the subagent's");
     assert!(stage.told("go")[2].contains("ran") && stage.told("go")[6].contains("ran"));
     assert!(!stage.told("x")[2].contains("ran"), "{:?}", stage.told("x"));
-    assert!(!ending.unasked);
+    assert!(!ending.needs_approval);
 }
 
 #[test]
@@ -234,5 +234,5 @@ fn a_question_that_nobody_can_be_asked_is_the_turns_own() {
         |config| config.tools.exec.on_block = OnBlock::Ask,
     );
     let ending = run(stage.turn("s", "go", &|_| {})).unwrap();
-    assert!(ending.unasked);
+    assert!(ending.needs_approval);
 }

@@ -2,9 +2,9 @@
 
 use super::play::{GATE, Stage, three};
 use crate::house::{Act, call, costing, run, say};
-use picoclaw_agent::providers::Class;
+use picoclaw_agent::providers::ErrorClass;
 use picoclaw_agent::run::Event;
-use picoclaw_agent::spawn::{Subturn, Turning};
+use picoclaw_agent::run::SubagentEvent;
 use std::sync::Mutex;
 
 #[test]
@@ -37,7 +37,7 @@ fn a_subagent_that_is_waited_for_answers_as_a_tool_does() {
             r#""subagent" 1 "exec" "finished" "s/subagent-1""#,
             r#""cli" 0 "subagent" "finished" "s""#,
         ],
-        "its call walks through the same hall, inside the call that started it"
+        "its call walks through the same executor, inside the call that started it"
     );
 }
 
@@ -60,12 +60,12 @@ fn a_spawned_subagent_brings_its_result_to_the_turn_that_asked() {
     stage.release("go", 2);
     let (seen, said) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
     let events = |event: Event| match event {
-        Event::Subturn(Subturn { who, what }) => {
+        Event::Subagent { info: who, event: what } => {
             let what = match what {
-                Turning::Began { task } => format!("began {task}"),
-                Turning::Event(_) => return,
-                Turning::Ended { result, .. } => format!("ended {result:?}"),
-                Turning::Delivered => "delivered".to_owned(),
+                SubagentEvent::Began { task } => format!("began {task}"),
+                SubagentEvent::Event(_) => return,
+                SubagentEvent::Ended { result, .. } => format!("ended {result:?}"),
+                SubagentEvent::Delivered => "delivered".to_owned(),
             };
             seen.lock().unwrap().push(format!("{} {what}", who.label));
         }
@@ -172,7 +172,7 @@ const MISSING: &str =
 #[test]
 fn a_model_that_fails_is_the_result() {
     for (why, set, acts, want) in [
-        ("it fails", None, vec![Act::Fail(Class::Auth, "the key is wrong")], FAILED),
+        ("it fails", None, vec![Act::Fail(ErrorClass::Auth, "the key is wrong")], FAILED),
         ("it is not there", Some("nobody"), vec![], MISSING),
     ] {
         let stage = Stage::new(
@@ -187,7 +187,7 @@ fn a_model_that_fails_is_the_result() {
                     ],
                 ),
                 ("try", acts),
-                ("again", vec![Act::Fail(Class::Auth, "the key is wrong")]),
+                ("again", vec![Act::Fail(ErrorClass::Auth, "the key is wrong")]),
             ],
             |config| config.agents[0].subagent_model = set.map(str::to_owned),
         );

@@ -2,8 +2,8 @@
 
 use crate::house::{Act, open_with, run, subject};
 use picoclaw_agent::message::Role;
-use picoclaw_agent::providers::{Class, Provider, ProviderError, Reading, Request, Sink};
-use picoclaw_agent::run::{Ending, Event, Runner, Steering, Turn, TurnError};
+use picoclaw_agent::providers::{AnswerFuture, ErrorClass, Provider, ProviderError, Request, Sink};
+use picoclaw_agent::run::{Event, Runner, Steering, Turn, TurnError, TurnOutcome};
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{AgentConfig, Config, Guard};
 use picoclaw_sandbox::launch::CancelToken;
@@ -71,14 +71,14 @@ impl Provider for Named {
         self.1
     }
 
-    fn ask<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink) -> Reading<'a> {
+    fn ask<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink) -> AnswerFuture<'a> {
         self.0.models.lock().unwrap().push((request.agent.to_string(), self.1));
         self.0.ask(request, sink)
     }
 }
 
 impl Play {
-    fn ask<'a>(&'a self, request: &'a Request, _: &'a mut dyn Sink) -> Reading<'a> {
+    fn ask<'a>(&'a self, request: &'a Request, _: &'a mut dyn Sink) -> AnswerFuture<'a> {
         Box::pin(async move {
             let told = request.messages.iter().find(|message| message.role == Role::User).unwrap();
             let act = {
@@ -107,7 +107,7 @@ impl Play {
                 Some(Act::Say(answer)) => Ok(answer),
                 Some(Act::Fail(class, why)) => Err(ProviderError::new(class, why)),
                 Some(Act::Hang) => std::future::pending().await,
-                None => Err(ProviderError::new(Class::Unknown, "the play is over")),
+                None => Err(ProviderError::new(ErrorClass::Unknown, "the play is over")),
             }
         })
     }
@@ -149,7 +149,7 @@ impl Stage {
         session: &str,
         input: &str,
         events: &(dyn Fn(Event) + Send + Sync),
-    ) -> Result<Ending, TurnError> {
+    ) -> Result<TurnOutcome, TurnError> {
         let turn = Turn {
             subject: subject("main", session),
             input: input.to_owned(),

@@ -1,21 +1,22 @@
-//! What was typed in earlier sessions: `<home>/state/history`, its owner's alone.
+//! The input history of earlier sessions: `<home>/state/history`, readable by its owner only.
 //!
-//! Invariant: no known secret is in it, and no line that looks like one; a history that cannot be kept stops no session.
+//! It contains no known secret and no line that looks like one. A history that cannot be written
+//! does not stop a session.
 
 use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::state_dir::StateDir;
 use std::path::Path;
 
-/// The file, one JSON string a line, so that an entry of several lines stays one.
+/// The file: one JSON string per line, so that an entry of several lines stays one.
 const FILE: &str = "history";
 
-/// How many entries a session is given.
-const KEPT: usize = 1_000;
+/// Number of entries that a session loads.
+const MAX_ENTRIES: usize = 1_000;
 
-/// A history larger than this is begun anew.
-const LARGEST: u64 = 8 << 20;
+/// A larger file is started anew.
+const MAX_FILE_SIZE: u64 = 8 << 20;
 
-/// Beginnings of words that are keys, whoever made them out.
+/// Prefixes of API keys.
 const KEY_LIKE: &[&str] = &[
     "sk-",
     "sk_",
@@ -50,17 +51,17 @@ impl History {
     /// The history of the instance at `home`, and its entries, oldest first.
     pub(super) fn open(home: &Path, redactor: Redactor) -> (Self, Vec<String>) {
         let dir = StateDir::of_instance(home).ok();
-        let mut entries = dir.as_ref().map(read).unwrap_or_default();
-        if entries.len() > 2 * KEPT {
-            entries.drain(..entries.len() - KEPT);
-            let text: String = entries.iter().map(|entry| line(entry)).collect();
+        let mut entries = dir.as_ref().map(read_entries).unwrap_or_default();
+        if entries.len() > 2 * MAX_ENTRIES {
+            entries.drain(..entries.len() - MAX_ENTRIES);
+            let text: String = entries.iter().map(|entry| encode_entry(entry)).collect();
             let _unkept = dir.as_ref().map(|dir| dir.replace(FILE, text.as_bytes()));
         }
         let last = entries.last().cloned().unwrap_or_default();
         (Self { dir, redactor, last }, entries)
     }
 
-    /// Keeps a line, unless it should not be; gives back what an editor may remember.
+    /// Records a line, unless it looks secret; returns what the line editor may keep.
     pub(super) fn add(&mut self, entry: &str) -> Option<String> {
         let entry = entry.trim_end();
         if entry.is_empty() || entry.starts_with(' ') || *entry == self.last || looks_secret(entry) {
@@ -69,7 +70,7 @@ impl History {
         let clean = self.redactor.clean(entry).into_owned();
         self.last.clone_from(&clean);
         if let Some(dir) = &self.dir
-            && let Err(why) = dir.append(FILE, line(&clean).trim_end().as_bytes())
+            && let Err(why) = dir.append(FILE, encode_entry(&clean).trim_end().as_bytes())
         {
             tracing::debug!(target: "agent", error = %why, "The history could not be kept");
         }
@@ -77,8 +78,8 @@ impl History {
     }
 }
 
-fn read(dir: &StateDir) -> Vec<String> {
-    match dir.read(FILE, LARGEST) {
+fn read_entries(dir: &StateDir) -> Vec<String> {
+    match dir.read(FILE, MAX_FILE_SIZE) {
         Ok(bytes) => {
             let text = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
             text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
@@ -90,11 +91,11 @@ fn read(dir: &StateDir) -> Vec<String> {
     }
 }
 
-fn line(entry: &str) -> String {
+fn encode_entry(entry: &str) -> String {
     format!("{}\n", serde_json::Value::from(entry))
 }
 
-/// Whether a word in it begins as keys do and is long enough to be one.
+/// Whether a word has a key's prefix and length.
 fn looks_secret(entry: &str) -> bool {
     let words = entry.split(|c: char| c.is_whitespace() || "\"'`=:,;(){}[]<>".contains(c));
     words.filter(|word| word.len() >= 16).any(|word| KEY_LIKE.iter().any(|start| word.starts_with(start)))

@@ -1,24 +1,23 @@
-//! A session at the terminal: lines in, turns and answers out, until the person leaves.
-//!
-//! Invariant: whatever a turn comes to, the next line can be typed.
+//! An interactive session at the terminal. Whatever the result of a turn, the next line can be
+//! typed.
 
-use super::attend::Attendance;
-use super::heard::Heard;
+use super::frontend::Frontend;
 use super::history::History;
-use super::keyboard::Keyboard;
-use super::no_model;
-use super::prompt::{Input, Prompt};
+use super::interactive_turn::InteractiveTurn;
+use super::interrupt::Interrupt;
+use super::line_editor::{Input, LineEditor};
+use super::model_error;
+use super::raw_input::RawInput;
 use super::screen::Screen;
-use super::slash::Slash;
-use super::stage::Stage;
-use super::stop::Stop;
+use super::slash_actions::{self, AfterCommand};
+use super::slash_parse::Slash;
 use super::style::{Mark, Tone};
-use super::talk::{self, Next};
 use super::trace::Quote;
+use super::turn_view::TurnView;
+use crate::app::{self, AgentServices, DIRECT_PROVIDER};
 use crate::arguments::AgentArguments;
-use crate::compose::{self, Company, DIRECT};
 use crate::exit::{self, Exit};
-use crate::settings::Loaded;
+use crate::settings::Settings;
 use anyhow::{Context, Result};
 use picoclaw_agent::run::{Steering, Turn, TurnError};
 use picoclaw_policy::Subject;
@@ -26,41 +25,41 @@ use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::{Redactor, printable};
 use tokio::runtime::Runtime;
 
-/// A session, and everybody in it.
+/// A session and its services.
 pub(super) struct Session<'a> {
-    pub(super) loaded: &'a Loaded,
-    pub(super) company: Company,
+    pub(super) settings: &'a Settings,
+    pub(super) services: AgentServices,
     pub(super) screen: Screen,
     pub(super) subject: Subject,
-    /// The model that was asked for; the agent's own otherwise.
+    /// The chosen model; the agent's own by default.
     pub(super) model: Option<String>,
 }
 
-/// Talks until the person leaves.
+/// Runs the session until the user leaves.
 pub(super) fn run(
     arguments: &AgentArguments,
-    stage: &Stage,
-    loaded: &Loaded,
+    frontend: &Frontend,
+    settings: &Settings,
     subject: Subject,
 ) -> Result<Exit> {
-    let screen = stage.screen().context("there is no terminal")?.clone();
-    let stop = stage.stop();
-    let runtime = compose::runtime()?;
-    let company = {
+    let screen = frontend.screen().context("there is no terminal")?.clone();
+    let stop = frontend.stop();
+    let runtime = app::runtime()?;
+    let services = {
         let _inside = runtime.enter();
-        compose::company(loaded)?
+        app::services(settings)?
     };
-    if let Err(why) = company.models.chain(&subject.agent, arguments.model.as_deref()) {
-        return Ok(exit::bad_usage(&no_model(&why)));
+    if let Err(why) = services.models.chain(&subject.agent, arguments.model.as_deref()) {
+        return Ok(exit::bad_usage(&model_error(&why)));
     }
-    let (mut history, entries) = History::open(&loaded.home, Redactor::new(&loaded.config.secrets));
-    let mut prompt = Prompt::new(entries, screen.style(), stage.liveness())?;
-    let mut session = Session { loaded, company, screen, subject, model: arguments.model.clone() };
+    let (mut history, entries) = History::open(&settings.home, Redactor::new(&settings.config.secrets));
+    let mut prompt = LineEditor::new(entries, screen.style(), frontend.liveness())?;
+    let mut session = Session { settings, services, screen, subject, model: arguments.model.clone() };
     session.greet();
     let mut unsent = String::new();
     loop {
-        stop.wait_for_the_end();
-        prompt.call_it(session.prompt());
+        stop.wait_for_exit();
+        prompt.set_prompt(session.prompt());
         let line = match prompt.read(&unsent)? {
             Input::Line(line) => line,
             Input::Interrupt => {
@@ -72,11 +71,11 @@ pub(super) fn run(
         };
         unsent.clear();
         if let Some(kept) = history.add(&line) {
-            prompt.remember(kept);
+            prompt.add_history(kept);
         }
         match Slash::parse(&line) {
             Some(slash) => {
-                if talk::answer(&mut session, slash) == Next::Leave {
+                if slash_actions::execute(&mut session, slash) == AfterCommand::Leave {
                     break;
                 }
             }
@@ -84,15 +83,15 @@ pub(super) fn run(
             None => unsent = session.turn(&line, &runtime, stop),
         }
     }
-    runtime.block_on(session.company.runner.close());
+    runtime.block_on(session.services.runner.close());
     runtime.shutdown_background();
     Ok(Exit::Done)
 }
 
 impl Session<'_> {
-    /// The model that would be asked now.
+    /// The model of the next turn.
     pub(super) fn model_name(&self) -> String {
-        let chain = self.company.models.chain(&self.subject.agent, self.model.as_deref());
+        let chain = self.services.models.chain(&self.subject.agent, self.model.as_deref());
         chain.map_or_else(|why| why.to_string(), |chain| chain.model().to_owned())
     }
 
@@ -107,8 +106,8 @@ impl Session<'_> {
             printable(&model),
             printable(&self.subject.session)
         ));
-        let how = if model == DIRECT {
-            "No model: a line is a command, `TOOL {json}` is a tool call. `/help` tells more."
+        let how = if model == DIRECT_PROVIDER {
+            "No model: a line is a command, `TOOL {json}` is a tool call. `/help` shows more."
         } else {
             "`/help` lists what can be typed; Ctrl-C stops a turn, Ctrl-D leaves."
         };
@@ -119,17 +118,18 @@ impl Session<'_> {
         format!("{}{} ", self.subject.agent, self.screen.style().mark(Mark::Said))
     }
 
-    /// What a typed line says. The mark that more follows is not meant for a model; a shell reads it by itself.
-    fn words(&self, line: &str) -> String {
-        if self.model_name() == DIRECT { line.to_owned() } else { line.replace("\\\n", "\n") }
+    /// The text of a typed line. A trailing backslash continues the line and is not meant for a
+    /// model; a shell parses it itself.
+    fn expand_line(&self, line: &str) -> String {
+        if self.model_name() == DIRECT_PROVIDER { line.to_owned() } else { line.replace("\\\n", "\n") }
     }
 
-    /// Runs a turn; gives back what was typed meanwhile and not sent.
-    fn turn(&self, line: &str, runtime: &Runtime, stop: &Stop) -> String {
+    /// Runs a turn; returns what was typed meanwhile and not sent.
+    fn turn(&self, line: &str, runtime: &Runtime, stop: &Interrupt) -> String {
         let halt = CancelToken::new();
-        stop.runs(&halt);
-        let (ended, unsent) = runtime.block_on(self.attend(line, &halt));
-        stop.rests();
+        stop.turn_started(&halt);
+        let (ended, unsent) = runtime.block_on(self.run_turn(line, &halt));
+        stop.turn_ended();
         match ended {
             Ok(()) => {}
             Err(TurnError::Halted) => self.screen.lines("stopped"),
@@ -142,26 +142,27 @@ impl Session<'_> {
         unsent
     }
 
-    async fn attend(&self, line: &str, halt: &CancelToken) -> (Result<(), TurnError>, String) {
-        let quote = if self.model_name() == DIRECT { Quote::Nothing } else { Quote::FirstLines };
-        let heard = Heard::new(self.screen.clone(), quote);
+    async fn run_turn(&self, line: &str, halt: &CancelToken) -> (Result<(), TurnError>, String) {
+        let quote = if self.model_name() == DIRECT_PROVIDER { Quote::Nothing } else { Quote::FirstLines };
+        let view = TurnView::new(self.screen.clone(), quote);
         let steering = Steering::new();
-        let events = |event| heard.hear(event);
-        let turn = self.company.runner.turn(Turn {
+        let events = |event| view.on_event(event);
+        let turn = self.services.runner.turn(Turn {
             subject: self.subject.clone(),
-            input: self.words(line),
+            input: self.expand_line(line),
             model: self.model.clone(),
             events: &events,
             steering: &steering,
             halt,
         });
-        let (ended, unsent) = match Keyboard::take(self.screen.liveness()) {
+        let (ended, unsent) = match RawInput::open(self.screen.liveness()) {
             Ok(keyboard) => {
-                let attendance =
-                    Attendance { screen: &self.screen, heard: &heard, steering: &steering, halt };
-                attendance.stay(turn, keyboard).await
+                let turn_input =
+                    InteractiveTurn { screen: &self.screen, view: &view, steering: &steering, halt };
+                turn_input.run(turn, keyboard).await
             }
-            // Without keys there is nobody to ask: questions are dropped with the turn's events.
+            // Without a keyboard no person can be asked: questions are dropped with the turn's
+            // events.
             Err(why) => {
                 tracing::warn!(target: "agent", error = %why, "The keyboard cannot be read while a turn runs");
                 (turn.await, String::new())
@@ -169,10 +170,10 @@ impl Session<'_> {
         };
         let ended = match ended {
             Ok(ending) => {
-                heard.end(&ending.answer);
-                let runner = &self.company.runner;
-                self.screen.status("keeping what was said; Ctrl-C skips it");
-                let tidied = runner.tidy(&self.subject, self.model.as_deref(), halt).await;
+                view.end(&ending.answer);
+                let runner = &self.services.runner;
+                self.screen.status("saving the session; Ctrl-C skips it");
+                let tidied = runner.summarize(&self.subject, self.model.as_deref(), halt).await;
                 self.screen.clear_status();
                 if let Err(why) = tidied {
                     tracing::warn!(target: "session", "The session was not summarised: {why}");
@@ -180,7 +181,7 @@ impl Session<'_> {
                 Ok(())
             }
             Err(why) => {
-                heard.break_off();
+                view.break_off();
                 Err(why)
             }
         };

@@ -1,32 +1,30 @@
-//! `--json`: what happens, one object a line.
-//!
-//! Invariant: every line is one object with a `type`; the last one is `answer` or `error`.
+//! `--json`: one object per line, each with a `type`. The last one is `answer` or `error`.
 
 use crate::print;
 use picoclaw_agent::call::Reply;
-use picoclaw_agent::run::{Ending, Event};
-use picoclaw_agent::spawn::{Subturn, Turning};
+use picoclaw_agent::run::SubagentEvent;
+use picoclaw_agent::run::{Event, TurnOutcome};
 use picoclaw_policy::Refusal;
 use picoclaw_sandbox::printable_json;
 use serde_json::{Value, json};
 use std::io;
 use std::time::Duration;
 
-/// Prints a line that a terminal does not act on either.
+/// Prints a line without control characters.
 pub(super) fn print(line: &Value) -> io::Result<()> {
     print::line(&printable_json(line)?)
 }
 
-/// The line for an event, if it has one.
-pub(super) fn of_event(event: &Event) -> Option<Value> {
+/// The line for an event, if any.
+pub(super) fn event_json(event: &Event) -> Option<Value> {
     match event {
         Event::ToolCall { id, tool, arguments } => {
             Some(json!({"type": "tool_call", "id": id, "tool": tool, "arguments": arguments}))
         }
-        Event::ToolResult { id, tool, reply, took } => Some(of_result(id, tool, reply, *took)),
-        Event::Subturn(Subturn { who, what: Turning::Event(event) }) => {
-            let mut line = of_event(event)?;
-            // Without a field of its own it would look like a call of the agent that answers.
+        Event::ToolResult { id, tool, reply, took } => Some(result_json(id, tool, reply, *took)),
+        Event::Subagent { info: who, event: SubagentEvent::Event(event) } => {
+            let mut line = event_json(event)?;
+            // Without this field it would look like a call of the agent itself.
             let fields = line.as_object_mut()?;
             fields.insert("subagent".to_owned(), who.id.as_str().into());
             fields.insert("label".to_owned(), who.label.as_str().into());
@@ -38,7 +36,7 @@ pub(super) fn of_event(event: &Event) -> Option<Value> {
     }
 }
 
-fn of_result(id: &str, tool: &str, reply: &Reply, took: Duration) -> Value {
+fn result_json(id: &str, tool: &str, reply: &Reply, took: Duration) -> Value {
     let mut line = json!({
         "type": "tool_result",
         "id": id,
@@ -47,18 +45,18 @@ fn of_result(id: &str, tool: &str, reply: &Reply, took: Duration) -> Value {
         "text": reply.text(),
         "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     });
-    if let (Reply::Refused(no) | Reply::Unasked(no), Some(fields)) = (reply, line.as_object_mut()) {
-        fields.insert("refusal".to_owned(), of_refusal(no));
+    if let (Reply::Refused(no) | Reply::NeedsApproval(no), Some(fields)) = (reply, line.as_object_mut()) {
+        fields.insert("refusal".to_owned(), refusal_json(no));
     }
     line
 }
 
-fn of_refusal(no: &Refusal) -> Value {
+fn refusal_json(no: &Refusal) -> Value {
     json!({"code": no.code.as_str(), "rule": no.rule, "layer": no.layer.as_str(), "hint": no.hint})
 }
 
-/// The last line of a turn that was answered.
-pub(super) fn of_ending(ending: &Ending) -> Value {
+/// The last line of a successful turn.
+pub(super) fn ending_json(ending: &TurnOutcome) -> Value {
     json!({
         "type": "answer",
         "text": ending.answer,
@@ -68,8 +66,8 @@ pub(super) fn of_ending(ending: &Ending) -> Value {
     })
 }
 
-/// The last line of one that was not.
-pub(super) fn of_error(message: &str) -> Value {
+/// The last line of a failed turn.
+pub(super) fn error_json(message: &str) -> Value {
     json!({"type": "error", "message": message})
 }
 
@@ -96,7 +94,7 @@ mod tests {
         let want = json!({"type": "tool_result", "id": "c1", "tool": "read_file", "ok": false, "duration_ms": 3,
             "text": "access denied: path is outside the workspace\nhint: add a rule",
             "refusal": {"code": "outside_workspace", "rule": "workspace", "layer": Layer::Policy.as_str(), "hint": "add a rule"}});
-        assert_eq!(of_event(&event).unwrap(), want);
-        assert!(of_event(&Event::Text("piece".to_owned())).is_none(), "pieces are no lines");
+        assert_eq!(event_json(&event).unwrap(), want);
+        assert!(event_json(&Event::Text("piece".to_owned())).is_none(), "pieces are no lines");
     }
 }

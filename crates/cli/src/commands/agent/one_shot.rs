@@ -1,61 +1,63 @@
-//! One turn between programs: a message in, the answer out.
+//! One turn without interaction: a message in, the answer out.
 //!
-//! Invariant: standard output is the answer and one newline, or lines of JSON; the trace is for whoever watches.
+//! Standard output is the answer and one newline, or JSON lines; the trace goes to standard error.
 
-use super::flow::show;
-use super::question;
+use super::approval_prompt;
+use super::frontend::Frontend;
+use super::sanitize_stream::sanitize;
 use super::screen::Screen;
-use super::stage::Stage;
 use super::style::{Liveness, Style, Tone, size};
-use super::subagents::{Shown, Subagents};
-use super::trace::{Quote, Underway, seconds};
-use super::{exit_of, json, misused, no_model};
+use super::subagents::{SubagentOutput, Subagents};
+use super::trace::{CallTrace, Quote, format_seconds};
+use super::{exit_of, json, model_error, report_misuse};
 use crate::arguments::AgentArguments;
 use crate::exit::Exit;
-use crate::settings::Loaded;
-use crate::{compose, print};
-use anyhow::Result;
-use picoclaw_agent::run::{Ask, Ending, Event, Steering, Turn, TurnError};
-use picoclaw_agent::spawn::Subturn;
+use crate::settings::Settings;
+use crate::{app, print};
+use anyhow::{Context, Result, bail};
+use picoclaw_agent::run::{Ask, Event, Steering, SubagentEvent, SubagentInfo, Turn, TurnError, TurnOutcome};
 use picoclaw_policy::Subject;
-use picoclaw_sandbox::approver::Answer;
 use picoclaw_sandbox::launch::CancelToken;
+use picoclaw_sandbox::permit::Approval;
 use picoclaw_sandbox::printable;
 use rustix::stdio::{stderr, stdin};
-use std::io::{BufRead, Write};
+use std::io::{BufRead, Read, Write};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// As shells report a program that was interrupted.
+/// The exit code of shells for an interrupted program.
 const INTERRUPTED: u8 = 130;
+
+/// Maximum length of a message.
+const MAX_MESSAGE_LEN: u64 = 4 << 20;
 
 /// Runs the turn.
 pub(super) fn run(
     arguments: &AgentArguments,
-    stage: &Stage,
-    loaded: &Loaded,
+    frontend: &Frontend,
+    settings: &Settings,
     subject: Subject,
     message: String,
 ) -> Result<ExitCode> {
-    let stop = stage.stop();
+    let stop = frontend.stop();
     let halt = CancelToken::new();
-    stop.runs(&halt);
-    let runtime = compose::runtime()?;
-    let watch = Watch::new(stage, arguments.json);
-    let company = {
+    stop.turn_started(&halt);
+    let runtime = app::runtime()?;
+    let observer = TurnObserver::new(frontend, arguments.json);
+    let services = {
         let _inside = runtime.enter();
-        compose::company(loaded)?
+        app::services(settings)?
     };
-    if let Err(why) = company.models.chain(&subject.agent, arguments.model.as_deref()) {
-        return misused(arguments, &no_model(&why));
+    if let Err(why) = services.models.chain(&subject.agent, arguments.model.as_deref()) {
+        return report_misuse(arguments, &model_error(&why));
     }
-    let runner = company.runner;
+    let runner = services.runner;
     let ended = runtime.block_on(async {
         let turn = Turn {
             subject: subject.clone(),
             input: message,
             model: arguments.model.clone(),
-            events: &|event| watch.hear(event),
+            events: &|event| observer.on_event(event),
             steering: &Steering::new(),
             halt: &halt,
         };
@@ -63,119 +65,119 @@ pub(super) fn run(
     });
     let exit = match ended {
         Ok(ending) => {
-            watch.end(&ending)?;
-            let tidied = runtime.block_on(runner.tidy(&subject, arguments.model.as_deref(), &halt));
+            observer.end(&ending)?;
+            let tidied = runtime.block_on(runner.summarize(&subject, arguments.model.as_deref(), &halt));
             if let Err(why) = tidied {
                 tracing::warn!(target: "session", "The session was not summarised: {why}");
             }
-            exit(&ending).into()
+            exit_of_ending(&ending).into()
         }
         Err(why) => {
-            watch.break_off();
-            failed(arguments, &why)?
+            observer.break_off();
+            report_failure(arguments, &why)?
         }
     };
     runtime.block_on(runner.close());
-    stop.rests();
-    // Whatever still blocks a thread must not hold the end back.
+    stop.turn_ended();
+    // Threads that still block must not delay the end.
     runtime.shutdown_background();
     Ok(exit)
 }
 
-fn exit(ending: &Ending) -> Exit {
+fn exit_of_ending(ending: &TurnOutcome) -> Exit {
     match ending {
-        ending if ending.unasked => Exit::Unasked,
-        // With nobody between the person and the tool, the tool's end is the turn's.
-        ending if ending.failed && ending.model == compose::DIRECT => Exit::Refused,
+        ending if ending.needs_approval => Exit::NeedsApproval,
+        // With the embedded provider, the tool's failure is the turn's.
+        ending if ending.failed && ending.model == app::DIRECT_PROVIDER => Exit::Refused,
         _ => Exit::Done,
     }
 }
 
-fn failed(arguments: &AgentArguments, why: &TurnError) -> Result<ExitCode> {
+fn report_failure(arguments: &AgentArguments, why: &TurnError) -> Result<ExitCode> {
     let message = why.to_string();
     if arguments.json {
-        json::print(&json::of_error(&message))?;
+        json::print(&json::error_json(&message))?;
     }
-    print::note(&format!("error: {}", show(&message)));
+    print::note(&format!("error: {}", sanitize(&message)));
     Ok(match why {
         TurnError::Halted => ExitCode::from(INTERRUPTED),
         other => exit_of(other).into(),
     })
 }
 
-/// Listens to the turn.
-struct Watch<'s> {
-    stage: &'s Stage,
-    out: Out,
-    underway: Arc<Mutex<Option<Underway>>>,
+/// Observes the turn.
+struct TurnObserver<'s> {
+    frontend: &'s Frontend,
+    out: OutputMode,
+    call: Arc<Mutex<Option<CallTrace>>>,
     subagents: Mutex<Subagents>,
     /// Held while a person is asked: subagents may have questions at the same time.
     asking: Arc<Mutex<()>>,
 }
 
-/// Who reads standard output.
-enum Out {
-    /// A program that wants to know everything.
+/// The kind of standard output.
+enum OutputMode {
+    /// JSON lines.
     Lines,
-    /// A program that wants the answer.
+    /// The answer only.
     Answer,
-    /// A person, who sees the answer while it comes: the text of this round so far.
+    /// A terminal, which shows the answer while it streams: the text of this round so far.
     Screen(Screen, Mutex<String>),
 }
 
-impl<'s> Watch<'s> {
-    fn new(stage: &'s Stage, json: bool) -> Self {
-        let out = match stage.has_reader() {
-            _ if json => Out::Lines,
-            false => Out::Answer,
+impl<'s> TurnObserver<'s> {
+    fn new(frontend: &'s Frontend, json: bool) -> Self {
+        let out = match frontend.has_reader() {
+            _ if json => OutputMode::Lines,
+            false => OutputMode::Answer,
             true => {
-                let screen = Screen::new(Box::new(std::io::stdout()), stage.style(), Liveness::Still);
-                Out::Screen(screen, Mutex::default())
+                let screen = Screen::new(Box::new(std::io::stdout()), frontend.style(), Liveness::Still);
+                OutputMode::Screen(screen, Mutex::default())
             }
         };
-        Self { stage, out, underway: Arc::default(), subagents: Mutex::default(), asking: Arc::default() }
+        Self { frontend, out, call: Arc::default(), subagents: Mutex::default(), asking: Arc::default() }
     }
 
-    fn hear(&self, event: Event) {
+    fn on_event(&self, event: Event) {
         match (&self.out, &event) {
-            (Out::Lines, event) => {
-                // A reader that went away is found out at the end.
-                let _gone = json::of_event(event).map(|line| json::print(&line));
+            (OutputMode::Lines, event) => {
+                // A closed pipe is reported at the end.
+                let _gone = json::event_json(event).map(|line| json::print(&line));
             }
-            (Out::Screen(screen, pieces), Event::Text(piece)) => {
+            (OutputMode::Screen(screen, pieces), Event::Text(piece)) => {
                 lock(pieces).push_str(piece);
                 screen.piece(piece);
             }
-            (Out::Screen(..), Event::ToolCall { .. } | Event::Ask(_) | Event::Retry { .. }) => {
+            (OutputMode::Screen(..), Event::ToolCall { .. } | Event::Ask(_) | Event::Retry { .. }) => {
                 self.break_off();
             }
-            (Out::Screen(..), Event::Said(text)) => self.show(text),
+            (OutputMode::Screen(..), Event::Said(text)) => self.show(text),
             _ => {}
         }
         match event {
-            Event::Subturn(subturn) => self.subagent(subturn),
-            // Nobody is there: dropped, the question is a no that says so.
-            Event::Ask(ask) if self.stage.has_person() => self.ask(ask),
-            event if self.stage.has_trace() => self.trace(event),
+            Event::Subagent { info, event } => self.subagent(info, event),
+            // Without a person the question is dropped, which denies it.
+            Event::Ask(ask) if self.frontend.has_person() => self.ask(ask),
+            event if self.frontend.has_trace() => self.trace(event),
             _ => {}
         }
     }
 
-    /// The answer, once: what of it came in pieces is not said again.
-    fn end(&self, ending: &Ending) -> std::io::Result<()> {
+    /// Prints the answer, without what was streamed already.
+    fn end(&self, ending: &TurnOutcome) -> std::io::Result<()> {
         match &self.out {
-            Out::Lines => json::print(&json::of_ending(ending)),
-            Out::Answer => print::line(&ending.answer),
-            Out::Screen(..) => {
+            OutputMode::Lines => json::print(&json::ending_json(ending)),
+            OutputMode::Answer => print::line(&ending.answer),
+            OutputMode::Screen(..) => {
                 self.show(&ending.answer);
                 Ok(())
             }
         }
     }
 
-    /// Shows what of a text did not come in pieces before.
+    /// Prints the part of a text that was not streamed.
     fn show(&self, text: &str) {
-        let Out::Screen(screen, pieces) = &self.out else { return };
+        let OutputMode::Screen(screen, pieces) = &self.out else { return };
         let shown = std::mem::take(&mut *lock(pieces));
         match text.strip_prefix(shown.as_str()).filter(|_| !shown.is_empty()) {
             Some(rest) => screen.piece(rest),
@@ -187,11 +189,11 @@ impl<'s> Watch<'s> {
         screen.end_pieces();
     }
 
-    fn subagent(&self, subturn: Subturn) {
-        let shown = lock(&self.subagents).hear(subturn, &self.stage.style(), size(stderr()).0);
+    fn subagent(&self, info: SubagentInfo, event: SubagentEvent) {
+        let shown = lock(&self.subagents).on_event(info, event, &self.frontend.style(), size(stderr()).0);
         match shown {
-            Shown::Line(line) if self.stage.has_trace() => print::note(&line),
-            Shown::Ask(line, ask) if self.stage.has_person() => {
+            SubagentOutput::Line(line) if self.frontend.has_trace() => print::note(&line),
+            SubagentOutput::Ask(line, ask) if self.frontend.has_person() => {
                 self.break_off();
                 print::note(&line);
                 self.ask(*ask);
@@ -200,9 +202,9 @@ impl<'s> Watch<'s> {
         }
     }
 
-    /// A round is over; its text was not the answer.
+    /// The round is over; its text was not the answer.
     fn break_off(&self) {
-        if let Out::Screen(screen, pieces) = &self.out
+        if let OutputMode::Screen(screen, pieces) = &self.out
             && !std::mem::take(&mut *lock(pieces)).is_empty()
         {
             screen.end_pieces();
@@ -210,48 +212,48 @@ impl<'s> Watch<'s> {
     }
 
     fn trace(&self, event: Event) {
-        let style = self.stage.style();
+        let style = self.frontend.style();
         let note = |text: &str| print::note(&style.paint(Tone::Quiet, text));
         match event {
             Event::ToolCall { id, tool, arguments } => {
-                *self.underway() = Some(Underway::new(&id, &tool, &arguments));
+                *self.current_call() = Some(CallTrace::new(&id, &tool, &arguments));
             }
             Event::ToolResult { id, tool, reply, took } => {
-                let call = self.underway().take().filter(|call| call.is(&id));
-                let call = call.unwrap_or_else(|| Underway::new(&id, &tool, &serde_json::json!({})));
+                let call = self.current_call().take().filter(|call| call.is(&id));
+                let call = call.unwrap_or_else(|| CallTrace::new(&id, &tool, &serde_json::json!({})));
                 print::note(&call.result(&reply, took, &style, size(stderr()).0, Quote::Nothing));
             }
             Event::Retry { why, wait } => {
-                note(&format!("{}; trying again in {}", printable(&why), seconds(wait)));
+                note(&format!("{}; trying again in {}", printable(&why), format_seconds(wait)));
             }
             Event::Compacted { dropped } => {
-                note(&format!("the conversation grew too long: its oldest {dropped} messages went"));
+                note(&format!("the conversation is too long: its oldest {dropped} messages were dropped"));
             }
             Event::Notice(text) => note(&printable(&text)),
             Event::Text(_)
             | Event::ToolOutput { .. }
             | Event::Ask(_)
             | Event::Said(_)
-            | Event::Subturn(_) => {}
+            | Event::Subagent { .. } => {}
         }
     }
 
-    /// Asks on a thread of its own: a person who thinks holds nothing up but the call.
+    /// Asks on its own thread, so that only the call waits.
     fn ask(&self, ask: Ask) {
-        let (style, underway) = (self.stage.style(), Arc::clone(&self.underway));
+        let (style, call) = (self.frontend.style(), Arc::clone(&self.call));
         let asking = Arc::clone(&self.asking);
         std::thread::spawn(move || {
             let _alone = lock(&asking);
-            let answer = put(&ask, &style);
-            if let Some(call) = lock(&underway).as_mut() {
-                call.answered(answer);
+            let answer = ask_on_terminal(&ask, &style);
+            if let Some(call) = lock(&call).as_mut() {
+                call.record_answer(answer);
             }
-            question::give(ask, answer);
+            approval_prompt::send_answer(ask, answer);
         });
     }
 
-    fn underway(&self) -> MutexGuard<'_, Option<Underway>> {
-        lock(&self.underway)
+    fn current_call(&self) -> MutexGuard<'_, Option<CallTrace>> {
+        lock(&self.call)
     }
 }
 
@@ -259,18 +261,31 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Shows a question in full and waits for a line; an end of the input is a no.
-fn put(ask: &Ask, style: &Style) -> Answer {
-    // What was typed ahead was not typed in answer to this.
+/// Shows the question in full and waits for a line; the end of input is a no.
+fn ask_on_terminal(ask: &Ask, style: &Style) -> Approval {
+    // Input from before the question is discarded.
     let _gone = rustix::termios::tcflush(stdin(), rustix::termios::QueueSelector::IFlush);
-    let shown = question::lines(ask, style).join("\n");
+    let shown = approval_prompt::question_lines(ask, style).join("\n");
     print::note(&shown);
     let mut out = std::io::stderr().lock();
-    let _unheard = write!(out, "{}", style.paint(Tone::Alert, question::CHOICES)).and_then(|()| out.flush());
+    let _unheard =
+        write!(out, "{}", style.paint(Tone::Alert, approval_prompt::CHOICES)).and_then(|()| out.flush());
     drop(out);
     let mut line = String::new();
     match std::io::stdin().lock().read_line(&mut line) {
-        Ok(count) if count > 0 => question::meaning(&line),
-        _ => Answer::No,
+        Ok(count) if count > 0 => approval_prompt::parse_answer(&line),
+        _ => Approval::No,
     }
+}
+
+/// Reads the message from standard input.
+pub(super) fn read_message() -> Result<String> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(MAX_MESSAGE_LEN + 1).read_to_end(&mut bytes);
+    if read.context("could not read the message from standard input")? as u64 > MAX_MESSAGE_LEN {
+        bail!(
+            "the message is longer than {MAX_MESSAGE_LEN} bytes\nhint: put it into a file of the workspace"
+        );
+    }
+    String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("the message on standard input is not UTF-8"))
 }

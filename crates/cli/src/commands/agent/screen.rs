@@ -1,13 +1,13 @@
-//! The terminal of an interactive session: what scrolls by, and one line below it that is drawn over.
+//! The terminal of an interactive session: scrolling output, and a status line below it.
 //!
-//! Invariant: text of others is made fit before it is written; the status line is gone before anything else appears.
+//! Untrusted text is escaped before it is written. The status line is erased before other output.
 
-use super::flow::{Flow, show};
+use super::sanitize_stream::{StreamSanitizer, sanitize};
 use super::style::{Liveness, Style, size};
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A screen that the turn, the keyboard and the logs share.
+/// The screen, shared by turn, keyboard and log.
 #[derive(Clone)]
 pub(super) struct Screen(Arc<Mutex<Inner>>);
 
@@ -15,35 +15,42 @@ struct Inner {
     out: Box<dyn Write + Send>,
     style: Style,
     liveness: Liveness,
-    /// Whether the last line is not ended yet.
+    /// Whether the last line has no line break yet.
     is_open: bool,
-    /// Where the status line stands, if it does.
-    status: Option<Stands>,
-    flow: Flow,
+    /// The state of the status line, if it is drawn.
+    status: Option<LineState>,
+    sanitizer: StreamSanitizer,
 }
 
-/// Where a status line stands.
+/// The position of the status line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stands {
+enum LineState {
     /// On the line that is written next.
     Here,
-    /// Below a line that is not ended; the place to go on is saved.
+    /// Below an unfinished line; the cursor position is saved.
     Below,
 }
 
 impl Screen {
     /// A screen on `out`.
     pub(super) fn new(out: Box<dyn Write + Send>, style: Style, liveness: Liveness) -> Self {
-        let inner = Inner { out, style, liveness, is_open: false, status: None, flow: Flow::default() };
+        let inner = Inner {
+            out,
+            style,
+            liveness,
+            is_open: false,
+            status: None,
+            sanitizer: StreamSanitizer::default(),
+        };
         Self(Arc::new(Mutex::new(inner)))
     }
 
-    /// How things look on it.
+    /// The style.
     pub(super) fn style(&self) -> Style {
         self.lock().style
     }
 
-    /// Whether lines can be drawn over.
+    /// Whether lines can be redrawn.
     pub(super) fn liveness(&self) -> Liveness {
         self.lock().liveness
     }
@@ -53,79 +60,79 @@ impl Screen {
         size(std::io::stdout())
     }
 
-    /// A piece of an answer, as it comes; text of others.
+    /// A streamed piece of an answer; untrusted.
     pub(super) fn piece(&self, piece: &str) {
         let mut inner = self.lock();
-        let text = inner.flow.next(piece);
+        let text = inner.sanitizer.next(piece);
         inner.write_open(&text);
     }
 
-    /// The answer that came in pieces is over.
+    /// The streamed answer is complete.
     pub(super) fn end_pieces(&self) {
         let mut inner = self.lock();
-        let rest = inner.flow.end();
+        let rest = inner.sanitizer.end();
         inner.write_open(&rest);
         inner.close_line();
     }
 
-    /// Whole lines of others.
+    /// Whole lines of untrusted text.
     pub(super) fn text(&self, text: &str) {
-        self.lines(show(text).trim_end_matches('\n'));
+        self.lines(sanitize(text).trim_end_matches('\n'));
     }
 
-    /// Whole lines of our own: colours in them are meant.
+    /// Whole lines of trusted text, which may contain colours.
     pub(super) fn lines(&self, text: &str) {
         let mut inner = self.lock();
         inner.close_line();
-        inner.put(text);
-        inner.put("\n");
+        inner.write(text);
+        inner.write("\n");
         inner.flush();
     }
 
-    /// Our own words at the place where a person types.
+    /// A trusted prompt.
     pub(super) fn ask(&self, text: &str) {
         let mut inner = self.lock();
         inner.close_line();
-        inner.put(text);
+        inner.write(text);
         inner.flush();
         inner.is_open = true;
     }
 
-    /// Adds to what [`Screen::ask`] began, as an echo of a key does.
+    /// Echoes a key after [`Screen::ask`].
     pub(super) fn echo(&self, text: &str) {
         let mut inner = self.lock();
-        inner.put(text);
+        inner.write(text);
         inner.flush();
     }
 
-    /// The terminal itself ended the line that [`Screen::ask`] began.
-    pub(super) fn entered(&self) {
+    /// The terminal ended the line of [`Screen::ask`].
+    pub(super) fn line_entered(&self) {
         self.lock().is_open = false;
     }
 
-    /// Draws the line below, one column short of the width so that it never wraps.
+    /// Draws the status line, one column short of the width so that it never wraps.
     pub(super) fn status(&self, text: &str) {
         let mut inner = self.lock();
         if inner.liveness == Liveness::Still {
             return;
         }
         match inner.status {
-            Some(_) => inner.put("\r\x1b[K"),
-            // The line below is made first, so that saving the place comes after any scrolling.
+            Some(_) => inner.write("\r\x1b[K"),
+            // The status line is created first, so that the cursor is saved after any scrolling.
             None if inner.is_open => {
-                inner.put("\x1bD\x1b[A\x1b7\x1b[B\r\x1b[K");
-                inner.status = Some(Stands::Below);
+                inner.write("\x1bD\x1b[A\x1b7\x1b[B\r\x1b[K");
+                inner.status = Some(LineState::Below);
             }
             None => {
-                inner.put("\r\x1b[K");
-                inner.status = Some(Stands::Here);
+                inner.write("\r\x1b[K");
+                inner.status = Some(LineState::Here);
             }
         }
-        inner.put(text);
+        inner.write(text);
         inner.flush();
     }
 
-    /// Takes the line below away.
+    /// Erases the status line.
     pub(super) fn clear_status(&self) {
         let mut inner = self.lock();
         inner.clear_status();
@@ -143,7 +150,7 @@ impl Inner {
             return;
         }
         self.clear_status();
-        self.put(text);
+        self.write(text);
         self.is_open = !text.ends_with('\n');
         self.flush();
     }
@@ -151,20 +158,20 @@ impl Inner {
     fn close_line(&mut self) {
         self.clear_status();
         if std::mem::take(&mut self.is_open) {
-            self.put("\n");
+            self.write("\n");
         }
     }
 
     fn clear_status(&mut self) {
         match self.status.take() {
-            Some(Stands::Here) => self.put("\r\x1b[K"),
-            Some(Stands::Below) => self.put("\r\x1b[K\x1b8"),
+            Some(LineState::Here) => self.write("\r\x1b[K"),
+            Some(LineState::Below) => self.write("\r\x1b[K\x1b8"),
             None => {}
         }
     }
 
-    /// A terminal that is gone is nobody's failure; the session ends when its keyboard does.
-    fn put(&mut self, text: &str) {
+    /// A failed write is ignored; the session ends with its keyboard.
+    fn write(&mut self, text: &str) {
         let _gone = self.out.write_all(text.as_bytes());
     }
 

@@ -1,43 +1,41 @@
-//! How things look on this terminal: colour, marks, width.
-//!
-//! Invariant: without colour every word is still there; colour only helps to find it.
+//! The style of output on this terminal: colour, glyphs, width. Colour never carries meaning alone.
 
 use rustix::termios::tcgetwinsize;
 use std::os::fd::AsFd;
 
-/// What a terminal that says nothing about its size is taken for.
-const USUAL: (usize, usize) = (80, 24);
+/// The size of a terminal that does not report one.
+const DEFAULT_SIZE: (usize, usize) = (80, 24);
 
-/// What a piece of text is.
+/// The meaning of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {
-    /// Beside the point: output of tools, hints.
+    /// Secondary: tool output, hints.
     Quiet,
-    /// It went well.
+    /// Success.
     Good,
-    /// It did not.
+    /// Failure.
     Bad,
-    /// A person should look.
+    /// Needs attention.
     Alert,
     /// A name.
     Strong,
 }
 
-/// The way text is written here.
+/// The style of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Style {
     colour: bool,
-    signs: Signs,
+    glyphs: GlyphSet,
 }
 
-/// The alphabet of marks.
+/// The set of glyphs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Signs {
+enum GlyphSet {
     Ascii,
     Unicode,
 }
 
-/// The marks before lines.
+/// The glyphs before lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     /// Done.
@@ -50,23 +48,23 @@ pub(super) enum Mark {
     Edge,
     /// More than is shown.
     More,
-    /// What a person typed.
+    /// User input.
     Said,
     /// Between parts of a line.
     Dot,
 }
 
 impl Style {
-    /// The style that the environment asks for; `terminal` is whether anybody looks.
+    /// The style from the environment; `terminal` is the kind of the output.
     pub(super) fn of_environment(variable: impl Fn(&str) -> Option<String>, terminal: Liveness) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let colour = terminal == Liveness::Live && set("NO_COLOR").is_none();
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| set(name)).unwrap_or_default();
         let is_utf8 = locale.to_ascii_lowercase().replace('-', "").contains("utf8");
-        Self { colour, signs: if is_utf8 { Signs::Unicode } else { Signs::Ascii } }
+        Self { colour, glyphs: if is_utf8 { GlyphSet::Unicode } else { GlyphSet::Ascii } }
     }
 
-    /// `text` in its tone.
+    /// `text` in the colour of its tone.
     pub(super) fn paint(&self, tone: Tone, text: &str) -> String {
         let code = match tone {
             Tone::Quiet => "2",
@@ -78,7 +76,7 @@ impl Style {
         if self.colour && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    /// A mark as this terminal can show it.
+    /// The glyph for this terminal.
     pub(super) fn mark(&self, mark: Mark) -> &'static str {
         let (unicode, ascii) = match mark {
             Mark::Done => ("✓", "+"),
@@ -89,14 +87,14 @@ impl Style {
             Mark::Said => ("›", ">"),
             Mark::Dot => ("·", "-"),
         };
-        if self.signs == Signs::Unicode { unicode } else { ascii }
+        if self.glyphs == GlyphSet::Unicode { unicode } else { ascii }
     }
 
-    /// One picture of something that moves.
+    /// A frame of the spinner.
     pub(super) fn spin(&self, step: usize) -> &'static str {
         const UNICODE: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
         const ASCII: [&str; 4] = ["-", "\\", "|", "/"];
-        let pictures: &[&'static str] = if self.signs == Signs::Unicode { &UNICODE } else { &ASCII };
+        let pictures: &[&'static str] = if self.glyphs == GlyphSet::Unicode { &UNICODE } else { &ASCII };
         pictures.get(step % pictures.len()).copied().unwrap_or("")
     }
 
@@ -105,7 +103,7 @@ impl Style {
         self.colour
     }
 
-    /// `text` cut to `width` columns, and a mark when something went.
+    /// `text` truncated to `width` columns, with a mark if it was.
     pub(super) fn fit(&self, text: &str, width: usize) -> String {
         use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
         if text.width() <= width {
@@ -125,17 +123,17 @@ impl Style {
     }
 }
 
-/// Whether lines can be drawn over on the other end.
+/// Whether lines can be redrawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Liveness {
-    /// A terminal that understands cursor movements.
+    /// A terminal that supports cursor movement.
     Live,
     /// A file, a pipe, or a terminal that is `dumb`.
     Still,
 }
 
 impl Liveness {
-    /// What `fd` is, going by itself and by `TERM`.
+    /// The kind of `fd`, by itself and by `TERM`.
     pub(super) fn of(fd: impl AsFd, term: Option<&str>) -> Self {
         let is_dumb = term.is_none_or(|term| term.is_empty() || term == "dumb");
         if rustix::termios::isatty(fd) && !is_dumb { Self::Live } else { Self::Still }
@@ -146,7 +144,7 @@ impl Liveness {
 pub(super) fn size(fd: impl AsFd) -> (usize, usize) {
     match tcgetwinsize(fd) {
         Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col.into(), size.ws_row.into()),
-        _ => USUAL,
+        _ => DEFAULT_SIZE,
     }
 }
 

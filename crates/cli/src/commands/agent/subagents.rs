@@ -1,79 +1,83 @@
-//! Subagents in the trace: one line when one starts, one a call of its, one when it has ended.
-//!
-//! Invariant: a line about a subagent begins with its name, and nothing that it wrote acts on the terminal.
+//! Subagents in the trace: one line per start, call and end, each beginning with the subagent's
+//! name.
 
 use super::style::{Mark, Style, Tone};
-use super::trace::{Quote, Underway, lasted, seconds};
+use super::trace::{CallTrace, Quote, format_duration, format_seconds};
 use picoclaw_agent::run::{Ask, Event};
-use picoclaw_agent::spawn::{Subturn, Turning, Who};
+use picoclaw_agent::run::{SubagentEvent, SubagentInfo};
 use picoclaw_sandbox::printable;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The subagents of a turn, as far as its trace needs to know.
+/// The subagents of a turn.
 #[derive(Default)]
 pub(super) struct Subagents {
     running: BTreeSet<String>,
     /// Their calls, by subagent and call.
-    calls: BTreeMap<(String, String), Underway>,
+    calls: BTreeMap<(String, String), CallTrace>,
 }
 
-/// What is to be shown of an event.
-pub(super) enum Shown {
+/// The output for an event.
+pub(super) enum SubagentOutput {
     Nothing,
     Line(String),
-    /// A question, and the line that says whose it is.
+    /// A question, and the line that names the subagent.
     Ask(String, Box<Ask>),
 }
 
 impl Subagents {
-    /// Takes an event.
-    pub(super) fn hear(&mut self, subturn: Subturn, style: &Style, width: usize) -> Shown {
-        let Subturn { who, what } = subturn;
-        let name = format!("{}{}", "  ".repeat(who.depth as usize), named(&who));
+    /// Handles an event.
+    pub(super) fn on_event(
+        &mut self,
+        who: SubagentInfo,
+        what: SubagentEvent,
+        style: &Style,
+        width: usize,
+    ) -> SubagentOutput {
+        let name = format!("{}{}", "  ".repeat(who.depth as usize), name_of(&who));
         let fit = |text: &str| style.fit(text, width);
-        let quiet = |text: String| Shown::Line(style.paint(Tone::Quiet, &fit(&text)));
+        let quiet = |text: String| SubagentOutput::Line(style.paint(Tone::Quiet, &fit(&text)));
         match what {
-            Turning::Began { task } => {
+            SubagentEvent::Began { task } => {
                 self.running.insert(who.id.clone());
                 quiet(format!("{name} starts as {}: {}", who.agent, printable(&task)))
             }
-            Turning::Delivered => Shown::Nothing,
-            Turning::Ended { result, took } => {
+            SubagentEvent::Delivered => SubagentOutput::Nothing,
+            SubagentEvent::Ended { result, took } => {
                 self.running.remove(&who.id);
                 self.calls.retain(|(id, _), _| *id != who.id);
                 let (mark, tone, how) = match &result {
                     Ok(_) => (Mark::Done, Tone::Good, "is done".to_owned()),
                     Err(why) => (Mark::No, Tone::Bad, format!("failed: {}", printable(why))),
                 };
-                let tail = fit(&format!("{how} {} {}", style.mark(Mark::Dot), lasted(took)));
+                let tail = fit(&format!("{how} {} {}", style.mark(Mark::Dot), format_duration(took)));
                 let mark = style.paint(tone, style.mark(mark));
-                Shown::Line(format!("{name} {mark} {}", style.paint(Tone::Quiet, &tail)))
+                SubagentOutput::Line(format!("{name} {mark} {}", style.paint(Tone::Quiet, &tail)))
             }
-            Turning::Event(event) => match *event {
-                Event::Ask(ask) => Shown::Ask(format!("{name} asks:"), Box::new(ask)),
+            SubagentEvent::Event(event) => match *event {
+                Event::Ask(ask) => SubagentOutput::Ask(format!("{name} asks:"), Box::new(ask)),
                 Event::ToolCall { id, tool, arguments } => {
-                    let call = Underway::new(&id, &tool, &arguments);
+                    let call = CallTrace::new(&id, &tool, &arguments);
                     self.calls.insert((who.id, id), call);
-                    Shown::Nothing
+                    SubagentOutput::Nothing
                 }
                 Event::ToolResult { id, tool, reply, took } => {
                     let call = self.calls.remove(&(who.id, id.clone()));
-                    let call = call.unwrap_or_else(|| Underway::new(&id, &tool, &serde_json::json!({})));
+                    let call = call.unwrap_or_else(|| CallTrace::new(&id, &tool, &serde_json::json!({})));
                     let room = width.saturating_sub(name.chars().count() + 1);
                     let line = call.result(&reply, took, style, room, Quote::Nothing);
-                    Shown::Line(format!("{name} {line}"))
+                    SubagentOutput::Line(format!("{name} {line}"))
                 }
                 Event::Retry { why, wait } => {
-                    quiet(format!("{name}: {}; trying again in {}", printable(&why), seconds(wait)))
+                    quiet(format!("{name}: {}; trying again in {}", printable(&why), format_seconds(wait)))
                 }
                 Event::Notice(text) => quiet(format!("{name}: {}", printable(&text))),
-                _ => Shown::Nothing,
+                _ => SubagentOutput::Nothing,
             },
         }
     }
 
-    /// What a turn without a call of its own waits for.
-    pub(super) fn waited_for(&self) -> Option<String> {
+    /// What a turn without a running call waits for.
+    pub(super) fn waiting_text(&self) -> Option<String> {
         match self.running.len() {
             0 => None,
             1 => Some("waiting for a subagent".to_owned()),
@@ -82,7 +86,7 @@ impl Subagents {
     }
 }
 
-fn named(who: &Who) -> String {
+fn name_of(who: &SubagentInfo) -> String {
     let label = printable(&who.label);
     if who.label == who.id { label.into_owned() } else { format!("{label} ({})", who.id) }
 }
@@ -99,20 +103,20 @@ mod tests {
     #[test]
     fn a_subagent_is_told_in_a_few_lines_under_its_name() {
         let style = Style::of_environment(|_| Some("C.UTF-8".to_owned()), Liveness::Still);
-        let who = Who {
+        let who = SubagentInfo {
             id: "subagent-1".to_owned(),
             label: "count\u{1b}[2J".to_owned(),
             agent: AgentId::main(),
             depth: 1,
         };
         let took = Duration::from_millis(12);
-        let call = |event| Turning::Event(Box::new(event));
+        let call = |event| SubagentEvent::Event(Box::new(event));
         let (id, tool) = ("c1".to_owned(), "exec".to_owned());
         let mut subagents = Subagents::default();
         for (why, what, want, waits) in [
             (
                 "it starts",
-                Turning::Began { task: "ls\nall".to_owned() },
+                SubagentEvent::Began { task: "ls\nall".to_owned() },
                 "  count\\u{1b}[2J (subagent-1) starts as main: ls\\nall",
                 true,
             ),
@@ -134,16 +138,16 @@ mod tests {
             ),
             (
                 "it fails",
-                Turning::Ended { result: Err("no \u{7}model".to_owned()), took },
+                SubagentEvent::Ended { result: Err("no \u{7}model".to_owned()), took },
                 "  count\\u{1b}[2J (subagent-1) ✗ failed: no \\u{7}model · 12 ms",
                 false,
             ),
         ] {
-            let line = match subagents.hear(Subturn { who: who.clone(), what }, &style, 100) {
-                Shown::Line(line) => line,
-                Shown::Nothing | Shown::Ask(..) => String::new(),
+            let line = match subagents.on_event(who.clone(), what, &style, 100) {
+                SubagentOutput::Line(line) => line,
+                SubagentOutput::Nothing | SubagentOutput::Ask(..) => String::new(),
             };
-            assert_eq!((line.as_str(), subagents.waited_for().is_some()), (want, waits), "{why}");
+            assert_eq!((line.as_str(), subagents.waiting_text().is_some()), (want, waits), "{why}");
         }
     }
 }

@@ -1,80 +1,79 @@
-//! The trace of a turn: one line a call, with its verdict; what a call is up to while it runs.
-//!
-//! Invariant: a verdict is a word, and everything that others wrote stands on its line and acts on nothing.
+//! The trace of a turn: one line per call with its verdict, and the progress of a running call.
+//! Untrusted text is escaped.
 
-use super::flow::show;
+use super::sanitize_stream::sanitize;
 use super::style::{Mark, Style, Tone};
 use picoclaw_agent::call::Reply;
-use picoclaw_sandbox::approver::Answer;
+use picoclaw_sandbox::permit::Approval;
 use picoclaw_sandbox::printable;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-/// How many lines of output are quoted.
-const QUOTED: usize = 4;
+/// Number of quoted output lines.
+const MAX_QUOTED_LINES: usize = 4;
 
-/// A call that is under way.
+/// A running call.
 #[derive(Debug)]
-pub(super) struct Underway {
+pub(super) struct CallTrace {
     id: String,
     tool: String,
     brief: String,
     began: Instant,
     last_line: String,
-    answered: Option<Answer>,
+    answered: Option<Approval>,
 }
 
-/// How much of the output is quoted below a call.
+/// How much output is quoted below a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quote {
     /// The first lines.
     FirstLines,
-    /// Nothing: it is the answer, and comes by itself.
+    /// Nothing: the output is the answer itself.
     Nothing,
 }
 
-impl Underway {
+impl CallTrace {
     /// A call that begins now.
     pub(super) fn new(id: &str, tool: &str, arguments: &Value) -> Self {
         Self {
             id: id.to_owned(),
             tool: printable(tool).into_owned(),
-            brief: brief(tool, arguments),
+            brief: summarize_call(tool, arguments),
             began: Instant::now(),
             last_line: String::new(),
             answered: None,
         }
     }
 
-    /// Whether this is the call of that name.
+    /// Whether this is the call with that id.
     pub(super) fn is(&self, id: &str) -> bool {
         self.id == id
     }
 
-    /// It said something.
-    pub(super) fn said(&mut self, line: &str) {
+    /// Records a line of output.
+    pub(super) fn add_output(&mut self, line: &str) {
         let line = printable(line.trim_end()).into_owned();
         if !line.is_empty() {
             self.last_line = line;
         }
     }
 
-    /// A person was asked about it.
-    pub(super) fn answered(&mut self, answer: Answer) {
+    /// Records the answer of a person.
+    pub(super) fn record_answer(&mut self, answer: Approval) {
         self.answered = Some(answer);
     }
 
-    /// What it is up to, for a line that is drawn over.
+    /// The progress, for the status line.
     pub(super) fn progress(&self, style: &Style) -> String {
         let dot = style.mark(Mark::Dot);
-        let mut line = format!("{} {} {dot} {}", self.tool, self.brief, seconds(self.began.elapsed()));
+        let mut line = format!("{} {} {dot} {}", self.tool, self.brief, format_seconds(self.began.elapsed()));
         if !self.last_line.is_empty() {
             line.push_str(&format!(" {dot} {}", self.last_line));
         }
         line
     }
 
-    /// What it came to.
+    /// The result.
     pub(super) fn result(
         &self,
         reply: &Reply,
@@ -86,10 +85,15 @@ impl Underway {
         let (mark, tone) = match reply {
             Reply::Done(_) => (Mark::Done, Tone::Good),
             Reply::Failed(_) | Reply::Ended { .. } | Reply::Refused(_) => (Mark::No, Tone::Bad),
-            Reply::Unasked(_) => (Mark::Ask, Tone::Alert),
+            Reply::NeedsApproval(_) => (Mark::Ask, Tone::Alert),
         };
         let verdict = self.verdict(reply);
-        let tail = format!("{} {verdict} {} {}", style.mark(Mark::Dot), style.mark(Mark::Dot), lasted(took));
+        let tail = format!(
+            "{} {verdict} {} {}",
+            style.mark(Mark::Dot),
+            style.mark(Mark::Dot),
+            format_duration(took)
+        );
         let room = width.saturating_sub(self.tool.len() + tail.chars().count() + 4).max(width / 3);
         let mut text = format!(
             "{} {} {} {}",
@@ -98,7 +102,7 @@ impl Underway {
             style.fit(&self.brief, room),
             style.paint(Tone::Quiet, &tail)
         );
-        for line in quoted(reply, quote) {
+        for line in quote_lines(reply, quote) {
             let line = style.fit(&format!("  {} {line}", style.mark(Mark::Edge)), width);
             text.push('\n');
             text.push_str(&style.paint(Tone::Quiet, &line));
@@ -109,9 +113,9 @@ impl Underway {
     /// Allowed, refused or asked, and by what.
     fn verdict(&self, reply: &Reply) -> String {
         let allowed = match self.answered {
-            Some(Answer::Once) => "asked, allowed once",
-            Some(Answer::Session) => "asked, allowed for this session",
-            Some(Answer::No) | None => "allowed",
+            Some(Approval::Once) => "asked, allowed once",
+            Some(Approval::Session) => "asked, allowed for this session",
+            Some(Approval::No) | None => "allowed",
         };
         match reply {
             Reply::Done(_) => allowed.to_owned(),
@@ -126,29 +130,29 @@ impl Underway {
                 format!("asked, refused by you ({})", printable(&no.rule))
             }
             Reply::Refused(no) => format!("refused by {} ({})", printable(&no.rule), no.layer.as_str()),
-            Reply::Unasked(no) => format!("refused by {}, nobody to ask", printable(&no.rule)),
+            Reply::NeedsApproval(no) => format!("refused by {}, no person to ask", printable(&no.rule)),
         }
     }
 }
 
-/// The first lines of what was said, and how many more there are.
-fn quoted(reply: &Reply, quote: Quote) -> Vec<String> {
+/// The first lines of the output, and how many more there are.
+fn quote_lines(reply: &Reply, quote: Quote) -> Vec<String> {
     if quote == Quote::Nothing {
         return Vec::new();
     }
-    let text = show(&reply.text()).replace('\t', "    ");
+    let text = sanitize(&reply.text()).replace('\t', "    ");
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let mut shown: Vec<String> = lines.iter().take(QUOTED).map(|line| (*line).to_owned()).collect();
-    match lines.len().saturating_sub(QUOTED) {
+    let mut shown: Vec<String> = lines.iter().take(MAX_QUOTED_LINES).map(|line| (*line).to_owned()).collect();
+    match lines.len().saturating_sub(MAX_QUOTED_LINES) {
         0 => {}
-        1 => shown.extend(lines.get(QUOTED).map(|line| (*line).to_owned())),
+        1 => shown.extend(lines.get(MAX_QUOTED_LINES).map(|line| (*line).to_owned())),
         more => shown.push(format!("({more} more lines)")),
     }
     shown
 }
 
-/// The one argument that says most about a call, on one line.
-pub(super) fn brief(tool: &str, arguments: &Value) -> String {
+/// The most informative argument of a call, on one line.
+pub(super) fn summarize_call(tool: &str, arguments: &Value) -> String {
     let text = |key: &str| arguments.get(key).and_then(Value::as_str);
     let said = match tool {
         "exec" => match text("action").filter(|action| *action != "run") {
@@ -167,21 +171,21 @@ pub(super) fn brief(tool: &str, arguments: &Value) -> String {
     printable(said.trim()).into_owned()
 }
 
-/// A time that is running, in whole seconds.
-pub(super) fn seconds(time: Duration) -> String {
+/// A running time, in whole seconds.
+pub(super) fn format_seconds(time: Duration) -> String {
     match time.as_secs() {
         short @ 0..60 => format!("{short} s"),
         long => format!("{} min {} s", long / 60, long % 60),
     }
 }
 
-/// A time that is over.
-pub(super) fn lasted(time: Duration) -> String {
+/// An elapsed time.
+pub(super) fn format_duration(time: Duration) -> String {
     match time.as_millis() {
         0 => "< 1 ms".to_owned(),
         short @ 1..1000 => format!("{short} ms"),
         _ if time.as_secs() < 10 => format!("{:.1} s", time.as_secs_f64()),
-        _ => seconds(time),
+        _ => format_seconds(time),
     }
 }
 
@@ -192,11 +196,11 @@ mod tests {
     use picoclaw_policy::{Code, Layer, Refusal};
     use serde_json::json;
 
-    fn line(tool: &str, arguments: &Value, reply: &Reply, answered: Option<Answer>) -> String {
+    fn line(tool: &str, arguments: &Value, reply: &Reply, answered: Option<Approval>) -> String {
         let style = Style::of_environment(|_| Some("C.UTF-8".to_owned()), Liveness::Still);
-        let mut call = Underway::new("1", tool, arguments);
+        let mut call = CallTrace::new("1", tool, arguments);
         if let Some(answer) = answered {
-            call.answered(answer);
+            call.record_answer(answer);
         }
         call.result(reply, Duration::from_millis(12), &style, 100, Quote::FirstLines)
     }
@@ -240,7 +244,7 @@ mod tests {
                 "exec",
                 json!({"command": "git push"}),
                 Reply::Done(String::new()),
-                Some(Answer::Once),
+                Some(Approval::Once),
                 "✓ exec git push · asked, allowed once · 12 ms",
             ),
             (
@@ -265,7 +269,7 @@ mod tests {
             ("unknown", json!({"a": 1}), r#"{"a":1}"#),
             ("read_file", Value::Null, "null"),
         ] {
-            assert_eq!(brief(tool, &arguments), want, "{tool}");
+            assert_eq!(summarize_call(tool, &arguments), want, "{tool}");
         }
     }
 }

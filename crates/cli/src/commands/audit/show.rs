@@ -1,9 +1,7 @@
-//! `picoclaw audit show`: one record in full, or all that fit.
-//!
-//! Invariant: every filter narrows; without one, everything is shown.
+//! `picoclaw audit show`: one record in full, or all that match.
 
 use super::Streams;
-use super::table::{Form, Printer, in_full};
+use super::table::{OutputForm, Printer, print_full};
 use clap::{Args, ValueEnum};
 use picoclaw_sandbox::ledger::{Reader, Record, Timestamp};
 use std::path::Path;
@@ -14,32 +12,33 @@ pub(super) struct ShowArgs {
     /// The number of one record
     #[arg(value_name = "SEQ", conflicts_with_all = ["agent", "tool", "verdict", "since"])]
     seq: Option<u64>,
-    /// Only this agent's
+    /// Only records of this agent
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
-    /// Only of this tool
+    /// Only records of this tool
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
-    /// Only with this verdict
+    /// Only records with this verdict
     #[arg(long)]
-    verdict: Option<Word>,
-    /// Only from this moment on: `2026-11-15`, `2026-11-15T04:28:00Z`, or an age such as `90s`, `10m`, `2h`, `7d`
-    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    verdict: Option<DecisionFilter>,
+    /// Only records since: `2026-11-15`, `2026-11-15T04:28:00Z`, or an age such as `90s`, `10m`,
+    /// `2h`, `7d`
+    #[arg(long, value_name = "WHEN", value_parser = parse_time)]
     since: Option<Timestamp>,
-    /// One JSON object a line, as the ledger has it
+    /// One JSON object per line, as in the ledger
     #[arg(long)]
     json: bool,
 }
 
-/// A verdict, as the ledger spells it.
+/// A verdict as spelled in the ledger.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Word {
+enum DecisionFilter {
     Allow,
     Deny,
     Ask,
 }
 
-impl Word {
+impl DecisionFilter {
     fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -57,9 +56,9 @@ pub(super) fn run(args: &ShowArgs, dir: &Path, streams: &mut Streams<'_>) -> any
             if let Ok(record) = &stored.record
                 && record.seq == seq
             {
-                match Form::from_flag(args.json) {
-                    Form::Json => writeln!(streams.out, "{}", stored.text)?,
-                    Form::Table => in_full(record, streams.out)?,
+                match OutputForm::from_flag(args.json) {
+                    OutputForm::Json => writeln!(streams.out, "{}", stored.text)?,
+                    OutputForm::Table => print_full(record, streams.out)?,
                 }
                 return Ok(0);
             }
@@ -68,11 +67,11 @@ pub(super) fn run(args: &ShowArgs, dir: &Path, streams: &mut Streams<'_>) -> any
         return Ok(1);
     }
     let since = args.since.map(|since| since.to_string());
-    let mut printer = Printer::new(streams, Form::from_flag(args.json));
+    let mut printer = Printer::new(streams, OutputForm::from_flag(args.json));
     let mut seen = false;
     while let Some(stored) = next()? {
         seen = true;
-        printer.line(&stored, |record| fits(args, since.as_deref(), record))?;
+        printer.line(&stored, |record| matches(args, since.as_deref(), record))?;
     }
     if !seen {
         printer.end()?;
@@ -80,16 +79,16 @@ pub(super) fn run(args: &ShowArgs, dir: &Path, streams: &mut Streams<'_>) -> any
     Ok(0)
 }
 
-fn fits(args: &ShowArgs, since: Option<&str>, record: &Record) -> bool {
+fn matches(args: &ShowArgs, since: Option<&str>, record: &Record) -> bool {
     args.agent.as_ref().is_none_or(|agent| *agent == record.agent)
         && args.tool.as_ref().is_none_or(|tool| *tool == record.tool)
         && args.verdict.is_none_or(|word| word.as_str() == record.verdict)
-        // Every moment has one spelling of one length, so that texts compare as moments do.
+        // Timestamps have one spelling of fixed length, so they compare as text.
         && since.is_none_or(|since| record.time.as_str() >= since)
 }
 
-/// A moment, or how long ago.
-fn moment(text: &str) -> Result<Timestamp, String> {
+/// A timestamp, or an age.
+fn parse_time(text: &str) -> Result<Timestamp, String> {
     if let Some(moment) = Timestamp::parse(text) {
         return Ok(moment);
     }
@@ -102,10 +101,10 @@ fn moment(text: &str) -> Result<Timestamp, String> {
             "d" => 86_400,
             _ => return None,
         };
-        // `parse` would take a sign.
+        // `parse` would accept a sign.
         let count = count.bytes().all(|b| b.is_ascii_digit()).then(|| count.parse::<u64>().ok())??;
         Some(Duration::from_secs(count.checked_mul(seconds)?))
     };
-    let age = age().ok_or("not a moment (`2026-11-15T04:28:00Z`) and not an age (`10m`, `2h`, `7d`)")?;
+    let age = age().ok_or("not a time (`2026-11-15T04:28:00Z`) and not an age (`10m`, `2h`, `7d`)")?;
     Ok(Timestamp::now().before(age))
 }

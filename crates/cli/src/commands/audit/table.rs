@@ -1,40 +1,39 @@
-//! Records for people and for programs.
-//!
-//! Invariant: no text from a record reaches a terminal unescaped.
+//! Renders records as a table or as JSON. Text from a record is escaped before it reaches a
+//! terminal.
 
 use super::Streams;
 use picoclaw_sandbox::ledger::{Record, Stored};
 use picoclaw_sandbox::printable;
 use std::io;
 
-/// Which form records take.
+/// The output format of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum OutputForm {
     /// A table.
     Table,
-    /// One JSON object a line, exactly as the ledger has it.
+    /// One JSON object per line, exactly as in the ledger.
     Json,
 }
 
-impl Form {
+impl OutputForm {
     pub(super) fn from_flag(json: bool) -> Self {
         if json { Self::Json } else { Self::Table }
     }
 }
 
-/// Prints records one by one, the head of the table before the first.
+/// Prints records one by one, with the table's head before the first.
 pub(super) struct Printer<'s, 'w> {
     streams: &'s mut Streams<'w>,
-    form: Form,
+    form: OutputForm,
     pub(super) printed: u64,
 }
 
 impl<'s, 'w> Printer<'s, 'w> {
-    pub(super) fn new(streams: &'s mut Streams<'w>, form: Form) -> Self {
+    pub(super) fn new(streams: &'s mut Streams<'w>, form: OutputForm) -> Self {
         Self { streams, form, printed: 0 }
     }
 
-    /// Prints a line of the ledger if it `fits`; one that cannot be read is a remark.
+    /// Prints a record if it `fits`; an unreadable one becomes a note.
     pub(super) fn line(&mut self, stored: &Stored, fits: impl FnOnce(&Record) -> bool) -> io::Result<()> {
         match &stored.record {
             Ok(record) if fits(record) => self.record(record, &stored.text),
@@ -47,9 +46,9 @@ impl<'s, 'w> Printer<'s, 'w> {
         }
     }
 
-    /// Says that there is nothing to say, if so.
+    /// Prints a note if there was no record.
     pub(super) fn end(self) -> io::Result<()> {
-        if self.printed == 0 && self.form == Form::Table {
+        if self.printed == 0 && self.form == OutputForm::Table {
             writeln!(self.streams.out, "no records yet")?;
         }
         Ok(())
@@ -61,7 +60,7 @@ impl<'s, 'w> Printer<'s, 'w> {
 
     fn record(&mut self, record: &Record, text: &str) -> io::Result<()> {
         self.printed += 1;
-        if self.form == Form::Json {
+        if self.form == OutputForm::Json {
             return writeln!(self.streams.out, "{text}");
         }
         if self.printed == 1 {
@@ -75,25 +74,25 @@ impl<'s, 'w> Printer<'s, 'w> {
             self.streams.out,
             "{:>7}  {:<20}  {:<9}  {:<7}  {:<12}  {:<12}  {}",
             record.seq,
-            to_the_second(&record.time),
+            truncate_to_seconds(&record.time),
             printable(&record.phase),
             printable(&record.verdict),
             printable(&record.agent),
             printable(&record.tool),
-            what(record)
+            action_text(record)
         )
     }
 }
 
-/// The moment without its fraction, which a table has no room for.
-fn to_the_second(time: &str) -> String {
+/// The timestamp without its fraction.
+fn truncate_to_seconds(time: &str) -> String {
     printable(time)
         .split_once('.')
         .map_or_else(|| printable(time).into_owned(), |(whole, _)| format!("{whole}Z"))
 }
 
-/// What was asked, and what came of it.
-fn what(record: &Record) -> String {
+/// The action and its outcome.
+fn action_text(record: &Record) -> String {
     let mut out = printable(record.intent.as_deref().unwrap_or("-")).into_owned();
     if let Some(code) = &record.code {
         out.push_str(&format!(" [{}]", printable(code)));
@@ -107,8 +106,8 @@ fn what(record: &Record) -> String {
     out
 }
 
-/// One record with all that is known of it, a field a line.
-pub(super) fn in_full(record: &Record, out: &mut dyn io::Write) -> io::Result<()> {
+/// One record with all its fields, one per line.
+pub(super) fn print_full(record: &Record, out: &mut dyn io::Write) -> io::Result<()> {
     let none = || "-".to_owned();
     let text = |text: &Option<String>| text.as_deref().map_or_else(none, |text| printable(text).into_owned());
     for (name, value) in [

@@ -1,32 +1,30 @@
-//! `picoclaw audit tail`: the last records, and what comes after them.
-//!
-//! Invariant: every record is shown once, in the order of the chain.
+//! `picoclaw audit tail`: the last records, and those that follow.
 
 use super::Streams;
-use super::table::{Form, Printer};
+use super::table::{OutputForm, Printer};
 use clap::Args;
 use picoclaw_sandbox::ledger::{LedgerError, Reader, Records};
 use std::path::Path;
 use std::time::Duration;
 
 /// How often to look for new records.
-const POLL: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Args)]
 pub(super) struct TailArgs {
-    /// How many records
+    /// Number of records
     #[arg(short = 'n', long = "lines", value_name = "N", default_value_t = 20)]
     count: u64,
-    /// One JSON object a line, as the ledger has it
+    /// One JSON object per line, as in the ledger
     #[arg(long)]
     json: bool,
-    /// Go on as records are added
+    /// Keep printing records as they are added
     #[arg(short, long)]
     follow: bool,
 }
 
 pub(super) fn run(args: &TailArgs, dir: &Path, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
-    let mut printer = Printer::new(streams, Form::from_flag(args.json));
+    let mut printer = Printer::new(streams, OutputForm::from_flag(args.json));
     let mut records = open(dir, args.count)?;
     loop {
         if let Some(records) = &mut records {
@@ -39,9 +37,9 @@ pub(super) fn run(args: &TailArgs, dir: &Path, streams: &mut Streams<'_>) -> any
             return Ok(0);
         }
         printer.flush()?;
-        std::thread::sleep(POLL);
+        std::thread::sleep(POLL_INTERVAL);
         if records.is_none() {
-            // A ledger that has only now been made is new from its first record on.
+            // In a ledger that was just created, every record is new.
             records = open(dir, u64::MAX)?;
         }
     }

@@ -1,6 +1,4 @@
 //! `audit` from the arguments to the exit code.
-//!
-//! Invariant: a table row is a rule, with its reason.
 
 use super::{AuditArgs, run};
 use clap::Parser;
@@ -189,7 +187,7 @@ fn bad_arguments_are_refused_before_anything_is_read() {
     }
 }
 
-/// Takes two lines, then is a closed pipe.
+/// Accepts two lines, then is a closed pipe.
 struct Closing(Vec<u8>);
 
 impl Write for Closing {
@@ -219,7 +217,7 @@ fn following_shows_what_is_added_and_ends_with_its_reader() {
     let mut out = Closing(Vec::new());
     let code = std::thread::scope(|scope| {
         let following = scope.spawn(|| run(&args.audit, home.path(), &mut out, &mut io::sink()).unwrap());
-        // It goes on until its reader leaves, however many records that takes.
+        // It continues until its reader closes the pipe, however many records that needs.
         let ledger = Ledger::open(home.path()).unwrap();
         while !following.is_finished() {
             ledger.append(std::slice::from_ref(&entry)).unwrap();

@@ -1,6 +1,5 @@
-//! `picoclaw audit verify`: intact, torn or tampered.
-//!
-//! Invariant: exit code 1 exactly when somebody changed something (or nothing could be read).
+//! `picoclaw audit verify`: intact, torn or tampered. The exit code is 1 if the ledger was changed
+//! or cannot be read.
 
 use super::Streams;
 use clap::Args;
@@ -12,8 +11,9 @@ use std::path::Path;
 
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
-    /// A hash that `picoclaw status` showed earlier: it must still be there, else everything was rewritten
-    #[arg(long, value_name = "HASH", value_parser = hash)]
+    /// A hash that `picoclaw status` printed earlier: it must still be in the chain, else
+    /// everything was rewritten
+    #[arg(long, value_name = "HASH", value_parser = parse_hash)]
     anchor: Option<Hash>,
     /// One JSON object
     #[arg(long)]
@@ -22,12 +22,12 @@ pub(super) struct VerifyArgs {
 
 pub(super) fn run(args: &VerifyArgs, dir: &Path, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     let report = ledger::verify(dir, args.anchor.map_or(Anchor::Unknown, Anchor::Known))?;
-    let text = if args.json { as_json(&report)? } else { in_words(&report) };
+    let text = if args.json { report_json(&report)? } else { report_text(&report) };
     writeln!(streams.out, "{text}")?;
     Ok(u8::from(report.integrity == Integrity::Tampered))
 }
 
-fn in_words(report: &Report) -> String {
+fn report_text(report: &Report) -> String {
     let mut out = match (report.integrity, report.records) {
         (Integrity::Intact, 0) => "intact: no records yet".to_owned(),
         (integrity, records) => format!(
@@ -45,11 +45,11 @@ fn in_words(report: &Report) -> String {
         let _ = write!(out, "\nanchor: record {seq}");
     }
     if let Some(fault) = &report.fault {
-        let _ = write!(out, "\nfirst fault: {}", place(fault));
+        let _ = write!(out, "\nfirst fault: {}", location_text(fault));
     }
     match report.integrity {
         Integrity::Intact => {}
-        Integrity::Torn => out.push_str("\nhint: a sudden stop explains this; the next record that is written puts it in order"),
+        Integrity::Torn => out.push_str("\nhint: a crash explains this; the next write repairs it"),
         Integrity::Tampered => out.push_str(
             "\nhint: keep the whole directory as evidence; picoclaw begins a new ledger when it is moved aside",
         ),
@@ -57,7 +57,7 @@ fn in_words(report: &Report) -> String {
     out
 }
 
-fn place(fault: &Fault) -> String {
+fn location_text(fault: &Fault) -> String {
     let mut out = printable(&fault.file).into_owned();
     if let Some(line) = fault.line {
         let _ = write!(out, ", line {line}");
@@ -69,7 +69,7 @@ fn place(fault: &Fault) -> String {
     out
 }
 
-fn as_json(report: &Report) -> std::io::Result<String> {
+fn report_json(report: &Report) -> std::io::Result<String> {
     let fault = report
         .fault
         .as_ref()
@@ -88,6 +88,6 @@ fn plural(count: u64) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-fn hash(text: &str) -> Result<Hash, &'static str> {
+fn parse_hash(text: &str) -> Result<Hash, &'static str> {
     Hash::parse(&text.trim().to_ascii_lowercase()).ok_or("not a hash: 64 hexadecimal digits")
 }

@@ -1,9 +1,9 @@
 //! Builds the gateway's services from the settings, at the start and at each reload.
 
 use super::address::Reach;
-use crate::commands::status::{self, Facts};
-use crate::compose;
-use crate::settings::{self, Loaded, Request, Surroundings};
+use crate::app;
+use crate::commands::status::{self, StatusInput};
+use crate::settings::{self, ProcessEnv, Request, Settings};
 use anyhow::{Result, bail};
 use picoclaw_agent::gateway::{Reload, Services};
 use picoclaw_agent::http_guard::Token;
@@ -34,8 +34,8 @@ impl Source {
     }
 
     fn load(&self) -> Result<Services> {
-        let surroundings = Surroundings::of_process();
-        let request = Request { config: self.config.as_deref(), surroundings: &surroundings };
+        let surroundings = ProcessEnv::of_process();
+        let request = Request { config: self.config.as_deref(), env: &surroundings };
         let loaded = settings::load(&request)?;
         if self.reach == Reach::Network && loaded.config.gateway.token.is_none() {
             bail!("other machines can reach the gateway, and `gateway.token` is not set any more");
@@ -48,20 +48,20 @@ impl Source {
 }
 
 /// Builds the services for these settings.
-pub(super) fn services(mut loaded: Loaded, source: &Source) -> Result<Services> {
+pub(super) fn services(mut loaded: Settings, source: &Source) -> Result<Services> {
     let token = match configured_token(&loaded.config)? {
         Some(token) => token,
         None => Token::new(&source.generated_token)?,
     };
     // Redacts the token from every tool's output.
     loaded.config.secrets.push(source.generated_token.clone());
-    let company = compose::company(&loaded)?;
+    let company = app::services(&loaded)?;
     let config = Arc::new(loaded.config.clone());
-    let facts = Facts::of(&loaded);
-    let posture = move || status::gather(&facts).unwrap_or_else(|why| json!({"error": why.to_string()}));
+    let facts = StatusInput::of(&loaded);
+    let posture = move || status::status_json(&facts).unwrap_or_else(|why| json!({"error": why.to_string()}));
     Ok(Services {
         runner: company.runner,
-        hall: company.hall,
+        executor: company.executor,
         models: company.models,
         config,
         instance: company.instance,

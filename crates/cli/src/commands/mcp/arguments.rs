@@ -1,6 +1,4 @@
-//! `picoclaw mcp` as it is typed.
-//!
-//! Invariant: parsing decides nothing; it only names what was asked.
+//! The command line of `picoclaw mcp`.
 
 use crate::arguments::CageArguments;
 use clap::{Args, Subcommand, ValueEnum};
@@ -12,26 +10,26 @@ use std::path::PathBuf;
 pub(crate) enum McpCommand {
     /// Serve the tools to an MCP client, on standard input and output or over HTTP
     Serve(ServeArguments),
-    /// Run somebody else's MCP server in a cage of its own, with its tools pinned
+    /// Run a third-party MCP server in a cage of its own, with its tools pinned
     Wrap(WrapArguments),
     /// Show what changed in a server's tools, and consent to it
     Trust(TrustArguments),
     /// Print the configuration that puts these tools into another program
     Install(InstallArguments),
-    /// Put somebody else's MCP server into the configuration, so that agents have its tools
+    /// Add a third-party MCP server to the configuration, so that agents have its tools
     Add(AddArguments),
     /// List the MCP servers of the configuration
     List(ListArguments),
     /// Show a server of the configuration and the tools that it offers
-    Show(TryArguments),
+    Show(TestArguments),
     /// Start a server of the configuration, ask for its tools, and end it
-    Test(TryArguments),
+    Test(TestArguments),
     /// Take a server out of the configuration
     Remove(RemoveArguments),
 }
 
 impl McpCommand {
-    /// Whether it needs an instance to be there.
+    /// Whether it needs an instance.
     pub(crate) fn needs_instance(&self) -> bool {
         !matches!(self, Self::Install(_) | Self::List(ListArguments { status: false, .. }))
     }
@@ -52,7 +50,7 @@ pub(crate) struct ServeArguments {
     /// The agent on whose behalf they work
     #[arg(long, value_name = "ID")]
     pub(crate) agent: Option<String>,
-    /// Offer only tools that change nothing, and run no command
+    /// ToolSet only tools that change nothing, and run no command
     #[arg(long)]
     pub(crate) read_only: bool,
 }
@@ -109,7 +107,7 @@ pub(crate) struct AddArguments {
     pub(crate) header: Vec<String>,
     /// How the server is reached; an address is `http`, anything else `stdio`
     #[arg(short, long, value_name = "KIND")]
-    pub(crate) transport: Option<Reach>,
+    pub(crate) transport: Option<Transport>,
     /// Replace a server of that name
     #[arg(short, long)]
     pub(crate) force: bool,
@@ -126,9 +124,9 @@ pub(crate) struct AddArguments {
     pub(crate) target: Vec<String>,
 }
 
-/// How a server is reached.
+/// The transport of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Reach {
+pub(crate) enum Transport {
     /// A program that speaks on its standard streams
     Stdio,
     /// Streamable HTTP
@@ -139,9 +137,9 @@ pub(crate) enum Reach {
     Sse,
 }
 
-impl Reach {
-    /// As the configuration spells it.
-    pub(crate) fn spelled(self) -> &'static str {
+impl Transport {
+    /// The value of `type` in the configuration.
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
             Self::Http => "http",
@@ -167,7 +165,7 @@ pub(crate) struct ListArguments {
 
 /// `picoclaw mcp show` and `picoclaw mcp test`.
 #[derive(Debug, Args)]
-pub(crate) struct TryArguments {
+pub(crate) struct TestArguments {
     /// The server, as the configuration calls it
     pub(crate) name: String,
     /// How long it may take, such as 5s

@@ -1,47 +1,50 @@
-//! `picoclaw mcp install`: what to write into another program's configuration, printed and never written.
-//!
-//! Other programs' files are theirs: a merge that goes wrong there breaks somebody's editor, and a file that this program
-//! rewrites is one more thing to trust it with.
-//!
-//! Invariant: standard output is the snippet and nothing else; where it goes is said on standard error.
+//! `picoclaw mcp install`: prints the configuration for another program. It never edits that
+//! program's files, where a faulty merge would break it.
 
 use super::arguments::InstallArguments;
-use super::hosts::{self, Start};
+use super::host_instructions::{ServeCommand, instructions};
 use crate::exit::{self, Exit};
 use crate::print;
-use crate::settings::{Loaded, Surroundings};
+use crate::settings::{ProcessEnv, Settings};
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 
 /// Prints the configuration for one host.
 pub(crate) fn run(
     arguments: &InstallArguments,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
 ) -> Result<Exit> {
-    let start = match start(arguments, loaded, surroundings) {
-        Ok(start) => start,
+    let command = match serve_command(arguments, loaded, surroundings) {
+        Ok(command) => command,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
-    let advice = hosts::advice(arguments.host, &start);
-    print::exactly(&advice.snippet)?;
-    print::note(&format!("This goes into {}. picoclaw writes no other program's files.", advice.place));
+    let instructions = instructions(arguments.host, &command);
+    print::exactly(&instructions.snippet)?;
+    print::note(&format!(
+        "This goes into {}. picoclaw writes no other program's files.",
+        instructions.location
+    ));
     if arguments.workspace.is_none() {
         print::note(&format!(
             "The tools work in `{}`; `--workspace DIR` names another directory, such as a project.",
             loaded.config.workspace_of(&loaded.config.default_agent, &loaded.home).display()
         ));
     }
-    print::note(&format!("\nTo switch the host's own shell and file tools off, {}", advice.own_tools));
+    print::note(&format!("\nTo switch the host's own shell and file tools off, {}", instructions.own_tools));
     Ok(Exit::Done)
 }
 
-fn start(arguments: &InstallArguments, loaded: &Loaded, surroundings: &Surroundings) -> Result<Start> {
+fn serve_command(
+    arguments: &InstallArguments,
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
+) -> Result<ServeCommand> {
     let text = |path: &Path| {
         let text = path.to_str().map(str::to_owned);
         text.with_context(|| format!("`{}` cannot be written into a configuration", path.display()))
     };
-    // Programs with a window of their own often have another search path than a shell.
+    // An absolute path, since desktop programs often have another PATH than a shell.
     let command = text(&std::env::current_exe().context("this program has no path")?)?;
     let mut words = vec!["mcp".to_owned(), "serve".to_owned()];
     if let Some(workspace) = &arguments.workspace {
@@ -58,5 +61,5 @@ fn start(arguments: &InstallArguments, loaded: &Loaded, surroundings: &Surroundi
     if loaded.config_path != own {
         variables.push(("PICOCLAW_CONFIG".to_owned(), text(&std::path::absolute(&loaded.config_path)?)?));
     }
-    Ok(Start { command, arguments: words, variables })
+    Ok(ServeCommand { command, arguments: words, variables })
 }

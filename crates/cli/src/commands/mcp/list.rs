@@ -1,22 +1,20 @@
-//! `picoclaw mcp list`: the servers of the configuration, one a row.
-//!
-//! Invariant: without `--status` nothing is started.
+//! `picoclaw mcp list`: the configured servers. Only `--status` connects to them.
 
 use super::arguments::ListArguments;
-use super::{attempt, described};
+use super::{describe, test};
 use crate::exit::{self, Exit};
-use crate::settings::Loaded;
-use crate::{print, quantity};
+use crate::settings::Settings;
+use crate::{print, units};
 use anyhow::Result;
 use picoclaw_policy::config::McpServerConfig;
 use picoclaw_sandbox::printable_json;
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
-/// Prints the rows.
-pub(crate) fn run(arguments: &ListArguments, loaded: &Loaded) -> Result<Exit> {
-    let ready = match quantity::duration(&arguments.timeout) {
-        Ok(ready) => ready,
+/// Prints the servers.
+pub(crate) fn run(arguments: &ListArguments, loaded: &Settings) -> Result<Exit> {
+    let timeout = match units::parse_duration(&arguments.timeout) {
+        Ok(timeout) => timeout,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
     let mcp = &loaded.config.mcp;
@@ -24,15 +22,16 @@ pub(crate) fn run(arguments: &ListArguments, loaded: &Loaded) -> Result<Exit> {
     if arguments.status {
         let numbers: Vec<usize> = (0..mcp.servers.len()).filter(|at| mcp.servers[*at].enabled).collect();
         let servers: Vec<_> = numbers.iter().map(|at| &mcp.servers[*at]).collect();
-        let tried = if servers.is_empty() { Vec::new() } else { attempt::all(&servers, loaded, ready)? };
-        for (at, outcome) in numbers.into_iter().zip(tried) {
-            match outcome {
-                Ok(trial) => {
-                    rows[at]["status"] = json!(format!("ok ({} tools)", trial.tools.len()));
-                    rows[at]["tools"] = json!(trial.tools.len());
+        let results =
+            if servers.is_empty() { Vec::new() } else { test::test_all(&servers, loaded, timeout)? };
+        for (at, result) in numbers.into_iter().zip(results) {
+            match result {
+                Ok(test) => {
+                    rows[at]["status"] = json!(format!("ok ({} tools)", test.tools.len()));
+                    rows[at]["tools"] = json!(test.tools.len());
                 }
                 Err(why) => {
-                    let why = described::fit(&why.to_string(), &loaded.config);
+                    let why = describe::sanitize(&why.to_string(), &loaded.config);
                     rows[at]["status"] = json!("error");
                     rows[at]["error"] = json!(why);
                     if !arguments.json {
@@ -55,11 +54,11 @@ pub(crate) fn run(arguments: &ListArguments, loaded: &Loaded) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn row(server: &McpServerConfig, loaded: &Loaded) -> Value {
+fn row(server: &McpServerConfig, loaded: &Settings) -> Value {
     json!({
-        "name": described::fit(&server.name, &loaded.config),
-        "type": described::kind(server),
-        "target": described::target(server, &loaded.config),
+        "name": describe::sanitize(&server.name, &loaded.config),
+        "type": describe::kind(server),
+        "target": describe::target(server, &loaded.config),
         "enabled": server.enabled,
         "status": if server.enabled { "enabled" } else { "disabled" },
         "deferred": server.deferred,

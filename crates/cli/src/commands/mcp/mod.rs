@@ -1,22 +1,37 @@
-//! `picoclaw mcp`: the tools for other people's agents, and other people's servers in a cage.
-//!
-//! Invariant: a peer is one more porch; it gets no second way in.
+//! `picoclaw mcp`: serves the tools to MCP hosts, and configures, tests and wraps MCP servers.
 
 mod add;
 mod arguments;
-mod attempt;
-mod described;
-mod dispatch;
-mod entry;
-mod hosts;
+mod audit;
+mod describe;
+mod host_instructions;
 mod install;
 mod list;
-mod recorded;
+mod new_server;
 mod remove;
 mod serve;
 mod show;
+mod test;
 mod trust;
 mod wrap;
 
 pub(crate) use arguments::McpCommand;
-pub(crate) use dispatch::run;
+
+use crate::settings::{ProcessEnv, Settings};
+use anyhow::Result;
+use std::process::ExitCode;
+
+/// Runs a subcommand.
+pub(crate) fn run(command: &McpCommand, loaded: &Settings, surroundings: &ProcessEnv) -> Result<ExitCode> {
+    match command {
+        McpCommand::Serve(arguments) => serve::run(arguments, loaded, surroundings).map(ExitCode::from),
+        McpCommand::Wrap(arguments) => wrap::run(arguments, loaded, surroundings),
+        McpCommand::Trust(arguments) => trust::run(arguments, loaded).map(ExitCode::from),
+        McpCommand::Install(arguments) => install::run(arguments, loaded, surroundings).map(ExitCode::from),
+        McpCommand::Add(arguments) => add::run(arguments, loaded, surroundings).map(ExitCode::from),
+        McpCommand::List(arguments) => list::run(arguments, loaded).map(ExitCode::from),
+        McpCommand::Show(arguments) => show::run(arguments, loaded).map(ExitCode::from),
+        McpCommand::Test(arguments) => test::run(arguments, loaded).map(ExitCode::from),
+        McpCommand::Remove(arguments) => remove::run(arguments, loaded, surroundings).map(ExitCode::from),
+    }
+}

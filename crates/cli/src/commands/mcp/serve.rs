@@ -1,16 +1,15 @@
-//! `picoclaw mcp serve`: the tools, for an agent that somebody else runs.
-//!
-//! Invariant: standard output carries the protocol and nothing else.
+//! `picoclaw mcp serve`: serves the tools on standard streams or over HTTP. Standard output carries
+//! only the protocol.
 
 use super::arguments::ServeArguments;
-use crate::compose::{self, Offer};
+use crate::app::{self, ToolSet};
 use crate::exit::{self, Exit};
 use crate::print;
-use crate::settings::{Loaded, Surroundings, fault_in, first_line};
+use crate::settings::{ProcessEnv, Settings, first_line, workspace_fault_in};
 use anyhow::{Context, Result, bail};
-use picoclaw_agent::hall::Hall;
+use picoclaw_agent::executor::ToolExecutor;
 use picoclaw_agent::mcp::server::http::{self, Token};
-use picoclaw_agent::mcp::server::{Premises, Streams, serve};
+use picoclaw_agent::mcp::server::{ServerState, Streams, serve};
 use picoclaw_policy::{AgentId, Origin, Subject};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
@@ -21,45 +20,45 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
-/// The variable with the token.
-const TOKEN: &str = "PICOCLAW_MCP_TOKEN";
+/// The environment variable with the token.
+const TOKEN_VARIABLE: &str = "PICOCLAW_MCP_TOKEN";
 
-/// Threads for calls that wait: a few more than run at once.
-const THREADS: usize = 40;
+/// Threads for blocking calls: a few more than calls at once.
+const MAX_BLOCKING_THREADS: usize = 40;
 
-/// Where and to whom.
-enum Place {
+enum Transport {
     Stdio,
     Http { address: SocketAddr, token: Token },
 }
 
-/// Serves until the client is gone.
-pub(crate) fn run(arguments: &ServeArguments, loaded: &Loaded, surroundings: &Surroundings) -> Result<Exit> {
-    let (place, subject, loaded) = match asked(arguments, loaded, surroundings) {
-        Ok(asked) => asked,
+/// Serves until the client disconnects.
+pub(crate) fn run(arguments: &ServeArguments, loaded: &Settings, surroundings: &ProcessEnv) -> Result<Exit> {
+    let (transport, subject, loaded) = match prepare(arguments, loaded, surroundings) {
+        Ok(prepared) => prepared,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
-    let offer = if arguments.read_only { Offer::ReadOnly } else { Offer::Everything };
-    let house = compose::house_for(&loaded, offer)?;
-    let premises = Premises::new(Hall::new(house.warden, house.registry), Arc::new(loaded.config), subject);
+    let offer = if arguments.read_only { ToolSet::ReadOnly } else { ToolSet::Everything };
+    let house = app::core_with_tools(&loaded, offer)?;
+    let state =
+        ServerState::new(ToolExecutor::new(house.warden, house.registry), Arc::new(loaded.config), subject);
     let runtime = runtime().context("could not start the runtime")?;
-    match place {
-        Place::Stdio => {
-            runtime.block_on(serve(&premises, streams().context("could not use the streams")?))?
+    match transport {
+        Transport::Stdio => {
+            runtime.block_on(serve(&state, streams().context("could not use the streams")?))?
         }
-        Place::Http { address, token } => runtime.block_on(listen(&premises, address, token))?,
+        Transport::Http { address, token } => runtime.block_on(listen(&state, address, token))?,
     }
-    runtime.block_on(premises.close());
-    // A reader that still waits for standard input must not keep the process.
+    runtime.block_on(state.close());
+    // Does not wait for blocking threads.
     runtime.shutdown_background();
     Ok(Exit::Done)
 }
 
 fn runtime() -> std::io::Result<Runtime> {
-    Builder::new_current_thread().enable_all().max_blocking_threads(THREADS).build()
+    Builder::new_current_thread().enable_all().max_blocking_threads(MAX_BLOCKING_THREADS).build()
 }
 
-/// Standard input and output by their handles: what `std` puts in between looks for line ends in every answer.
+/// Standard input and output without `std`'s line buffering.
 fn streams() -> std::io::Result<Streams> {
     let (input, output) = (std::io::stdin(), std::io::stdout());
     Ok(Streams {
@@ -69,7 +68,7 @@ fn streams() -> std::io::Result<Streams> {
             let out = std::io::stdout();
             let mut polled = [PollFd::new(&out, PollFlags::empty())];
             let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-            // A pipe without a reader reports an error, whatever was asked for.
+            // A pipe without a reader always reports an error.
             poll(&mut polled, Some(&now)).is_ok_and(|ready| {
                 ready > 0 && polled[0].revents().intersects(PollFlags::ERR | PollFlags::NVAL)
             })
@@ -77,7 +76,7 @@ fn streams() -> std::io::Result<Streams> {
     })
 }
 
-async fn listen(premises: &Arc<Premises>, address: SocketAddr, token: Token) -> Result<()> {
+async fn listen(state: &Arc<ServerState>, address: SocketAddr, token: Token) -> Result<()> {
     let listener =
         TcpListener::bind(address).await.with_context(|| format!("could not listen on `{address}`"))?;
     let bound = listener.local_addr()?;
@@ -85,40 +84,40 @@ async fn listen(premises: &Arc<Premises>, address: SocketAddr, token: Token) -> 
         tracing::warn!(target: "mcp", address = %bound, "Other machines can connect, and the token travels unencrypted");
     }
     print::note(&format!("picoclaw mcp: listening on http://{bound}/mcp"));
-    http::serve(premises, listener, token).await;
+    http::serve(state, listener, token).await;
     Ok(())
 }
 
-/// What was asked for, checked before anything listens.
-fn asked(
+/// Checks the arguments before anything listens.
+fn prepare(
     arguments: &ServeArguments,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
-) -> Result<(Place, Subject, Loaded)> {
-    let mut subject = compose::subject(loaded, arguments.agent.as_deref(), Origin::Mcp)?;
+    loaded: &Settings,
+    surroundings: &ProcessEnv,
+) -> Result<(Transport, Subject, Settings)> {
+    let mut subject = app::subject(loaded, arguments.agent.as_deref(), Origin::Mcp)?;
     let mut loaded = loaded.clone();
-    let place = match &arguments.http {
-        None => Place::Stdio,
+    let transport = match &arguments.http {
+        None => Transport::Stdio,
         Some(text) => {
             let (address, (token, secret)) =
-                (address(text)?, token(arguments.token_file.as_deref(), surroundings)?);
-            // Whatever a tool says from here on, it does not say the token.
+                (parse_address(text)?, read_token(arguments.token_file.as_deref(), surroundings)?);
+            // Redacts the token from every tool's output.
             loaded.config.secrets.push(secret);
-            Place::Http { address, token }
+            Transport::Http { address, token }
         }
     };
-    subject.session = match place {
-        Place::Stdio => "mcp:stdio",
-        Place::Http { .. } => "mcp:http",
+    subject.session = match transport {
+        Transport::Stdio => "mcp:stdio",
+        Transport::Http { .. } => "mcp:http",
     }
     .to_owned();
     if let Some(named) = &arguments.workspace {
-        take_workspace(named, &subject.agent, &mut loaded, surroundings)?;
+        set_workspace(named, &subject.agent, &mut loaded, surroundings)?;
     }
-    Ok((place, subject, loaded))
+    Ok((transport, subject, loaded))
 }
 
-fn address(text: &str) -> Result<SocketAddr> {
+fn parse_address(text: &str) -> Result<SocketAddr> {
     let localhost = text.strip_prefix("localhost:").and_then(|port| port.parse().ok());
     if let Some(port) = localhost {
         return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
@@ -128,14 +127,15 @@ fn address(text: &str) -> Result<SocketAddr> {
     })
 }
 
-fn token(file: Option<&Path>, surroundings: &Surroundings) -> Result<(Token, String)> {
-    let hint =
-        format!("\nhint: make one with `openssl rand -hex 32`; give it in `{TOKEN}` or with --token-file");
+fn read_token(file: Option<&Path>, surroundings: &ProcessEnv) -> Result<(Token, String)> {
+    let hint = format!(
+        "\nhint: make one with `openssl rand -hex 32`; give it in `{TOKEN_VARIABLE}` or with --token-file"
+    );
     let text = match file {
         Some(file) => {
             first_line(file).with_context(|| format!("could not read the token file `{}`", file.display()))?
         }
-        None => match surroundings.variable(TOKEN) {
+        None => match surroundings.variable(TOKEN_VARIABLE) {
             Some(text) => text.to_string_lossy().into_owned(),
             None => bail!("--http needs a token{hint}"),
         },
@@ -144,12 +144,12 @@ fn token(file: Option<&Path>, surroundings: &Surroundings) -> Result<(Token, Str
     Ok((token, text.trim().to_owned()))
 }
 
-/// Puts `named` in place of the agent's own workspace: never what holds more than a project, or is another agent's.
-fn take_workspace(
+/// Replaces the agent's workspace by `named`, under the same checks as a configured workspace.
+fn set_workspace(
     named: &Path,
     agent: &AgentId,
-    loaded: &mut Loaded,
-    surroundings: &Surroundings,
+    loaded: &mut Settings,
+    surroundings: &ProcessEnv,
 ) -> Result<()> {
     let real = std::path::absolute(named)
         .and_then(|path| path.canonicalize())
@@ -160,7 +160,7 @@ fn take_workspace(
     for own in loaded.config.agents.iter_mut().filter(|own| own.id == *agent) {
         own.workspace = Some(real.clone());
     }
-    match fault_in(&loaded.config, loaded, surroundings) {
+    match workspace_fault_in(&loaded.config, loaded, surroundings) {
         Some(fault) => bail!("{fault}\nhint: name a project's directory with --workspace"),
         None => Ok(()),
     }

@@ -1,49 +1,47 @@
-//! `picoclaw mcp show`: one server, and the tools that it offers with their parameters.
-//!
-//! Invariant: what the server wrote is shown as text; nothing in it reaches the terminal as a command.
+//! `picoclaw mcp show`: one server and its tools with their parameters, without control characters.
 
-use super::arguments::TryArguments;
-use super::attempt::{all, announce, asked};
-use super::described::{self, fit};
+use super::arguments::TestArguments;
+use super::describe::{self, sanitize};
+use super::test::{note_first_use, resolve, test_all};
 use crate::exit::Exit;
 use crate::print;
-use crate::settings::Loaded;
+use crate::settings::Settings;
 use anyhow::Result;
-use picoclaw_agent::mcp::client::Offered;
+use picoclaw_agent::mcp::client::ToolInfo;
 use picoclaw_policy::config::Config;
 use serde_json::Value;
 
-/// Shows it.
-pub(crate) fn run(arguments: &TryArguments, loaded: &Loaded) -> Result<Exit> {
-    let (server, ready) = match asked(arguments, loaded) {
-        Ok(asked) => asked,
+/// Prints the server and its tools.
+pub(crate) fn run(arguments: &TestArguments, loaded: &Settings) -> Result<Exit> {
+    let (server, timeout) = match resolve(arguments, loaded) {
+        Ok(resolved) => resolved,
         Err(exit) => return Ok(exit),
     };
     let config = &loaded.config;
     let yes = |flag: bool| if flag { "yes" } else { "no" };
     let mut lines = vec![
-        format!("name: {}", fit(&server.name, config)),
-        format!("type: {}", described::kind(server)),
-        format!("target: {}", described::target(server, config)),
+        format!("name: {}", sanitize(&server.name, config)),
+        format!("type: {}", describe::kind(server)),
+        format!("target: {}", describe::target(server, config)),
         format!("enabled: {}", yes(server.enabled && config.mcp.enabled)),
         format!("deferred: {}", yes(server.deferred)),
     ];
-    lines.extend(described::hidden(server));
+    lines.extend(describe::masked_values(server));
     print::line(&lines.join("\n"))?;
-    match all(&[server], loaded, ready)?.pop() {
-        Some(Ok(trial)) => {
-            announce(server, &trial);
-            if let Some(revision) = &trial.revision {
-                print::line(&format!("protocol: {}", fit(revision, config)))?;
+    match test_all(&[server], loaded, timeout)?.pop() {
+        Some(Ok(test)) => {
+            note_first_use(server, &test);
+            if let Some(version) = &test.protocol_version {
+                print::line(&format!("protocol: {}", sanitize(version, config)))?;
             }
-            print::line(&format!("tools: {}", trial.tools.len()))?;
-            for tool in &trial.tools {
-                print::line(&told(tool, config))?;
+            print::line(&format!("tools: {}", test.tools.len()))?;
+            for tool in &test.tools {
+                print::line(&tool_text(tool, config))?;
             }
             Ok(Exit::Done)
         }
         Some(Err(why)) => {
-            print::note(&format!("error: {}", fit(&why.to_string(), config)));
+            print::note(&format!("error: {}", sanitize(&why.to_string(), config)));
             Ok(Exit::Refused)
         }
         None => Ok(Exit::Refused),
@@ -51,10 +49,10 @@ pub(crate) fn run(arguments: &TryArguments, loaded: &Loaded) -> Result<Exit> {
 }
 
 /// A tool with its typed parameters.
-fn told(tool: &Offered, config: &Config) -> String {
-    let mut text = format!("\n{}\n", fit(&tool.name, config));
+fn tool_text(tool: &ToolInfo, config: &Config) -> String {
+    let mut text = format!("\n{}\n", sanitize(&tool.name, config));
     for line in tool.about.trim().lines() {
-        text.push_str(format!("  {}", fit(line, config)).trim_end());
+        text.push_str(format!("  {}", sanitize(line, config)).trim_end());
         text.push('\n');
     }
     let required = tool.schema["required"].as_array();
@@ -62,27 +60,27 @@ fn told(tool: &Offered, config: &Config) -> String {
     for (name, parameter) in tool.schema["properties"].as_object().into_iter().flatten() {
         let needed = if is_required(name) { ", required" } else { "" };
         let about = parameter["description"].as_str().map(str::trim).filter(|about| !about.is_empty());
-        let about = about.map_or_else(String::new, |about| format!(": {}", fit(about, config)));
-        let kind = fit(&kind(parameter), config);
-        text.push_str(&format!("  - {} ({kind}{needed}){about}\n", fit(name, config)));
+        let about = about.map_or_else(String::new, |about| format!(": {}", sanitize(about, config)));
+        let kind = sanitize(&type_text(parameter), config);
+        text.push_str(&format!("  - {} ({kind}{needed}){about}\n", sanitize(name, config)));
     }
     text
 }
 
-fn kind(parameter: &Value) -> String {
-    let words = |values: &[Value]| {
+fn type_text(parameter: &Value) -> String {
+    let join = |values: &[Value]| {
         let texts =
             values.iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
         texts.collect::<Vec<_>>().join(" | ")
     };
     match (&parameter["enum"], &parameter["type"]) {
-        (Value::Array(values), _) => words(values),
+        (Value::Array(values), _) => join(values),
         (_, Value::String(kind)) if kind == "array" => match parameter["items"]["type"].as_str() {
             Some(items) => format!("array of {items}"),
             None => kind.clone(),
         },
         (_, Value::String(kind)) => kind.clone(),
-        (_, Value::Array(kinds)) => words(kinds),
+        (_, Value::Array(kinds)) => join(kinds),
         _ => "any".to_owned(),
     }
 }

@@ -1,27 +1,25 @@
-//! `picoclaw mcp trust`: a person looks at what changed in a server's tools, and consents.
-//!
-//! Invariant: what is pinned is what was shown, and the consent is in the ledger before it has an effect.
+//! `picoclaw mcp trust`: shows what changed in a server's tools and pins exactly that.
 
 use super::arguments::TrustArguments;
-use super::recorded::recorded;
+use super::audit::recorded;
 use crate::exit::Exit;
-use crate::settings::Loaded;
-use crate::{compose, print};
+use crate::settings::Settings;
+use crate::{app, print};
 use anyhow::{Context, Result};
-use picoclaw_agent::mcp::pins::{Pin, PinError, Pins, described, difference};
+use picoclaw_agent::mcp::pins::{Pin, PinError, Pins, describe, diff};
 use picoclaw_sandbox::printable;
 
-/// Shows the difference; without `--show`, consents to it.
-pub(crate) fn run(arguments: &TrustArguments, loaded: &Loaded) -> Result<Exit> {
-    let instance = compose::instance(loaded)?;
+/// Prints the difference; without `--show`, consents to it.
+pub(crate) fn run(arguments: &TrustArguments, loaded: &Settings) -> Result<Exit> {
+    let instance = app::open_instance(loaded)?;
     let pins = Pins::open(instance.home())?;
     let name = printable(&arguments.name).into_owned();
     let found = match pins.find(&arguments.name) {
         Ok(found) => found,
-        Err(why) => return Ok(complain(&why)),
+        Err(why) => return Ok(report(&why)),
     };
     if found.is_empty() {
-        let known = pins.known()?;
+        let known = pins.names()?;
         print::note(&format!("error: no server called `{name}` is pinned"));
         print::note(&format!(
             "hint: {}",
@@ -33,20 +31,20 @@ pub(crate) fn run(arguments: &TrustArguments, loaded: &Loaded) -> Result<Exit> {
         ));
         return Ok(Exit::Refused);
     }
-    let mut waiting = Vec::new();
+    let mut pending = Vec::new();
     for (id, pinned) in &found {
-        match pins.load_waiting(id) {
-            Ok(shown) => waiting.extend(shown.map(|shown| (id, pinned, shown))),
-            Err(why) => return Ok(complain(&why)),
+        match pins.load_pending(id) {
+            Ok(shown) => pending.extend(shown.map(|shown| (id, pinned, shown))),
+            Err(why) => return Ok(report(&why)),
         }
     }
-    match &waiting[..] {
+    match &pending[..] {
         [] if arguments.show => {
             for (_, pinned) in &found {
-                let text = described(&pinned.list()?);
+                let text = describe(&pinned.list()?);
                 print::line(&format!(
                     "pinned for `{name}`{} (sha256 {}):\n{text}",
-                    command_of(pinned),
+                    command_suffix(pinned),
                     pinned.hash
                 ))?;
             }
@@ -84,26 +82,26 @@ pub(crate) fn run(arguments: &TrustArguments, loaded: &Loaded) -> Result<Exit> {
 }
 
 fn show(name: &str, pinned: &Pin, shown: &Pin) -> Result<()> {
-    let text = difference(&pinned.list()?, &shown.list()?);
-    let command = command_of(shown);
+    let text = diff(&pinned.list()?, &shown.list()?);
+    let command = command_suffix(shown);
     print::line(&format!("the tools of `{name}`{command} have changed since they were pinned:\n{text}"))?;
     Ok(())
 }
 
-fn command_of(pin: &Pin) -> String {
+fn command_suffix(pin: &Pin) -> String {
     match &pin.command[..] {
         [] => String::new(),
         words => format!(" ({})", printable(&words.join(" "))),
     }
 }
 
-fn consent(loaded: &Loaded, pins: &Pins, id: &str, shown: &Pin) -> Result<()> {
+fn consent(loaded: &Settings, pins: &Pins, id: &str, shown: &Pin) -> Result<()> {
     let intent = format!("trust the tools of {} ({id}) with hash {}", shown.name, shown.hash);
-    let done = recorded(loaded, "mcp trust", &intent, || pins.consent(id, shown))?;
-    done.with_context(|| format!("could not pin the tools of `{}`", shown.name))
+    let result = recorded(loaded, "mcp trust", &intent, || pins.consent(id, shown))?;
+    result.with_context(|| format!("could not pin the tools of `{}`", shown.name))
 }
 
-fn complain(why: &PinError) -> Exit {
+fn report(why: &PinError) -> Exit {
     print::note(&format!("error: {why}"));
     if let Some(hint) = why.hint() {
         print::note(&format!("hint: {hint}"));

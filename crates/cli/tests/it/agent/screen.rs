@@ -77,7 +77,7 @@ fn a_session_looks_as_it_should() {
     tmux.shows(
         "the greeting",
         "picoclaw · agent main · model s · session cli:default\n\
-         `/help` lists what can be typed; Ctrl-C stops a turn, Ctrl-D leaves.\nmain›",
+         `/help` lists the commands; Ctrl-C stops a turn, Ctrl-D leaves.\nmain›",
     );
     tmux.keys(&["count", "Enter"]);
     tmux.shows("the answer", "There are nine.\nmain›");
@@ -98,7 +98,7 @@ fn a_session_looks_as_it_should() {
         tmux.screen().lines().last().is_some_and(|line| line.ends_with(" › and then"))
     });
     tmux.keys(&["Enter"]);
-    soon("it is taken", || tmux.screen().contains("› and then  (the agent hears it after this step)\n"));
+    soon("it is taken", || tmux.screen().contains("› and then  (the agent gets it after this step)\n"));
     tmux.keys(&["C-c"]);
     tmux.shows("the turn is stopped", "stopped\nmain›");
     let screen = tmux.screen();

@@ -160,12 +160,12 @@ fn words_for_the_session_are_answered_by_the_session() {
         ("/session", "the session is cli:default"),
         ("/stop", "No active task to stop."),
         ("/approvals", "is refused"),
-        ("/history", "nothing was said"),
+        ("/history", "there are no messages"),
         ("say hello", "hello"),
         ("/history", "say hello"),
         ("/context", "2 messages"),
         ("/clear", "Chat history cleared!"),
-        ("/history", "nothing was said"),
+        ("/history", "there are no messages"),
         ("/session other", "from now on the session is other"),
     ] {
         terminal.until("main› ");

@@ -1,6 +1,4 @@
-//! `agents`: names, workspaces, and who may start whom.
-//!
-//! Invariant: a name that is used is a name that exists.
+//! `agents`: names, workspaces, and which agent may start which.
 
 use super::values::View;
 use crate::config::agents::AgentConfig;
@@ -10,7 +8,7 @@ use crate::config::schema::{FOREIGN_TOOLS, SERVED_TOOLS, TOOLS};
 use crate::config::suggest::nearest;
 use crate::subject::AgentId;
 
-/// Every agent, and the one that is meant when nobody names one.
+/// Every agent, and the default one.
 pub(super) fn agents(root: &View<'_>, checker: &mut Checker<'_>) -> (Vec<AgentConfig>, AgentId) {
     let section = root.section("agents");
     let mut agents: Vec<AgentConfig> = Vec::new();
@@ -21,7 +19,7 @@ pub(super) fn agents(root: &View<'_>, checker: &mut Checker<'_>) -> (Vec<AgentCo
         let Some(id) = id(item, &key, checker) else { continue };
         if agents.iter().any(|agent| agent.id == id) {
             let problem = Problem::Refused(format!("a second agent is called `{id}`"));
-            checker.fault(
+            checker.report(
                 &item.origin("id"),
                 &format!("{key}.id"),
                 problem,
@@ -32,7 +30,7 @@ pub(super) fn agents(root: &View<'_>, checker: &mut Checker<'_>) -> (Vec<AgentCo
         if item.flag("default") {
             match &default {
                 None => default = Some(id.clone()),
-                Some(first) => checker.note(
+                Some(first) => checker.report_notice(
                     &item.origin("default"),
                     format!("`{first}` is the default agent already; `{id}` is not"),
                 ),
@@ -47,12 +45,12 @@ pub(super) fn agents(root: &View<'_>, checker: &mut Checker<'_>) -> (Vec<AgentCo
         known_agents(item, &agents, &format!("agents.agents[{index}]"), checker);
     }
     let default = default.unwrap_or_else(|| agents[0].id.clone());
-    shared_workspace(&section, &mut agents, &default);
+    apply_default_workspace(&section, &mut agents, &default);
     (agents, default)
 }
 
 /// `agents.defaults.workspace` is `main`'s; without a `main`, the default agent's.
-fn shared_workspace(section: &View<'_>, agents: &mut [AgentConfig], default: &AgentId) {
+fn apply_default_workspace(section: &View<'_>, agents: &mut [AgentConfig], default: &AgentId) {
     let Some(workspace) = section.section("defaults").path("workspace") else { return };
     let main = AgentId::main();
     let heir = if agents.iter().any(|agent| agent.id == main) { &main } else { default };
@@ -63,14 +61,14 @@ fn shared_workspace(section: &View<'_>, agents: &mut [AgentConfig], default: &Ag
 
 fn id(item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> Option<AgentId> {
     let Some(text) = item.text("id") else {
-        checker.fault(&item.origin("id"), key, Problem::Missing { key: "id" }, "every agent has a name");
+        checker.report(&item.origin("id"), key, Problem::Missing { key: "id" }, "every agent has a name");
         return None;
     };
     let id = AgentId::parse(text);
     if id.is_none() {
         let problem = Problem::Refused(format!("`{text}` is no name for an agent"));
-        let hint = format!("lower-case letters, digits, `_` and `-`: `{}`", normal(text));
-        checker.fault(&item.origin("id"), &format!("{key}.id"), problem, hint);
+        let hint = format!("lower-case letters, digits, `_` and `-`: `{}`", normalize_name(text));
+        checker.report(&item.origin("id"), &format!("{key}.id"), problem, hint);
     }
     id
 }
@@ -79,7 +77,7 @@ fn agent(id: AgentId, item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> 
     let tools = item.section("tools");
     for (index, node) in tools.get("disabled").map_or(&[][..], |node| node.items()).iter().enumerate() {
         if let Some(fault) = node.text().and_then(tool_fault) {
-            checker.fault(&node.origin, &format!("{key}.tools.disabled[{index}]"), fault.0, fault.1);
+            checker.report(&node.origin, &format!("{key}.tools.disabled[{index}]"), fault.0, fault.1);
         }
     }
     let subagents = item.section("subagents");
@@ -98,14 +96,14 @@ fn agent(id: AgentId, item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> 
     }
 }
 
-/// `model`: a name, or a name and others to fall back to.
+/// `model`: a name, or a name with fallbacks.
 fn model_choice(view: &View<'_>) -> (Option<String>, Vec<String>) {
     let section = view.section("model");
     let name = view.owned("model").or_else(|| section.owned("primary"));
     (name, section.texts("fallbacks"))
 }
 
-/// What is wrong with the name of a tool that is to be switched off.
+/// What is wrong with the name of a disabled tool.
 fn tool_fault(name: &str) -> Option<(Problem, String)> {
     let known = || TOOLS.iter().chain(SERVED_TOOLS).chain(FOREIGN_TOOLS).copied();
     let fine = match name.strip_suffix('*') {
@@ -135,12 +133,12 @@ fn known_agents(item: &View<'_>, agents: &[AgentConfig], key: &str, checker: &mu
         let near = nearest(name, agents.iter().map(|agent| agent.id.as_str()));
         let hint = near.map_or_else(String::new, |(near, _)| format!("did you mean `{near}`?"));
         let problem = Problem::Refused(format!("there is no agent `{name}`"));
-        checker.fault(&node.origin, &format!("{key}.subagents.allow_agents[{index}]"), problem, hint);
+        checker.report(&node.origin, &format!("{key}.subagents.allow_agents[{index}]"), problem, hint);
     }
 }
 
-/// A name that would do, as near as can be.
-fn normal(text: &str) -> String {
+/// The nearest valid name.
+fn normalize_name(text: &str) -> String {
     let mut name = String::new();
     for c in text.trim().chars().flat_map(char::to_lowercase) {
         let fits = c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';

@@ -1,10 +1,8 @@
 //! `hooks` and `tools.mcp`.
-//!
-//! Invariant: nothing is enabled that could not be started.
 
 use super::values::View;
 use crate::config::check::Checker;
-use crate::config::check_value::expand;
+use crate::config::check_value::expand_tilde;
 use crate::config::extensions::{
     DiscoveryConfig, HookConfig, HooksConfig, McpConfig, McpServerConfig, McpTransport,
 };
@@ -26,10 +24,10 @@ fn hook(name: &str, view: &View<'_>, checker: &mut Checker<'_>) -> HookConfig {
     let enabled = view.flag("enabled");
     let mut command = view.texts("command");
     if let Some(program) = command.first_mut() {
-        match expand(program, checker.user_home) {
+        match expand_tilde(program, checker.user_home) {
             Ok(path) => *program = path,
             Err((problem, hint)) => {
-                checker.fault(
+                checker.report(
                     &view.origin("command"),
                     &format!("{key}.command[0]"),
                     Problem::Refused(problem),
@@ -40,12 +38,12 @@ fn hook(name: &str, view: &View<'_>, checker: &mut Checker<'_>) -> HookConfig {
     }
     if enabled && command.first().is_none_or(|program| program.trim().is_empty()) {
         let hint = "a program and its arguments, each in `\"`";
-        checker.fault(&view.origin("command"), &key, Problem::Missing { key: "command" }, hint);
+        checker.report(&view.origin("command"), &key, Problem::Missing { key: "command" }, hint);
     }
     let (observe, intercept) = (view.texts("observe"), view.texts("intercept"));
     if enabled && observe.is_empty() && intercept.is_empty() {
         let hint = "`intercept` names moments it is asked at, `observe` events it is told of";
-        checker.fault(&view.origin("intercept"), &key, Problem::Missing { key: "intercept" }, hint);
+        checker.report(&view.origin("intercept"), &key, Problem::Missing { key: "intercept" }, hint);
     }
     HookConfig {
         name: name.to_owned(),
@@ -86,7 +84,7 @@ fn server(name: &str, view: &View<'_>, hidden: bool, checker: &mut Checker<'_>) 
     };
     let needed = if stdio { "command" } else { "url" };
     if enabled && view.text(needed).is_none() {
-        checker.fault(
+        checker.report(
             &view.origin(needed),
             &key,
             Problem::Missing { key: needed },

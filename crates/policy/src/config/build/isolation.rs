@@ -1,6 +1,4 @@
-//! `isolation`.
-//!
-//! Invariant: one rule a target, the last one given.
+//! `isolation`. The last rule for a target wins.
 
 use super::values::View;
 use crate::config::check::Checker;
@@ -38,7 +36,7 @@ fn exposures(view: &View<'_>, checker: &mut Checker<'_>) -> Vec<Expose> {
 }
 
 fn exposure(item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> Option<Expose> {
-    let source = item.path("source").map(|path| clean(&path));
+    let source = item.path("source").map(|path| clean_path(&path));
     let mode = match item.text("mode") {
         Some("ro") => Some(ExposeMode::ReadOnly),
         Some("rw") => Some(ExposeMode::ReadWrite),
@@ -46,23 +44,23 @@ fn exposure(item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> Option<Exp
     };
     if source.is_none() {
         let hint = "`source` is the host path to show";
-        checker.fault(&item.origin("source"), key, Problem::Missing { key: "source" }, hint);
+        checker.report(&item.origin("source"), key, Problem::Missing { key: "source" }, hint);
     }
     if mode.is_none() {
-        checker.fault(&item.origin("mode"), key, Problem::Missing { key: "mode" }, "`mode` is `ro` or `rw`");
+        checker.report(&item.origin("mode"), key, Problem::Missing { key: "mode" }, "`mode` is `ro` or `rw`");
     }
     let (source, mode) = (source?, mode?);
-    let target = item.path("target").map_or_else(|| source.clone(), |path| clean(&path));
+    let target = item.path("target").map_or_else(|| source.clone(), |path| clean_path(&path));
     if target == Path::new("/") {
         let problem = Problem::Refused("`/` as a target would hide everything else".to_owned());
-        checker.fault(&item.origin("target"), key, problem, "name the directory that is needed");
+        checker.report(&item.origin("target"), key, problem, "name the directory that is needed");
         return None;
     }
     Some(Expose { source, target, mode })
 }
 
-/// Without dots and doubled slashes, so that two spellings of one target are one.
-fn clean(path: &Path) -> PathBuf {
+/// Without dots and repeated slashes, so that two spellings of one target are equal.
+fn clean_path(path: &Path) -> PathBuf {
     CleanPath::absolute(path).map_or_else(|| path.to_owned(), |path| path.as_path().to_owned())
 }
 

@@ -1,16 +1,14 @@
-//! `providers`: models as the oldest files have them.
+//! `providers`: models in the oldest files.
 //!
-//! Those files name a provider with a key, and one model for everybody. Each provider becomes a model under the
-//! provider's name; the one that the model belongs to is the default.
-//!
-//! Invariant: a provider is never given a model that the file does not name.
+//! Those files name providers with keys, and one model for all agents. Each provider becomes a
+//! model of the provider's name; the model's own provider is the default.
 
-use super::models::{REQUEST_SECONDS, keys};
+use super::models::{DEFAULT_REQUEST_SECONDS, keys};
 use super::values::View;
 use crate::config::check::Checker;
 use crate::config::models::ModelConfig;
 
-/// How the names of well-known models begin, and whose they are.
+/// Prefixes of well-known models, and their providers.
 const FAMILIES: &[(&str, &str)] = &[
     ("gpt", "openai"),
     ("o1", "openai"),
@@ -27,7 +25,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("doubao", "volcengine"),
 ];
 
-/// The models that `providers` means.
+/// The models of `providers`.
 pub(super) fn models(root: &View<'_>, checker: &mut Checker<'_>) -> Vec<ModelConfig> {
     let defaults = root.section("agents").section("defaults");
     let providers = root.named("providers");
@@ -40,7 +38,7 @@ pub(super) fn models(root: &View<'_>, checker: &mut Checker<'_>) -> Vec<ModelCon
     for (name, view) in &used {
         let Some(model) = defaults.text("model_name").filter(|_| owner.as_deref() == Some(*name)) else {
             let text = format!("`providers.{name}` has no model; name one in `model_list` to use it");
-            checker.note(&view.origin("api_key"), text);
+            checker.report_notice(&view.origin("api_key"), text);
             continue;
         };
         models.push(model_of(name, model, view));
@@ -62,7 +60,7 @@ fn model_of(name: &str, model: &str, view: &View<'_>) -> ModelConfig {
         workspace: None,
         rpm: 0,
         max_tokens_field: None,
-        request_timeout: view.count_or("request_timeout", REQUEST_SECONDS),
+        request_timeout: view.count_or("request_timeout", DEFAULT_REQUEST_SECONDS),
         thinking_level: None,
         streaming: false,
         extra_body: serde_json::Map::new(),
@@ -71,7 +69,7 @@ fn model_of(name: &str, model: &str, view: &View<'_>) -> ModelConfig {
     }
 }
 
-/// Whose the one model of the file is: as `provider` says, as its name says, or the only one there is.
+/// The provider of the file's model: by `provider`, by the model's name, or the only one.
 fn owner(defaults: &View<'_>, used: &[&str]) -> Option<String> {
     let is_used = |name: &&str| used.contains(name);
     let said = defaults.text("provider").filter(is_used);
@@ -84,7 +82,7 @@ fn owner(defaults: &View<'_>, used: &[&str]) -> Option<String> {
     said.or_else(prefixed).or_else(family).or_else(only).or_else(relay).map(str::to_owned)
 }
 
-/// The model that agents ask for: as the file names it, or the provider that it became.
+/// The default model: as the file names it, or the provider that it became.
 pub(super) fn default_model(defaults: &View<'_>, models: &[ModelConfig]) -> Option<String> {
     let asked = defaults.owned("model_name")?;
     let named = models.iter().any(|model| model.name == asked);

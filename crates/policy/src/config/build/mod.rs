@@ -18,7 +18,7 @@ use crate::config::gateway::{GatewayConfig, HeartbeatConfig, LogLevel};
 use crate::config::sources::Sources;
 use values::View;
 
-/// The configuration that a tree means; what does not fit together is a fault of the checker's.
+/// Builds the configuration of a tree. Inconsistencies are faults of the checker.
 pub(crate) fn build(root: &Node, secrets: Vec<String>, checker: &mut Checker<'_>) -> Config {
     let view = View::root(root);
     let defaults = view.section("agents").section("defaults");
@@ -42,7 +42,7 @@ pub(crate) fn build(root: &Node, secrets: Vec<String>, checker: &mut Checker<'_>
     }
 }
 
-/// What a configuration is when nobody says anything.
+/// The configuration without any layer.
 pub(crate) fn defaults() -> Config {
     let sources = Sources { file: "", text: None, secrets: "" };
     let mut checker = Checker::new(&sources, &[], None);

@@ -1,6 +1,4 @@
-//! `model_list`, and what `agents.defaults` says about models.
-//!
-//! Invariant: a model that is asked for by an older file's `provider` can be found by name.
+//! `model_list`, and the keys of `agents.defaults` about models.
 
 use super::legacy;
 use super::values::View;
@@ -10,8 +8,8 @@ use crate::config::fault::Problem;
 use crate::config::models::{ModelConfig, SubturnConfig, TurnConfig};
 use crate::config::secret::Secret;
 
-/// What a request may take when the file asks for the default.
-pub(super) const REQUEST_SECONDS: u64 = 120;
+/// Default of `request_timeout`, in seconds.
+pub(super) const DEFAULT_REQUEST_SECONDS: u64 = 120;
 
 /// Every model.
 pub(super) fn models(root: &View<'_>, checker: &mut Checker<'_>) -> Vec<ModelConfig> {
@@ -27,13 +25,13 @@ fn model(item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> Option<ModelC
     for required in ["model_name", "model"] {
         if item.text(required).is_none() {
             let problem = Problem::Missing { key: if required == "model" { "model" } else { "model_name" } };
-            checker.fault(&item.origin(required), key, problem, "a model has a name of its own and an id");
+            checker.report(&item.origin(required), key, problem, "a model has a name of its own and an id");
         }
     }
     let (name, id) = (item.owned("model_name")?, item.owned("model")?);
     if id.contains(char::is_whitespace) || id.starts_with('/') || id.contains("//") {
         let problem = Problem::Refused(format!("`{id}` is no model's id"));
-        checker.fault(
+        checker.report(
             &item.origin("model"),
             &format!("{key}.model"),
             problem,
@@ -52,7 +50,7 @@ fn model(item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> Option<ModelC
         workspace: item.path("workspace"),
         rpm: item.count("rpm"),
         max_tokens_field: item.owned("max_tokens_field"),
-        request_timeout: item.count_or("request_timeout", REQUEST_SECONDS),
+        request_timeout: item.count_or("request_timeout", DEFAULT_REQUEST_SECONDS),
         thinking_level: item.owned("thinking_level"),
         streaming: item.section("streaming").flag("enabled"),
         extra_body: extra_body(item, key, checker),
@@ -81,10 +79,10 @@ fn extra_body(
     checker: &mut Checker<'_>,
 ) -> serde_json::Map<String, serde_json::Value> {
     let Some(node) = item.get("extra_body") else { return serde_json::Map::new() };
-    match json(node) {
+    match to_json(node) {
         Some(serde_json::Value::Object(body)) => body,
         Some(_) => {
-            checker.wrong(
+            checker.report_wrong_type(
                 &node.origin,
                 &format!("{key}.extra_body"),
                 "an object",
@@ -95,14 +93,14 @@ fn extra_body(
         }
         None => {
             let problem = Problem::Refused("a number in it cannot be kept exactly".to_owned());
-            checker.fault(&node.origin, &format!("{key}.extra_body"), problem, "write it as a string");
+            checker.report(&node.origin, &format!("{key}.extra_body"), problem, "write it as a string");
             serde_json::Map::new()
         }
     }
 }
 
-/// A tree as JSON; `None` when a number would change.
-fn json(node: &Node) -> Option<serde_json::Value> {
+/// A tree as JSON; `None` if a number would lose precision.
+fn to_json(node: &Node) -> Option<serde_json::Value> {
     use serde_json::Value as Json;
     Some(match &node.value {
         Value::Null => Json::Null,
@@ -115,17 +113,17 @@ fn json(node: &Node) -> Option<serde_json::Value> {
             let whole = text.parse::<i64>().map(Json::from).or_else(|_| text.parse::<u64>().map(Json::from));
             whole.ok()?
         }
-        Value::List(items) => Json::Array(items.iter().map(json).collect::<Option<_>>()?),
+        Value::List(items) => Json::Array(items.iter().map(to_json).collect::<Option<_>>()?),
         Value::Map(entries) => Json::Object(
             entries
                 .iter()
-                .map(|entry| Some((entry.name.clone(), json(&entry.node)?)))
+                .map(|entry| Some((entry.name.clone(), to_json(&entry.node)?)))
                 .collect::<Option<_>>()?,
         ),
     })
 }
 
-/// What `agents.defaults` says about models and turns.
+/// The keys of `agents.defaults` about models and turns.
 pub(super) fn turns(defaults: &View<'_>, models: &[ModelConfig]) -> TurnConfig {
     let subturn = defaults.section("subturn");
     let max_tokens = defaults.count_or("max_tokens", 8_192);

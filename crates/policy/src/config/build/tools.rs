@@ -1,16 +1,14 @@
 //! `tools`.
-//!
-//! Invariant: a tool whose switch is off is in `disabled`, and no other is.
 
 use super::values::View;
 use crate::config::schema::TOOLS;
 use crate::config::tools::{ExecConfig, Guard, OnBlock, ToolsConfig, WebConfig};
 
-/// What a command may take when the file asks for the default.
-const EXEC_SECONDS: u64 = 60;
+/// Default of `timeout_seconds`.
+const DEFAULT_EXEC_SECONDS: u64 = 60;
 
-/// What one answer of `read_file` holds when the file asks for the default.
-const READ_BYTES: u64 = 1 << 20;
+/// Default of `max_read_file_size`.
+const DEFAULT_READ_BYTES: u64 = 1 << 20;
 
 pub(super) fn tools(view: &View<'_>) -> ToolsConfig {
     let off = |tool: &&&str| !view.section(tool).flag("enabled");
@@ -18,7 +16,7 @@ pub(super) fn tools(view: &View<'_>) -> ToolsConfig {
         allow_read_paths: view.texts("allow_read_paths"),
         allow_write_paths: view.texts("allow_write_paths"),
         disabled: TOOLS.iter().filter(off).map(|tool| (*tool).to_owned()).collect(),
-        max_read_file_size: view.section("read_file").count_or("max_read_file_size", READ_BYTES),
+        max_read_file_size: view.section("read_file").count_or("max_read_file_size", DEFAULT_READ_BYTES),
         exec: exec(&view.section("exec")),
         cron_exec_timeout_minutes: view.section("cron").count("exec_timeout_minutes"),
         cron_allow_command: view.section("cron").flag("allow_command"),
@@ -31,7 +29,7 @@ fn exec(view: &View<'_>) -> ExecConfig {
         enable_deny_patterns: view.flag("enable_deny_patterns"),
         custom_deny_patterns: view.texts("custom_deny_patterns"),
         custom_allow_patterns: view.texts("custom_allow_patterns"),
-        timeout_seconds: view.count_or("timeout_seconds", EXEC_SECONDS),
+        timeout_seconds: view.count_or("timeout_seconds", DEFAULT_EXEC_SECONDS),
         guard: if view.text("guard") == Some("smart") { Guard::Smart } else { Guard::Strict },
         fence: view.flag("fence"),
         on_block: if view.text("on_block") == Some("ask") { OnBlock::Ask } else { OnBlock::Deny },

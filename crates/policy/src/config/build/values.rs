@@ -1,25 +1,23 @@
-//! Reading a checked tree with the table's defaults.
-//!
-//! Invariant: a key that the table does not know cannot be asked for.
+//! Typed access to a checked tree, with the schema's defaults.
 
 use crate::config::document::{Node, Origin, Value};
 use crate::config::schema::{DefaultValue, Key, ROOT, Shape};
 use crate::config::secret::Secret;
 use std::path::PathBuf;
 
-/// A section of the tree, present or not.
+/// A section of the tree, which may be absent.
 pub(super) struct View<'a> {
     node: Option<&'a Node>,
     keys: &'static [Key],
 }
 
 impl<'a> View<'a> {
-    /// The whole tree.
+    /// The root section.
     pub(super) fn root(node: &'a Node) -> Self {
         Self { node: Some(node), keys: ROOT }
     }
 
-    /// A section under a name.
+    /// A subsection.
     pub(super) fn section(&self, name: &str) -> Self {
         match self.shape(name) {
             Some(Shape::Section(keys) | Shape::TextOr(keys)) => Self { node: self.get(name), keys },
@@ -34,7 +32,7 @@ impl<'a> View<'a> {
         items.iter().map(|node| Self { node: Some(node), keys }).collect()
     }
 
-    /// The sections of a map, with their names.
+    /// The sections of a map, with their keys.
     pub(super) fn named(&self, name: &str) -> Vec<(&'a str, Self)> {
         let Some(Shape::Map(Shape::Section(keys))) = self.shape(name) else { return Vec::new() };
         let entries = self.get(name).map_or(&[][..], Node::entries);
@@ -42,40 +40,40 @@ impl<'a> View<'a> {
         given.map(|entry| (entry.name.as_str(), Self { node: Some(&entry.node), keys })).collect()
     }
 
-    /// The node under a name, if it is given.
+    /// The node of a key, if given.
     pub(super) fn get(&self, name: &str) -> Option<&'a Node> {
         debug_assert!(self.keys.iter().any(|key| key.name == name), "`{name}` is not in the table");
         self.node.and_then(|node| node.get(name))
     }
 
-    /// Where the value under a name stands, or the section it is missing from.
+    /// The origin of a key, or of the section it is missing from.
     pub(super) fn origin(&self, name: &str) -> Origin {
         self.get(name).or(self.node).map_or(Origin::Default, |node| node.origin.clone())
     }
 
-    /// A switch.
+    /// A boolean.
     pub(super) fn flag(&self, name: &str) -> bool {
-        match (self.get(name).map(|node| &node.value), self.preset(name)) {
+        match (self.get(name).map(|node| &node.value), self.default(name)) {
             (Some(Value::Flag(flag)), _) | (None, DefaultValue::Flag(flag)) => *flag,
             _ => false,
         }
     }
 
-    /// A whole number.
+    /// An integer.
     pub(super) fn whole(&self, name: &str) -> i64 {
-        match (self.get(name).map(|node| &node.value), self.preset(name)) {
+        match (self.get(name).map(|node| &node.value), self.default(name)) {
             (Some(Value::Number(text)), _) => text.parse().unwrap_or_default(),
             (_, DefaultValue::Whole(number)) => *number,
             _ => 0,
         }
     }
 
-    /// A whole number that is not negative.
+    /// A non-negative integer.
     pub(super) fn count(&self, name: &str) -> u64 {
         u64::try_from(self.whole(name)).unwrap_or_default()
     }
 
-    /// A whole number for which zero stands for another.
+    /// A non-negative integer; zero means `instead`.
     pub(super) fn count_or(&self, name: &str, instead: u64) -> u64 {
         match self.count(name) {
             0 => instead,
@@ -91,18 +89,18 @@ impl<'a> View<'a> {
         }
     }
 
-    /// A text; an empty one counts as not given.
+    /// A string; empty counts as not given.
     pub(super) fn text(&self, name: &str) -> Option<&'a str> {
-        let preset = if let DefaultValue::Text(text) = self.preset(name) { Some(*text) } else { None };
-        self.get(name).and_then(Node::text).filter(|text| !text.is_empty()).or(preset)
+        let default = if let DefaultValue::Text(text) = self.default(name) { Some(*text) } else { None };
+        self.get(name).and_then(Node::text).filter(|text| !text.is_empty()).or(default)
     }
 
-    /// A text of one's own.
+    /// An owned string.
     pub(super) fn owned(&self, name: &str) -> Option<String> {
         self.text(name).map(str::to_owned)
     }
 
-    /// Texts.
+    /// Strings.
     pub(super) fn texts(&self, name: &str) -> Vec<String> {
         let items = self.get(name).map_or(&[][..], Node::items);
         items.iter().filter_map(Node::text).map(str::to_owned).collect()
@@ -118,7 +116,7 @@ impl<'a> View<'a> {
         self.text(name).map(Secret::new)
     }
 
-    /// Names with values that may be secret.
+    /// Keys with values that may be secret.
     pub(super) fn environment(&self, name: &str) -> Vec<(String, Secret)> {
         let entries = self.get(name).map_or(&[][..], Node::entries);
         let given = |entry: &crate::config::document::Entry| {
@@ -131,7 +129,7 @@ impl<'a> View<'a> {
         self.keys.iter().find(|key| key.name == name).map(|key| &key.shape)
     }
 
-    fn preset(&self, name: &str) -> &'static DefaultValue {
-        self.keys.iter().find(|key| key.name == name).map_or(&DefaultValue::Unset, |key| &key.preset)
+    fn default(&self, name: &str) -> &'static DefaultValue {
+        self.keys.iter().find(|key| key.name == name).map_or(&DefaultValue::Unset, |key| &key.default)
     }
 }

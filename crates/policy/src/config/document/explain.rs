@@ -43,7 +43,7 @@ fn open_string(at: usize) -> (usize, Problem, String) {
     (at, Problem::OpenString, "close it with `\"` on the same line".to_owned())
 }
 
-/// What the grammar expects next inside of a container.
+/// What the grammar expects next inside a container.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expected {
     Key,
@@ -52,7 +52,7 @@ enum Expected {
     Separator,
 }
 
-/// An object or array that is open.
+/// An open object or array.
 struct Container {
     open: usize,
     /// The closing bracket.
@@ -63,7 +63,7 @@ struct Container {
     index: usize,
 }
 
-/// Where in the document the offending token stands.
+/// The position of the offending token in the document.
 struct Context {
     /// Offset of the offending token, or the end of the text.
     at: usize,
@@ -177,7 +177,7 @@ impl Context {
     }
 }
 
-/// The remedy for a character that cannot stand where it does.
+/// The remedy for a character that the grammar does not allow.
 fn hint(expected: Expected, found: char) -> &'static str {
     match found {
         '\'' => "strings stand in `\"`",
@@ -191,7 +191,7 @@ fn hint(expected: Expected, found: char) -> &'static str {
     }
 }
 
-/// Whether a number goes on where JSON's grammar ends it, as in `080`.
+/// Whether a number continues where JSON's grammar ends it, as in `080`.
 fn is_glued_number(token: &Token<'_>, rest: &str) -> bool {
     let goes_on = |c: char| c.is_ascii_alphanumeric() || "+-._".contains(c);
     matches!(token, Token::Number(_)) && rest.starts_with(goes_on)

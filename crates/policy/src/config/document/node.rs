@@ -1,45 +1,43 @@
-//! The tree that a document is read into.
-//!
-//! Invariant: a node knows which layer it came from, and a number is kept as it was written (W86).
+//! The tree of a document. Numbers keep their spelling (W86).
 
 use std::fmt;
 use std::rc::Rc;
 
-/// Where a value came from.
+/// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// Built in.
+    /// A built-in default.
     Default,
-    /// The configuration file, at this byte.
+    /// The configuration file, at this byte offset.
     File(usize),
     /// The secrets file.
     Secrets {
-        /// Counted from one.
+        /// Starts at one.
         line: usize,
-        /// Counted from one.
+        /// Starts at one.
         column: usize,
     },
-    /// A variable of the environment.
+    /// An environment variable.
     Variable(Rc<str>),
 }
 
 /// One value of a document.
 #[derive(Clone, PartialEq)]
 pub struct Node {
-    /// What it is.
+    /// The value.
     pub value: Value,
-    /// Where it came from.
+    /// Its origin.
     pub origin: Origin,
 }
 
-/// What a node can be.
+/// The value of a node.
 #[derive(Clone, PartialEq)]
 pub enum Value {
     /// `null`, which counts as not given.
     Null,
-    /// `true` or `false`.
+    /// A boolean.
     Flag(bool),
-    /// A number, as written.
+    /// A number as written.
     Number(String),
     /// A string, decoded.
     Text(String),
@@ -49,12 +47,12 @@ pub enum Value {
     Map(Vec<Entry>),
 }
 
-/// One key of an object, and its value.
+/// A key of an object and its value.
 #[derive(Clone, PartialEq)]
 pub struct Entry {
     /// The key.
     pub name: String,
-    /// Where the key stands.
+    /// The origin of the key.
     pub origin: Origin,
     /// Its value.
     pub node: Node,
@@ -66,7 +64,7 @@ impl Node {
         Self { value, origin }
     }
 
-    /// What this is, for a sentence: `a string`, `an object`.
+    /// The type with its article: `a string`, `an object`.
     pub fn kind(&self) -> &'static str {
         match self.value {
             Value::Null => "null",
@@ -78,37 +76,37 @@ impl Node {
         }
     }
 
-    /// Whether two values are the same, wherever they stand.
-    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+    /// Whether two values are equal, apart from their origin.
+    pub(crate) fn has_same_value(&self, other: &Self) -> bool {
         match (&self.value, &other.value) {
             (Value::List(one), Value::List(two)) => {
-                one.len() == two.len() && one.iter().zip(two).all(|(one, two)| one.says_the_same(two))
+                one.len() == two.len() && one.iter().zip(two).all(|(one, two)| one.has_same_value(two))
             }
             (Value::Map(one), Value::Map(two)) => {
                 let same =
-                    |(one, two): (&Entry, &Entry)| one.name == two.name && one.node.says_the_same(&two.node);
+                    |(one, two): (&Entry, &Entry)| one.name == two.name && one.node.has_same_value(&two.node);
                 one.len() == two.len() && one.iter().zip(two).all(same)
             }
             (one, two) => one == two,
         }
     }
 
-    /// Whether nothing is given here.
+    /// Whether it is null.
     pub fn is_null(&self) -> bool {
         matches!(self.value, Value::Null)
     }
 
-    /// The entries, of an object.
+    /// The entries of an object.
     pub fn entries(&self) -> &[Entry] {
         if let Value::Map(entries) = &self.value { entries } else { &[] }
     }
 
-    /// The items, of an array.
+    /// The items of an array.
     pub fn items(&self) -> &[Node] {
         if let Value::List(items) = &self.value { items } else { &[] }
     }
 
-    /// The text, of a string.
+    /// The text of a string.
     pub fn text(&self) -> Option<&str> {
         if let Value::Text(text) = &self.value { Some(text) } else { None }
     }
@@ -122,7 +120,8 @@ impl Node {
             .filter(|node| !node.is_null())
     }
 
-    /// The entry under `name`, made when it is missing; an object takes the place of whatever else was here.
+    /// The value under `name`, created if missing. A value that is not an object is replaced by
+    /// one.
     pub(crate) fn slot(&mut self, name: &str, origin: &Origin) -> Option<&mut Node> {
         if !matches!(self.value, Value::Map(_)) {
             self.value = Value::Map(Vec::new());
@@ -137,7 +136,7 @@ impl Node {
     }
 }
 
-// The tree holds secrets in plain text: its shape may be printed, its contents not.
+// The tree contains secrets in plain text, so `Debug` prints only its shape.
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} from {:?}", self.kind(), self.origin)

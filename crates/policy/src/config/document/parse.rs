@@ -183,7 +183,7 @@ impl Converter<'_> {
 
     /// PicoClaw's sample files repeat a key with the same value, so that is only a notice.
     fn repeated_key(&mut self, at: usize, first: &Entry, node: &Node) -> Option<()> {
-        if first.node.says_the_same(node) {
+        if first.node.has_same_value(node) {
             self.parsed.repeated.push((at, self.path.clone()));
             return Some(());
         }

@@ -1,26 +1,24 @@
-//! Bytes into lines and columns.
-//!
-//! Invariant: lines and columns count from one, and a column counts characters.
+//! Byte offsets to lines and columns. Both start at one; columns count characters.
 
-/// `text` without the mark that some editors put before UTF-8.
+/// `text` without a byte order mark.
 pub(crate) fn without_bom(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-/// Where the lines of a text begin.
+/// The line starts of a text.
 pub(crate) struct Lines<'a> {
     text: &'a str,
     starts: Vec<usize>,
 }
 
 impl<'a> Lines<'a> {
-    /// Finds the lines of `text`.
+    /// Finds the line starts of `text`.
     pub(crate) fn new(text: &'a str) -> Self {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
         Self { text, starts: std::iter::once(0).chain(ends).collect() }
     }
 
-    /// The line that holds the byte at `offset`.
+    /// The line of the byte at `offset`.
     pub(crate) fn line(&self, offset: usize) -> usize {
         self.starts.partition_point(|start| *start <= offset)
     }

@@ -1,6 +1,4 @@
 //! `agents`.
-//!
-//! Invariant: what narrows an agent stands here, and nothing outside the configuration can stand in for it.
 
 use super::key::{DefaultValue, Key, Shape};
 
@@ -81,8 +79,8 @@ const SUBTURN: &[Key] = &[
 const AGENT: &[Key] = &[
     Key::new("id", Shape::Text, "Name of the agent: lower-case letters, digits, `_` and `-`."),
     Key {
-        preset: DefaultValue::Unset,
-        ..Key::flag("default", false, "The agent that is meant when nobody names one.")
+        default: DefaultValue::Unset,
+        ..Key::flag("default", false, "The agent that is used when none is named.")
     },
     Key::new("name", Shape::Text, "What people call it."),
     Key::new("workspace", Shape::Path, "Its own workspace."),

@@ -1,14 +1,15 @@
-//! Finding rows by the name of a variable.
+//! Environment variables of keys.
 //!
-//! Invariant: every scalar and list key has exactly one regular variable, `PICOCLAW_` and its path in capitals.
+//! Every scalar and list key has exactly one regular variable: `PICOCLAW_` and its path in
+//! capitals.
 
 use super::key::{Key, KeySupport, Shape};
 use super::root::ROOT;
 
-/// What every variable of ours begins with.
+/// The prefix of every variable.
 pub(crate) const PREFIX: &str = "PICOCLAW_";
 
-/// Variables that are read elsewhere, or that others set for their own use.
+/// Variables that other parts of the program, or other programs, read.
 const ELSEWHERE: &[&str] = &[
     "PICOCLAW_HOME",
     "PICOCLAW_CONFIG",
@@ -23,14 +24,14 @@ const ELSEWHERE: &[&str] = &[
     "PICOCLAW_VERSION",
 ];
 
-/// Beginnings of variables of the original that do not follow the rule and name nothing that is served here.
+/// Prefixes of irregular variables of the original that set nothing here.
 const FOREIGN: &[(&str, &str)] = &[
     ("PICOCLAW_CHANNELS_", "chat channels"),
     ("PICOCLAW_SKILLS_", "skill registries"),
     ("PICOCLAW_MEDIA_CLEANUP_", "media of chat channels"),
 ];
 
-/// Names of the original for keys that have a regular one.
+/// Irregular names of the original for keys that have a regular one.
 const IRREGULAR: &[(&str, &str)] = &[
     ("PICOCLAW_MAX_SEARCH_RESULTS", "PICOCLAW_TOOLS_MCP_DISCOVERY_MAX_SEARCH_RESULTS"),
     ("PICOCLAW_TOOLS_DISCOVERY_ENABLED", "PICOCLAW_TOOLS_MCP_DISCOVERY_ENABLED"),
@@ -43,24 +44,24 @@ const IRREGULAR: &[(&str, &str)] = &[
 pub(crate) enum Variable {
     /// It sets this key.
     Sets(Vec<String>, &'static Key),
-    /// It sets something of the original that is not served here.
+    /// It sets a key of the original that is not supported here.
     Foreign(&'static str),
-    /// It is none of the configuration's business.
+    /// Another part of the program reads it.
     Elsewhere,
-    /// Nobody knows it.
+    /// It is unknown.
     Unknown,
 }
 
-/// What the variable `name` means.
-pub(crate) fn variable(name: &str) -> Variable {
-    // The original's launcher has settings of its own, and none of them concern us.
+/// The meaning of the variable `name`.
+pub(crate) fn find_variable(name: &str) -> Variable {
+    // The original's launcher has its own settings.
     if ELSEWHERE.contains(&name) || name.starts_with("PICOCLAW_LAUNCHER_") {
         return Variable::Elsewhere;
     }
     let name =
         IRREGULAR.iter().find(|(irregular, _)| *irregular == name).map_or(name, |(_, regular)| regular);
     let Some(rest) = name.strip_prefix(PREFIX) else { return Variable::Elsewhere };
-    if let Some(found) = matching(ROOT, name, rest, &mut Vec::new()) {
+    if let Some(found) = find_in_keys(ROOT, name, rest, &mut Vec::new()) {
         return found;
     }
     FOREIGN
@@ -69,22 +70,22 @@ pub(crate) fn variable(name: &str) -> Variable {
         .map_or(Variable::Unknown, |(_, what)| Variable::Foreign(what))
 }
 
-fn matching(keys: &'static [Key], whole: &str, rest: &str, path: &mut Vec<String>) -> Option<Variable> {
+fn find_in_keys(keys: &'static [Key], whole: &str, rest: &str, path: &mut Vec<String>) -> Option<Variable> {
     for key in keys.iter().filter(|key| is_settable(key)) {
         path.push(key.name.to_owned());
         if key.variable == Some(whole) {
             return Some(Variable::Sets(std::mem::take(path), key));
         }
         for spelling in std::iter::once(&key.name).chain(key.aliases.names()) {
-            let Some(tail) = after(rest, spelling) else { continue };
+            let Some(tail) = strip_name(rest, spelling) else { continue };
             let found = match (&key.shape, &key.serving) {
                 (_, KeySupport::Foreign) if tail.is_empty() || tail.starts_with('_') => {
                     Some(Variable::Foreign(key.doc))
                 }
                 (Shape::Section(inner), _) => {
-                    tail.strip_prefix('_').and_then(|tail| matching(inner, whole, tail, path))
+                    tail.strip_prefix('_').and_then(|tail| find_in_keys(inner, whole, tail, path))
                 }
-                (Shape::Map(Shape::Section(inner)), _) if !tail.is_empty() => named(inner, tail, path),
+                (Shape::Map(Shape::Section(inner)), _) if !tail.is_empty() => find_in_map(inner, tail, path),
                 _ if tail.is_empty() => Some(Variable::Sets(std::mem::take(path), key)),
                 _ => None,
             };
@@ -92,19 +93,19 @@ fn matching(keys: &'static [Key], whole: &str, rest: &str, path: &mut Vec<String
                 return found;
             }
         }
-        // The one variable that does not begin like its section.
+        // The one variable that does not begin with its section.
         if let Shape::Section(inner) = &key.shape
             && inner.iter().any(|inner| inner.variable == Some(whole))
         {
-            return matching(inner, whole, "", path);
+            return find_in_keys(inner, whole, "", path);
         }
         path.pop();
     }
     None
 }
 
-/// `_OPENAI_API_KEY`: a name of the operator's own, then a key.
-fn named(keys: &'static [Key], tail: &str, path: &mut Vec<String>) -> Option<Variable> {
+/// `_OPENAI_API_KEY`: a user-defined name, then a key.
+fn find_in_map(keys: &'static [Key], tail: &str, path: &mut Vec<String>) -> Option<Variable> {
     let tail = tail.strip_prefix('_')?;
     let (key, name) = keys.iter().find_map(|key| {
         let name = tail.strip_suffix(&key.name.to_ascii_uppercase())?.strip_suffix('_')?;
@@ -114,30 +115,30 @@ fn named(keys: &'static [Key], tail: &str, path: &mut Vec<String>) -> Option<Var
     Some(Variable::Sets(std::mem::take(path), key))
 }
 
-/// What follows the key's name in capitals.
-fn after<'a>(rest: &'a str, name: &str) -> Option<&'a str> {
+/// The rest after the key's name in capitals.
+fn strip_name<'a>(rest: &'a str, name: &str) -> Option<&'a str> {
     let (head, tail) = rest.split_at_checked(name.len())?;
     head.bytes().zip(name.bytes()).all(|(a, b)| a == b.to_ascii_uppercase()).then_some(tail)
 }
 
-/// `version` and `$schema` describe the file, and a variable is not part of it.
+/// `version` and `$schema` describe the file, so no variable sets them.
 fn is_settable(key: &Key) -> bool {
     !matches!(key.name, "version" | "$schema")
 }
 
-/// The names of all variables that set something.
-pub(crate) fn every_variable() -> Vec<String> {
+/// The names of all variables that set a key.
+pub(crate) fn all_variables() -> Vec<String> {
     let mut names: Vec<String> = ELSEWHERE.iter().map(|name| (*name).to_owned()).collect();
-    collect(ROOT, "PICOCLAW", &mut names);
+    collect_names(ROOT, "PICOCLAW", &mut names);
     names
 }
 
-fn collect(keys: &[Key], prefix: &str, names: &mut Vec<String>) {
+fn collect_names(keys: &[Key], prefix: &str, names: &mut Vec<String>) {
     for key in keys.iter().filter(|key| key.serving == KeySupport::Served && is_settable(key)) {
         let name = format!("{prefix}_{}", key.name.to_ascii_uppercase());
         names.extend(key.variable.map(str::to_owned));
         match &key.shape {
-            Shape::Section(inner) => collect(inner, &name, names),
+            Shape::Section(inner) => collect_names(inner, &name, names),
             _ => names.push(name),
         }
     }
@@ -149,12 +150,12 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn sets(name: &str) -> Option<String> {
-        if let Variable::Sets(path, _) = variable(name) { Some(path.join(".")) } else { None }
+        if let Variable::Sets(path, _) = find_variable(name) { Some(path.join(".")) } else { None }
     }
 
     #[test]
     fn every_scalar_and_list_key_has_a_variable_and_no_two_share_one() {
-        let names = every_variable();
+        let names = all_variables();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "a name stands for two keys");
         for name in names.iter().filter(|name| !ELSEWHERE.contains(&name.as_str())) {
             let path = sets(name).unwrap_or_else(|| panic!("`{name}` sets nothing"));
@@ -214,7 +215,7 @@ mod tests {
             "PICOCLAW_TOOLS_FILTER_MIN_LENGTH",
             "PICOCLAW_SKILLS_REGISTRIES_CLAWHUB_BASE_URL",
         ] {
-            assert!(matches!(variable(name), Variable::Foreign(_)), "`{name}`");
+            assert!(matches!(find_variable(name), Variable::Foreign(_)), "`{name}`");
         }
     }
 }

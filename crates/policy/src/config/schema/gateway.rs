@@ -1,14 +1,12 @@
 //! `gateway` and `heartbeat`.
-//!
-//! Invariant: the token is a secret.
 
 use super::key::{DefaultValue, Key, Shape};
 
 /// `gateway`.
 pub(super) const GATEWAY: &[Key] = &[
-    Key::new("host", Shape::Text, "Address to listen at.").preset("localhost"),
+    Key::new("host", Shape::Text, "Address to listen at.").default("localhost"),
     Key {
-        preset: DefaultValue::Whole(18_790),
+        default: DefaultValue::Whole(18_790),
         ..Key::new("port", Shape::Whole(1, 65_535), "Port to listen at.")
     },
     Key::flag("hot_reload", false, "Whether a changed file is read again."),

@@ -1,6 +1,4 @@
 //! `hooks`.
-//!
-//! Invariant: a hook is a program and its arguments, never a line for a shell.
 
 use super::key::{Key, Shape};
 

@@ -1,6 +1,4 @@
 //! `isolation`.
-//!
-//! Invariant: the presets are those the documentation promises.
 
 use super::key::{Key, Shape};
 
@@ -22,7 +20,7 @@ pub(super) const ISOLATION: &[Key] = &[
     Key::section("limits", LIMITS, "Bounds of a child and all it starts; 0 is no limit."),
     Key::section("env", ENV, "The environment inside the cage."),
     Key::new("toolchains", Shape::Toolchains, "Toolchains shown inside: `auto`, `none`, or names.")
-        .preset("auto"),
+        .default("auto"),
     Key::new(
         "require",
         Shape::List(&Shape::Choice(&["filesystem", "network", "processes", "syscalls", "limits"])),

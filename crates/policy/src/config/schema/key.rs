@@ -1,32 +1,30 @@
-//! One row of the table.
-//!
-//! Invariant: a row says all there is to know about its key; nothing else in the code lists keys.
+//! One row of the schema.
 
 /// One key.
 #[derive(Debug)]
 pub(crate) struct Key {
-    /// As it is written.
+    /// Its spelling.
     pub(crate) name: &'static str,
     /// Other spellings.
     pub(crate) aliases: Aliases,
-    /// What it takes.
+    /// Its type.
     pub(crate) shape: Shape,
-    /// What it is when nobody says.
-    pub(crate) preset: DefaultValue,
-    /// Whether anything here reads it.
+    /// Its default.
+    pub(crate) default: DefaultValue,
+    /// Whether it is supported here.
     pub(crate) serving: KeySupport,
-    /// A variable that names it beside the regular one.
+    /// A second environment variable that sets it.
     pub(crate) variable: Option<&'static str>,
-    /// One line for people.
+    /// One line of documentation.
     pub(crate) doc: &'static str,
 }
 
 /// Other spellings of a key.
 #[derive(Debug)]
 pub(crate) enum Aliases {
-    /// Of older files: the current spelling wins where both stand.
+    /// Of older files: the current spelling wins if both are present.
     Older(&'static [&'static str]),
-    /// Of equal rank: both at once is an error.
+    /// Of equal rank: both at once are an error.
     Twin(&'static str),
 }
 
@@ -40,16 +38,16 @@ impl Aliases {
     }
 }
 
-/// Whether a key is read here.
+/// Whether a key is supported.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum KeySupport {
-    /// It is.
+    /// Supported.
     Served,
-    /// The original knows it; here it loads with a warning that says this.
+    /// A key of the original that is not supported: it loads with a warning.
     Foreign,
 }
 
-/// What a key takes.
+/// The type of a key.
 #[derive(Debug)]
 pub(crate) enum Shape {
     /// `true` or `false`.
@@ -58,11 +56,11 @@ pub(crate) enum Shape {
     Whole(i64, i64),
     /// A number within bounds.
     Number(f64, f64),
-    /// Any text.
+    /// Any string.
     Text,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// One of these words, in capitals or not.
+    /// One of these words, in any case.
     Word(&'static [&'static str]),
     /// An absolute path, `~` allowed.
     Path,
@@ -72,7 +70,7 @@ pub(crate) enum Shape {
     Pattern,
     /// A value that is never shown.
     Secret,
-    /// A web address, in which a password is never shown.
+    /// A URL, whose password is masked.
     Address,
     /// An IP address, or a network of them.
     Network,
@@ -82,71 +80,71 @@ pub(crate) enum Shape {
     Toolchains,
     /// Any number of one shape.
     List(&'static Shape),
-    /// Names of the operator's own, each with one shape.
+    /// User-defined keys with values of one type.
     Map(&'static Shape),
-    /// Names of the operator's own, each with a text that may be a secret.
+    /// User-defined keys with strings that may be secret.
     Environment,
-    /// Keys of ours.
+    /// An object with these keys.
     Section(&'static [Key]),
-    /// A text, or keys of ours.
+    /// A string, or an object with these keys.
     TextOr(&'static [Key]),
-    /// Anything; nobody looks inside.
+    /// Anything, unchecked.
     Any,
 }
 
-/// What a key is when nobody says.
+/// The default of a key.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum DefaultValue {
     /// Nothing.
     Unset,
-    /// A switch.
+    /// A boolean.
     Flag(bool),
-    /// A number.
+    /// An integer.
     Whole(i64),
-    /// A text.
+    /// A string.
     Text(&'static str),
 }
 
 impl Key {
-    /// A key that is read here and is nothing when nobody says.
+    /// A supported key without a default.
     pub(crate) const fn new(name: &'static str, shape: Shape, doc: &'static str) -> Self {
         Self {
             name,
             aliases: Aliases::Older(&[]),
             shape,
-            preset: DefaultValue::Unset,
+            default: DefaultValue::Unset,
             serving: KeySupport::Served,
             variable: None,
             doc,
         }
     }
 
-    /// A switch.
-    pub(crate) const fn flag(name: &'static str, preset: bool, doc: &'static str) -> Self {
-        Self { preset: DefaultValue::Flag(preset), ..Self::new(name, Shape::Flag, doc) }
+    /// A boolean.
+    pub(crate) const fn flag(name: &'static str, default: bool, doc: &'static str) -> Self {
+        Self { default: DefaultValue::Flag(default), ..Self::new(name, Shape::Flag, doc) }
     }
 
-    /// A whole number from zero up.
-    pub(crate) const fn count(name: &'static str, preset: i64, most: i64, doc: &'static str) -> Self {
-        Self { preset: DefaultValue::Whole(preset), ..Self::new(name, Shape::Whole(0, most), doc) }
+    /// An integer from zero.
+    pub(crate) const fn count(name: &'static str, default: i64, most: i64, doc: &'static str) -> Self {
+        Self { default: DefaultValue::Whole(default), ..Self::new(name, Shape::Whole(0, most), doc) }
     }
 
     /// One of several words.
     pub(crate) const fn choice(
         name: &'static str,
-        preset: &'static str,
+        default: &'static str,
         words: &'static [&'static str],
         doc: &'static str,
     ) -> Self {
-        Self { preset: DefaultValue::Text(preset), ..Self::new(name, Shape::Choice(words), doc) }
+        Self { default: DefaultValue::Text(default), ..Self::new(name, Shape::Choice(words), doc) }
     }
 
-    /// Keys of ours under a name.
+    /// An object with these keys.
     pub(crate) const fn section(name: &'static str, keys: &'static [Key], doc: &'static str) -> Self {
         Self::new(name, Shape::Section(keys), doc)
     }
 
-    /// A key of the original that is not read here.
+    /// A key of the original that is not supported.
     pub(crate) const fn foreign(name: &'static str, doc: &'static str) -> Self {
         Self { serving: KeySupport::Foreign, ..Self::new(name, Shape::Any, doc) }
     }
@@ -161,9 +159,9 @@ impl Key {
         Self { aliases: Aliases::Twin(name), ..self }
     }
 
-    /// The same key with a preset text.
-    pub(crate) const fn preset(self, text: &'static str) -> Self {
-        Self { preset: DefaultValue::Text(text), ..self }
+    /// The same key with a default string.
+    pub(crate) const fn default(self, text: &'static str) -> Self {
+        Self { default: DefaultValue::Text(text), ..self }
     }
 
     /// The same key with one more variable.

@@ -1,6 +1,4 @@
-//! `tools.mcp`.
-//!
-//! Invariant: what a server's environment and headers hold is secret.
+//! `tools.mcp`. Values of environment variables and headers are secret.
 
 use super::key::{DefaultValue, Key, Shape};
 
@@ -23,7 +21,7 @@ const DISCOVERY: &[Key] = &[
 const SERVER: &[Key] = &[
     Key::flag("enabled", false, "Whether it is started."),
     Key {
-        preset: DefaultValue::Unset,
+        default: DefaultValue::Unset,
         ..Key::flag("deferred", false, "Whether its tools stay hidden; `discovery.enabled` when not set.")
     },
     Key::new("type", Shape::Choice(&["", "stdio", "http", "sse", "streamable-http"]), "How it is reached."),

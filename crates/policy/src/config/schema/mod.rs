@@ -1,8 +1,6 @@
-//! The table of every key: the one source for checks, defaults, variables, masks and the exported schema.
+//! The schema: the one table of keys for checks, defaults, variables, masks and the JSON Schema.
 //!
-//! Keys of the original that nobody serves here stand in the table too, as foreign: they load, with a warning.
-//!
-//! Invariant: a key that is not in the table cannot be read, and one that is cannot be misspelled unnoticed.
+//! Keys of the original that are not supported here are in the table too: they load with a warning.
 
 mod agents;
 mod env_names;
@@ -16,7 +14,7 @@ mod root;
 mod tools;
 mod web;
 
-pub(crate) use env_names::{Variable, every_variable, variable};
+pub(crate) use env_names::{Variable, all_variables, find_variable};
 pub(crate) use key::{Aliases, DefaultValue, Key, KeySupport, Shape};
-pub(crate) use root::{NEWEST, ROOT};
+pub(crate) use root::{NEWEST_VERSION, ROOT};
 pub(crate) use tools::{FOREIGN_TOOLS, SERVED_TOOLS, TOOLS};

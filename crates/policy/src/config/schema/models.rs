@@ -1,6 +1,4 @@
-//! `model_list`, and `providers` of the oldest files.
-//!
-//! Invariant: keys and headers are secrets, wherever they stand.
+//! `model_list`, and `providers` of the oldest files. Keys and headers are secret.
 
 use super::key::{Key, Shape};
 

@@ -1,16 +1,14 @@
-//! The top level.
-//!
-//! Invariant: every top-level key of every schema version of the original stands here.
+//! The top level: every top-level key of every schema version of the original.
 
 use super::key::{Key, Shape};
 use super::{agents, gateway, hooks, isolation, models, tools};
 
-/// The newest schema version that is understood.
-pub(crate) const NEWEST: i64 = 3;
+/// The newest supported schema version.
+pub(crate) const NEWEST_VERSION: i64 = 3;
 
 /// Every key.
 pub(crate) const ROOT: &[Key] = &[
-    Key::count("version", NEWEST, NEWEST, "Schema version of the file, 0 to 3; none is 0."),
+    Key::count("version", NEWEST_VERSION, NEWEST_VERSION, "Schema version of the file, 0 to 3; none is 0."),
     Key::new("$schema", Shape::Text, "Address of a JSON Schema, for editors."),
     Key::section("agents", agents::AGENTS, "Agents, and what they share."),
     Key::new("model_list", Shape::List(&Shape::Section(models::MODEL)), "Models that agents can ask for."),

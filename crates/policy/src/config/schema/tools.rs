@@ -1,11 +1,9 @@
 //! `tools`.
-//!
-//! Invariant: every tool of ours has a switch of its own.
 
 use super::key::{Key, Shape};
 use super::{mcp, web};
 
-/// Tools that are offered here.
+/// The tools that are offered.
 pub(crate) const TOOLS: &[&str] = &[
     "read_file",
     "write_file",
@@ -21,7 +19,7 @@ pub(crate) const TOOLS: &[&str] = &[
     "web_fetch",
 ];
 
-/// Tools of the original that are not; an agent may be kept from them all the same.
+/// Tools of the original that are not offered. An agent's `disabled` list may name them.
 pub(crate) const FOREIGN_TOOLS: &[&str] = &[
     "web",
     "web_search",
@@ -39,7 +37,7 @@ pub(crate) const FOREIGN_TOOLS: &[&str] = &[
     "tool_search_tool_regex",
 ];
 
-/// Tools that only clients of the MCP server are offered; they have no switch of their own.
+/// Tools that only clients of the MCP server are offered; they have no `enabled` key.
 pub(crate) const SERVED_TOOLS: &[&str] = &["check", "policy"];
 
 /// `tools`.

@@ -1,6 +1,4 @@
-//! `tools.web`.
-//!
-//! Invariant: search engines are foreign; fetching is not.
+//! `tools.web`. Search engines are not supported.
 
 use super::key::{Key, Shape};
 

@@ -1,8 +1,8 @@
-//! What the arguments of everyday programs are: files, or text that only looks like files.
+//! Argument profiles of everyday programs: which arguments are files, and which are text that only
+//! looks like a path.
 //!
-//! A program that is not listed gets no benefit of the doubt: each of its arguments is a path that it may write.
-//!
-//! Invariant: a listing only ever says that an argument is *not* a file, or that a file is only read.
+//! Each argument of an unlisted program is a path that it may write. An entry can only state that
+//! an argument is *not* a file, or that a file is only read.
 
 use super::arg_profile_readers::READERS;
 use super::arg_profile_tools::TOOLS;
@@ -22,7 +22,7 @@ pub(super) enum First {
 /// What the operands are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operands {
-    /// Files, used in this way.
+    /// Files, with this access.
     Files(Access),
     /// Files to read, the last one written.
     IntoLast,
@@ -30,7 +30,7 @@ pub(super) enum Operands {
     Text,
 }
 
-/// One program's arguments.
+/// The arguments of one program.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Profile {
     pub(super) names: &'static [&'static str],
@@ -63,13 +63,13 @@ pub(super) const WRITES: Profile = Profile { operands: Operands::Files(Access::W
 pub(super) const TEXT: Profile = Profile { operands: Operands::Text, ..READS };
 pub(super) const INTO: Profile = Profile { operands: Operands::IntoLast, ..READS };
 
-/// Any other program.
+/// The profile of an unlisted program.
 pub(super) const UNKNOWN: Profile = WRITES;
 
-/// Every program that is known.
+/// All profiles.
 const TABLES: &[&[Profile]] = &[READERS, TOOLS];
 
-/// What is known of a program.
+/// The profile of a program.
 pub(super) fn of(name: &str) -> &'static Profile {
     let name = if name.starts_with("python") { "python" } else { name };
     TABLES.iter().copied().flatten().find(|profile| profile.names.contains(&name)).unwrap_or(&UNKNOWN)

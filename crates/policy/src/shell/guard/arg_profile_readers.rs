@@ -1,6 +1,4 @@
-//! What the arguments of everyday programs are: those that print, read, search and sort.
-//!
-//! Invariant: a listing only ever says that an argument is *not* a file, or that a file is only read.
+//! Argument profiles of programs that print, read, search and sort.
 
 use super::arg_profile::{First, Profile, READS, TEXT};
 

@@ -1,6 +1,4 @@
-//! What the arguments of everyday programs are: those that copy, build, query and run.
-//!
-//! Invariant: a listing only ever says that an argument is *not* a file, or that a file is only read.
+//! Argument profiles of programs that copy, build, query and run.
 
 use super::arg_profile::{First, INTO, Operands, Profile, READS, WRITES};
 

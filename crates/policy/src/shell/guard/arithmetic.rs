@@ -1,6 +1,6 @@
 //! Arithmetic: expressions that run commands, and assign.
 //!
-//! Invariant: a variable whose value would be evaluated again, substitutions included, is refused.
+//! A variable whose value would be evaluated again, substitutions included, is refused.
 
 use super::interpreter::Interpreter;
 use super::partial_word::{NAME, PartialWord};
@@ -9,23 +9,25 @@ use crate::shell::word::Arithmetic;
 use std::rc::Rc;
 
 impl Interpreter<'_> {
-    /// Judges what an expression runs, and forgets what it assigns.
+    /// Judges what an expression runs, and drops the values of variables that it assigns.
     pub(super) fn arithmetic(&mut self, arithmetic: &Arithmetic, state: &mut Rc<State>) {
-        let texts = self.text_of(&arithmetic.pieces, state);
+        let texts = self.expand_text(&arithmetic.pieces, state);
         for text in texts {
-            self.evaluated(text.as_str(), state);
+            self.judge_evaluated(text.as_str(), state);
         }
     }
 
     /// Names in an expression are variables, and their values are expressions, substitutions included.
-    pub(super) fn evaluated(&mut self, expression: &str, state: &mut Rc<State>) {
+    pub(super) fn judge_evaluated(&mut self, expression: &str, state: &mut Rc<State>) {
         for (name, rest) in names(expression) {
             let hidden = match state.variables.get(name) {
-                Some(Variable::Scalar(values) | Variable::Array(values)) => values.iter().any(hides),
+                Some(Variable::Scalar(values) | Variable::Array(values)) => {
+                    values.iter().any(runs_when_evaluated)
+                }
                 _ => false,
             };
             if hidden {
-                self.not_understood("a variable whose value would be evaluated as arithmetic", name);
+                self.report_not_understood("a variable whose value would be evaluated as arithmetic", name);
             }
             let rest = rest.trim_start();
             let assigns = rest.starts_with("++") || rest.starts_with("--") || is_assignment(rest);
@@ -37,21 +39,21 @@ impl Interpreter<'_> {
 }
 
 impl Interpreter<'_> {
-    /// Judges values that a variable with the integer attribute takes: they are expressions.
-    pub(super) fn as_integer(&mut self, value: &Variable, state: &mut Rc<State>) {
+    /// Judges values of a variable with the integer attribute: they are expressions.
+    pub(super) fn judge_integer(&mut self, value: &Variable, state: &mut Rc<State>) {
         let (Variable::Scalar(values) | Variable::Array(values)) = value else { return };
         for value in values {
-            if hides(value) {
-                self.not_understood("a value that would be evaluated as arithmetic", value.as_str());
+            if runs_when_evaluated(value) {
+                self.report_not_understood("a value that would be evaluated as arithmetic", value.as_str());
             }
-            self.evaluated(value.as_str(), state);
+            self.judge_evaluated(value.as_str(), state);
         }
     }
 
-    /// Judges the name of a variable that is only known as a value: its subscript is evaluated.
-    pub(super) fn named(&mut self, name: &PartialWord) {
+    /// Judges a variable name that is known only as a value: its subscript is evaluated.
+    pub(super) fn judge_variable_name(&mut self, name: &PartialWord) {
         if is_evaluated(name.as_str()) {
-            self.not_understood("a subscript that would be expanded again", name.as_str());
+            self.report_not_understood("a subscript that would be expanded again", name.as_str());
         }
     }
 }
@@ -64,8 +66,8 @@ pub(super) fn is_evaluated(arg: &str) -> bool {
     })
 }
 
-/// Whether a value that is evaluated would run something, or lead to another value that does.
-fn hides(value: &PartialWord) -> bool {
+/// Whether evaluating a value would run something, or lead to another value that does.
+fn runs_when_evaluated(value: &PartialWord) -> bool {
     value.as_str().contains(['$', '`', '['])
 }
 

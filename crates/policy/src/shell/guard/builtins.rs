@@ -1,6 +1,6 @@
-//! The shell's own commands, as far as they change what it remembers or run something.
+//! Shell builtins that change the state or run something.
 //!
-//! Invariant: whatever a builtin runs or evaluates is judged; what it sets is remembered, or can be anything.
+//! Whatever a builtin runs or evaluates is judged. What it sets is recorded, or becomes unknown.
 
 use super::arithmetic::is_evaluated;
 use super::dispatch::Invocation;
@@ -13,15 +13,18 @@ use crate::shell::Dialect;
 use std::rc::Rc;
 
 impl Interpreter<'_> {
-    /// What a builtin does; `None` when the rules and the operands decide like for any other command.
+    /// The effect of a builtin; `None` if rules and operands decide as for any other command.
     pub(super) fn builtin(
         &mut self,
         call: &NamedCommand<'_>,
-        given: &Invocation<'_>,
+        invocation: &Invocation<'_>,
         state: &Rc<State>,
     ) -> Option<Flow> {
         if EVALUATING.contains(&call.name) && call.args.iter().any(|arg| is_evaluated(arg.as_str())) {
-            self.not_understood("a subscript that would be expanded again", &words(given.argv));
+            self.report_not_understood(
+                "a subscript that would be expanded again",
+                &join_words(invocation.argv),
+            );
         }
         Some(match call.name {
             "cd" | "chdir" => self.cd(call, state),
@@ -34,20 +37,20 @@ impl Interpreter<'_> {
                 let mut state = state.clone();
                 if has_attribute(call, 'i') {
                     for name in call.args {
-                        self.evaluated(name.as_str(), &mut state);
+                        self.judge_evaluated(name.as_str(), &mut state);
                     }
                     Rc::make_mut(&mut state).integers = true;
                 }
-                declared(call, &state)
+                declare_variables(call, &state)
             }
             "unset" => unset(call, state),
             "read" | "mapfile" | "readarray" => {
                 if call.name != "read" {
                     for code in call.values(&Grammar { short: "dnOsuCc", ..Grammar::default() }, "C", &[]) {
-                        self.reread(&PartialWord::text(code), state, &Input::Inherited);
+                        self.interpret_string(&PartialWord::text(code), state, &Input::Inherited);
                     }
                 }
-                filled(call, state)
+                read_variables(call, state)
             }
             "printf" if call.args.first().is_some_and(|arg| arg.as_str() == "-v") => {
                 assigned_by_printf(call, state)
@@ -61,31 +64,34 @@ impl Interpreter<'_> {
                 Flow::either(state)
             }
             "fc" if !call.has(&Grammar { short: "e", ..Grammar::default() }, "l", &[]) => {
-                self.not_understood("a command of the history that is run again", &words(given.argv));
+                self.report_not_understood(
+                    "a command of the history that is run again",
+                    &join_words(invocation.argv),
+                );
                 Flow::either(state.clone())
             }
             "set" => {
-                // A later line may then stand for an earlier one.
+                // A later line may then refer to an earlier one.
                 let mut flags = call.args.iter().map(PartialWord::as_str).take_while(|arg| *arg != "--");
                 if flags.any(|arg| arg.starts_with('-') && arg.contains('H') || arg == "histexpand") {
-                    self.not_understood("history expansion", &words(given.argv));
+                    self.report_not_understood("history expansion", &join_words(invocation.argv));
                 }
-                set(call, state)
+                set_options(call, state)
             }
-            "shift" => shift(call, state),
+            "shift" => shift_arguments(call, state),
             "let" => {
                 let mut state = state.clone();
                 for arg in call.args {
-                    self.evaluated(arg.as_str(), &mut state);
+                    self.judge_evaluated(arg.as_str(), &mut state);
                 }
                 Flow::either(state).printing(PartialWord::default())
             }
             "eval" => {
-                self.deny("eval", "`eval` runs text as a command", &words(given.argv));
+                self.report_danger("eval", "`eval` runs text as a command", &join_words(invocation.argv));
                 let code = call.args.iter().map(PartialWord::as_str).collect::<Vec<_>>().join(" ");
-                self.reread(&PartialWord::text(code), state, given.input)
+                self.interpret_string(&PartialWord::text(code), state, invocation.input)
             }
-            "source" | "." => self.source(call, given, state),
+            "source" | "." => self.source(call, invocation, state),
             "trap" => {
                 let args = match call.args {
                     [end, rest @ ..] if end.as_str() == "--" => rest,
@@ -94,7 +100,7 @@ impl Interpreter<'_> {
                 if let [code, _, ..] = args
                     && !matches!(code.as_str(), "" | "-" | "-l" | "-p")
                 {
-                    self.reread(code, state, &Input::Inherited);
+                    self.interpret_string(code, state, &Input::Inherited);
                 }
                 Flow::either(state.clone())
             }
@@ -105,31 +111,35 @@ impl Interpreter<'_> {
                 Flow::either(state).printing(PartialWord::default())
             }
             "complete" | "compgen" | "bind" | "enable" | "hash"
-                if call.says(&["-C", "-F", "-W", "-x", "-f", "-p"]) =>
+                if call.has_arg(&["-C", "-F", "-W", "-x", "-f", "-p"]) =>
             {
-                self.not_understood("a builtin that ties a command to something else", &words(given.argv));
+                self.report_not_understood(
+                    "a builtin that ties a command to something else",
+                    &join_words(invocation.argv),
+                );
                 Flow::either(state.clone())
             }
             _ => return None,
         })
     }
 
-    /// `alias`: what it stands for is judged at once, and again with the arguments of whoever uses it.
+    /// `alias`: its text is judged at once, and again with the arguments of each use.
     fn alias(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
         let mut next = (**state).clone();
         for definition in call.args {
             if let Some((name, code)) = definition.as_str().split_once('=') {
-                self.reread(&PartialWord::text(code), state, &Input::Inherited);
+                self.interpret_string(&PartialWord::text(code), state, &Input::Inherited);
                 Rc::make_mut(&mut next.aliases).insert(name.to_owned(), code.to_owned());
             }
         }
         Flow::either(Rc::new(next))
     }
 
-    /// `source`: runs a file in this very shell. What only sets an environment up is everyday; the rest is not.
-    fn source(&mut self, call: &NamedCommand<'_>, given: &Invocation<'_>, state: &Rc<State>) -> Flow {
+    /// `source`: runs a file in the same shell. Only scripts that set up an environment are
+    /// accepted.
+    fn source(&mut self, call: &NamedCommand<'_>, invocation: &Invocation<'_>, state: &Rc<State>) -> Flow {
         let Some(file) = call.args.first() else { return Flow::either(state.clone()) };
-        let places = self.path(file.as_str(), Access::Read, state);
+        let places = self.judge_path(file.as_str(), Access::Read, state);
         let name = file.as_str().rsplit('/').next().unwrap_or_default();
         let environment = name.starts_with("activate") && file.as_str().contains("bin/")
             || name == ".env"
@@ -137,13 +147,17 @@ impl Interpreter<'_> {
             || name.ends_with(".env");
         let made = places.iter().any(|place| state.files.contains_key(place));
         if !environment || made || file.known().is_none() {
-            self.deny("source", "`source` runs a file inside the shell", &words(given.argv));
+            self.report_danger(
+                "source",
+                "`source` runs a file inside the shell",
+                &join_words(invocation.argv),
+            );
         }
         for place in places {
-            self.run_file(&place, Language::Shell(self.dialect), state, given);
+            self.run_file(&place, Language::Shell(self.dialect), state, invocation);
         }
         let mut next = (**state).clone();
-        // Nobody knows what the file has set.
+        // The file may have set anything.
         next.set("PATH", vec![PartialWord::gap(ANYTHING)]);
         Flow::either(Rc::new(next))
     }
@@ -155,12 +169,12 @@ impl Interpreter<'_> {
             let unary =
                 text.len() == 2 && text.starts_with('-') && "abcdefghkprsuwxGLNOS".contains(&text[1..]);
             if unary && let Some(operand) = words.get(at + 1) {
-                self.path(operand.as_str(), Access::Read, state);
+                self.judge_path(operand.as_str(), Access::Read, state);
             }
             if matches!(text, "-v" | "-R")
                 && let Some(operand) = words.get(at + 1)
             {
-                self.named(operand);
+                self.judge_variable_name(operand);
             }
             if matches!(text, "-nt" | "-ot" | "-ef") {
                 for operand in [at.checked_sub(1), at.checked_add(1)]
@@ -168,7 +182,7 @@ impl Interpreter<'_> {
                     .flatten()
                     .filter_map(|at| words.get(at))
                 {
-                    self.path(operand.as_str(), Access::Read, state);
+                    self.judge_path(operand.as_str(), Access::Read, state);
                 }
             }
             if matches!(text, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge") {
@@ -177,9 +191,9 @@ impl Interpreter<'_> {
                     .flatten()
                     .filter_map(|at| words.get(at))
                 {
-                    self.evaluated(operand.as_str(), state);
+                    self.judge_evaluated(operand.as_str(), state);
                     if operand.known().is_some_and(|text| text.contains(['$', '`'])) {
-                        self.not_understood(
+                        self.report_not_understood(
                             "a value that would be evaluated as arithmetic",
                             operand.as_str(),
                         );
@@ -190,7 +204,7 @@ impl Interpreter<'_> {
     }
 }
 
-/// Builtins that take the name of a variable, and evaluate its subscript.
+/// Builtins with an argument that names a variable, whose subscript they evaluate.
 const EVALUATING: &[&str] = &[
     "read",
     "mapfile",
@@ -209,29 +223,29 @@ const EVALUATING: &[&str] = &[
     "wait",
 ];
 
-/// Which language a file or string is in.
+/// The language of a file or string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Language {
-    /// A shell's own, of this dialect.
+    /// A shell of this dialect.
     Shell(Dialect),
-    /// The language of awk, whose regular expressions look like paths.
+    /// Awk, whose regular expressions look like paths.
     Awk,
     /// Any other.
     Other,
 }
 
-pub(super) fn words(argv: &[PartialWord]) -> String {
+pub(super) fn join_words(argv: &[PartialWord]) -> String {
     argv.iter().map(PartialWord::as_str).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether an attribute or a flag is switched on, alone or in a cluster.
+/// Whether an attribute or a flag is given, alone or in a cluster.
 fn has_attribute(call: &NamedCommand<'_>, letter: char) -> bool {
     let flags = call.args.iter().map(PartialWord::as_str).take_while(|arg| arg.starts_with(['-', '+']));
     flags.filter(|arg| arg.starts_with('-') && !arg.starts_with("--")).any(|arg| arg.contains(letter))
 }
 
-/// The values are assigned already. A name that stands for another variable can be anything.
-fn declared(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
+/// The values are assigned already. A nameref can be anything.
+fn declare_variables(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
     let mut next = state.clone();
     if call.args.iter().any(|arg| arg.as_str().starts_with('-') && arg.as_str().contains('n')) {
         for name in call.args.iter().filter_map(PartialWord::known).filter(|name| !name.starts_with('-')) {
@@ -250,12 +264,12 @@ fn unset(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
     Flow::either(Rc::new(next)).printing(PartialWord::default())
 }
 
-/// `read`, `mapfile`: variables that take what comes in.
-fn filled(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
+/// `read`, `mapfile`: variables that are set from the input.
+fn read_variables(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
     let grammar = Grammar { short: "adinNptuOsC", ..Grammar::default() };
     let mut next = (**state).clone();
     let value = match call.input {
-        Input::Piped(field) | Input::Text(field) if !field.as_str().is_empty() => one_line(field),
+        Input::Piped(field) | Input::Text(field) if !field.as_str().is_empty() => first_line(field),
         _ => PartialWord::gap(ANYTHING),
     };
     let names: Vec<&str> = call.operands(&grammar);
@@ -276,7 +290,7 @@ fn filled(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
     Flow::either(Rc::new(next)).printing(PartialWord::default())
 }
 
-fn one_line(field: &PartialWord) -> PartialWord {
+fn first_line(field: &PartialWord) -> PartialWord {
     let text = field.as_str().trim_end_matches('\n');
     if text.contains('\n') { PartialWord::gap(ANYTHING) } else { PartialWord::text(text) }
 }
@@ -296,7 +310,7 @@ fn assigned_by_printf(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
     Flow::either(Rc::new(next)).printing(PartialWord::default())
 }
 
-fn set(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
+fn set_options(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
     let mut next = (**state).clone();
     let mut args = call.args.iter();
     while let Some(arg) = args.next() {
@@ -326,7 +340,7 @@ fn set(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
     Flow::ok(Rc::new(next))
 }
 
-fn shift(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
+fn shift_arguments(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
     let mut next = (**state).clone();
     let count = call.args.first().map_or(Some(1), |count| count.known()?.parse().ok());
     match count {

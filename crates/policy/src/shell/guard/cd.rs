@@ -1,6 +1,6 @@
-//! Where the shell is: `cd`, `pushd`, `popd`.
+//! The working directory: `cd`, `pushd`, `popd`.
 //!
-//! Invariant: after any of them, every place that the shell can be in is among the places of the state.
+//! After each, the state contains every directory that the shell can be in.
 
 use super::interpreter::{Flow, Interpreter};
 use super::options::{Grammar, NamedCommand, Order};
@@ -19,13 +19,13 @@ impl Interpreter<'_> {
         match operands.first().copied() {
             None => {
                 for home in self.lookup("HOME", state) {
-                    targets.extend(self.entered(home.as_str(), state));
+                    targets.extend(self.judge_directory(home.as_str(), state));
                 }
             }
             Some("-") => {
                 let previous = self.lookup("OLDPWD", state);
                 for place in previous {
-                    targets.extend(self.entered(place.as_str(), state));
+                    targets.extend(self.judge_directory(place.as_str(), state));
                 }
             }
             Some(target) => {
@@ -34,28 +34,28 @@ impl Interpreter<'_> {
                 {
                     for path in paths.clone() {
                         for dir in path.as_str().split(':').filter(|dir| !dir.is_empty()) {
-                            targets.extend(self.entered(&format!("{dir}/{target}"), state));
+                            targets.extend(self.judge_directory(&format!("{dir}/{target}"), state));
                         }
                     }
                 }
-                targets.extend(self.entered(target, state));
+                targets.extend(self.judge_directory(target, state));
             }
         }
         if targets.is_empty() {
             return printed;
         }
-        let sure = targets.iter().all(|place| self.is_sure(place, state));
+        let sure = targets.iter().all(|place| self.is_certain(place, state));
         let mut next = (**state).clone();
-        next.go(targets);
+        next.change_dir(targets);
         Flow { fail: (!sure).then(|| state.clone()), ..Flow::ok(Rc::new(next)) }
     }
 
-    /// Judges a directory that the shell goes to, and says which places that can be.
-    pub(super) fn entered(&mut self, target: &str, state: &Rc<State>) -> Vec<ShellDir> {
+    /// Judges a target directory, and returns the directories that it can be.
+    pub(super) fn judge_directory(&mut self, target: &str, state: &Rc<State>) -> Vec<ShellDir> {
         if target.is_empty() {
             return state.cwd.to_vec();
         }
-        self.path(target, Access::List, state);
+        self.judge_path(target, Access::List, state);
         let field = PartialWord::text(target);
         if field.is_open() {
             return vec![ShellDir::Unknown];
@@ -76,15 +76,15 @@ impl Interpreter<'_> {
         state.cwd.iter().map(folded).collect()
     }
 
-    /// Whether going there cannot fail: it is there now, or the line has made it.
-    fn is_sure(&self, place: &ShellDir, state: &State) -> bool {
+    /// Whether the change cannot fail: the directory exists, or the line has created it.
+    fn is_certain(&self, place: &ShellDir, state: &State) -> bool {
         let ShellDir::At(path) = place else { return false };
-        if state.shaken {
+        if state.dirs_may_be_gone {
             return false;
         }
         state.made.contains(path)
-            || self.scene.zones.workspace.contains(path)
-            || self.scene.file_system.kind(path) == FileKind::Directory
+            || self.context.zones.workspace.contains(path)
+            || self.context.file_system.kind(path) == FileKind::Directory
     }
 
     pub(super) fn pushd(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
@@ -92,7 +92,7 @@ impl Interpreter<'_> {
             Some(target) if !target.starts_with(['+', '-']) => self.cd(call, state),
             _ => {
                 let mut next = (**state).clone();
-                next.go(vec![ShellDir::Unknown]);
+                next.change_dir(vec![ShellDir::Unknown]);
                 Flow::either(Rc::new(next))
             }
         };
@@ -111,6 +111,6 @@ fn is_plain(target: &str) -> bool {
 pub(super) fn popd(state: &Rc<State>) -> Flow {
     let mut next = (**state).clone();
     let back = next.stack.pop().unwrap_or_else(|| Rc::new(vec![ShellDir::Unknown]));
-    next.go(back);
+    next.change_dir(back);
     Flow { fail: Some(state.clone()), ..Flow::ok(Rc::new(next)) }
 }

@@ -1,11 +1,10 @@
-//! Compound commands: conditions, loops, choices, tests.
+//! Compound commands: conditions, loops, `case`, tests.
 //!
-//! Invariant: whichever way a condition goes, its commands are judged, and a loop is followed until another turn
-//! changes nothing.
+//! Both outcomes of a condition are judged, and a loop is iterated to a fixed point.
 
 use super::interpreter::{Flow, Input, Interpreter, both};
 use super::partial_word::{ANYTHING, PartialWord};
-use super::state::{ShellDir, State, Variable, capped, join};
+use super::state::{ShellDir, State, Variable, dedup_values, join};
 use crate::shell::ast::{Case, CommandKind, Ending, For, If, Loop, Script, Statement, TestItem};
 use crate::shell::word::Word;
 use std::rc::Rc;
@@ -18,21 +17,23 @@ impl Interpreter<'_> {
                 Flow::either(state).printing(output)
             }
             CommandKind::Group(script) => self.script(script, state, input),
-            CommandKind::If(choice) => self.choice(choice, state, input),
-            CommandKind::Loop(turn) => self.turns(turn, state, input),
-            CommandKind::For(turn) => self.each(turn, state, input),
+            CommandKind::If(choice) => self.if_command(choice, state, input),
+            CommandKind::Loop(turn) => self.loop_command(turn, state, input),
+            CommandKind::For(turn) => self.for_command(turn, state, input),
             CommandKind::ArithmeticFor(turn) => {
                 let header = turn.header.span.of(&self.text);
                 let endless = header.split(';').nth(1).is_some_and(|condition| condition.trim().is_empty());
                 if endless && starts_in_background(&turn.body) && !waits(&turn.body) {
-                    self.danger(
+                    self.report_danger_at(
                         "fork-bomb",
                         "an endless loop that starts children in the background",
                         turn.body.span,
                     );
                 }
                 self.arithmetic(&turn.header, &mut state);
-                self.until_stable(state, |walker, state| walker.script(&turn.body, state, input))
+                self.iterate_to_fixpoint(state, |interpreter, state| {
+                    interpreter.script(&turn.body, state, input)
+                })
             }
             CommandKind::Case(case) => self.case(case, state, input),
             CommandKind::Test(items) => {
@@ -58,7 +59,7 @@ impl Interpreter<'_> {
         }
     }
 
-    fn choice(&mut self, choice: &If, state: Rc<State>, input: &Input) -> Flow {
+    fn if_command(&mut self, choice: &If, state: Rc<State>, input: &Input) -> Flow {
         let mut otherwise = Some(state.clone());
         let (mut ok, mut fail) = (None, None);
         let mut printed = Vec::new();
@@ -85,48 +86,52 @@ impl Interpreter<'_> {
         Flow { ok, fail, ended: None, output: alternatives(&printed) }
     }
 
-    fn turns(&mut self, turn: &Loop, state: Rc<State>, input: &Input) -> Flow {
+    fn loop_command(&mut self, turn: &Loop, state: Rc<State>, input: &Input) -> Flow {
         let endless = matches!(turn.condition.statements.as_slice(), [only] if is_endless(only));
         if endless && starts_in_background(&turn.body) && !waits(&turn.body) {
-            self.danger(
+            self.report_danger_at(
                 "fork-bomb",
                 "an endless loop that starts children in the background",
                 turn.body.span,
             );
         }
-        self.until_stable(state, |walker, state| {
-            walker.conditional += 1;
-            let asked = walker.script(&turn.condition, state.clone(), input);
-            walker.conditional -= 1;
+        self.iterate_to_fixpoint(state, |interpreter, state| {
+            interpreter.conditional += 1;
+            let asked = interpreter.script(&turn.condition, state.clone(), input);
+            interpreter.conditional -= 1;
             let start = both(asked.ok, asked.fail).unwrap_or(state);
-            walker.script(&turn.body, start, input)
+            interpreter.script(&turn.body, start, input)
         })
     }
 
-    fn each(&mut self, turn: &For, mut state: Rc<State>, input: &Input) -> Flow {
+    fn for_command(&mut self, turn: &For, mut state: Rc<State>, input: &Input) -> Flow {
         let values: Vec<PartialWord> = match &turn.words {
             None => state.arguments.clone(),
             Some(words) => {
                 let mut all = Vec::new();
                 for word in words {
-                    all.extend(self.fields(word, &mut state).into_iter().flatten());
+                    all.extend(self.expand_word(word, &mut state).into_iter().flatten());
                 }
                 all
             }
         };
-        values.iter().for_each(|field| self.listed(field, &state));
-        let values = capped(values);
+        values.iter().for_each(|field| self.judge_glob_dirs(field, &state));
+        let values = dedup_values(values);
         if values.is_empty() {
             return Flow::either(state);
         }
-        self.until_stable(state, |walker, mut state| {
+        self.iterate_to_fixpoint(state, |interpreter, mut state| {
             Rc::make_mut(&mut state).set(&turn.name, values.clone());
-            walker.script(&turn.body, state, input)
+            interpreter.script(&turn.body, state, input)
         })
     }
 
-    /// Runs the body until another turn changes nothing; what still changes then is "anything".
-    fn until_stable(&mut self, start: Rc<State>, mut turn: impl FnMut(&mut Self, Rc<State>) -> Flow) -> Flow {
+    /// Iterates the body to a fixed point; what still changes then becomes unknown.
+    fn iterate_to_fixpoint(
+        &mut self,
+        start: Rc<State>,
+        mut turn: impl FnMut(&mut Self, Rc<State>) -> Flow,
+    ) -> Flow {
         let once = turn(self, start.clone());
         let Some(after) = once.after() else { return Flow::either(start) };
         if is_same(&after, &start) {
@@ -157,12 +162,12 @@ impl Interpreter<'_> {
     }
 
     fn case(&mut self, case: &Case, mut state: Rc<State>, input: &Input) -> Flow {
-        self.scalar(&case.subject, &mut state);
+        self.expand_scalar(&case.subject, &mut state);
         let mut result = Flow::either(state.clone());
         let mut printed = vec![PartialWord::default()];
         for arm in &case.arms {
             for pattern in &arm.patterns {
-                self.scalar(pattern, &mut state);
+                self.expand_scalar(pattern, &mut state);
             }
             let start = both(result.ok.clone(), result.fail.clone()).unwrap_or_else(|| state.clone());
             let flow = self.script(&arm.body, start, input);
@@ -180,7 +185,7 @@ impl Interpreter<'_> {
             match item {
                 TestItem::Operator(operator, _) => words.push(PartialWord::text(operator.as_str())),
                 TestItem::Operand(word) => {
-                    let mut values = self.scalar(word, state);
+                    let mut values = self.expand_scalar(word, state);
                     words.push(if values.len() == 1 { values.remove(0) } else { PartialWord::gap(ANYTHING) });
                 }
             }
@@ -234,7 +239,7 @@ fn starts_in_background(script: &Script) -> bool {
     })
 }
 
-/// Whether a turn waits for anything: `sleep`, `wait`, `read`.
+/// Whether an iteration waits for anything: `sleep`, `wait`, `read`.
 fn waits(script: &Script) -> bool {
     script.statements.iter().any(|statement| {
         statement.ending == Ending::Foreground

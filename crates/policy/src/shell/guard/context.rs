@@ -1,6 +1,4 @@
-//! What a command is judged against: the facts that whoever asks brings along.
-//!
-//! Invariant: the guard looks at nothing but its [`GuardContext`]; two equal scenes earn equal judgements.
+//! The guard's inputs. A judgement depends on nothing else.
 
 use crate::intent::{FileKind, LinkOwner};
 use crate::path::CleanPath;
@@ -9,67 +7,67 @@ use crate::policy::Reach;
 use crate::shell::Dialect;
 use crate::zone::Zones;
 
-/// What holds the child besides the guard.
+/// What confines the child besides the guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Confinement {
-    /// Nothing: what the guard lets through happens.
+    /// Nothing: what the guard allows takes effect.
     Nothing,
     /// The write fence: writes outside are stopped, reads are not.
     Fence,
-    /// The cage: what is outside is not there.
+    /// The cage: paths outside do not exist.
     Cage,
 }
 
-/// Where and under which rules a command would run.
+/// Where, and under which rules, a command would run.
 #[derive(Clone, Copy)]
 pub struct GuardContext<'a> {
-    /// The tree as the agent sees it.
+    /// The file tree as the agent sees it.
     pub zones: &'a Zones,
-    /// Rules that open paths for reading.
+    /// Rules that allow reading outside the workspace.
     pub read_rules: &'a PathRules,
-    /// Rules that open paths for writing.
+    /// Rules that allow writing outside the workspace.
     pub write_rules: &'a PathRules,
-    /// How far paths reach: [`Reach::Workspace`] while `restrict_to_workspace` is on.
+    /// The reach of paths: [`Reach::Workspace`] if `restrict_to_workspace` is on.
     pub reach: Reach,
-    /// What holds the child.
+    /// What confines the child.
     pub confinement: Confinement,
     /// The working directory.
     pub cwd: &'a CleanPath,
-    /// The home that the child will see.
+    /// The child's `HOME`.
     pub home: Option<&'a CleanPath>,
-    /// The shell that will run it.
+    /// The shell's dialect.
     pub dialect: Dialect,
-    /// The file system as it is now.
+    /// Lookups in the file system.
     pub file_system: &'a dyn FileSystem,
 }
 
-/// Where a path leads when every link that exists now is followed.
+/// Where a path leads when every existing link is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
-    /// The place.
+    /// The resolved path.
     pub path: CleanPath,
-    /// Who could have made the links on the way; [`LinkOwner::System`] when there are none.
+    /// Who could have created the links; [`LinkOwner::System`] if there are none.
     pub links: LinkOwner,
 }
 
-/// The facts of the file system, looked up by whoever may look.
+/// Read-only lookups in the file system.
 pub trait FileSystem {
-    /// Follows every link of `path` that exists now; what does not exist stays as it is.
+    /// Follows every existing link of `path`. Components that do not exist stay as they are.
     fn resolve(&self, path: &CleanPath) -> Resolved;
 
     /// What is there.
     fn kind(&self, path: &CleanPath) -> FileKind;
 
-    /// The names in a directory; `None` when nobody can say.
+    /// The names in a directory; `None` if it cannot be listed.
     fn entries(&self, dir: &CleanPath) -> Option<Vec<String>>;
 
     /// Whether this is a program in a directory of the child's `PATH`.
     fn on_path(&self, path: &CleanPath) -> bool;
 }
 
-/// A file system without links, where nothing can be listed and the usual directories are the `PATH`.
+/// A file system without links and listings, with the usual `PATH`.
 ///
-/// For judging a text alone: what it refuses, every real file system refuses too, links aside.
+/// For judging a text alone: links aside, what it refuses, every real file system refuses too.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoFileSystem;
 

@@ -1,6 +1,4 @@
 //! curl: options that are text, files to send, and files to write.
-//!
-//! Invariant: a value that curl opens is judged; a body or a header that only looks like a path is not.
 
 use super::interpreter::Interpreter;
 use super::options::NamedCommand;
@@ -75,7 +73,7 @@ impl Interpreter<'_> {
                 let glued = &arg[at + 1..];
                 (letter.to_string(), if glued.is_empty() { args.next() } else { Some(glued) })
             } else {
-                self.argument(arg, Access::Read, state);
+                self.judge_argument(arg, Access::Read, state);
                 continue;
             };
             let Some(value) = value else { continue };
@@ -85,25 +83,25 @@ impl Interpreter<'_> {
                     if let Some(file) =
                         value.strip_prefix('@').or_else(|| value.split_once("=@").map(|(_, file)| file))
                     {
-                        self.path(file, Access::Read, state);
+                        self.judge_path(file, Access::Read, state);
                     }
                 }
                 "F" | "form" => {
                     let body = value.split_once('=').map_or(value, |(_, body)| body);
                     if let Some(file) = body.strip_prefix(['@', '<']) {
-                        self.path(file.split(';').next().unwrap_or_default(), Access::Read, state);
+                        self.judge_path(file.split(';').next().unwrap_or_default(), Access::Read, state);
                     }
                 }
                 "o" | "output" | "D" | "dump-header" | "c" | "cookie-jar" | "output-dir" | "trace"
                 | "trace-ascii" | "stderr" | "etag-save" | "hsts" => {
-                    self.path(value, Access::Write, state);
+                    self.judge_path(value, Access::Write, state);
                 }
                 "T" | "upload-file" | "K" | "config" | "E" | "cert" | "key" | "cacert" | "capath"
                 | "netrc-file" | "unix-socket" | "etag-compare" => {
-                    self.path(value, Access::Read, state);
+                    self.judge_path(value, Access::Read, state);
                 }
                 "b" | "cookie" if !value.contains('=') => {
-                    self.path(value, Access::Read, state);
+                    self.judge_path(value, Access::Read, state);
                 }
                 _ => {}
             }

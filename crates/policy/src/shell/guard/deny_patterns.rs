@@ -1,8 +1,6 @@
-//! The documented deny patterns, as they stand: matched against the lower-cased text of the whole command.
+//! The documented deny patterns, matched against the lower-cased text of the whole command.
 //!
-//! They know nothing of quotes or words, so they also block what is only said. `smart` leaves them out.
-//!
-//! Invariant: one set, compiled once, and only when a command is judged in `strict`.
+//! They ignore quoting, so they also block text that is only printed. `smart` omits them.
 
 use regex::bytes::{RegexSet, RegexSetBuilder};
 use std::borrow::Cow;
@@ -49,7 +47,8 @@ pub(super) fn matching(text: &str) -> Option<&'static str> {
     let small = text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
     let lower = if small { Cow::Borrowed(text) } else { Cow::Owned(text.to_lowercase()) };
     match set() {
-        // Whether one matches is far cheaper to say than which, and nearly always no.
+        // A match of the whole set is much cheaper than finding which pattern, and nearly always
+        // fails.
         Some(set) if !set.is_match(lower.as_bytes()) => None,
         Some(set) => {
             set.matches(lower.as_bytes()).iter().next().and_then(|first| PATTERNS.get(first).copied())
@@ -58,11 +57,11 @@ pub(super) fn matching(text: &str) -> Option<&'static str> {
     }
 }
 
-/// Compiles the patterns ahead of the first judgement.
+/// The compiled set.
 pub(super) fn set() -> Option<&'static RegexSet> {
     static SET: OnceLock<Option<RegexSet>> = OnceLock::new();
-    // The patterns are constants: a test shows that they compile, and without them everything matches.
-    // Blanks and word ends are those of ASCII, as where the patterns come from; that also compiles in a tenth of the time.
+    // The patterns are constants: a test shows that they compile, and without them everything
+    // matches. Classes are ASCII, as in the documentation; that also compiles ten times faster.
     SET.get_or_init(|| RegexSetBuilder::new(PATTERNS).unicode(false).build().ok()).as_ref()
 }
 

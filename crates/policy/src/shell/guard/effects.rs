@@ -1,6 +1,6 @@
-//! What a command leaves behind: what it prints, and which files, directories and links it makes.
+//! What a command leaves behind: its output, and the files, directories and links that it creates.
 //!
-//! Invariant: what a command prints is at most as narrow as what it can really print.
+//! The modelled output is never narrower than the real one.
 
 use super::interpreter::{Flow, Input, Interpreter};
 use super::options::{Grammar, NamedCommand};
@@ -38,67 +38,67 @@ const PLAIN: &[&str] = &[
     "openssl",
     "jq-version",
 ];
-/// Programs that pass on lines of what they read.
+/// Programs that print lines of their input.
 const FILTERS: &[&str] =
     &["cat", "sort", "uniq", "head", "tail", "grep", "egrep", "fgrep", "tac", "shuf", "tee"];
-/// Programs that fetch.
+/// Programs that download.
 const FETCHERS: &[&str] =
     &["curl", "wget", "aria2c", "fetch", "http", "https", "xh", "lynx", "links", "w3m", "ftp", "axel"];
 
-/// Programs after which a directory may be gone, or closed.
-const UNMAKERS: &[&str] =
+/// Programs that may remove or close a directory.
+const REMOVERS: &[&str] =
     &["rm", "rmdir", "mv", "chmod", "unlink", "rename", "chattr", "find", "rsync", "tar", "unzip"];
 
 impl Interpreter<'_> {
-    /// How a command ends, once it is judged.
-    pub(super) fn effects(&mut self, call: &NamedCommand<'_>, state: Rc<State>) -> Flow {
-        let output = self.printed(call, &state);
+    /// The effect of a command that was judged.
+    pub(super) fn apply_effects(&mut self, call: &NamedCommand<'_>, state: Rc<State>) -> Flow {
+        let output = self.output_of(call, &state);
         let mut next = state.clone();
         match call.name {
-            "mkdir" => self.made_dirs(call, &mut next),
-            "git" if call.says(&["clone", "init"]) => self.cloned(call, &mut next),
-            "cargo" if call.says(&["new", "init"]) => self.made_dirs(call, &mut next),
-            "ln" => self.linked(call, &mut next),
-            "cp" | "mv" | "install" => self.copied(call, &mut next),
+            "mkdir" => self.record_mkdir(call, &mut next),
+            "git" if call.has_arg(&["clone", "init"]) => self.record_clone(call, &mut next),
+            "cargo" if call.has_arg(&["new", "init"]) => self.record_mkdir(call, &mut next),
+            "ln" => self.record_links(call, &mut next),
+            "cp" | "mv" | "install" => self.record_copy(call, &mut next),
             "mkfifo" => {
                 for operand in call.operands(&Grammar { short: "m", ..Grammar::default() }) {
-                    self.remember(operand, Content::Computed, &mut next);
+                    self.record_content(operand, Content::Computed, &mut next);
                 }
             }
             "touch" => {
                 for operand in call.operands(&Grammar { short: "dtr", ..Grammar::default() }) {
-                    self.remember(operand, Content::Known(String::new()), &mut next);
+                    self.record_content(operand, Content::Known(String::new()), &mut next);
                 }
             }
             "tee" => {
                 let content = content_of(&output);
                 for operand in call.operands(&Grammar::default()) {
-                    self.remember(operand, content.clone(), &mut next);
+                    self.record_content(operand, content.clone(), &mut next);
                 }
             }
-            name if FETCHERS.contains(&name) => self.fetched(call, &mut next),
+            name if FETCHERS.contains(&name) => self.record_downloads(call, &mut next),
             _ => {}
         }
-        if UNMAKERS.contains(&call.name)
-            || (call.name == "git" && call.says(&["checkout", "clean", "mv", "rm", "switch", "restore"]))
+        if REMOVERS.contains(&call.name)
+            || (call.name == "git" && call.has_arg(&["checkout", "clean", "mv", "rm", "switch", "restore"]))
         {
-            Rc::make_mut(&mut next).shaken = true;
+            Rc::make_mut(&mut next).dirs_may_be_gone = true;
         }
         let fail = match call.name {
             "true" | ":" => None,
-            // Whoever makes a directory that is there already fails, and it is there all the same.
+            // `mkdir` fails on an existing directory, which exists afterwards all the same.
             "mkdir" => Some(next.clone()),
-            _ if next.shaken => Some(next.clone()),
+            _ if next.dirs_may_be_gone => Some(next.clone()),
             _ => Some(state),
         };
         Flow { ok: Some(next), fail, ended: None, output }
     }
 
-    fn printed(&self, call: &NamedCommand<'_>, state: &State) -> PartialWord {
+    fn output_of(&self, call: &NamedCommand<'_>, state: &State) -> PartialWord {
         let grammar = Grammar::default();
         match call.name {
-            "echo" => echoed(call),
-            "printf" => formatted(call),
+            "echo" => echo_output(call),
+            "printf" => printf_output(call),
             "pwd" => self.lookup("PWD", state).into_iter().next().unwrap_or_default(),
             "which" => call.args.first().cloned().unwrap_or_default(),
             "basename" => match call.operands(&grammar).first() {
@@ -122,7 +122,7 @@ impl Interpreter<'_> {
             },
             "mktemp" => PartialWord::gap(INSIDE),
             "find" | "fd" | "fdfind" | "ls" => PartialWord::gap(INSIDE),
-            "git" if call.says(&["--show-toplevel"]) => self.repository(state),
+            "git" if call.has_arg(&["--show-toplevel"]) => self.repository_root(state),
             "git" => git_prints(call),
             "rg" | "grep" if call.has(&grammar, "l", &["files", "files-with-matches"]) => {
                 PartialWord::gap(INSIDE)
@@ -135,29 +135,29 @@ impl Interpreter<'_> {
             }
             "seq" | "wc" if call.args.iter().any(PartialWord::is_open) => PartialWord::gap(ANYTHING),
             name if PLAIN.contains(&name) => PartialWord::gap(NAME),
-            name if FILTERS.contains(&name) => self.passed_on(call, state),
+            name if FILTERS.contains(&name) => self.filter_output(call, state),
             _ => PartialWord::gap(ANYTHING),
         }
     }
 
-    /// The top of the repository that the shell is in, when the workspace holds it.
-    fn repository(&self, state: &State) -> PartialWord {
+    /// The root of the repository that the shell is in, if it lies in the workspace.
+    fn repository_root(&self, state: &State) -> PartialWord {
         let [super::state::ShellDir::At(cwd)] = state.cwd.as_slice() else {
             return PartialWord::gap(ANYTHING);
         };
         let inside = |dir: &&Path| {
-            CleanPath::absolute(dir).is_some_and(|dir| self.scene.zones.in_workspace(&dir).is_some())
+            CleanPath::absolute(dir).is_some_and(|dir| self.context.zones.in_workspace(&dir).is_some())
         };
         let has_git = |dir: &&Path| {
             let git = CleanPath::absolute(&dir.join(".git"));
-            git.is_some_and(|git| self.scene.file_system.kind(&git) != FileKind::Missing)
+            git.is_some_and(|git| self.context.file_system.kind(&git) != FileKind::Missing)
         };
         let top = cwd.as_path().ancestors().take_while(inside).find(has_git);
         top.map_or(PartialWord::gap(ANYTHING), |top| PartialWord::text(top.display().to_string()))
     }
 
-    /// What a filter prints: what it reads, or the files that this line has made.
-    fn passed_on(&self, call: &NamedCommand<'_>, state: &State) -> PartialWord {
+    /// The output of a filter: its input, or the files that this line has created.
+    fn filter_output(&self, call: &NamedCommand<'_>, state: &State) -> PartialWord {
         let files: Vec<&str> = call.operands(&Grammar { short: "ncknm", ..Grammar::default() });
         let files = match call.name {
             "grep" | "egrep" | "fgrep" => files.get(1..).unwrap_or_default(),
@@ -172,15 +172,16 @@ impl Interpreter<'_> {
         let whole = if files.is_empty() {
             from_input(call.input)
         } else {
-            let places: Vec<Option<CleanPath>> = files.iter().map(|file| self.at(file, state)).collect();
+            let places: Vec<Option<CleanPath>> =
+                files.iter().map(|file| self.resolve_one(file, state)).collect();
             known_content(places.iter().map(|place| state.files.get(place.as_ref()?)))
         };
         let lines = whole.as_str().trim_end_matches('\n').contains('\n');
         if lines && call.name != "cat" && call.name != "tee" { PartialWord::gap(ANYTHING) } else { whole }
     }
 
-    /// The one place that a file name stands for, when there is one.
-    fn at(&self, file: &str, state: &State) -> Option<CleanPath> {
+    /// The one path that a file name resolves to, if there is exactly one.
+    fn resolve_one(&self, file: &str, state: &State) -> Option<CleanPath> {
         let [super::state::ShellDir::At(cwd)] = state.cwd.as_slice() else { return None };
         if is_marked(file) {
             return None;
@@ -188,14 +189,15 @@ impl Interpreter<'_> {
         CleanPath::new(Path::new(file), cwd).ok()
     }
 
-    fn remember(&self, file: &str, content: Content, state: &mut Rc<State>) {
-        if let Some(place) = self.at(file, state) {
+    fn record_content(&self, file: &str, content: Content, state: &mut Rc<State>) {
+        if let Some(place) = self.resolve_one(file, state) {
             Rc::make_mut(&mut Rc::make_mut(state).files).insert(place, content);
         }
     }
 
-    /// Directories that are there afterwards: not where a file is in the way, nor with a mode that closes them.
-    fn made_dirs(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
+    /// Directories that exist afterwards: not if a file is in the way, nor with a mode that closes
+    /// them.
+    fn record_mkdir(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
         let grammar = Grammar { short: "m", long: &["mode"], ..Grammar::default() };
         if call.has(&grammar, "m", &["mode"]) {
             return;
@@ -203,20 +205,20 @@ impl Interpreter<'_> {
         let parents = call.has(&grammar, "p", &["parents"]);
         for operand in call.operands(&grammar) {
             let is_dir = |dir: &CleanPath| {
-                state.made.contains(dir) || self.scene.file_system.kind(dir) == FileKind::Directory
+                state.made.contains(dir) || self.context.file_system.kind(dir) == FileKind::Directory
             };
-            let mut place = self.at(operand, state).filter(|dir| {
+            let mut place = self.resolve_one(operand, state).filter(|dir| {
                 let above = dir.as_path().parent().and_then(CleanPath::absolute);
                 let blocked =
-                    self.scene.file_system.kind(dir) == FileKind::Regular || state.files.contains_key(dir);
+                    self.context.file_system.kind(dir) == FileKind::Regular || state.files.contains_key(dir);
                 !blocked
                     && (parents
                         || above.is_some_and(|above| {
-                            is_dir(&above) || self.scene.zones.workspace.contains(&above)
+                            is_dir(&above) || self.context.zones.workspace.contains(&above)
                         }))
             });
             while let Some(dir) = place {
-                if self.scene.zones.in_workspace(&dir).is_none() {
+                if self.context.zones.in_workspace(&dir).is_none() {
                     break;
                 }
                 let parent = dir.as_path().parent().and_then(CleanPath::absolute);
@@ -226,20 +228,20 @@ impl Interpreter<'_> {
         }
     }
 
-    fn cloned(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
+    fn record_clone(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
         let operands =
             call.operands(&Grammar { short: "bcjo", long: &["branch", "depth"], ..Grammar::default() });
         let Some(last) = operands.get(1..).and_then(<[&str]>::last) else { return };
         let name = last.trim_end_matches('/').trim_end_matches(".git");
         let name = name.rsplit(['/', ':']).next().unwrap_or(name);
-        if let Some(place) = self.at(name, state) {
+        if let Some(place) = self.resolve_one(name, state) {
             Rc::make_mut(&mut Rc::make_mut(state).made).insert(place);
         }
     }
 
-    fn linked(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
-        for (target, link) in links(call) {
-            let (Some(at), false) = (self.at(&link, state), is_marked(target)) else { continue };
+    fn record_links(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
+        for (target, link) in parse_links(call) {
+            let (Some(at), false) = (self.resolve_one(&link, state), is_marked(target)) else { continue };
             let dir = at.as_path().parent().and_then(CleanPath::absolute);
             let to = dir.and_then(|dir| CleanPath::new(Path::new(target), &dir).ok());
             if let Some(to) = to {
@@ -248,26 +250,28 @@ impl Interpreter<'_> {
         }
     }
 
-    /// A copy of a file that this line made is that file again, also inside a directory.
-    fn copied(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
+    /// A copy of a file that this line created has its content, also inside a directory.
+    fn record_copy(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
         let operands = call.operands(&Grammar { short: "tSmog", ..Grammar::default() });
         let Some((last, sources)) = operands.split_last() else { return };
         for source in sources {
-            let Some(from) = self.at(source, state) else { continue };
+            let Some(from) = self.resolve_one(source, state) else { continue };
             let name = source.rsplit('/').next().unwrap_or(source);
             for to in [last.to_string(), format!("{last}/{name}")] {
                 if let Some(content) = state.files.get(&from).cloned() {
-                    self.remember(&to, content, state);
+                    self.record_content(&to, content, state);
                 }
-                if let (Some(target), Some(to)) = (state.links.get(&from).cloned(), self.at(&to, state)) {
+                if let (Some(target), Some(to)) =
+                    (state.links.get(&from).cloned(), self.resolve_one(&to, state))
+                {
                     Rc::make_mut(&mut Rc::make_mut(state).links).insert(to, target);
                 }
             }
         }
     }
 
-    /// The files that a fetch saves: under the name it is given, or under the last part of each address.
-    fn fetched(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
+    /// The files that a download saves: under the given name, or under the last part of each URL.
+    fn record_downloads(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
         let grammar = Grammar {
             short: if call.name == "curl" { "dFHTouAebcKEwXxm" } else { "oOPUe" },
             long: &["output", "output-document", "out", "header", "data"],
@@ -291,13 +295,13 @@ impl Interpreter<'_> {
             }
         }
         for file in files {
-            self.remember(&file, Content::Downloaded, state);
+            self.record_content(&file, Content::Downloaded, state);
         }
     }
 }
 
-/// The links that `ln -s` makes: what each leads to, and where it lies.
-pub(super) fn links<'c>(call: &NamedCommand<'c>) -> Vec<(&'c str, String)> {
+/// The links that `ln -s` creates: target and path.
+pub(super) fn parse_links<'c>(call: &NamedCommand<'c>) -> Vec<(&'c str, String)> {
     let grammar = Grammar { short: "tS", long: &["target-directory", "suffix"], ..Grammar::default() };
     if !call.has(&grammar, "s", &["symbolic"]) {
         return Vec::new();
@@ -329,7 +333,7 @@ fn known_content<'f>(contents: impl Iterator<Item = Option<&'f Content>>) -> Par
     PartialWord::text(text)
 }
 
-fn echoed(call: &NamedCommand<'_>) -> PartialWord {
+fn echo_output(call: &NamedCommand<'_>) -> PartialWord {
     let is_flag = |arg: &PartialWord| {
         arg.as_str().len() > 1
             && arg.as_str().starts_with('-')
@@ -339,15 +343,15 @@ fn echoed(call: &NamedCommand<'_>) -> PartialWord {
     let words: Vec<&str> = call.args.iter().skip_while(|arg| is_flag(arg)).map(PartialWord::as_str).collect();
     let text = words.join(" ");
     if flags.contains('e') && text.contains('\\') {
-        return unescaped(&text).map_or(PartialWord::gap(ANYTHING), PartialWord::text);
+        return decode_escapes(&text).map_or(PartialWord::gap(ANYTHING), PartialWord::text);
     }
     let end = if flags.contains('n') { "" } else { "\n" };
     PartialWord::text(format!("{text}{end}"))
 }
 
-fn formatted(call: &NamedCommand<'_>) -> PartialWord {
+fn printf_output(call: &NamedCommand<'_>) -> PartialWord {
     let [format, rest @ ..] = call.args else { return PartialWord::default() };
-    let Some(format) = unescaped(format.as_str()) else { return PartialWord::gap(ANYTHING) };
+    let Some(format) = decode_escapes(format.as_str()) else { return PartialWord::gap(ANYTHING) };
     match (format.as_str(), rest) {
         (text, []) if !text.contains('%') => PartialWord::text(text.to_owned()),
         ("%s", words) => PartialWord::text(words.iter().map(PartialWord::as_str).collect::<String>()),
@@ -361,8 +365,8 @@ fn formatted(call: &NamedCommand<'_>) -> PartialWord {
     }
 }
 
-/// `\n` and `\t` read; `None` for any other escape, which nobody needs for plain text.
-fn unescaped(text: &str) -> Option<String> {
+/// Decodes `\n` and `\t`; `None` for any other escape.
+fn decode_escapes(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
@@ -380,7 +384,7 @@ fn unescaped(text: &str) -> Option<String> {
 }
 
 fn git_prints(call: &NamedCommand<'_>) -> PartialWord {
-    let verb = call.verb(&Grammar { short: "Cc", ..Grammar::default() });
+    let verb = call.subcommand(&Grammar { short: "Cc", ..Grammar::default() });
     let about_paths = call.args.iter().any(|arg| {
         let arg = arg.as_str();
         arg.contains("toplevel")
@@ -394,7 +398,7 @@ fn git_prints(call: &NamedCommand<'_>) -> PartialWord {
             PartialWord::gap(NAME)
         }
         Some("ls-files" | "branch" | "describe" | "ls-tree") => PartialWord::gap(INSIDE),
-        Some("diff" | "show" | "diff-tree" | "status") if call.says(&["--name-only"]) => {
+        Some("diff" | "show" | "diff-tree" | "status") if call.has_arg(&["--name-only"]) => {
             PartialWord::gap(INSIDE)
         }
         _ => PartialWord::gap(ANYTHING),

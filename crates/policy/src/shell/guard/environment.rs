@@ -1,6 +1,5 @@
-//! Variables that make other programs run something.
-//!
-//! Invariant: a value that a program would run as a command is judged as one.
+//! Variables that make other programs run something. A value that a program would run is judged as
+//! a command.
 
 use super::builtins::Language;
 use super::interpreter::{Input, Interpreter};
@@ -10,7 +9,7 @@ use super::state::{State, Variable};
 use crate::intent::Access;
 use std::rc::Rc;
 
-/// Variables that put code into a program before its own.
+/// Variables that load code into a program.
 const LOADED: &[&str] = &[
     "LD_PRELOAD",
     "LD_AUDIT",
@@ -53,7 +52,7 @@ const COMMANDS: &[&str] = &[
     "RUSTC_WORKSPACE_WRAPPER",
     "CARGO_BUILD_RUSTC_WRAPPER",
 ];
-/// Texts that a shell expands before it shows them.
+/// Texts that a shell expands before it prints them.
 const EXPANDED: &[&str] = &["PS0", "PS1", "PS2", "PS4", "MAIL", "MAILPATH"];
 /// Options of interpreters, which may be code.
 const OPTIONS: &[&str] = &[
@@ -65,9 +64,9 @@ const OPTIONS: &[&str] = &[
     "JDK_JAVA_OPTIONS",
     "_JAVA_OPTIONS",
 ];
-/// Tables of the shell that say what a name runs.
+/// Tables of the shell that map names to commands.
 const TABLES: &[&str] = &["BASH_ALIASES", "BASH_CMDS"];
-/// Options of tar and make that are commands, as they stand in a variable.
+/// Options of tar and make that are commands, as spelled in a variable.
 const HIDDEN: &[(&str, &[&str])] = &[
     (
         "TAR_OPTIONS",
@@ -76,12 +75,18 @@ const HIDDEN: &[(&str, &[&str])] = &[
     ("MAKEFLAGS", &["--eval", "SHELL", "-f", "--file", "--makefile", "-E"]),
     ("GNUMAKEFLAGS", &["--eval", "SHELL", "-f", "--file", "--makefile", "-E"]),
 ];
-/// Lists of directories to look programs, modules or pages up in.
+/// Lists of directories to search for programs, modules or pages.
 const LISTS: &[&str] = &["PATH", "MANPATH", "INFOPATH", "XDG_DATA_DIRS", "IFS", "PS1", "PS2", "LS_COLORS"];
 
 impl Interpreter<'_> {
     /// Judges an assignment that a program will see.
-    pub(super) fn environment(&mut self, name: &str, value: &Variable, state: &Rc<State>, scope: Scope) {
+    pub(super) fn judge_environment(
+        &mut self,
+        name: &str,
+        value: &Variable,
+        state: &Rc<State>,
+        scope: Scope,
+    ) {
         let (Variable::Scalar(values) | Variable::Array(values)) = value else { return };
         for value in values {
             let words = format!("{name}={}", value.as_str());
@@ -89,32 +94,32 @@ impl Interpreter<'_> {
                 continue;
             }
             if LOADED.contains(&name) || (name == "ENV" && value.as_str().contains('/')) {
-                self.deny("preload", "puts code into a program before its own", &words);
+                self.report_danger("preload", "puts code into a program before its own", &words);
             } else if COMMANDS.contains(&name) {
-                self.reread_by_sh(value, state, &Input::Inherited);
+                self.interpret_with_sh(value, state, &Input::Inherited);
             } else if EXPANDED.contains(&name) && value.as_str().contains(['$', '`']) {
                 let code = format!(": <<PICOCLAW_PROMPT\n{}\nPICOCLAW_PROMPT\n", value.as_str());
-                self.reread(&PartialWord::text(code), state, &Input::Inherited);
+                self.interpret_string(&PartialWord::text(code), state, &Input::Inherited);
             } else if OPTIONS.contains(&name) && value.known().is_some() {
-                self.inline(value, Language::Other, state);
+                self.judge_code(value, Language::Other, state);
                 for mark in ["OnError=", "OnOutOfMemoryError="] {
                     if let Some((_, code)) = value.as_str().split_once(mark) {
-                        self.probe(code.trim_matches(['"', '\'']), state);
+                        self.judge_string(code.trim_matches(['"', '\'']), state);
                     }
                 }
             } else if TABLES.contains(&name) || name == "GIT_CONFIG_PARAMETERS" {
-                self.not_understood("a table that says what a name runs", &words);
+                self.report_not_understood("a table that says what a name runs", &words);
             } else if name.starts_with("TEXTDOMAIN") {
-                // Whoever chooses the translation chooses what `$"…"` expands.
+                // The translation determines what `$"…"` expands to.
                 if self.text.contains("$\"") {
-                    self.not_understood("a translation that is chosen on the line", &words);
+                    self.report_not_understood("a translation that is chosen on the line", &words);
                 }
             } else if name.starts_with("GIT_CONFIG_VALUE_") {
-                self.probe(value.as_str().trim_start_matches('!'), state);
+                self.judge_string(value.as_str().trim_start_matches('!'), state);
             } else if HIDDEN.iter().any(|(variable, marks)| {
                 *variable == name && marks.iter().any(|mark| value.as_str().contains(mark))
             }) {
-                self.deny("preload", "gives a program options that are commands", &words);
+                self.report_danger("preload", "gives a program options that are commands", &words);
             } else if matches!(name, "GIT_SSH_COMMAND" | "GIT_SSH" | "RSYNC_RSH") {
                 if value
                     .as_str()
@@ -122,18 +127,19 @@ impl Interpreter<'_> {
                     .next()
                     .is_none_or(|name| name.rsplit('/').next() != Some("ssh"))
                 {
-                    self.deny("preload", "runs a command instead of ssh", &words);
+                    self.report_danger("preload", "runs a command instead of ssh", &words);
                 }
             } else if let Some(function) = name.strip_prefix("BASH_FUNC_") {
-                self.deny("preload", "smuggles a function into a shell", function);
+                self.report_danger("preload", "smuggles a function into a shell", function);
             } else if scope == Scope::Command && !LISTS.contains(&name) {
-                self.exported(value, state);
+                self.judge_exported(value, state);
             }
         }
     }
 
-    /// A program can open what its environment names; an empty or unknown value names nothing of the line's.
-    fn exported(&mut self, value: &PartialWord, state: &Rc<State>) {
+    /// A program can open the paths in its environment. An empty or unknown value is not a path of
+    /// the line's.
+    fn judge_exported(&mut self, value: &PartialWord, state: &Rc<State>) {
         let text = value.as_str();
         if text.is_empty() || value.is_open() {
             return;
@@ -142,7 +148,7 @@ impl Interpreter<'_> {
             if part.starts_with(['/', '~']) && !part.starts_with("//")
                 || part.split('/').any(|part| part == "..")
             {
-                self.path(part, Access::Read, state);
+                self.judge_path(part, Access::Read, state);
             }
         }
     }

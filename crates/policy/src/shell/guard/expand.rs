@@ -1,26 +1,25 @@
-//! What words become: arguments, as far as the text and the line before it tell.
+//! Word expansion: arguments, as far as the text and the state determine them.
 //!
-//! A word can become several arguments, and, where a variable has several possible values, several possible lists of
-//! arguments.
-//!
-//! Invariant: the real arguments are always among those that are returned, a gap standing for whatever is not known.
+//! A word can become several arguments, and several possible lists of arguments if a variable has
+//! several possible values. The real arguments are always among the results; a gap stands for what
+//! is unknown.
 
-use super::braces::{Part, spread};
+use super::braces::{Part, expand_braces};
 use super::interpreter::{Input, Interpreter};
-use super::partial_word::{ANYTHING, CLASS, NAME, ONE, PartialWord, STAR, activated, is_marked};
+use super::partial_word::{ANYTHING, CLASS, NAME, ONE, PartialWord, STAR, activate_globs, is_marked};
 use super::state::{ShellDir, State, Variable};
 use crate::shell::ast::Script;
 use crate::shell::word::{Element, Glob, Piece, PieceKind, Quoting, Word};
 use std::rc::Rc;
 
-/// More possible argument lists of one word than this become gaps.
-const MOST_LISTS: usize = 32;
-/// Values with gaps that expansion puts together grow no longer than this.
-const LONGEST_VALUE: usize = 4 * 1024;
-/// Known text, which may be a whole here-document, may be longer.
-const LONGEST_TEXT: usize = 32 * 1024;
+/// Maximum number of possible argument lists of one word.
+const MAX_WORD_LISTS: usize = 32;
+/// Maximum length of an expanded value with gaps.
+const MAX_VALUE_LEN: usize = 4 * 1024;
+/// Maximum length of known text, which may be a whole here-document.
+const MAX_KNOWN_LEN: usize = 32 * 1024;
 
-/// What one piece of a word stands for.
+/// The values of one piece of a word.
 pub(super) enum Values {
     /// One of these texts.
     One(Vec<PartialWord>),
@@ -36,20 +35,20 @@ struct Builder {
 }
 
 impl Builder {
-    fn quoted(&mut self, text: &str) {
+    fn push_quoted(&mut self, text: &str) {
         self.open = true;
         self.append(text);
     }
 
-    fn split(&mut self, text: &str, separators: &str) {
-        if self.current.len() + text.len() > LONGEST_VALUE {
-            return self.quoted(text);
+    fn push_split(&mut self, text: &str, separators: &str) {
+        if self.current.len() + text.len() > MAX_VALUE_LEN {
+            return self.push_quoted(text);
         }
-        let active = activated(text);
+        let active = activate_globs(text);
         for part in active.split_inclusive(|c| separators.contains(c)) {
             let word = part.trim_end_matches(|c| separators.contains(c));
             if !word.is_empty() {
-                self.quoted(word);
+                self.push_quoted(word);
             }
             if word.len() < part.len() {
                 self.close();
@@ -58,7 +57,7 @@ impl Builder {
     }
 
     fn append(&mut self, text: &str) {
-        glue(&mut self.current, text);
+        append_value(&mut self.current, text);
     }
 
     fn close(&mut self) {
@@ -69,42 +68,42 @@ impl Builder {
 }
 
 impl Interpreter<'_> {
-    /// The possible lists of arguments that a word becomes.
-    pub(super) fn fields(&mut self, word: &Word, state: &mut Rc<State>) -> Vec<Vec<PartialWord>> {
+    /// The possible argument lists of a word.
+    pub(super) fn expand_word(&mut self, word: &Word, state: &mut Rc<State>) -> Vec<Vec<PartialWord>> {
         if let Some(text) = word.literal() {
             return vec![vec![PartialWord::text(text)]];
         }
         let mut made = Vec::new();
-        let Some(words) = spread(&word.pieces, &mut made) else {
-            // What it becomes is given up, but not what it runs.
-            self.text_of(&word.pieces, state);
+        let Some(words) = expand_braces(&word.pieces, &mut made) else {
+            // The result is unknown, but what it runs is judged.
+            self.expand_text(&word.pieces, state);
             return vec![vec![PartialWord::gap(ANYTHING)]];
         };
         let mut lists = vec![Vec::new()];
         for parts in words {
-            let next = self.lists(&parts, &made, state);
+            let next = self.argument_lists(&parts, &made, state);
             lists = product(lists, next);
         }
         lists
     }
 
     /// The possible texts of a word that is neither split nor globbed.
-    pub(super) fn scalar(&mut self, word: &Word, state: &mut Rc<State>) -> Vec<PartialWord> {
+    pub(super) fn expand_scalar(&mut self, word: &Word, state: &mut Rc<State>) -> Vec<PartialWord> {
         if let Some(text) = word.literal() {
             return vec![PartialWord::text(text)];
         }
-        self.text_of(&word.pieces, state)
+        self.expand_text(&word.pieces, state)
     }
 
-    /// The possible texts of pieces in a place where nothing is split: a value, a here-document, arithmetic.
-    pub(super) fn text_of(&mut self, pieces: &[Piece], state: &mut Rc<State>) -> Vec<PartialWord> {
+    /// The possible texts of pieces that are not split: a value, a here-document, arithmetic.
+    pub(super) fn expand_text(&mut self, pieces: &[Piece], state: &mut Rc<State>) -> Vec<PartialWord> {
         let mut texts = vec![String::new()];
         for piece in pieces {
             if let PieceKind::Literal(literal) = &piece.kind {
-                texts.iter_mut().for_each(|text| glue(text, literal));
+                texts.iter_mut().for_each(|text| append_value(text, literal));
                 continue;
             }
-            let values = match self.piece(piece, state) {
+            let values = match self.expand_piece(piece, state) {
                 Values::One(values) => values,
                 Values::List(list) => {
                     vec![PartialWord::text(
@@ -113,42 +112,49 @@ impl Interpreter<'_> {
                 }
             };
             if let [only] = values.as_slice() {
-                texts.iter_mut().for_each(|text| glue(text, only.as_str()));
+                texts.iter_mut().for_each(|text| append_value(text, only.as_str()));
                 continue;
             }
             texts = texts
                 .iter()
                 .flat_map(|text| values.iter().map(move |value| glued(text, value.as_str())))
                 .collect();
-            if texts.len() > MOST_LISTS {
+            if texts.len() > MAX_WORD_LISTS {
                 texts = vec![ANYTHING.to_string()];
             }
         }
         texts.into_iter().map(PartialWord::text).collect()
     }
 
-    fn lists(&mut self, parts: &[usize], made: &[Part<'_>], state: &mut Rc<State>) -> Vec<Vec<PartialWord>> {
+    fn argument_lists(
+        &mut self,
+        parts: &[usize],
+        made: &[Part<'_>],
+        state: &mut Rc<State>,
+    ) -> Vec<Vec<PartialWord>> {
         let separators = separators(state);
         let mut builders = vec![Builder::default()];
         for part in parts {
             match made[*part] {
-                Part::Made(text) => builders.iter_mut().for_each(|b| b.quoted(text)),
-                Part::Number => builders.iter_mut().for_each(|b| b.quoted(NAME.encode_utf8(&mut [0; 4]))),
+                Part::Made(text) => builders.iter_mut().for_each(|b| b.push_quoted(text)),
+                Part::Number => {
+                    builders.iter_mut().for_each(|b| b.push_quoted(NAME.encode_utf8(&mut [0; 4])))
+                }
                 Part::Piece(piece) => {
                     let bare = piece.quoting == Quoting::Bare && is_computed(&piece.kind);
-                    match self.piece(piece, state) {
+                    match self.expand_piece(piece, state) {
                         Values::One(values) if values.len() == 1 => {
                             let value = values[0].as_str();
                             for builder in &mut builders {
                                 if bare {
-                                    builder.split(value, &separators);
+                                    builder.push_split(value, &separators);
                                 } else {
-                                    builder.quoted(value);
+                                    builder.push_quoted(value);
                                 }
                             }
                         }
                         Values::One(mut values) => {
-                            if builders.len() * values.len() > MOST_LISTS {
+                            if builders.len() * values.len() > MAX_WORD_LISTS {
                                 values = vec![PartialWord::gap(ANYTHING)];
                             }
                             builders = builders
@@ -157,9 +163,9 @@ impl Interpreter<'_> {
                                     values.iter().map(|value| {
                                         let mut next = builder.clone();
                                         if bare {
-                                            next.split(value.as_str(), &separators);
+                                            next.push_split(value.as_str(), &separators);
                                         } else {
-                                            next.quoted(value.as_str());
+                                            next.push_quoted(value.as_str());
                                         }
                                         next
                                     })
@@ -173,9 +179,9 @@ impl Interpreter<'_> {
                                         builder.close();
                                     }
                                     if bare {
-                                        builder.split(value.as_str(), &separators);
+                                        builder.push_split(value.as_str(), &separators);
                                     } else {
-                                        builder.quoted(value.as_str());
+                                        builder.push_quoted(value.as_str());
                                     }
                                 }
                             }
@@ -193,14 +199,14 @@ impl Interpreter<'_> {
             .collect()
     }
 
-    /// What one piece stands for, whatever its quoting.
-    fn piece(&mut self, piece: &Piece, state: &mut Rc<State>) -> Values {
+    /// The values of one piece, whatever its quoting.
+    fn expand_piece(&mut self, piece: &Piece, state: &mut Rc<State>) -> Values {
         Values::One(match &piece.kind {
             PieceKind::Literal(text) => vec![PartialWord::text(text.as_str())],
             PieceKind::Parameter(parameter) => {
                 return self.parameter(parameter, piece.quoting, state);
             }
-            PieceKind::Command(substitution) => vec![self.substituted(&substitution.script, state)],
+            PieceKind::Command(substitution) => vec![self.expand_substitution(&substitution.script, state)],
             PieceKind::Process(process) => {
                 self.parallel += 1;
                 let input = Input::Piped(PartialWord::gap(ANYTHING));
@@ -219,26 +225,32 @@ impl Interpreter<'_> {
                 Glob::Class => PartialWord::gap(CLASS),
                 Glob::Extended(_, words) => {
                     for word in words {
-                        self.scalar(word, state);
+                        self.expand_scalar(word, state);
                     }
                     PartialWord::gap(ANYTHING)
                 }
             }],
-            PieceKind::Braces(words) => words.iter().flat_map(|word| self.scalar(word, state)).collect(),
+            PieceKind::Braces(words) => {
+                words.iter().flat_map(|word| self.expand_scalar(word, state)).collect()
+            }
             PieceKind::Sequence(_) => vec![PartialWord::gap(NAME)],
-            PieceKind::Array(elements) => return Values::List(self.elements(elements, state)),
+            PieceKind::Array(elements) => return Values::List(self.expand_elements(elements, state)),
         })
     }
 
     /// The elements of an array literal.
-    pub(super) fn elements(&mut self, elements: &[Element], state: &mut Rc<State>) -> Vec<PartialWord> {
+    pub(super) fn expand_elements(
+        &mut self,
+        elements: &[Element],
+        state: &mut Rc<State>,
+    ) -> Vec<PartialWord> {
         let mut all = Vec::new();
         for element in elements {
             if element.subscript.is_some() {
-                all.extend(self.scalar(&element.value, state));
+                all.extend(self.expand_scalar(&element.value, state));
                 continue;
             }
-            let mut lists = self.fields(&element.value, state);
+            let mut lists = self.expand_word(&element.value, state);
             match lists.len() {
                 1 => all.append(&mut lists[0]),
                 _ => all.push(PartialWord::gap(ANYTHING)),
@@ -247,8 +259,8 @@ impl Interpreter<'_> {
         all
     }
 
-    /// What a command substitution puts there: its output without the last newlines.
-    fn substituted(&mut self, script: &Script, state: &mut Rc<State>) -> PartialWord {
+    /// The value of a command substitution: its output without trailing newlines.
+    fn expand_substitution(&mut self, script: &Script, state: &mut Rc<State>) -> PartialWord {
         let output = self.subshell(script, state, &Input::Inherited);
         PartialWord::text(output.as_str().trim_end_matches('\n').to_owned())
     }
@@ -258,7 +270,7 @@ impl Interpreter<'_> {
             "" => self.lookup("HOME", state),
             "+" => self.lookup("PWD", state),
             "-" => self.lookup("OLDPWD", state),
-            // Nobody else's home lies in a workspace, and asking where it is would be a look at the system.
+            // Other users' homes are not in a workspace, and finding them would need a lookup.
             other => vec![PartialWord::text(format!("/~{other}"))],
         }
     }
@@ -272,7 +284,7 @@ impl Interpreter<'_> {
             None => {}
         }
         match name {
-            "HOME" => vec![self.scene.home.map_or(PartialWord::gap(ANYTHING), |home| {
+            "HOME" => vec![self.context.home.map_or(PartialWord::gap(ANYTHING), |home| {
                 PartialWord::text(home.as_path().to_string_lossy())
             })],
             "PWD" => state.cwd.iter().map(place).collect(),
@@ -339,17 +351,17 @@ fn is_computed(kind: &PieceKind) -> bool {
 
 fn glued(text: &str, more: &str) -> String {
     let mut text = text.to_owned();
-    glue(&mut text, more);
+    append_value(&mut text, more);
     text
 }
 
-/// Puts a value behind a text; what grows too long for that is "anything".
-fn glue(text: &mut String, more: &str) {
+/// Appends a value to a text; too long a result becomes unknown.
+fn append_value(text: &mut String, more: &str) {
     if text.is_empty() {
         text.push_str(more);
         return;
     }
-    let limit = if is_marked(text) || is_marked(more) { LONGEST_VALUE } else { LONGEST_TEXT };
+    let limit = if is_marked(text) || is_marked(more) { MAX_VALUE_LEN } else { MAX_KNOWN_LEN };
     if text.len() + more.len() > limit {
         *text = ANYTHING.to_string();
     } else {
@@ -364,7 +376,7 @@ fn product(lists: Vec<Vec<PartialWord>>, next: Vec<Vec<PartialWord>>) -> Vec<Vec
     };
     match next.as_slice() {
         [only] => lists.into_iter().map(|list| joined(list, only)).collect(),
-        _ if lists.len() * next.len() > MOST_LISTS => {
+        _ if lists.len() * next.len() > MAX_WORD_LISTS => {
             lists.into_iter().map(|list| joined(list, &[PartialWord::gap(ANYTHING)])).collect()
         }
         _ => lists.iter().flat_map(|list| next.iter().map(|more| joined(list.clone(), more))).collect(),

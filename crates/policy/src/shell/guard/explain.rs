@@ -1,10 +1,11 @@
-//! Says what was found: to the model in two lines, to a person in full, to a program as JSON.
+//! Renders findings: for the model in two lines, for a person in full, for a program as JSON.
 //!
-//! Invariant: a refusal begins with the documented sentence, and nothing that a command wrote controls a terminal.
+//! A refusal begins with the documented sentence, and control characters of the command are
+//! escaped.
 
 use super::finding::{Finding, Kind, Remedy};
 use super::guard::{Judgement, ParsedCommand};
-use super::remedies::entry;
+use super::remedies::json_entry;
 use crate::refusal::{Code, Layer, Refusal};
 use serde::Serialize;
 
@@ -13,36 +14,36 @@ pub const DANGEROUS: &str = "Command blocked by safety guard (dangerous pattern 
 /// The documented sentence for a path outside.
 pub const OUTSIDE: &str = "Command blocked by safety guard (path outside working dir)";
 
-/// Words of a command that a hint repeats.
-const LONGEST_QUOTE: usize = 160;
+/// Length limit of a quoted command in a hint.
+const MAX_QUOTE_LEN: usize = 160;
 
 /// A judgement for `picoclaw check exec --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Explanation<'j> {
     /// `allow` or `deny`.
     pub verdict: &'static str,
-    /// The documented sentence, when it is a no.
+    /// The documented sentence, if denied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sentence: Option<&'static str>,
-    /// The stable code, when it is a no.
+    /// The stable code, if denied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<&'static str>,
     /// The layer that decided.
     pub layer: &'static str,
-    /// The reason that decided.
+    /// The finding that decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finding: Option<&'j Finding>,
     /// The two lines that the model gets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// Every other reason.
+    /// Every other finding.
     pub others: &'j [Finding],
-    /// Each simple command, as it was understood.
+    /// Each simple command as parsed.
     pub commands: &'j [ParsedCommand],
 }
 
 impl Judgement {
-    /// The refusal that the model, the ledger and the terminal get; `None` when the command may run.
+    /// The refusal for model, ledger and terminal; `None` if the command may run.
     pub fn refusal(&self) -> Option<Refusal> {
         let finding = self.finding.as_ref()?;
         Some(Refusal {
@@ -54,7 +55,7 @@ impl Judgement {
         })
     }
 
-    /// The judgement for a program to read.
+    /// The judgement as JSON.
     pub fn explanation(&self) -> Explanation<'_> {
         let finding = self.finding.as_ref();
         Explanation {
@@ -88,23 +89,23 @@ impl Finding {
         }
     }
 
-    /// Which words, and why.
-    pub(super) fn about(&self) -> String {
+    /// The words and the reason.
+    pub(super) fn describe(&self) -> String {
         match self.words.is_empty() {
             true => format!("{} (rule `{}`)", self.why, self.rule),
-            false => format!("`{}`: {} (rule `{}`)", quoted(&self.words), self.why, self.rule),
+            false => format!("`{}`: {} (rule `{}`)", quote_words(&self.words), self.why, self.rule),
         }
     }
 }
 
 impl Remedy {
-    /// What to change, in words.
+    /// The change that would allow it, as a sentence.
     pub fn sentence(&self) -> String {
         match self {
             Self::AllowPattern(pattern) => {
                 format!(
                     "`tools.exec.custom_allow_patterns`: [{}] would allow exactly this command",
-                    entry(pattern)
+                    json_entry(pattern)
                 )
             }
             Self::Smart => {
@@ -113,15 +114,15 @@ impl Remedy {
             }
             Self::ReadPath(pattern) => format!(
                 "`tools.allow_read_paths`: [{}] would allow reading exactly this path",
-                entry(pattern)
+                json_entry(pattern)
             ),
             Self::WritePath(pattern) => format!(
                 "`tools.allow_write_paths`: [{}] would allow writing exactly this path",
-                entry(pattern)
+                json_entry(pattern)
             ),
             Self::DropDeny(pattern) => format!(
                 "`tools.exec.custom_deny_patterns` holds {}; without it this would be allowed",
-                entry(pattern)
+                json_entry(pattern)
             ),
             Self::DenyRules => {
                 "`tools.exec.enable_deny_patterns`: false would lift it, and every other deny rule".to_owned()
@@ -135,11 +136,11 @@ impl Remedy {
     }
 }
 
-/// Words of a command on one line, short, and without control characters.
-pub(super) fn quoted(words: &str) -> String {
+/// Words of a command on one line, truncated and without control characters.
+pub(super) fn quote_words(words: &str) -> String {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
-    let mut short: String = words.chars().take(LONGEST_QUOTE).map(plain).collect();
-    if words.chars().nth(LONGEST_QUOTE).is_some() {
+    let mut short: String = words.chars().take(MAX_QUOTE_LEN).map(plain).collect();
+    if words.chars().nth(MAX_QUOTE_LEN).is_some() {
         short.push('…');
     }
     short

@@ -1,24 +1,22 @@
-//! What the guard found, before anybody decides what to do about it.
-//!
-//! Invariant: a finding names its rule, the words that triggered it, and what would lift it.
+//! Findings of the guard: the rule, the words that triggered it, and the remedy.
 
 use crate::intent::Access;
 use crate::path::CleanPath;
 use serde::Serialize;
 
-/// What kind of no a finding is.
+/// The kind of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A dangerous command.
     Danger,
-    /// A text that the reader does not understand.
+    /// A text that the parser refuses.
     NotUnderstood,
     /// A path outside the workspace.
     PathOutside,
 }
 
-/// The smallest change that would allow what was found.
+/// The smallest change that would allow the command.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(tag = "setting", content = "value", rename_all = "snake_case")]
 pub enum Remedy {
@@ -30,26 +28,27 @@ pub enum Remedy {
     ReadPath(String),
     /// An entry of `tools.allow_write_paths`.
     WritePath(String),
-    /// This entry of `tools.exec.custom_deny_patterns` would have to go.
+    /// Removing this entry of `tools.exec.custom_deny_patterns`.
     DropDeny(String),
-    /// `tools.exec.enable_deny_patterns: false`: no pattern covers it, since it belongs to no simple command.
+    /// `tools.exec.enable_deny_patterns: false`: no pattern covers it, because it is not part of a
+    /// simple command.
     DenyRules,
-    /// `isolation.enabled: true`: a cage holds what the text does not say.
+    /// `isolation.enabled: true`: a cage confines what the text does not show.
     Cage,
-    /// Write the command so that it says what it does.
+    /// Rewriting the command more plainly.
     Rewrite(String),
-    /// Nothing: no setting opens this to an agent.
+    /// None: no setting allows this.
     None,
 }
 
 /// One reason against a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What kind of no it is.
+    /// Its kind.
     pub kind: Kind,
-    /// The rule, as the ledger names it.
+    /// The rule, as spelled in the ledger.
     pub rule: String,
-    /// Why the rule is there.
+    /// The reason for the rule.
     pub why: String,
     /// The words that triggered it.
     pub words: String,
@@ -58,7 +57,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The entry of a list of path rules that would allow exactly this path: as it is asked for, and where it leads.
+    /// The path rule that would allow exactly this path: as requested, and as resolved.
     pub(super) fn path_remedy(asked: &CleanPath, landed: &CleanPath, access: Access) -> Remedy {
         let [asked, landed] = [asked, landed].map(|path| regex::escape(&path.to_string()));
         let pattern = if asked == landed { format!("^{asked}$") } else { format!("^(?:{asked}|{landed})$") };

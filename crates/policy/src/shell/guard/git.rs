@@ -1,9 +1,7 @@
-//! Git: a program with settings that are commands, and with verbs that run other commands.
-//!
-//! Invariant: what git would hand to a shell is judged as a command.
+//! Git: settings that are commands, and subcommands that run other commands.
 
 use super::arg_profile::{self, First, Operands, Profile};
-use super::builtins::words;
+use super::builtins::join_words;
 use super::dispatch::Invocation;
 use super::interpreter::{Input, Interpreter};
 use super::options::{Grammar, NamedCommand, Order, parse};
@@ -12,14 +10,14 @@ use super::state::State;
 use crate::intent::Access;
 use std::rc::Rc;
 
-/// Git's own options, before its verb.
+/// Git's own options, before the subcommand.
 pub(super) const GLOBAL: Grammar = Grammar {
     short: "Cc",
     long: &["git-dir", "work-tree", "namespace", "config-env", "super-prefix", "attr-source"],
     order: Order::First,
 };
 
-/// Verbs whose operands are branches, tags and commits before they are files.
+/// Subcommands whose operands are branches, tags and commits before they are files.
 const NAMES: &[&str] = &[
     "tag",
     "branch",
@@ -46,8 +44,8 @@ const NAMES: &[&str] = &[
 ];
 
 impl Interpreter<'_> {
-    /// Judges what git runs on behalf of its arguments.
-    pub(super) fn git(&mut self, call: &NamedCommand<'_>, given: &Invocation<'_>, state: &Rc<State>) {
+    /// Judges what git runs because of its arguments.
+    pub(super) fn git(&mut self, call: &NamedCommand<'_>, invocation: &Invocation<'_>, state: &Rc<State>) {
         let (_, at) = parse(call.args, &GLOBAL);
         let rest = call.args.get(at..).unwrap_or_default();
         let Some(verb) = rest.first() else { return };
@@ -80,7 +78,10 @@ impl Interpreter<'_> {
                 let alias = value.split_whitespace().map(PartialWord::text).chain(rest[1..].iter().cloned());
                 let argv: Vec<PartialWord> = std::iter::once(PartialWord::text("git")).chain(alias).collect();
                 if argv.get(1).is_none_or(|next| next != verb) {
-                    self.invoke(&Invocation { argv: &argv, input: given.input, span: None }, state.clone());
+                    self.invoke(
+                        &Invocation { argv: &argv, input: invocation.input, span: None },
+                        state.clone(),
+                    );
                 }
             }
         }
@@ -94,7 +95,7 @@ impl Interpreter<'_> {
         let shell = value.strip_prefix('!');
         if key == "core.sshcommand" {
             if value.split_whitespace().next().is_some_and(|name| name.rsplit('/').next() != Some("ssh")) {
-                self.deny(
+                self.report_danger(
                     "git-setting",
                     "a setting that runs a command instead of ssh",
                     &format!("{key}={value}"),
@@ -102,7 +103,7 @@ impl Interpreter<'_> {
             }
         } else if key.starts_with("alias.") || last == "helper" {
             if let Some(code) = shell {
-                self.reread_by_sh(&PartialWord::text(code), state, &Input::Inherited);
+                self.interpret_with_sh(&PartialWord::text(code), state, &Input::Inherited);
             }
         } else if matches!(
             last,
@@ -121,11 +122,11 @@ impl Interpreter<'_> {
         ) || key.starts_with("pager.")
             || (key == "core.fsmonitor" && !matches!(value, "true" | "false"))
         {
-            self.reread_by_sh(&PartialWord::text(value), state, &Input::Inherited);
+            self.interpret_with_sh(&PartialWord::text(value), state, &Input::Inherited);
         }
     }
 
-    /// Options and operands of single verbs that are commands.
+    /// Options and operands of single subcommands that are commands.
     fn git_strings(&mut self, verb: &str, call: &NamedCommand<'_>, state: &Rc<State>) {
         let grammar = Grammar {
             short: "xuOcm",
@@ -156,7 +157,7 @@ impl Interpreter<'_> {
             "submodule" => {
                 // One string for a shell, or the words of one command.
                 let behind = call.args.iter().skip_while(|arg| arg.as_str() != "foreach").skip(1);
-                foreach = words(
+                foreach = join_words(
                     &behind.skip_while(|arg| arg.as_str().starts_with('-')).cloned().collect::<Vec<_>>(),
                 );
                 if foreach.is_empty() { Vec::new() } else { vec![foreach.as_str()] }
@@ -164,17 +165,17 @@ impl Interpreter<'_> {
             _ => Vec::new(),
         };
         for code in code {
-            self.reread_by_sh(&PartialWord::text(code), state, &Input::Inherited);
+            self.interpret_with_sh(&PartialWord::text(code), state, &Input::Inherited);
         }
         let remote = ["clone", "fetch", "pull", "ls-remote", "fetch-pack", "archive"].contains(&verb);
         let sides = if remote { call.values(&grammar, "u", &["upload-pack", "exec"]) } else { Vec::new() };
         for side in sides {
             if !side.trim_start().starts_with("git-") && side != "git" {
-                self.deny("git-setting", "a command that git runs for the other side", side);
+                self.report_danger("git-setting", "a command that git runs for the other side", side);
             }
         }
         if call.args.iter().any(|arg| arg.as_str().starts_with("ext::")) {
-            self.deny("git-setting", "a remote that is a command", &words(call.args));
+            self.report_danger("git-setting", "a remote that is a command", &join_words(call.args));
         }
         if verb == "bisect" && call.args.first().is_some_and(|arg| arg.as_str() == "run") {
             self.invoke(
@@ -186,18 +187,18 @@ impl Interpreter<'_> {
 
     pub(super) fn git_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
         for dir in call.values(&GLOBAL, "C", &["git-dir", "work-tree"]) {
-            self.argument(dir, Access::Write, state);
+            self.judge_argument(dir, Access::Write, state);
         }
         for setting in call.values(&GLOBAL, "c", &[]) {
-            self.argument(setting, Access::Read, state);
+            self.judge_argument(setting, Access::Read, state);
         }
         let (_, at) = parse(call.args, &GLOBAL);
         let Some((verb, rest)) = call.args.get(at..).and_then(<[PartialWord]>::split_first) else { return };
-        // Names of branches and commits need not be known; a path would have to be.
+        // Names of branches and commits need not be known; a path must be.
         let named = NAMES.contains(&verb.as_str());
         let is_path = |arg: &&PartialWord| !(is_remote(arg.as_str()) || named && arg.is_open());
         let rest: Vec<PartialWord> = rest.iter().filter(is_path).cloned().collect();
-        self.by_profile(&rest, &profile_of(verb.as_str()), state);
+        self.judge_by_profile(&rest, &profile_of(verb.as_str()), state);
     }
 }
 
@@ -260,7 +261,7 @@ fn profile_of(verb: &str) -> Profile {
     }
 }
 
-/// `git@host:path`, which names nothing here.
+/// `git@host:path`, which is not a local path.
 fn is_remote(word: &str) -> bool {
     word.split_once(':').is_some_and(|(host, _)| host.contains('@') && !host.contains('/'))
 }

@@ -1,6 +1,5 @@
-//! Pattern matching as the shell does it on names and values.
-//!
-//! Invariant: a pattern that cannot be read matches more, never less.
+//! Pattern matching on names and values, as the shell does it. A pattern that cannot be parsed
+//! matches more, never less.
 
 use super::partial_word::{ANYTHING, CLASS, DOWNLOADED, INSIDE, NAME, ONE, STAR};
 
@@ -11,7 +10,7 @@ enum Token {
     Class { negated: bool, members: Vec<(char, char)> },
 }
 
-/// Whether `text` matches a pattern with marks; a gap matches whatever it has to.
+/// Whether `text` matches a pattern with marks; a gap matches anything.
 pub(super) fn matches(pattern: &str, text: &str) -> bool {
     let tokens = tokens(pattern);
     let text: Vec<char> = text.chars().collect();
@@ -23,7 +22,7 @@ pub(super) fn matches(pattern: &str, text: &str) -> bool {
                 retry = Some((at, from));
                 at += 1;
             }
-            Some(token) if takes(token, text[from]) => {
+            Some(token) if matches_token(token, text[from]) => {
                 at += 1;
                 from += 1;
             }
@@ -40,8 +39,9 @@ pub(super) fn matches(pattern: &str, text: &str) -> bool {
     tokens[at.min(tokens.len())..].iter().all(|token| matches!(token, Token::Star))
 }
 
-/// Whether a pattern for one path component can stand for `..`: only one that begins with a dot of its own can.
-pub(super) fn can_climb(component: &str) -> bool {
+/// Whether a pattern for one path component can match `..`: only one that begins with a literal dot
+/// can.
+pub(super) fn can_match_parent(component: &str) -> bool {
     match component.chars().next() {
         Some('.') => matches(component, ".."),
         Some(ANYTHING | DOWNLOADED) => true,
@@ -49,7 +49,7 @@ pub(super) fn can_climb(component: &str) -> bool {
     }
 }
 
-fn takes(token: &Token, c: char) -> bool {
+fn matches_token(token: &Token, c: char) -> bool {
     match token {
         Token::Literal(l) => *l == c,
         Token::One => true,
@@ -82,14 +82,14 @@ fn tokens(pattern: &str) -> Vec<Token> {
     tokens
 }
 
-/// The class that begins behind its bracket, and where it ends; `None` when it never does.
+/// The class after its bracket, and its end; `None` if it does not end.
 fn class(chars: &[char], start: usize) -> Option<(Token, usize)> {
     let negated = matches!(chars.get(start), Some('!' | '^'));
     let first = start + usize::from(negated);
     let end = (first + 1..chars.len()).find(|at| chars[*at] == ']')?;
     let inside = &chars[first..end];
     if inside.contains(&CLASS) || inside.starts_with(&['[', ':']) {
-        // A named class: any character will do.
+        // A named class matches any character.
         let close = (end..chars.len()).rev().find(|at| chars[*at] == ']').unwrap_or(end);
         return Some((Token::One, close + 1));
     }
@@ -110,7 +110,7 @@ fn class(chars: &[char], start: usize) -> Option<(Token, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shell::guard::partial_word::activated;
+    use crate::shell::guard::partial_word::activate_globs;
 
     #[test]
     fn patterns_match_as_in_the_shell() {
@@ -125,7 +125,7 @@ mod tests {
             ("[", "[", true),
             ("", "", true),
         ] {
-            assert_eq!(matches(&activated(pattern), text), want, "`{pattern}` on `{text}`");
+            assert_eq!(matches(&activate_globs(pattern), text), want, "`{pattern}` on `{text}`");
         }
     }
 
@@ -140,7 +140,7 @@ mod tests {
             ("??", false),
             (".a*", false),
         ] {
-            assert_eq!(can_climb(&activated(pattern)), want, "`{pattern}`");
+            assert_eq!(can_match_parent(&activate_globs(pattern)), want, "`{pattern}`");
         }
     }
 }

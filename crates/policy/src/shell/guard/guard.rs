@@ -1,25 +1,25 @@
-//! The guard itself: compiled once from the configuration, asked for every command.
+//! The guard: compiled once from the configuration, used for every command.
 //!
-//! Invariant: a judgement follows from the guard, the text and the scene alone; a longer deny list never allows more.
+//! A longer deny list never allows more.
 
 use super::context::GuardContext;
 use super::finding::{Finding, Kind, Remedy};
 use super::interpreter::{Input, Interpreter};
-use super::partial_word::{MARK_BYTE, PartialWord, shown};
+use super::partial_word::{MARK_BYTE, PartialWord, render_marks};
 use super::state::{ShellDir, State};
 use super::{deny_patterns, rule_examples};
 use crate::config::{ExecConfig, Guard as Mode};
 use crate::path::CleanPath;
 use crate::path_rules::{self, RuleFault};
 use crate::policy::Reach;
-use crate::shell::{NotUnderstood, Span, read};
+use crate::shell::{NotUnderstood, Span, parse};
 use regex::Regex;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::rc::Rc;
 
-/// Nobody reads more words of one command than this.
-const MOST_SHOWN: usize = 250;
+/// Maximum number of words of one command in the output.
+const MAX_SHOWN_WORDS: usize = 250;
 
 /// The compiled guard.
 #[derive(Debug, Clone)]
@@ -30,26 +30,26 @@ pub struct Guard {
     custom_allow: Vec<Regex>,
 }
 
-/// One simple command as the guard understood it.
+/// One simple command as parsed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ParsedCommand {
-    /// Its words after expansion; `…` stands for what is only known when it runs.
+    /// Its words after expansion; `…` stands for what is known only at run time.
     pub argv: Vec<String>,
-    /// Where it would run.
+    /// Its possible working directories.
     pub cwd: Vec<String>,
-    /// The rules that it met.
+    /// The rules that it triggered.
     pub rules: Vec<String>,
 }
 
-/// What the guard says about one command line.
+/// The judgement on one command line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[must_use = "a judgement nobody reads protects nobody"]
+#[must_use]
 pub struct Judgement {
-    /// Every simple command, as it was understood.
+    /// Every simple command as parsed.
     pub commands: Vec<ParsedCommand>,
-    /// The reason that decides, when there is one: danger before paths.
+    /// The finding that decides, if any: danger before paths.
     pub finding: Option<Finding>,
-    /// Every other reason.
+    /// Every other finding.
     pub others: Vec<Finding>,
 }
 
@@ -59,7 +59,7 @@ impl Judgement {
         self.finding.is_none()
     }
 
-    fn decided(commands: Vec<ParsedCommand>, mut findings: Vec<Finding>) -> Self {
+    fn from_findings(commands: Vec<ParsedCommand>, mut findings: Vec<Finding>) -> Self {
         findings.sort_by_key(|finding| match (finding.kind, &finding.remedy) {
             (Kind::Danger, Remedy::Smart) => 2,
             (Kind::Danger, _) => 0,
@@ -72,26 +72,28 @@ impl Judgement {
 }
 
 impl ParsedCommand {
-    pub(super) fn new(argv: &[PartialWord], state: &State) -> Self {
+    pub(super) fn from_argv(argv: &[PartialWord], state: &State) -> Self {
         let place = |place: &ShellDir| match place {
-            ShellDir::At(path) => shown_path(path),
+            ShellDir::At(path) => render_path(path),
             ShellDir::Within => "a directory of the workspace".to_owned(),
-            ShellDir::Unknown => "nobody knows".to_owned(),
+            ShellDir::Unknown => "unknown".to_owned(),
         };
-        let mut words: Vec<String> = argv.iter().take(MOST_SHOWN).map(|arg| shown(arg.as_str())).collect();
-        if argv.len() > MOST_SHOWN {
-            words.push(format!("(and {} more)", argv.len() - MOST_SHOWN));
+        let mut words: Vec<String> =
+            argv.iter().take(MAX_SHOWN_WORDS).map(|arg| render_marks(arg.as_str())).collect();
+        if argv.len() > MAX_SHOWN_WORDS {
+            words.push(format!("(and {} more)", argv.len() - MAX_SHOWN_WORDS));
         }
         Self { argv: words, cwd: state.cwd.iter().map(place).collect(), rules: Vec::new() }
     }
 }
 
 impl Guard {
-    /// Compiles the patterns of the configuration, or names the first that is none.
+    /// Compiles the configured patterns, or returns the first that does not compile.
     pub fn compile(config: &ExecConfig) -> Result<Self, RuleFault> {
-        // The built-in rules are constants: a debug build checks their examples, a release build relies on that.
+        // The built-in rules are constants: a debug build checks their examples, a release build
+        // relies on that.
         if cfg!(debug_assertions)
-            && let Some(fault) = rule_examples::broken()
+            && let Some(fault) = rule_examples::first_broken()
         {
             return Err(fault);
         }
@@ -106,50 +108,50 @@ impl Guard {
         })
     }
 
-    /// The built-in rules alone.
+    /// The built-in rules only.
     pub(super) fn smart() -> Self {
         Self { mode: Mode::Smart, denies: true, custom_deny: Vec::new(), custom_allow: Vec::new() }
     }
 
-    /// Judges a command line as the shell of the scene would run it.
-    pub fn judge(&self, text: &str, scene: &GuardContext<'_>) -> Judgement {
-        if !self.denies && scene.reach != Reach::Workspace {
+    /// Judges a command line for the shell of `context`.
+    pub fn judge(&self, text: &str, context: &GuardContext<'_>) -> Judgement {
+        if !self.denies && context.reach != Reach::Workspace {
             return Judgement { commands: Vec::new(), finding: None, others: Vec::new() };
         }
-        let mut walker = Interpreter::new(self, scene, text);
-        match self.follow(text, scene, &mut walker) {
+        let mut interpreter = Interpreter::new(self, context, text);
+        match self.interpret(text, context, &mut interpreter) {
             Ok(()) => {}
-            Err(fault) => walker.report(unread(&fault, text)),
+            Err(fault) => interpreter.report(refused_text(&fault, text)),
         }
-        walker.finish();
+        interpreter.finish();
         if self.denies {
-            let rest = without(text, &walker.allowed);
+            let rest = mask_spans(text, &interpreter.allowed);
             for pattern in self.custom_deny.iter().filter(|pattern| pattern.is_match(&rest)) {
-                walker.report(custom(pattern.as_str(), text));
+                interpreter.report(custom_finding(pattern.as_str(), text));
             }
             if self.mode == Mode::Strict
                 && let Some(pattern) = deny_patterns::matching(&rest)
             {
-                // Where the patterns that are suggested anyway would do, the text alone asks for nothing more.
-                let excused = walker.excused.iter().map(|(span, _)| *span);
-                let spans: Vec<Span> = walker.allowed.iter().copied().chain(excused).collect();
-                let remedy = match walker.excused.first() {
-                    Some((_, suggested)) if deny_patterns::matching(&without(text, &spans)).is_none() => {
+                // Where the patterns suggested anyway would do, no further remedy is needed.
+                let excused = interpreter.suggested.iter().map(|(span, _)| *span);
+                let spans: Vec<Span> = interpreter.allowed.iter().copied().chain(excused).collect();
+                let remedy = match interpreter.suggested.first() {
+                    Some((_, suggested)) if deny_patterns::matching(&mask_spans(text, &spans)).is_none() => {
                         Remedy::AllowPattern(suggested.clone())
                     }
                     _ => Remedy::Smart,
                 };
-                walker.report(documented(pattern, text, remedy));
+                interpreter.report(documented_finding(pattern, text, remedy));
             }
         }
-        Judgement::decided(walker.commands, walker.findings)
+        Judgement::from_findings(interpreter.commands, interpreter.findings)
     }
 
-    fn follow(
+    fn interpret(
         &self,
         text: &str,
-        scene: &GuardContext<'_>,
-        walker: &mut Interpreter<'_>,
+        context: &GuardContext<'_>,
+        interpreter: &mut Interpreter<'_>,
     ) -> Result<(), NotUnderstood> {
         if let Some(at) = text.bytes().position(|byte| byte == MARK_BYTE) {
             return Err(NotUnderstood {
@@ -157,17 +159,17 @@ impl Guard {
                 span: Span { start: at, end: at },
             });
         }
-        let script = read(text, scene.dialect)?;
-        walker.script(&script, Rc::new(State::new(scene.cwd)), &Input::Inherited);
+        let script = parse(text, context.dialect)?;
+        interpreter.script(&script, Rc::new(State::new(context.cwd)), &Input::Inherited);
         Ok(())
     }
 
-    /// Whether deny rules are in force.
+    /// Whether deny rules are enabled.
     pub(super) fn denies(&self) -> bool {
         self.denies
     }
 
-    /// Whether the configuration has patterns of its own.
+    /// Whether the configuration has its own patterns.
     pub(super) fn has_patterns(&self) -> bool {
         !self.custom_allow.is_empty() || !self.custom_deny.is_empty()
     }
@@ -177,18 +179,18 @@ impl Guard {
         self.custom_allow.iter().any(|pattern| pattern.is_match(command))
     }
 
-    /// The first deny pattern of the configuration that matches this simple command.
+    /// The first configured deny pattern that matches this simple command.
     pub(super) fn custom_denied(&self, command: &str) -> Option<&str> {
         self.custom_deny.iter().find(|pattern| pattern.is_match(command)).map(Regex::as_str)
     }
 }
 
-fn shown_path(path: &CleanPath) -> String {
+fn render_path(path: &CleanPath) -> String {
     path.as_path().to_str().map_or_else(|| path.to_string(), str::to_owned)
 }
 
 /// The text without the simple commands that an allow pattern covers.
-fn without<'t>(text: &'t str, allowed: &[Span]) -> Cow<'t, str> {
+fn mask_spans<'t>(text: &'t str, allowed: &[Span]) -> Cow<'t, str> {
     if allowed.is_empty() {
         return Cow::Borrowed(text);
     }
@@ -203,7 +205,7 @@ fn without<'t>(text: &'t str, allowed: &[Span]) -> Cow<'t, str> {
     Cow::Owned(rest)
 }
 
-fn unread(fault: &NotUnderstood, text: &str) -> Finding {
+fn refused_text(fault: &NotUnderstood, text: &str) -> Finding {
     let (line, column) = fault.position(text);
     Finding {
         kind: Kind::NotUnderstood,
@@ -214,7 +216,7 @@ fn unread(fault: &NotUnderstood, text: &str) -> Finding {
     }
 }
 
-fn custom(pattern: &str, text: &str) -> Finding {
+fn custom_finding(pattern: &str, text: &str) -> Finding {
     Finding {
         kind: Kind::Danger,
         rule: format!("custom_deny_patterns:{pattern}"),
@@ -224,7 +226,7 @@ fn custom(pattern: &str, text: &str) -> Finding {
     }
 }
 
-fn documented(pattern: &str, text: &str, remedy: Remedy) -> Finding {
+fn documented_finding(pattern: &str, text: &str, remedy: Remedy) -> Finding {
     let words = Regex::new(pattern).ok().and_then(|pattern| {
         let lower = text.to_lowercase();
         pattern.find(&lower).map(|found| found.as_str().to_owned())

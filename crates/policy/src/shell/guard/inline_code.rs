@@ -1,9 +1,8 @@
-//! Code of other languages, as far as its text shows what it does.
+//! Code of other languages, as far as its text shows its effects.
 //!
-//! This is no reader of Python or Perl: it looks for calls that hand a string to a shell, that delete trees or start
-//! processes without end, and for paths that are written out. What is put together at run time is the kernel's to confinement.
-//!
-//! Invariant: a command that the code hands to a shell as one literal meets the same rules as on the line itself.
+//! This is not a parser of Python or Perl: it looks for calls that pass a string to a shell, delete
+//! trees or start processes without end, and for literal paths. What is computed at run time is
+//! left to the kernel's confinement. A literal command meets the same rules as on the line itself.
 
 use super::builtins::Language;
 use super::finding::Kind;
@@ -11,10 +10,10 @@ use super::interpreter::{Input, Interpreter};
 use super::partial_word::{PartialWord, is_marked};
 use super::state::State;
 use crate::intent::Access;
-use crate::shell::{Dialect, read};
+use crate::shell::{Dialect, parse};
 use std::rc::Rc;
 
-/// Calls that hand text to a shell, or start a program.
+/// Calls that pass text to a shell, or start a program.
 const SHELLS_OUT: &[&str] = &[
     "os.system",
     "subprocess",
@@ -83,25 +82,25 @@ const DELETES: &[&str] = &[
     "unlink <",
     "unlink glob",
 ];
-/// Calls that change owners, identities or the machine.
+/// Calls that change owners or identities.
 const CHANGES: &[&str] = &["setuid(", "setgid(", "os.chown", "seteuid(", "chown(", "os.chroot", "chroot("];
-/// Top directories: a path that begins with one of them is meant as a path, whatever the language.
+/// Top-level directories: a string that begins with one is a path in any language.
 const TOPS: &[&str] = &[
     "/etc", "/home", "/root", "/var", "/usr", "/proc", "/sys", "/dev", "/tmp", "/opt", "/srv", "/mnt",
     "/boot", "/run", "/media", "/bin", "/sbin", "/lib", "/lib64", "/Users", "/snap",
 ];
 
-/// Strings longer than this are text, not commands.
-const LONGEST_PROBE: usize = 4096;
-/// Strings of one line that are read as commands; more than that is refused.
-const MOST_PROBES: usize = 200;
+/// Longer strings are text, not commands.
+const MAX_STRING_LEN: usize = 4096;
+/// Maximum number of strings of one line that are parsed as commands.
+const MAX_STRINGS: usize = 200;
 
 impl Interpreter<'_> {
-    /// Judges code by what its text shows.
-    pub(super) fn inline(&mut self, code: &PartialWord, language: Language, state: &Rc<State>) {
+    /// Judges code by its text.
+    pub(super) fn judge_code(&mut self, code: &PartialWord, language: Language, state: &Rc<State>) {
         let text = code.as_str();
         if code.is_open() && language == Language::Other {
-            return self.computed("unknown-code", "this code", text);
+            return self.report_computed("unknown-code", "this code", text);
         }
         if DELETES.iter().any(|call| text.contains(call))
             || (text.contains("recursive")
@@ -109,7 +108,7 @@ impl Interpreter<'_> {
                     .iter()
                     .any(|call| text.contains(call)))
         {
-            self.deny("inline-deletion", "this code deletes a whole tree", text);
+            self.report_danger("inline-deletion", "this code deletes a whole tree", text);
         }
         let removes = ["os.remove", "os.unlink", "unlink(", "unlinkSync", ".unlink"]
             .iter()
@@ -117,17 +116,17 @@ impl Interpreter<'_> {
         let loops =
             ["for ", "while", "forEach", "map", "walk(", "each"].iter().any(|word| text.contains(word));
         if removes && loops {
-            self.deny("inline-deletion", "this code deletes every file of a list", text);
+            self.report_danger("inline-deletion", "this code deletes every file of a list", text);
         }
         if text.contains("/inet/tcp") || text.contains("/inet/udp") {
-            self.deny("remote-shell", "this code opens a connection of its own", text);
+            self.report_danger("remote-shell", "this code opens a connection of its own", text);
         }
         if CHANGES.iter().any(|call| text.contains(call)) {
-            self.deny("inline-privilege", "this code changes owners or identities", text);
+            self.report_danger("inline-privilege", "this code changes owners or identities", text);
         }
         if text.contains("fork") && ["while", "for ", "loop", "until"].iter().any(|word| text.contains(word))
         {
-            self.deny("fork-bomb", "this code starts processes in a loop", text);
+            self.report_danger("fork-bomb", "this code starts processes in a loop", text);
         }
         if text.contains("kill")
             && (text.contains("SIGKILL")
@@ -136,7 +135,7 @@ impl Interpreter<'_> {
                 || text.contains("kill 9")
                 || text.contains("KILL"))
         {
-            self.deny("forced-kill", "this code ends processes by force", text);
+            self.report_danger("forced-kill", "this code ends processes by force", text);
         }
         let lower = text.to_ascii_lowercase();
         let connects =
@@ -145,14 +144,14 @@ impl Interpreter<'_> {
             .iter()
             .any(|sign| text.contains(sign));
         if connects && shell {
-            self.deny("remote-shell", "this code ties a shell to a connection", text);
+            self.report_danger("remote-shell", "this code ties a shell to a connection", text);
         }
         if ["exec(", "eval("].iter().any(|call| text.contains(call))
             && ["urlopen", "requests.", "http", "b64decode", "atob(", "fetch(", "decode("]
                 .iter()
                 .any(|from| text.contains(from))
         {
-            self.deny("inline-download", "this code runs what it fetches or decodes", text);
+            self.report_danger("inline-download", "this code runs what it fetches or decodes", text);
         }
         let literals = literals(text);
         let strings: Vec<String> = literals.iter().map(|literal| literal.text.clone()).collect();
@@ -162,7 +161,7 @@ impl Interpreter<'_> {
             if literal.piped
                 || (language == Language::Other && (inner.ends_with('|') || inner.starts_with('|')))
             {
-                self.probe(inner.trim_matches('|'), state);
+                self.judge_string(inner.trim_matches('|'), state);
             }
         }
         // Code in a string of code: `exec("…")`, `eval("…")`.
@@ -170,34 +169,34 @@ impl Interpreter<'_> {
             && ["exec(", "eval(", "eval ", "compile("].iter().any(|call| text.contains(call))
         {
             for literal in literals.iter().filter(|literal| literal.text.contains(['"', '\''])) {
-                self.inline(&PartialWord::text(literal.text.as_str()), language, state);
+                self.judge_code(&PartialWord::text(literal.text.as_str()), language, state);
             }
         }
         let calls = if language == Language::Awk { &["system("][..] } else { SHELLS_OUT };
         if calls.iter().any(|call| text.contains(call)) {
-            for string in strings.iter().chain(&rows(&literals)) {
-                self.probe(string, state);
+            for string in strings.iter().chain(&join_rows(&literals)) {
+                self.judge_string(string, state);
             }
             for quoted in between(text, '`')
                 .chain(between_words(text, "%x(", ")"))
                 .chain(QUOTES.iter().flat_map(|(open, close)| between_words(text, open, close)))
-                .chain(unquoted(text))
+                .chain(tcl_commands(text))
             {
-                self.probe(quoted, state);
+                self.judge_string(quoted, state);
             }
         }
-        if self.probes > MOST_PROBES {
-            self.not_understood("code that hands too many strings to a shell", "");
+        if self.strings > MAX_STRINGS {
+            self.report_not_understood("code that hands too many strings to a shell", "");
         }
         match language {
-            // A string is a file only where something is read or written by name.
+            // A string is a file only where something is opened by name.
             Language::Awk
                 if ["getline", ">", "ARG", "@", "close("].iter().any(|sign| text.contains(sign)) =>
             {
-                strings.iter().for_each(|string| self.written_paths(string, state));
+                strings.iter().for_each(|string| self.judge_literal_paths(string, state));
             }
             Language::Awk => {}
-            _ => self.written_paths(text, state),
+            _ => self.judge_literal_paths(text, state),
         }
         let lists_dirs = ["listdir", "scandir", "walk(", "chdir", "readdir", "glob(", "opendir"]
             .iter()
@@ -205,28 +204,29 @@ impl Interpreter<'_> {
         if lists_dirs && language != Language::Awk {
             for string in strings.iter().filter(|string| matches!(string.as_str(), "/" | ".." | "~")) {
                 let path = if string == "~" { "/~" } else { string };
-                self.path(path, Access::Read, state);
+                self.judge_path(path, Access::Read, state);
             }
         }
     }
 
-    /// Judges a string as if it were a command, and keeps only what the rules name dangerous.
-    pub(super) fn probe(&mut self, string: &str, state: &Rc<State>) {
-        if string.trim().is_empty() || is_marked(string) || string.len() > LONGEST_PROBE {
+    /// Judges a string as if it were a command, and keeps only findings of danger.
+    pub(super) fn judge_string(&mut self, string: &str, state: &Rc<State>) {
+        if string.trim().is_empty() || is_marked(string) || string.len() > MAX_STRING_LEN {
             return;
         }
-        self.probes += 1;
-        if self.probes > MOST_PROBES {
+        self.strings += 1;
+        if self.strings > MAX_STRINGS {
             return;
         }
-        // Where the shells differ, bash's reading is better than none: this only looks for what is plainly there.
+        // Where the shells differ, bash's grammar is better than none: this looks for what is
+        // plainly there.
         let readable =
-            [Dialect::Posix, Dialect::Bash].into_iter().find(|dialect| read(string, *dialect).is_ok());
+            [Dialect::Posix, Dialect::Bash].into_iter().find(|dialect| parse(string, *dialect).is_ok());
         let Some(dialect) = readable else { return };
         let known = self.commands.len();
         let before = std::mem::take(&mut self.findings);
         let seen = std::mem::take(&mut self.seen);
-        self.reread_in(dialect, &PartialWord::text(string), state, &Input::Inherited);
+        self.interpret_as(dialect, &PartialWord::text(string), state, &Input::Inherited);
         let found = std::mem::replace(&mut self.findings, before);
         self.seen = seen;
         self.commands.truncate(known);
@@ -236,8 +236,8 @@ impl Interpreter<'_> {
             .for_each(|finding| self.report(finding));
     }
 
-    /// Judges every path that the text spells out.
-    fn written_paths(&mut self, text: &str, state: &Rc<State>) {
+    /// Judges every literal path in the text.
+    fn judge_literal_paths(&mut self, text: &str, state: &Rc<State>) {
         let is_part = |c: char| c.is_alphanumeric() || "_./~@%+-".contains(c);
         let mut before = ' ';
         let mut rest = text;
@@ -254,11 +254,11 @@ impl Interpreter<'_> {
             let climbs = run.split('/').any(|part| part == "..") && run.contains('/');
             let home = run.starts_with("~/");
             if (top && before != ':') || climbs {
-                self.path(run, Access::Read, state);
+                self.judge_path(run, Access::Read, state);
             } else if home {
                 let homes = self.lookup("HOME", state);
                 let home = homes.first().map_or("", PartialWord::as_str);
-                self.path(&format!("{home}{}", &run[1..]), Access::Read, state);
+                self.judge_path(&format!("{home}{}", &run[1..]), Access::Read, state);
             }
             before = run.chars().next_back().unwrap_or(' ');
             rest = &tail[end..];
@@ -266,7 +266,7 @@ impl Interpreter<'_> {
     }
 }
 
-/// A string literal, and what stands beside it.
+/// A string literal and its neighbours.
 struct Literal {
     text: String,
     /// A pipe, on either side.
@@ -309,8 +309,8 @@ fn literals(text: &str) -> Vec<Literal> {
     all
 }
 
-/// `"rm", "-rf", "x"`: strings in a row, as one command each.
-fn rows(literals: &[Literal]) -> Vec<String> {
+/// `"rm", "-rf", "x"`: consecutive strings, joined to one command.
+fn join_rows(literals: &[Literal]) -> Vec<String> {
     let mut rows: Vec<String> = Vec::new();
     for literal in literals {
         match rows.last_mut() {
@@ -325,7 +325,7 @@ fn rows(literals: &[Literal]) -> Vec<String> {
 }
 
 /// `exec rm x`, `spawn rm x`: how Tcl runs a command, without quotes.
-fn unquoted(text: &str) -> impl Iterator<Item = &str> {
+fn tcl_commands(text: &str) -> impl Iterator<Item = &str> {
     let commands = text.split(['\n', ';', '[', '{']).map(str::trim_start);
     commands.filter_map(|command| command.strip_prefix("exec ").or_else(|| command.strip_prefix("spawn ")))
 }

@@ -1,9 +1,8 @@
-//! Follows a script as a shell would, without running anything, and hands every simple command to the rules.
+//! Abstract interpretation of the AST: follows a script without running anything, and judges every
+//! simple command in every state it can run in.
 //!
-//! Both ways of a condition are followed, loops until nothing new happens; a subshell's variables stay in it, the
-//! files it makes do not.
-//!
-//! Invariant: every command that the script can run is judged at least once, under every state it can run in.
+//! Both outcomes of a condition are followed, loops to a fixed point. A subshell's variables are
+//! dropped, the files it creates are not.
 
 use super::context::GuardContext;
 use super::finding::{Finding, Kind, Remedy};
@@ -13,19 +12,19 @@ use super::state::{State, join};
 use crate::path::CleanPath;
 use crate::shell::ast::{Command, CommandKind, Connector, Ending, Pipeline, Script, Statement};
 use crate::shell::span::Span;
-use crate::shell::{Dialect, read};
+use crate::shell::{Dialect, parse};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// Lists inside lists, strings inside strings, calls inside calls: deeper than this is refused.
-pub(super) const DEEPEST: usize = 32;
-/// Commands and paths that one line may come down to.
-const MOST_STEPS: usize = 2_000;
+/// Maximum nesting of lists, strings and calls.
+pub(super) const MAX_NESTING: usize = 32;
+/// Maximum number of commands and paths of one line.
+const MAX_STEPS: usize = 2_000;
 
-/// What a command reads.
+/// The standard input of a command.
 #[derive(Debug, Clone)]
 pub(super) enum Input {
-    /// Whatever the shell itself reads.
+    /// The shell's own.
     Inherited,
     /// The output of another command.
     Piped(PartialWord),
@@ -38,23 +37,23 @@ pub(super) enum Input {
 /// How a command can end, and what it prints.
 #[derive(Debug, Clone)]
 pub(super) struct Flow {
-    /// The state after success; `None` when it cannot succeed.
+    /// The state after success; `None` if it cannot succeed.
     pub(super) ok: Option<Rc<State>>,
-    /// The state after failure; `None` when it cannot fail.
+    /// The state after failure; `None` if it cannot fail.
     pub(super) fail: Option<Rc<State>>,
-    /// The state in which the shell ends here, when it does.
+    /// The state in which the shell exits here, if it does.
     pub(super) ended: Option<Rc<State>>,
     /// What it prints.
     pub(super) output: PartialWord,
 }
 
 impl Flow {
-    /// Success, nothing printed.
+    /// Success without output.
     pub(super) fn ok(state: Rc<State>) -> Self {
         Self { ok: Some(state), fail: None, ended: None, output: PartialWord::default() }
     }
 
-    /// Success or failure, nothing remembered.
+    /// Success or failure, in the same state.
     pub(super) fn either(state: Rc<State>) -> Self {
         Self { ok: Some(state.clone()), fail: Some(state), ended: None, output: PartialWord::gap(ANYTHING) }
     }
@@ -64,7 +63,7 @@ impl Flow {
         self
     }
 
-    /// The state afterwards, however it ends.
+    /// The state afterwards, whatever the outcome.
     pub(super) fn after(self) -> Option<Rc<State>> {
         both(self.ok, self.fail)
     }
@@ -77,68 +76,68 @@ pub(super) fn both(a: Option<Rc<State>>, b: Option<Rc<State>>) -> Option<Rc<Stat
     }
 }
 
-/// A function that is being called.
+/// A function call in progress.
 pub(super) struct Call {
     pub(super) name: String,
     pub(super) parallel: usize,
 }
 
-/// The walk over one command line.
+/// The interpretation of one command line.
 pub(super) struct Interpreter<'a> {
     pub(super) guard: &'a Guard,
-    pub(super) scene: &'a GuardContext<'a>,
-    /// The text that is being read; spans point into it.
+    pub(super) context: &'a GuardContext<'a>,
+    /// The text that spans point into.
     pub(super) text: String,
     pub(super) findings: Vec<Finding>,
     pub(super) commands: Vec<ParsedCommand>,
     /// Parts of the outermost text that an allow pattern covers.
     pub(super) allowed: Vec<Span>,
-    /// Parts of it that an allow pattern would cover that a finding suggests.
-    pub(super) excused: Vec<(Span, String)>,
+    /// Parts of it that a suggested allow pattern would cover.
+    pub(super) suggested: Vec<(Span, String)>,
     pub(super) calls: Vec<Call>,
-    /// How many pipelines and background commands are around this one.
+    /// Number of enclosing pipelines and background commands.
     pub(super) parallel: usize,
     pub(super) conditional: usize,
     pub(super) depth: usize,
-    /// The shell that reads at this place.
+    /// The dialect of the current text.
     pub(super) dialect: Dialect,
-    /// Strings that were read again around this one.
+    /// Number of enclosing strings that are parsed as code.
     pub(super) nested: usize,
-    /// The simple command at hand, among the commands; none between them, and none in a text that is read again.
-    pub(super) at_hand: Option<usize>,
-    /// Whether an allow pattern covers the simple command at hand.
+    /// Index of the current simple command; `None` between commands, and in a nested text.
+    pub(super) current: Option<usize>,
+    /// Whether an allow pattern covers the current simple command.
     pub(super) lifted: bool,
-    /// Strings of other languages that were read as commands.
-    pub(super) probes: usize,
+    /// Number of strings of other languages that were parsed as commands.
+    pub(super) strings: usize,
     pub(super) seen: BTreeSet<(String, String, Remedy)>,
     spent: usize,
 }
 
 impl<'a> Interpreter<'a> {
-    pub(super) fn new(guard: &'a Guard, scene: &'a GuardContext<'a>, text: &str) -> Self {
+    pub(super) fn new(guard: &'a Guard, context: &'a GuardContext<'a>, text: &str) -> Self {
         Self {
             guard,
-            scene,
+            context,
             text: text.to_owned(),
             findings: Vec::new(),
             commands: Vec::new(),
             allowed: Vec::new(),
-            excused: Vec::new(),
+            suggested: Vec::new(),
             calls: Vec::new(),
             parallel: 0,
             conditional: 0,
             depth: 0,
-            dialect: scene.dialect,
+            dialect: context.dialect,
             nested: 0,
-            at_hand: None,
+            current: None,
             lifted: false,
-            probes: 0,
+            strings: 0,
             seen: BTreeSet::new(),
             spent: 0,
         }
     }
 
-    /// Takes a note of a reason against the line; the same reason counts once.
+    /// Reports a finding; duplicates count once.
     pub(super) fn report(&mut self, finding: Finding) {
         if finding.kind == Kind::Danger && (self.lifted || !self.guard.denies()) {
             return;
@@ -148,9 +147,9 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    /// Takes a note of something that cannot be followed.
-    pub(super) fn not_understood(&mut self, what: &str, words: &str) {
-        let words = super::partial_word::shown(words);
+    /// Reports something that cannot be followed.
+    pub(super) fn report_not_understood(&mut self, what: &str, words: &str) {
+        let words = super::partial_word::render_marks(words);
         self.report(Finding {
             kind: Kind::NotUnderstood,
             rule: "not-understood".to_owned(),
@@ -160,30 +159,31 @@ impl<'a> Interpreter<'a> {
         });
     }
 
-    /// One command or path more; `false` when the line comes down to too many.
-    pub(super) fn spend(&mut self) -> bool {
+    /// Counts a command or path; `false` beyond the limit.
+    pub(super) fn count_step(&mut self) -> bool {
         self.spent += 1;
         !self.is_spent()
     }
 
-    /// The end of the walk: a line that was not followed to its end is not understood.
+    /// Ends the interpretation: a line that was not followed to its end is not understood.
     pub(super) fn finish(&mut self) {
         if self.is_spent() {
-            self.not_understood("the line comes down to too many commands and paths", "");
+            self.report_not_understood("the line comes down to too many commands and paths", "");
         }
     }
 
     fn is_spent(&self) -> bool {
-        self.spent >= MOST_STEPS
+        self.spent >= MAX_STEPS
     }
 
-    /// Reads a text that a program hands to `/bin/sh`, which need not be the shell that runs the line.
-    pub(super) fn reread_by_sh(&mut self, code: &PartialWord, state: &Rc<State>, input: &Input) -> Flow {
-        self.reread_in(Dialect::Posix, code, state, input)
+    /// Interprets a text that a program passes to `/bin/sh`, which need not be the line's own
+    /// shell.
+    pub(super) fn interpret_with_sh(&mut self, code: &PartialWord, state: &Rc<State>, input: &Input) -> Flow {
+        self.interpret_as(Dialect::Posix, code, state, input)
     }
 
-    /// Reads a text as a script of the given dialect.
-    pub(super) fn reread_in(
+    /// Interprets a text as a script of the given dialect.
+    pub(super) fn interpret_as(
         &mut self,
         dialect: Dialect,
         code: &PartialWord,
@@ -191,34 +191,34 @@ impl<'a> Interpreter<'a> {
         input: &Input,
     ) -> Flow {
         let outer = std::mem::replace(&mut self.dialect, dialect);
-        let flow = self.reread(code, state, input);
+        let flow = self.interpret_string(code, state, input);
         self.dialect = outer;
         flow
     }
 
-    /// Reads a text that the shell at hand would run as a script of its own, in the state it is started with.
-    pub(super) fn reread(&mut self, code: &PartialWord, state: &Rc<State>, input: &Input) -> Flow {
+    /// Interprets a text that the current shell would run as a script, in the state it starts with.
+    pub(super) fn interpret_string(&mut self, code: &PartialWord, state: &Rc<State>, input: &Input) -> Flow {
         let flow = Flow::either(state.clone());
-        // A plain name in a gap is a word of the script, and never the name of a command.
+        // A plain name in a gap is a word of the script, never the name of a command.
         let readable = !code.as_str().contains([ANYTHING, DOWNLOADED, STAR, ONE, CLASS]);
         let Some(code) = Some(code.as_str()).filter(|_| readable) else {
-            self.computed("unknown-code", "a string that is run as a command", code.as_str());
+            self.report_computed("unknown-code", "a string that is run as a command", code.as_str());
             return flow;
         };
-        let script = match read(code, self.dialect) {
+        let script = match parse(code, self.dialect) {
             Ok(script) => script,
             Err(fault) => {
-                self.not_understood(&fault.what, code);
+                self.report_not_understood(&fault.what, code);
                 return flow;
             }
         };
         let outer = std::mem::replace(&mut self.text, code.to_owned());
         let lifted = std::mem::take(&mut self.lifted);
-        let at_hand = self.at_hand.take();
+        let at_hand = self.current.take();
         self.nested += 1;
         let flow = self.script(&script, state.clone(), input);
         self.nested -= 1;
-        self.at_hand = at_hand;
+        self.current = at_hand;
         self.lifted = lifted;
         self.text = outer;
         flow
@@ -227,8 +227,8 @@ impl<'a> Interpreter<'a> {
     /// A whole list, from the state before it.
     pub(super) fn script(&mut self, script: &Script, state: Rc<State>, input: &Input) -> Flow {
         self.depth += 1;
-        let flow = if self.depth > DEEPEST {
-            self.not_understood(
+        let flow = if self.depth > MAX_NESTING {
+            self.report_not_understood(
                 "the line is nested too deep",
                 script.span.of(&self.text).to_owned().as_str(),
             );
@@ -240,7 +240,7 @@ impl<'a> Interpreter<'a> {
                 if self.is_spent() {
                     break;
                 }
-                // What follows an `exit` is judged all the same: better once too often.
+                // What follows an `exit` is judged as well, to be safe.
                 let Some(before) = both(flow.ok.take(), flow.fail.take()).or(flow.ended.take()) else {
                     break;
                 };
@@ -254,7 +254,7 @@ impl<'a> Interpreter<'a> {
         flow
     }
 
-    /// A list in a subshell: its variables are lost, its files stay. Gives what it prints.
+    /// A list in a subshell: its variables are lost, its files stay. Returns its output.
     pub(super) fn subshell(&mut self, script: &Script, state: &mut Rc<State>, input: &Input) -> PartialWord {
         let flow = self.script(script, state.clone(), input);
         self.absorb(state, &flow);
@@ -269,7 +269,7 @@ impl<'a> Interpreter<'a> {
             if state.files != outer.files
                 || state.links != outer.links
                 || state.made != outer.made
-                || state.shaken != outer.shaken
+                || state.dirs_may_be_gone != outer.dirs_may_be_gone
             {
                 let outer = Rc::make_mut(outer);
                 let files = state.files.iter().map(|(path, content)| (path.clone(), content.clone()));
@@ -277,7 +277,7 @@ impl<'a> Interpreter<'a> {
                 Rc::make_mut(&mut outer.links)
                     .extend(state.links.iter().map(|(at, to)| (at.clone(), to.clone())));
                 Rc::make_mut(&mut outer.made).extend(state.made.iter().cloned());
-                outer.shaken |= state.shaken;
+                outer.dirs_may_be_gone |= state.dirs_may_be_gone;
             }
         }
     }
@@ -312,7 +312,7 @@ impl<'a> Interpreter<'a> {
                 Connector::And => (flow.ok, flow.fail),
                 Connector::Or => (flow.fail, flow.ok),
             };
-            // A way that cannot be taken is still looked at: its commands are judged, its state is dropped.
+            // An impossible branch is followed too: its commands are judged, its state is dropped.
             let reachable = taken.is_some();
             let start = taken.or_else(|| other.clone()).unwrap_or_else(|| state.clone());
             let next = self.pipeline(pipeline, start, input);
@@ -361,7 +361,7 @@ impl<'a> Interpreter<'a> {
             body.redirections.extend(command.redirections.iter().cloned());
             Rc::make_mut(&mut Rc::make_mut(&mut state).functions)
                 .insert(function.name.clone(), Rc::new(body.clone()));
-            // The shell itself calls this one, whenever a command is not there.
+            // The shell itself calls this function when a command is not found.
             if function.name == "command_not_found_handle" {
                 let mut inner = (*state).clone();
                 inner.arguments = vec![PartialWord::gap(ANYTHING)];
@@ -369,15 +369,15 @@ impl<'a> Interpreter<'a> {
             }
             return Flow::ok(state);
         }
-        let redirected = self.redirections(&command.redirections, &mut state);
+        let redirected = self.judge_redirections(&command.redirections, &mut state);
         let input = redirected.input.as_ref().unwrap_or(input);
         let mut flow = self.compound(&command.kind, state, input);
-        self.written(&redirected.outputs, &flow.output.clone(), &mut flow);
+        self.record_output(&redirected.outputs, &flow.output.clone(), &mut flow);
         flow
     }
 }
 
-/// Everything that the commands of a list print, in order.
+/// The output of all commands of a list, in order.
 pub(super) fn sequence(printed: &[PartialWord]) -> PartialWord {
     let mut some = printed.iter().filter(|field| !field.as_str().is_empty());
     match (some.next(), some.next()) {

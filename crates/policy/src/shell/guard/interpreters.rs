@@ -1,8 +1,8 @@
-//! Programs that run code: shells, whose code is read like the line itself, and other languages.
+//! Programs that run code: shells, whose code is parsed like the line itself, and other languages.
 //!
-//! Invariant: code that a pipe, a download or a computation brings is never run unread.
+//! Code from a pipe, a download or a computation is never accepted unseen.
 
-use super::builtins::{Language, words};
+use super::builtins::{Language, join_words};
 use super::dispatch::Invocation;
 use super::interpreter::{Flow, Input, Interpreter};
 use super::options::{Grammar, Item, NamedCommand, Order, parse};
@@ -13,13 +13,14 @@ use crate::path::CleanPath;
 use crate::shell::Dialect;
 use std::rc::Rc;
 
-/// Shells that read code like ours.
+/// Shells with a supported grammar.
 pub(super) const SHELLS: &[&str] = &[
     "sh", "bash", "zsh", "dash", "ksh", "ksh93", "mksh", "ash", "yash", "rbash", "fish", "csh", "tcsh",
     "pwsh", "hush",
 ];
 
-/// Another language's program: its names, the options that take code, and the options that take something else.
+/// An interpreter of another language: its names, the options with code, and the options with other
+/// values.
 struct InterpreterSpec {
     names: &'static [&'static str],
     code: &'static str,
@@ -60,15 +61,15 @@ const INTERPRETERS: &[InterpreterSpec] = &[
 ];
 
 impl Interpreter<'_> {
-    /// Judges the code that a program runs; `None` when it runs none.
-    pub(super) fn interpreted(
+    /// Judges the code that a program runs; `None` if it runs none.
+    pub(super) fn judge_interpreter(
         &mut self,
         call: &NamedCommand<'_>,
-        given: &Invocation<'_>,
+        invocation: &Invocation<'_>,
         state: &Rc<State>,
     ) -> Option<Flow> {
         if SHELLS.contains(&call.name) {
-            return Some(self.shell(call, given, state));
+            return Some(self.shell(call, invocation, state));
         }
         let plain = call.name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
         let interpreter = INTERPRETERS
@@ -76,22 +77,22 @@ impl Interpreter<'_> {
             .find(|known| known.names.contains(&call.name) || known.names.contains(&plain))?;
         if call.name == "deno" && call.args.first().is_some_and(|arg| arg.as_str() == "eval") {
             for code in &call.args[1..] {
-                self.inline(code, Language::Other, state);
+                self.judge_code(code, Language::Other, state);
             }
             return Some(Flow::either(state.clone()));
         }
-        self.language(interpreter, call, given, state);
+        self.language(interpreter, call, invocation, state);
         Some(Flow::either(state.clone()))
     }
 
-    fn shell(&mut self, call: &NamedCommand<'_>, given: &Invocation<'_>, state: &Rc<State>) -> Flow {
+    fn shell(&mut self, call: &NamedCommand<'_>, invocation: &Invocation<'_>, state: &Rc<State>) -> Flow {
         let grammar = Grammar {
             short: "oO",
             long: &["rcfile", "init-file", "init-command", "command"],
             order: Order::First,
         };
-        // `+x` switches an option off, and is an option all the same.
-        let switched: Vec<PartialWord> = call.args.iter().map(minus).collect();
+        // `+x` switches an option off, and is an option too.
+        let switched: Vec<PartialWord> = call.args.iter().map(with_minus).collect();
         let (items, start) = parse(&switched, &grammar);
         let has = |wanted: char| {
             items.iter().any(|item| matches!(item, Item::Short(letter, _) if *letter == wanted))
@@ -100,10 +101,10 @@ impl Interpreter<'_> {
         for file in call.values(&grammar, "", &["rcfile", "init-file"]) {
             let file = PartialWord::text(file);
             if is_stream(&file) {
-                self.code_from_input(Language::Shell(Dialect::Bash), true, given, state);
+                self.code_from_input(Language::Shell(Dialect::Bash), true, invocation, state);
             }
-            for place in self.path(file.as_str(), Access::Read, state) {
-                self.run_file(&place, Language::Shell(Dialect::Bash), state, given);
+            for place in self.judge_path(file.as_str(), Access::Read, state) {
+                self.run_file(&place, Language::Shell(Dialect::Bash), state, invocation);
             }
         }
         let plain = matches!(call.name, "sh" | "dash" | "ash" | "hush" | "yash");
@@ -111,32 +112,32 @@ impl Interpreter<'_> {
         let mut inner = (**state).clone();
         inner.exits_on_error = has('e');
         for code in call.values(&grammar, "C", &["command", "init-command"]) {
-            self.reread_in(dialect, &PartialWord::text(code), &Rc::new(inner.clone()), given.input);
+            self.interpret_as(dialect, &PartialWord::text(code), &Rc::new(inner.clone()), invocation.input);
         }
         if has('c') {
             let Some(code) = operands.first() else {
-                self.computed("unknown-code", "the code of this shell", &words(given.argv));
+                self.report_computed("unknown-code", "the code of this shell", &join_words(invocation.argv));
                 return Flow::either(state.clone());
             };
             inner.name = operands.get(1).cloned().unwrap_or_else(|| PartialWord::text(call.name));
             inner.arguments = operands.get(2..).unwrap_or_default().to_vec();
-            let flow = self.reread_in(dialect, code, &Rc::new(inner), given.input);
+            let flow = self.interpret_as(dialect, code, &Rc::new(inner), invocation.input);
             let mut after = state.clone();
             self.absorb(&mut after, &flow);
             return Flow::either(after).printing(flow.output);
         }
         match operands.first() {
             Some(script) if !has('s') && !is_stream(script) => {
-                self.open_script(script, given, state);
-                for place in self.path(script.as_str(), Access::Read, state) {
-                    self.run_file(&place, Language::Shell(dialect), state, given);
+                self.judge_unknown_script(script, invocation, state);
+                for place in self.judge_path(script.as_str(), Access::Read, state) {
+                    self.run_file(&place, Language::Shell(dialect), state, invocation);
                 }
             }
             _ if items.iter().any(|item| matches!(item, Item::Long("version" | "help", _))) => {}
             script => self.code_from_input(
                 Language::Shell(dialect),
                 script.is_some_and(|s| s.as_str().starts_with("/dev/fd")),
-                given,
+                invocation,
                 state,
             ),
         }
@@ -147,7 +148,7 @@ impl Interpreter<'_> {
         &mut self,
         known: &InterpreterSpec,
         call: &NamedCommand<'_>,
-        given: &Invocation<'_>,
+        invocation: &Invocation<'_>,
         state: &Rc<State>,
     ) {
         let mut args = call.args.iter();
@@ -160,7 +161,7 @@ impl Interpreter<'_> {
                 if known.code_long.contains(&name) {
                     let code =
                         glued.map(PartialWord::text).or_else(|| args.next().cloned()).unwrap_or_default();
-                    self.inline(&code, Language::Other, state);
+                    self.judge_code(&code, Language::Other, state);
                     inline = true;
                 } else if matches!(name, "version" | "help") {
                     return;
@@ -169,7 +170,7 @@ impl Interpreter<'_> {
             }
             if text.len() < 2 || !text.starts_with('-') {
                 if !inline {
-                    self.script_operand(arg, given, state);
+                    self.script_operand(arg, invocation, state);
                 }
                 return;
             }
@@ -190,7 +191,7 @@ impl Interpreter<'_> {
                 } else {
                     PartialWord::text(glued)
                 };
-                self.inline(&code, Language::Other, state);
+                self.judge_code(&code, Language::Other, state);
                 inline = true;
                 if letter == 'c' {
                     return;
@@ -202,102 +203,116 @@ impl Interpreter<'_> {
                     let rest: Vec<PartialWord> =
                         std::iter::once(PartialWord::text(module)).chain(args.cloned()).collect();
                     if matches!(rest[0].as_str(), "timeit" | "pdb" | "code" | "doctest") {
-                        rest[1..].iter().for_each(|code| self.inline(code, Language::Other, state));
+                        rest[1..].iter().for_each(|code| self.judge_code(code, Language::Other, state));
                     }
                     if matches!(rest[0].as_str(), "pip" | "pip3") {
                         self.invoke(
-                            &Invocation { argv: &rest, input: given.input, span: None },
+                            &Invocation { argv: &rest, input: invocation.input, span: None },
                             state.clone(),
                         );
                     }
                     return;
                 }
                 if letter == 'f' {
-                    self.script_operand(&PartialWord::text(value), given, state);
+                    self.script_operand(&PartialWord::text(value), invocation, state);
                     return;
                 }
             }
         }
         if !inline {
-            self.code_from_input(Language::Other, false, given, state);
+            self.code_from_input(Language::Other, false, invocation, state);
         }
     }
 
-    fn script_operand(&mut self, script: &PartialWord, given: &Invocation<'_>, state: &Rc<State>) {
+    fn script_operand(&mut self, script: &PartialWord, invocation: &Invocation<'_>, state: &Rc<State>) {
         if is_stream(script) {
             return self.code_from_input(
                 Language::Other,
                 script.as_str().starts_with("/dev/fd"),
-                given,
+                invocation,
                 state,
             );
         }
-        self.open_script(script, given, state);
-        for place in self.path(script.as_str(), Access::Read, state) {
-            self.run_file(&place, Language::Other, state, given);
+        self.judge_unknown_script(script, invocation, state);
+        for place in self.judge_path(script.as_str(), Access::Read, state) {
+            self.run_file(&place, Language::Other, state, invocation);
         }
     }
 
-    /// A script whose name is not fully known may be any of the files that this line has fetched.
-    fn open_script(&mut self, script: &PartialWord, given: &Invocation<'_>, state: &Rc<State>) {
+    /// A script whose name is not fully known may be any file that this line has downloaded.
+    fn judge_unknown_script(&mut self, script: &PartialWord, invocation: &Invocation<'_>, state: &Rc<State>) {
         if script.known().is_none() && state.files.values().any(|content| *content == Content::Downloaded) {
-            self.deny("download-then-run", "may run what the same line has downloaded", &words(given.argv));
+            self.report_danger(
+                "download-then-run",
+                "may run what the same line has downloaded",
+                &join_words(invocation.argv),
+            );
         }
     }
 
-    /// Code that comes through standard input or a descriptor.
+    /// Code from standard input or a descriptor.
     fn code_from_input(
         &mut self,
         language: Language,
         substituted: bool,
-        given: &Invocation<'_>,
+        invocation: &Invocation<'_>,
         state: &Rc<State>,
     ) {
         if substituted {
-            return self.deny(
+            return self.report_danger(
                 "pipe-to-interpreter",
                 "runs code that another command prints",
-                &words(given.argv),
+                &join_words(invocation.argv),
             );
         }
-        match given.input {
+        match invocation.input {
             Input::Inherited => {}
-            Input::Piped(_) => {
-                self.deny("pipe-to-interpreter", "runs code that comes from a pipe", &words(given.argv))
-            }
+            Input::Piped(_) => self.report_danger(
+                "pipe-to-interpreter",
+                "runs code that comes from a pipe",
+                &join_words(invocation.argv),
+            ),
             Input::Text(code) if code.known().is_none() => {
-                self.computed("unknown-code", "this code", code.as_str());
+                self.report_computed("unknown-code", "this code", code.as_str());
             }
             Input::Text(code) => match language {
                 Language::Shell(dialect) => {
-                    self.reread_in(dialect, code, state, &Input::Inherited);
+                    self.interpret_as(dialect, code, state, &Input::Inherited);
                 }
-                _ => self.inline(code, language, state),
+                _ => self.judge_code(code, language, state),
             },
             Input::File(places) => {
                 for place in places.clone() {
-                    self.run_file(&place, language, state, given);
+                    self.run_file(&place, language, state, invocation);
                 }
             }
         }
     }
 
-    /// A file that is run: what this very line put into it must be known.
+    /// A file that is run: its content must be known if this line wrote it.
     pub(super) fn run_file(
         &mut self,
         place: &CleanPath,
         language: Language,
         state: &Rc<State>,
-        given: &Invocation<'_>,
+        invocation: &Invocation<'_>,
     ) {
-        let landed = self.landed(place, state).path;
+        let landed = self.resolve_path(place, state).path;
         match state.files.get(place).or_else(|| state.files.get(&landed)) {
             None => {}
             Some(Content::Downloaded) => {
-                self.deny("download-then-run", "runs what the same line has downloaded", &words(given.argv));
+                self.report_danger(
+                    "download-then-run",
+                    "runs what the same line has downloaded",
+                    &join_words(invocation.argv),
+                );
             }
             Some(Content::Computed) => {
-                self.deny("write-then-run", "runs what the same line has computed", &words(given.argv));
+                self.report_danger(
+                    "write-then-run",
+                    "runs what the same line has computed",
+                    &join_words(invocation.argv),
+                );
             }
             Some(Content::Known(code)) => {
                 let code = PartialWord::text(code.as_str());
@@ -305,16 +320,16 @@ impl Interpreter<'_> {
                 let foreign = named.is_some_and(|named| !named.trim_end().ends_with("sh"));
                 match language {
                     Language::Shell(dialect) if !foreign => {
-                        self.reread_in(dialect, &code, state, &Input::Inherited);
+                        self.interpret_as(dialect, &code, state, &Input::Inherited);
                     }
-                    _ => self.inline(&code, language, state),
+                    _ => self.judge_code(&code, language, state),
                 }
             }
         }
     }
 }
 
-fn minus(arg: &PartialWord) -> PartialWord {
+fn with_minus(arg: &PartialWord) -> PartialWord {
     match arg.as_str().strip_prefix('+') {
         Some(letters) if !letters.is_empty() => PartialWord::text(format!("-{letters}")),
         _ => arg.clone(),

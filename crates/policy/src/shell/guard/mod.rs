@@ -1,10 +1,9 @@
-//! The guard: decides from its text, and from what the text would do, whether a command may run.
+//! The guard: decides from the text of a command, and from what it would do, whether it may run.
+//! Pure.
 //!
-//! The reader gives a tree; the walk follows it as a shell would, with every value it cannot know left open; wrappers
-//! are unwrapped, strings that would be run are read again, and each simple command meets the rules and has its paths
-//! judged.
-//!
-//! Invariant: pure. The same text in the same scene earns the same judgement.
+//! The interpreter follows the AST as a shell would, with every unknown value left open. Wrappers
+//! are unwrapped, strings that would be run are parsed again, and each simple command is checked
+//! against the rules and its paths are judged.
 
 mod arg_profile;
 mod arg_profile_readers;

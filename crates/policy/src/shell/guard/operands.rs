@@ -1,6 +1,5 @@
-//! Which arguments of a command are paths, and the judgement on each.
-//!
-//! Invariant: an argument that is not known to be text is judged as a path.
+//! Which arguments of a command are paths, and the judgement on each. An argument that is not known
+//! to be text is a path.
 
 use super::arg_profile::{self, First, Operands, Profile};
 use super::interpreter::Interpreter;
@@ -12,7 +11,7 @@ use std::rc::Rc;
 
 impl Interpreter<'_> {
     /// Judges every argument that can name a path.
-    pub(super) fn operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
+    pub(super) fn judge_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
         match call.name {
             "find" => self.find_operands(call, state),
             "git" => self.git_operands(call, state),
@@ -28,18 +27,18 @@ impl Interpreter<'_> {
             {
                 for arg in &call.args[1..] {
                     if !arg.as_str().split('/').next().is_some_and(|host| host.contains(':')) {
-                        self.argument(arg.as_str(), Access::Write, state);
+                        self.judge_argument(arg.as_str(), Access::Write, state);
                     }
                 }
             }
             "export" | "declare" | "set" | "let" | "unset" | "read" => {}
-            // `-d` shows the names themselves: `.` and `..` stay closed.
+            // `-d` lists the names themselves: `.` and `..` stay closed.
             "ls" if call.has(&super::options::Grammar::default(), "d", &["directory"]) => {
                 let dots = |arg: &&PartialWord| arg.as_str() != format!(".{}", super::partial_word::STAR);
                 let args: Vec<PartialWord> = call.args.iter().filter(dots).cloned().collect();
-                self.by_profile(&args, arg_profile::of("ls"), state);
+                self.judge_by_profile(&args, arg_profile::of("ls"), state);
             }
-            // `+/pattern` is where an editor or a pager begins.
+            // `+/pattern` is the start position of an editor or a pager.
             "vim" | "vi" | "nvim" | "view" | "ex" | "less" | "more" | "nano" | "emacs" => {
                 let args: Vec<PartialWord> =
                     call.args.iter().filter(|arg| !arg.as_str().starts_with('+')).cloned().collect();
@@ -50,17 +49,21 @@ impl Interpreter<'_> {
                     text_long: &["cmd"],
                     ..*arg_profile::of(call.name)
                 };
-                self.by_profile(&args, &text, state);
+                self.judge_by_profile(&args, &text, state);
             }
-            // Behind the file stand patterns.
+            // The operands after the file are patterns.
             "csplit" => {
                 let grammar = super::options::Grammar { short: "bfn", ..Default::default() };
                 let patterns = call.operands(&grammar).into_iter().skip(1).collect::<Vec<_>>();
                 let args: Vec<PartialWord> =
                     call.args.iter().filter(|arg| !patterns.contains(&arg.as_str())).cloned().collect();
-                self.by_profile(&args, &Profile { short: "bfn", text: "bn", ..arg_profile::UNKNOWN }, state);
+                self.judge_by_profile(
+                    &args,
+                    &Profile { short: "bfn", text: "bn", ..arg_profile::UNKNOWN },
+                    state,
+                );
             }
-            // `//dir:target` is a place in the project.
+            // `//dir:target` is a label in the project.
             "bazel" | "bazelisk" | "buck" | "buck2" | "pants" | "plz" => {
                 let args: Vec<PartialWord> = call
                     .args
@@ -68,7 +71,7 @@ impl Interpreter<'_> {
                     .filter(|arg| !arg.as_str().trim_start_matches('-').starts_with("//"))
                     .cloned()
                     .collect();
-                self.by_profile(&args, &arg_profile::UNKNOWN, state);
+                self.judge_by_profile(&args, &arg_profile::UNKNOWN, state);
             }
             "openssl" => {
                 let named = |at: &usize| {
@@ -77,14 +80,14 @@ impl Interpreter<'_> {
                 };
                 let args: Vec<PartialWord> =
                     (0..call.args.len()).filter(|at| !named(at)).map(|at| call.args[at].clone()).collect();
-                self.by_profile(&args, &arg_profile::UNKNOWN, state);
+                self.judge_by_profile(&args, &arg_profile::UNKNOWN, state);
             }
-            name => self.by_profile(call.args, arg_profile::of(name), state),
+            name => self.judge_by_profile(call.args, arg_profile::of(name), state),
         }
     }
 
-    /// Judges arguments by what is known of the program.
-    pub(super) fn by_profile(&mut self, args: &[PartialWord], profile: &Profile, state: &Rc<State>) {
+    /// Judges arguments by the program's profile.
+    pub(super) fn judge_by_profile(&mut self, args: &[PartialWord], profile: &Profile, state: &Rc<State>) {
         let mut files: Vec<&str> = Vec::new();
         let mut given = Vec::new();
         let mut options = true;
@@ -103,10 +106,10 @@ impl Interpreter<'_> {
                 if let Some(value) = value
                     && !profile.text_long.contains(&name)
                 {
-                    let value = &self.home_in(value, state);
+                    let value = &self.expand_home(value, state);
                     let written = profile.out_long.contains(&name)
                         || profile.operands == Operands::Files(Access::Write);
-                    self.argument(value, if written { Access::Write } else { Access::Read }, state);
+                    self.judge_argument(value, if written { Access::Write } else { Access::Read }, state);
                 }
             } else if options && arg.len() > 1 && arg.starts_with('-') {
                 let valued = arg.char_indices().skip(1).find(|(_, letter)| profile.short.contains(*letter));
@@ -120,10 +123,10 @@ impl Interpreter<'_> {
                         {
                             let out = profile.out.contains(letter)
                                 || profile.operands == Operands::Files(Access::Write);
-                            self.argument(value, if out { Access::Write } else { Access::Read }, state);
+                            self.judge_argument(value, if out { Access::Write } else { Access::Read }, state);
                         }
                     }
-                    None => self.glued(arg, profile, state),
+                    None => self.judge_joined_value(arg, profile, state),
                 }
             } else {
                 files.push(arg);
@@ -136,10 +139,10 @@ impl Interpreter<'_> {
                 longs.contains(&name.as_str()) || (name.len() == 1 && shorts.contains(name.as_str()))
             }),
         };
-        self.files(&files[usize::from(first_is_text && !files.is_empty())..], profile, state);
+        self.judge_files(&files[usize::from(first_is_text && !files.is_empty())..], profile, state);
     }
 
-    fn files(&mut self, files: &[&str], profile: &Profile, state: &Rc<State>) {
+    fn judge_files(&mut self, files: &[&str], profile: &Profile, state: &Rc<State>) {
         for (at, file) in files.iter().enumerate() {
             let access = match profile.operands {
                 Operands::Text => continue,
@@ -147,12 +150,12 @@ impl Interpreter<'_> {
                 Operands::IntoLast if at + 1 == files.len() && at > 0 => Access::Write,
                 Operands::IntoLast => Access::Read,
             };
-            self.argument(file, access, state);
+            self.judge_argument(file, access, state);
         }
     }
 
-    /// `-I/etc`, `-isystem/usr`, `-d@/etc/passwd`: a path glued to an option nobody knows.
-    fn glued(&mut self, arg: &str, profile: &Profile, state: &Rc<State>) {
+    /// `-I/etc`, `-isystem/usr`, `-d@/etc/passwd`: a path joined to an unknown option.
+    fn judge_joined_value(&mut self, arg: &str, profile: &Profile, state: &Rc<State>) {
         if profile.operands == Operands::Text {
             return;
         }
@@ -160,19 +163,19 @@ impl Interpreter<'_> {
         let ends_up = arg.ends_with("..") && arg.len() > 3;
         let start = start.or(ends_up.then(|| arg.len() - 2));
         if let Some(start) = start {
-            // A relative path has its beginning glued on as well: `-Iinclude/x` starts at `include`.
+            // A relative path may be joined as well: `-Iinclude/x` begins at `include`.
             let relative =
                 arg[..start].len() > 2 && arg.as_bytes()[start] == b'/' && !arg[1..start].contains('=');
             let known = arg[1..start].len() > 1
                 && ["isystem", "idirafter", "iquote", "include", "imacros", "isysroot"]
                     .contains(&&arg[1..start]);
             if relative && !known {
-                self.path(arg.get(2..).unwrap_or_default(), Access::Read, state);
+                self.judge_path(arg.get(2..).unwrap_or_default(), Access::Read, state);
             } else {
-                self.argument(&arg[start..], Access::Read, state);
+                self.judge_argument(&arg[start..], Access::Read, state);
             }
         } else if is_marked(arg) && arg.contains(super::partial_word::ANYTHING) && arg.len() > 6 {
-            self.path(arg.get(2..).unwrap_or_default(), Access::Read, state);
+            self.judge_path(arg.get(2..).unwrap_or_default(), Access::Read, state);
         }
     }
 }

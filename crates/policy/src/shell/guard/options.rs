@@ -1,11 +1,10 @@
-//! How programs read their arguments: clusters, glued values, long options cut short, the end of options.
-//!
-//! Invariant: an option is found in every spelling that the program itself would take.
+//! Option parsing as programs do it: clusters, joined values, abbreviated long options, the end of
+//! options.
 
 use super::interpreter::Input;
 use super::partial_word::PartialWord;
 
-/// Which options of a program take a value.
+/// Which options of a program have a value.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Grammar {
     /// Short ones.
@@ -16,7 +15,7 @@ pub(super) struct Grammar {
     pub(super) order: Order,
 }
 
-/// Where a program still takes options.
+/// Where a program accepts options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Order {
     /// Anywhere before `--`.
@@ -26,7 +25,7 @@ pub(super) enum Order {
     First,
 }
 
-/// One argument, understood.
+/// One parsed argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Item<'f> {
     /// `-x`, with its value.
@@ -37,24 +36,24 @@ pub(super) enum Item<'f> {
     Operand(&'f str),
 }
 
-/// A command as the rules see it.
+/// A command with its base name, as the rules see it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NamedCommand<'c> {
     /// The name, without its directory.
     pub(super) name: &'c str,
     /// The arguments.
     pub(super) args: &'c [PartialWord],
-    /// What it reads.
+    /// Its standard input.
     pub(super) input: &'c Input,
 }
 
 impl<'c> NamedCommand<'c> {
-    /// The arguments, understood by a grammar.
+    /// The arguments, parsed by a grammar.
     pub(super) fn items(&self, grammar: &Grammar) -> Vec<Item<'c>> {
         parse(self.args, grammar).0
     }
 
-    /// What is neither an option nor an option's value.
+    /// The arguments that are neither options nor their values.
     pub(super) fn operands(&self, grammar: &Grammar) -> Vec<&'c str> {
         let operand = |item| match item {
             Item::Operand(text) => Some(text),
@@ -63,11 +62,11 @@ impl<'c> NamedCommand<'c> {
         self.items(grammar).into_iter().filter_map(operand).collect()
     }
 
-    /// Whether one of these options is given; `longs` without dashes.
+    /// Whether one of these options is given; `longs` are without dashes.
     pub(super) fn has(&self, grammar: &Grammar, shorts: &str, longs: &[&str]) -> bool {
         self.items(grammar).iter().any(|item| match item {
             Item::Short(letter, _) => shorts.contains(*letter),
-            Item::Long(given, _) => longs.iter().any(|full| is_cut_of(given, full)),
+            Item::Long(given, _) => longs.iter().any(|full| is_abbreviation(given, full)),
             Item::Operand(_) => false,
         })
     }
@@ -76,30 +75,30 @@ impl<'c> NamedCommand<'c> {
     pub(super) fn values(&self, grammar: &Grammar, shorts: &str, longs: &[&str]) -> Vec<&'c str> {
         let value = |item| match item {
             Item::Short(letter, value) if shorts.contains(letter) => value,
-            Item::Long(given, value) if longs.iter().any(|full| is_cut_of(given, full)) => value,
+            Item::Long(given, value) if longs.iter().any(|full| is_abbreviation(given, full)) => value,
             _ => None,
         };
         self.items(grammar).into_iter().filter_map(value).collect()
     }
 
     /// Whether an argument is exactly one of these.
-    pub(super) fn says(&self, words: &[&str]) -> bool {
+    pub(super) fn has_arg(&self, words: &[&str]) -> bool {
         self.args.iter().any(|arg| words.contains(&arg.as_str()))
     }
 
-    /// The first operand: what a program with subcommands does.
-    pub(super) fn verb(&self, grammar: &Grammar) -> Option<&'c str> {
+    /// The first operand: the subcommand.
+    pub(super) fn subcommand(&self, grammar: &Grammar) -> Option<&'c str> {
         let grammar = Grammar { order: Order::First, ..*grammar };
         self.operands(&grammar).first().copied()
     }
 }
 
-/// Whether `given` is `full`, or what is left of it when it is cut short.
-pub(super) fn is_cut_of(given: &str, full: &str) -> bool {
+/// Whether `given` is `full` or an abbreviation of it.
+pub(super) fn is_abbreviation(given: &str, full: &str) -> bool {
     !given.is_empty() && full.starts_with(given)
 }
 
-/// Reads arguments; also says where the operands begin when options must come first.
+/// Parses arguments; also returns where the operands begin if options must come first.
 pub(super) fn parse<'f>(args: &'f [PartialWord], grammar: &Grammar) -> (Vec<Item<'f>>, usize) {
     let mut items = Vec::with_capacity(args.len());
     let mut at = 0;

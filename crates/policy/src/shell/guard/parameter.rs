@@ -1,20 +1,19 @@
-//! `$x`, `${x…}`: what the shell makes of a variable's value.
-//!
-//! Invariant: an operation that cannot be followed exactly gives a gap at least as wide as its result.
+//! `$x`, `${x…}`: parameter expansion. An operation that cannot be followed exactly returns a gap
+//! at least as wide as its result.
 
 use super::expand::Values;
 use super::glob;
 use super::interpreter::Interpreter;
-use super::partial_word::{ANYTHING, INSIDE, NAME, PartialWord, activated, is_marked};
-use super::state::{State, Variable, capped};
+use super::partial_word::{ANYTHING, INSIDE, NAME, PartialWord, activate_globs, is_marked};
+use super::state::{State, Variable, dedup_values};
 use crate::shell::word::{
     Arithmetic, Check, Match, Operation, Parameter, PieceKind, Quoting, Reference, ReplaceAnchor, Side,
     Subscript, Word,
 };
 use std::rc::Rc;
 
-/// Values longer than this are not cut and replaced exactly: matching at every place would take too long.
-const LONGEST_MATCHED: usize = 512;
+/// Longer values are not cut and replaced exactly: matching at every offset would take too long.
+const MAX_MATCHED_LEN: usize = 512;
 
 impl Interpreter<'_> {
     pub(super) fn parameter(
@@ -26,18 +25,23 @@ impl Interpreter<'_> {
         if let Some(Subscript::Index(index)) = &parameter.subscript {
             self.arithmetic(index, state);
         }
-        if let Some(list) = self.list(parameter, quoting, state) {
+        if let Some(list) = self.expand_list(parameter, quoting, state) {
             return list;
         }
         let values = match parameter.reference {
-            Reference::Direct => self.single(parameter, state),
+            Reference::Direct => self.expand_single(parameter, state),
             Reference::Indirect => self.indirect(parameter, state),
         };
-        Values::One(capped(self.operated(parameter, values, state)))
+        Values::One(dedup_values(self.apply_operation(parameter, values, state)))
     }
 
-    /// `$@`, `${a[@]}` and their slices, which stand for several arguments.
-    fn list(&mut self, parameter: &Parameter, quoting: Quoting, state: &mut Rc<State>) -> Option<Values> {
+    /// `$@`, `${a[@]}` and their slices: several arguments.
+    fn expand_list(
+        &mut self,
+        parameter: &Parameter,
+        quoting: Quoting,
+        state: &mut Rc<State>,
+    ) -> Option<Values> {
         let joined = parameter.name == "*" || matches!(parameter.subscript, Some(Subscript::Joined));
         let all = match (parameter.name.as_str(), &parameter.subscript) {
             ("@" | "*", _) => state.arguments.clone(),
@@ -61,7 +65,7 @@ impl Interpreter<'_> {
                 _ => vec![PartialWord::gap(ANYTHING)],
             },
             _ => {
-                let each = all.into_iter().map(|value| self.operated(parameter, vec![value], state));
+                let each = all.into_iter().map(|value| self.apply_operation(parameter, vec![value], state));
                 each.map(
                     |mut values| {
                         if values.len() == 1 { values.remove(0) } else { PartialWord::gap(ANYTHING) }
@@ -78,7 +82,7 @@ impl Interpreter<'_> {
         Some(Values::List(all))
     }
 
-    fn single(&mut self, parameter: &Parameter, state: &mut Rc<State>) -> Vec<PartialWord> {
+    fn expand_single(&mut self, parameter: &Parameter, state: &mut Rc<State>) -> Vec<PartialWord> {
         let name = parameter.name.as_str();
         if name == "0" {
             return vec![state.name.clone()];
@@ -105,8 +109,8 @@ impl Interpreter<'_> {
     }
 
     fn indirect(&mut self, parameter: &Parameter, state: &mut Rc<State>) -> Vec<PartialWord> {
-        let names = self.single(parameter, state);
-        names.iter().for_each(|name| self.named(name));
+        let names = self.expand_single(parameter, state);
+        names.iter().for_each(|name| self.judge_variable_name(name));
         let meant = |name: &PartialWord| match name.known() {
             Some(name)
                 if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') =>
@@ -118,7 +122,7 @@ impl Interpreter<'_> {
         names.iter().flat_map(meant).collect()
     }
 
-    fn operated(
+    fn apply_operation(
         &mut self,
         parameter: &Parameter,
         values: Vec<PartialWord>,
@@ -128,56 +132,56 @@ impl Interpreter<'_> {
             Operation::Value => values,
             Operation::Length => vec![PartialWord::gap(NAME)],
             Operation::Error(_, word) => {
-                self.scalar(word, state);
+                self.expand_scalar(word, state);
                 values
             }
             Operation::Default(check, word) => {
-                let other = self.scalar(word, state);
-                otherwise(values, other, *check)
+                let other = self.expand_scalar(word, state);
+                apply_default(values, other, *check)
             }
             Operation::Assign(check, word) => {
-                let other = self.scalar(word, state);
-                let result = otherwise(values, other, *check);
+                let other = self.expand_scalar(word, state);
+                let result = apply_default(values, other, *check);
                 Rc::make_mut(state).set(&parameter.name, result.clone());
                 result
             }
             Operation::Alternative(_, word) => {
-                let mut other = self.scalar(word, state);
+                let mut other = self.expand_scalar(word, state);
                 other.push(PartialWord::default());
                 other
             }
             Operation::Remove(side, how, word) => {
-                let patterns = self.patterns(word, state);
-                each(values, &patterns, |value, pattern| removed(value, pattern, *side, *how))
+                let patterns = self.expand_patterns(word, state);
+                each(values, &patterns, |value, pattern| remove_match(value, pattern, *side, *how))
             }
             Operation::Replace(place, word, with) => {
-                let patterns = self.patterns(word, state);
+                let patterns = self.expand_patterns(word, state);
                 let with = with
                     .as_ref()
-                    .map_or(vec![PartialWord::default()], |with: &Word| self.scalar(with, state));
+                    .map_or(vec![PartialWord::default()], |with: &Word| self.expand_scalar(with, state));
                 let [with] = with.as_slice() else { return vec![PartialWord::gap(ANYTHING)] };
-                each(values, &patterns, |value, pattern| replaced(value, pattern, with, *place))
+                each(values, &patterns, |value, pattern| replace_match(value, pattern, with, *place))
             }
             Operation::Slice(offset, length) => {
                 let from = self.number(offset, state);
                 let length = length.as_ref().map(|length| self.number(length, state));
-                values.into_iter().map(|value| sliced(&value, from, length)).collect()
+                values.into_iter().map(|value| slice(&value, from, length)).collect()
             }
             Operation::Case(operator, word) => {
-                self.scalar(word, state);
-                values.into_iter().map(|value| cased(&value, operator)).collect()
+                self.expand_scalar(word, state);
+                values.into_iter().map(|value| change_case(&value, operator)).collect()
             }
             Operation::Transform(letter) => {
                 if *letter == 'P'
                     && values.iter().any(|v| is_marked(v.as_str()) || v.as_str().contains(['$', '`', '\\']))
                 {
-                    self.not_understood("a value that is expanded as a prompt", &parameter.name);
+                    self.report_not_understood("a value that is expanded as a prompt", &parameter.name);
                 }
                 match letter {
                     'Q' | 'P' => values,
-                    'U' => values.into_iter().map(|value| cased(&value, "^^")).collect(),
-                    'u' => values.into_iter().map(|value| cased(&value, "^")).collect(),
-                    'L' => values.into_iter().map(|value| cased(&value, ",,")).collect(),
+                    'U' => values.into_iter().map(|value| change_case(&value, "^^")).collect(),
+                    'u' => values.into_iter().map(|value| change_case(&value, "^")).collect(),
+                    'L' => values.into_iter().map(|value| change_case(&value, ",,")).collect(),
                     _ => vec![PartialWord::gap(ANYTHING)],
                 }
             }
@@ -186,17 +190,17 @@ impl Interpreter<'_> {
         }
     }
 
-    /// A pattern in an operation. Inside `"${…}"` the tree does not tell a pattern character from a quoted one, so both
-    /// readings count.
-    fn patterns(&mut self, word: &Word, state: &mut Rc<State>) -> Vec<PartialWord> {
-        let mut patterns = self.scalar(word, state);
+    /// A pattern in an operation. Inside `"${…}"` the AST does not tell a pattern character from a
+    /// quoted one, so both readings count.
+    fn expand_patterns(&mut self, word: &Word, state: &mut Rc<State>) -> Vec<PartialWord> {
+        let mut patterns = self.expand_scalar(word, state);
         let unsure = word.pieces.iter().any(|piece| match &piece.kind {
             PieceKind::Literal(text) => piece.quoting == Quoting::Double && text.contains(['*', '?', '[']),
             _ => false,
         });
         if unsure {
             let active: Vec<PartialWord> =
-                patterns.iter().map(|pattern| PartialWord::text(activated(pattern.as_str()))).collect();
+                patterns.iter().map(|pattern| PartialWord::text(activate_globs(pattern.as_str()))).collect();
             patterns.extend(active);
         }
         patterns
@@ -204,14 +208,14 @@ impl Interpreter<'_> {
 
     /// An expression that is a plain number.
     fn number(&mut self, expression: &Arithmetic, state: &mut Rc<State>) -> Option<i64> {
-        let texts = self.text_of(&expression.pieces, state);
+        let texts = self.expand_text(&expression.pieces, state);
         let [text] = texts.as_slice() else { return None };
-        self.evaluated(text.as_str(), state);
+        self.judge_evaluated(text.as_str(), state);
         text.known()?.trim().parse().ok()
     }
 }
 
-fn otherwise(values: Vec<PartialWord>, other: Vec<PartialWord>, check: Check) -> Vec<PartialWord> {
+fn apply_default(values: Vec<PartialWord>, other: Vec<PartialWord>, check: Check) -> Vec<PartialWord> {
     let mut result = Vec::new();
     for value in values {
         let missing = value.as_str().is_empty();
@@ -234,7 +238,7 @@ fn each(
     values.iter().flat_map(|value| patterns.iter().map(|pattern| operation(value, pattern))).collect()
 }
 
-fn removed(value: &PartialWord, pattern: &PartialWord, side: Side, how: Match) -> PartialWord {
+fn remove_match(value: &PartialWord, pattern: &PartialWord, side: Side, how: Match) -> PartialWord {
     let text = value.as_str();
     if pattern.is_open() {
         return PartialWord::gap(ANYTHING);
@@ -259,8 +263,8 @@ fn removed(value: &PartialWord, pattern: &PartialWord, side: Side, how: Match) -
             PartialWord::text(name)
         };
     }
-    if is_marked(text) || text.len() > LONGEST_MATCHED {
-        return widened(value);
+    if is_marked(text) || text.len() > MAX_MATCHED_LEN {
+        return widen(value);
     }
     let mut cuts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let longest = how == Match::Longest;
@@ -278,16 +282,16 @@ fn removed(value: &PartialWord, pattern: &PartialWord, side: Side, how: Match) -
     }
 }
 
-fn replaced(
+fn replace_match(
     value: &PartialWord,
     pattern: &PartialWord,
     with: &PartialWord,
     place: ReplaceAnchor,
 ) -> PartialWord {
     let text = value.as_str();
-    if is_marked(text) || text.len() > LONGEST_MATCHED || is_marked(with.as_str()) || pattern.is_open() {
+    if is_marked(text) || text.len() > MAX_MATCHED_LEN || is_marked(with.as_str()) || pattern.is_open() {
         let harmless = !with.as_str().contains(['/', '.', ANYTHING, INSIDE]);
-        return if harmless && !pattern.is_open() { widened(value) } else { PartialWord::gap(ANYTHING) };
+        return if harmless && !pattern.is_open() { widen(value) } else { PartialWord::gap(ANYTHING) };
     }
     if pattern.as_str().is_empty() {
         return value.clone();
@@ -326,8 +330,8 @@ fn replaced(
     PartialWord::text(result)
 }
 
-fn sliced(value: &PartialWord, from: Option<i64>, length: Option<Option<i64>>) -> PartialWord {
-    let Some(text) = value.known() else { return widened(value) };
+fn slice(value: &PartialWord, from: Option<i64>, length: Option<Option<i64>>) -> PartialWord {
+    let Some(text) = value.known() else { return widen(value) };
     let (Some(from), None | Some(Some(_))) = (from, length) else { return PartialWord::gap(ANYTHING) };
     let chars: Vec<char> = text.chars().collect();
     let count = chars.len() as i64;
@@ -341,7 +345,7 @@ fn sliced(value: &PartialWord, from: Option<i64>, length: Option<Option<i64>>) -
     PartialWord::text(chars.get(range).unwrap_or_default().iter().collect::<String>())
 }
 
-fn cased(value: &PartialWord, operator: &str) -> PartialWord {
+fn change_case(value: &PartialWord, operator: &str) -> PartialWord {
     let text = value.as_str();
     let first = |change: fn(&str) -> String| {
         let end = text.chars().next().map_or(0, char::len_utf8);
@@ -356,8 +360,8 @@ fn cased(value: &PartialWord, operator: &str) -> PartialWord {
     })
 }
 
-/// The narrowest gap that is sure to confinement whatever a cut or a replacement leaves of a value.
-fn widened(value: &PartialWord) -> PartialWord {
+/// The narrowest gap that contains every possible result of a cut or replacement.
+fn widen(value: &PartialWord) -> PartialWord {
     let text = value.as_str();
     if value.is_open() || text.starts_with('/') || text.contains("..") {
         return PartialWord::gap(ANYTHING);

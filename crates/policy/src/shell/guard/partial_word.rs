@@ -1,18 +1,18 @@
-//! One argument as far as the text tells it: known characters, pattern characters, and gaps.
+//! A partially known word: literal characters, pattern characters, and gaps.
 //!
-//! Everything is one string. What is not known text is a mark, a character of the last private-use plane, so that
-//! splitting, prefixes and rules work on it as on any text. A command that holds such characters itself is not read.
-//!
-//! Invariant: a field without marks is exactly the argument that the program gets.
+//! It is one string. What is not literal is a mark, a character of the last private-use plane, so
+//! that splitting, prefixes and rules work on it as on any text. A command that contains such
+//! characters itself is refused. A word without marks is exactly the argument that the program
+//! gets.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// A gap that can be any text, also none, also several arguments.
+/// A gap that can be any text: none, or several arguments, too.
 pub(super) const ANYTHING: char = '\u{10FF00}';
 /// A gap that is one plain name or number: no slash, not `.` and not `..`.
 pub(super) const NAME: char = '\u{10FF01}';
-/// A gap that is a path beneath the working directory, as a listing gives it.
+/// A gap that is a path beneath the working directory, as in a listing.
 pub(super) const INSIDE: char = '\u{10FF02}';
 /// An active `*`.
 pub(super) const STAR: char = '\u{10FF03}';
@@ -35,7 +35,7 @@ impl PartialWord {
         Self(Cow::Owned(text.into()))
     }
 
-    /// Text that every line may meet, and that costs no memory.
+    /// Static text, without an allocation.
     pub(super) const fn fixed(text: &'static str) -> Self {
         Self(Cow::Borrowed(text))
     }
@@ -53,17 +53,17 @@ impl PartialWord {
         })
     }
 
-    /// The whole text, marks included.
+    /// The text with its marks.
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The exact text, when all of it is known.
+    /// The exact text, if all of it is known.
     pub(super) fn known(&self) -> Option<&str> {
         (!is_marked(&self.0)).then_some(&*self.0)
     }
 
-    /// Whether any text could stand here.
+    /// Whether it can be any text.
     pub(super) fn is_open(&self) -> bool {
         self.0.contains([ANYTHING, DOWNLOADED])
     }
@@ -71,23 +71,23 @@ impl PartialWord {
 
 impl fmt::Debug for PartialWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&shown(&self.0), f)
+        fmt::Debug::fmt(&render_marks(&self.0), f)
     }
 }
 
 impl fmt::Display for PartialWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&shown(&self.0))
+        f.write_str(&render_marks(&self.0))
     }
 }
 
-/// Whether a text holds a mark.
+/// Whether a text contains a mark.
 pub(super) fn is_marked(text: &str) -> bool {
     text.as_bytes().contains(&MARK_BYTE)
 }
 
-/// A text for people: pattern characters as they are written, gaps as `…`.
-pub(super) fn shown(text: &str) -> String {
+/// A text for output: pattern characters as written, gaps as `…`.
+pub(super) fn render_marks(text: &str) -> String {
     if !is_marked(text) {
         return text.to_owned();
     }
@@ -102,8 +102,8 @@ pub(super) fn shown(text: &str) -> String {
         .collect()
 }
 
-/// What an unquoted expansion makes of known text: pattern characters become active.
-pub(super) fn activated(text: &str) -> String {
+/// The result of an unquoted expansion of known text: pattern characters become active.
+pub(super) fn activate_globs(text: &str) -> String {
     if !text.contains(['*', '?', '[']) {
         return text.to_owned();
     }

@@ -1,47 +1,46 @@
-//! Where a word leads, and whether the agent may go there.
+//! Where a word leads, and whether the agent may access it.
 //!
-//! A path is walked component by component, as the kernel does it: `..` leaves the place that a link leads to, not the
-//! place that the text names. Links that this very line makes count like those that exist.
-//!
-//! Invariant: a path is fine only if every place that it can lead to is fine.
+//! A path is resolved component by component, as the kernel does it: `..` leaves the directory that
+//! a link leads to, not the one in the text. Links that this line creates count like existing ones.
+//! A path is allowed only if every place it can lead to is allowed.
 
 use super::context::{Confinement, Resolved};
 use super::finding::{Finding, Kind, Remedy};
 use super::glob;
 use super::interpreter::Interpreter;
-use super::partial_word::{ANYTHING, DOWNLOADED, INSIDE, NAME, PartialWord, is_marked, shown};
+use super::partial_word::{ANYTHING, DOWNLOADED, INSIDE, NAME, PartialWord, is_marked, render_marks};
 use super::state::{ShellDir, State};
 use crate::intent::{Access, LinkOwner};
 use crate::path::CleanPath;
 use crate::policy::Reach;
 use std::path::{Path, PathBuf};
 
-/// Pseudo-devices that are always fine.
+/// Pseudo-devices that are always allowed.
 const DEVICES: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/stdin", "/dev/stdout", "/dev/stderr"];
-/// Block devices whose names go on with a letter.
+/// Block devices whose names continue with a letter.
 const LETTERED: &[&str] = &["sd", "hd", "vd", "xvd"];
-/// Block devices whose names go on with a digit.
+/// Block devices whose names continue with a digit.
 const NUMBERED: &[&str] = &["nvme", "mmcblk", "loop", "dm-", "md", "sr", "nbd"];
-/// Directories and files of `/dev` that are disks or memory by another name.
+/// Entries of `/dev` that are disks or memory by another name.
 const BLOCK_NAMES: &[&str] = &["disk", "mapper", "block", "mem", "kmem", "port"];
-/// The longest pattern for one name; names are no longer than 255 bytes.
-const LONGEST_PATTERN: usize = 1024;
-/// More places than this that one pattern leads to are not followed one by one.
-const MOST_PLACES: usize = 64;
+/// Longest pattern for one name; names have at most 255 bytes.
+const MAX_PATTERN_LEN: usize = 1024;
+/// Maximum number of places of one pattern that are followed one by one.
+const MAX_PLACES: usize = 64;
 
 impl Interpreter<'_> {
-    /// Judges a path in a word, and says which places it names.
-    pub(super) fn path(&mut self, text: &str, access: Access, state: &State) -> Vec<CleanPath> {
-        if text.is_empty() || !self.spend() {
+    /// Judges a path in a word, and returns the places that it names.
+    pub(super) fn judge_path(&mut self, text: &str, access: Access, state: &State) -> Vec<CleanPath> {
+        if text.is_empty() || !self.count_step() {
             return Vec::new();
         }
-        if is_marked(text) && text.split('/').any(|part| part.len() > LONGEST_PATTERN) {
+        if is_marked(text) && text.split('/').any(|part| part.len() > MAX_PATTERN_LEN) {
             self.unknown_path(text);
             return Vec::new();
         }
         if text.contains([ANYTHING, DOWNLOADED]) {
-            self.open_path(text, access, state);
+            self.judge_partial_path(text, access, state);
             return Vec::new();
         }
         let mut all = Vec::new();
@@ -49,20 +48,20 @@ impl Interpreter<'_> {
             let base = match place {
                 _ if text.starts_with('/') => CleanPath::absolute(Path::new("/")),
                 ShellDir::At(cwd) => Some(cwd.clone()),
-                ShellDir::Within if !climbs(text) => continue,
+                ShellDir::Within if !leaves_base(text) => continue,
                 ShellDir::Within | ShellDir::Unknown => None,
             };
             let Some(base) = base else {
                 self.unknown_path(text);
                 continue;
             };
-            for place in self.places(text, &base, state) {
-                // What is no path as far as anybody can tell is not let through.
+            for place in self.resolve_text(text, &base, state) {
+                // What cannot be parsed as a path is not allowed.
                 let Some(asked) = CleanPath::absolute(&place) else {
-                    self.outside(text, "no-path", "it is longer than a path can be", Remedy::None);
+                    self.report_outside(text, "no-path", "it is longer than a path can be", Remedy::None);
                     continue;
                 };
-                self.place(text, &asked, access, state);
+                self.judge_place(text, &asked, access, state);
                 all.push(asked);
             }
         }
@@ -70,56 +69,56 @@ impl Interpreter<'_> {
         all
     }
 
-    /// Judges the program that a command names by a path.
-    pub(super) fn program(&mut self, name: &str, state: &State) -> Vec<CleanPath> {
+    /// Judges a program that is named by a path.
+    pub(super) fn judge_program(&mut self, name: &str, state: &State) -> Vec<CleanPath> {
         let known =
-            CleanPath::absolute(Path::new(name)).is_some_and(|path| self.scene.file_system.on_path(&path));
-        if known { Vec::new() } else { self.path(name, Access::Read, state) }
+            CleanPath::absolute(Path::new(name)).is_some_and(|path| self.context.file_system.on_path(&path));
+        if known { Vec::new() } else { self.judge_path(name, Access::Read, state) }
     }
 
-    /// A path with a gap in it: what is known of it may already be outside.
-    fn open_path(&mut self, text: &str, access: Access, state: &State) {
+    /// A path with a gap: its known part may be outside already.
+    fn judge_partial_path(&mut self, text: &str, access: Access, state: &State) {
         let known = text.split([ANYTHING, DOWNLOADED]).next().unwrap_or_default();
         if let Some((dir, _)) = known.rsplit_once('/')
             && known.starts_with('/')
         {
             let dir = if dir.is_empty() { "/" } else { dir };
-            let asked = CleanPath::absolute(Path::new(&shown(dir)));
+            let asked = CleanPath::absolute(Path::new(&render_marks(dir)));
             let above =
-                |asked: &CleanPath| self.scene.zones.workspace.iter().any(|ws| ws.below(asked).is_some());
+                |asked: &CleanPath| self.context.zones.workspace.iter().any(|ws| ws.below(asked).is_some());
             if let Some(asked) = asked
                 && !above(&asked)
             {
-                self.place(text, &asked, access, state);
+                self.judge_place(text, &asked, access, state);
             }
         }
         self.unknown_path(text);
     }
 
     pub(super) fn unknown_path(&mut self, text: &str) {
-        if self.scene.reach != Reach::Workspace || self.scene.confinement == Confinement::Cage {
+        if self.context.reach != Reach::Workspace || self.context.confinement == Confinement::Cage {
             return;
         }
         self.report(Finding {
             kind: Kind::PathOutside,
             rule: "unknown-path".to_owned(),
             why: "where this path leads is only known when it runs, and no cage holds it".to_owned(),
-            words: shown(text),
+            words: render_marks(text),
             remedy: Remedy::Cage,
         });
     }
 
-    /// Every place that a text can name, links on the way to a `..` followed.
-    fn places(&self, text: &str, base: &CleanPath, state: &State) -> Vec<PathBuf> {
+    /// Every place that a text can name, with links before a `..` resolved.
+    fn resolve_text(&self, text: &str, base: &CleanPath, state: &State) -> Vec<PathBuf> {
         if !is_marked(text) && !text.split('/').any(|part| part == "..") {
             return vec![base.as_path().join(text.trim_start_matches('/'))];
         }
         let mut places = vec![base.as_path().to_owned()];
         for part in text.split('/').filter(|part| !part.is_empty() && *part != ".") {
             if part == ".." {
-                places.iter_mut().for_each(|place| self.climb(place, state));
+                places.iter_mut().for_each(|place| self.go_up(place, state));
             } else if is_marked(part) {
-                places = self.matched(part, places, state);
+                places = self.expand_pattern(part, places, state);
             } else {
                 places.iter_mut().for_each(|place| place.push(part));
             }
@@ -127,28 +126,28 @@ impl Interpreter<'_> {
         places
     }
 
-    fn climb(&self, place: &mut PathBuf, state: &State) {
+    fn go_up(&self, place: &mut PathBuf, state: &State) {
         if let Some(clean) = CleanPath::absolute(place) {
-            *place = self.landed(&clean, state).path.as_path().to_owned();
+            *place = self.resolve_path(&clean, state).path.as_path().to_owned();
         }
         place.pop();
     }
 
-    /// What a pattern stands for: the names that it matches now, the pattern itself, and `..` where it can be that.
-    fn matched(&self, part: &str, places: Vec<PathBuf>, state: &State) -> Vec<PathBuf> {
+    /// The matches of a pattern: existing names, the pattern itself, and `..` if it can match that.
+    fn expand_pattern(&self, part: &str, places: Vec<PathBuf>, state: &State) -> Vec<PathBuf> {
         let mut next = Vec::new();
         for place in places {
-            if glob::can_climb(part) {
+            if glob::can_match_parent(part) {
                 let mut up = place.clone();
-                self.climb(&mut up, state);
+                self.go_up(&mut up, state);
                 next.push(up);
             }
             let gap = part.contains([NAME, INSIDE]);
-            let dir = CleanPath::absolute(&place).map(|clean| self.landed(&clean, state).path);
-            let here = dir.filter(|dir| !gap && self.scene.zones.in_workspace(dir).is_some());
+            let dir = CleanPath::absolute(&place).map(|clean| self.resolve_path(&clean, state).path);
+            let here = dir.filter(|dir| !gap && self.context.zones.in_workspace(dir).is_some());
             let made = state.links.keys().filter(|link| link.as_path().parent() == Some(&place));
             let names: Vec<String> =
-                here.and_then(|dir| self.scene.file_system.entries(&dir)).unwrap_or_default();
+                here.and_then(|dir| self.context.file_system.entries(&dir)).unwrap_or_default();
             let made = made.filter_map(|link| Some(link.as_path().file_name()?.to_str()?.to_owned()));
             next.extend(
                 names
@@ -157,19 +156,20 @@ impl Interpreter<'_> {
                     .filter(|name| glob::matches(part, name))
                     .map(|name| place.join(name)),
             );
-            next.push(place.join(shown(part)));
+            next.push(place.join(render_marks(part)));
         }
-        if next.len() > MOST_PLACES {
-            // Too many to follow: links among them are the kernel's to confinement, the directory itself is judged.
-            next.truncate(MOST_PLACES);
+        if next.len() > MAX_PLACES {
+            // Too many to follow: links among them are left to the kernel's confinement, the
+            // directory itself is judged.
+            next.truncate(MAX_PLACES);
         }
         next
     }
 
-    /// Where a path leads, through links that exist and links that the line makes.
-    pub(super) fn landed(&self, path: &CleanPath, state: &State) -> Resolved {
+    /// Where a path leads, through existing links and links that the line creates.
+    pub(super) fn resolve_path(&self, path: &CleanPath, state: &State) -> Resolved {
         if state.links.is_empty() {
-            return self.scene.file_system.resolve(path);
+            return self.context.file_system.resolve(path);
         }
         let mut path = path.clone();
         for _ in 0..8 {
@@ -180,35 +180,39 @@ impl Interpreter<'_> {
                 _ => break,
             }
         }
-        self.scene.file_system.resolve(&path)
+        self.context.file_system.resolve(&path)
     }
 
     /// Judges one place.
-    fn place(&mut self, text: &str, asked: &CleanPath, access: Access, state: &State) {
+    fn judge_place(&mut self, text: &str, asked: &CleanPath, access: Access, state: &State) {
         let name = asked.as_path().to_str().unwrap_or_default();
         if DEVICES.contains(&name) || is_descriptor(name) {
             return;
         }
-        let landed = self.landed(asked, state);
+        let landed = self.resolve_path(asked, state);
         if access == Access::Write && (is_block_device(asked) || is_block_device(&landed.path)) {
-            return self.deny("block-device", "writing to a disk device destroys what is on it", text);
+            return self.report_danger(
+                "block-device",
+                "writing to a disk device destroys what is on it",
+                text,
+            );
         }
         if access == Access::Write && name == "/proc/sysrq-trigger" {
-            return self.deny("power", "the kernel restarts or halts the machine", text);
+            return self.report_danger("power", "the kernel restarts or halts the machine", text);
         }
-        let zones = self.scene.zones;
+        let zones = self.context.zones;
         if zones.is_protected(asked, access) || zones.is_protected(&landed.path, access) {
-            return self.outside(
+            return self.report_outside(
                 text,
                 "protected",
                 "it belongs to the instance, to another agent or to a process",
                 Remedy::None,
             );
         }
-        if self.scene.reach != Reach::Workspace || zones.in_workspace(&landed.path).is_some() {
+        if self.context.reach != Reach::Workspace || zones.in_workspace(&landed.path).is_some() {
             return;
         }
-        if self.opened(asked, &landed, access) {
+        if self.is_allowed_outside(asked, &landed, access) {
             return;
         }
         let why = if asked == &landed.path {
@@ -216,61 +220,62 @@ impl Interpreter<'_> {
         } else {
             "a link leads out of the workspace"
         };
-        self.outside(text, "workspace", why, Finding::path_remedy(asked, &landed.path, access));
+        self.report_outside(text, "workspace", why, Finding::path_remedy(asked, &landed.path, access));
     }
 
-    /// Whether a rule of the configuration, or the `PATH`, opens a place outside.
-    fn opened(&self, asked: &CleanPath, landed: &Resolved, access: Access) -> bool {
+    /// Whether a configured rule, or the `PATH`, allows a place outside.
+    fn is_allowed_outside(&self, asked: &CleanPath, landed: &Resolved, access: Access) -> bool {
         let rules = match access {
-            Access::Write => self.scene.write_rules,
-            Access::Read | Access::List => self.scene.read_rules,
+            Access::Write => self.context.write_rules,
+            Access::Read | Access::List => self.context.read_rules,
         };
         let named = rules.matching(asked.as_path()).is_some();
         let direct = asked == &landed.path || landed.links == LinkOwner::System;
         (named && (direct || rules.matching(landed.path.as_path()).is_some()))
-            || (access != Access::Write && self.scene.file_system.on_path(asked))
+            || (access != Access::Write && self.context.file_system.on_path(asked))
     }
 
-    fn outside(&mut self, text: &str, rule: &str, why: &str, remedy: Remedy) {
+    fn report_outside(&mut self, text: &str, rule: &str, why: &str, remedy: Remedy) {
         self.report(Finding {
             kind: Kind::PathOutside,
             rule: rule.to_owned(),
             why: why.to_owned(),
-            words: shown(text),
+            words: render_marks(text),
             remedy,
         });
     }
 
-    /// Judges every path that an argument can confinement: itself, and what stands behind `=`, `@`, `:` and `file:`.
-    pub(super) fn argument(&mut self, word: &str, access: Access, state: &State) {
-        if word.is_empty() || self.scheme(word, access, state) {
+    /// Judges every path that an argument can contain: itself, and what follows `=`, `@`, `:` and
+    /// `file:`.
+    pub(super) fn judge_argument(&mut self, word: &str, access: Access, state: &State) {
+        if word.is_empty() || self.judge_url(word, access, state) {
             return;
         }
-        // A prefix that the program takes off again: `@file`, `+file`, `%file`.
+        // A prefix that the program removes: `@file`, `+file`, `%file`.
         let bare = word.trim_start_matches(['@', '+', '%', '^', '<', '>', '!']);
-        if bare.len() < word.len() && (word.starts_with('@') || is_placed(bare)) {
-            return self.argument(bare, access, state);
+        if bare.len() < word.len() && (word.starts_with('@') || looks_like_path(bare)) {
+            return self.judge_argument(bare, access, state);
         }
-        self.path(word, access, state);
+        self.judge_path(word, access, state);
         if let Some((_, file)) = word.split_once("@/") {
-            self.path(&format!("/{file}"), access, state);
+            self.judge_path(&format!("/{file}"), access, state);
         }
         if let Some((_, value)) = word.split_once('=')
             && !word.starts_with('/')
         {
-            self.argument(&self.home_in(value, state), access, state);
+            self.judge_argument(&self.expand_home(value, state), access, state);
         }
         for (at, _) in word.match_indices([':', ',']) {
             let rest = &word[at + 1..];
             let rest = rest.split([':', ',']).next().unwrap_or_default();
-            if is_placed(rest) && !rest.starts_with("//") {
-                self.path(&self.home_in(rest, state), access, state);
+            if looks_like_path(rest) && !rest.starts_with("//") {
+                self.judge_path(&self.expand_home(rest, state), access, state);
             }
         }
     }
 
-    /// `~/x` where the shell leaves it alone and the program expands it.
-    pub(super) fn home_in(&self, value: &str, state: &State) -> String {
+    /// `~/x` where not the shell but the program expands it.
+    pub(super) fn expand_home(&self, value: &str, state: &State) -> String {
         match value.strip_prefix('~') {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => {
                 let home = self.lookup("HOME", state);
@@ -280,13 +285,13 @@ impl Interpreter<'_> {
         }
     }
 
-    /// URLs: `file:` names a file, the others name none.
-    fn scheme(&mut self, word: &str, access: Access, state: &State) -> bool {
+    /// URLs: `file:` names a file, other schemes do not.
+    fn judge_url(&mut self, word: &str, access: Access, state: &State) -> bool {
         let Some((scheme, rest)) = word.split_once(':') else { return false };
         if scheme.eq_ignore_ascii_case("file") && rest.starts_with('/') {
             let path =
                 rest.strip_prefix("//").map_or(rest, |after| after.find('/').map_or("/", |at| &after[at..]));
-            self.path(path, access, state);
+            self.judge_path(path, access, state);
             return true;
         }
         let name = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -295,14 +300,14 @@ impl Interpreter<'_> {
     }
 }
 
-/// Whether a text begins where only a path begins.
-fn is_placed(text: &str) -> bool {
+/// Whether a text begins as only a path begins.
+fn looks_like_path(text: &str) -> bool {
     text.starts_with('/') || text.starts_with("../") || text.starts_with("~/") || text == ".."
 }
 
-/// Whether a relative path leaves the directory it starts in, as text.
-fn climbs(text: &str) -> bool {
-    text.split('/').any(|part| part == ".." || (is_marked(part) && glob::can_climb(part)))
+/// Whether a relative path leaves its base directory, as text.
+fn leaves_base(text: &str) -> bool {
+    text.split('/').any(|part| part == ".." || (is_marked(part) && glob::can_match_parent(part)))
 }
 
 fn is_descriptor(name: &str) -> bool {

@@ -1,6 +1,4 @@
-//! Redirections: what a command reads, and which files it makes.
-//!
-//! Invariant: every file that a redirection opens is judged, for the use it makes of it.
+//! Redirections: what a command reads, and which files it creates.
 
 use super::interpreter::{Flow, Input, Interpreter};
 use super::partial_word::{ANYTHING, DOWNLOADED, PartialWord, is_marked};
@@ -10,18 +8,22 @@ use crate::path::CleanPath;
 use crate::shell::ast::{Descriptor, Duplicate, FileMode, Redirection, RedirectionKind};
 use std::rc::Rc;
 
-/// What the redirections of a command do.
-pub(super) struct Redirected {
+/// The effects of a command's redirections.
+pub(super) struct RedirectionEffects {
     pub(super) input: Option<Input>,
     pub(super) outputs: Vec<(CleanPath, FileMode)>,
-    /// Files that are read beside standard input.
+    /// Whether the output goes only to files.
     pub(super) quiet: bool,
 }
 
 impl Interpreter<'_> {
-    /// Judges every redirection, and says what the command reads and which files it makes.
-    pub(super) fn redirections(&mut self, redirections: &[Redirection], state: &mut Rc<State>) -> Redirected {
-        let mut all = Redirected { input: None, outputs: Vec::new(), quiet: false };
+    /// Judges every redirection, and returns what the command reads and writes.
+    pub(super) fn judge_redirections(
+        &mut self,
+        redirections: &[Redirection],
+        state: &mut Rc<State>,
+    ) -> RedirectionEffects {
+        let mut all = RedirectionEffects { input: None, outputs: Vec::new(), quiet: false };
         for redirection in redirections {
             let number = match &redirection.descriptor {
                 None => None,
@@ -30,12 +32,12 @@ impl Interpreter<'_> {
             };
             match &redirection.kind {
                 RedirectionKind::File(mode, word) => {
-                    for target in self.scalar(word, state) {
+                    for target in self.expand_scalar(word, state) {
                         self.redirected(&target, *mode, number, state, &mut all);
                     }
                 }
                 RedirectionKind::Duplicate(way, word) => {
-                    for target in self.scalar(word, state) {
+                    for target in self.expand_scalar(word, state) {
                         let text = target.as_str();
                         let descriptor = !text.is_empty()
                             && text.trim_end_matches('-').bytes().all(|b| b.is_ascii_digit());
@@ -47,11 +49,11 @@ impl Interpreter<'_> {
                     }
                 }
                 RedirectionKind::HereString(word) => {
-                    let text = one_of(self.scalar(word, state));
+                    let text = single_value(self.expand_scalar(word, state));
                     all.input = Some(Input::Text(text));
                 }
                 RedirectionKind::HereDocument(document) => {
-                    let text = one_of(self.text_of(document.body(), state));
+                    let text = single_value(self.expand_text(document.body(), state));
                     if number.unwrap_or(0) == 0 {
                         all.input = Some(Input::Text(text));
                     }
@@ -67,15 +69,15 @@ impl Interpreter<'_> {
         mode: FileMode,
         number: Option<u32>,
         state: &State,
-        all: &mut Redirected,
+        all: &mut RedirectionEffects,
     ) {
         let access = if mode == FileMode::Read { Access::Read } else { Access::Write };
         let text = target.as_str();
         if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") {
-            self.deny("raw-connection", "a redirection that is a network connection", text);
+            self.report_danger("raw-connection", "a redirection that is a network connection", text);
             return;
         }
-        let places = self.path(text, access, state);
+        let places = self.judge_path(text, access, state);
         if mode == FileMode::Read {
             if number.unwrap_or(0) == 0 {
                 let stream = text.starts_with("/dev/fd/");
@@ -90,8 +92,8 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Remembers what a redirection leaves in its files.
-    pub(super) fn written(
+    /// Records the content that a redirection leaves in its files.
+    pub(super) fn record_output(
         &mut self,
         outputs: &[(CleanPath, FileMode)],
         output: &PartialWord,
@@ -115,11 +117,11 @@ impl Interpreter<'_> {
     }
 }
 
-pub(super) fn one_of(mut values: Vec<PartialWord>) -> PartialWord {
+pub(super) fn single_value(mut values: Vec<PartialWord>) -> PartialWord {
     if values.len() == 1 { values.remove(0) } else { PartialWord::gap(ANYTHING) }
 }
 
-/// What a file holds when this is written to it.
+/// The content of a file after this output is written to it.
 pub(super) fn content_of(output: &PartialWord) -> Content {
     let text = output.as_str();
     if text.contains(DOWNLOADED) {

@@ -1,23 +1,23 @@
-//! What would allow a command that several reasons speak against: all of it, or the news that nothing would.
+//! What would allow a command with several findings: all of it, or nothing.
 //!
-//! Invariant: settings that a hint names for a command are enough for every reason against it.
+//! The settings that a hint names lift every finding.
 
-use super::explain::quoted;
+use super::explain::quote_words;
 use super::finding::{Finding, Remedy};
 use super::guard::Judgement;
 
-/// More entries than this belong into `picoclaw check exec`, not into two lines.
-const MOST_ENTRIES: usize = 6;
+/// A longer list belongs in `picoclaw check exec`, not in two lines.
+const MAX_HINT_ENTRIES: usize = 6;
 
 impl Judgement {
-    /// The reason that decides, and what it takes to lift all of them.
+    /// The finding that decides, and what would lift all of them.
     pub(super) fn hint(&self, first: &Finding) -> String {
-        let about = first.about();
-        let needed = self.needed();
+        let about = first.describe();
+        let needed = self.needed_findings();
         if let [] | [_] = needed.as_slice() {
             let remedy = needed.first().map_or(&first.remedy, |finding| &finding.remedy);
             return match remedy {
-                // The reason says so already.
+                // The reason contains it already.
                 Remedy::None => about,
                 remedy => format!("{about}; {}", remedy.sentence()),
             };
@@ -26,7 +26,7 @@ impl Judgement {
         if let Some(closed) = needed.iter().find(|finding| finding.remedy == Remedy::None) {
             return format!(
                 "{about}; {count} reasons in all, and no setting opens `{}`",
-                quoted(&closed.words)
+                quote_words(&closed.words)
             );
         }
         if let Some(how) = needed.iter().find_map(|finding| match &finding.remedy {
@@ -35,23 +35,23 @@ impl Judgement {
         }) {
             return format!("{about}; {count} reasons in all: {how}");
         }
-        if count > MOST_ENTRIES {
+        if count > MAX_HINT_ENTRIES {
             return format!("{about}; {count} reasons in all, which `picoclaw check exec` lists");
         }
-        format!("{about}; {count} reasons in all, which take {}", together(&needed))
+        format!("{about}; {count} reasons in all, which take {}", join_settings(&needed))
     }
 
-    /// All that it takes to allow the command; empty when nothing speaks against it.
+    /// Everything that is needed to allow the command; empty if nothing is.
     pub fn remedies(&self) -> Vec<&Remedy> {
-        self.needed().into_iter().map(|finding| &finding.remedy).collect()
+        self.needed_findings().into_iter().map(|finding| &finding.remedy).collect()
     }
 
     fn findings(&self) -> impl Iterator<Item = &Finding> {
         self.finding.iter().chain(&self.others)
     }
 
-    /// One finding for each different remedy that is not part of another.
-    fn needed(&self) -> Vec<&Finding> {
+    /// One finding for each remedy that is not part of another.
+    fn needed_findings(&self) -> Vec<&Finding> {
         let mut needed: Vec<&Finding> = Vec::new();
         let lifts_all = self.findings().any(|finding| finding.remedy == Remedy::DenyRules);
         for finding in self.findings() {
@@ -68,11 +68,11 @@ impl Judgement {
     }
 }
 
-/// The settings, entries of one list in one place.
-fn together(needed: &[&Finding]) -> String {
+/// The settings, with entries of one list joined.
+fn join_settings(needed: &[&Finding]) -> String {
     let list = |key: &str, pick: fn(&Remedy) -> Option<&str>| {
         let entries: Vec<String> =
-            needed.iter().filter_map(|finding| pick(&finding.remedy)).map(entry).collect();
+            needed.iter().filter_map(|finding| pick(&finding.remedy)).map(json_entry).collect();
         (!entries.is_empty()).then(|| format!("`{key}`: [{}]", entries.join(", ")))
     };
     let flag = |remedy: &Remedy, text: &str| {
@@ -91,7 +91,7 @@ fn together(needed: &[&Finding]) -> String {
             Remedy::WritePath(pattern) => Some(pattern),
             _ => None,
         }),
-        dropped(needed),
+        join_dropped(needed),
         flag(&Remedy::Smart, "`tools.exec.guard`: \"smart\""),
         flag(&Remedy::DenyRules, "`tools.exec.enable_deny_patterns`: false"),
         flag(&Remedy::Cage, "`isolation.enabled`: true"),
@@ -106,18 +106,18 @@ fn together(needed: &[&Finding]) -> String {
     }
 }
 
-fn dropped(needed: &[&Finding]) -> Option<String> {
+fn join_dropped(needed: &[&Finding]) -> Option<String> {
     let entries: Vec<String> = needed
         .iter()
         .filter_map(|finding| match &finding.remedy {
-            Remedy::DropDeny(pattern) => Some(entry(pattern)),
+            Remedy::DropDeny(pattern) => Some(json_entry(pattern)),
             _ => None,
         })
         .collect();
     (!entries.is_empty()).then(|| format!("`tools.exec.custom_deny_patterns` without {}", entries.join(", ")))
 }
 
-/// A pattern as it stands in the configuration.
-pub(super) fn entry(pattern: &str) -> String {
+/// A pattern as written in the configuration.
+pub(super) fn json_entry(pattern: &str) -> String {
     serde_json::Value::from(pattern).to_string()
 }

@@ -1,6 +1,4 @@
-//! The examples that the rules bring along, run through the whole guard.
-//!
-//! Invariant: every rule stops what it says it stops, and spares what it says it spares.
+//! Runs the examples of the rules through the whole guard.
 
 use super::context::{Confinement, GuardContext, NoFileSystem};
 use super::guard::Guard;
@@ -13,18 +11,22 @@ use crate::zone::{Protected, Zones};
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// The first example that is not answered as its rule says. Looked for once: it is the same for every configuration.
-pub(super) fn broken() -> Option<RuleFault> {
+/// The first example that contradicts its rule. Computed once: it is the same for every
+/// configuration.
+pub(super) fn first_broken() -> Option<RuleFault> {
     static BROKEN: OnceLock<Option<RuleFault>> = OnceLock::new();
-    BROKEN.get_or_init(|| FAMILIES.iter().copied().flatten().find_map(fault)).clone()
+    BROKEN.get_or_init(|| FAMILIES.iter().copied().flatten().find_map(check_rule)).clone()
 }
 
-fn fault(rule: &Rule) -> Option<RuleFault> {
+fn check_rule(rule: &Rule) -> Option<RuleFault> {
     let missing = (rule.stops.is_empty() || rule.spares.is_empty()).then_some("it has no example");
     let missed =
-        rule.stops.iter().find(|example| !meets(rule, example)).map(|_| "it does not stop what it should");
-    let struck =
-        rule.spares.iter().find(|example| meets(rule, example)).map(|_| "it does not spare what it should");
+        rule.stops.iter().find(|example| !triggers(rule, example)).map(|_| "it does not stop what it should");
+    let struck = rule
+        .spares
+        .iter()
+        .find(|example| triggers(rule, example))
+        .map(|_| "it does not spare what it should");
     let why = missing.or(missed).or(struck)?;
     Some(RuleFault {
         pattern: rule.name.to_owned(),
@@ -32,11 +34,11 @@ fn fault(rule: &Rule) -> Option<RuleFault> {
     })
 }
 
-fn meets(rule: &Rule, example: &str) -> bool {
+fn triggers(rule: &Rule, example: &str) -> bool {
     let Some(cwd) = CleanPath::absolute(Path::new("/workspace")) else { return false };
     let zones = Zones { workspace: vec![cwd.clone()], protected: Protected::default() };
     let rules = PathRules::default();
-    let scene = GuardContext {
+    let context = GuardContext {
         zones: &zones,
         read_rules: &rules,
         write_rules: &rules,
@@ -47,7 +49,7 @@ fn meets(rule: &Rule, example: &str) -> bool {
         dialect: Dialect::Bash,
         file_system: &NoFileSystem,
     };
-    let judgement = Guard::smart().judge(example, &scene);
+    let judgement = Guard::smart().judge(example, &context);
     judgement.finding.iter().chain(&judgement.others).any(|finding| finding.rule == rule.name)
 }
 
@@ -58,7 +60,7 @@ mod tests {
     #[test]
     fn every_rule_is_as_good_as_its_examples() {
         for rule in FAMILIES.iter().copied().flatten() {
-            assert_eq!(fault(rule), None, "{}: {}", rule.name, rule.why);
+            assert_eq!(check_rule(rule), None, "{}: {}", rule.name, rule.why);
         }
     }
 }

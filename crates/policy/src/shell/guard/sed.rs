@@ -1,13 +1,11 @@
-//! What a script of sed does beside editing: run commands, read files, write files.
-//!
-//! Invariant: every `e`, `r`, `R`, `w` and `W` of a well-formed script is found.
+//! What a sed script does besides editing: every `e`, `r`, `R`, `w` and `W` command.
 
 use super::options::{Grammar, NamedCommand};
 
-/// Something that a script does to the world.
+/// A side effect of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect<'s> {
-    /// Runs this, or the lines themselves when it is empty.
+    /// Runs this, or the lines themselves if it is empty.
     Runs(&'s str),
     /// Reads a file.
     Reads(&'s str),
@@ -30,7 +28,7 @@ pub(super) fn scripts<'c>(call: &NamedCommand<'c>) -> Vec<&'c str> {
     scripts
 }
 
-/// What a script does beside editing.
+/// The side effects of a script.
 pub(super) fn effects(script: &str) -> Vec<Effect<'_>> {
     let mut effects = Vec::new();
     let mut rest = script;
@@ -40,11 +38,11 @@ pub(super) fn effects(script: &str) -> Vec<Effect<'_>> {
             'y' => {
                 delimited(&mut rest, 2);
             }
-            'e' => effects.push(Effect::Runs(line(&mut rest))),
-            'r' | 'R' => effects.push(Effect::Reads(line(&mut rest))),
-            'w' | 'W' => effects.push(Effect::Writes(line(&mut rest))),
+            'e' => effects.push(Effect::Runs(take_line(&mut rest))),
+            'r' | 'R' => effects.push(Effect::Reads(take_line(&mut rest))),
+            'w' | 'W' => effects.push(Effect::Writes(take_line(&mut rest))),
             'a' | 'i' | 'c' => {
-                line(&mut rest);
+                take_line(&mut rest);
             }
             ':' | 'b' | 't' | 'T' => {
                 let end = rest.find([';', '\n', '}']).unwrap_or(rest.len());
@@ -56,7 +54,7 @@ pub(super) fn effects(script: &str) -> Vec<Effect<'_>> {
     effects
 }
 
-/// Skips addresses and blanks, and takes the letter of the next command.
+/// Skips addresses and blanks, and consumes the letter of the next command.
 fn next_command(rest: &mut &str) -> Option<char> {
     loop {
         let c = rest.chars().next()?;
@@ -88,7 +86,7 @@ fn substitution<'s>(rest: &mut &'s str, effects: &mut Vec<Effect<'s>>) {
             'e' => effects.push(Effect::Runs(with)),
             'w' => {
                 *rest = &rest[1..];
-                effects.push(Effect::Writes(line(rest)));
+                effects.push(Effect::Writes(take_line(rest)));
                 return;
             }
             'g' | 'p' | 'i' | 'I' | 'm' | 'M' | '0'..='9' => {}
@@ -98,7 +96,7 @@ fn substitution<'s>(rest: &mut &'s str, effects: &mut Vec<Effect<'s>>) {
     }
 }
 
-/// Skips parts between delimiters, and gives the last one.
+/// Skips parts between delimiters, and returns the last one.
 fn delimited<'s>(rest: &mut &'s str, parts: usize) -> Option<&'s str> {
     let delimiter = rest.chars().next()?;
     *rest = &rest[delimiter.len_utf8()..];
@@ -111,7 +109,8 @@ fn delimited<'s>(rest: &mut &'s str, parts: usize) -> Option<&'s str> {
     Some(last)
 }
 
-/// Skips to behind the delimiter, and says how long the part before it is. Brackets hide it, a backslash as well.
+/// Skips past the delimiter, and returns the length of the part before it. Brackets and backslashes
+/// hide a delimiter.
 fn until(rest: &mut &str, delimiter: char) -> usize {
     let mut escaped = false;
     for (at, c) in rest.char_indices() {
@@ -129,7 +128,7 @@ fn until(rest: &mut &str, delimiter: char) -> usize {
     length
 }
 
-fn line<'s>(rest: &mut &'s str) -> &'s str {
+fn take_line<'s>(rest: &mut &'s str) -> &'s str {
     let end = rest.find('\n').unwrap_or(rest.len());
     let text = &rest[..end];
     *rest = &rest[end..];

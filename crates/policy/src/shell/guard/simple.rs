@@ -1,6 +1,6 @@
-//! Simple commands: assignments, redirections, and the words once they are arguments.
+//! Simple commands: assignments, redirections, and the words as arguments.
 //!
-//! Invariant: every possible list of arguments goes through [`Interpreter::invoke`], whatever wraps it.
+//! Every possible list of arguments goes through [`Interpreter::invoke`].
 
 use super::dispatch::Invocation;
 use super::interpreter::{Flow, Input, Interpreter, both};
@@ -11,8 +11,8 @@ use crate::shell::ast::{Command, Simple};
 use crate::shell::word::{Assignment, AssignmentOperator, PieceKind, Subscript, Value, Word};
 use std::rc::Rc;
 
-/// More possible argument lists of one command than this become gaps.
-const MOST_LISTS: usize = 48;
+/// Maximum number of possible argument lists of one command.
+const MAX_ARGUMENT_LISTS: usize = 48;
 
 impl Interpreter<'_> {
     pub(super) fn simple(
@@ -22,36 +22,36 @@ impl Interpreter<'_> {
         mut state: Rc<State>,
         input: &Input,
     ) -> Flow {
-        if !self.spend() {
+        if !self.count_step() {
             return Flow::either(state);
         }
-        let assigned = self.assigned(&simple.assignments, &mut state);
+        let assigned = self.assign_all(&simple.assignments, &mut state);
         let declares = simple.words.first().and_then(Word::literal).is_some_and(|name| is_declaration(&name));
         let lists = self.arguments(&simple.words, declares, &mut state);
-        lists.iter().flatten().for_each(|field| self.listed(field, &state));
-        let redirected = self.redirections(&command.redirections, &mut state);
+        lists.iter().flatten().for_each(|field| self.judge_glob_dirs(field, &state));
+        let redirected = self.judge_redirections(&command.redirections, &mut state);
         let input = redirected.input.as_ref().unwrap_or(input);
         if simple.words.is_empty() {
             for (name, value) in assigned {
-                self.environment(&name, &value, &state, Scope::Shell);
+                self.judge_environment(&name, &value, &state, Scope::Shell);
                 Rc::make_mut(&mut state).assign(&name, value);
             }
             let mut flow = Flow::either(state);
             if command.redirections.is_empty() {
                 flow.output = PartialWord::default();
             }
-            self.written(&redirected.outputs, &PartialWord::default(), &mut flow);
+            self.record_output(&redirected.outputs, &PartialWord::default(), &mut flow);
             return flow;
         }
         let before = (!assigned.is_empty()).then(|| state.clone());
         for (name, value) in assigned {
-            self.environment(&name, &value, &state, Scope::Command);
+            self.judge_environment(&name, &value, &state, Scope::Command);
             Rc::make_mut(&mut state).assign(&name, value);
         }
         let mut result: Option<Flow> = None;
         for argv in &lists {
-            let given = Invocation { argv, input, span: Some(command.span) };
-            let flow = self.invoke(&given, state.clone());
+            let invocation = Invocation { argv, input, span: Some(command.span) };
+            let flow = self.invoke(&invocation, state.clone());
             result = Some(match result {
                 None => flow,
                 Some(other) => {
@@ -68,17 +68,17 @@ impl Interpreter<'_> {
         }
         let mut flow = result.unwrap_or_else(|| Flow::either(state));
         if let Some(before) = before {
-            restore(&simple.assignments, &before, &mut flow);
+            restore_assignments(&simple.assignments, &before, &mut flow);
         }
-        self.written(&redirected.outputs, &flow.output.clone(), &mut flow);
+        self.record_output(&redirected.outputs, &flow.output.clone(), &mut flow);
         if redirected.outputs.iter().any(|_| true) && redirected.quiet {
             flow.output = PartialWord::default();
         }
         flow
     }
 
-    /// A pattern makes the shell itself read directories, whatever becomes of the names.
-    pub(super) fn listed(&mut self, field: &PartialWord, state: &State) {
+    /// Judges the directories that the shell lists to expand a pattern.
+    pub(super) fn judge_glob_dirs(&mut self, field: &PartialWord, state: &State) {
         let text = field.as_str();
         if is_marked(text)
             && text.contains('/')
@@ -86,7 +86,7 @@ impl Interpreter<'_> {
             && !text.contains("://")
             && !field.is_open()
         {
-            self.path(text, Access::List, state);
+            self.judge_path(text, Access::List, state);
         }
     }
 
@@ -95,7 +95,7 @@ impl Interpreter<'_> {
         let mut lists: Vec<Vec<PartialWord>> = vec![Vec::with_capacity(words.len())];
         for word in words {
             if declares && word.literal_prefix().contains('=') {
-                let value = self.declared(word, state);
+                let value = self.assign_declaration(word, state);
                 lists.iter_mut().for_each(|list| list.push(value.clone()));
                 continue;
             }
@@ -103,10 +103,10 @@ impl Interpreter<'_> {
                 lists.iter_mut().for_each(|list| list.push(PartialWord::text(&*text)));
                 continue;
             }
-            let next = self.fields(word, state);
+            let next = self.expand_word(word, state);
             if let [only] = next.as_slice() {
                 lists.iter_mut().for_each(|list| list.extend_from_slice(only));
-            } else if lists.len() * next.len() <= MOST_LISTS {
+            } else if lists.len() * next.len() <= MAX_ARGUMENT_LISTS {
                 let longer = |list: &Vec<PartialWord>, more: &Vec<PartialWord>| {
                     [list.as_slice(), more.as_slice()].concat()
                 };
@@ -119,17 +119,17 @@ impl Interpreter<'_> {
         lists
     }
 
-    /// `name=value` behind `export` and its like: assigned at once, and not split.
-    fn declared(&mut self, word: &Word, state: &mut Rc<State>) -> PartialWord {
+    /// `name=value` after `export` and similar: assigned at once, and not split.
+    fn assign_declaration(&mut self, word: &Word, state: &mut Rc<State>) -> PartialWord {
         if let Some(PieceKind::Array(elements)) = word.pieces.last().map(|piece| &piece.kind) {
-            let elements = self.elements(elements, state);
+            let elements = self.expand_elements(elements, state);
             let name = word.literal_prefix().trim_end_matches('=').to_owned();
             let value = Variable::Array(elements);
-            self.environment(&name, &value, state, Scope::Command);
+            self.judge_environment(&name, &value, state, Scope::Command);
             Rc::make_mut(state).assign(&name, value);
             return PartialWord::text(name);
         }
-        let values = self.scalar(word, state);
+        let values = self.expand_scalar(word, state);
         let Some((name, _)) = values.first().and_then(|value| value.as_str().split_once('=')) else {
             return PartialWord::gap(ANYTHING);
         };
@@ -138,23 +138,23 @@ impl Interpreter<'_> {
             PartialWord::text(value.as_str().split_once('=').map_or("", |(_, value)| value))
         };
         let value = Variable::Scalar(values.iter().map(cut).collect());
-        self.environment(&name, &value, state, Scope::Command);
+        self.judge_environment(&name, &value, state, Scope::Command);
         Rc::make_mut(state).assign(&name, value);
         PartialWord::text(name)
     }
 
-    fn assigned(&mut self, assignments: &[Assignment], state: &mut Rc<State>) -> Vec<(String, Variable)> {
+    fn assign_all(&mut self, assignments: &[Assignment], state: &mut Rc<State>) -> Vec<(String, Variable)> {
         let mut all = Vec::with_capacity(assignments.len());
         for assignment in assignments {
             if let Some(Subscript::Index(index)) = &assignment.subscript {
                 self.arithmetic(index, state);
             }
             let mut value = match &assignment.value {
-                Value::Scalar(word) => Variable::Scalar(self.scalar(word, state)),
-                Value::Array(elements) => Variable::Array(self.elements(elements, state)),
+                Value::Scalar(word) => Variable::Scalar(self.expand_scalar(word, state)),
+                Value::Array(elements) => Variable::Array(self.expand_elements(elements, state)),
             };
             if state.integers {
-                self.as_integer(&value, state);
+                self.judge_integer(&value, state);
             }
             let old = state.variables.get(&assignment.name);
             if assignment.subscript.is_some() {
@@ -172,9 +172,10 @@ impl Interpreter<'_> {
                     }
                     (_, Variable::Scalar(new)) => {
                         let old = self.lookup(&assignment.name, state);
-                        let longer =
-                            |old: &PartialWord| new.iter().map(|new| joined(old, new)).collect::<Vec<_>>();
-                        Variable::Scalar(super::state::capped(old.iter().flat_map(longer).collect()))
+                        let longer = |old: &PartialWord| {
+                            new.iter().map(|new| append_words(old, new)).collect::<Vec<_>>()
+                        };
+                        Variable::Scalar(super::state::dedup_values(old.iter().flat_map(longer).collect()))
                     }
                     (_, other) => other,
                 };
@@ -185,12 +186,12 @@ impl Interpreter<'_> {
     }
 }
 
-/// Whose environment an assignment changes.
+/// The environment that an assignment changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// The shell's own.
+    /// The shell's.
     Shell,
-    /// A program's.
+    /// One command's.
     Command,
 }
 
@@ -199,7 +200,7 @@ fn is_declaration(name: &str) -> bool {
 }
 
 /// Assignments before a command last as long as the command.
-fn restore(assignments: &[Assignment], before: &Rc<State>, flow: &mut Flow) {
+fn restore_assignments(assignments: &[Assignment], before: &Rc<State>, flow: &mut Flow) {
     for state in [&mut flow.ok, &mut flow.fail].into_iter().flatten() {
         let variables = Rc::make_mut(&mut Rc::make_mut(state).variables);
         for assignment in assignments {
@@ -211,7 +212,7 @@ fn restore(assignments: &[Assignment], before: &Rc<State>, flow: &mut Flow) {
     }
 }
 
-fn joined(old: &PartialWord, new: &PartialWord) -> PartialWord {
+fn append_words(old: &PartialWord, new: &PartialWord) -> PartialWord {
     if old.as_str().len() + new.as_str().len() > 16 * 1024 {
         return PartialWord::gap(ANYTHING);
     }

@@ -1,6 +1,6 @@
-//! Programs whose arguments follow rules of their own: find, sed, awk, dd, ln, tar, sqlite3.
+//! Programs with their own argument rules: find, sed, awk, dd, ln, tar, sqlite3.
 //!
-//! Invariant: every file that one of them would open by its arguments is judged, also those in a script it is given.
+//! Every file that their arguments or scripts name is judged.
 
 use super::arg_profile::{self, First, Operands, Profile};
 use super::builtins::Language;
@@ -23,15 +23,15 @@ impl Interpreter<'_> {
             if arg.starts_with('-') || matches!(arg, "(" | "!" | ")" | ",") {
                 starts = false;
             } else if starts {
-                self.argument(arg, Access::Read, state);
+                self.judge_argument(arg, Access::Read, state);
                 continue;
             }
             match arg {
                 "-newer" | "-anewer" | "-cnewer" | "-samefile" | "-files0-from" => {
-                    self.argument(args.next().unwrap_or_default(), Access::Read, state);
+                    self.judge_argument(args.next().unwrap_or_default(), Access::Read, state);
                 }
                 "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
-                    self.argument(args.next().unwrap_or_default(), Access::Write, state);
+                    self.judge_argument(args.next().unwrap_or_default(), Access::Write, state);
                 }
                 "-exec" | "-execdir" | "-ok" | "-okdir" => {
                     for word in args.by_ref() {
@@ -66,22 +66,26 @@ impl Interpreter<'_> {
             .filter(|arg| !arg.as_str().starts_with("-i") || !arg.as_str().contains('/'))
             .cloned()
             .collect();
-        self.by_profile(&args, &profile, state);
+        self.judge_by_profile(&args, &profile, state);
         for script in sed::scripts(call) {
             for effect in sed::effects(script) {
                 match effect {
                     sed::Effect::Runs("") => {
-                        self.deny("sed-exec", "this script of sed runs its lines as commands", script);
+                        self.report_danger(
+                            "sed-exec",
+                            "this script of sed runs its lines as commands",
+                            script,
+                        );
                     }
                     sed::Effect::Runs(code) => {
-                        self.deny("sed-exec", "this script of sed runs a command", script);
-                        self.reread_by_sh(&PartialWord::text(code), state, call.input);
+                        self.report_danger("sed-exec", "this script of sed runs a command", script);
+                        self.interpret_with_sh(&PartialWord::text(code), state, call.input);
                     }
                     sed::Effect::Reads(file) => {
-                        self.path(file, Access::Read, state);
+                        self.judge_path(file, Access::Read, state);
                     }
                     sed::Effect::Writes(file) => {
-                        self.path(file, Access::Write, state);
+                        self.judge_path(file, Access::Write, state);
                     }
                 }
             }
@@ -98,47 +102,47 @@ impl Interpreter<'_> {
             operands: Operands::Files(Access::Read),
             ..arg_profile::UNKNOWN
         };
-        self.by_profile(call.args, &profile, state);
+        self.judge_by_profile(call.args, &profile, state);
         let grammar = Grammar { short: "Fvfie", long: profile.long, ..Default::default() };
         let mut programs = call.values(&grammar, "e", &["source"]);
         if !call.has(&grammar, "fe", &["file", "source"]) {
             programs.extend(call.operands(&grammar).first());
         }
         for program in programs {
-            self.inline(&PartialWord::text(program), Language::Awk, state);
+            self.judge_code(&PartialWord::text(program), Language::Awk, state);
         }
     }
 
     pub(super) fn dd_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
         for arg in call.args.iter().map(PartialWord::as_str) {
             match arg.split_once('=') {
-                Some(("of", file)) => self.argument(file, Access::Write, state),
-                Some(("if", file)) => self.argument(file, Access::Read, state),
+                Some(("of", file)) => self.judge_argument(file, Access::Write, state),
+                Some(("if", file)) => self.judge_argument(file, Access::Read, state),
                 _ => {}
             }
         }
     }
 
-    /// A symbolic link's target is read from where the link lies, and remembered.
+    /// The target of a symbolic link is resolved from the link's directory, and recorded.
     pub(super) fn ln_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
         let grammar = Grammar { short: "tS", long: &["target-directory", "suffix"], ..Default::default() };
         let symbolic = call.has(&grammar, "s", &["symbolic"]);
         for dir in call.values(&grammar, "t", &["target-directory"]) {
-            self.argument(dir, Access::Write, state);
+            self.judge_argument(dir, Access::Write, state);
         }
         if !symbolic {
             for operand in call.operands(&grammar) {
-                self.argument(operand, Access::Write, state);
+                self.judge_argument(operand, Access::Write, state);
             }
             return;
         }
-        for (target, link) in super::effects::links(call) {
-            self.argument(&link, Access::Write, state);
+        for (target, link) in super::effects::parse_links(call) {
+            self.judge_argument(&link, Access::Write, state);
             let from = match link.rsplit_once('/') {
                 Some((dir, _)) if !target.starts_with('/') && !dir.is_empty() => format!("{dir}/{target}"),
                 _ => target.to_owned(),
             };
-            self.argument(&from, Access::Read, state);
+            self.judge_argument(&from, Access::Read, state);
         }
     }
 
@@ -191,14 +195,14 @@ impl Interpreter<'_> {
             .into_iter()
             .map(|arg| if arg.as_str() == "-" { PartialWord::text("./-") } else { arg })
             .collect::<Vec<_>>();
-        self.by_profile(&args, &profile, state);
+        self.judge_by_profile(&args, &profile, state);
         let given = |letter: char, long: &str| {
             args.iter().map(PartialWord::as_str).any(|arg| match arg.strip_prefix("--") {
                 Some(name) => name == long,
                 None => arg.starts_with('-') && arg.contains(letter),
             })
         };
-        // Only the archive knows where its absolute names lead.
+        // Only the archive determines where its absolute names lead.
         if given('x', "extract") && given('P', "absolute-names") {
             self.unknown_path("-P");
         }
@@ -208,9 +212,9 @@ impl Interpreter<'_> {
         let operands = call.operands(&Grammar::default());
         for (at, operand) in operands.iter().enumerate() {
             if at == 0 {
-                self.argument(operand, Access::Write, state);
+                self.judge_argument(operand, Access::Write, state);
             } else if operand.trim_start().starts_with(".sh") || operand.trim_start().starts_with(".sys") {
-                self.deny("inline-shell", "a database command that runs a shell", operand);
+                self.report_danger("inline-shell", "a database command that runs a shell", operand);
             } else if let Some((command, file)) = operand.trim_start().split_once(' ')
                 && matches!(
                     command,
@@ -225,12 +229,12 @@ impl Interpreter<'_> {
                         | ".clone"
                 )
             {
-                self.argument(file.trim(), Access::Write, state);
+                self.judge_argument(file.trim(), Access::Write, state);
             } else if ["attach", "readfile(", "writefile(", "load_extension"]
                 .iter()
                 .any(|call| operand.to_ascii_lowercase().contains(call))
             {
-                self.inline(&PartialWord::text(*operand), Language::Other, state);
+                self.judge_code(&PartialWord::text(*operand), Language::Other, state);
             }
         }
     }

@@ -1,9 +1,8 @@
-//! What a shell would remember at one point of the line: variables, directories, functions, files it has made.
+//! The abstract state of the shell: variables, directories, functions, and files it has created.
 //!
-//! Where a line can have come two ways, a state holds both: a variable has several possible values, the working
-//! directory several possible places.
-//!
-//! Invariant: joining two states never forgets a possibility; what would be too many becomes "anything".
+//! At a join the state contains both possibilities: a variable has several possible values, the
+//! working directory several possible paths. Joining drops no possibility; too many become
+//! "anything".
 
 use super::partial_word::{ANYTHING, PartialWord};
 use crate::path::CleanPath;
@@ -11,45 +10,45 @@ use crate::shell::ast;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// More possible values than this are "anything".
-const MOST_VALUES: usize = 12;
-/// More possible directories than this are "nobody knows".
-const MOST_PLACES: usize = 8;
+/// More possible values than this become "anything".
+const MAX_VALUES: usize = 12;
+/// More possible directories than this become unknown.
+const MAX_DIRS: usize = 8;
 
-/// What a variable holds.
+/// The value of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Variable {
     /// One of these values.
     Scalar(Vec<PartialWord>),
     /// These elements.
     Array(Vec<PartialWord>),
-    /// Nothing: the line has taken it away.
+    /// Unset by the line.
     Unset,
 }
 
 /// A working directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ShellDir {
-    /// Here.
+    /// At this path.
     At(CleanPath),
-    /// Somewhere beneath the workspace, or in a directory made just now: names are fine, `..` is not.
+    /// Beneath the workspace, or in a directory just created: names are allowed, `..` is not.
     Within,
-    /// Nobody knows.
+    /// Unknown.
     Unknown,
 }
 
-/// What a file that this line made holds.
+/// The content of a file that this line created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Content {
     /// Exactly this.
     Known(String),
     /// Something from the network.
     Downloaded,
-    /// Something that is only computed when the line runs.
+    /// Something that is computed at run time.
     Computed,
 }
 
-/// Everything a shell would remember.
+/// The abstract state.
 #[derive(Debug, Clone)]
 pub(super) struct State {
     pub(super) variables: Rc<BTreeMap<String, Variable>>,
@@ -64,10 +63,10 @@ pub(super) struct State {
     pub(super) links: Rc<BTreeMap<CleanPath, CleanPath>>,
     pub(super) made: Rc<BTreeSet<CleanPath>>,
     pub(super) exits_on_error: bool,
-    /// Whether the line has given some variable the integer attribute.
+    /// Whether the line gave a variable the integer attribute.
     pub(super) integers: bool,
-    /// Whether the line has moved or removed something: directories that were there may be gone.
-    pub(super) shaken: bool,
+    /// Whether the line moved or removed something, so that directories may be gone.
+    pub(super) dirs_may_be_gone: bool,
 }
 
 impl State {
@@ -86,40 +85,40 @@ impl State {
             made: Rc::default(),
             exits_on_error: false,
             integers: false,
-            shaken: false,
+            dirs_may_be_gone: false,
         }
     }
 
-    /// Gives a variable one of these values.
+    /// Sets a variable to one of these values.
     pub(super) fn set(&mut self, name: &str, values: Vec<PartialWord>) {
-        self.assign(name, Variable::Scalar(capped(values)));
+        self.assign(name, Variable::Scalar(dedup_values(values)));
     }
 
-    /// Gives a variable this value.
+    /// Sets a variable to this value.
     pub(super) fn assign(&mut self, name: &str, value: Variable) {
         Rc::make_mut(&mut self.variables).insert(name.to_owned(), value);
     }
 
-    /// Goes to one of these places.
-    pub(super) fn go(&mut self, to: impl Into<Rc<Vec<ShellDir>>>) {
+    /// Changes to one of these directories.
+    pub(super) fn change_dir(&mut self, to: impl Into<Rc<Vec<ShellDir>>>) {
         self.previous = std::mem::replace(&mut self.cwd, to.into());
     }
 }
 
-/// Two ways to the same point of the line.
+/// Joins two states at the same point of the line.
 pub(super) fn join(a: Rc<State>, b: Rc<State>) -> Rc<State> {
     if Rc::ptr_eq(&a, &b) {
         return a;
     }
     let mut both = Rc::unwrap_or_clone(a);
     if both.variables != b.variables {
-        both.variables = joined(&both.variables, &b.variables).into();
+        both.variables = join_variables(&both.variables, &b.variables).into();
     }
     if both.arguments != b.arguments {
         both.arguments = vec![PartialWord::gap(ANYTHING)];
     }
-    places(&mut both.cwd, &b.cwd);
-    places(&mut both.previous, &b.previous);
+    join_dirs(&mut both.cwd, &b.cwd);
+    join_dirs(&mut both.previous, &b.previous);
     if both.stack != b.stack {
         both.stack = vec![Rc::new(vec![ShellDir::Unknown])];
     }
@@ -146,17 +145,20 @@ pub(super) fn join(a: Rc<State>, b: Rc<State>) -> Rc<State> {
     }
     both.exits_on_error &= b.exits_on_error;
     both.integers |= b.integers;
-    both.shaken |= b.shaken;
+    both.dirs_may_be_gone |= b.dirs_may_be_gone;
     Rc::new(both)
 }
 
-fn joined(a: &BTreeMap<String, Variable>, b: &BTreeMap<String, Variable>) -> BTreeMap<String, Variable> {
+fn join_variables(
+    a: &BTreeMap<String, Variable>,
+    b: &BTreeMap<String, Variable>,
+) -> BTreeMap<String, Variable> {
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let value = |name: &String| {
         let one = |from: &BTreeMap<String, Variable>| {
-            from.get(name).cloned().unwrap_or_else(|| never_assigned(name))
+            from.get(name).cloned().unwrap_or_else(|| unassigned_value(name))
         };
-        (name.clone(), either(one(a), one(b)))
+        (name.clone(), join_values(one(a), one(b)))
     };
     names.into_iter().map(value).collect()
 }
@@ -176,24 +178,24 @@ fn join_files(ours: &mut BTreeMap<CleanPath, Content>, theirs: &BTreeMap<CleanPa
     }
 }
 
-/// A variable that one way has not assigned. By custom the environment spells its names in capitals; a small one
-/// that the line itself assigns elsewhere is the line's own, and empty here.
-fn never_assigned(name: &str) -> Variable {
+/// The value of a variable that one branch has not assigned. By convention environment variables
+/// are in capitals; a lower-case one that the line assigns elsewhere is empty here.
+fn unassigned_value(name: &str) -> Variable {
     let environment = name.chars().any(|c| c.is_ascii_uppercase());
     Variable::Scalar(vec![if environment { PartialWord::gap(ANYTHING) } else { PartialWord::default() }])
 }
 
-fn either(a: Variable, b: Variable) -> Variable {
+fn join_values(a: Variable, b: Variable) -> Variable {
     match (a, b) {
         (a, b) if a == b => a,
         (Variable::Scalar(mut a), Variable::Scalar(b)) => {
             a.extend(b);
-            Variable::Scalar(capped(a))
+            Variable::Scalar(dedup_values(a))
         }
         (Variable::Unset, other) | (other, Variable::Unset) => match other {
             Variable::Scalar(mut values) => {
                 values.push(PartialWord::default());
-                Variable::Scalar(capped(values))
+                Variable::Scalar(dedup_values(values))
             }
             _ => Variable::Scalar(vec![PartialWord::gap(ANYTHING)]),
         },
@@ -201,19 +203,19 @@ fn either(a: Variable, b: Variable) -> Variable {
     }
 }
 
-/// No value twice, and not too many.
-pub(super) fn capped(mut values: Vec<PartialWord>) -> Vec<PartialWord> {
+/// Without duplicates, up to the limit.
+pub(super) fn dedup_values(mut values: Vec<PartialWord>) -> Vec<PartialWord> {
     if values.len() > 1 {
         values.sort();
         values.dedup();
     }
-    if values.len() > MOST_VALUES {
+    if values.len() > MAX_VALUES {
         return vec![PartialWord::gap(ANYTHING)];
     }
     values
 }
 
-fn places(a: &mut Rc<Vec<ShellDir>>, b: &Rc<Vec<ShellDir>>) {
+fn join_dirs(a: &mut Rc<Vec<ShellDir>>, b: &Rc<Vec<ShellDir>>) {
     if Rc::ptr_eq(a, b) {
         return;
     }
@@ -222,7 +224,7 @@ fn places(a: &mut Rc<Vec<ShellDir>>, b: &Rc<Vec<ShellDir>>) {
             Rc::make_mut(a).push(place.clone());
         }
     }
-    if a.len() > MOST_PLACES {
+    if a.len() > MAX_DIRS {
         *a = Rc::new(vec![ShellDir::Unknown]);
     }
 }

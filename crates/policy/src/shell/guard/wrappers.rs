@@ -1,8 +1,6 @@
-//! Commands that run other commands: what they run is judged as if it stood there itself.
-//!
-//! Invariant: a command behind any number of wrappers meets the same rules as without them.
+//! Commands that run other commands. The inner command is judged as if it had been written itself.
 
-use super::builtins::words;
+use super::builtins::join_words;
 use super::dispatch::Invocation;
 use super::interpreter::{Flow, Input, Interpreter};
 use super::options::{Grammar, NamedCommand, Order, parse};
@@ -15,7 +13,7 @@ struct Wrapper {
     names: &'static [&'static str],
     short: &'static str,
     long: &'static [&'static str],
-    /// Operands of its own before the command.
+    /// Number of its own operands before the command.
     skip: usize,
 }
 
@@ -92,7 +90,7 @@ const WRAPPERS: &[Wrapper] = &[
     Wrapper { names: &["npx", "bunx", "pipx", "uvx"], short: "p", long: &["package"], ..PLAIN },
 ];
 
-/// Programs with a verb whose operands are another command: `bundle exec rspec`.
+/// Programs with a subcommand whose operands are another command: `bundle exec rspec`.
 const VERBS: &[(&str, &[&str])] = &[
     ("bundle", &["exec"]),
     ("poetry", &["run"]),
@@ -113,54 +111,54 @@ const VERBS: &[(&str, &[&str])] = &[
     ("docker", &["exec"]),
 ];
 
-/// What a wrapper came down to.
-pub(super) struct Unwrapped {
-    /// How many leading arguments are the wrapper's own.
+/// The result of unwrapping a command.
+pub(super) struct UnwrappedCommand {
+    /// Number of leading arguments that are the wrapper's own.
     pub(super) own: usize,
     /// How the inner command ends.
     pub(super) flow: Flow,
 }
 
 impl Interpreter<'_> {
-    /// Judges what a command runs; `None` when it is no wrapper.
-    pub(super) fn unwrap(
+    /// Judges what a command runs; `None` if it is not a wrapper.
+    pub(super) fn unwrap_command(
         &mut self,
         call: &NamedCommand<'_>,
-        given: &Invocation<'_>,
+        invocation: &Invocation<'_>,
         state: &Rc<State>,
-    ) -> Option<Unwrapped> {
+    ) -> Option<UnwrappedCommand> {
         match call.name {
             "gdb" | "lldb" | "rr" | "cgdb" => {
                 let own =
                     call.args.iter().position(|arg| matches!(arg.as_str(), "--args" | "--" | "record"))? + 1;
                 let rest = call.args.get(own..).filter(|rest| !rest.is_empty())?;
-                return Some(self.inner(rest, own, call, given, state));
+                return Some(self.judge_inner(rest, own, call, invocation, state));
             }
-            "xargs" => return Some(self.xargs(call, given, state)),
-            "find" => return self.find(call, given, state),
-            "fd" | "fdfind" => return self.fd(call, given, state),
-            "parallel" => return Some(self.parallel_jobs(call, given, state)),
+            "xargs" => return Some(self.xargs(call, invocation, state)),
+            "find" => return self.find(call, invocation, state),
+            "fd" | "fdfind" => return self.fd(call, invocation, state),
+            "parallel" => return Some(self.parallel_jobs(call, invocation, state)),
             "watch" | "hyperfine" => {
                 let grammar =
                     Grammar { short: "nqw", long: &["interval", "warmup", "runs"], order: Order::First };
                 let own = parse(call.args, &grammar).1;
-                return Some(self.string(&call.args[own..], own, state, given.input));
+                return Some(self.judge_code_string(&call.args[own..], own, state, invocation.input));
             }
             "script" | "su" | "runuser" | "flock" | "npx" | "npm" | "expect"
                 if self.code_option(call).is_some() =>
             {
                 let code = self.code_option(call)?;
-                let flow = self.reread_by_sh(&code, state, given.input);
-                return Some(Unwrapped { own: call.args.len(), flow });
+                let flow = self.interpret_with_sh(&code, state, invocation.input);
+                return Some(UnwrappedCommand { own: call.args.len(), flow });
             }
             "env" => {
-                if let Some(unwrapped) = self.env_string(call, given, state) {
+                if let Some(unwrapped) = self.env_string(call, invocation, state) {
                     return Some(unwrapped);
                 }
             }
             "command" if call.args.first().is_some_and(|arg| matches!(arg.as_str(), "-v" | "-V")) => {
                 let found = call.args.get(1).cloned().unwrap_or_default();
-                return Some(Unwrapped {
+                return Some(UnwrappedCommand {
                     own: call.args.len(),
                     flow: Flow::either(state.clone()).printing(found),
                 });
@@ -169,7 +167,7 @@ impl Interpreter<'_> {
         }
         let (short, long, skip) = match WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&call.name)) {
             Some(wrapper) => (wrapper.short, wrapper.long, wrapper.skip),
-            None => return self.verb_command(call, given, state),
+            None => return self.verb_command(call, invocation, state),
         };
         let mut start = parse(call.args, &Grammar { short, long, order: Order::First }).1 + skip;
         // A lone `-` is `-i`.
@@ -184,7 +182,7 @@ impl Interpreter<'_> {
         for arg in call.args.iter().take(own).skip(start) {
             if let Some((name, value)) = arg.as_str().split_once('=') {
                 let value = super::state::Variable::Scalar(vec![PartialWord::text(value)]);
-                self.environment(name, &value, state, super::simple::Scope::Command);
+                self.judge_environment(name, &value, state, super::simple::Scope::Command);
             }
         }
         let rest = call.args.get(own..).filter(|rest| !rest.is_empty())?;
@@ -195,49 +193,55 @@ impl Interpreter<'_> {
         );
         let mut place = state.clone();
         if let ("env" | "sudo", Some(dir)) = (call.name, elsewhere.first()) {
-            let to = self.entered(dir, state);
-            Rc::make_mut(&mut place).go(to);
+            let to = self.judge_directory(dir, state);
+            Rc::make_mut(&mut place).change_dir(to);
         }
-        let mut unwrapped = self.inner(rest, own, call, given, &place);
+        let mut unwrapped = self.judge_inner(rest, own, call, invocation, &place);
         if !Rc::ptr_eq(&place, state) {
-            unwrapped.flow = self.outside_of(state, unwrapped.flow);
+            unwrapped.flow = self.keep_process_effects(state, unwrapped.flow);
         }
         Some(unwrapped)
     }
 
-    fn inner(
+    fn judge_inner(
         &mut self,
         rest: &[PartialWord],
         own: usize,
         call: &NamedCommand<'_>,
-        given: &Invocation<'_>,
+        invocation: &Invocation<'_>,
         state: &Rc<State>,
-    ) -> Unwrapped {
-        let inner = Invocation { argv: rest, input: given.input, span: None };
+    ) -> UnwrappedCommand {
+        let inner = Invocation { argv: rest, input: invocation.input, span: None };
         let flow = self.invoke(&inner, state.clone());
-        // Only the shell's own wrappers leave its variables and its directory changed.
+        // Only the shell's own wrappers change its variables and its directory.
         let flow = if matches!(call.name, "command" | "builtin" | "exec") {
             flow
         } else {
-            self.outside_of(state, flow)
+            self.keep_process_effects(state, flow)
         };
-        Unwrapped { own, flow }
+        UnwrappedCommand { own, flow }
     }
 
-    /// What another process leaves behind: files, and what it printed.
-    pub(super) fn outside_of(&mut self, state: &Rc<State>, inner: Flow) -> Flow {
+    /// The effects of another process: its files and its output.
+    pub(super) fn keep_process_effects(&mut self, state: &Rc<State>, inner: Flow) -> Flow {
         let mut state = state.clone();
         self.absorb(&mut state, &inner);
         Flow::either(state).printing(inner.output)
     }
 
-    fn string(&mut self, args: &[PartialWord], own: usize, state: &Rc<State>, input: &Input) -> Unwrapped {
-        let code = PartialWord::text(words(args));
-        let flow = self.reread_by_sh(&code, state, input);
-        Unwrapped { own, flow: self.outside_of(state, flow) }
+    fn judge_code_string(
+        &mut self,
+        args: &[PartialWord],
+        own: usize,
+        state: &Rc<State>,
+        input: &Input,
+    ) -> UnwrappedCommand {
+        let code = PartialWord::text(join_words(args));
+        let flow = self.interpret_with_sh(&code, state, input);
+        UnwrappedCommand { own, flow: self.keep_process_effects(state, flow) }
     }
 
-    /// `-c CODE` of programs that hand it to a shell.
+    /// `-c CODE` of programs that pass it to a shell.
     fn code_option(&self, call: &NamedCommand<'_>) -> Option<PartialWord> {
         let grammar = Grammar {
             short: "cuwEsgGT",
@@ -252,24 +256,25 @@ impl Interpreter<'_> {
     fn env_string(
         &mut self,
         call: &NamedCommand<'_>,
-        given: &Invocation<'_>,
+        invocation: &Invocation<'_>,
         state: &Rc<State>,
-    ) -> Option<Unwrapped> {
+    ) -> Option<UnwrappedCommand> {
         let grammar =
             Grammar { short: "uCS", long: &["unset", "chdir", "split-string"], order: Order::First };
         let code = call.values(&grammar, "S", &["split-string"]).first().map(|code| (*code).to_owned())?;
         let own = parse(call.args, &grammar).1;
-        let rest = words(&call.args[own..]);
-        let flow = self.reread(&PartialWord::text(format!("{code} {rest}")), state, given.input);
-        Some(Unwrapped { own: call.args.len(), flow: self.outside_of(state, flow) })
+        let rest = join_words(&call.args[own..]);
+        let flow =
+            self.interpret_string(&PartialWord::text(format!("{code} {rest}")), state, invocation.input);
+        Some(UnwrappedCommand { own: call.args.len(), flow: self.keep_process_effects(state, flow) })
     }
 
     fn verb_command(
         &mut self,
         call: &NamedCommand<'_>,
-        given: &Invocation<'_>,
+        invocation: &Invocation<'_>,
         state: &Rc<State>,
-    ) -> Option<Unwrapped> {
+    ) -> Option<UnwrappedCommand> {
         let verbs = VERBS.iter().find(|(name, _)| *name == call.name)?.1;
         let verb = call.args.iter().position(|arg| verbs.contains(&arg.as_str()))?;
         let behind = &call.args[verb + 1..];
@@ -286,7 +291,7 @@ impl Interpreter<'_> {
         }
         let own = verb + 1 + start;
         let rest = call.args.get(own..).filter(|rest| !rest.is_empty())?;
-        Some(self.inner(rest, own, call, given, state))
+        Some(self.judge_inner(rest, own, call, invocation, state))
     }
 }
 
@@ -296,7 +301,7 @@ fn takes_assignments(name: &str) -> bool {
 
 fn is_assignment(wrapper: &str, arg: &PartialWord) -> bool {
     arg.as_str().split_once('=').is_some_and(|(name, _)| {
-        // `env` takes any name, also one that no shell would.
+        // `env` accepts any name, also one that no shell would.
         !name.is_empty() && wrapper == "env"
             || !name.is_empty()
                 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')

@@ -1,42 +1,43 @@
 //! Commands that run a command for every item of a list: xargs, find, fd, parallel.
 //!
-//! Invariant: an item that is there to read is judged as an argument; one that is not is never a command's name.
+//! A known item is judged as an argument; an unknown one is never accepted as a command's name.
 
-use super::builtins::words;
+use super::builtins::join_words;
 use super::dispatch::Invocation;
 use super::interpreter::{Flow, Input, Interpreter};
-use super::options::{Grammar, Item, NamedCommand, Order, is_cut_of, parse};
+use super::options::{Grammar, Item, NamedCommand, Order, is_abbreviation, parse};
 use super::partial_word::{INSIDE, NAME, PartialWord};
 use super::state::State;
-use super::wrappers::Unwrapped;
+use super::wrappers::UnwrappedCommand;
 use std::rc::Rc;
 
 impl Interpreter<'_> {
     pub(super) fn xargs(
         &mut self,
         call: &NamedCommand<'_>,
-        given: &Invocation<'_>,
+        invocation: &Invocation<'_>,
         state: &Rc<State>,
-    ) -> Unwrapped {
+    ) -> UnwrappedCommand {
         let long = &["arg-file", "delimiter", "max-args", "max-procs", "max-chars", "process-slot-var"];
         let grammar = Grammar { short: "IEdLnPsaJR", long, order: Order::First };
         let (items, own) = parse(call.args, &grammar);
         let marker = items.iter().find_map(|item| match item {
             Item::Short('I' | 'J', value) => *value,
             Item::Short('i', _) => Some("{}"),
-            Item::Long(name, value) if is_cut_of(name, "replace") => Some(value.unwrap_or("{}")),
+            Item::Long(name, value) if is_abbreviation(name, "replace") => Some(value.unwrap_or("{}")),
             _ => None,
         });
         let Some(template) = call.args.get(own..).filter(|rest| !rest.is_empty()) else {
-            return Unwrapped { own, flow: Flow::either(state.clone()) };
+            return UnwrappedCommand { own, flow: Flow::either(state.clone()) };
         };
-        let read = match given.input {
+        let read = match invocation.input {
             Input::Piped(field) | Input::Text(field) => field.known().map(str::to_owned),
             _ => None,
         };
         let values: Vec<PartialWord> = match read {
             Some(text) => text.split_whitespace().take(64).map(PartialWord::text).collect(),
-            // Computed when it runs: the kernel's to confinement, as the name of a command never is.
+            // Known only at run time: left to the kernel's confinement, except as the name of a
+            // command.
             None => vec![PartialWord::gap(NAME)],
         };
         let argv: Vec<PartialWord> = match marker {
@@ -49,19 +50,19 @@ impl Interpreter<'_> {
             }
             None => template.iter().cloned().chain(values).collect(),
         };
-        self.bulk(&argv);
+        self.judge_bulk_deletion(&argv);
         let inner = Invocation { argv: &argv, input: &Input::Inherited, span: None };
         let flow = self.invoke(&inner, state.clone());
-        Unwrapped { own, flow: self.outside_of(state, flow) }
+        UnwrappedCommand { own, flow: self.keep_process_effects(state, flow) }
     }
 
-    /// `find -exec`: each command, a found file in the place of `{}`.
+    /// `find -exec`: each command, with a found file for `{}`.
     pub(super) fn find(
         &mut self,
         call: &NamedCommand<'_>,
-        given: &Invocation<'_>,
+        invocation: &Invocation<'_>,
         state: &Rc<State>,
-    ) -> Option<Unwrapped> {
+    ) -> Option<UnwrappedCommand> {
         let mut args = call.args.iter();
         let mut flow = None;
         while let Some(arg) = args.next() {
@@ -70,28 +71,28 @@ impl Interpreter<'_> {
             }
             let found = INSIDE.to_string();
             let command = args.by_ref().take_while(|word| !matches!(word.as_str(), ";" | "+"));
-            // Inside a string for a shell the mark stays what it is: a name, which must not be a command's.
+            // Inside a string for a shell the mark stays a name, which must not be a command's.
             let filled = |word: &PartialWord| match word.as_str().contains(char::is_whitespace) {
                 true => word.clone(),
                 false => PartialWord::text(word.as_str().replace("{}", &found)),
             };
             let argv: Vec<PartialWord> = command.map(filled).collect();
-            self.bulk(&argv);
-            let inner = Invocation { argv: &argv, input: given.input, span: None };
+            self.judge_bulk_deletion(&argv);
+            let inner = Invocation { argv: &argv, input: invocation.input, span: None };
             let inner = self.invoke(&inner, state.clone());
-            flow = Some(self.outside_of(state, inner));
+            flow = Some(self.keep_process_effects(state, inner));
         }
         let flow = flow?;
-        self.operands(call, state);
-        Some(Unwrapped { own: 0, flow })
+        self.judge_operands(call, state);
+        Some(UnwrappedCommand { own: 0, flow })
     }
 
     pub(super) fn fd(
         &mut self,
         call: &NamedCommand<'_>,
-        given: &Invocation<'_>,
+        invocation: &Invocation<'_>,
         state: &Rc<State>,
-    ) -> Option<Unwrapped> {
+    ) -> Option<UnwrappedCommand> {
         let is_exec = |arg: &PartialWord| matches!(arg.as_str(), "-x" | "-X" | "--exec" | "--exec-batch");
         let own = call.args.iter().position(is_exec)?;
         let found = INSIDE.to_string();
@@ -100,27 +101,27 @@ impl Interpreter<'_> {
             .map(|word| PartialWord::text(word.as_str().replace("{}", &found)))
             .collect();
         argv.push(PartialWord::gap(INSIDE));
-        self.bulk(&argv);
-        let inner = Invocation { argv: &argv, input: given.input, span: None };
+        self.judge_bulk_deletion(&argv);
+        let inner = Invocation { argv: &argv, input: invocation.input, span: None };
         let flow = self.invoke(&inner, state.clone());
-        Some(Unwrapped { own, flow: self.outside_of(state, flow) })
+        Some(UnwrappedCommand { own, flow: self.keep_process_effects(state, flow) })
     }
 
     /// `rm` over a list of files is bulk deletion, whatever its options.
-    fn bulk(&mut self, argv: &[PartialWord]) {
+    fn judge_bulk_deletion(&mut self, argv: &[PartialWord]) {
         let name =
             argv.first().and_then(PartialWord::known).map(|name| name.rsplit('/').next().unwrap_or(name));
         if matches!(name, Some("rm" | "unlink" | "shred")) {
-            self.deny("bulk-deletion", "deletes every file of a list", &words(argv));
+            self.report_danger("bulk-deletion", "deletes every file of a list", &join_words(argv));
         }
     }
 
     pub(super) fn parallel_jobs(
         &mut self,
         call: &NamedCommand<'_>,
-        given: &Invocation<'_>,
+        invocation: &Invocation<'_>,
         state: &Rc<State>,
-    ) -> Unwrapped {
+    ) -> UnwrappedCommand {
         let grammar = Grammar {
             short: "jPaSNnILdXC",
             long: &["jobs", "joblog", "results", "colsep"],
@@ -132,14 +133,18 @@ impl Interpreter<'_> {
         let (template, values) = (&rest[..end], rest.get(end + 1..).unwrap_or_default());
         if template.is_empty() {
             if values.is_empty() {
-                self.deny("pipe-to-interpreter", "runs every line it reads as a command", &words(given.argv));
+                self.report_danger(
+                    "pipe-to-interpreter",
+                    "runs every line it reads as a command",
+                    &join_words(invocation.argv),
+                );
             }
             for value in values {
-                self.reread(value, state, &Input::Inherited);
+                self.interpret_string(value, state, &Input::Inherited);
             }
-            return Unwrapped { own, flow: Flow::either(state.clone()) };
+            return UnwrappedCommand { own, flow: Flow::either(state.clone()) };
         }
-        let code = words(template);
+        let code = join_words(template);
         let gap = [PartialWord::gap(NAME)];
         let mut flow = Flow::either(state.clone());
         for value in if values.is_empty() { &gap } else { values } {
@@ -149,13 +154,13 @@ impl Interpreter<'_> {
                 format!("{code} {}", value.as_str())
             };
             let argv: Vec<PartialWord> = line.split(' ').map(PartialWord::text).collect();
-            self.bulk(&argv);
+            self.judge_bulk_deletion(&argv);
             flow = match PartialWord::text(line.as_str()).known() {
-                Some(line) => self.reread(&PartialWord::text(line), state, &Input::Inherited),
+                Some(line) => self.interpret_string(&PartialWord::text(line), state, &Input::Inherited),
                 None => self
                     .invoke(&Invocation { argv: &argv, input: &Input::Inherited, span: None }, state.clone()),
             };
         }
-        Unwrapped { own, flow: self.outside_of(state, flow) }
+        UnwrappedCommand { own, flow: self.keep_process_effects(state, flow) }
     }
 }

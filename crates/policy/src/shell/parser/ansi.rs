@@ -1,12 +1,10 @@
-//! `$'…'`: escapes decoded.
-//!
-//! Invariant: the decoded text is what bash makes of it, or the string is refused.
+//! `$'…'`: decodes escapes as bash does, or refuses the string.
 
-use super::cursor::{Read, Reader};
+use super::cursor::{ParseResult, Parser};
 
-impl Reader<'_> {
+impl Parser<'_> {
     /// At the `'` of `$'…'`: the decoded text.
-    pub(super) fn ansi_quoted(&mut self, start: usize) -> Read<String> {
+    pub(super) fn ansi_quoted(&mut self, start: usize) -> ParseResult<String> {
         self.bump();
         let mut bytes = Vec::new();
         loop {
@@ -25,7 +23,7 @@ impl Reader<'_> {
         }
     }
 
-    fn ansi_escape(&mut self, bytes: &mut Vec<u8>, start: usize) -> Read<()> {
+    fn ansi_escape(&mut self, bytes: &mut Vec<u8>, start: usize) -> ParseResult<()> {
         let Some(letter) = self.bump_raw() else {
             return self.refuse("a `$'` that is never closed", start);
         };
@@ -60,7 +58,7 @@ impl Reader<'_> {
         (value & 0xff) as u8
     }
 
-    fn hexadecimal(&mut self, bytes: &mut Vec<u8>, start: usize) -> Read<()> {
+    fn hexadecimal(&mut self, bytes: &mut Vec<u8>, start: usize) -> ParseResult<()> {
         let mut value = 0;
         let mut digits = 0;
         while digits < 2 {
@@ -75,7 +73,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn code_point(&mut self, bytes: &mut Vec<u8>, most: usize, start: usize) -> Read<()> {
+    fn code_point(&mut self, bytes: &mut Vec<u8>, most: usize, start: usize) -> ParseResult<()> {
         let mut value = 0_u32;
         let mut digits = 0;
         while digits < most {

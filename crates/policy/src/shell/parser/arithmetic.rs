@@ -1,31 +1,29 @@
 //! Arithmetic: `((…))`, `$((…))`, `$[…]` and the numbers of a slice.
 //!
-//! The shell expands the expression as if it stood in double quotes, single quotes included, and evaluates the
-//! result; subscripts in it are expanded once more. So a single quote hides nothing, and a backslash may only hide
-//! something until the second time: both are refused.
-//!
-//! Invariant: an expression ends where bash's search for its end would find it.
+//! The shell expands the expression as if it were in double quotes, single quotes included, and
+//! evaluates the result; subscripts in it are expanded once more. So a single quote hides nothing,
+//! and a backslash may hide something only until the second expansion: both are refused.
 
 use super::brackets::Pair;
-use super::cursor::{Read, Reader};
+use super::cursor::{ParseResult, Parser};
 use super::dollar::Frame;
-use super::word_builder::Parts;
+use super::word_builder::WordBuilder;
 use crate::shell::{Arithmetic, Quoting};
 
-impl Reader<'_> {
+impl Parser<'_> {
     /// Behind `((`: up to and over `))`.
-    pub(super) fn double_paren(&mut self, start: usize) -> Read<Arithmetic> {
+    pub(super) fn double_paren(&mut self, start: usize) -> ParseResult<Arithmetic> {
         self.parenthesised(start, Frame::Bare)
     }
 
     /// Behind `$((`: up to and over `))`.
-    pub(super) fn dollar_arithmetic(&mut self, start: usize, frame: Frame) -> Read<Arithmetic> {
+    pub(super) fn dollar_arithmetic(&mut self, start: usize, frame: Frame) -> ParseResult<Arithmetic> {
         self.parenthesised(start, frame)
     }
 
-    fn parenthesised(&mut self, start: usize, frame: Frame) -> Read<Arithmetic> {
-        let from = self.settle();
-        let mut parts = Parts::new(Quoting::Body);
+    fn parenthesised(&mut self, start: usize, frame: Frame) -> ParseResult<Arithmetic> {
+        let from = self.skip_continuations();
+        let mut parts = WordBuilder::new(Quoting::Body);
         let mut open = 0_usize;
         loop {
             match self.peek() {
@@ -37,7 +35,7 @@ impl Reader<'_> {
             self.arithmetic_part(&mut parts, frame, Pair::Parens, start)?;
         }
         let span = self.span(from);
-        // With anything between them, bash takes the parentheses for a subshell in a substitution.
+        // With anything between them, bash parses the parentheses as a subshell in a substitution.
         if !self.eat("))") {
             return self.refuse("`((` that does not end in `))`; put a space between the parentheses", start);
         }
@@ -45,9 +43,9 @@ impl Reader<'_> {
     }
 
     /// Behind `$[`: up to and over its `]`.
-    pub(super) fn bracket_arithmetic(&mut self, start: usize) -> Read<Arithmetic> {
-        let from = self.settle();
-        let mut parts = Parts::new(Quoting::Body);
+    pub(super) fn bracket_arithmetic(&mut self, start: usize) -> ParseResult<Arithmetic> {
+        let from = self.skip_continuations();
+        let mut parts = WordBuilder::new(Quoting::Body);
         let mut open = 0_usize;
         loop {
             match self.peek() {
@@ -64,9 +62,9 @@ impl Reader<'_> {
     }
 
     /// Behind the `:` of `${x:…}`: up to, not over, the next `:` or `}`.
-    pub(super) fn slice_part(&mut self, start: usize) -> Read<Arithmetic> {
-        let from = self.settle();
-        let mut parts = Parts::new(Quoting::Body);
+    pub(super) fn slice_part(&mut self, start: usize) -> ParseResult<Arithmetic> {
+        let from = self.skip_continuations();
+        let mut parts = WordBuilder::new(Quoting::Body);
         let mut open = 0_usize;
         loop {
             match self.peek() {
@@ -81,15 +79,22 @@ impl Reader<'_> {
         Ok(Arithmetic { span: self.span(from), pieces: parts.pieces(self)? })
     }
 
-    fn arithmetic_part(&mut self, parts: &mut Parts, frame: Frame, pair: Pair, start: usize) -> Read<()> {
-        let at = self.settle();
+    fn arithmetic_part(
+        &mut self,
+        parts: &mut WordBuilder,
+        frame: Frame,
+        pair: Pair,
+        start: usize,
+    ) -> ParseResult<()> {
+        let at = self.skip_continuations();
         match self.peek() {
             None => return self.refuse("an arithmetic expression that never ends", start),
             Some(b'\'' | b'\\') => {
                 return self.refuse("a quote or a backslash in an arithmetic expression", start);
             }
             Some(b'#') if self.behind_blank(at) => {
-                // When bash expands it, it takes this for a comment, and looks for the end behind it.
+                // When bash expands it, it parses this as a comment, and looks for the end after
+                // it.
                 return self.refuse("a `#` behind a blank in an arithmetic expression", start);
             }
             Some(b'"') if frame != Frame::Bare || !self.is_bash() => {

@@ -1,18 +1,16 @@
 //! Assignments before a command, and arrays.
-//!
-//! Invariant: a name is followed directly by its operator; everything else is a word.
 
-use super::cursor::{Read, Reader};
+use super::cursor::{ParseResult, Parser};
 use super::dollar::Frame;
 use super::reserved::{ends_word, starts_name};
-use super::word_builder::Parts;
+use super::word_builder::WordBuilder;
 use super::words::Context;
 use crate::shell::{Assignment, AssignmentOperator, Element, PieceKind, Quoting, Value};
 
-impl Reader<'_> {
-    /// Reads an assignment, if one comes next; anything else is left standing.
-    pub(super) fn assignment(&mut self) -> Read<Option<Assignment>> {
-        let start = self.settle();
+impl Parser<'_> {
+    /// Parses an assignment, if one comes next; consumes nothing otherwise.
+    pub(super) fn assignment(&mut self) -> ParseResult<Option<Assignment>> {
+        let start = self.skip_continuations();
         if !self.peek().is_some_and(starts_name) {
             return Ok(None);
         }
@@ -37,16 +35,16 @@ impl Reader<'_> {
                 return self.refuse("an array assigned to an element of an array", start);
             }
             self.bash_only("an array", start)?;
-            Value::Array(self.deeper(Self::elements)?)
+            Value::Array(self.nested(Self::elements)?)
         } else {
-            let value_start = self.settle();
+            let value_start = self.skip_continuations();
             Value::Scalar(self.word_or_nothing(Context::VALUE, value_start)?)
         };
         Ok(Some(Assignment { span: self.span(start), name, subscript, operator, value }))
     }
 
     /// `=` or `+=`, stepped over.
-    fn operator(&mut self, start: usize) -> Read<Option<AssignmentOperator>> {
+    fn operator(&mut self, start: usize) -> ParseResult<Option<AssignmentOperator>> {
         if self.eat("=") {
             return Ok(Some(AssignmentOperator::Set));
         }
@@ -59,16 +57,16 @@ impl Reader<'_> {
     }
 
     /// At the `(` behind `name=` in an argument of `declare` and its like.
-    pub(super) fn array_piece(&mut self, parts: &mut Parts) -> Read<()> {
-        let start = self.settle();
-        let elements = self.deeper(Self::elements)?;
+    pub(super) fn array_piece(&mut self, parts: &mut WordBuilder) -> ParseResult<()> {
+        let start = self.skip_continuations();
+        let elements = self.nested(Self::elements)?;
         parts.push(self, start, Quoting::Bare, PieceKind::Array(elements));
         Ok(())
     }
 
     /// At `(`: the elements up to and over `)`.
-    fn elements(&mut self) -> Read<Vec<Element>> {
-        let start = self.settle();
+    fn elements(&mut self) -> ParseResult<Vec<Element>> {
+        let start = self.skip_continuations();
         self.bump();
         self.state.arrays += 1;
         let mut elements = Vec::new();
@@ -86,7 +84,7 @@ impl Reader<'_> {
         }
         self.bump();
         self.state.arrays -= 1;
-        // Bash goes on with the same word, and then takes the whole for something else than it began as.
+        // Bash continues with the same word, and then parses the whole as something else.
         if !ends_word(self.peek()) || self.peek() == Some(b'(') || self.at_process() {
             return self.refuse("an array with something glued to it", start);
         }
@@ -98,18 +96,19 @@ impl Reader<'_> {
         Ok(elements)
     }
 
-    /// Up to bash 5.1 the end of a substitution is guessed, and what has a `)` or lines of its own misleads the guess.
-    /// In an array the error only throws the line away, and bash goes on with the next one.
-    pub(super) fn not_in_array(&self, what: &str, start: usize) -> Read<()> {
+    /// Up to version 5.1, bash guesses the end of a substitution, and a `)` or a line break
+    /// misleads it. In an array the error only discards the line, and bash continues with the next
+    /// one.
+    pub(super) fn refuse_in_array(&self, what: &str, start: usize) -> ParseResult<()> {
         if self.state.arrays == 0 { Ok(()) } else { self.refuse(format!("{what} inside of an array"), start) }
     }
 
-    fn keyed_element(&mut self, start: usize) -> Read<Element> {
+    fn keyed_element(&mut self, start: usize) -> ParseResult<Element> {
         let subscript = self.subscript(Frame::Bare, start)?;
         if self.operator(start)?.is_none() {
             return self.refuse("an element of an array that begins with `[`", start);
         }
-        let value_start = self.settle();
+        let value_start = self.skip_continuations();
         let value = self.word_or_nothing(Context::VALUE, value_start)?;
         Ok(Element { subscript: Some(subscript), value })
     }

@@ -1,25 +1,25 @@
-//! Backticks: the shell takes one level of backslashes away, and reads what is left as a text of its own.
+//! Backticks: the shell removes one level of backslashes and parses the rest as a separate text.
 //!
-//! Invariant: spans inside point into the text as it was given.
+//! Spans inside point into the original text.
 
-use super::cursor::{Read, Reader, Source};
+use super::cursor::{ParseResult, Parser, Source};
 use super::dollar::Frame;
 use super::list::Stop;
-use super::word_builder::Parts;
+use super::word_builder::WordBuilder;
 use crate::shell::{PieceKind, Script, Substitution, SubstitutionStyle};
 
-impl Reader<'_> {
+impl Parser<'_> {
     /// At the opening backtick.
-    pub(super) fn backticks(&mut self, parts: &mut Parts, frame: Frame) -> Read<()> {
-        self.one_more_piece()?;
-        let start = self.settle();
+    pub(super) fn backticks(&mut self, parts: &mut WordBuilder, frame: Frame) -> ParseResult<()> {
+        self.count_piece()?;
+        let start = self.skip_continuations();
         self.bump();
         let (text, places) = self.unescaped(start, frame)?;
-        let script = self.deeper(|reader| {
-            reader.state.substitutions += 1;
+        let script = self.nested(|parser| {
+            parser.state.substitutions += 1;
             let script: Script =
-                Reader::new(Source::Copy(&text, &places), reader.state).script(Stop::Text)?;
-            reader.state.substitutions -= 1;
+                Parser::new(Source::Copy(&text, &places), parser.state).script(Stop::Text)?;
+            parser.state.substitutions -= 1;
             Ok(script)
         })?;
         let kind = PieceKind::Command(Substitution { style: SubstitutionStyle::Backticks, script });
@@ -27,8 +27,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The text up to the closing backtick, and the place of each of its bytes.
-    fn unescaped(&mut self, start: usize, frame: Frame) -> Read<(String, Vec<usize>)> {
+    /// The text up to the closing backtick, and the original offset of each byte.
+    fn unescaped(&mut self, start: usize, frame: Frame) -> ParseResult<(String, Vec<usize>)> {
         let quoted = matches!(frame, Frame::Double | Frame::Locale);
         let (mut text, mut places) = (Vec::new(), Vec::new());
         loop {

@@ -1,14 +1,12 @@
 //! Brace expansion: `{a,b}` and `{1..9}`.
 //!
-//! Bash expands braces in the *text* of a word, before anything else, so `$x{a,b}` means `$xa $xb` and
-//! `{$,x}HOME` contains `$HOME`. Words where that changes what is expanded are refused.
-//!
-//! Invariant: an expansion of an accepted word is one alternative in place of each of its braces.
+//! Bash expands braces in the *text* of a word, before anything else, so `$x{a,b}` means `$xa $xb`
+//! and `{$,x}HOME` contains `$HOME`. Words where that changes what is expanded are refused.
 
-use super::cursor::{Read, Reader};
-use super::entry::MOST_WORDS;
+use super::cursor::{ParseResult, Parser};
+use super::entry::MAX_WORDS;
 use super::reserved::continues_name;
-use super::word_builder::{Atom, Mark, Parts, join};
+use super::word_builder::{Atom, Mark, WordBuilder, join};
 use crate::shell::{Piece, PieceKind, Quoting, Sequence, Span, Word};
 
 /// An open brace.
@@ -20,9 +18,9 @@ struct Open {
 }
 
 impl Open {
-    fn end_alternative(&mut self, reader: &Reader<'_>, at: usize) -> Read<()> {
-        reader.one_more(&reader.state.size.words, MOST_WORDS, "words")?;
-        let span = reader.span_between(self.from, at);
+    fn end_alternative(&mut self, parser: &Parser<'_>, at: usize) -> ParseResult<()> {
+        parser.count_one(&parser.state.size.words, MAX_WORDS, "words")?;
+        let span = parser.span_between(self.from, at);
         self.alternatives.push(Word { span, pieces: std::mem::take(&mut self.current) });
         self.from = at + 1;
         Ok(())
@@ -30,10 +28,10 @@ impl Open {
 }
 
 /// Turns marks into braces, or back into text.
-pub(super) fn resolve(parts: Parts, reader: &Reader<'_>) -> Read<Vec<Piece>> {
-    let expands = is_expanded(&parts, reader)?;
+pub(super) fn resolve(parts: WordBuilder, parser: &Parser<'_>) -> ParseResult<Vec<Piece>> {
+    let expands = is_expanded(&parts, parser)?;
     if expands {
-        check_joints(&parts, reader)?;
+        check_joints(&parts, parser)?;
     }
     let mut pieces = Vec::new();
     let mut open: Vec<Open> = Vec::new();
@@ -46,7 +44,7 @@ pub(super) fn resolve(parts: Parts, reader: &Reader<'_>) -> Read<Vec<Piece>> {
             Atom::Mark(mark, at) => (mark, at),
         };
         let literal = || Piece {
-            span: reader.span_between(at, at + 1),
+            span: parser.span_between(at, at + 1),
             quoting: Quoting::Bare,
             kind: PieceKind::Literal(mark.text().to_owned()),
         };
@@ -56,13 +54,13 @@ pub(super) fn resolve(parts: Parts, reader: &Reader<'_>) -> Read<Vec<Piece>> {
             }
             Mark::Comma if expands && !open.is_empty() => {
                 if let Some(open) = open.last_mut() {
-                    open.end_alternative(reader, at)?;
+                    open.end_alternative(parser, at)?;
                 }
             }
             Mark::Close if expands && !open.is_empty() => {
                 if let Some(closed) = open.pop() {
                     let outer = open.last_mut().map_or(&mut pieces, |open| &mut open.current);
-                    close(outer, closed, at, reader)?;
+                    close(outer, closed, at, parser)?;
                 }
             }
             _ => join(open.last_mut().map_or(&mut pieces, |open| &mut open.current), literal()),
@@ -72,7 +70,7 @@ pub(super) fn resolve(parts: Parts, reader: &Reader<'_>) -> Read<Vec<Piece>> {
 }
 
 /// Whether any brace of the word is expanded. Bash guesses about braces that do not pair; this refuses.
-fn is_expanded(parts: &Parts, reader: &Reader<'_>) -> Read<bool> {
+fn is_expanded(parts: &WordBuilder, parser: &Parser<'_>) -> ParseResult<bool> {
     let (mut depth, mut opens, mut stray, mut commas) = (0_usize, 0_usize, false, false);
     let mut dots = false;
     for atom in &parts.atoms {
@@ -89,12 +87,12 @@ fn is_expanded(parts: &Parts, reader: &Reader<'_>) -> Read<bool> {
     }
     let expands = opens > 0 && (commas || dots);
     if expands && (stray || depth > 0) {
-        return reader.refuse("braces that do not pair in a word that may be expanded", first_mark(parts));
+        return parser.refuse("braces that do not pair in a word that may be expanded", first_mark(parts));
     }
     Ok(expands)
 }
 
-fn first_mark(parts: &Parts) -> usize {
+fn first_mark(parts: &WordBuilder) -> usize {
     let marks = parts.atoms.iter().find_map(|atom| match atom {
         Atom::Mark(_, at) => Some(*at),
         Atom::Piece(_) => None,
@@ -102,22 +100,22 @@ fn first_mark(parts: &Parts) -> usize {
     marks.unwrap_or_default()
 }
 
-/// Refuses a word in which an expansion could glue a name or a `$` to what stands beside the brace.
-fn check_joints(parts: &Parts, reader: &Reader<'_>) -> Read<()> {
+/// Refuses a word in which an expansion could join a name or a `$` to the text next to the brace.
+fn check_joints(parts: &WordBuilder, parser: &Parser<'_>) -> ParseResult<()> {
     let start = first_mark(parts);
     if parts.old_arithmetic {
-        return reader.refuse("`$[` beside braces; write `$((`", start);
+        return parser.refuse("`$[` beside braces; write `$((`", start);
     }
     if parts.intricate {
-        return reader.refuse("quotes or braces inside of an expansion beside braces", start);
+        return parser.refuse("quotes or braces inside of an expansion beside braces", start);
     }
     if parts.lone_dollar {
-        return reader.refuse("a `$` beside braces, which may become an expansion", start);
+        return parser.refuse("a `$` beside braces, which may become an expansion", start);
     }
     let glued = parts.name_before.contains(&Mark::Open)
         || (!parts.name_before.is_empty() && parts.atoms.windows(2).any(continues_behind_brace));
     if glued {
-        return reader.refuse("a variable beside braces; write `${name}`", start);
+        return parser.refuse("a variable beside braces; write `${name}`", start);
     }
     Ok(())
 }
@@ -135,23 +133,23 @@ fn continues_behind_brace(pair: &[Atom]) -> bool {
     }
 }
 
-fn close(outer: &mut Vec<Piece>, mut open: Open, at: usize, reader: &Reader<'_>) -> Read<()> {
-    let span = reader.span_between(open.at, at + 1);
+fn close(outer: &mut Vec<Piece>, mut open: Open, at: usize, parser: &Parser<'_>) -> ParseResult<()> {
+    let span = parser.span_between(open.at, at + 1);
     if !open.alternatives.is_empty() {
-        reader.bash_only("brace expansion", open.at)?;
-        open.end_alternative(reader, at)?;
+        parser.bash_only("brace expansion", open.at)?;
+        open.end_alternative(parser, at)?;
         outer.push(Piece { span, quoting: Quoting::Bare, kind: PieceKind::Braces(open.alternatives) });
         return Ok(());
     }
     if let [Piece { quoting: Quoting::Bare, kind: PieceKind::Literal(text), .. }] = open.current.as_slice() {
         match sequence(text) {
             Counted::Yes(sequence) => {
-                reader.bash_only("brace expansion", open.at)?;
+                parser.bash_only("brace expansion", open.at)?;
                 outer.push(Piece { span, quoting: Quoting::Bare, kind: PieceKind::Sequence(sequence) });
                 return Ok(());
             }
             Counted::No => {}
-            Counted::Unsure => return reader.refuse("a sequence of letters and signs in braces", open.at),
+            Counted::Unsure => return parser.refuse("a sequence of letters and signs in braces", open.at),
         }
     }
     let literal = |span: Span, text: &str| Piece {
@@ -159,11 +157,11 @@ fn close(outer: &mut Vec<Piece>, mut open: Open, at: usize, reader: &Reader<'_>)
         quoting: Quoting::Bare,
         kind: PieceKind::Literal(text.to_owned()),
     };
-    join(outer, literal(reader.span_between(open.at, open.at + 1), "{"));
+    join(outer, literal(parser.span_between(open.at, open.at + 1), "{"));
     for piece in open.current {
         join(outer, piece);
     }
-    join(outer, literal(reader.span_between(at, at + 1), "}"));
+    join(outer, literal(parser.span_between(at, at + 1), "}"));
     Ok(())
 }
 

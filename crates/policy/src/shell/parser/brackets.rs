@@ -1,12 +1,11 @@
-//! Brackets inside of expansions that stand in brackets themselves.
+//! Brackets inside expansions that are in brackets themselves.
 //!
-//! Bash looks for the end of `((…))`, `$[…]`, subscripts, extended patterns and regular expressions more than once,
-//! and with less care each time: a `)` of a `case` inside of `$((…))` makes it run the output of the substitution as a
-//! command. What is balanced however one looks at it is the same for every look.
-//!
-//! Invariant: no bracket inside an accepted expansion can be taken for the end of what is around it.
+//! Bash looks for the end of `((…))`, `$[…]`, subscripts, extended patterns and regular expressions
+//! more than once, and less carefully each time: a `)` of a `case` inside `$((…))` makes it run the
+//! output of the substitution as a command. Only brackets that are balanced by every method are
+//! accepted.
 
-use super::cursor::{Read, Reader};
+use super::cursor::{ParseResult, Parser};
 
 /// What the surrounding construct is closed with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,9 +16,9 @@ pub(super) enum Pair {
     Brackets,
 }
 
-impl Reader<'_> {
+impl Parser<'_> {
     /// Refuses what was read since `from` unless its brackets balance, inside of quotes and with them.
-    pub(super) fn balanced(&self, pair: Pair, from: usize) -> Read<()> {
+    pub(super) fn balanced(&self, pair: Pair, from: usize) -> ParseResult<()> {
         let text = self.source.text().get(from..self.at).unwrap_or_default();
         self.count(text.len());
         if is_balanced(text, pair) {

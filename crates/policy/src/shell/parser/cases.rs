@@ -1,17 +1,15 @@
 //! `case`.
-//!
-//! Invariant: every pattern and every arm is in the tree.
 
-use super::cursor::{Read, Reader};
+use super::cursor::{ParseResult, Parser};
 use super::list::Stop;
 use super::words::Context;
 use crate::shell::{Case, CaseArm, CaseEnding, CommandKind, Word};
 
-impl Reader<'_> {
+impl Parser<'_> {
     /// Behind `case`.
-    pub(super) fn case_command(&mut self) -> Read<CommandKind> {
+    pub(super) fn case_command(&mut self) -> ParseResult<CommandKind> {
         self.skip_blanks();
-        self.not_in_array("a `case`", self.at)?;
+        self.refuse_in_array("a `case`", self.at)?;
         let subject = self.word(Context::SUBJECT)?;
         self.skip_newlines()?;
         self.expect_reserved("in")?;
@@ -32,10 +30,10 @@ impl Reader<'_> {
         Ok(CommandKind::Case(Case { subject, arms }))
     }
 
-    fn case_arm(&mut self) -> Read<CaseArm> {
+    fn case_arm(&mut self) -> ParseResult<CaseArm> {
         let patterns = self.case_patterns()?;
         let body = self.script(Stop::Arm)?;
-        let start = self.settle();
+        let start = self.skip_continuations();
         let ending = if self.looking_at(";;&") {
             self.bash_only("`;;&`", start)?;
             self.eat(";;&");
@@ -51,8 +49,8 @@ impl Reader<'_> {
         Ok(CaseArm { patterns, body, ending })
     }
 
-    fn case_patterns(&mut self) -> Read<Vec<Word>> {
-        let start = self.settle();
+    fn case_patterns(&mut self) -> ParseResult<Vec<Word>> {
+        let start = self.skip_continuations();
         if self.peek() == Some(b'(') {
             self.bump();
         }

@@ -1,17 +1,15 @@
-//! One command: which kind begins here.
-//!
-//! Invariant: the kind is decided by what stands here, before any of it is read.
+//! One command: decides by the next token which kind begins.
 
-use super::cursor::{Read, Reader};
-use super::entry::MOST_COMMANDS;
+use super::cursor::{ParseResult, Parser};
+use super::entry::MAX_COMMANDS;
 use super::reserved::{is_bash_only, is_closing};
 use crate::shell::{Command, CommandKind};
 
-impl Reader<'_> {
-    pub(super) fn command(&mut self) -> Read<Command> {
+impl Parser<'_> {
+    pub(super) fn command(&mut self) -> ParseResult<Command> {
         self.skip_blanks();
-        let start = self.settle();
-        self.one_more(&self.state.size.commands, MOST_COMMANDS, "commands")?;
+        let start = self.skip_continuations();
+        self.count_one(&self.state.size.commands, MAX_COMMANDS, "commands")?;
         match self.compound()? {
             Some(kind) => self.with_redirections(kind, start),
             None => self.simple_command(),
@@ -19,10 +17,10 @@ impl Reader<'_> {
     }
 
     /// Reads the compound command that begins here, if one does.
-    pub(super) fn compound(&mut self) -> Read<Option<CommandKind>> {
-        let start = self.settle();
+    pub(super) fn compound(&mut self) -> ParseResult<Option<CommandKind>> {
+        let start = self.skip_continuations();
         if self.peek() == Some(b'(') {
-            return self.deeper(Self::parenthesis).map(Some);
+            return self.nested(Self::parenthesis).map(Some);
         }
         let Some(word) = self.reserved() else { return Ok(None) };
         if word == "time" {
@@ -34,27 +32,27 @@ impl Reader<'_> {
         if is_bash_only(word) {
             self.bash_only(&format!("`{word}`"), start)?;
         }
-        self.deeper(|reader| {
-            reader.eat(word);
+        self.nested(|parser| {
+            parser.eat(word);
             match word {
-                "if" => reader.if_command(),
-                "while" | "until" => reader.loop_command(word),
-                "for" | "select" => reader.for_command(word),
-                "case" => reader.case_command(),
-                "function" => reader.function_keyword(start),
-                "[[" => reader.conditional(),
-                "coproc" => reader.coprocess(),
-                _ => reader.group(),
+                "if" => parser.if_command(),
+                "while" | "until" => parser.loop_command(word),
+                "for" | "select" => parser.for_command(word),
+                "case" => parser.case_command(),
+                "function" => parser.function_keyword(start),
+                "[[" => parser.conditional(),
+                "coproc" => parser.coprocess(),
+                _ => parser.group(),
             }
         })
         .map(Some)
     }
 
     /// Adds the redirections that follow a compound command.
-    pub(super) fn with_redirections(&mut self, kind: CommandKind, start: usize) -> Read<Command> {
+    pub(super) fn with_redirections(&mut self, kind: CommandKind, start: usize) -> ParseResult<Command> {
         let mut end = self.at;
         let mut redirections = Vec::new();
-        // What a function or a coprocess is made of has taken its redirections already.
+        // The body of a function or a coprocess has consumed its redirections already.
         if !matches!(kind, CommandKind::Function(_) | CommandKind::Coprocess(_)) {
             loop {
                 self.skip_blanks();

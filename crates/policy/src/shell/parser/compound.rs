@@ -1,16 +1,14 @@
 //! Groups, subshells, `if` and coprocesses.
-//!
-//! Invariant: every list in them has a command, as the shell requires.
 
-use super::cursor::{Read, Reader};
+use super::cursor::{ParseResult, Parser};
 use super::list::Stop;
 use super::reserved::{is_reserved, starts_name};
 use crate::shell::{CommandKind, Coprocess, If, PieceKind};
 
-impl Reader<'_> {
+impl Parser<'_> {
     /// `( … )` or `(( … ))`.
-    pub(super) fn parenthesis(&mut self) -> Read<CommandKind> {
-        let start = self.settle();
+    pub(super) fn parenthesis(&mut self) -> ParseResult<CommandKind> {
+        let start = self.skip_continuations();
         if self.looking_at("((") {
             self.bash_only("`((`", start)?;
             self.eat("((");
@@ -23,14 +21,14 @@ impl Reader<'_> {
     }
 
     /// Behind `{`.
-    pub(super) fn group(&mut self) -> Read<CommandKind> {
+    pub(super) fn group(&mut self) -> ParseResult<CommandKind> {
         let script = self.body(Stop::Reserved(&["}"]))?;
         self.expect_reserved("}")?;
         Ok(CommandKind::Group(script))
     }
 
     /// Behind `if`.
-    pub(super) fn if_command(&mut self) -> Read<CommandKind> {
+    pub(super) fn if_command(&mut self) -> ParseResult<CommandKind> {
         let mut arms = Vec::new();
         loop {
             let condition = self.body(Stop::Reserved(&["then"]))?;
@@ -52,9 +50,9 @@ impl Reader<'_> {
     }
 
     /// Behind `coproc`.
-    pub(super) fn coprocess(&mut self) -> Read<CommandKind> {
+    pub(super) fn coprocess(&mut self) -> ParseResult<CommandKind> {
         self.skip_blanks();
-        let start = self.settle();
+        let start = self.skip_continuations();
         if self.reserved().is_some() || self.peek() == Some(b'(') {
             let command = Box::new(self.command()?);
             return Ok(CommandKind::Coprocess(Coprocess { name: None, command }));
@@ -70,7 +68,7 @@ impl Reader<'_> {
             return self.refuse("a coprocess without braces inside a substitution", start);
         }
         let command = self.simple_command()?;
-        // `coproc word if …` has a name that nobody would guess, and a compound command behind it.
+        // `coproc word if …` has an unexpected name, and a compound command after it.
         if let CommandKind::Simple(simple) = &command.kind
             && simple.words.get(1).is_some_and(|word| word.bare().is_some_and(is_reserved))
         {
@@ -79,7 +77,8 @@ impl Reader<'_> {
         if matches!(command.kind, CommandKind::Function(_)) {
             return self.refuse("a function definition as a coprocess", start);
         }
-        // Reserved words count in `coproc declare x=(…)`, and an error there only throws the line away.
+        // Reserved words count in `coproc declare x=(…)`, and an error there only discards the
+        // line.
         if let CommandKind::Simple(simple) = &command.kind
             && simple
                 .words
@@ -92,7 +91,7 @@ impl Reader<'_> {
         Ok(CommandKind::Coprocess(Coprocess { name: None, command: Box::new(command) }))
     }
 
-    /// `NAME` before `{` or `(`: stepped over. Anything else is left standing.
+    /// `NAME` before `{` or `(`; consumes nothing otherwise.
     fn coprocess_name(&mut self) -> Option<String> {
         let start = self.at;
         self.peek().filter(|byte| starts_name(*byte))?;

@@ -1,12 +1,10 @@
 //! `[[ … ]]`.
-//!
-//! Invariant: every operand is read as a word; an operand that is evaluated hides no expansion in quotes.
 
 use super::brackets::Pair;
-use super::cursor::{Read, Reader};
+use super::cursor::{ParseResult, Parser};
 use super::dollar::Frame;
 use super::reserved::ends_word;
-use super::word_builder::Parts;
+use super::word_builder::WordBuilder;
 use super::words::Context;
 use crate::shell::{CommandKind, Piece, PieceKind, Quoting, Span, TestItem, Word};
 
@@ -16,10 +14,10 @@ const ARITHMETIC: [&str; 6] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
 /// Operators whose operand is the name of a variable, perhaps with a subscript.
 const NAMING: [&str; 2] = ["-v", "-R"];
 
-impl Reader<'_> {
+impl Parser<'_> {
     /// Behind `[[`.
-    pub(super) fn conditional(&mut self) -> Read<CommandKind> {
-        let start = self.settle();
+    pub(super) fn conditional(&mut self) -> ParseResult<CommandKind> {
+        let start = self.skip_continuations();
         let mut items = Vec::new();
         loop {
             self.test_blanks(start)?;
@@ -33,11 +31,11 @@ impl Reader<'_> {
             return self.unexpected("in `[[`");
         }
         self.expect_reserved("]]")?;
-        self.no_hidden_expansion(&items)?;
+        self.refuse_hidden_expansion(&items)?;
         Ok(CommandKind::Test(items))
     }
 
-    fn test_blanks(&mut self, start: usize) -> Read<()> {
+    fn test_blanks(&mut self, start: usize) -> ParseResult<()> {
         self.skip_blanks();
         while self.peek() == Some(b'\n') {
             if !self.pending.is_empty() || self.waiting > 0 {
@@ -49,8 +47,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn test_item(&mut self, before: Option<&TestItem>, start: usize) -> Read<TestItem> {
-        let at = self.settle();
+    fn test_item(&mut self, before: Option<&TestItem>, start: usize) -> ParseResult<TestItem> {
+        let at = self.skip_continuations();
         let operator = |item: Option<&TestItem>| match item {
             Some(TestItem::Operator(text, _)) => Some(text.clone()),
             _ => None,
@@ -78,12 +76,12 @@ impl Reader<'_> {
     }
 
     /// The right side of `=~`: parentheses and bars belong to it, and blanks inside parentheses.
-    fn regular_expression(&mut self, start: usize) -> Read<Word> {
-        let from = self.settle();
-        let mut parts = Parts::new(Quoting::Bare);
+    fn regular_expression(&mut self, start: usize) -> ParseResult<Word> {
+        let from = self.skip_continuations();
+        let mut parts = WordBuilder::new(Quoting::Bare);
         let mut open = 0_usize;
         loop {
-            let at = self.settle();
+            let at = self.skip_continuations();
             match self.peek() {
                 Some(b'(') => open += 1,
                 Some(b')') if open == 0 => break,
@@ -111,8 +109,8 @@ impl Reader<'_> {
         Ok(Word { span: self.span(from), pieces })
     }
 
-    /// `[[ 'a[$(cmd)]' -eq 1 ]]` runs `cmd`: the operand is evaluated after its quotes are gone.
-    fn no_hidden_expansion(&self, items: &[TestItem]) -> Read<()> {
+    /// `[[ 'a[$(cmd)]' -eq 1 ]]` runs `cmd`: the operand is evaluated after quote removal.
+    fn refuse_hidden_expansion(&self, items: &[TestItem]) -> ParseResult<()> {
         for (index, item) in items.iter().enumerate() {
             let TestItem::Operator(text, span) = item else { continue };
             let before = index.checked_sub(1).filter(|_| ARITHMETIC.contains(&text.as_str()));
@@ -130,7 +128,7 @@ impl Reader<'_> {
     }
 }
 
-fn hidden(span: Span) -> Read<()> {
+fn hidden(span: Span) -> ParseResult<()> {
     let what = "a quoted expansion beside an operator that evaluates it".to_owned();
     Err(crate::shell::NotUnderstood { what, span })
 }

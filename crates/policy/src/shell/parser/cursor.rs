@@ -1,15 +1,13 @@
-//! The place in a text, and the steps through it.
+//! The position in a text, and the steps through it.
 //!
-//! A backslash before a newline is taken away here, below everything else, because that is where bash takes it
-//! away: `$\⏎(cmd)` is a substitution, and `i\⏎f` is a keyword.
-//!
-//! Invariant: the place only moves forward, and never past the end.
+//! Line continuations are removed here, at the lowest level, as bash does: `$\⏎(cmd)` is a
+//! substitution, and `i\⏎f` is a keyword.
 
-use super::entry::MOST_PIECES;
+use super::entry::MAX_PIECES;
 use crate::shell::{Dialect, NotUnderstood, Span};
 use std::cell::Cell;
 
-/// What a text has been found to hold.
+/// Numbers of constructs in a text.
 #[derive(Debug, Default)]
 pub(super) struct Size {
     pub(super) commands: Cell<usize>,
@@ -17,34 +15,35 @@ pub(super) struct Size {
     pub(super) pieces: Cell<usize>,
 }
 
-/// What all readers of one text share: the whole, and the unescaped copies inside backticks and here-documents.
+/// State shared by all parsers of one text: of the whole, and of the unescaped copies inside
+/// backticks and here-documents.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) dialect: Dialect,
-    /// How many constructs are open around the place.
+    /// Number of open constructs.
     pub(super) depth: usize,
-    /// How many substitutions are open around the place.
+    /// Number of open substitutions.
     pub(super) substitutions: usize,
-    /// How many newlines have ended a command so far: what stands on the first line is read before anything runs.
+    /// Number of newlines that ended a command. The first line is parsed before anything runs.
     pub(super) lines: usize,
-    /// Whether the text names the option that extended patterns need.
+    /// Whether the text names the option for extended patterns.
     pub(super) extglob: bool,
-    /// How many array literals are open around the place.
+    /// Number of open array literals.
     pub(super) arrays: usize,
-    /// Whether the text never names what `$"…"` is translated with.
+    /// Whether the text never names a variable that `$"…"` is translated by.
     pub(super) untranslated: bool,
-    /// How much of each was read so far.
+    /// The numbers so far.
     pub(super) size: Size,
-    /// Work done, for the tests that hold it linear.
+    /// Steps so far, for the tests that they are linear.
     pub(super) steps: Cell<usize>,
 }
 
-/// A text, and where each of its bytes comes from.
+/// A text and the origin of each byte.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Source<'a> {
-    /// The text as it was given.
+    /// The original text.
     Whole(&'a str),
-    /// A copy with some bytes taken out: the place of each byte in the text as it was given, and one for the end.
+    /// A copy with some bytes removed: the original offset of each byte, and one for the end.
     Copy(&'a str, &'a [usize]),
 }
 
@@ -63,25 +62,26 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Reads one source, front to back.
+/// Parses one source, front to back.
 #[derive(Debug)]
-pub(super) struct Reader<'a> {
+pub(super) struct Parser<'a> {
     pub(super) source: Source<'a>,
     pub(super) at: usize,
     pub(super) state: &'a mut State,
-    /// Here-documents whose operator was read and whose body was not.
+    /// Here-documents whose operator was parsed and whose body was not.
     pub(super) pending: Vec<super::heredoc::Pending>,
-    /// How many enclosing lists wait for a body of theirs.
+    /// Number of enclosing lists that need a body.
     pub(super) waiting: usize,
-    /// How many `$(` and `<(` of this source are open: bash looks for their `)` in here-documents, too.
+    /// Number of open `$(` and `<(` of this source: bash looks for their `)` in here-documents,
+    /// too.
     pub(super) parens: usize,
-    /// How many here-documents the innermost of them has so far.
+    /// Number of here-documents of the innermost of them.
     pub(super) documents: usize,
 }
 
-pub(super) type Read<T> = Result<T, NotUnderstood>;
+pub(super) type ParseResult<T> = Result<T, NotUnderstood>;
 
-impl<'a> Reader<'a> {
+impl<'a> Parser<'a> {
     pub(super) fn new(source: Source<'a>, state: &'a mut State) -> Self {
         Self { source, at: 0, state, pending: Vec::new(), waiting: 0, parens: 0, documents: 0 }
     }
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
         self.state.steps.set(self.state.steps.get() + 1);
     }
 
-    /// The first place at or behind `at` that is not a line continuation.
+    /// The first offset from `at` on that is not in a line continuation.
     fn visible(&self, mut at: usize) -> usize {
         self.step();
         while self.bytes().get(at..at + 2) == Some(b"\\\n") {
@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
         self.bytes().get(self.visible(self.at)).copied()
     }
 
-    /// The byte that is `ahead` places behind the next one.
+    /// The byte `ahead` positions after the next one.
     pub(super) fn peek_at(&self, ahead: usize) -> Option<u8> {
         self.upcoming().nth(ahead)
     }
@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
         byte
     }
 
-    /// Steps over the next character and returns its bytes; only a text's own characters are longer than one byte.
+    /// Consumes the next character and returns it.
     pub(super) fn bump_char(&mut self) -> &'a str {
         let at = self.visible(self.at);
         let text = self.source.text();
@@ -145,7 +145,7 @@ impl<'a> Reader<'a> {
         text.get(at..at + length).unwrap_or_default()
     }
 
-    /// The next byte without any regard for line continuations, stepped over.
+    /// Consumes the next byte, line continuation or not.
     pub(super) fn bump_raw(&mut self) -> Option<u8> {
         self.step();
         let byte = self.bytes().get(self.at).copied();
@@ -153,8 +153,8 @@ impl<'a> Reader<'a> {
         byte
     }
 
-    /// The character behind the backslash that comes next, as it stands: an escaped backslash hides a newline
-    /// behind it from being a line continuation.
+    /// The character after the next backslash, unchanged: an escaped backslash keeps a newline
+    /// after it from being a line continuation.
     pub(super) fn escaped(&self) -> &'a str {
         let at = self.visible(self.at) + 1;
         let text = self.source.text();
@@ -162,19 +162,19 @@ impl<'a> Reader<'a> {
         text.get(at..at + length).unwrap_or_default()
     }
 
-    /// Steps over a backslash and the character behind it, which is returned.
+    /// Consumes a backslash and the character after it, which is returned.
     pub(super) fn bump_escape(&mut self) -> &'a str {
         let escaped = self.escaped();
         self.at = self.visible(self.at) + 1 + escaped.len();
         escaped
     }
 
-    /// Counts work that is done without a step.
+    /// Counts work without a step.
     pub(super) fn count(&self, steps: usize) {
         self.state.steps.set(self.state.steps.get() + steps);
     }
 
-    /// Steps over `expected` if it comes next.
+    /// Consumes `expected` if it comes next.
     pub(super) fn eat(&mut self, expected: &str) -> bool {
         if self.looking_at(expected) {
             for _ in expected.bytes() {
@@ -191,46 +191,46 @@ impl<'a> Reader<'a> {
         expected.bytes().all(|byte| upcoming.next() == Some(byte))
     }
 
-    /// Steps over line continuations, so that a span begins at the byte that counts.
-    pub(super) fn settle(&mut self) -> usize {
+    /// Consumes line continuations, so that a span begins at the byte that counts.
+    pub(super) fn skip_continuations(&mut self) -> usize {
         self.at = self.visible(self.at);
         self.at
     }
 
-    /// Steps over blanks and a comment, up to a newline or something that counts.
+    /// Consumes blanks and a comment, up to a newline or a token.
     pub(super) fn skip_blanks(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t')) {
             self.bump();
         }
         if self.peek() == Some(b'#') {
-            self.settle();
+            self.skip_continuations();
             while !matches!(self.bytes().get(self.at), None | Some(b'\n')) {
                 self.bump_raw();
             }
         }
-        self.settle();
+        self.skip_continuations();
     }
 
-    /// The span from `start` to the place.
+    /// The span from `start` to the position.
     pub(super) fn span(&self, start: usize) -> Span {
         self.span_between(start, self.at)
     }
 
     pub(super) fn span_between(&self, start: usize, end: usize) -> Span {
         let from = self.source.origin(start);
-        // In a copy, what was taken out behind the last byte is not part of it.
+        // In a copy, what was removed after the last byte is not part of it.
         let to = if end > start { self.source.origin(end - 1) + 1 } else { from };
         Span { start: from, end: to.max(from) }
     }
 
-    /// Refuses what stands between `start` and the place.
-    pub(super) fn refuse<T>(&self, what: impl Into<String>, start: usize) -> Read<T> {
+    /// Refuses the text between `start` and the position.
+    pub(super) fn refuse<T>(&self, what: impl Into<String>, start: usize) -> ParseResult<T> {
         Err(NotUnderstood { what: what.into(), span: self.span(start) })
     }
 
     /// Refuses the next character.
-    pub(super) fn unexpected<T>(&mut self, where_: &str) -> Read<T> {
-        let start = self.settle();
+    pub(super) fn unexpected<T>(&mut self, where_: &str) -> ParseResult<T> {
+        let start = self.skip_continuations();
         let what = match self.bump_char() {
             "" => format!("the text ends {where_}"),
             "\n" => format!("unexpected end of line {where_}"),
@@ -239,13 +239,13 @@ impl<'a> Reader<'a> {
         self.refuse(what, start)
     }
 
-    /// Refuses `what` unless bash will run the text.
-    pub(super) fn bash_only(&self, what: &str, start: usize) -> Read<()> {
+    /// Refuses `what` unless the dialect is bash.
+    pub(super) fn bash_only(&self, what: &str, start: usize) -> ParseResult<()> {
         if self.is_bash() { Ok(()) } else { self.refuse(format!("{what}, which not every `sh` has"), start) }
     }
 
-    /// One more of what a text may have so many of.
-    pub(super) fn one_more(&self, of: &Cell<usize>, most: usize, what: &str) -> Read<()> {
+    /// Counts one more construct, up to `most`.
+    pub(super) fn count_one(&self, of: &Cell<usize>, most: usize, what: &str) -> ParseResult<()> {
         of.set(of.get() + 1);
         if of.get() > most {
             return self.refuse(format!("more {what} than one line should have"), self.at);
@@ -253,15 +253,15 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// One more part of a word, where it is not plain text.
-    pub(super) fn one_more_piece(&self) -> Read<()> {
-        self.one_more(&self.state.size.pieces, MOST_PIECES, "quotes and expansions")
+    /// Counts one more piece that is not plain text.
+    pub(super) fn count_piece(&self) -> ParseResult<()> {
+        self.count_one(&self.state.size.pieces, MAX_PIECES, "quotes and expansions")
     }
 
-    /// Reads something one level deeper, or refuses when that is too deep.
-    pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
-        if self.state.depth >= super::DEEPEST {
-            return self.refuse(format!("more than {} levels of nesting", super::DEEPEST), self.at);
+    /// Parses something one level deeper, up to the nesting limit.
+    pub(super) fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> ParseResult<T>) -> ParseResult<T> {
+        if self.state.depth >= super::MAX_DEPTH {
+            return self.refuse(format!("more than {} levels of nesting", super::MAX_DEPTH), self.at);
         }
         self.state.depth += 1;
         let result = read(self);

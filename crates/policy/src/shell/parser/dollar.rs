@@ -1,16 +1,14 @@
-//! `$…`: what is expanded, inside and outside of quotes.
-//!
-//! Invariant: whatever a `$` begins is read to its own end before anything behind it is looked at.
+//! `$…`: expansions inside and outside quotes.
 
-use super::cursor::{Read, Reader};
+use super::cursor::{ParseResult, Parser};
 use super::list::Stop;
 use super::reserved::{ends_word, starts_name};
-use super::word_builder::Parts;
+use super::word_builder::WordBuilder;
 use crate::shell::{
     Operation, Parameter, PieceKind, Quoting, Reference, Script, Substitution, SubstitutionStyle,
 };
 
-/// What stands around an expansion.
+/// The quoting around an expansion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Frame {
     /// No quotes.
@@ -34,18 +32,18 @@ impl Frame {
     }
 }
 
-impl Reader<'_> {
+impl Parser<'_> {
     /// At `$`.
-    pub(super) fn dollar(&mut self, parts: &mut Parts, frame: Frame) -> Read<()> {
-        self.one_more_piece()?;
-        let start = self.settle();
+    pub(super) fn dollar(&mut self, parts: &mut WordBuilder, frame: Frame) -> ParseResult<()> {
+        self.count_piece()?;
+        let start = self.skip_continuations();
         self.bump();
         let mut open_name = false;
         let kind = match self.peek() {
             Some(b'(') => self.dollar_paren(start, frame)?,
             Some(b'{') => {
                 let from = self.at + 1;
-                let parameter = self.deeper(|reader| reader.braced_parameter(frame, start))?;
+                let parameter = self.nested(|parser| parser.braced_parameter(frame, start))?;
                 let inner = self.source.text().get(from..self.at).unwrap_or_default();
                 parts.intricate |= inner.contains(['{', '"', '\'', '`', '\\']);
                 PieceKind::Parameter(Box::new(parameter))
@@ -54,7 +52,7 @@ impl Reader<'_> {
                 self.bash_only("`$[`", start)?;
                 parts.old_arithmetic |= frame == Frame::Bare;
                 self.bump();
-                PieceKind::Arithmetic(self.deeper(|reader| reader.bracket_arithmetic(start))?)
+                PieceKind::Arithmetic(self.nested(|parser| parser.bracket_arithmetic(start))?)
             }
             Some(b'\'' | b'"') if frame == Frame::Bare => return self.dollar_quoted(parts, start),
             Some(byte) if starts_name(byte) => {
@@ -65,7 +63,8 @@ impl Reader<'_> {
                 self.bump();
                 PieceKind::Parameter(Box::new(plain(char::from(byte).to_string())))
             }
-            // Bash 5.1 takes the next quote, on whatever word, for that of `$"…"`, and loses a letter before it.
+            // Bash 5.1 uses the next quote, on any word, as that of `$"…"`, and loses a letter
+            // before it.
             next if self.parens > 0 && frame == Frame::Bare && ends_word(next) => {
                 return self.refuse("a word that ends in `$` inside a substitution", start);
             }
@@ -80,47 +79,47 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn dollar_paren(&mut self, start: usize, frame: Frame) -> Read<PieceKind> {
+    fn dollar_paren(&mut self, start: usize, frame: Frame) -> ParseResult<PieceKind> {
         if self.looking_at("((") {
             self.eat("((");
-            let arithmetic = self.deeper(|reader| reader.dollar_arithmetic(start, frame))?;
+            let arithmetic = self.nested(|parser| parser.dollar_arithmetic(start, frame))?;
             return Ok(PieceKind::Arithmetic(arithmetic));
         }
         self.bump();
-        let script = self.substituted()?;
+        let script = self.substitution_script()?;
         Ok(PieceKind::Command(Substitution { style: SubstitutionStyle::Dollar, script }))
     }
 
-    /// Behind `$(`, `<(` or `>(`: the script, up to and over its `)`.
-    pub(super) fn substituted(&mut self) -> Read<Script> {
-        self.deeper(|reader| {
-            let outer = std::mem::take(&mut reader.pending);
-            reader.waiting += outer.len();
-            reader.parens += 1;
-            let documents = std::mem::take(&mut reader.documents);
-            reader.state.substitutions += 1;
-            let script = reader.script(Stop::Paren)?;
-            reader.no_open_documents()?;
-            reader.bump();
-            reader.state.substitutions -= 1;
-            reader.documents = documents;
-            reader.parens -= 1;
-            reader.waiting -= outer.len();
-            reader.pending = outer;
+    /// After `$(`, `<(` or `>(`: the script, up to and including its `)`.
+    pub(super) fn substitution_script(&mut self) -> ParseResult<Script> {
+        self.nested(|parser| {
+            let outer = std::mem::take(&mut parser.pending);
+            parser.waiting += outer.len();
+            parser.parens += 1;
+            let documents = std::mem::take(&mut parser.documents);
+            parser.state.substitutions += 1;
+            let script = parser.script(Stop::Paren)?;
+            parser.refuse_open_documents()?;
+            parser.bump();
+            parser.state.substitutions -= 1;
+            parser.documents = documents;
+            parser.parens -= 1;
+            parser.waiting -= outer.len();
+            parser.pending = outer;
             Ok(script)
         })
     }
 
     /// At the quote of `$'…'` or `$"…"`.
-    pub(super) fn dollar_quoted(&mut self, parts: &mut Parts, start: usize) -> Read<()> {
+    pub(super) fn dollar_quoted(&mut self, parts: &mut WordBuilder, start: usize) -> ParseResult<()> {
         self.bash_only("a `$` before a quote", start)?;
         if self.peek() == Some(b'\'') {
             let text = self.ansi_quoted(start)?;
             parts.push(self, start, Quoting::Ansi, PieceKind::Literal(text));
             return Ok(());
         }
-        // The translation is looked up when the string is read. On the first line nothing has run yet that could
-        // have chosen where to look.
+        // The translation is looked up when the string is parsed. On the first line nothing has run
+        // yet that could have changed the catalogue.
         let settled = self.state.lines == 0 && self.state.substitutions == 0 && self.state.untranslated;
         if !settled {
             return self

@@ -1,30 +1,29 @@
-//! Where reading starts: the limits, and what is no text for a shell at all.
-//!
-//! Invariant: nothing beyond [`LONGEST`] bytes, [`DEEPEST`] levels or so many commands is looked into.
+//! Entry point of the parser, and its limits.
 
-use super::cursor::{Read, Reader, Size, Source, State};
+use super::cursor::{ParseResult, Parser, Size, Source, State};
 use super::list::Stop;
 use crate::shell::{Dialect, NotUnderstood, Script, Span};
 use std::cell::Cell;
 
-/// The longest text that is read, in bytes.
-pub const LONGEST: usize = 64 * 1024;
+/// Maximum length of a text, in bytes.
+pub const MAX_TEXT_LEN: usize = 64 * 1024;
 
-/// The deepest nesting that is read. Every level is a few stack frames, so this bounds the stack, too.
-pub const DEEPEST: usize = 64;
+/// Maximum nesting. Every level is a few stack frames, so this bounds the stack, too.
+pub const MAX_DEPTH: usize = 64;
 
-/// The most commands, words and pieces of words that one text may have. What is larger belongs into a file.
-pub(super) const MOST_COMMANDS: usize = 500;
-pub(super) const MOST_WORDS: usize = 5_000;
-pub(super) const MOST_PIECES: usize = 20_000;
+/// Maximum numbers of commands, words and pieces of words in one text. Larger texts belong in a
+/// file.
+pub(super) const MAX_COMMANDS: usize = 500;
+pub(super) const MAX_WORDS: usize = 5_000;
+pub(super) const MAX_PIECES: usize = 20_000;
 
-/// Reads `text` as the shell of that dialect would.
-pub fn read(text: &str, dialect: Dialect) -> Result<Script, NotUnderstood> {
-    read_counted(text, dialect).0
+/// Parses `text` as a shell of that dialect would.
+pub fn parse(text: &str, dialect: Dialect) -> Result<Script, NotUnderstood> {
+    parse_counting_steps(text, dialect).0
 }
 
-/// Reads `text`, and says how many steps that took.
-pub(super) fn read_counted(text: &str, dialect: Dialect) -> (Read<Script>, usize) {
+/// Parses `text`, and returns the number of steps as well.
+pub(super) fn parse_counting_steps(text: &str, dialect: Dialect) -> (ParseResult<Script>, usize) {
     let mut state = State {
         dialect,
         depth: 0,
@@ -39,13 +38,13 @@ pub(super) fn read_counted(text: &str, dialect: Dialect) -> (Read<Script>, usize
     if let Err(refusal) = is_readable(text, dialect) {
         return (Err(refusal), 0);
     }
-    let result = Reader::new(Source::Whole(text), &mut state).script(Stop::Text);
+    let result = Parser::new(Source::Whole(text), &mut state).script(Stop::Text);
     (result, state.steps.get())
 }
 
-fn is_readable(text: &str, dialect: Dialect) -> Read<()> {
-    if text.len() > LONGEST {
-        let what = format!("a text of {} bytes; {LONGEST} is the limit", text.len());
+fn is_readable(text: &str, dialect: Dialect) -> ParseResult<()> {
+    if text.len() > MAX_TEXT_LEN {
+        let what = format!("a text of {} bytes; {MAX_TEXT_LEN} is the limit", text.len());
         return Err(NotUnderstood { what, span: Span { start: 0, end: text.len() } });
     }
     let control = text.char_indices().find(|(_, c)| c.is_control() && !matches!(c, '\t' | '\n' | '\r'));
@@ -53,11 +52,12 @@ fn is_readable(text: &str, dialect: Dialect) -> Read<()> {
         let what = format!("the control character {}", c.escape_unicode());
         return Err(NotUnderstood { what, span: Span { start, end: start + c.len_utf8() } });
     }
-    if dialect == Dialect::Posix { no_split_operator(text) } else { Ok(()) }
+    if dialect == Dialect::Posix { refuse_split_operator(text) } else { Ok(()) }
 }
 
-/// Older versions of dash and busybox do not look behind a line continuation in the middle of an operator.
-fn no_split_operator(text: &str) -> Read<()> {
+/// Older versions of dash and busybox do not look past a line continuation in the middle of an
+/// operator.
+fn refuse_split_operator(text: &str) -> ParseResult<()> {
     for (start, _) in text.match_indices("\\\n") {
         if text[..start].ends_with(['$', '&', '|', '<', '>', ';', '(', '{', '`']) {
             let what = "a line continuation inside an operator, which shells read differently".to_owned();
@@ -72,11 +72,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Steps that one byte may cost; a reserved word is looked for a few times where a command may begin.
+    /// Steps per byte: a reserved word is looked for a few times where a command may begin.
     const STEPS_PER_BYTE: usize = 120;
 
     fn steps(text: &str, dialect: Dialect) -> usize {
-        read_counted(text, dialect).1
+        parse_counting_steps(text, dialect).1
     }
 
     #[test]

@@ -1,14 +1,12 @@
 //! Function definitions, in all their spellings.
-//!
-//! Invariant: a function's name is known text, and its body is a compound command.
 
-use super::cursor::{Read, Reader};
+use super::cursor::{ParseResult, Parser};
 use super::words::Context;
 use crate::shell::{Command, CommandKind, Function, Word};
 
-impl Reader<'_> {
+impl Parser<'_> {
     /// Behind `function`.
-    pub(super) fn function_keyword(&mut self, start: usize) -> Read<CommandKind> {
+    pub(super) fn function_keyword(&mut self, start: usize) -> ParseResult<CommandKind> {
         self.skip_blanks();
         let name = self.word(Context::ARGUMENT)?;
         self.skip_blanks();
@@ -27,22 +25,22 @@ impl Reader<'_> {
     }
 
     /// At the `(` of `name ()`.
-    pub(super) fn function_parens(&mut self, name: Word, start: usize) -> Read<CommandKind> {
+    pub(super) fn function_parens(&mut self, name: Word, start: usize) -> ParseResult<CommandKind> {
         self.bump();
         self.skip_blanks();
         if self.peek() != Some(b')') {
             return self.unexpected("behind a word");
         }
         self.bump();
-        self.deeper(|reader| reader.function_body(name, start))
+        self.nested(|parser| parser.function_body(name, start))
     }
 
-    fn function_body(&mut self, name: Word, start: usize) -> Read<CommandKind> {
+    fn function_body(&mut self, name: Word, start: usize) -> ParseResult<CommandKind> {
         let Some(text) = name.bare().map(str::to_owned) else {
             return self.refuse("a function whose name is not plain text", start);
         };
         self.skip_newlines()?;
-        let body_start = self.settle();
+        let body_start = self.skip_continuations();
         let Some(kind) = self.compound()? else {
             return self.unexpected("where the body of a function should be");
         };

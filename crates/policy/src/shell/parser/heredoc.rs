@@ -1,14 +1,12 @@
 //! Here-documents: the operator first, the body where the line ends.
 //!
-//! Bash looks for the end of a body before it looks at anything inside, so the lines are gathered first and read
-//! afterwards. Where its search differs from "a line that is the delimiter", the text is refused.
-//!
-//! Invariant: a text is accepted only when every body was found and read.
+//! Bash finds the end of a body before it parses the inside, so the lines are collected first.
+//! Where its search differs from "a line that is the delimiter", the text is refused.
 
-use super::cursor::{Read, Reader, Source};
+use super::cursor::{ParseResult, Parser, Source};
 use super::dollar::Frame;
 use super::reserved::ends_word;
-use super::word_builder::Parts;
+use super::word_builder::WordBuilder;
 use crate::shell::{Expansion, HereDocument, Piece, PieceKind, Quoting, RedirectionKind, Tabs};
 use std::sync::{Arc, OnceLock};
 
@@ -24,18 +22,18 @@ pub(super) struct Pending {
 struct Lines {
     text: String,
     places: Vec<usize>,
-    /// Some line goes on with the next one, and only some shells join them everywhere.
+    /// A line continues on the next one, and only some shells join them everywhere.
     joined: bool,
 }
 
-impl Reader<'_> {
+impl Parser<'_> {
     /// Behind `<<` or `<<-` and blanks.
-    pub(super) fn here_document(&mut self, tabs: Tabs) -> Read<RedirectionKind> {
-        let start = self.settle();
-        self.not_in_array("a here-document", start)?;
+    pub(super) fn here_document(&mut self, tabs: Tabs) -> ParseResult<RedirectionKind> {
+        let start = self.skip_continuations();
+        self.refuse_in_array("a here-document", start)?;
         let (delimiter, expansion) = self.delimiter(start)?;
         let delimiter_span = self.span(start);
-        // `<<-` compares a line before and after it takes the tabs away.
+        // `<<-` compares a line before and after removing the tabs.
         if delimiter.is_empty() || delimiter.contains(['\n', '\t']) {
             return self.refuse("a here-document without a plain delimiter", start);
         }
@@ -46,7 +44,7 @@ impl Reader<'_> {
         Ok(RedirectionKind::HereDocument(document))
     }
 
-    fn delimiter(&mut self, start: usize) -> Read<(String, Expansion)> {
+    fn delimiter(&mut self, start: usize) -> ParseResult<(String, Expansion)> {
         let (mut text, mut expansion) = (String::new(), Expansion::Expanded);
         while !ends_word(self.peek()) {
             let next = self.peek();
@@ -69,8 +67,8 @@ impl Reader<'_> {
         Ok((text, expansion))
     }
 
-    /// Steps over the end of a line, and over the here-documents that begin behind it.
-    pub(super) fn newline(&mut self) -> Read<()> {
+    /// Consumes the end of a line, and the here-documents that begin after it.
+    pub(super) fn newline(&mut self) -> ParseResult<()> {
         if self.waiting > 0 {
             return self
                 .refuse("a line that ends in a substitution, before a here-document has begun", self.at);
@@ -79,21 +77,21 @@ impl Reader<'_> {
         self.state.lines += 1;
         for pending in std::mem::take(&mut self.pending) {
             let pieces = self.here_body(&pending)?;
-            // Set once: every pending document is taken from the list exactly once.
+            // Set once: every pending document is removed from the list exactly once.
             let _ = pending.document.body.set(pieces);
         }
         Ok(())
     }
 
-    /// Refuses a here-document whose line never ended.
-    pub(super) fn no_open_documents(&self) -> Read<()> {
+    /// Refuses a here-document whose line does not end.
+    pub(super) fn refuse_open_documents(&self) -> ParseResult<()> {
         match self.pending.first() {
             Some(pending) => self.refuse("a here-document without a body", pending.start),
             None => Ok(()),
         }
     }
 
-    fn here_body(&mut self, pending: &Pending) -> Read<Vec<Piece>> {
+    fn here_body(&mut self, pending: &Pending) -> ParseResult<Vec<Piece>> {
         let start = self.at;
         let lines = self.here_lines(pending)?;
         if pending.document.expansion == Expansion::Literal {
@@ -103,12 +101,12 @@ impl Reader<'_> {
         if lines.joined && lines.text.contains(['$', '`']) {
             return self.refuse("a continued line in a here-document that is expanded", start);
         }
-        self.deeper(|reader| {
-            Reader::new(Source::Copy(&lines.text, &lines.places), reader.state).expanded_body()
+        self.nested(|parser| {
+            Parser::new(Source::Copy(&lines.text, &lines.places), parser.state).expanded_body()
         })
     }
 
-    fn here_lines(&mut self, pending: &Pending) -> Read<Lines> {
+    fn here_lines(&mut self, pending: &Pending) -> ParseResult<Lines> {
         let HereDocument { delimiter, expansion, tabs, .. } = &pending.document;
         let source = self.source.text();
         let mut lines = Lines::default();
@@ -156,31 +154,31 @@ impl Reader<'_> {
                 lines.joined = true;
             }
             let ending = if continues && self.is_bash() { "\\\n".len() } else { 0 };
-            self.keep(&mut lines, line, indent, ending);
+            self.push_line(&mut lines, line, indent, ending);
         }
     }
 
-    /// Keeps a line without its first `indent` and its last `ending` bytes.
-    fn keep(&mut self, lines: &mut Lines, line: &str, indent: usize, ending: usize) {
+    /// Appends a line without its first `indent` and its last `ending` bytes.
+    fn push_line(&mut self, lines: &mut Lines, line: &str, indent: usize, ending: usize) {
         let end = line.len() - ending;
         lines.text.push_str(line.get(indent..end).unwrap_or_default());
         lines.places.extend((self.at + indent..self.at + end).map(|at| self.source.origin(at)));
         self.at += line.len();
     }
 
-    /// The body of a document whose delimiter is bare: quotes mean nothing, expansions do.
-    fn expanded_body(&mut self) -> Read<Vec<Piece>> {
-        let mut parts = Parts::new(Quoting::Body);
+    /// The body of a document with an unquoted delimiter: quotes are literal, expansions are not.
+    fn expanded_body(&mut self) -> ParseResult<Vec<Piece>> {
+        let mut parts = WordBuilder::new(Quoting::Body);
         while let Some(next) = self.peek() {
             match next {
                 b'\\' if matches!(self.escaped(), "$" | "`" | "\\") => {
-                    let start = self.settle();
+                    let start = self.skip_continuations();
                     parts.text(start, self.bump_escape());
                 }
                 b'$' => self.dollar(&mut parts, Frame::Body)?,
                 b'`' => self.backticks(&mut parts, Frame::Body)?,
                 _ => {
-                    let start = self.settle();
+                    let start = self.skip_continuations();
                     parts.text(start, self.bump_char());
                 }
             }

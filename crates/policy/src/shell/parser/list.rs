@@ -1,8 +1,6 @@
 //! Lists, statements and pipelines.
-//!
-//! Invariant: a list ends exactly where its construct ends; anything else there is refused.
 
-use super::cursor::{Read, Reader};
+use super::cursor::{ParseResult, Parser};
 use crate::shell::{CommandKind, Connector, Ending, Pipe, Pipeline, Script, Statement, Timed};
 
 /// What ends a list.
@@ -18,11 +16,11 @@ pub(super) enum Stop {
     Arm,
 }
 
-impl Reader<'_> {
-    /// Reads statements up to `stop`, which is left standing.
-    pub(super) fn script(&mut self, stop: Stop) -> Read<Script> {
+impl Parser<'_> {
+    /// Parses statements up to `stop`, which is not consumed.
+    pub(super) fn script(&mut self, stop: Stop) -> ParseResult<Script> {
         self.skip_newlines()?;
-        let start = self.settle();
+        let start = self.skip_continuations();
         let mut statements = Vec::new();
         while !self.at_stop(stop)? {
             statements.push(self.statement()?);
@@ -48,13 +46,13 @@ impl Reader<'_> {
             }
         }
         if matches!(stop, Stop::Text) {
-            self.no_open_documents()?;
+            self.refuse_open_documents()?;
         }
         Ok(Script { span: self.span(start), statements })
     }
 
     /// Reads statements up to `stop`; there must be one.
-    pub(super) fn body(&mut self, stop: Stop) -> Read<Script> {
+    pub(super) fn body(&mut self, stop: Stop) -> ParseResult<Script> {
         let script = self.script(stop)?;
         if script.statements.is_empty() {
             return self.unexpected("where a command should be");
@@ -62,8 +60,8 @@ impl Reader<'_> {
         Ok(script)
     }
 
-    /// Steps over blanks, comments and ends of line; here-documents are read where their line ends.
-    pub(super) fn skip_newlines(&mut self) -> Read<()> {
+    /// Consumes blanks, comments and newlines; here-documents are parsed where their line ends.
+    pub(super) fn skip_newlines(&mut self) -> ParseResult<()> {
         self.skip_blanks();
         while self.peek() == Some(b'\n') {
             self.newline()?;
@@ -72,7 +70,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn at_stop(&mut self, stop: Stop) -> Read<bool> {
+    fn at_stop(&mut self, stop: Stop) -> ParseResult<bool> {
         let next = self.peek();
         match stop {
             Stop::Text => Ok(next.is_none()),
@@ -90,10 +88,10 @@ impl Reader<'_> {
         self.peek() == Some(b';') && matches!(self.peek_at(1), Some(b';' | b'&'))
     }
 
-    fn statement(&mut self) -> Read<Statement> {
-        let start = self.settle();
-        // Bash prints what it read in `$(…)` and reads it again; behind a here-document it forgets to print the
-        // next separator, so that `x; k` comes back as `x k`.
+    fn statement(&mut self) -> ParseResult<Statement> {
+        let start = self.skip_continuations();
+        // Bash prints what it parsed in `$(…)` and parses it again; after a here-document it omits
+        // the next separator, so that `x; k` comes back as `x k`.
         if self.parens > 0 && self.documents > 0 {
             return self.refuse("a command behind a here-document inside a substitution", start);
         }
@@ -117,15 +115,16 @@ impl Reader<'_> {
         Ok(Statement { span, first, rest, ending: Ending::Foreground })
     }
 
-    fn pipeline(&mut self) -> Read<Pipeline> {
-        let start = self.settle();
+    fn pipeline(&mut self) -> ParseResult<Pipeline> {
+        let start = self.skip_continuations();
         let (negations, timed) = self.pipeline_prefix()?;
         let nothing_needed = negations > 0 || timed.is_some();
         if nothing_needed && matches!(self.peek(), None | Some(b'\n' | b';')) {
             return Ok(Pipeline { span: self.span(start), negations, timed, first: None, rest: Vec::new() });
         }
         let first = self.command()?;
-        // Bash does not see the `case` in `$(time case x in a) …`, and ends the substitution at its first `)`.
+        // Bash misses the `case` in `$(time case x in a) …`, and ends the substitution at its first
+        // `)`.
         if timed.is_some() && self.parens > 0 && !matches!(first.kind, CommandKind::Simple(_)) {
             return self.refuse("`time` before a compound command inside a substitution", start);
         }
@@ -153,10 +152,10 @@ impl Reader<'_> {
         Ok(Pipeline { span: self.span_between(start, end), negations, timed, first, rest })
     }
 
-    fn pipeline_prefix(&mut self) -> Read<(usize, Option<Timed>)> {
+    fn pipeline_prefix(&mut self) -> ParseResult<(usize, Option<Timed>)> {
         let (mut negations, mut timed) = (0, None);
         loop {
-            let start = self.settle();
+            let start = self.skip_continuations();
             if self.at_reserved("!") {
                 self.bump();
                 negations += 1;

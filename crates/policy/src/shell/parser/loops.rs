@@ -1,16 +1,14 @@
 //! Loops.
-//!
-//! Invariant: a loop's words and body are read; its variable is a plain name.
 
-use super::cursor::{Read, Reader};
+use super::cursor::{ParseResult, Parser};
 use super::list::Stop;
 use super::reserved::{continues_name, ends_word, starts_name};
 use super::words::Context;
 use crate::shell::{ArithmeticFor, CommandKind, For, ForKind, Loop, LoopKind, Script, Word};
 
-impl Reader<'_> {
+impl Parser<'_> {
     /// Behind `while` or `until`.
-    pub(super) fn loop_command(&mut self, word: &str) -> Read<CommandKind> {
+    pub(super) fn loop_command(&mut self, word: &str) -> ParseResult<CommandKind> {
         let kind = if word == "while" { LoopKind::While } else { LoopKind::Until };
         let condition = self.body(Stop::Reserved(&["do"]))?;
         let body = self.do_group()?;
@@ -18,9 +16,9 @@ impl Reader<'_> {
     }
 
     /// Behind `for` or `select`.
-    pub(super) fn for_command(&mut self, word: &str) -> Read<CommandKind> {
+    pub(super) fn for_command(&mut self, word: &str) -> ParseResult<CommandKind> {
         self.skip_blanks();
-        let start = self.settle();
+        let start = self.skip_continuations();
         if self.looking_at("((") && word == "for" {
             self.bash_only("`for ((`", start)?;
             self.eat("((");
@@ -42,7 +40,7 @@ impl Reader<'_> {
         Ok(CommandKind::For(For { kind, name, words, body }))
     }
 
-    fn for_words(&mut self) -> Read<Option<Vec<Word>>> {
+    fn for_words(&mut self) -> ParseResult<Option<Vec<Word>>> {
         self.skip_blanks();
         if self.peek() == Some(b';') {
             self.loop_separator()?;
@@ -65,8 +63,8 @@ impl Reader<'_> {
         Ok(Some(words))
     }
 
-    /// `;` at most once, and any number of ends of line.
-    fn loop_separator(&mut self) -> Read<()> {
+    /// At most one `;`, and any number of newlines.
+    fn loop_separator(&mut self) -> ParseResult<()> {
         self.skip_blanks();
         if self.peek() == Some(b';') {
             self.bump();
@@ -75,8 +73,8 @@ impl Reader<'_> {
     }
 
     /// `do … done`, or in bash `{ …; }`.
-    fn loop_body(&mut self) -> Read<Script> {
-        let start = self.settle();
+    fn loop_body(&mut self) -> ParseResult<Script> {
+        let start = self.skip_continuations();
         if !self.at_reserved("{") {
             return self.do_group();
         }
@@ -87,14 +85,14 @@ impl Reader<'_> {
         Ok(body)
     }
 
-    fn do_group(&mut self) -> Read<Script> {
+    fn do_group(&mut self) -> ParseResult<Script> {
         self.expect_reserved("do")?;
         let body = self.body(Stop::Reserved(&["done"]))?;
         self.expect_reserved("done")?;
         Ok(body)
     }
 
-    /// Steps over the letters, digits and underscores that come next.
+    /// Consumes letters, digits and underscores.
     pub(super) fn name(&mut self) -> String {
         let mut name = String::new();
         while let Some(byte) = self.peek().filter(|byte| continues_name(*byte)) {

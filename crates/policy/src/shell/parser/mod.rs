@@ -1,10 +1,9 @@
-//! Reads a text into its tree.
+//! Parses a shell text into its AST. No command that the shell would run from an accepted text is
+//! missing from the AST.
 //!
-//! One pass, character by character, in the order in which bash's own parser works: no token is ever read twice
-//! under another meaning. Where bash would go back and try again (`$((` that turns out to be a subshell), or
-//! where the meaning hangs on what ran before (`!(…)`), the text is refused.
-//!
-//! Invariant: no command that the shell would run from an accepted text is missing from the tree.
+//! One pass, character by character, in the order of bash's own parser: no token is parsed twice
+//! with different meanings. Where bash would backtrack (`$((` that turns out to be a subshell), or
+//! where the meaning depends on what ran before (`!(…)`), the text is refused.
 
 mod ansi;
 mod arithmetic;
@@ -35,4 +34,4 @@ mod tilde;
 mod word_builder;
 mod words;
 
-pub use entry::{DEEPEST, LONGEST, read};
+pub use entry::{MAX_DEPTH, MAX_TEXT_LEN, parse};

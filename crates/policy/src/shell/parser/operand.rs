@@ -1,38 +1,37 @@
 //! The words inside `${…}`.
 //!
-//! Where shells, or versions of bash, look for the closing brace in different ways, the word is refused.
-//!
-//! Invariant: an operand ends at the `}` that every reading of its quotes agrees on.
+//! Where shells, or versions of bash, look for the closing brace in different ways, the word is
+//! refused.
 
-use super::cursor::{Read, Reader};
+use super::cursor::{ParseResult, Parser};
 use super::dollar::Frame;
-use super::word_builder::{Mark, Parts};
+use super::word_builder::{Mark, WordBuilder};
 use crate::shell::{Glob, PieceKind, Quoting, Word};
 
-/// What is known about an operand before it is read.
+/// What is known about an operand before it is parsed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Operand {
     pub(super) frame: Frame,
-    /// It is a pattern, so quotes in it count even inside of double quotes.
+    /// It is a pattern, so quotes in it count even inside double quotes.
     pub(super) pattern: bool,
-    /// Where the `${` stands.
+    /// The offset of `${`.
     pub(super) start: usize,
 }
 
-impl Reader<'_> {
-    /// Reads up to, not over, the closing `}`.
-    pub(super) fn operand(&mut self, operand: Operand) -> Read<Word> {
+impl Parser<'_> {
+    /// Parses up to, not including, the closing `}`.
+    pub(super) fn operand(&mut self, operand: Operand) -> ParseResult<Word> {
         self.operand_until(operand, b'}')
     }
 
-    /// Reads up to, not over, a `/` or the closing `}`.
-    pub(super) fn operand_until_slash(&mut self, operand: Operand) -> Read<Word> {
+    /// Parses up to, not including, a `/` or the closing `}`.
+    pub(super) fn operand_until_slash(&mut self, operand: Operand) -> ParseResult<Word> {
         self.operand_until(operand, b'/')
     }
 
-    fn operand_until(&mut self, operand: Operand, end: u8) -> Read<Word> {
-        let start = self.settle();
-        let mut parts = Parts::new(operand.frame.quoting());
+    fn operand_until(&mut self, operand: Operand, end: u8) -> ParseResult<Word> {
+        let start = self.skip_continuations();
+        let mut parts = WordBuilder::new(operand.frame.quoting());
         loop {
             match self.peek() {
                 None => return self.refuse("a `${` that is never closed", operand.start),
@@ -48,8 +47,8 @@ impl Reader<'_> {
         Ok(Word { span: self.span(start), pieces: parts.pieces(self)? })
     }
 
-    fn bare_operand_part(&mut self, parts: &mut Parts) -> Read<()> {
-        let start = self.settle();
+    fn bare_operand_part(&mut self, parts: &mut WordBuilder) -> ParseResult<()> {
+        let start = self.skip_continuations();
         match self.peek() {
             Some(b'~') if parts.is_empty() => self.operand_tilde(parts),
             Some(glob @ (b'*' | b'?')) => {
@@ -71,8 +70,8 @@ impl Reader<'_> {
         }
     }
 
-    fn operand_tilde(&mut self, parts: &mut Parts) -> Read<()> {
-        let start = self.settle();
+    fn operand_tilde(&mut self, parts: &mut WordBuilder) -> ParseResult<()> {
+        let start = self.skip_continuations();
         self.bump();
         let mut user = String::new();
         while let Some(byte) =
@@ -90,8 +89,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn quoted_operand_part(&mut self, parts: &mut Parts, operand: Operand) -> Read<()> {
-        let start = self.settle();
+    fn quoted_operand_part(&mut self, parts: &mut WordBuilder, operand: Operand) -> ParseResult<()> {
+        let start = self.skip_continuations();
         match self.peek() {
             Some(b'\'') => self.quote_in_quotes(parts, operand),
             Some(b'"') if operand.frame == Frame::Double && self.is_bash() => {
@@ -126,9 +125,9 @@ impl Reader<'_> {
         }
     }
 
-    /// `$'\n'` in a pattern or a replacement inside of `"${…}"`, as long as it hides nothing.
-    fn ansi_in_quotes(&mut self, parts: &mut Parts, operand: Operand) -> Read<()> {
-        let start = self.settle();
+    /// `$'\n'` in a pattern or a replacement inside `"${…}"`, if it hides nothing.
+    fn ansi_in_quotes(&mut self, parts: &mut WordBuilder, operand: Operand) -> ParseResult<()> {
+        let start = self.skip_continuations();
         self.bump();
         let text = self.ansi_quoted(start)?;
         let raw = self.source.text().get(start + 2..self.at).unwrap_or_default();
@@ -142,10 +141,10 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A pair of single quotes inside of `"${…}"`: quoting for a pattern, plain text for a value. Only a pair that
-    /// hides nothing is accepted.
-    fn quote_in_quotes(&mut self, parts: &mut Parts, operand: Operand) -> Read<()> {
-        let start = self.settle();
+    /// A pair of single quotes inside `"${…}"`: quoting for a pattern, plain text for a value. Only
+    /// a pair that hides nothing is accepted.
+    fn quote_in_quotes(&mut self, parts: &mut WordBuilder, operand: Operand) -> ParseResult<()> {
+        let start = self.skip_continuations();
         let text = self.single_quoted()?;
         if !self.is_bash() || text.contains(['$', '`', '\\', '"', '{', '}', '/', '<', '>', '\n']) {
             return self.refuse("single quotes in `${…}` in quotes", operand.start);

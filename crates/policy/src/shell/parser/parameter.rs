@@ -1,19 +1,17 @@
-//! `${…}` in all its forms.
-//!
-//! Invariant: the form is known, or the text is refused; the words inside are read like any others.
+//! `${…}` in all its forms; unknown ones are refused.
 
-use super::cursor::{Read, Reader};
+use super::cursor::{ParseResult, Parser};
 use super::dollar::Frame;
 use super::operand::Operand;
 use super::reserved::starts_name;
 use crate::shell::{Check, Match, Operation, Parameter, Reference, ReplaceAnchor, Side, Subscript};
 
-/// What `${x@…}` knows.
+/// The operators of `${x@…}`.
 const TRANSFORMATIONS: &[u8] = b"UuLQEPAKak";
 
-impl Reader<'_> {
+impl Parser<'_> {
     /// At the `{` of `${`: up to and over its `}`.
-    pub(super) fn braced_parameter(&mut self, frame: Frame, start: usize) -> Read<Parameter> {
+    pub(super) fn braced_parameter(&mut self, frame: Frame, start: usize) -> ParseResult<Parameter> {
         self.bump();
         let parameter = self.parameter(frame, start)?;
         if self.peek() != Some(b'}') {
@@ -23,7 +21,7 @@ impl Reader<'_> {
         Ok(parameter)
     }
 
-    fn parameter(&mut self, frame: Frame, start: usize) -> Read<Parameter> {
+    fn parameter(&mut self, frame: Frame, start: usize) -> ParseResult<Parameter> {
         if self.peek() == Some(b'#') && self.peek_at(1) != Some(b'}') {
             self.bump();
             let (name, subscript) = self.parameter_name(frame, start)?;
@@ -41,7 +39,7 @@ impl Reader<'_> {
     }
 
     /// Behind `${!`.
-    fn indirect(&mut self, frame: Frame, start: usize) -> Read<Parameter> {
+    fn indirect(&mut self, frame: Frame, start: usize) -> ParseResult<Parameter> {
         let (name, subscript) = self.parameter_name(frame, start)?;
         if self.looking_at("*}") || self.looking_at("@}") {
             self.bump();
@@ -57,7 +55,7 @@ impl Reader<'_> {
         Ok(Parameter { name, subscript, reference: Reference::Indirect, operation })
     }
 
-    fn parameter_name(&mut self, frame: Frame, start: usize) -> Read<(String, Option<Subscript>)> {
+    fn parameter_name(&mut self, frame: Frame, start: usize) -> ParseResult<(String, Option<Subscript>)> {
         let name = match self.peek() {
             Some(byte) if starts_name(byte) => self.name(),
             Some(b'0'..=b'9') => {
@@ -81,7 +79,7 @@ impl Reader<'_> {
         Ok((name, subscript))
     }
 
-    fn operation(&mut self, frame: Frame, start: usize) -> Read<Operation> {
+    fn operation(&mut self, frame: Frame, start: usize) -> ParseResult<Operation> {
         let value = Operand { frame, pattern: false, start };
         let pattern = Operand { pattern: true, ..value };
         let operation = match self.peek() {
@@ -114,7 +112,7 @@ impl Reader<'_> {
         Ok(operation)
     }
 
-    fn slice(&mut self, start: usize) -> Read<Operation> {
+    fn slice(&mut self, start: usize) -> ParseResult<Operation> {
         self.bash_only("a slice in `${…}`", start)?;
         self.bump();
         let offset = self.slice_part(start)?;
@@ -126,7 +124,7 @@ impl Reader<'_> {
         Ok(Operation::Slice(offset, length))
     }
 
-    fn fallback(&mut self, operand: Operand) -> Read<Operation> {
+    fn fallback(&mut self, operand: Operand) -> ParseResult<Operation> {
         let check = if self.eat(":") { Check::UnsetOrEmpty } else { Check::Unset };
         let operator = self.bump();
         let word = self.operand(operand)?;
@@ -138,7 +136,7 @@ impl Reader<'_> {
         })
     }
 
-    fn removal(&mut self, operand: Operand) -> Read<Operation> {
+    fn removal(&mut self, operand: Operand) -> ParseResult<Operation> {
         let operator = self.bump();
         let side = if operator == Some(b'#') { Side::Prefix } else { Side::Suffix };
         let mut extent = Match::Shortest;
@@ -149,7 +147,7 @@ impl Reader<'_> {
         Ok(Operation::Remove(side, extent, self.operand(operand)?))
     }
 
-    fn replacement(&mut self, value: Operand, pattern: Operand) -> Read<Operation> {
+    fn replacement(&mut self, value: Operand, pattern: Operand) -> ParseResult<Operation> {
         self.bash_only("a replacement in `${…}`", value.start)?;
         self.bump();
         let place = match self.peek() {

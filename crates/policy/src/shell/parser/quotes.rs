@@ -1,16 +1,14 @@
-//! `'…'` and `"…"`.
-//!
-//! Invariant: what is returned is the text after quote removal, and nothing else.
+//! `'…'` and `"…"`, after quote removal.
 
-use super::cursor::{Read, Reader};
+use super::cursor::{ParseResult, Parser};
 use super::dollar::Frame;
-use super::word_builder::Parts;
+use super::word_builder::WordBuilder;
 use crate::shell::{Piece, PieceKind};
 
-impl Reader<'_> {
+impl Parser<'_> {
     /// At `'`: the text up to the next one.
-    pub(super) fn single_quoted(&mut self) -> Read<String> {
-        let start = self.settle();
+    pub(super) fn single_quoted(&mut self) -> ParseResult<String> {
+        let start = self.skip_continuations();
         self.bump();
         let rest = self.source.text().get(self.at..).unwrap_or_default();
         let Some(length) = rest.find('\'') else {
@@ -23,12 +21,12 @@ impl Reader<'_> {
     }
 
     /// At `"`: the pieces up to the closing one. An empty string is one empty piece.
-    pub(super) fn double_quoted(&mut self, frame: Frame) -> Read<Vec<Piece>> {
-        let start = self.settle();
+    pub(super) fn double_quoted(&mut self, frame: Frame) -> ParseResult<Vec<Piece>> {
+        let start = self.skip_continuations();
         self.bump();
-        let mut parts = Parts::new(frame.quoting());
+        let mut parts = WordBuilder::new(frame.quoting());
         loop {
-            let at = self.settle();
+            let at = self.skip_continuations();
             match self.peek() {
                 None => return self.refuse("a double quote that is never closed", start),
                 Some(b'"') => break,
@@ -48,8 +46,8 @@ impl Reader<'_> {
     }
 
     /// At `"`: a string in which nothing is expanded or escaped.
-    pub(super) fn plain_double_quoted(&mut self, place: &str) -> Read<String> {
-        let start = self.settle();
+    pub(super) fn plain_double_quoted(&mut self, place: &str) -> ParseResult<String> {
+        let start = self.skip_continuations();
         self.bump();
         let mut text = String::new();
         loop {

@@ -1,8 +1,6 @@
 //! Redirections.
-//!
-//! Invariant: the descriptor, the operator and the target are told apart as the shell tells them.
 
-use super::cursor::{Read, Reader};
+use super::cursor::{ParseResult, Parser};
 use super::reserved::is_name;
 use super::words::Context;
 use crate::shell::{Descriptor, Duplicate, FileMode, Redirection, RedirectionKind, Tabs, Word};
@@ -13,18 +11,18 @@ const OPERATORS: [&str; 12] = ["&>>", "<<<", "<<-", "&>", "<<", "<&", "<>", ">>"
 /// Operators that only bash has; dash reads `&>` as `&` and `>`.
 const BASH_ONLY: [&str; 3] = ["&>>", "&>", "<<<"];
 
-/// Digits enough for any descriptor that a kernel gives out.
-const MOST_DIGITS: usize = 9;
+/// Enough digits for any descriptor.
+const MAX_DESCRIPTOR_DIGITS: usize = 9;
 
-impl Reader<'_> {
-    /// Reads a redirection, if one comes next.
-    pub(super) fn redirection(&mut self) -> Read<Option<Redirection>> {
-        let start = self.settle();
+impl Parser<'_> {
+    /// Parses a redirection, if one comes next.
+    pub(super) fn redirection(&mut self) -> ParseResult<Option<Redirection>> {
+        let start = self.skip_continuations();
         let descriptor = self.descriptor()?;
         if descriptor.is_none() && self.at_process() {
             return Ok(None);
         }
-        let operator_start = self.settle();
+        let operator_start = self.skip_continuations();
         let Some(operator) = OPERATORS.into_iter().find(|operator| self.looking_at(operator)) else {
             return Ok(None);
         };
@@ -37,7 +35,7 @@ impl Reader<'_> {
         Ok(Some(Redirection { span: self.span(start), descriptor, kind }))
     }
 
-    fn redirection_kind(&mut self, operator: &str) -> Read<RedirectionKind> {
+    fn redirection_kind(&mut self, operator: &str) -> ParseResult<RedirectionKind> {
         let mode = match operator {
             "<<" => return self.here_document(Tabs::Kept),
             "<<-" => return self.here_document(Tabs::Removed),
@@ -55,8 +53,8 @@ impl Reader<'_> {
         Ok(RedirectionKind::File(mode, self.word(Context::TARGET)?))
     }
 
-    fn duplicate(&mut self, way: Duplicate) -> Read<RedirectionKind> {
-        let start = self.settle();
+    fn duplicate(&mut self, way: Duplicate) -> ParseResult<RedirectionKind> {
+        let start = self.skip_continuations();
         let word = self.word(Context::TARGET)?;
         // `>&file` opens the file in bash, and is an error or worse elsewhere.
         if !self.is_bash() && !is_descriptor_word(&word) {
@@ -65,8 +63,8 @@ impl Reader<'_> {
         Ok(RedirectionKind::Duplicate(way, word))
     }
 
-    /// `2` or `{name}` directly before `<` or `>`. Anything else is left standing.
-    fn descriptor(&mut self) -> Read<Option<Descriptor>> {
+    /// `2` or `{name}` directly before `<` or `>`; consumes nothing otherwise.
+    fn descriptor(&mut self) -> ParseResult<Option<Descriptor>> {
         let start = self.at;
         let found = match self.peek() {
             Some(b'0'..=b'9') => self.descriptor_number(start)?,
@@ -79,7 +77,7 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    fn descriptor_number(&mut self, start: usize) -> Read<Option<Descriptor>> {
+    fn descriptor_number(&mut self, start: usize) -> ParseResult<Option<Descriptor>> {
         let mut digits = String::new();
         while let Some(digit @ b'0'..=b'9') = self.peek() {
             self.bump();
@@ -92,16 +90,16 @@ impl Reader<'_> {
             return self.refuse("a descriptor of more than one digit, which not every `sh` has", start);
         }
         match digits.parse() {
-            Ok(number) if digits.len() <= MOST_DIGITS => Ok(Some(Descriptor::Number(number))),
+            Ok(number) if digits.len() <= MAX_DESCRIPTOR_DIGITS => Ok(Some(Descriptor::Number(number))),
             _ => self.refuse("a descriptor that no kernel has", start),
         }
     }
 
-    fn descriptor_variable(&mut self, start: usize) -> Read<Option<Descriptor>> {
+    fn descriptor_variable(&mut self, start: usize) -> ParseResult<Option<Descriptor>> {
         self.bump();
         let name = self.name();
         if self.peek() == Some(b'[') && !name.is_empty() {
-            // `{a[i]}>` evaluates the subscript, and nobody writes it.
+            // `{a[i]}>` evaluates the subscript. It is not supported.
             return self.refuse("an array element in braces at the beginning of a word", start);
         }
         if self.peek() != Some(b'}') {

@@ -1,8 +1,6 @@
-//! Reserved words, which count only where a command may begin.
-//!
-//! Invariant: a word is reserved only if it is written without any quoting.
+//! Reserved words. They count only where a command may begin, and only without quoting.
 
-use super::cursor::Reader;
+use super::cursor::Parser;
 
 /// Words that begin a compound command.
 const OPENING: [&str; 12] =
@@ -14,18 +12,18 @@ const CLOSING: [&str; 10] = ["then", "elif", "else", "fi", "do", "done", "esac",
 /// Reserved in bash, ordinary command names elsewhere. A POSIX shell may take them either way.
 const BASH_ONLY: [&str; 4] = ["select", "function", "[[", "coproc"];
 
-/// The longest of them.
-const LONGEST_WORD: usize = 8;
+/// The length of the longest.
+const MAX_RESERVED_LEN: usize = 8;
 
 /// Where an unquoted word ends.
 pub(super) fn ends_word(byte: Option<u8>) -> bool {
     matches!(byte, None | Some(b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>'))
 }
 
-impl Reader<'_> {
+impl Parser<'_> {
     /// The reserved word that comes next, if one does.
     pub(super) fn reserved(&self) -> Option<&'static str> {
-        let mut found = [0_u8; LONGEST_WORD];
+        let mut found = [0_u8; MAX_RESERVED_LEN];
         let mut length = 0;
         for byte in self.upcoming() {
             if ends_word(Some(byte)) {
@@ -44,7 +42,7 @@ impl Reader<'_> {
     }
 
     /// Steps over a reserved word that must come next.
-    pub(super) fn expect_reserved(&mut self, word: &'static str) -> super::cursor::Read<()> {
+    pub(super) fn expect_reserved(&mut self, word: &'static str) -> super::cursor::ParseResult<()> {
         if self.at_reserved(word) {
             self.eat(word);
             return Ok(());
@@ -53,7 +51,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a word, met as the first one of a command, may be read as an ordinary name.
+/// Whether a word at the start of a command is reserved.
 pub(super) fn is_reserved(word: &str) -> bool {
     OPENING.contains(&word) || CLOSING.contains(&word)
 }

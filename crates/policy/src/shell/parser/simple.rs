@@ -1,8 +1,6 @@
-//! Simple commands: assignments, words and redirections in any order the shell takes them.
-//!
-//! Invariant: an assignment before the name is an [`Assignment`](crate::shell::Assignment), never a word.
+//! Simple commands: assignments, words and redirections in any order that the shell accepts.
 
-use super::cursor::{Read, Reader};
+use super::cursor::{ParseResult, Parser};
 use super::reserved::{ends_word, is_reserved};
 use super::words::Context;
 use crate::shell::{Command, CommandKind, Redirection, Simple, Word};
@@ -10,9 +8,9 @@ use crate::shell::{Command, CommandKind, Redirection, Simple, Word};
 /// Commands whose arguments may be `name=(…)`.
 const DECLARING: [&str; 8] = ["declare", "typeset", "local", "export", "readonly", "alias", "eval", "let"];
 
-impl Reader<'_> {
-    pub(super) fn simple_command(&mut self) -> Read<Command> {
-        let start = self.settle();
+impl Parser<'_> {
+    pub(super) fn simple_command(&mut self) -> ParseResult<Command> {
+        let start = self.skip_continuations();
         let mut end = start;
         let mut simple = Simple::default();
         let mut redirections: Vec<Redirection> = Vec::new();
@@ -35,26 +33,26 @@ impl Reader<'_> {
             }
             end = self.at;
         }
-        // Behind an assignment or a redirection a reserved word is an ordinary name, until bash prints the command
-        // with its redirections at the end, as it does in `$(…)`, and reads it again.
+        // After an assignment or a redirection a reserved word is an ordinary name. In `$(…)`,
+        // however, bash prints the command with its redirections at the end and parses it again.
         if let Some(name) = simple.words.first()
             && let Some(text) = name.bare().filter(|text| is_reserved(text))
             && !(text == "time" && name.span.start == self.source.origin(start))
         {
             return self.refuse(format!("the reserved word `{text}` as the name of a command"), start);
         }
-        if !self.is_bash() && !times_alike(&simple.words) {
+        if !self.is_bash() && !is_time_portable(&simple.words) {
             return self.refuse("`time` before something else than a plain command", start);
         }
         if simple.words.is_empty() && simple.assignments.is_empty() && redirections.is_empty() {
             return self.unexpected("where a command should be");
         }
-        // A text of nothing but `a;` has one of these for every two bytes.
+        // A text of nothing but `a;` has one of these per two bytes.
         simple.words.shrink_to_fit();
         Ok(Command { span: self.span_between(start, end), kind: CommandKind::Simple(simple), redirections })
     }
 
-    fn next_word(&mut self, simple: &mut Simple) -> Read<()> {
+    fn next_word(&mut self, simple: &mut Simple) -> ParseResult<()> {
         let Some(name) = simple.words.first() else {
             if let Some(assignment) = self.assignment()? {
                 simple.assignments.push(assignment);
@@ -71,7 +69,7 @@ impl Reader<'_> {
 }
 
 /// `time` is a keyword for bash and a program for dash: the same only before the plain name of a command.
-fn times_alike(words: &[Word]) -> bool {
+fn is_time_portable(words: &[Word]) -> bool {
     let mut words = words.iter().map(Word::bare);
     if words.next() != Some(Some("time")) {
         return true;

@@ -1,19 +1,18 @@
-//! `[…]` behind the name of an array.
+//! `[…]` after the name of an array.
 //!
-//! An index is arithmetic, where single quotes hide nothing; a key of an associative array is a string, where they
-//! do. The text does not say which it is, so only what is the same for both is accepted.
-//!
-//! Invariant: whatever a subscript expands is in its pieces.
+//! An index is arithmetic, where single quotes hide nothing; a key of an associative array is a
+//! string, where they do. The text does not show which it is, so only what is the same for both is
+//! accepted.
 
 use super::brackets::Pair;
-use super::cursor::{Read, Reader};
+use super::cursor::{ParseResult, Parser};
 use super::dollar::Frame;
-use super::word_builder::Parts;
+use super::word_builder::WordBuilder;
 use crate::shell::{Arithmetic, Piece, PieceKind, Quoting, Subscript};
 
-impl Reader<'_> {
+impl Parser<'_> {
     /// At `[`: up to and over its `]`.
-    pub(super) fn subscript(&mut self, frame: Frame, start: usize) -> Read<Subscript> {
+    pub(super) fn subscript(&mut self, frame: Frame, start: usize) -> ParseResult<Subscript> {
         self.bash_only("an array", start)?;
         self.bump();
         for (text, whole) in [("@]", Subscript::All), ("*]", Subscript::Joined)] {
@@ -21,15 +20,15 @@ impl Reader<'_> {
                 return Ok(whole);
             }
         }
-        self.deeper(|reader| reader.index(frame, start)).map(Subscript::Index)
+        self.nested(|parser| parser.index(frame, start)).map(Subscript::Index)
     }
 
-    fn index(&mut self, frame: Frame, start: usize) -> Read<Arithmetic> {
-        let from = self.settle();
-        let mut parts = Parts::new(Quoting::Body);
+    fn index(&mut self, frame: Frame, start: usize) -> ParseResult<Arithmetic> {
+        let from = self.skip_continuations();
+        let mut parts = WordBuilder::new(Quoting::Body);
         let mut open = 0_usize;
         loop {
-            let at = self.settle();
+            let at = self.skip_continuations();
             match self.peek() {
                 Some(b'[') => open += 1,
                 Some(b']') if open == 0 => break,
@@ -69,9 +68,9 @@ impl Reader<'_> {
         Ok(Arithmetic { span, pieces: parts.pieces(self)? })
     }
 
-    /// At `"`: a string that is evaluated once its quotes are gone, so that a backslash hides nothing for good.
-    pub(super) fn evaluated_string(&mut self, start: usize) -> Read<Vec<Piece>> {
-        let from = self.settle();
+    /// At `"`: a string that is evaluated after quote removal, so that a backslash hides nothing.
+    pub(super) fn evaluated_string(&mut self, start: usize) -> ParseResult<Vec<Piece>> {
+        let from = self.skip_continuations();
         let pieces = self.double_quoted(Frame::Double)?;
         if self.source.text().get(from..self.at).is_some_and(|text| text.contains('\\')) {
             return self.refuse("a backslash in a string that is evaluated", start);
@@ -80,8 +79,8 @@ impl Reader<'_> {
     }
 
     /// A key in single quotes that means the same with and without them.
-    fn quoted_key(&mut self, parts: &mut Parts, start: usize) -> Read<()> {
-        let at = self.settle();
+    fn quoted_key(&mut self, parts: &mut WordBuilder, start: usize) -> ParseResult<()> {
+        let at = self.skip_continuations();
         let text = self.single_quoted()?;
         if text.contains(['$', '`', '\\', '"', '[', ']', '{', '}', '<', '>', '\n']) {
             return self.refuse("a key in single quotes that an index would expand", start);

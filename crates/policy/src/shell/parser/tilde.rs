@@ -1,21 +1,19 @@
 //! `~` and `~user`.
-//!
-//! Invariant: a tilde piece stands only where the shell would look for a home directory.
 
-use super::cursor::{Read, Reader};
+use super::cursor::{ParseResult, Parser};
 use super::reserved::ends_word;
-use super::word_builder::Parts;
+use super::word_builder::WordBuilder;
 use crate::shell::{PieceKind, Quoting};
 
-impl Reader<'_> {
-    /// Whether a tilde here is expanded, if its name is plain: at the start of a word or of a value, and behind `:`
-    /// in a value.
-    pub(super) fn tilde_counts(&self, parts: &Parts, assigned: bool, before: u8) -> bool {
+impl Parser<'_> {
+    /// Whether a tilde is expanded here, if its name is plain: at the start of a word or of a
+    /// value, and after `:` in a value.
+    pub(super) fn is_tilde_expanded(&self, parts: &WordBuilder, assigned: bool, before: u8) -> bool {
         parts.is_empty() || parts.begins_alternative() || (assigned && matches!(before, b'=' | b':'))
     }
 
-    pub(super) fn tilde(&mut self, parts: &mut Parts) -> Read<()> {
-        let start = self.settle();
+    pub(super) fn tilde(&mut self, parts: &mut WordBuilder) -> ParseResult<()> {
+        let start = self.skip_continuations();
         if parts.begins_alternative() {
             return self.refuse("a tilde beside braces", start);
         }
@@ -26,7 +24,7 @@ impl Reader<'_> {
                 next if ends_word(next) && !self.at_process() => break,
                 Some(b'/' | b':') => break,
                 Some(b'{') => return self.refuse("a tilde beside braces", start),
-                // Quoted or computed, the name is no name: the tilde stands for itself.
+                // With a quoted or computed name the tilde is literal.
                 Some(b'\'' | b'"' | b'\\' | b'$' | b'`' | b'<' | b'>' | b'*' | b'?' | b'[') => {
                     parts.text(start, "~");
                     parts.text(start + 1, &user);

@@ -1,18 +1,16 @@
-//! Puts the pieces of a word together while it is read.
+//! Assembles the pieces of a word.
 //!
-//! Whether `[` begins a class and `{` an expansion is only known at the end of the word, so both are marks until
-//! then.
-//!
-//! Invariant: text that touches, and is quoted alike, is one piece.
+//! Whether `[` begins a class and `{` an expansion is known only at the end of the word, so both
+//! are marks until then.
 
-use super::cursor::{Read, Reader};
+use super::cursor::{ParseResult, Parser};
 use crate::shell::{Glob, Piece, PieceKind, Quoting};
 
 /// A piece, or a character that may be one.
 #[derive(Debug)]
 pub(super) enum Atom {
     Piece(Piece),
-    /// A mark, and where it stands in the source.
+    /// A mark and its offset.
     Mark(Mark, usize),
 }
 
@@ -40,9 +38,9 @@ impl Mark {
     }
 }
 
-/// What was read of a word so far.
+/// The pieces of a word so far.
 #[derive(Debug)]
-pub(super) struct Parts {
+pub(super) struct WordBuilder {
     quoting: Quoting,
     pub(super) atoms: Vec<Atom>,
     literal: String,
@@ -50,20 +48,21 @@ pub(super) struct Parts {
     literal_to: usize,
     /// A `{` was read that may be expanded.
     braces: bool,
-    /// A `$` that stands for itself was read outside of quotes.
+    /// A literal `$` was found outside quotes.
     pub(super) lone_dollar: bool,
-    /// A `$[` was read outside of quotes: brace expansion does not know it, and looks for commas inside.
+    /// A `$[` was found outside quotes: brace expansion looks for commas inside it.
     pub(super) old_arithmetic: bool,
-    /// A quote or a brace was read inside of an expansion or of double quotes: brace expansion loses count there.
+    /// A quote or a brace was found inside an expansion or double quotes: brace expansion loses
+    /// count there.
     pub(super) intricate: bool,
-    /// `$name` was read outside of quotes and nothing behind it yet.
+    /// `$name` was found outside quotes, and nothing after it yet.
     pub(super) open_name: bool,
-    /// `$name` stands directly before one of these.
+    /// `$name` is directly before one of these.
     pub(super) name_before: Vec<Mark>,
 }
 
-impl Parts {
-    /// Parts of a word, with the quoting of its plain text.
+impl WordBuilder {
+    /// An empty word, with the quoting of its plain text.
     pub(super) fn new(quoting: Quoting) -> Self {
         Self {
             quoting,
@@ -80,7 +79,7 @@ impl Parts {
         }
     }
 
-    /// Adds plain text that stands at `start`.
+    /// Adds plain text at `start`.
     pub(super) fn text(&mut self, start: usize, text: &str) {
         if self.literal.is_empty() {
             self.literal_from = start;
@@ -91,27 +90,27 @@ impl Parts {
     }
 
     /// Adds a piece.
-    pub(super) fn piece(&mut self, reader: &Reader<'_>, piece: Piece) {
-        self.flush(reader);
+    pub(super) fn piece(&mut self, parser: &Parser<'_>, piece: Piece) {
+        self.flush(parser);
         self.atoms.push(Atom::Piece(piece));
         self.open_name = false;
     }
 
-    /// Adds a piece that begins at `start` and ends at the place.
-    pub(super) fn push(&mut self, reader: &Reader<'_>, start: usize, quoting: Quoting, kind: PieceKind) {
-        self.piece(reader, Piece { span: reader.span(start), quoting, kind });
+    /// Adds a piece from `start` to the position.
+    pub(super) fn push(&mut self, parser: &Parser<'_>, start: usize, quoting: Quoting, kind: PieceKind) {
+        self.piece(parser, Piece { span: parser.span(start), quoting, kind });
     }
 
     /// Adds the pieces of something quoted inside the word.
-    pub(super) fn extend(&mut self, reader: &Reader<'_>, pieces: Vec<Piece>) {
-        self.flush(reader);
+    pub(super) fn extend(&mut self, parser: &Parser<'_>, pieces: Vec<Piece>) {
+        self.flush(parser);
         self.atoms.extend(pieces.into_iter().map(Atom::Piece));
         self.open_name = false;
     }
 
-    /// Adds a mark that stands at `start`.
-    pub(super) fn mark(&mut self, reader: &Reader<'_>, mark: Mark, start: usize) {
-        self.flush(reader);
+    /// Adds a mark at `start`.
+    pub(super) fn mark(&mut self, parser: &Parser<'_>, mark: Mark, start: usize) {
+        self.flush(parser);
         if self.open_name {
             self.name_before.push(mark);
         }
@@ -120,7 +119,7 @@ impl Parts {
         self.atoms.push(Atom::Mark(mark, start));
     }
 
-    /// Whether nothing was read yet.
+    /// Whether the word is empty so far.
     pub(super) fn is_empty(&self) -> bool {
         self.atoms.is_empty() && self.literal.is_empty()
     }
@@ -131,31 +130,31 @@ impl Parts {
         behind && self.braces && self.literal.is_empty()
     }
 
-    fn flush(&mut self, reader: &Reader<'_>) {
-        if let Some(piece) = self.take_literal(reader) {
+    fn flush(&mut self, parser: &Parser<'_>) {
+        if let Some(piece) = self.take_literal(parser) {
             self.atoms.push(Atom::Piece(piece));
         }
     }
 
-    fn take_literal(&mut self, reader: &Reader<'_>) -> Option<Piece> {
+    fn take_literal(&mut self, parser: &Parser<'_>) -> Option<Piece> {
         if self.literal.is_empty() {
             return None;
         }
-        let span = reader.span_between(self.literal_from, self.literal_to);
+        let span = parser.span_between(self.literal_from, self.literal_to);
         let kind = PieceKind::Literal(std::mem::take(&mut self.literal));
         Some(Piece { span, quoting: self.quoting, kind })
     }
 
     /// The finished pieces.
-    pub(super) fn pieces(mut self, reader: &Reader<'_>) -> Read<Vec<Piece>> {
+    pub(super) fn pieces(mut self, parser: &Parser<'_>) -> ParseResult<Vec<Piece>> {
         if self.atoms.is_empty() {
-            return Ok(self.take_literal(reader).into_iter().collect());
+            return Ok(self.take_literal(parser).into_iter().collect());
         }
-        self.flush(reader);
+        self.flush(parser);
         let marks = self.atoms.iter().any(|atom| matches!(atom, Atom::Mark(..)));
         if marks {
-            self.settle_brackets(reader);
-            return super::braces::resolve(self, reader);
+            self.resolve_brackets(parser);
+            return super::braces::resolve(self, parser);
         }
         let plain = self.atoms.into_iter().filter_map(|atom| match atom {
             Atom::Piece(piece) => Some(piece),
@@ -165,7 +164,7 @@ impl Parts {
     }
 
     /// `[` is a class where a `]` can follow; with braces in the word, one always can.
-    fn settle_brackets(&mut self, reader: &Reader<'_>) {
+    fn resolve_brackets(&mut self, parser: &Parser<'_>) {
         let mut closed = self.braces;
         for atom in self.atoms.iter_mut().rev() {
             match atom {
@@ -178,7 +177,7 @@ impl Parts {
                     } else {
                         PieceKind::Literal("[".to_owned())
                     };
-                    let span = reader.span_between(*at, *at + 1);
+                    let span = parser.span_between(*at, *at + 1);
                     *atom = Atom::Piece(Piece { span, quoting: self.quoting, kind });
                 }
                 _ => {}
@@ -187,7 +186,7 @@ impl Parts {
     }
 }
 
-/// Adds a piece to a list; text that goes on with the text before it becomes part of it.
+/// Adds a piece to a list, merged with the text before it if both are text of the same quoting.
 pub(super) fn join(pieces: &mut Vec<Piece>, next: Piece) {
     if let PieceKind::Literal(text) = &next.kind
         && next.quoting == Quoting::Bare

@@ -1,15 +1,13 @@
-//! Words outside of quotes.
-//!
-//! Invariant: a word ends at the first unquoted blank, newline or operator, and nowhere else.
+//! Words outside quotes.
 
-use super::cursor::{Read, Reader};
+use super::cursor::{ParseResult, Parser};
 use super::dollar::Frame;
-use super::entry::MOST_WORDS;
+use super::entry::MAX_WORDS;
 use super::reserved::{continues_name, ends_word, starts_name};
-use super::word_builder::{Mark, Parts};
+use super::word_builder::{Mark, WordBuilder};
 use crate::shell::{Direction, Glob, Piece, PieceKind, ProcessSubstitution, Quoting, Word};
 
-/// What the shell does with a word, which depends on where it stands.
+/// How the shell treats a word, which depends on its position.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Context {
     /// Braces are expanded.
@@ -22,7 +20,7 @@ pub(super) struct Context {
     pub(super) value: bool,
     /// `!(` may be a pattern, or a negated subshell.
     name: bool,
-    /// Extended patterns are read without their option.
+    /// Extended patterns are accepted without the option.
     compared: bool,
 }
 
@@ -47,7 +45,7 @@ impl Context {
     pub(super) const COMPARED: Self = Self { compared: true, ..Self::PATTERN };
 }
 
-/// How far a word looks like an assignment: a tilde behind its `=` is expanded.
+/// How much a word looks like an assignment: a tilde after its `=` is expanded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Start,
@@ -68,25 +66,25 @@ impl Shape {
     }
 }
 
-impl Reader<'_> {
-    /// Reads a word; there must be one.
-    pub(super) fn word(&mut self, context: Context) -> Read<Word> {
-        let start = self.settle();
+impl Parser<'_> {
+    /// Parses a word; there must be one.
+    pub(super) fn word(&mut self, context: Context) -> ParseResult<Word> {
+        let start = self.skip_continuations();
         if ends_word(self.peek()) && !self.at_process() {
             return self.unexpected("where a word should be");
         }
         self.word_or_nothing(context, start)
     }
 
-    /// Reads a word that may be empty, as behind `x=`.
-    pub(super) fn word_or_nothing(&mut self, context: Context, start: usize) -> Read<Word> {
-        self.one_more(&self.state.size.words, MOST_WORDS, "words")?;
+    /// Parses a word that may be empty, as after `x=`.
+    pub(super) fn word_or_nothing(&mut self, context: Context, start: usize) -> ParseResult<Word> {
+        self.count_one(&self.state.size.words, MAX_WORDS, "words")?;
         let depth = self.state.depth;
-        let mut parts = Parts::new(Quoting::Bare);
+        let mut parts = WordBuilder::new(Quoting::Bare);
         let mut shape = if context.value { Shape::Assigned } else { Shape::Start };
         let mut before = if context.value { b'=' } else { 0 };
         while let Some(next) = self.peek() {
-            if next == b'~' && self.tilde_counts(&parts, shape == Shape::Assigned, before) {
+            if next == b'~' && self.is_tilde_expanded(&parts, shape == Shape::Assigned, before) {
                 self.tilde(&mut parts)?;
             } else if ends_word(Some(next)) && !self.at_process() {
                 break;
@@ -101,12 +99,13 @@ impl Reader<'_> {
         }
         self.state.depth = depth;
         let pieces = parts.pieces(self)?;
-        self.prints_well(&pieces, start)?;
+        self.check_reprint(&pieces, start)?;
         Ok(Word { span: self.span(start), pieces })
     }
 
-    /// Bash prints what it read in `$(…)`, and leaves the `;` of `{ a \&; }` out because it follows an `&`.
-    fn prints_well(&self, pieces: &[Piece], start: usize) -> Read<()> {
+    /// Bash prints what it parsed in `$(…)`, and omits the `;` of `{ a \&; }` because it follows an
+    /// `&`.
+    fn check_reprint(&self, pieces: &[Piece], start: usize) -> ParseResult<()> {
         let last = pieces.last().map(|piece| (piece.quoting, &piece.kind));
         match last {
             Some((Quoting::Backslash, PieceKind::Literal(text))) if self.parens > 0 && text == "&" => {
@@ -116,12 +115,12 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads the next part of a word: one character, or one quoted or expanded piece.
-    fn word_part(&mut self, parts: &mut Parts, context: Context) -> Read<bool> {
-        let start = self.settle();
+    /// Parses the next part of a word: one character, or one quoted or expanded piece.
+    fn word_part(&mut self, parts: &mut WordBuilder, context: Context) -> ParseResult<bool> {
+        let start = self.skip_continuations();
         let Some(next) = self.peek() else { return Ok(false) };
         if matches!(next, b'\'' | b'"' | b'\\' | b'*' | b'?' | b'[' | b'{' | b',' | b'}' | b'<' | b'>') {
-            self.one_more_piece()?;
+            self.count_piece()?;
         }
         if self.quoted_or_expanded(parts, Frame::Bare)? {
             return Ok(true);
@@ -141,7 +140,7 @@ impl Reader<'_> {
             }
             b'[' if context.globs => self.mark(parts, Mark::Bracket),
             b'{' if context.braces => {
-                self.brace_opens()?;
+                self.enter_brace()?;
                 self.mark(parts, Mark::Open);
             }
             b',' if context.braces => self.mark(parts, Mark::Comma),
@@ -153,24 +152,24 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    fn mark(&mut self, parts: &mut Parts, mark: Mark) {
-        let start = self.settle();
+    fn mark(&mut self, parts: &mut WordBuilder, mark: Mark) {
+        let start = self.skip_continuations();
         self.bump();
         parts.mark(self, mark, start);
     }
 
-    /// What stands in nested braces is nested; the depth is given back at the end of the word.
-    fn brace_opens(&mut self) -> Read<()> {
-        if self.state.depth >= super::DEEPEST {
-            return self.refuse(format!("more than {} levels of nesting", super::DEEPEST), self.at);
+    /// Nested braces count as nesting until the end of the word.
+    fn enter_brace(&mut self) -> ParseResult<()> {
+        if self.state.depth >= super::MAX_DEPTH {
+            return self.refuse(format!("more than {} levels of nesting", super::MAX_DEPTH), self.at);
         }
         self.state.depth += 1;
         Ok(())
     }
 
-    /// Reads a quoted string, an escaped character, `$…` or backticks, if one comes next.
-    pub(super) fn quoted_or_expanded(&mut self, parts: &mut Parts, frame: Frame) -> Read<bool> {
-        let start = self.settle();
+    /// Parses a quoted string, an escaped character, `$…` or backticks, if one comes next.
+    pub(super) fn quoted_or_expanded(&mut self, parts: &mut WordBuilder, frame: Frame) -> ParseResult<bool> {
+        let start = self.skip_continuations();
         match self.peek() {
             Some(b'\'') => {
                 let text = self.single_quoted()?;
@@ -197,15 +196,16 @@ impl Reader<'_> {
     }
 
     /// `<(…)` or `>(…)`.
-    fn process(&mut self, parts: &mut Parts) -> Read<()> {
-        let start = self.settle();
+    fn process(&mut self, parts: &mut WordBuilder) -> ParseResult<()> {
+        let start = self.skip_continuations();
         let direction = if self.bump() == Some(b'<') { Direction::Read } else { Direction::Write };
         self.bump();
-        // Bash looks for the end of `<((` as if it were arithmetic, and reads it as commands afterwards.
+        // Bash looks for the end of `<((` as if it were arithmetic, and parses it as commands
+        // afterwards.
         if self.peek() == Some(b'(') {
             return self.refuse("a process substitution that begins with `(`; put a space before it", start);
         }
-        let script = self.substituted()?;
+        let script = self.substitution_script()?;
         let kind = PieceKind::Process(ProcessSubstitution { direction, script });
         parts.push(self, start, Quoting::Bare, kind);
         Ok(())

@@ -4,7 +4,7 @@
 
 use super::fixture::{ALL, Fixture, rounds};
 use super::table::fact;
-use crate::root::{Lacks, Place, Root, Seals};
+use crate::root::{DisabledKernelFeatures, Place, ProtectedInodes, Root};
 use picoclaw_policy::{Access, FileKind, PathLocation};
 use proptest::prelude::*;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat2};
@@ -59,11 +59,11 @@ fn a_glance_says_nothing_about_what_needs_explaining() {
     for (why, path) in [
         ("a process's directory looks like any other", "proc/1"),
         ("a process's memory looks like a file", "proc/self/environ"),
-        ("what lies behind a link of /proc is somebody's open file", "proc/self/fd/0"),
+        ("what lies behind a link of /proc is an open file", "proc/self/fd/0"),
         ("the top itself", ""),
         ("dots were to be folded before", "etc/../etc"),
     ] {
-        assert_eq!(host.glance(Path::new(path)), None, "{why}: `{path}`");
+        assert_eq!(host.kind_of_plain(Path::new(path)), None, "{why}: `{path}`");
     }
 }
 
@@ -74,24 +74,28 @@ proptest! {
     fn the_engines_agree(lines in prop::collection::vec(line(), 1..24), paths in prop::collection::vec(name_path(), 1..12)) {
         let fixture = Fixture::in_memory();
         build(&fixture, &lines);
-        let seals = fixture.seals();
+        let protected = fixture.protected();
         for name in [fixture.workspace(), fixture.alias()] {
-            let roots = [Lacks::Nothing, Lacks::Openat2, Lacks::Openat2AndProc]
-                .map(|lacks| Root::open_lacking(&name, lacks).unwrap());
-            agree_with_each_other(&roots, &paths, &seals)?;
+            let roots = [DisabledKernelFeatures::None, DisabledKernelFeatures::Openat2, DisabledKernelFeatures::Openat2AndProc]
+                .map(|disabled| Root::open_without(&name, disabled).unwrap());
+            agree_with_each_other(&roots, &paths, &protected)?;
         }
         for path in &paths {
-            agrees_with_the_kernel(&fixture, path, &seals)?;
+            agrees_with_the_kernel(&fixture, path, &protected)?;
             a_glance_agrees_with_a_walk(&fixture, path)?;
         }
     }
 }
 
-fn agree_with_each_other(roots: &[Root; 3], paths: &[String], seals: &Seals) -> Result<(), TestCaseError> {
+fn agree_with_each_other(
+    roots: &[Root; 3],
+    paths: &[String],
+    protected: &ProtectedInodes,
+) -> Result<(), TestCaseError> {
     for path in paths {
         for access in [Access::Read, Access::List, Access::Write] {
             let [fast, walking, poor] =
-                roots.each_ref().map(|root| root.locate(Path::new(path), access, seals).unwrap());
+                roots.each_ref().map(|root| root.locate(Path::new(path), access, protected).unwrap());
             prop_assert_eq!(told(&fast), told(&walking), "`{}` {:?}", path, access);
             prop_assert_eq!(told(&fast), told(&poor), "`{}` {:?}", path, access);
             if fast.landing() == PathLocation::Workspace && fast.kind() != FileKind::Missing {
@@ -112,8 +116,8 @@ fn a_glance_agrees_with_a_walk(fixture: &Fixture, path: &str) -> Result<(), Test
     let full = fixture.workspace().join(path);
     let below = full.strip_prefix("/").unwrap();
     let host = Root::host().unwrap();
-    let place = host.locate(below, Access::Read, &Seals::default()).unwrap();
-    match host.glance(below) {
+    let place = host.locate(below, Access::Read, &ProtectedInodes::default()).unwrap();
+    match host.kind_of_plain(below) {
         Some(kind) => {
             prop_assert!(place.links().is_empty(), "`{}` crosses {:?}", path, place.links());
             prop_assert_eq!(place.resolved(), full.clone(), "`{}`", path);
@@ -126,19 +130,23 @@ fn a_glance_agrees_with_a_walk(fixture: &Fixture, path: &str) -> Result<(), Test
             place.kind()
         ),
     }
-    prop_assert_eq!(Root::host_lacking(Lacks::Openat2).unwrap().glance(below), None);
+    prop_assert_eq!(Root::host_without(DisabledKernelFeatures::Openat2).unwrap().kind_of_plain(below), None);
     Ok(())
 }
 
 /// The kernel's own following resolver, and `realpath`, as second and third opinion.
-fn agrees_with_the_kernel(fixture: &Fixture, path: &str, seals: &Seals) -> Result<(), TestCaseError> {
-    let root = Root::open_lacking(&fixture.workspace(), Lacks::Openat2).unwrap();
-    let place = root.locate(Path::new(path), Access::Read, seals).unwrap();
+fn agrees_with_the_kernel(
+    fixture: &Fixture,
+    path: &str,
+    protected: &ProtectedInodes,
+) -> Result<(), TestCaseError> {
+    let root = Root::open_without(&fixture.workspace(), DisabledKernelFeatures::Openat2).unwrap();
+    let place = root.locate(Path::new(path), Access::Read, protected).unwrap();
     let workspace =
         rustix::fs::openat(CWD, fixture.workspace(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).unwrap();
     let follow = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     let ask = || openat2(&workspace, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), follow);
-    // Somebody moved or mounted something, anywhere on this machine, while the kernel climbed: it wants to be asked again.
+    // A rename or mount anywhere on this machine made the kernel give up with EAGAIN.
     let kernel = std::iter::repeat_with(ask).find(|told| told.as_ref().err() != Some(&Errno::AGAIN));
     let kernel = kernel.unwrap_or(Err(Errno::AGAIN));
     let real = fixture.workspace().join(path).canonicalize();

@@ -6,11 +6,11 @@
 //!
 //! Invariant: a durable write adds at most eight system calls to the bare sequence, and two more where an access list
 //! and a mode could be lost.
-#![expect(clippy::disallowed_methods, reason = "the bare sequence is written as anybody would write it")]
+#![expect(clippy::disallowed_methods, reason = "the bare sequence uses the standard library")]
 #![expect(clippy::disallowed_types, reason = "the children are this test binary, not an agent's")]
 
 use super::fixture::Fixture;
-use crate::root::{Overwrite, Root, Scribe, Seals};
+use crate::root::{Overwrite, ProtectedInodes, Root, WriteContext};
 use picoclaw_policy::Access;
 use std::fs::{self, File};
 use std::io::Write;
@@ -27,7 +27,7 @@ const BATCH: u32 = 200;
 /// What is written.
 const CONTENT: [u8; 4096] = [7; 4096];
 
-/// Open, write, sync, close, rename, sync of the directory: what durability costs anybody.
+/// Open, write, sync, close, rename, sync of the directory: what durability costs at least.
 fn bare(dir: &Path, dir_handle: &File, number: usize) {
     let temp = dir.join("temp");
     let mut file = File::create_new(&temp).unwrap();
@@ -48,12 +48,13 @@ fn the_hook() {
     let dir = Path::new(&top).join("home/workspace/d");
     let handle = File::open(&dir).unwrap();
     let root = Root::open(&Path::new(&top).join("home/workspace")).unwrap();
-    let scribe = Scribe::new(&Path::new(&top).join("home/state/locks"), Duration::from_secs(10)).unwrap();
-    let seals = Seals::default();
+    let context =
+        WriteContext::new(&Path::new(&top).join("home/state/locks"), Duration::from_secs(10)).unwrap();
+    let protected = ProtectedInodes::default();
     let ours = |number: usize| {
         let path = format!("d/f{number}");
-        let place = root.locate(Path::new(&path), Access::Write, &seals).unwrap();
-        place.write(&CONTENT, Overwrite::Yes, &scribe).unwrap();
+        let place = root.locate(Path::new(&path), Access::Write, &protected).unwrap();
+        place.write(&CONTENT, Overwrite::Yes, &context).unwrap();
     };
     // The first write to a directory also sweeps it.
     ours(WRITES);
@@ -120,10 +121,10 @@ fn a_durable_write_adds_at_most_eight_system_calls() {
 fn a_look_costs_little_more_than_a_plain_open() {
     let fixture = Fixture::in_memory();
     fixture.build("file a/b/f = hello");
-    let (root, seals) = (fixture.root(), fixture.seals());
+    let (root, protected) = (fixture.root(), fixture.protected());
     let path = fixture.workspace().join("a/b/f");
     let plain = || drop(File::open(&path).unwrap());
-    let looked = || drop(root.locate(Path::new("a/b/f"), Access::Read, &seals).unwrap());
+    let looked = || drop(root.locate(Path::new("a/b/f"), Access::Read, &protected).unwrap());
     let time = |work: &dyn Fn()| {
         let began = Instant::now();
         (0..BATCH).for_each(|_| work());

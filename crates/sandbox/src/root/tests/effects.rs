@@ -6,7 +6,8 @@
 use super::fixture::{ALL, Fixture, KERNELS};
 use super::table::fact;
 use crate::root::{
-    APPEND_LIMIT, EDIT_LIMIT, EntryKind, More, Overwrite, Page, Place, Root, RootError, Scribe, Seals, Span,
+    APPEND_LIMIT, EDIT_LIMIT, EntryKind, More, Overwrite, Page, Place, ProtectedInodes, Root, RootError,
+    Span, WriteContext,
 };
 use picoclaw_policy::Access;
 use std::fs;
@@ -14,7 +15,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 fn located(fixture: &Fixture, path: &str, access: Access) -> Place {
-    fixture.root().locate(Path::new(path), access, &fixture.seals()).unwrap()
+    fixture.root().locate(Path::new(path), access, &fixture.protected()).unwrap()
 }
 
 fn to_write(fixture: &Fixture, path: &str) -> Place {
@@ -54,9 +55,9 @@ fn a_part_of_a_file_is_read_and_says_what_follows() {
 #[test]
 fn files_that_do_not_know_their_size_are_read_to_their_end() {
     let host = Root::host().unwrap();
-    let seals = Seals::default();
+    let protected = ProtectedInodes::default();
     for (path, least) in [("proc/meminfo", 100), ("proc/cpuinfo", 100)] {
-        let place = host.locate(Path::new(path), Access::Read, &seals).unwrap();
+        let place = host.locate(Path::new(path), Access::Read, &protected).unwrap();
         let whole = place.read(ALL).unwrap();
         assert!(
             whole.bytes.len() > least && whole.more == More::End,
@@ -71,20 +72,20 @@ fn files_that_do_not_know_their_size_are_read_to_their_end() {
 
 #[test]
 fn what_was_located_is_what_is_read() {
-    for lacks in KERNELS {
+    for disabled in KERNELS {
         for name in ["f", "l"] {
             let fixture = Fixture::new();
             fixture.build("file f = judged");
             fixture.build("link l -> f");
-            let root = Root::open_lacking(&fixture.workspace(), lacks).unwrap();
-            let place = root.locate(Path::new(name), Access::Read, &fixture.seals()).unwrap();
+            let root = Root::open_without(&fixture.workspace(), disabled).unwrap();
+            let place = root.locate(Path::new(name), Access::Read, &fixture.protected()).unwrap();
             fs::rename(fixture.workspace().join("f"), fixture.workspace().join("gone")).unwrap();
             fixture.build("link f -> $OUT/secret");
             match place.read(ALL) {
-                Ok(read) => assert_eq!(read.bytes, b"judged", "{lacks:?}, `{name}`"),
+                Ok(read) => assert_eq!(read.bytes, b"judged", "{disabled:?}, `{name}`"),
                 Err(fault) => assert!(
-                    matches!(fault, RootError::Changed { .. } | RootError::TooDeep { .. }) && lacks.proc(),
-                    "{lacks:?}, `{name}`: {fault}"
+                    matches!(fault, RootError::Changed { .. } | RootError::TooDeep { .. }) && disabled.proc(),
+                    "{disabled:?}, `{name}`: {fault}"
                 ),
             }
         }
@@ -98,13 +99,13 @@ fn an_absolute_link_works_by_either_name_of_the_workspace() {
     fixture.build("link configured -> $ALIAS/f");
     fixture.build("link real -> $WS/f");
     fixture.build("link around -> $ALIAS/../out/secret");
-    for lacks in KERNELS {
-        let root = Root::open_lacking(&fixture.alias(), lacks).unwrap();
+    for disabled in KERNELS {
+        let root = Root::open_without(&fixture.alias(), disabled).unwrap();
         let read =
-            |name: &str| root.locate(Path::new(name), Access::Read, &fixture.seals()).unwrap().read(ALL);
-        assert_eq!(read("configured").unwrap().bytes, b"inside", "{lacks:?}");
-        assert_eq!(read("real").unwrap().bytes, b"inside", "{lacks:?}");
-        assert_eq!(fact(&read("around").unwrap_err()), "escapes", "{lacks:?}");
+            |name: &str| root.locate(Path::new(name), Access::Read, &fixture.protected()).unwrap().read(ALL);
+        assert_eq!(read("configured").unwrap().bytes, b"inside", "{disabled:?}");
+        assert_eq!(read("real").unwrap().bytes, b"inside", "{disabled:?}");
+        assert_eq!(fact(&read("around").unwrap_err()), "escapes", "{disabled:?}");
     }
 }
 
@@ -231,12 +232,12 @@ fn an_existing_file_is_not_replaced_when_that_was_not_wanted() {
     fixture.build("file secret = old");
     fixture.build("mode 0200 secret");
     for path in ["f", "secret"] {
-        let fault = to_write(&fixture, path).write(b"new", Overwrite::No, &fixture.scribe()).unwrap_err();
+        let fault = to_write(&fixture, path).write(b"new", Overwrite::No, &fixture.context()).unwrap_err();
         assert_eq!(fact(&fault), "exists", "`{path}`");
     }
     fixture.build("mode 0600 secret");
     assert_eq!((fixture.contents("f"), fixture.contents("secret")), (b"old".to_vec(), b"old".to_vec()));
-    to_write(&fixture, "new").write(b"new", Overwrite::No, &fixture.scribe()).unwrap();
+    to_write(&fixture, "new").write(b"new", Overwrite::No, &fixture.context()).unwrap();
     assert_eq!(fixture.contents("new"), b"new");
 }
 
@@ -245,7 +246,7 @@ fn a_file_made_after_the_look_is_not_replaced_when_that_was_not_wanted() {
     let fixture = Fixture::new();
     let place = to_write(&fixture, "f");
     fixture.build("file f = quicker");
-    let fault = place.write(b"slower", Overwrite::No, &fixture.scribe()).unwrap_err();
+    let fault = place.write(b"slower", Overwrite::No, &fixture.context()).unwrap_err();
     assert_eq!(fact(&fault), "exists");
     assert_eq!((fixture.contents("f"), fixture.litter("")), (b"quicker".to_vec(), vec![]));
 }
@@ -257,7 +258,7 @@ fn of_many_that_want_to_be_first_one_is() {
         let tries: Vec<_> = (0..8)
             .map(|_| {
                 scope.spawn(|| {
-                    to_write(&fixture, "f").write(b"mine", Overwrite::No, &fixture.scribe()).is_ok()
+                    to_write(&fixture, "f").write(b"mine", Overwrite::No, &fixture.context()).is_ok()
                 })
             })
             .collect();
@@ -276,7 +277,7 @@ fn an_append_adds_and_makes() {
         ("adds nothing", "f", "", "onetwo\nthree"),
         ("makes directories", "a/b/f", "deep", "deep"),
     ] {
-        to_write(&fixture, path).append(content.as_bytes(), &fixture.scribe()).unwrap();
+        to_write(&fixture, path).append(content.as_bytes(), &fixture.context()).unwrap();
         assert_eq!(fixture.contents(path), want.as_bytes(), "{why}");
     }
     assert_eq!(fixture.litter(""), [""; 0]);
@@ -288,11 +289,11 @@ fn an_append_goes_to_the_newest_file_of_that_name() {
     fixture.build("file f = one");
     let place = to_write(&fixture, "f");
     fixture.write("f", b"two").unwrap();
-    place.append(b"+", &fixture.scribe()).unwrap();
+    place.append(b"+", &fixture.context()).unwrap();
     assert_eq!(fixture.contents("f"), b"two+");
     let early = to_write(&fixture, "g");
     fixture.write("g", b"made meanwhile").unwrap();
-    early.append(b"+", &fixture.scribe()).unwrap();
+    early.append(b"+", &fixture.context()).unwrap();
     assert_eq!(fixture.contents("g"), b"made meanwhile+");
 }
 
@@ -310,10 +311,10 @@ fn what_was_put_in_place_of_a_judged_file_is_not_read() {
         let place = to_write(&fixture, "f");
         fs::remove_file(fixture.workspace().join("f")).unwrap();
         fixture.build(swap);
-        assert_eq!(fact(&place.append(b"+", &fixture.scribe()).unwrap_err()), want, "append: {why}");
-        assert_eq!(fact(&place.edit("o", "0", &fixture.scribe()).unwrap_err()), want, "edit: {why}");
+        assert_eq!(fact(&place.append(b"+", &fixture.context()).unwrap_err()), want, "append: {why}");
+        assert_eq!(fact(&place.edit("o", "0", &fixture.context()).unwrap_err()), want, "edit: {why}");
         // A write reads nothing; it replaces the name, and never follows it.
-        let written = place.write(b"new", Overwrite::Yes, &fixture.scribe());
+        let written = place.write(b"new", Overwrite::Yes, &fixture.context());
         assert!(written.is_ok() || fact(&written.unwrap_err()) == "is_a_directory", "write: {why}");
         assert_eq!(fs::read(fixture.outside().join("secret")).unwrap(), b"SECRET", "{why}");
         assert_eq!(fs::read(fixture.home().join("config.json")).unwrap(), b"CONFIG", "{why}");
@@ -325,7 +326,7 @@ fn what_was_put_in_place_of_a_judged_file_is_not_read() {
 fn an_edit_replaces_one_text_and_says_why_not() {
     let fixture = Fixture::new();
     fixture.build("file f = one two two");
-    let edit = |path: &str, old: &str, new: &str| to_write(&fixture, path).edit(old, new, &fixture.scribe());
+    let edit = |path: &str, old: &str, new: &str| to_write(&fixture, path).edit(old, new, &fixture.context());
     edit("f", "one", "1").unwrap();
     assert_eq!(fixture.contents("f"), b"1 two two");
     edit("f", "1", "1").unwrap();
@@ -355,8 +356,8 @@ fn a_huge_sparse_file_ends_an_append_and_an_edit_at_once() {
     let began = Instant::now();
     let place = to_write(&fixture, "big");
     for (limit, fault) in [
-        (APPEND_LIMIT, place.append(b"x", &fixture.scribe()).unwrap_err()),
-        (EDIT_LIMIT, place.edit("a", "b", &fixture.scribe()).unwrap_err()),
+        (APPEND_LIMIT, place.append(b"x", &fixture.context()).unwrap_err()),
+        (EDIT_LIMIT, place.edit("a", "b", &fixture.context()).unwrap_err()),
     ] {
         assert!(
             matches!(fault, RootError::TooLarge { size: found, limit: most, .. } if (found, most) == (size, limit)),
@@ -373,16 +374,16 @@ fn a_huge_sparse_file_ends_an_append_and_an_edit_at_once() {
 fn a_lock_that_is_not_free_in_time_is_an_error_and_not_a_hang() {
     let fixture = Fixture::new();
     fixture.build("file f = old");
-    // Whatever lock the file has, somebody holds it.
+    // Every lock is held.
     let locks = fixture.home().join("state/locks");
     fixture.write("f", b"old").unwrap();
     let held: Vec<_> =
         fs::read_dir(&locks).unwrap().map(|entry| fs::File::open(entry.unwrap().path()).unwrap()).collect();
     assert_eq!(held.len(), 1);
     held[0].lock().unwrap();
-    let scribe = Scribe::new(&locks, Duration::from_millis(100)).unwrap();
+    let context = WriteContext::new(&locks, Duration::from_millis(100)).unwrap();
     let began = Instant::now();
-    let fault = to_write(&fixture, "f").append(b"new", &scribe).unwrap_err();
+    let fault = to_write(&fixture, "f").append(b"new", &context).unwrap_err();
     assert!(matches!(fault, RootError::Busy { .. }), "{fault}");
     assert!(
         (Duration::from_millis(100)..Duration::from_secs(5)).contains(&began.elapsed()),
@@ -390,7 +391,7 @@ fn a_lock_that_is_not_free_in_time_is_an_error_and_not_a_hang() {
         began.elapsed()
     );
     drop(held);
-    to_write(&fixture, "f").append(b"new", &scribe).unwrap();
+    to_write(&fixture, "f").append(b"new", &context).unwrap();
     assert_eq!(fixture.contents("f"), b"oldnew");
 }
 
@@ -409,6 +410,6 @@ fn a_place_that_was_located_to_be_read_cannot_be_written_nor_the_other_way_round
     let fixture = Fixture::new();
     fixture.build("file f = old");
     let to_read = located(&fixture, "f", Access::Read);
-    assert_eq!(fact(&to_read.write(b"x", Overwrite::Yes, &fixture.scribe()).unwrap_err()), "other_use");
+    assert_eq!(fact(&to_read.write(b"x", Overwrite::Yes, &fixture.context()).unwrap_err()), "other_use");
     assert_eq!(fact(&to_write(&fixture, "f").read(ALL).unwrap_err()), "other_use");
 }

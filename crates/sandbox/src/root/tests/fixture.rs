@@ -1,9 +1,9 @@
 //! A workspace, an instance and an outside, each in a directory of its own, and trees written as text.
 //!
-//! Invariant: what a test looks at from outside, it looks at by path; the room under test never does.
+//! Invariant: a test inspects the tree by path, from outside the code under test.
 #![expect(clippy::disallowed_methods, reason = "a test builds and checks its trees from outside, by path")]
 
-use crate::root::{Lacks, Root, Scribe, Seals, Span};
+use crate::root::{DisabledKernelFeatures, ProtectedInodes, Root, Span, WriteContext};
 use picoclaw_policy::{Access, CleanPath, Protected, Zones};
 use std::fs;
 use std::io::Write;
@@ -14,7 +14,12 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 /// Every kernel that the table runs on.
-pub(super) const KERNELS: [Lacks; 4] = [Lacks::Nothing, Lacks::Openat2, Lacks::Proc, Lacks::Openat2AndProc];
+pub(super) const KERNELS: [DisabledKernelFeatures; 4] = [
+    DisabledKernelFeatures::None,
+    DisabledKernelFeatures::Openat2,
+    DisabledKernelFeatures::Proc,
+    DisabledKernelFeatures::Openat2AndProc,
+];
 
 /// The whole of a small file.
 pub(super) const ALL: Span = Span { offset: 0, length: 1 << 20 };
@@ -60,7 +65,7 @@ impl Fixture {
         self.top.join("alias")
     }
 
-    /// A directory that is nobody's business.
+    /// A directory outside the workspace.
     pub(super) fn outside(&self) -> PathBuf {
         self.top.join("out")
     }
@@ -85,12 +90,12 @@ impl Fixture {
         }
     }
 
-    pub(super) fn seals(&self) -> Seals {
-        Seals::of(&self.zones())
+    pub(super) fn protected(&self) -> ProtectedInodes {
+        ProtectedInodes::of(&self.zones())
     }
 
-    pub(super) fn scribe(&self) -> Scribe {
-        Scribe::new(&self.home().join("state/locks"), Duration::from_secs(10)).unwrap()
+    pub(super) fn context(&self) -> WriteContext {
+        WriteContext::new(&self.home().join("state/locks"), Duration::from_secs(10)).unwrap()
     }
 
     /// `$WS`, `$ALIAS`, `$OUT` and `$HOME` in a text, as paths.
@@ -124,7 +129,7 @@ impl Fixture {
             "file" => {
                 let (name, text) = rest.split_once(" = ").unwrap();
                 fs::create_dir_all(at(name).parent().unwrap())?;
-                // Never through a link: the outside belongs to nobody here.
+                // Never through a link, so that nothing outside is changed.
                 fs::File::create_new(at(name))?.write_all(text.as_bytes())
             }
             "link" => {
@@ -165,18 +170,18 @@ impl Fixture {
         }
     }
 
-    /// Writes through the room, as a tool would.
+    /// Writes as a tool would.
     pub(super) fn write(&self, path: &str, content: &[u8]) -> Result<(), crate::root::RootError> {
-        self.root().locate(Path::new(path), Access::Write, &self.seals())?.write(
+        self.root().locate(Path::new(path), Access::Write, &self.protected())?.write(
             content,
             crate::root::Overwrite::Yes,
-            &self.scribe(),
+            &self.context(),
         )
     }
 
-    /// Reads through the room, as a tool would.
+    /// Reads as a tool would.
     pub(super) fn read(&self, path: &str) -> Result<Vec<u8>, crate::root::RootError> {
-        Ok(self.root().locate(Path::new(path), Access::Read, &self.seals())?.read(ALL)?.bytes)
+        Ok(self.root().locate(Path::new(path), Access::Read, &self.protected())?.read(ALL)?.bytes)
     }
 
     /// What is in a file of the workspace, seen from outside.

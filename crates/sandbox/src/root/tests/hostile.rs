@@ -1,11 +1,11 @@
-//! Inputs that nobody means well with.
+//! Hostile inputs.
 //!
 //! Invariant: a clear error, nothing lost, no panic and no wait.
 #![expect(clippy::disallowed_methods, reason = "a test builds and checks its trees from outside, by path")]
 
 use super::fixture::{ALL, Fixture, KERNELS, is_root};
 use super::table::fact;
-use crate::root::{Overwrite, Page, Root, Seals};
+use crate::root::{Overwrite, Page, ProtectedInodes, Root};
 use picoclaw_policy::{Access, FileKind, PathLocation};
 use std::ffi::OsStr;
 use std::fs;
@@ -27,7 +27,7 @@ fn what_is_not_a_clean_relative_path_is_refused_before_anything_is_looked_up() {
         ("two slashes", "a//b"),
     ] {
         for access in [Access::Read, Access::List, Access::Write] {
-            let fault = fixture.root().locate(Path::new(path), access, &fixture.seals()).unwrap_err();
+            let fault = fixture.root().locate(Path::new(path), access, &fixture.protected()).unwrap_err();
             assert_eq!(fact(&fault), "invalid_path", "{why}");
         }
     }
@@ -38,12 +38,12 @@ fn names_of_any_bytes_work() {
     let fixture = Fixture::new();
     for name in [&b"\xff\xfe"[..], b"a\nDIR: b", b" ", b"-rf", b"\x1b[31m", "\u{202e}txt".as_bytes()] {
         let path = Path::new(OsStr::from_bytes(name));
-        let place = fixture.root().locate(path, Access::Write, &fixture.seals()).unwrap();
-        place.write(name, Overwrite::Yes, &fixture.scribe()).unwrap();
-        let place = fixture.root().locate(path, Access::Read, &fixture.seals()).unwrap();
+        let place = fixture.root().locate(path, Access::Write, &fixture.protected()).unwrap();
+        place.write(name, Overwrite::Yes, &fixture.context()).unwrap();
+        let place = fixture.root().locate(path, Access::Read, &fixture.protected()).unwrap();
         assert_eq!(place.read(ALL).unwrap().bytes, name);
     }
-    let listing = fixture.root().locate(Path::new(""), Access::List, &fixture.seals()).unwrap();
+    let listing = fixture.root().locate(Path::new(""), Access::List, &fixture.protected()).unwrap();
     assert_eq!(listing.list(Page { offset: 0, limit: 100 }).unwrap().total, 6);
 }
 
@@ -51,11 +51,11 @@ fn names_of_any_bytes_work() {
 fn a_path_of_ten_thousand_components_ends_in_a_clear_error() {
     let fixture = Fixture::new();
     let path: PathBuf = std::iter::repeat_n("x", 10_000).collect();
-    for lacks in KERNELS {
-        let root = Root::open_lacking(&fixture.workspace(), lacks).unwrap();
+    for disabled in KERNELS {
+        let root = Root::open_without(&fixture.workspace(), disabled).unwrap();
         for access in [Access::Read, Access::List] {
-            let place = root.locate(&path, access, &fixture.seals()).unwrap();
-            assert!(place.read(ALL).is_err(), "{lacks:?}");
+            let place = root.locate(&path, access, &fixture.protected()).unwrap();
+            assert!(place.read(ALL).is_err(), "{disabled:?}");
         }
     }
 }
@@ -67,8 +67,10 @@ fn a_deep_path_that_the_kernel_takes_is_written_and_read() {
     fixture.write(&path, b"deep").unwrap();
     assert_eq!(fixture.read(&path).unwrap(), b"deep");
     // The walking resolver keeps a handle on every directory, and says so rather than use them all up.
-    let poor = Root::open_lacking(&fixture.workspace(), crate::root::Lacks::Openat2).unwrap();
-    let fault = poor.locate(Path::new(&path), Access::Read, &fixture.seals()).unwrap().read(ALL).unwrap_err();
+    let poor =
+        Root::open_without(&fixture.workspace(), crate::root::DisabledKernelFeatures::Openat2).unwrap();
+    let fault =
+        poor.locate(Path::new(&path), Access::Read, &fixture.protected()).unwrap().read(ALL).unwrap_err();
     assert_eq!(fact(&fault), "too_deep");
 }
 
@@ -79,12 +81,12 @@ fn forty_links_are_followed_and_forty_one_are_not() {
     for number in 1..=41 {
         fixture.build(&format!("link l{number} -> l{}", number - 1));
     }
-    for lacks in KERNELS {
-        let root = Root::open_lacking(&fixture.workspace(), lacks).unwrap();
+    for disabled in KERNELS {
+        let root = Root::open_without(&fixture.workspace(), disabled).unwrap();
         let read =
-            |name: &str| root.locate(Path::new(name), Access::Read, &fixture.seals()).unwrap().read(ALL);
-        assert_eq!(read("l40").unwrap().bytes, b"end", "{lacks:?}");
-        assert_eq!(fact(&read("l41").unwrap_err()), "too_deep", "{lacks:?}");
+            |name: &str| root.locate(Path::new(name), Access::Read, &fixture.protected()).unwrap().read(ALL);
+        assert_eq!(read("l40").unwrap().bytes, b"end", "{disabled:?}");
+        assert_eq!(fact(&read("l41").unwrap_err()), "too_deep", "{disabled:?}");
     }
     // The kernel draws the line at the same place.
     assert!(
@@ -112,18 +114,18 @@ fn a_fifo_never_blocks_a_look_or_an_effect() {
     fixture.build("link l -> p");
     let (done, waiting) = mpsc::channel();
     let root = fixture.root();
-    let (seals, scribe) = (fixture.seals(), fixture.scribe());
+    let (protected, context) = (fixture.protected(), fixture.context());
     std::thread::spawn(move || {
         for name in ["p", "l"] {
             for access in [Access::Read, Access::List, Access::Write] {
-                let place = root.locate(Path::new(name), access, &seals).unwrap();
+                let place = root.locate(Path::new(name), access, &protected).unwrap();
                 assert_eq!(place.kind(), FileKind::Special);
                 let faults = [
                     place.read(ALL).map(drop),
                     place.list(Page { offset: 0, limit: 1 }).map(drop),
-                    place.write(b"x", Overwrite::Yes, &scribe),
-                    place.append(b"x", &scribe),
-                    place.edit("a", "b", &scribe),
+                    place.write(b"x", Overwrite::Yes, &context),
+                    place.append(b"x", &context),
+                    place.edit("a", "b", &context),
                 ];
                 assert!(faults.iter().all(|outcome| fact(outcome.as_ref().unwrap_err()) == "not_a_file"));
             }
@@ -182,7 +184,7 @@ fn a_directory_that_may_be_written_but_not_read_still_takes_files() {
     fixture.write("d/f", b"x").unwrap();
     assert_eq!(fixture.read("d/f").unwrap(), b"x");
     if !is_root() {
-        let place = fixture.root().locate(Path::new("d"), Access::List, &fixture.seals()).unwrap();
+        let place = fixture.root().locate(Path::new("d"), Access::List, &fixture.protected()).unwrap();
         assert_eq!(fact(&place.list(Page { offset: 0, limit: 1 }).unwrap_err()), "access_denied");
     }
     fixture.build("mode 0700 d");
@@ -213,7 +215,7 @@ fn another_tree_inside_the_workspace_is_seen_at_every_step() {
     fixture.build("link l -> pinned/deep");
     for path in ["pinned/deep/f", "l/f", "l", "pinned/deep/new"] {
         for access in [Access::Read, Access::Write] {
-            let place = fixture.root().locate(Path::new(path), access, &Seals::of(&zones)).unwrap();
+            let place = fixture.root().locate(Path::new(path), access, &ProtectedInodes::of(&zones)).unwrap();
             assert_eq!(place.landing(), PathLocation::Protected, "`{path}`");
         }
     }
@@ -224,8 +226,8 @@ fn a_workspace_that_is_gone_is_an_error_and_not_a_new_one() {
     let fixture = Fixture::new();
     let root = fixture.root();
     fs::remove_dir(fixture.workspace()).unwrap();
-    let place = root.locate(Path::new("f"), Access::Write, &fixture.seals()).unwrap();
-    assert_eq!(fact(&place.write(b"x", Overwrite::Yes, &fixture.scribe()).unwrap_err()), "not_found");
+    let place = root.locate(Path::new("f"), Access::Write, &fixture.protected()).unwrap();
+    assert_eq!(fact(&place.write(b"x", Overwrite::Yes, &fixture.context()).unwrap_err()), "not_found");
     assert_eq!(fact(&Root::open(&fixture.workspace()).unwrap_err()), "not_found");
     assert!(!fixture.workspace().exists());
 }

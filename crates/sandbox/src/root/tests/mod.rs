@@ -1,4 +1,4 @@
-//! The room's own tests: one table over both engines, races, kills, hostile inputs, and what things cost.
+//! One table over both resolvers, races, kills, hostile inputs, and costs.
 //!
 //! Invariant: every attack is shown to work without the protection, or the test proves nothing.
 

@@ -3,22 +3,22 @@
 //! Invariant: new contents are never open to more accounts than the old ones were.
 
 use super::fixture::{Fixture, is_root};
-use crate::root::{Overwrite, Scribe};
+use crate::root::{Overwrite, WriteContext};
 use picoclaw_policy::Access;
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-fn scribe(fixture: &Fixture) -> Scribe {
-    fixture.scribe()
+fn context(fixture: &Fixture) -> WriteContext {
+    fixture.context()
 }
 
 fn each_change(fixture: &Fixture, path: &str) {
-    let place = || fixture.root().locate(Path::new(path), Access::Write, &fixture.seals()).unwrap();
-    place().write(b"one", Overwrite::Yes, &scribe(fixture)).unwrap();
-    place().append(b" two", &scribe(fixture)).unwrap();
-    place().edit("two", "2", &scribe(fixture)).unwrap();
+    let place = || fixture.root().locate(Path::new(path), Access::Write, &fixture.protected()).unwrap();
+    place().write(b"one", Overwrite::Yes, &context(fixture)).unwrap();
+    place().append(b" two", &context(fixture)).unwrap();
+    place().edit("two", "2", &context(fixture)).unwrap();
     assert_eq!(fixture.contents(path), b"one 2");
 }
 
@@ -159,7 +159,7 @@ fn only_our_own_old_private_temporary_files_are_swept() {
 }
 
 #[test]
-fn somebody_elses_temporary_file_stays() {
+fn a_temporary_file_of_another_user_stays() {
     if !is_root() {
         picoclaw_testing::skip!("only root can give files away");
         return;
@@ -180,7 +180,7 @@ fn somebody_elses_temporary_file_stays() {
 }
 
 #[test]
-fn a_large_directory_is_looked_through_once_an_hour_by_everybody_together() {
+fn a_large_directory_is_scanned_once_an_hour_by_all_processes_together() {
     let fixture = Fixture::new();
     fixture.build("dir d");
     let dir = fixture.workspace().join("d");

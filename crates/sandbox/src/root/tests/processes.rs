@@ -1,12 +1,12 @@
 //! Several processes at once, and processes that are killed: the test binary starts itself.
 //!
-//! Invariant: whoever is killed leaves the old file or the new one; whoever appends is not undone.
+//! Invariant: a killed writer leaves the old file or the new one; no append is lost.
 #![expect(clippy::disallowed_methods, reason = "a test builds and checks its trees from outside, by path")]
 #![expect(clippy::disallowed_types, reason = "the children are this test binary, not an agent's")]
 
 use super::fixture::{Fixture, clean, rounds};
 use super::table::fact;
-use crate::root::{Overwrite, Root, Scribe, Seals};
+use crate::root::{Overwrite, ProtectedInodes, Root, WriteContext};
 use picoclaw_policy::{Access, Protected, Zones};
 use std::fs::{self, File, FileTimes};
 use std::io::{Read, Write};
@@ -39,14 +39,15 @@ fn play_a_part() {
         return;
     };
     let root = Root::open(Path::new(&workspace)).unwrap();
-    let scribe = Scribe::new(&Path::new(&workspace).join("../state/locks"), Duration::from_secs(60)).unwrap();
-    let seals = Seals::default();
-    let place = |name: &str| root.locate(Path::new(name), Access::Write, &seals).unwrap();
+    let context =
+        WriteContext::new(&Path::new(&workspace).join("../state/locks"), Duration::from_secs(60)).unwrap();
+    let protected = ProtectedInodes::default();
+    let place = |name: &str| root.locate(Path::new(name), Access::Write, &protected).unwrap();
     match part.split_once(' ').unwrap() {
         ("append", count) => {
             for number in 0..count.parse::<usize>().unwrap() {
                 place("log")
-                    .append(format!("{} {number}\n", std::process::id()).as_bytes(), &scribe)
+                    .append(format!("{} {number}\n", std::process::id()).as_bytes(), &context)
                     .unwrap();
             }
         }
@@ -56,7 +57,8 @@ fn play_a_part() {
                 loop {
                     let now = fs::read_to_string(Path::new(&workspace).join("counter")).unwrap();
                     let next = (now.trim().parse::<u64>().unwrap() + 1).to_string();
-                    match place("counter").edit(&format!("{}\n", now.trim()), &format!("{next}\n"), &scribe) {
+                    match place("counter").edit(&format!("{}\n", now.trim()), &format!("{next}\n"), &context)
+                    {
                         Ok(()) => break,
                         Err(fault) => assert_eq!(fact(&fault), "no_match"),
                     }
@@ -67,8 +69,8 @@ fn play_a_part() {
             for generation in 0_u64.. {
                 let byte = b'a' + u8::try_from(generation % 26).unwrap();
                 match what {
-                    "write" => place("d/f").write(&vec![byte; 64 << 10], Overwrite::Yes, &scribe).unwrap(),
-                    _ => place("d/f").append(&[byte; 64], &scribe).unwrap(),
+                    "write" => place("d/f").write(&vec![byte; 64 << 10], Overwrite::Yes, &context).unwrap(),
+                    _ => place("d/f").append(&[byte; 64], &context).unwrap(),
                 }
                 if generation == 0 {
                     std::io::stdout().write_all(b"\nstarted\n").unwrap();
@@ -208,21 +210,22 @@ fn on_a_full_disk() {
     };
     let workspace = Path::new(&top).join("workspace");
     let root = Root::open(&workspace).unwrap();
-    let scribe = Scribe::new(&Path::new(&top).join("state/locks"), Duration::from_secs(1)).unwrap();
-    let place = |name: &str| root.locate(Path::new(name), Access::Write, &Seals::default()).unwrap();
-    place("f").write(b"old", Overwrite::Yes, &scribe).unwrap();
+    let context = WriteContext::new(&Path::new(&top).join("state/locks"), Duration::from_secs(1)).unwrap();
+    let place =
+        |name: &str| root.locate(Path::new(name), Access::Write, &ProtectedInodes::default()).unwrap();
+    place("f").write(b"old", Overwrite::Yes, &context).unwrap();
     let large = "x".repeat(80 << 10);
     for fault in [
-        place("f").write(large.as_bytes(), Overwrite::Yes, &scribe).unwrap_err(),
-        place("f").append(large.as_bytes(), &scribe).unwrap_err(),
-        place("f").edit("old", &large, &scribe).unwrap_err(),
-        place("new").write(large.as_bytes(), Overwrite::No, &scribe).unwrap_err(),
+        place("f").write(large.as_bytes(), Overwrite::Yes, &context).unwrap_err(),
+        place("f").append(large.as_bytes(), &context).unwrap_err(),
+        place("f").edit("old", &large, &context).unwrap_err(),
+        place("new").write(large.as_bytes(), Overwrite::No, &context).unwrap_err(),
     ] {
         assert_eq!(fact(&fault), "full", "{fault}");
     }
     let names: Vec<_> = fs::read_dir(&workspace).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!((fs::read(workspace.join("f")).unwrap(), names), (b"old".to_vec(), vec!["f".into()]));
-    place("f").write(b"fits", Overwrite::Yes, &scribe).unwrap();
+    place("f").write(b"fits", Overwrite::Yes, &context).unwrap();
 }
 
 #[test]
@@ -254,12 +257,14 @@ fn among_mounts() {
         workspace: vec![clean(&workspace)],
         protected: Protected { trees: vec![clean(&home)], readable: Vec::new() },
     };
-    let (seals, scribe) =
-        (Seals::of(&zones), Scribe::new(&home.join("state/locks"), Duration::from_secs(1)).unwrap());
-    for lacks in super::fixture::KERNELS {
-        let root = Root::open_lacking(&workspace, lacks).unwrap();
+    let (protected, context) = (
+        ProtectedInodes::of(&zones),
+        WriteContext::new(&home.join("state/locks"), Duration::from_secs(1)).unwrap(),
+    );
+    for disabled in super::fixture::KERNELS {
+        let root = Root::open_without(&workspace, disabled).unwrap();
         let read = |path: &str| {
-            root.locate(Path::new(path), Access::Read, &seals).unwrap().read(super::fixture::ALL)
+            root.locate(Path::new(path), Access::Read, &protected).unwrap().read(super::fixture::ALL)
         };
         for (why, path, want) in [
             ("procfs through the workspace", "proc/meminfo", "not_a_file"),
@@ -269,14 +274,18 @@ fn among_mounts() {
             ("the configuration, mounted over a file", "config", "protected"),
             ("a directory of the instance", "state/f", "protected"),
         ] {
-            assert_eq!(fact(&read(path).unwrap_err()), want, "{why}: `{path}` ({lacks:?})");
+            assert_eq!(fact(&read(path).unwrap_err()), want, "{why}: `{path}` ({disabled:?})");
         }
         assert_eq!(
             read("plain/f").unwrap().bytes,
             b"plain\n",
-            "a plain mount is part of the workspace ({lacks:?})"
+            "a plain mount is part of the workspace ({disabled:?})"
         );
-        let place = root.locate(Path::new("plain/f"), Access::Write, &seals).unwrap();
-        assert_eq!(fact(&place.write(b"x", Overwrite::Yes, &scribe).unwrap_err()), "read_only", "{lacks:?}");
+        let place = root.locate(Path::new("plain/f"), Access::Write, &protected).unwrap();
+        assert_eq!(
+            fact(&place.write(b"x", Overwrite::Yes, &context).unwrap_err()),
+            "read_only",
+            "{disabled:?}"
+        );
     }
 }

@@ -6,7 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "a test builds and checks its trees from outside, by path")]
 
 use super::fixture::{ALL, Fixture, rounds};
-use crate::root::{Lacks, Overwrite, Root};
+use crate::root::{DisabledKernelFeatures, Overwrite, Root};
 use picoclaw_policy::{Access, PathLocation};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs;
@@ -82,18 +82,22 @@ fn the_attack_works_on_a_check_that_looks_twice() {
 #[test]
 fn no_read_escapes_while_links_and_directories_flip() {
     let fixture = arena();
-    let seals = fixture.seals();
+    let protected = fixture.protected();
     let (read, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
     while_flipping(&fixture, || {
-        for lacks in [Lacks::Nothing, Lacks::Openat2, Lacks::Openat2AndProc] {
-            let root = Root::open_lacking(&fixture.workspace(), lacks).unwrap();
+        for disabled in [
+            DisabledKernelFeatures::None,
+            DisabledKernelFeatures::Openat2,
+            DisabledKernelFeatures::Openat2AndProc,
+        ] {
+            let root = Root::open_without(&fixture.workspace(), disabled).unwrap();
             for round in 0..rounds(2_000, 34_000) {
                 let path = ["d/f", "turn", "hop", "deep/b/c/up", "d/secret"][round % 5];
-                let place = root.locate(Path::new(path), Access::Read, &seals).unwrap();
+                let place = root.locate(Path::new(path), Access::Read, &protected).unwrap();
                 assert!(!matches!(place.landing(), PathLocation::Host { .. } | PathLocation::Protected));
                 match place.read(ALL) {
                     Ok(excerpt) => {
-                        assert_eq!(excerpt.bytes, b"inside", "an escape through `{path}` ({lacks:?})");
+                        assert_eq!(excerpt.bytes, b"inside", "an escape through `{path}` ({disabled:?})");
                         read.fetch_add(1, Ordering::Relaxed);
                     }
                     Err(_) => {
@@ -111,24 +115,26 @@ fn no_read_escapes_while_links_and_directories_flip() {
 #[test]
 fn no_write_escapes_and_none_is_torn_while_links_and_directories_flip() {
     let fixture = arena();
-    let (seals, scribe) = (fixture.seals(), fixture.scribe());
+    let (protected, context) = (fixture.protected(), fixture.context());
     let whole = |bytes: &[u8]| bytes.len() == 4096 && bytes.iter().all(|byte| *byte == bytes[0]);
     let (written, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
     while_flipping(&fixture, || {
         std::thread::scope(|scope| {
-            for (number, lacks) in [Lacks::Nothing, Lacks::Openat2].into_iter().enumerate() {
-                let (fixture, seals, scribe, written, refused) =
-                    (&fixture, &seals, &scribe, &written, &refused);
+            for (number, disabled) in
+                [DisabledKernelFeatures::None, DisabledKernelFeatures::Openat2].into_iter().enumerate()
+            {
+                let (fixture, protected, context, written, refused) =
+                    (&fixture, &protected, &context, &written, &refused);
                 scope.spawn(move || {
-                    let root = Root::open_lacking(&fixture.workspace(), lacks).unwrap();
+                    let root = Root::open_without(&fixture.workspace(), disabled).unwrap();
                     for round in 0..rounds(1_000, 50_000) {
                         let path = ["d/w", "w", "deep/b/w", "turn"][(round + number) % 4];
                         let content = [b'a' + u8::try_from(round % 26).unwrap(); 4096];
-                        let place = root.locate(Path::new(path), Access::Write, seals).unwrap();
-                        let done = place.write(&content, Overwrite::Yes, scribe);
+                        let place = root.locate(Path::new(path), Access::Write, protected).unwrap();
+                        let done = place.write(&content, Overwrite::Yes, context);
                         let count = if done.is_ok() { written } else { refused };
                         count.fetch_add(1, Ordering::Relaxed);
-                        let place = root.locate(Path::new(path), Access::Read, seals).unwrap();
+                        let place = root.locate(Path::new(path), Access::Read, protected).unwrap();
                         if let Ok(excerpt) = place.read(ALL) {
                             let bytes = excerpt.bytes;
                             assert!(

@@ -3,7 +3,7 @@
 //! Invariant: a row that cannot run on this machine says so.
 
 use super::fixture::{ALL, Fixture, KERNELS, clean, is_root};
-use crate::root::{Lacks, Overwrite, Page, Place, Root, RootError, Seals};
+use crate::root::{DisabledKernelFeatures, Overwrite, Page, Place, ProtectedInodes, Root, RootError};
 use picoclaw_policy::{Access, CleanPath, FileKind, LinkOwner, PathLocation};
 use std::path::Path;
 
@@ -64,9 +64,9 @@ fn every_row_holds_for_every_engine_and_under_both_names() {
             skipped += 1;
             continue;
         }
-        for lacks in KERNELS {
+        for disabled in KERNELS {
             for name in ["$WS", "$ALIAS"] {
-                check(row, lacks, name);
+                check(row, disabled, name);
             }
         }
     }
@@ -81,22 +81,22 @@ fn is_met(need: &str) -> bool {
     }
 }
 
-fn check(row: &Row, lacks: Lacks, name: &str) {
+fn check(row: &Row, disabled: DisabledKernelFeatures, name: &str) {
     let fixture = Fixture::new();
     row.tree.iter().for_each(|line| fixture.build(line));
-    let case = format!("{} (`{}`, {lacks:?}, {name})", row.why, row.path);
+    let case = format!("{} (`{}`, {disabled:?}, {name})", row.why, row.path);
     let base = clean(Path::new(&fixture.expand(name)));
     let asked = CleanPath::new(Path::new(&fixture.expand(&row.path)), &base).unwrap();
     let (root, below) = match row.from {
         From::Workspace => {
-            let root = Root::open_lacking(base.as_path(), lacks).unwrap();
+            let root = Root::open_without(base.as_path(), disabled).unwrap();
             let zones = fixture.zones();
             let below =
                 zones.in_workspace(&asked).unwrap_or_else(|| panic!("{case}: not in the workspace as text"));
             (root, below.to_owned())
         }
         From::Host => {
-            (Root::host_lacking(lacks).unwrap(), asked.as_path().strip_prefix("/").unwrap().to_owned())
+            (Root::host_without(disabled).unwrap(), asked.as_path().strip_prefix("/").unwrap().to_owned())
         }
     };
     let access = match row.access {
@@ -104,8 +104,8 @@ fn check(row: &Row, lacks: Lacks, name: &str) {
         Use::List => Access::List,
         Use::Write => Access::Write,
     };
-    let seals = Seals::of(&fixture.zones());
-    let place = root.locate(&below, access, &seals).unwrap_or_else(|fault| panic!("{case}: {fault}"));
+    let protected = ProtectedInodes::of(&fixture.zones());
+    let place = root.locate(&below, access, &protected).unwrap_or_else(|fault| panic!("{case}: {fault}"));
     assert_eq!(landing(&place), row.landing, "{case}");
     assert_eq!(kind(&place), row.kind, "{case}");
     if let Some(want) = &row.resolved {
@@ -126,7 +126,7 @@ fn check(row: &Row, lacks: Lacks, name: &str) {
             }
             None
         }),
-        Use::Write => place.write(b"written", Overwrite::Yes, &fixture.scribe()).map(|()| None),
+        Use::Write => place.write(b"written", Overwrite::Yes, &fixture.context()).map(|()| None),
     };
     match (&row.fails, outcome) {
         (Some(want), Err(fault)) => assert_eq!(fact(&fault), want, "{case}: {fault}"),
@@ -139,7 +139,7 @@ fn check(row: &Row, lacks: Lacks, name: &str) {
         }
     }
     if row.access == Use::Write && row.fails.is_none() && row.from == From::Workspace {
-        let back = root.locate(&below, Access::Read, &seals).unwrap().read(ALL).unwrap().bytes;
+        let back = root.locate(&below, Access::Read, &protected).unwrap().read(ALL).unwrap().bytes;
         assert_eq!(back, b"written", "{case}: read back");
         assert!(!place.asked().symlink_metadata().unwrap().is_symlink() || !row.tree.is_empty(), "{case}");
     }

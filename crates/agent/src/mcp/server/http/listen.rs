@@ -3,9 +3,9 @@
 use super::auth;
 use super::disconnect::GuardedBody;
 use crate::http_guard::{self, BodyTimeout, ConnectionSlot, ConnectionSlots, Token, WhenFull};
-use crate::mcp::server::frame;
-use crate::mcp::server::porch::{Porch, Tenure};
-use crate::mcp::server::premises::Premises;
+use crate::mcp::server::decode::MAX_MESSAGE_BYTES;
+use crate::mcp::server::handler::{ClientHandler, SessionScope};
+use crate::mcp::server::state::ServerState;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
@@ -28,11 +28,11 @@ const MAX_CONNECTIONS: usize = 128;
 const SESSION_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 type HttpResponse = Response<BoxBody<Bytes, Infallible>>;
-type Service = StreamableHttpService<Porch, LocalSessionManager>;
+type Service = StreamableHttpService<ClientHandler, LocalSessionManager>;
 
 /// Serves every client that shows the token, until it is dropped.
-pub async fn serve(premises: &Arc<Premises>, listener: TcpListener, token: Token) {
-    let (service, slots) = (service(premises), ConnectionSlots::new(MAX_CONNECTIONS));
+pub async fn serve(state: &Arc<ServerState>, listener: TcpListener, token: Token) {
+    let (service, slots) = (service(state), ConnectionSlots::new(MAX_CONNECTIONS));
     let handler = move |request, _, slot: Arc<ConnectionSlot>| {
         let (service, token) = (service.clone(), token.clone());
         async move { handle(request, &service, &token, &slot).await }
@@ -40,10 +40,10 @@ pub async fn serve(premises: &Arc<Premises>, listener: TcpListener, token: Token
     http_guard::serve(listener, slots, WhenFull::Wait, CancellationToken::new(), handler).await;
 }
 
-fn service(premises: &Arc<Premises>) -> Service {
-    let premises = Arc::clone(premises);
+fn service(state: &Arc<ServerState>) -> Service {
+    let state = Arc::clone(state);
     let handler = move || {
-        Porch::new(&premises, CancellationToken::new(), Tenure::Handshake)
+        ClientHandler::new(&state, CancellationToken::new(), SessionScope::Handshake)
             .ok_or_else(|| io::Error::other("too many clients at once"))
     };
     let mut sessions = LocalSessionManager::default();
@@ -52,7 +52,7 @@ fn service(premises: &Arc<Premises>) -> Service {
     let config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .with_json_response(true)
-        .with_max_request_body_bytes(frame::MOST);
+        .with_max_request_body_bytes(MAX_MESSAGE_BYTES);
     StreamableHttpService::new(handler, Arc::new(sessions), config)
 }
 
@@ -72,7 +72,7 @@ async fn handle(
             let mut request = request.map(BodyTimeout::new);
             request.extensions_mut().insert(disconnected);
             let mut response = service.handle(request).await;
-            // Ending a session is complete when it is answered.
+            // TurnOutcome a session is complete when it is answered.
             if is_delete && response.status() == StatusCode::ACCEPTED {
                 *response.status_mut() = StatusCode::NO_CONTENT;
             }

@@ -1,6 +1,4 @@
-//! Containers: running something in one is running something outside the cage.
-//!
-//! Invariant: the verb is found behind the program's own options and its grouping words.
+//! Containers: what runs in one runs outside the cage.
 
 use super::{Rule, always};
 use crate::shell::guard::options::{Grammar, NamedCommand, Order};
@@ -32,8 +30,8 @@ const KUBE: Grammar = Grammar {
     order: Order::First,
 };
 
-/// The words that say what an engine does, its grouping words gone through: `docker container run`.
-fn verb<'c>(call: &NamedCommand<'c>, grammar: &Grammar) -> Option<&'c str> {
+/// The subcommand of a container engine, without grouping words: `docker container run`.
+fn engine_subcommand<'c>(call: &NamedCommand<'c>, grammar: &Grammar) -> Option<&'c str> {
     let mut args = call.args;
     for _ in 0..3 {
         let words = NamedCommand { args, ..*call }.operands(grammar);
@@ -65,8 +63,8 @@ pub(super) const RULES: &[Rule] = &[
             "crictl",
         ],
         when: |call| {
-            matches!(verb(call, &ENGINE), Some("run" | "exec" | "create" | "attach"))
-                || call.name == "ctr" && call.says(&["run", "exec", "attach"])
+            matches!(engine_subcommand(call, &ENGINE), Some("run" | "exec" | "create" | "attach"))
+                || call.name == "ctr" && call.has_arg(&["run", "exec", "attach"])
         },
         stops: &[
             "docker run x",
@@ -82,8 +80,10 @@ pub(super) const RULES: &[Rule] = &[
         why: "runs something in a container, beyond this one's rules",
         programs: &["kubectl", "oc", "k3s", "minikube", "microk8s"],
         when: |call| {
-            matches!(verb(call, &KUBE), Some("exec" | "run" | "debug" | "attach" | "rsh" | "ssh"))
-                || (matches!(call.name, "k3s" | "minikube" | "microk8s") && call.says(&["exec", "ssh"]))
+            matches!(
+                engine_subcommand(call, &KUBE),
+                Some("exec" | "run" | "debug" | "attach" | "rsh" | "ssh")
+            ) || (matches!(call.name, "k3s" | "minikube" | "microk8s") && call.has_arg(&["exec", "ssh"]))
         },
         stops: &["kubectl exec p -- ls", "kubectl -n x run y"],
         spares: &["kubectl get pods", "kubectl logs exec"],
@@ -106,7 +106,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         when: |call| {
             call.name.starts_with("lxc-")
-                || call.says(&["exec", "launch", "shell", "run", "enter", "console", "login"])
+                || call.has_arg(&["exec", "launch", "shell", "run", "enter", "console", "login"])
         },
         stops: &["lxc exec c -- sh", "apptainer run x"],
         spares: &["lxc list"],

@@ -1,13 +1,11 @@
-//! Deletion: recursive or forced, by whatever program.
-//!
-//! Invariant: a single file by its name may go, a tree or a list may not.
+//! Deletion: recursive or forced, by any program. Deleting a single named file is allowed.
 
 use super::{Rule, always};
 use crate::shell::guard::options::{Grammar, NamedCommand};
 
 const RM: Grammar = Grammar { short: "", long: &[], order: crate::shell::guard::options::Order::Free };
 
-fn switch(call: &NamedCommand<'_>, letters: &[char]) -> bool {
+fn has_switch(call: &NamedCommand<'_>, letters: &[char]) -> bool {
     call.args.iter().any(|arg| {
         let mut chars = arg.as_str().chars();
         chars.next() == Some('/') && chars.next().is_some_and(|c| letters.contains(&c.to_ascii_lowercase()))
@@ -27,7 +25,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "forced-deletion",
         why: "deletes what it finds",
         programs: &["find"],
-        when: |call| call.says(&["-delete"]),
+        when: |call| call.has_arg(&["-delete"]),
         stops: &["find . -delete", "find . -name '*.o' -delete"],
         spares: &["find . -name delete"],
     },
@@ -36,7 +34,7 @@ pub(super) const RULES: &[Rule] = &[
         why: "`git clean -f` deletes everything that is not tracked",
         programs: &["git"],
         when: |call| {
-            let rest = super::version_control::behind_verb(call, "clean");
+            let rest = super::version_control::after_subcommand(call, "clean");
             let forced = |rest: &NamedCommand<'_>| {
                 rest.has(&Grammar { short: "e", ..Grammar::default() }, "f", &["force"])
             };
@@ -81,7 +79,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "forced-deletion",
         why: "the Windows spelling of a forced or recursive deletion",
         programs: &["del", "erase"],
-        when: |call| switch(call, &['f', 'q', 's']),
+        when: |call| has_switch(call, &['f', 'q', 's']),
         stops: &["del /f x", "DEL /Q x"],
         spares: &["del x"],
     },
@@ -89,7 +87,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "forced-deletion",
         why: "the Windows spelling of a recursive deletion",
         programs: &["rmdir", "rd", "deltree"],
-        when: |call| switch(call, &['s']),
+        when: |call| has_switch(call, &['s']),
         stops: &["rmdir /s x"],
         spares: &["rmdir x"],
     },

@@ -1,6 +1,5 @@
-//! Disks: formatting, partitioning, imaging, mounting. Writing to a device is judged where paths are.
-//!
-//! Invariant: no program whose job is to change a disk runs; those that list, may.
+//! Disks: formatting, partitioning, imaging, mounting. Writing to a device is judged with the
+//! paths.
 
 use super::{Rule, always};
 use crate::shell::guard::options::Grammar;
@@ -18,7 +17,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "format",
         why: "formats a disk",
         programs: &["format"],
-        // A project may well have a script of that name; it takes no drives.
+        // A project may have a script of that name; it has no drive as an argument.
         when: |call| {
             let drive = |arg: &str| arg.starts_with(['/', '\\']) || arg.as_bytes().get(1) == Some(&b':');
             call.args.iter().any(|arg| drive(arg.as_str()))
@@ -76,7 +75,7 @@ pub(super) const RULES: &[Rule] = &[
         when: |call| {
             let lists = call.has(&Grammar::default(), "lI", &["list", "version", "help"])
                 || matches!(
-                    call.verb(&Grammar::default()),
+                    call.subcommand(&Grammar::default()),
                     Some("list" | "status" | "print" | "ls" | "info")
                 )
                 || (call.name == "losetup" && call.args.is_empty());

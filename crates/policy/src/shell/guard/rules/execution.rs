@@ -1,6 +1,4 @@
-//! Programs that take code from where nobody has read it. Shells and interpreters are followed elsewhere.
-//!
-//! Invariant: a program that would run what a pipe brings is refused.
+//! Programs that run code from a pipe. Shells and interpreters are followed elsewhere.
 
 use super::{Rule, always};
 use crate::shell::guard::interpreter::Input;

@@ -1,9 +1,7 @@
-//! The dangerous families, as rules over one understood command.
+//! Rules for families of dangerous commands.
 //!
-//! A rule says for which programs it is asked, when it applies and why it is there, and brings the examples that show
-//! what it stops and what it spares. They are checked by running the whole guard over them.
-//!
-//! Invariant: a rule without an example of either kind does not pass the tests.
+//! A rule names its programs, its condition and its reason, and has examples of what it stops and
+//! what it allows. A test runs them through the whole guard.
 
 mod containers;
 mod deletion;
@@ -17,7 +15,7 @@ mod processes;
 mod remote;
 mod version_control;
 
-use super::builtins::words;
+use super::builtins::join_words;
 use super::interpreter::Interpreter;
 use super::options::NamedCommand;
 use super::partial_word::PartialWord;
@@ -28,15 +26,15 @@ use std::borrow::Cow;
 pub(super) struct Rule {
     /// Its name in refusals and in the ledger.
     pub(super) name: &'static str,
-    /// Why it is there.
+    /// Its reason.
     pub(super) why: &'static str,
-    /// The programs it is asked for; a name that ends in `*` stands for every name that begins so.
+    /// Its programs; a name that ends in `*` is a prefix.
     pub(super) programs: &'static [&'static str],
     /// Whether it applies.
     pub(super) when: fn(&NamedCommand<'_>) -> bool,
     /// Commands it stops.
     pub(super) stops: &'static [&'static str],
-    /// Commands it spares.
+    /// Commands it allows.
     pub(super) spares: &'static [&'static str],
 }
 
@@ -55,7 +53,7 @@ pub(super) const FAMILIES: &[&[Rule]] = &[
     execution::RULES,
 ];
 
-/// For rules that apply whatever the arguments are.
+/// For rules without a condition.
 fn always(_: &NamedCommand<'_>) -> bool {
     true
 }
@@ -69,7 +67,7 @@ impl Rule {
     }
 }
 
-/// Programs whose first operand says what they do: it has to be known, like the name of a command.
+/// Programs whose first operand is a subcommand, which has to be known like the name of a command.
 const VERBED: &[&str] = &[
     "git",
     "hg",
@@ -97,9 +95,9 @@ const VERBED: &[&str] = &[
 ];
 
 impl Interpreter<'_> {
-    /// Asks every rule of every family.
-    pub(super) fn families(&mut self, call: &NamedCommand<'_>, argv: &[PartialWord]) {
-        // The Windows spellings come in any case.
+    /// Checks every rule of every family.
+    pub(super) fn check_rules(&mut self, call: &NamedCommand<'_>, argv: &[PartialWord]) {
+        // Windows spellings are in any case.
         let lower = match call.name.bytes().any(|byte| byte.is_ascii_uppercase()) {
             true => Cow::Owned(call.name.to_ascii_lowercase()),
             false => Cow::Borrowed(call.name),
@@ -108,12 +106,12 @@ impl Interpreter<'_> {
         let call = &NamedCommand { name, ..*call };
         let verb = call.args.iter().find(|arg| !arg.as_str().starts_with('-'));
         if VERBED.contains(&name) && verb.is_some_and(PartialWord::is_open) {
-            self.computed("unknown-command", "what the program does", &words(call.args));
+            self.report_computed("unknown-command", "what the program does", &join_words(call.args));
         }
         for rule in FAMILIES.iter().copied().flatten() {
             if rule.is_for(name) && (rule.when)(call) {
-                // The words as they stand, so that the pattern that would allow them is one that matches.
-                self.deny(rule.name, rule.why, &words(argv));
+                // The words as written, so that the suggested allow pattern matches.
+                self.report_danger(rule.name, rule.why, &join_words(argv));
             }
         }
     }

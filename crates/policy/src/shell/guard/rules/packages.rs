@@ -1,6 +1,5 @@
-//! Package managers: what changes the system, or the user's own installation. A project's own packages are its business.
-//!
-//! Invariant: a verb is found behind any number of options.
+//! Package managers: changes to the system or to the user's installation. A project's own packages
+//! are allowed.
 
 use super::{Rule, always};
 use crate::shell::guard::options::{Grammar, NamedCommand};
@@ -35,8 +34,8 @@ const CHANGES: &[&str] = &[
     "distro-sync",
 ];
 
-/// Verbs that only look, whatever is named behind them.
-const LOOKS: &[&str] = &[
+/// Subcommands that only query.
+const QUERY_SUBCOMMANDS: &[&str] = &[
     "search",
     "show",
     "list",
@@ -62,13 +61,14 @@ const LOOKS: &[&str] = &[
     "config",
 ];
 
-fn says_change(call: &NamedCommand<'_>) -> bool {
-    let looks =
-        call.verb(&Grammar { short: "oct", ..Grammar::default() }).is_some_and(|verb| LOOKS.contains(&verb));
+fn is_change(call: &NamedCommand<'_>) -> bool {
+    let looks = call
+        .subcommand(&Grammar { short: "oct", ..Grammar::default() })
+        .is_some_and(|verb| QUERY_SUBCOMMANDS.contains(&verb));
     !looks && call.args.iter().any(|arg| CHANGES.contains(&arg.as_str()))
 }
 
-fn global(call: &NamedCommand<'_>) -> bool {
+fn is_global(call: &NamedCommand<'_>) -> bool {
     let grammar = Grammar { short: "", long: &[], ..Grammar::default() };
     call.has(&grammar, "g", &["global"]) || call.args.iter().any(|arg| arg.as_str() == "--location=global")
 }
@@ -108,9 +108,9 @@ pub(super) const RULES: &[Rule] = &[
             "urpmi",
         ],
         when: |call| {
-            says_change(call)
+            is_change(call)
                 || matches!(call.name, "pkg_add" | "xbps-install" | "urpmi")
-                || (matches!(call.name, "yum" | "dnf" | "dnf5") && call.says(&["update"]))
+                || (matches!(call.name, "yum" | "dnf" | "dnf5") && call.has_arg(&["update"]))
         },
         stops: &[
             "apt install x",
@@ -175,16 +175,16 @@ pub(super) const RULES: &[Rule] = &[
         name: "packages",
         why: "makes the system over",
         programs: &["nixos-rebuild", "darwin-rebuild", "home-manager"],
-        when: |call| call.says(&["switch", "boot", "test"]),
+        when: |call| call.has_arg(&["switch", "boot", "test"]),
         stops: &["nixos-rebuild switch"],
         spares: &["nixos-rebuild dry-build"],
     },
     Rule {
         name: "packages",
-        why: "installs for everybody, not for the project",
+        why: "installs for the whole system, not for the project",
         programs: &["npm", "pnpm", "yarn", "bun", "cnpm"],
         when: |call| {
-            let changes = call.says(&[
+            let changes = call.has_arg(&[
                 "install",
                 "i",
                 "in",
@@ -201,7 +201,7 @@ pub(super) const RULES: &[Rule] = &[
                 "link",
                 "ln",
             ]);
-            (changes && global(call))
+            (changes && is_global(call))
                 || (call.name == "yarn"
                     && call.args.first().is_some_and(|arg| arg.as_str() == "global")
                     && changes)
@@ -214,7 +214,7 @@ pub(super) const RULES: &[Rule] = &[
         why: "installs for the user or into the system, not into an environment",
         programs: &["pip*", "uv"],
         when: |call| {
-            call.says(&["install", "uninstall"])
+            call.has_arg(&["install", "uninstall"])
                 && call.args.iter().any(|arg| {
                     matches!(arg.as_str(), "--user" | "--break-system-packages" | "--system")
                         || arg.as_str().starts_with("--root=")
@@ -227,7 +227,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "packages",
         why: "installs for the user, not for the project",
         programs: &["gem"],
-        when: |call| call.says(&["--user-install", "--system"]),
+        when: |call| call.has_arg(&["--user-install", "--system"]),
         stops: &["gem install --user-install x", "gem update --system"],
         spares: &["gem list"],
     },

@@ -1,7 +1,5 @@
-//! Permissions and ownership.
-//!
-//! Invariant: nothing becomes setuid, nothing becomes writable for others, nothing changes its owner. A mode as a
-//! number is refused as the documentation says; `chmod +x` is not.
+//! Permissions and ownership: setuid bits, world-writable files, changes of owner. Numeric modes
+//! are refused as documented; `chmod +x` is allowed.
 
 use super::{Rule, always};
 use crate::shell::guard::options::{Grammar, NamedCommand};
@@ -16,7 +14,7 @@ fn mode<'c>(call: &NamedCommand<'c>) -> Option<&'c str> {
 }
 
 /// Whether a symbolic mode makes a file setuid, or writable for others.
-fn opens(mode: &str) -> bool {
+fn is_unsafe_mode(mode: &str) -> bool {
     mode.split(',').any(|clause| {
         let at = clause.find(['+', '=', '-']).unwrap_or(clause.len());
         let (who, what) = clause.split_at(at);
@@ -56,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "permissions",
         why: "makes a file setuid, or writable for others",
         programs: &["chmod"],
-        when: |call| mode(call).is_some_and(opens),
+        when: |call| mode(call).is_some_and(is_unsafe_mode),
         stops: &["chmod u+s x", "chmod a=rwx x", "chmod o+w x", "chmod go=u x"],
         spares: &["chmod +x x", "chmod u+w x", "chmod go-w x", "chmod a+r x", "chmod -x x"],
     },

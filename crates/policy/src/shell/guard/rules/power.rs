@@ -1,6 +1,4 @@
-//! Power: switching the machine off, restarting it, putting it to sleep.
-//!
-//! Invariant: whatever program it goes through, the machine stays on.
+//! Power: shutting down, rebooting, suspending.
 
 use super::{Rule, always};
 use crate::shell::guard::options::Grammar;

@@ -1,6 +1,5 @@
-//! Privilege: becoming someone else, leaving the tree of processes, changing accounts or the kernel.
-//!
-//! Invariant: a command never runs with another identity, nor later, nor outside the tree that is watched.
+//! Privilege: changing identity, leaving the process tree, running later, changing accounts or the
+//! kernel.
 
 use super::{Rule, always};
 use crate::shell::guard::options::Grammar;

@@ -1,6 +1,5 @@
-//! Process control.
-//!
-//! Invariant: nothing is ended by force, by name, or all at once; asking one process to end is fine.
+//! Process control: killing by force, by name, or all processes. Asking one process to end is
+//! allowed.
 
 use super::{Rule, always};
 use crate::shell::guard::options::{Grammar, NamedCommand};
@@ -10,8 +9,8 @@ fn is_kill(signal: &str) -> bool {
     matches!(name.strip_prefix("SIG").unwrap_or(&name), "KILL" | "9" | "09")
 }
 
-/// Whether `kill` is given the signal that cannot be refused, in any of its spellings.
-fn forced(call: &NamedCommand<'_>) -> bool {
+/// Whether `kill` is given SIGKILL, in any spelling.
+fn is_sigkill(call: &NamedCommand<'_>) -> bool {
     let mut args = call.args.iter().map(|arg| arg.as_str());
     while let Some(arg) = args.next() {
         let signal = match arg {
@@ -36,8 +35,8 @@ fn forced(call: &NamedCommand<'_>) -> bool {
     false
 }
 
-/// Whether a `kill` goes to every process there is.
-fn everybody(call: &NamedCommand<'_>) -> bool {
+/// Whether a `kill` targets every process.
+fn targets_all(call: &NamedCommand<'_>) -> bool {
     let signal_given = call.args.first().is_some_and(|arg| arg.as_str().starts_with('-'));
     call.args.iter().skip(usize::from(signal_given)).any(|arg| matches!(arg.as_str(), "-1" | "0" | "1"))
 }
@@ -47,7 +46,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "forced-kill",
         why: "ends a process by force",
         programs: &["kill", "tskill"],
-        when: forced,
+        when: is_sigkill,
         stops: &["kill -9 1234", "kill -s KILL 1234", "kill -SIGKILL 1", "kill -n 9 2"],
         spares: &["kill 1234", "kill -TERM 1234", "kill -l", "kill -0 12"],
     },
@@ -55,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "kill-everybody",
         why: "ends every process it may",
         programs: &["kill"],
-        when: everybody,
+        when: targets_all,
         stops: &["kill -TERM -1", "kill -- -1"],
         spares: &["kill 12", "kill -1 1234"],
     },
@@ -64,7 +63,7 @@ pub(super) const RULES: &[Rule] = &[
         why: "ends every process of a service, a session or a user",
         programs: &["systemctl", "loginctl"],
         when: |call| {
-            let verb = call.verb(&Grammar { short: "HMtnops", ..Grammar::default() });
+            let verb = call.subcommand(&Grammar { short: "HMtnops", ..Grammar::default() });
             verb.is_some_and(|verb| {
                 verb == "kill" || verb.starts_with("kill-") || verb.starts_with("terminate-")
             })

@@ -1,6 +1,4 @@
-//! Remote execution: shells over there, shells from over there.
-//!
-//! Invariant: no command runs on another machine, and no other machine gets a shell on this one.
+//! Remote execution: shells on other machines, and shells for other machines.
 
 use super::{Rule, always};
 use crate::shell::guard::options::{Grammar, NamedCommand, Order};
@@ -95,8 +93,8 @@ pub(super) const RULES: &[Rule] = &[
         why: "opens a session on another machine",
         programs: &["vagrant", "gcloud", "aws", "az", "flyctl", "fly", "heroku", "doctl"],
         when: |call| {
-            call.says(&["ssh", "scp", "start-session", "ps:exec", "execute-command"])
-                || (call.name == "heroku" && call.says(&["run"]))
+            call.has_arg(&["ssh", "scp", "start-session", "ps:exec", "execute-command"])
+                || (call.name == "heroku" && call.has_arg(&["run"]))
         },
         stops: &["vagrant ssh", "gcloud compute ssh vm", "aws ssm start-session --target i"],
         spares: &["aws s3 ls", "vagrant status"],

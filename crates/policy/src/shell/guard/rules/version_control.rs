@@ -1,13 +1,11 @@
-//! Version control: nothing is published.
-//!
-//! Invariant: the verb is found behind git's own options.
+//! Version control: publishing.
 
 use super::Rule;
 use crate::shell::guard::git::GLOBAL;
 use crate::shell::guard::options::{Grammar, NamedCommand, parse};
 
-/// What stands behind a verb of git; `None` when it is another one.
-pub(super) fn behind_verb<'c>(call: &NamedCommand<'c>, verb: &str) -> Option<NamedCommand<'c>> {
+/// The arguments after a git subcommand; `None` if it is another one.
+pub(super) fn after_subcommand<'c>(call: &NamedCommand<'c>, verb: &str) -> Option<NamedCommand<'c>> {
     let (_, at) = parse(call.args, &GLOBAL);
     let (first, rest) = call.args.get(at..)?.split_first()?;
     (first.as_str() == verb).then_some(NamedCommand { args: rest, ..*call })
@@ -21,7 +19,7 @@ pub(super) const RULES: &[Rule] = &[
         when: |call| {
             ["push", "force", "send-pack", "http-push", "send-email", "imap-send"]
                 .iter()
-                .any(|verb| behind_verb(call, verb).is_some())
+                .any(|verb| after_subcommand(call, verb).is_some())
         },
         stops: &["git push", "git -C . push", "git -c a=b push origin main", "git force x"],
         spares: &["git stash push", "git log push", "git commit -m push"],
@@ -34,7 +32,8 @@ pub(super) const RULES: &[Rule] = &[
             [("subtree", "push"), ("lfs", "push"), ("svn", "dcommit"), ("p4", "submit"), ("annex", "sync")]
                 .iter()
                 .any(|(verb, word)| {
-                    behind_verb(call, verb).is_some_and(|rest| rest.verb(&Grammar::default()) == Some(word))
+                    after_subcommand(call, verb)
+                        .is_some_and(|rest| rest.subcommand(&Grammar::default()) == Some(word))
                 })
         },
         stops: &["git subtree push --prefix=d origin x", "git lfs push origin main"],
@@ -47,7 +46,7 @@ pub(super) const RULES: &[Rule] = &[
         when: |call| {
             ["credential", "credential-store", "credential-cache"]
                 .iter()
-                .any(|verb| behind_verb(call, verb).is_some())
+                .any(|verb| after_subcommand(call, verb).is_some())
         },
         stops: &["git credential fill", "git credential-store get"],
         spares: &["git log --grep credential", "git config credential.helper store"],
@@ -57,8 +56,8 @@ pub(super) const RULES: &[Rule] = &[
         why: "publishes to another place",
         programs: &["hg", "bzr", "fossil", "jj", "darcs", "svn"],
         when: |call| match call.name {
-            "svn" => matches!(call.verb(&Grammar::default()), Some("commit" | "ci" | "import")),
-            _ => call.says(&["push", "send"]),
+            "svn" => matches!(call.subcommand(&Grammar::default()), Some("commit" | "ci" | "import")),
+            _ => call.has_arg(&["push", "send"]),
         },
         stops: &["hg push", "jj git push", "svn commit -m x"],
         spares: &["hg status", "svn log"],

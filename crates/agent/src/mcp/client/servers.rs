@@ -1,0 +1,149 @@
+//! All servers of the configuration. One that fails is reported and left out; the others are used.
+
+use super::discovery::{Discovery, SearchTool};
+use super::error::McpError;
+use super::server::Server;
+use super::tool::McpTool;
+use super::tool_names::tool_name;
+use crate::mcp::pins::{PinStatus, Pins};
+use crate::tools::{Registry, Tool};
+use picoclaw_policy::Subject;
+use picoclaw_policy::config::{McpConfig, McpServerConfig};
+use picoclaw_sandbox::warden::Warden;
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The enabled servers, connected or not.
+pub struct McpServers {
+    servers: Vec<Arc<Server>>,
+    discovery: Arc<Discovery>,
+    max_inline: usize,
+}
+
+/// The result of connecting to all servers.
+pub struct Connected {
+    /// The tools of the connected servers.
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// Failures and first uses, for the operator.
+    pub notices: Vec<String>,
+}
+
+/// The result of testing one server.
+#[derive(Debug)]
+pub struct ServerTest {
+    /// Its tools, in its order.
+    pub tools: Vec<ToolInfo>,
+    /// The negotiated protocol version.
+    pub protocol_version: Option<String>,
+    /// Whether its tools were pinned by this test.
+    pub is_new: bool,
+}
+
+/// A server's description of a tool.
+#[derive(Debug)]
+pub struct ToolInfo {
+    /// The name under which it is offered.
+    pub name: String,
+    /// The server's own name for it.
+    pub server_name: String,
+    /// The description.
+    pub about: String,
+    /// The input schema.
+    pub schema: Value,
+}
+
+impl McpServers {
+    /// The enabled servers of the configuration; none is connected yet.
+    pub fn new(config: &McpConfig, warden: &Arc<Warden>, pins: Pins, subject: &Subject) -> Self {
+        let pins = Arc::new(pins);
+        let enabled = config.servers.iter().filter(|server| config.enabled && server.enabled);
+        let servers = enabled
+            .map(|server| {
+                Arc::new(Server::new(server.clone(), Arc::clone(warden), Arc::clone(&pins), subject.clone()))
+            })
+            .collect();
+        let max_inline = usize::try_from(config.max_inline_text_chars).unwrap_or(usize::MAX);
+        Self { servers, discovery: Arc::new(Discovery::new(&config.discovery)), max_inline }
+    }
+
+    /// Whether no server is enabled.
+    pub fn is_empty(&self) -> bool {
+        self.servers.is_empty()
+    }
+
+    /// Connects to all servers concurrently.
+    pub async fn connect_all(&self) -> Connected {
+        let mut connecting = tokio::task::JoinSet::new();
+        for (number, server) in self.servers.iter().enumerate() {
+            let server = Arc::clone(server);
+            connecting.spawn(async move { (number, server.list_tools().await) });
+        }
+        let mut results = Vec::new();
+        while let Some(result) = connecting.join_next().await {
+            results.extend(result);
+        }
+        results.sort_by_key(|(number, _)| *number);
+        let (mut tools, mut notices): (Vec<Arc<dyn Tool>>, Vec<String>) = (Vec::new(), Vec::new());
+        for (number, result) in results {
+            let server = &self.servers[number];
+            match result {
+                Err(why) => notices.push(format!("{why}; the turn goes on without it")),
+                Ok((list, status)) => {
+                    if status == PinStatus::First {
+                        notices.push(format!(
+                            "MCP server `{}` is new: its {} tools are pinned as they are now",
+                            server.name(),
+                            list.tools().len()
+                        ));
+                    }
+                    let listed = list.tools().iter();
+                    let listed = listed.filter_map(|tool| McpTool::new(server, tool, self.max_inline));
+                    tools.extend(listed.map(|tool| Arc::new(tool) as Arc<dyn Tool>));
+                }
+            }
+        }
+        let hidden: Vec<_> = tools.iter().filter(|tool| tool.is_deferred()).cloned().collect();
+        tools.extend(SearchTool::all(&hidden, &self.discovery).into_iter().map(|tool| Arc::new(tool) as _));
+        Connected { tools, notices }
+    }
+
+    /// `registry` with these tools; the deferred ones are hidden until they are found.
+    pub fn extend_registry(&self, registry: &Registry, tools: Vec<Arc<dyn Tool>>) -> Registry {
+        registry.with(tools).hiding(Arc::clone(&self.discovery) as _)
+    }
+
+    /// Ends every server.
+    pub async fn close(&self) {
+        for server in &self.servers {
+            server.close().await;
+        }
+    }
+
+    /// Connects to one server within `ready_timeout` and lists its tools.
+    pub async fn test(
+        config: &McpServerConfig,
+        warden: &Arc<Warden>,
+        pins: Pins,
+        subject: &Subject,
+        ready_timeout: Duration,
+    ) -> Result<ServerTest, McpError> {
+        let server = Server::new(config.clone(), Arc::clone(warden), Arc::new(pins), subject.clone());
+        let server = server.with_ready_timeout(ready_timeout);
+        let listed = server.list_tools().await;
+        let protocol_version = server.protocol_version().await;
+        server.close().await;
+        let (list, status) = listed?;
+        let tools = list.tools().iter().map(|tool| ToolInfo::new(&config.name, tool));
+        Ok(ServerTest { tools: tools.collect(), protocol_version, is_new: status == PinStatus::First })
+    }
+}
+
+impl ToolInfo {
+    fn new(server: &str, tool: &Value) -> Self {
+        let text = |key: &str| tool.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let server_name = text("name");
+        let schema = tool.get("inputSchema").cloned().unwrap_or_default();
+        Self { name: tool_name(server, &server_name), server_name, about: text("description"), schema }
+    }
+}

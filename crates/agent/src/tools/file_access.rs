@@ -1,0 +1,81 @@
+//! What the file tools share: from a path to a permit, and the sentences of failures.
+
+use super::context::ToolContext;
+use super::pending::permit_or_reply;
+use crate::call::Reply;
+use picoclaw_policy::{Access, Code, Layer, Refusal};
+use picoclaw_sandbox::files::Located;
+use picoclaw_sandbox::permit::{Effect, Permit};
+use picoclaw_sandbox::printable;
+use picoclaw_sandbox::root::RootError;
+use picoclaw_sandbox::warden::LocateError;
+use std::path::Path;
+
+/// Locates `path` and asks for the permit.
+pub(super) fn admit<K: Effect>(
+    context: &ToolContext<'_>,
+    tool: &str,
+    access: Access,
+    path: &str,
+    kind: impl FnOnce(Located) -> K,
+) -> Result<Permit<K>, Reply> {
+    // Only a listing has a default: the workspace.
+    if path.is_empty() && access != Access::List {
+        return Err(invalid(context, tool, "path is required"));
+    }
+    let ToolContext { warden, subject, .. } = context;
+    let located = warden
+        .locate(access, Path::new(path), subject)
+        .map_err(|error| not_located(context, tool, &error))?;
+    permit_or_reply(warden.admit(tool, subject, kind(located)), context)
+}
+
+/// `path` for a reply: what a terminal or a model could misread is escaped.
+pub(super) fn escaped(path: &str) -> String {
+    printable(path).into_owned()
+}
+
+/// The reply to a path that cannot be located at all. It is recorded like any other refusal.
+fn not_located(context: &ToolContext<'_>, tool: &str, error: &LocateError) -> Reply {
+    let refusal = Refusal {
+        code: Code::InvalidArguments,
+        sentence: format!("invalid path: {error}"),
+        rule: "path".to_owned(),
+        layer: Layer::Root,
+        hint: String::new(),
+    };
+    Reply::Refused(context.warden.refuse_call(tool, context.subject, refusal))
+}
+
+/// Refuses arguments that match the schema, but not each other.
+pub(super) fn invalid(context: &ToolContext<'_>, tool: &str, sentence: &str) -> Reply {
+    let refusal = Refusal {
+        code: Code::InvalidArguments,
+        sentence: sentence.to_owned(),
+        rule: "tools".to_owned(),
+        layer: Layer::Registry,
+        hint: String::new(),
+    };
+    Reply::Refused(context.warden.refuse_call(tool, context.subject, refusal))
+}
+
+/// `failed to read file: file not found` and its like. The documentation promises these sentences.
+pub(super) fn failed(what: &str, error: &RootError) -> Reply {
+    let cause = cause(error);
+    match error.hint() {
+        Some(hint) => Reply::Failed(format!("failed to {what}: {cause}\nhint: {hint}")),
+        None => Reply::Failed(format!("failed to {what}: {cause}")),
+    }
+}
+
+fn cause(error: &RootError) -> String {
+    match error {
+        RootError::NotFound { .. } => "file not found".to_owned(),
+        RootError::AccessDenied { .. } => "access denied".to_owned(),
+        RootError::IsADirectory { .. } => "is a directory".to_owned(),
+        RootError::NotADirectory { .. } => "not a directory".to_owned(),
+        RootError::NotAFile { .. } => "not a regular file".to_owned(),
+        RootError::Io { source, .. } => source.to_string(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,82 @@
+//! Parses the cage flags of `picoclaw run` and `picoclaw mcp wrap`, without looking at the host.
+
+use crate::arguments::CageArguments;
+use crate::units;
+use anyhow::{Context, Result, bail, ensure};
+use picoclaw_policy::CleanPath;
+use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, Network};
+use std::ffi::OsString;
+use std::path::Path;
+
+/// The parsed flags.
+#[derive(Debug)]
+pub(crate) struct CageOptions {
+    /// `--env`.
+    pub(crate) variables: Vec<(OsString, OsString)>,
+    exposures: Vec<Expose>,
+    memory_mb: Option<u64>,
+    network: Network,
+    toolchains: Option<String>,
+}
+
+impl CageOptions {
+    /// Parses the flags.
+    pub(crate) fn parse(arguments: &CageArguments) -> Result<Self> {
+        let mut exposures = Vec::new();
+        for (paths, mode) in [(&arguments.ro, ExposeMode::ReadOnly), (&arguments.rw, ExposeMode::ReadWrite)] {
+            for path in paths {
+                let full = std::path::absolute(path).context("`--ro` and `--rw` want a path")?;
+                let full = CleanPath::absolute(&full).map_or(full, |clean| clean.as_path().to_owned());
+                exposures.push(Expose { source: full.clone(), target: full, mode });
+            }
+        }
+        for text in &arguments.expose {
+            exposures.push(parse_exposure(text)?);
+        }
+        Ok(Self {
+            variables: arguments.env.iter().map(|text| parse_variable(text)).collect::<Result<_>>()?,
+            exposures,
+            memory_mb: arguments.memory.as_deref().map(units::parse_mebibytes).transpose()?,
+            network: if arguments.net == "host" { Network::Host } else { Network::None },
+            toolchains: arguments.toolchain.clone(),
+        })
+    }
+
+    /// The configured isolation with the flags applied.
+    pub(crate) fn apply_to(&self, configured: &IsolationConfig) -> IsolationConfig {
+        let mut isolation = configured.clone();
+        isolation.enabled = true;
+        isolation.network = self.network;
+        isolation.expose_paths.extend(self.exposures.iter().cloned());
+        if let Some(toolchains) = &self.toolchains {
+            isolation.toolchains.clone_from(toolchains);
+        }
+        if let Some(memory) = self.memory_mb {
+            isolation.limits.memory_mb = memory;
+        }
+        isolation
+    }
+}
+
+/// `SRC:DST:MODE`.
+fn parse_exposure(text: &str) -> Result<Expose> {
+    let parts: Vec<&str> = text.split(':').collect();
+    let [source, target, mode] = parts[..] else { bail!("`--expose {text}` is not SRC:DST:MODE") };
+    let mode = match mode {
+        "ro" => ExposeMode::ReadOnly,
+        "rw" => ExposeMode::ReadWrite,
+        other => bail!("`--expose {text}`: the mode is `ro` or `rw`, not `{other}`"),
+    };
+    let target = if target.is_empty() { source } else { target };
+    let absolute = [source, target].iter().all(|path| Path::new(path).is_absolute());
+    ensure!(absolute, "`--expose {text}`: source and target are absolute paths");
+    Ok(Expose { source: source.into(), target: target.into(), mode })
+}
+
+/// `K=V`.
+fn parse_variable(text: &str) -> Result<(OsString, OsString)> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
+        _ => bail!("`--env {text}` is not K=V"),
+    }
+}

@@ -1,0 +1,30 @@
+//! Records the operator's changes in the ledger.
+
+use crate::app;
+use crate::settings::Settings;
+use anyhow::Result;
+use picoclaw_policy::{Grant, Origin, Verdict, Zone};
+use picoclaw_sandbox::Redactor;
+use picoclaw_sandbox::ledger::{Entry, Ledger};
+use std::time::Instant;
+
+/// Runs `work` between its *decided* and *finished* records.
+pub(super) fn recorded<T, E>(
+    loaded: &Settings,
+    tool: &str,
+    intent: &str,
+    work: impl FnOnce() -> Result<T, E>,
+) -> Result<Result<T, E>> {
+    let instance = app::open_instance(loaded)?;
+    let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
+    let rule = "the operator's own command".to_owned();
+    let verdict = Verdict::Allow(Grant { zone: Zone::Workspace, rule });
+    let subject = app::subject(loaded, None, Origin::Cli)?;
+    let decided = Entry::decided(&subject, tool, intent, &verdict);
+    ledger.append(std::slice::from_ref(&decided))?;
+    let started = Instant::now();
+    let result = work();
+    let outcome = if result.is_ok() { "ok" } else { "error" };
+    ledger.append(&[decided.finished(outcome, started.elapsed())])?;
+    Ok(result)
+}

@@ -1,0 +1,148 @@
+//! What every command of an agent starts with: the shell, and each agent's confinement and environment.
+//!
+//! It is built once, at the start; the text of a command changes none of it.
+
+use super::agent_env::AgentEnv;
+use crate::confine::Settings;
+use crate::instance::Instance;
+use crate::isolate::{Backend, Enforced, Grade, IsolateError, PlanError, StartError, select_backend};
+use crate::launch::environment::{self, Variables};
+use picoclaw_policy::AgentId;
+use picoclaw_policy::config::{Config, IsolationConfig};
+use picoclaw_policy::shell::Dialect;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Shells in order of preference, with the arguments before the command.
+const SHELLS: &[(&str, Dialect, &[&str])] = &[
+    ("/bin/bash", Dialect::Bash, &["bash", "--noprofile", "--norc", "-c"]),
+    ("/bin/sh", Dialect::Posix, &["sh", "-c"]),
+];
+
+/// Why no command can be run.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecEnvError {
+    /// There is neither bash nor sh.
+    #[error("there is no `/bin/bash` and no `/bin/sh`")]
+    NoShell,
+    /// Isolation is enabled and not available.
+    #[error("{}\nhint: {}", .0, .0.hint())]
+    Start(Box<StartError>),
+    /// The cage cannot be planned.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The cage cannot be built.
+    #[error(transparent)]
+    Isolate(#[from] IsolateError),
+    /// The directories of the redirected environment cannot be created.
+    #[error("could not make the user environment `{}`", path.display())]
+    UserEnvironment {
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl From<StartError> for ExecEnvError {
+    /// The message contains the cause and its hint, so there is no `source`.
+    fn from(why: StartError) -> Self {
+        Self::Start(Box::new(why))
+    }
+}
+
+/// The shell, and the confinement and environment of each agent's commands.
+#[derive(Debug, Clone)]
+pub struct ExecEnv {
+    pub(super) program: PathBuf,
+    pub(super) arguments: &'static [&'static str],
+    shell: Dialect,
+    agents: BTreeMap<AgentId, AgentEnv>,
+    settings: Settings,
+}
+
+impl ExecEnv {
+    /// Finds the shell and assembles each agent's confinement as configured. The backend of cages is tried with a real
+    /// child before the first command needs it.
+    pub fn new(
+        config: &Config,
+        instance: &Instance,
+        host: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Result<Self, ExecEnvError> {
+        let (program, shell, arguments) =
+            SHELLS.iter().find(|(path, ..)| is_program(Path::new(path))).ok_or(ExecEnvError::NoShell)?;
+        let host: Variables = host.into_iter().collect();
+        let plain = environment::without_secrets(host.iter().cloned(), &config.secrets);
+        let backend = if config.isolation.enabled { Some(select_backend_for(config, &host)?) } else { None };
+        let mut agents = BTreeMap::new();
+        for own in instance.workspaces() {
+            let env = match &backend {
+                Some(backend) => AgentEnv::caged(own, config, instance, &host, backend)?,
+                None if config.restrict_to_workspace && config.tools.exec.fence => {
+                    AgentEnv::fenced(own, config, instance, plain.clone())?
+                }
+                None => AgentEnv::unconfined(plain.clone()),
+            };
+            agents.insert(own.agent.clone(), env);
+        }
+        let settings = Settings {
+            isolation: config.isolation.clone(),
+            secrets: config.secrets.clone(),
+            instance: instance.clone(),
+            host,
+            backend,
+        };
+        Ok(Self { program: program.into(), arguments, shell: *shell, agents, settings })
+    }
+
+    /// The dialect of the shell that runs commands.
+    pub fn shell(&self) -> Dialect {
+        self.shell
+    }
+
+    /// The backend of cages; `None` while isolation is off.
+    pub fn backend(&self) -> Option<&Backend> {
+        self.settings.backend.as_ref()
+    }
+
+    /// What the kernel enforces on an agent's commands.
+    pub fn enforced(&self, agent: &AgentId) -> Option<&Enforced> {
+        self.agents.get(agent).map(|env| &env.confined.enforced)
+    }
+
+    /// What confinements are assembled from.
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The environment of an agent's commands.
+    pub(crate) fn agent(&self, agent: &AgentId) -> Option<&AgentEnv> {
+        self.agents.get(agent)
+    }
+}
+
+fn select_backend_for(config: &Config, host: &Variables) -> Result<Backend, StartError> {
+    let backend = select_backend(&config.isolation, environment::get(host, "PATH").unwrap_or_default())?;
+    log_unenforced(&backend, &config.isolation);
+    Ok(backend)
+}
+
+/// Logs each layer that a backend does not enforce in full, as a warning where namespaces are missing.
+pub(super) fn log_unenforced(backend: &Backend, isolation: &IsolationConfig) {
+    for (_, layer, grade) in backend.enforced(isolation).layers() {
+        match (backend, grade) {
+            (_, Grade::Full) => {}
+            (Backend::Landlock, grade) => {
+                tracing::warn!(target: "isolation", layer, held = %grade, "Landlock alone holds less than a cage");
+            }
+            (_, grade) => tracing::info!(target: "isolation", layer, held = %grade, "Not held in full"),
+        }
+    }
+}
+
+fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}

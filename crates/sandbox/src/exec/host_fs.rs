@@ -1,0 +1,91 @@
+//! The file system as the guard asks about it.
+//!
+//! The guard asks about the same few paths again and again during one judgement; each is looked up once. Nothing is
+//! opened, and where a lookup fails the guard gets the answer that allows least.
+
+use crate::files::Files;
+use crate::root::{EntryKind, Page, Place, ProtectedInodes};
+use picoclaw_policy::shell::guard::{FileSystem, Resolved};
+use picoclaw_policy::{Access, CleanPath, FileKind, LinkOwner};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// The most names of a directory that a pattern is compared with.
+const MAX_NAMES: usize = 4096;
+
+/// The host's file system, as it is during one judgement.
+pub struct HostFs<'a> {
+    files: &'a Files,
+    path: &'a [CleanPath],
+    lookups: RefCell<BTreeMap<CleanPath, CachedLookup>>,
+    listings: RefCell<BTreeMap<CleanPath, Option<Vec<String>>>>,
+}
+
+#[derive(Clone)]
+struct CachedLookup {
+    resolved: Resolved,
+    kind: FileKind,
+}
+
+impl<'a> HostFs<'a> {
+    /// Looks paths up beneath the host root of `files`; programs are found in the directories of `path`.
+    pub fn new(files: &'a Files, path: &'a [CleanPath]) -> Self {
+        Self { files, path, lookups: RefCell::default(), listings: RefCell::default() }
+    }
+
+    fn lookup(&self, path: &CleanPath) -> CachedLookup {
+        self.lookups.borrow_mut().entry(path.clone()).or_insert_with(|| self.lookup_now(path)).clone()
+    }
+
+    fn lookup_now(&self, path: &CleanPath) -> CachedLookup {
+        let unresolved =
+            |kind| CachedLookup { resolved: Resolved { path: path.clone(), links: LinkOwner::System }, kind };
+        let Some(place) = self.place(path, Access::Read) else { return unresolved(FileKind::Missing) };
+        let kind = place.kind();
+        let Some(target) = CleanPath::absolute(&place.resolved()) else { return unresolved(kind) };
+        let anyone = place.links().iter().any(|link| link.owner == LinkOwner::Anyone);
+        let links = if anyone { LinkOwner::Anyone } else { LinkOwner::System };
+        CachedLookup { resolved: Resolved { path: target, links }, kind }
+    }
+
+    fn list_now(&self, dir: &CleanPath) -> Option<Vec<String>> {
+        let page = Page { offset: 0, limit: MAX_NAMES };
+        let listing = self.place(dir, Access::List)?.list(page).ok()?;
+        if listing.total > listing.entries.len() {
+            return None;
+        }
+        let names = listing.entries.iter().filter(|entry| entry.kind != EntryKind::Special);
+        names.map(|entry| entry.name.to_str().map(str::to_owned)).collect()
+    }
+
+    fn place(&self, path: &CleanPath, access: Access) -> Option<Place> {
+        let below = path.as_path().strip_prefix("/").ok()?;
+        self.files.host().ok()?.locate(below, access, &ProtectedInodes::default()).ok()
+    }
+}
+
+impl FileSystem for HostFs<'_> {
+    fn resolve(&self, path: &CleanPath) -> Resolved {
+        self.lookup(path).resolved
+    }
+
+    fn kind(&self, path: &CleanPath) -> FileKind {
+        self.lookup(path).kind
+    }
+
+    fn entries(&self, dir: &CleanPath) -> Option<Vec<String>> {
+        self.listings.borrow_mut().entry(dir.clone()).or_insert_with(|| self.list_now(dir)).clone()
+    }
+
+    fn on_path(&self, path: &CleanPath) -> bool {
+        let dir = path.as_path().parent();
+        let in_path = dir.is_some_and(|dir| self.path.iter().any(|known| known.as_path() == dir));
+        in_path && is_program(path.as_path())
+    }
+}
+
+fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}

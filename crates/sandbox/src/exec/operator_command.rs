@@ -1,0 +1,216 @@
+//! A command of the operator: `picoclaw run` and `picoclaw mcp wrap`.
+//!
+//! It is caged whatever the configuration says about isolation, and recorded before it starts and when it ends.
+
+use super::exec_env::log_unenforced;
+use crate::confine::{CageRequest, ChildDir, PlannedCage};
+use crate::instance::Instance;
+use crate::isolate::{
+    Backend, CommandSource, IsolateError, PlanError, StartError, UserEnvironment, select_backend,
+};
+use crate::launch::environment::{self, Variables};
+use crate::launch::{
+    self, LaunchError, LaunchSpec, Principal, ProgramError, Running, Status, Streams, WorkDir,
+};
+use crate::ledger::{Entry, Ledger, LedgerError};
+use crate::permit::OutcomeGuard;
+use picoclaw_policy::config::{Backend as BackendChoice, IsolationConfig};
+use picoclaw_policy::{Grant, Subject, Verdict, Zone};
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A command of the operator.
+#[derive(Debug)]
+pub struct OperatorCommand<'c> {
+    /// The cage, with the command line's flags on top of the configuration.
+    pub isolation: &'c IsolationConfig,
+    /// The instance; the child sees only its own user environment of it.
+    pub instance: &'c Instance,
+    /// Whose user environment it gets.
+    pub principal: Principal,
+    /// Where it works.
+    pub dir: ChildDir<'c>,
+    /// Where a program that is named by a relative path is looked for.
+    pub from: &'c Path,
+    /// The program and its arguments.
+    pub command: &'c [OsString],
+    /// Variables that the operator gave it, on top of those that pass.
+    pub variables: &'c [(OsString, OsString)],
+    /// The operator's own environment.
+    pub host: Variables,
+    /// Its input and output.
+    pub streams: Streams,
+    /// On whose behalf it is recorded.
+    pub subject: Subject,
+    /// The name of the tool in the record.
+    pub tool: &'c str,
+}
+
+/// Why a command was not run.
+#[derive(Debug, thiserror::Error)]
+pub enum OperatorCommandError {
+    /// The program cannot be found.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// There is no command.
+    #[error("there is no command to run")]
+    Nothing,
+    /// No cage is available on this host.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The cage cannot be planned.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The cage cannot be built.
+    #[error(transparent)]
+    Isolate(#[from] IsolateError),
+    /// The child cannot be started.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// It cannot be recorded, so it is not run.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// A directory cannot be used.
+    #[error("could not use `{}`", path.display())]
+    Directory {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl OperatorCommandError {
+    /// The exit code: 126 and 127 as shells do, 125 for everything about the cage.
+    pub fn exit_code(&self) -> i32 {
+        match self {
+            Self::Program(why) => why.exit_code(),
+            Self::Launch(why) => why.exit_code(),
+            _ => 125,
+        }
+    }
+
+    /// What would help.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Start(StartError::DisabledKernelFeatures { .. }) => Some(
+                "`--net host` shares the host's network; a cage of its own needs user namespaces".to_owned(),
+            ),
+            // The rest of the hint is about switching isolation off, which is not possible here.
+            Self::Start(why) => why.hint().lines().next().map(str::to_owned),
+            _ => None,
+        }
+    }
+}
+
+/// A running command. Dropping it kills its process tree.
+#[derive(Debug)]
+pub struct RunningCommand {
+    /// The child.
+    pub running: Running,
+    outcome: OutcomeGuard,
+}
+
+impl RunningCommand {
+    /// Records how the child ended.
+    pub fn finish(self, status: Status) {
+        self.outcome.settle_as(&status.outcome_text());
+    }
+}
+
+impl OperatorCommand<'_> {
+    /// Starts the child in its cage, and returns when its program runs.
+    pub fn start(&self, ledger: Ledger) -> Result<RunningCommand, OperatorCommandError> {
+        let ledger = Arc::new(ledger);
+        let path = environment::get(&self.host, "PATH").unwrap_or_default();
+        let name = self.command.first().ok_or(OperatorCommandError::Nothing)?;
+        let program = launch::find_program(name, path, self.from)?;
+        let user = UserEnvironment::of(self.instance.home(), &self.principal);
+        user.prepare().map_err(|errno| unusable(user.path(), errno))?;
+        let planned = PlannedCage::new(CageRequest {
+            isolation: self.isolation,
+            instance: self.instance,
+            user: &user,
+            dir: self.dir,
+            source: CommandSource::Operator { program: &program, arguments: self.shown_arguments() },
+            protected: self.instance.covered(),
+            host: &self.host,
+        })?;
+        for rule in planned.lines() {
+            tracing::info!(target: "isolation", rule, "linux isolation mount plan");
+        }
+        let prepared = PreparedCommand { program: &program, planned, work_dir: self.dir.resolve(&user) };
+        // A native cage is attempted without a probe: where it works, the probe would be a second cage.
+        let native = Backend::Native.enforced(self.isolation).lacks(&self.isolation.require).is_none();
+        if native && self.isolation.backend == BackendChoice::Auto {
+            match self.start_on(&Backend::Native, &prepared, &ledger) {
+                Err(OperatorCommandError::Launch(LaunchError::Confinement(_) | LaunchError::Step { .. })) => {
+                }
+                done => return done,
+            }
+        }
+        let backend = select_backend(self.isolation, path)?;
+        log_unenforced(&backend, self.isolation);
+        self.start_on(&backend, &prepared, &ledger)
+    }
+
+    /// Arguments whose paths are shown to the child. None for a person's own command: what it may see beyond its directory
+    /// is said with flags. The command line of a server is written once and names what the server is for.
+    fn shown_arguments(&self) -> &[OsString] {
+        match self.principal {
+            Principal::Person => &[],
+            _ => self.command.get(1..).unwrap_or_default(),
+        }
+    }
+
+    /// Records the command, then starts the child.
+    fn start_on(
+        &self,
+        backend: &Backend,
+        prepared: &PreparedCommand<'_>,
+        ledger: &Arc<Ledger>,
+    ) -> Result<RunningCommand, OperatorCommandError> {
+        let PreparedCommand { program, planned, work_dir } = prepared;
+        let confined = planned.build(backend)?;
+        let handle = WorkDir::open(work_dir).map_err(|errno| unusable(work_dir, errno))?;
+        let decided = self.decided(work_dir).enforcing(confined.layers());
+        ledger.append(std::slice::from_ref(&decided))?;
+        let outcome = OutcomeGuard::new(Arc::clone(ledger), decided);
+        let (argv, principal) = (self.command.to_vec(), self.principal.clone());
+        let started = confined.spec(program.to_path_buf(), argv, handle, principal).and_then(|spec| {
+            let mut spec = LaunchSpec { streams: self.streams.clone(), ..spec };
+            for (name, value) in self.variables {
+                environment::set(&mut spec.environment, name, value.clone());
+            }
+            launch::start(spec)
+        });
+        match started {
+            Ok(running) => Ok(RunningCommand { running, outcome }),
+            Err(why) => {
+                outcome.settle_as(&format!("not started: {why}"));
+                Err(why.into())
+            }
+        }
+    }
+
+    fn decided(&self, work_dir: &Path) -> Entry {
+        let words: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
+        let intent = format!("run in {}: {}", work_dir.display(), words.join(" "));
+        let verdict =
+            Verdict::Allow(Grant { zone: Zone::Workspace, rule: "the operator's own command".to_owned() });
+        Entry::decided(&self.subject, self.tool, &intent, &verdict)
+    }
+}
+
+/// What does not depend on the backend.
+struct PreparedCommand<'c> {
+    program: &'c Path,
+    planned: PlannedCage<'c>,
+    work_dir: PathBuf,
+}
+
+fn unusable(path: &Path, errno: rustix::io::Errno) -> OperatorCommandError {
+    OperatorCommandError::Directory { path: path.to_owned(), source: errno.into() }
+}

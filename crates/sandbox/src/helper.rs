@@ -1,0 +1,177 @@
+//! Helper programs of the operator: MCP servers, hooks, command-line providers.
+//!
+//! The configuration names them, so they see their own program and the paths in their own command line. Their output is as
+//! untrusted as a model's. Each has a user environment of its own and is caged whenever isolation is on.
+
+use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage, Settings};
+use crate::isolate::{CommandSource, HiddenPath, IsolateError, PlanError, UserEnvironment};
+use crate::launch::{
+    self, CancelToken, Deadline, Finished, LaunchError, LaunchSpec, OutputLimit, Principal, ProgramError,
+    Running, Status, Streams, WorkDir, environment,
+};
+use crate::ledger::LedgerError;
+use crate::permit::OutcomeGuard;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// One helper program. Nothing in here comes from a model.
+#[derive(Debug)]
+pub struct HelperSpec<'h> {
+    /// Whose user environment it gets: each helper its own.
+    pub principal: Principal,
+    /// The program and its arguments, no shell.
+    pub command: &'h [OsString],
+    /// Variables that the operator gave it, on top of those that pass.
+    pub variables: &'h [(OsString, OsString)],
+    /// Where it works.
+    pub dir: ChildDir<'h>,
+    /// Its input and output.
+    pub streams: Streams,
+    /// How long it may take.
+    pub deadline: Deadline,
+    /// How much of its output is kept.
+    pub output_limit: OutputLimit,
+}
+
+/// Why a helper was not started.
+#[derive(Debug, thiserror::Error)]
+pub enum HelperError {
+    /// There is no command.
+    #[error("there is no command to run")]
+    Nothing,
+    /// The program cannot be found.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// The cage cannot be planned.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The cage cannot be built.
+    #[error(transparent)]
+    Isolate(#[from] IsolateError),
+    /// The child cannot be started.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// It cannot be recorded, so it is not started.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// A directory cannot be used.
+    #[error("could not use the directory `{}`", path.display())]
+    Directory {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// Prepares helpers; the backend of their cages was chosen at the start of the program.
+#[derive(Debug, Clone)]
+pub struct HelperLauncher(Settings);
+
+/// A helper that is ready to be launched.
+pub(crate) struct PreparedHelper {
+    pub(crate) spec: LaunchSpec,
+    pub(crate) work_dir: PathBuf,
+    /// What the kernel will enforce, as the ledger names it.
+    pub(crate) layers: Vec<String>,
+}
+
+impl HelperLauncher {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self(settings)
+    }
+
+    /// Whether helpers are caged. Only then may a helper be told to switch its own sandbox off.
+    pub fn is_caged(&self) -> bool {
+        self.0.backend.is_some()
+    }
+
+    /// Finds the program and assembles its confinement.
+    pub(crate) fn prepare(&self, helper: &HelperSpec<'_>) -> Result<PreparedHelper, HelperError> {
+        let user = UserEnvironment::of(self.0.instance.home(), &helper.principal);
+        user.prepare().map_err(|errno| unusable(user.path(), errno))?;
+        let dir = helper.dir.resolve(&user);
+        let name = helper.command.first().ok_or(HelperError::Nothing)?;
+        let path = environment::get(&self.0.host, "PATH").unwrap_or_default();
+        let program = launch::find_program(name, path, &dir)?;
+        let confined = self.confine(helper, &user, &program, &dir)?;
+        let layers = confined.layers();
+        let handle = WorkDir::open(&dir).map_err(|errno| unusable(&dir, errno))?;
+        let spec = confined.spec(program, helper.command.to_vec(), handle, helper.principal.clone())?;
+        let (streams, deadline, output_limit) =
+            (helper.streams.clone(), helper.deadline, helper.output_limit);
+        let mut spec = LaunchSpec { streams, deadline, output_limit, ..spec };
+        for (name, value) in helper.variables {
+            environment::set(&mut spec.environment, name, value.clone());
+        }
+        Ok(PreparedHelper { spec, work_dir: dir, layers })
+    }
+
+    fn confine(
+        &self,
+        helper: &HelperSpec<'_>,
+        user: &UserEnvironment,
+        program: &Path,
+        dir: &Path,
+    ) -> Result<Confined, HelperError> {
+        let Settings { isolation, secrets, instance, host, backend } = &self.0;
+        let Some(backend) = backend else {
+            return Ok(Confined::none(environment::without_secrets(host.iter().cloned(), secrets)));
+        };
+        let arguments = helper.command.get(1..).unwrap_or_default();
+        let planned = PlannedCage::new(CageRequest {
+            isolation,
+            instance,
+            user,
+            dir: helper.dir,
+            source: CommandSource::Operator { program, arguments },
+            protected: self.protected(dir),
+            host,
+        })?;
+        for rule in planned.lines() {
+            tracing::debug!(target: "isolation", guest = %helper.principal.directory().display(), rule, "linux isolation mount plan");
+        }
+        Ok(planned.build(backend)?)
+    }
+
+    /// What the helper may not see: everything Protected, but the agent's workspace that the operator put it in.
+    fn protected(&self, dir: &Path) -> Vec<HiddenPath> {
+        let instance = &self.0.instance;
+        let mut workspaces = instance.workspaces().iter();
+        let own = workspaces
+            .find(|own| dir.starts_with(own.named.as_path()) || dir.starts_with(own.real.as_path()));
+        own.map_or_else(|| instance.covered(), |own| instance.covered_from(own))
+    }
+}
+
+/// A running helper. Dropping it kills its process tree; its end is recorded once.
+#[derive(Debug)]
+pub struct RunningHelper {
+    /// The child, with its pipes.
+    pub running: Running,
+    outcome: OutcomeGuard,
+}
+
+impl RunningHelper {
+    pub(crate) fn new(running: Running, outcome: OutcomeGuard) -> Self {
+        Self { running, outcome }
+    }
+
+    /// Waits for its end, its deadline, or until `halt` is raised; `watch` sees its output as it comes.
+    pub fn finish(self, halt: &CancelToken, watch: &dyn Fn(&[u8])) -> Finished {
+        let Self { running, outcome } = self;
+        let finished = running.finish_with_output(halt, watch);
+        outcome.settle_as(&finished.status.outcome_text());
+        finished
+    }
+
+    /// Records an end that the caller has seen.
+    pub fn ended(self, status: Status) {
+        self.outcome.settle_as(&status.outcome_text());
+    }
+}
+
+fn unusable(path: &Path, errno: rustix::io::Errno) -> HelperError {
+    HelperError::Directory { path: path.to_owned(), source: errno.into() }
+}

@@ -1,0 +1,36 @@
+//! What writers share: locks, the owner of new files, and the directories scanned for stale files.
+
+use super::error::RootError;
+use super::locks::Locks;
+use super::stale_temps::SweptDirs;
+use rustix::process::{getegid, geteuid};
+use std::path::Path;
+use std::time::Duration;
+
+/// What writers share; one serves any number of threads.
+#[derive(Debug)]
+pub struct WriteContext {
+    pub(super) locks: Locks,
+    pub(super) swept: SweptDirs,
+    pub(super) pid: u32,
+    pub(super) uid: u32,
+    pub(super) gid: u32,
+}
+
+impl WriteContext {
+    /// How long a lock is waited for by default.
+    pub const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+
+    /// A context with its lock files in `locks`, a directory that no agent can write.
+    pub fn new(locks: &Path, timeout: Duration) -> Result<Self, RootError> {
+        let opened =
+            Locks::open(locks, timeout).map_err(|errno| RootError::from_errno("open", locks, errno))?;
+        Ok(Self {
+            locks: opened,
+            swept: SweptDirs::default(),
+            pid: std::process::id(),
+            uid: geteuid().as_raw(),
+            gid: getegid().as_raw(),
+        })
+    }
+}
