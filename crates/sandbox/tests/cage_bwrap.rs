@@ -1,4 +1,4 @@
-//! What our second stage does inside bubblewrap, and what the keeper does outside.
+//! What our second stage does inside bubblewrap, and what the supervisor does outside.
 
 #![expect(
     clippy::expect_used,

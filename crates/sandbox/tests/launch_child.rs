@@ -76,7 +76,7 @@ fn a_child_cannot_read_its_parents_environment() {
         picoclaw_testing::skip!("in part: root reads every environment; only a cage hides it");
         return;
     }
-    assert_eq!(finished.stdout.to_text(), "", "neither the keeper's nor picoclaw's environment");
+    assert_eq!(finished.stdout.to_text(), "", "neither the supervisor's nor picoclaw's environment");
     assert!(finished.stderr.to_text().contains("Permission denied"), "{}", finished.stderr.to_text());
 }
 
@@ -99,7 +99,7 @@ fn a_child_leads_its_own_group_in_a_new_session_with_default_signals() {
     let output = run_to_end(shell(line)).expect("a shell starts").stdout.to_text();
     let lines: Vec<&str> = output.lines().collect();
     assert_eq!(lines[..2], ["0000000000000000"; 2], "nothing blocked, nothing ignored, not even SIGPIPE");
-    assert_eq!(lines[2], lines[3], "its own group, its keeper's session, no terminal");
+    assert_eq!(lines[2], lines[3], "its own group, its supervisor's session, no terminal");
 }
 
 #[test]

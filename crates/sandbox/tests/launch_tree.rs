@@ -88,10 +88,10 @@ fn dropping_a_child_ends_it() {
 }
 
 #[test]
-fn a_killed_or_stopped_keeper_takes_its_tree_along() {
+fn a_killed_or_stopped_supervisor_takes_its_tree_along() {
     for (seed, why, line) in [
-        (50, "the child kills its keeper", "setsid sleep M & kill -KILL $PPID; sleep M"),
-        (51, "the child stops its keeper", "setsid sleep M & kill -STOP $PPID; sleep M"),
+        (50, "the child kills its supervisor", "setsid sleep M & kill -KILL $PPID; sleep M"),
+        (51, "the child stops its supervisor", "setsid sleep M & kill -STOP $PPID; sleep M"),
     ] {
         let marker = marker(seed);
         let mut spec = shell(&line.replace('M', &marker));

@@ -1,4 +1,4 @@
-# why: the keeper's environment is not readable
+# why: the supervisor's environment is not readable
 # rungs: native
 # needs: root
 for p in $PPID 1; do tr "\0" "\n" < "/proc/$p/environ"; done | grep -q . && echo ESCAPED

@@ -142,7 +142,7 @@ fn an_interrupt_ends_the_turn_and_everything_it_started() {
     let mut command = house.command(&["agent", "-m", &format!("sleep {mark}")]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let pid = Pid::from_child(&child);
-    // The line itself, the keeper's and the shell's: more than our own process has it.
+    // The line itself, the supervisor's and the shell's: more than our own process has it.
     soon("the command runs", || alive(&format!("sleep\0{mark}")) > 0);
     kill_process(pid, Signal::INT).unwrap();
     let ran = ran(child.wait_with_output().unwrap());

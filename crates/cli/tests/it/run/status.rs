@@ -190,10 +190,10 @@ for name in os.listdir('/proc'):
 print(left)";
 
 #[test]
-fn nobody_else_has_to_wait_for_a_keeper() {
-    let Some(project) = Project::new("keepers") else { return };
+fn nobody_else_has_to_wait_for_a_supervisor() {
+    let Some(project) = Project::new("supervisors") else { return };
     if !is_here("python3") {
-        picoclaw_testing::skip!("keepers: no python3 here");
+        picoclaw_testing::skip!("supervisors: no python3 here");
         return;
     }
     let exec = r#"{"action": "run", "command": "true"}"#;

@@ -162,10 +162,10 @@ fn no_supervisor_shares_the_launchers_memory_or_shows_its_command_line() {
                 "unknown" => picoclaw_testing::skip!("{why}: only root may compare undumpable processes"),
                 memory => assert_eq!(memory, "separate", "{why}: {ran:?}"),
             }
-            // A supervisor that has ended before its command ran has kept the launcher's name.
+            // One that was last seen during its setup has the launcher's name, one that ended at once has none.
             let (name, words) = shown.split_once(' ').unwrap();
-            assert!(["picoclaw-superv", "picoclaw"].contains(&name), "{why}: {ran:?}");
-            assert_eq!(words, "", "{why}: {ran:?}");
+            assert!(["picoclaw-superv", "picoclaw", ""].contains(&name), "{why}: {ran:?}");
+            assert!(words.is_empty() || name != "picoclaw-superv", "{why}: {ran:?}");
         }
         assert!(ran.stdout.contains(" picoclaw-superv "), "{why}: {ran:?}");
     }
