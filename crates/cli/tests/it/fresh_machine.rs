@@ -200,7 +200,8 @@ fn the_static_binary_starts_on_an_empty_root_file_system() {
     copy(&House::binary(), &root.path().join("picoclaw"));
     let mut command = Command::new("unshare");
     command.args(["--map-root-user", "--root"]).arg(root.path());
-    let output = command.args(["/picoclaw", "version"]).env_clear().env("PATH", "/").output().unwrap();
+    let output =
+        command.args(["/picoclaw", "version"]).env_clear().env("PATH", "/usr/bin:/bin").output().unwrap();
     let ran = ran(output);
     if ran.stderr.contains("unshare failed") {
         picoclaw_testing::skip!("no user namespace to be had: {}", ran.stderr.trim_end());
