@@ -23,9 +23,6 @@ if ! has_musl; then
   fi
 fi
 
-# One dependency has a little C in it that uses no C library: without a compiler for musl, the host's own will do.
-cc_variable=CC_${musl//-/_}
-[ -n "${!cc_variable-}" ] || export "$cc_variable=$(command -v musl-gcc || command -v cc)"
 PICOCLAW_COMMIT=$(git rev-parse --short=12 HEAD 2>/dev/null || true)
 export PICOCLAW_COMMIT
 
