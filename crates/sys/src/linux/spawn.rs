@@ -75,7 +75,7 @@ pub fn spawn(spec: &ChildSpec) -> io::Result<Spawned> {
 /// The child may not allocate, take locks or return into code that does: other threads are not copied.
 unsafe fn fork(flags: u32, pidfd: &mut c_int) -> Result<i32> {
     let flags = u64::from(flags) | libc::SIGCHLD as u64;
-    // SAFETY: without CLONE_VM the child has its own copy of the stack and continues here; the kernel writes a pidfd only if
+    // SAFETY: the child has its own copy of the memory and of this stack, and continues here; the kernel writes a pidfd only if
     // the flags ask for one, into a live integer.
     unsafe { syscall!(libc::SYS_clone, flags, 0, ptr::from_mut(pidfd), 0, 0) }.map(|pid| pid as i32)
 }
