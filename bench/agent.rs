@@ -3,7 +3,7 @@
 //! Invariant: the session is ended by its own terminal, and waited for.
 
 use super::Stop;
-use super::instance::House;
+use super::instance::BenchInstance;
 use super::measure::time;
 use super::peers;
 use super::process::{command, race};
@@ -26,9 +26,9 @@ const GROWTH: f64 = 200_000.0;
 const PATIENCE: i64 = 30;
 
 /// One turn, and an idle session.
-pub(crate) fn measured(picoclaw: &Path, house: &House, table: &mut Table) -> Result<(), Stop> {
-    let mut own = command(picoclaw, house, &["agent", "-m", "echo hello"]);
-    let mut peer = command(Path::new("sh"), house, &["-c", "echo hello"]);
+pub(crate) fn measured(picoclaw: &Path, instance: &BenchInstance, table: &mut Table) -> Result<(), Stop> {
+    let mut own = command(picoclaw, instance, &["agent", "-m", "echo hello"]);
+    let mut peer = command(Path::new("sh"), instance, &["-c", "echo hello"]);
     let [own, peer] = race([&mut own, &mut peer])?;
     let (own_time, peer_time) = (time(own.wall.median()), time(peer.wall.median()));
     let what =
@@ -36,7 +36,7 @@ pub(crate) fn measured(picoclaw: &Path, house: &House, table: &mut Table) -> Res
     table.told(&what, &own.wall.over(&peer.wall).times());
     table.told("  processor time alone", &own.processor.over(&peer.processor).times());
 
-    let mut session = Session::open(picoclaw, house)?;
+    let mut session = Session::open(picoclaw, instance)?;
     let fresh = session.resident()?;
     table.goal("resident memory of an idle session", &megabytes(fresh), fresh, 10e6, "≤ 10 MB");
     let mut early = f64::NAN;
@@ -64,13 +64,13 @@ struct Session {
 }
 
 impl Session {
-    fn open(picoclaw: &Path, house: &House) -> Result<Self, Stop> {
+    fn open(picoclaw: &Path, instance: &BenchInstance) -> Result<Self, Stop> {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let terminal = openpt(flags)?;
         grantpt(&terminal)?;
         unlockpt(&terminal)?;
         let end = ioctl_tiocgptpeer(&terminal, flags)?;
-        let mut command = command(picoclaw, house, &["agent"]);
+        let mut command = command(picoclaw, instance, &["agent"]);
         command.env("TERM", "xterm").stdin(end.try_clone()?).stdout(end.try_clone()?).stderr(end);
         let child = command.spawn()?;
         // The command keeps the child's ends open, and an end of file would never come.

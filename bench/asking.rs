@@ -1,6 +1,6 @@
 //! A hook that is asked before every call, beside the same question put to the same hook over a bare pipe.
 //!
-//! What remains after the turn without hooks and the hook's own time are taken off is the house's: words into a frame,
+//! What remains after the turn without hooks and the hook's own time are taken off is picoclaw's: words into a frame,
 //! the frame to the pipe, the answer read, understood and brought back to the turn that waits.
 //!
 //! Invariant: every hook is ended and waited for.
@@ -22,7 +22,7 @@ use std::time::Instant;
 /// The name under which this program is a hook.
 pub(crate) const SELF: &str = "agreeing-hook";
 
-/// What the house may add to a question, in nanoseconds.
+/// What picoclaw may add to a question, in nanoseconds.
 const MOST: f64 = 300_000.0;
 
 /// What a `before_tool` question costs beyond the hook's own time.
@@ -56,7 +56,7 @@ fn added(home: &Path) -> Result<Figures, Stop> {
     let mut bare = Command::new(&program);
     bare.arg(SELF);
     let mut bare = Server::start(bare)?;
-    // As long as the house's own, so that the pipe and the hook's reader have as much to do.
+    // As long as picoclaw's own, so that the pipe and the hook's reader have as much to do.
     let meta = json!({"Source": "turn", "AgentID": "main", "SessionKey": "timed-0", "TurnID": "turn-12345-1", "Iteration": 1});
     let params = json!({"meta": meta, "tool": "read_file", "arguments": {"path": FILE}});
     let ask = line(&json!({"jsonrpc": "2.0", "id": 1, "method": "hook.before_tool", "params": params}));

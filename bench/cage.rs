@@ -5,7 +5,7 @@
 //! Invariant: every child is waited for; what bubblewrap cannot do here is told, not guessed.
 
 use super::Stop;
-use super::instance::House;
+use super::instance::BenchInstance;
 use super::measure::{Figures, time};
 use super::table::Table;
 use picoclaw_policy::config::{Config, ExposeMode, Network};
@@ -75,25 +75,25 @@ const ORIGINALS: &[&str] = &[
 ];
 
 /// Direct, bubblewrap twice, `picoclaw run`, and the cage from inside this process.
-pub(crate) fn costs(picoclaw: &Path, house: &House, table: &mut Table) -> Result<(), Stop> {
+pub(crate) fn costs(picoclaw: &Path, instance: &BenchInstance, table: &mut Table) -> Result<(), Stop> {
     let bwrap = Path::new("/usr/bin/bwrap");
     if !bwrap.exists() {
         table.skipped("what a cage costs", "bubblewrap is not installed");
         return Ok(());
     }
-    let spec = in_process(house)?;
-    let project = house.home.join("project");
+    let spec = in_process(instance)?;
+    let project = instance.home.join("project");
     rustix::fs::mkdir(&project, 0o700.into())
         .or_else(|errno| if errno == rustix::io::Errno::EXIST { Ok(()) } else { Err(errno) })?;
-    let original = original(house);
+    let original = original(instance);
     let mut ways: Vec<Box<dyn FnMut() -> Result<f64, Stop> + '_>> = vec![
-        Box::new(|| timed(command(Path::new("/bin/true"), house, &project))),
-        Box::new(|| timed(command(bwrap, house, &project).args(MINIMAL).args(["--", "/bin/true"]))),
-        Box::new(|| timed(command(bwrap, house, &project).args(&original).args(["--", "/bin/true"]))),
+        Box::new(|| timed(command(Path::new("/bin/true"), instance, &project))),
+        Box::new(|| timed(command(bwrap, instance, &project).args(MINIMAL).args(["--", "/bin/true"]))),
+        Box::new(|| timed(command(bwrap, instance, &project).args(&original).args(["--", "/bin/true"]))),
         Box::new(|| {
-            timed(command(picoclaw, house, &project).args(["run", "--net", "host", "--", "/bin/true"]))
+            timed(command(picoclaw, instance, &project).args(["run", "--net", "host", "--", "/bin/true"]))
         }),
-        Box::new(|| timed(command(picoclaw, house, &project).args(["run", "--", "/bin/true"]))),
+        Box::new(|| timed(command(picoclaw, instance, &project).args(["run", "--", "/bin/true"]))),
         Box::new(|| {
             let began = Instant::now();
             let done = run_to_end(spec()?)?;
@@ -127,7 +127,7 @@ pub(crate) fn costs(picoclaw: &Path, house: &House, table: &mut Table) -> Result
     table.told("`picoclaw run --net host` / direct", &run.over(direct).times());
     table.told("`picoclaw run` (no network) / direct", &lonely.over(direct).times());
     table.told("the native cage, in process / direct", &inside.over(direct).times());
-    let launcher = resident(command(picoclaw, house, &project))?;
+    let launcher = resident(command(picoclaw, instance, &project))?;
     table.goal(
         "resident memory of `picoclaw run` while its command runs",
         &format!("{:.2} MB", launcher / 1e6),
@@ -163,24 +163,24 @@ pub(crate) fn costs(picoclaw: &Path, house: &House, table: &mut Table) -> Result
 }
 
 /// A maker of specs for `/bin/true` in the cage that an agent's commands get, sharing the network like the peers.
-fn in_process(house: &House) -> Result<impl Fn() -> Result<LaunchSpec, Stop> + '_, Stop> {
+fn in_process(instance: &BenchInstance) -> Result<impl Fn() -> Result<LaunchSpec, Stop> + '_, Stop> {
     let mut config = Config::default();
     config.isolation.enabled = true;
     config.isolation.network = Network::Host;
-    let user = UserEnvironment::of(&house.home, &Principal::Person);
+    let user = UserEnvironment::of(&instance.home, &Principal::Person);
     user.prepare()?;
     let view = InstancePaths {
-        root: house.home.clone(),
-        workspace: Some(WorkspaceMount { path: house.workspace.clone(), mode: ExposeMode::ReadWrite }),
+        root: instance.home.clone(),
+        workspace: Some(WorkspaceMount { path: instance.workspace.clone(), mode: ExposeMode::ReadWrite }),
         user_environment: user.path().to_owned(),
-        skills: house.home.join("skills"),
+        skills: instance.home.join("skills"),
         protected: Vec::new(),
     };
     let request = PlanRequest {
         isolation: &config.isolation,
         instance: &view,
         source: CommandSource::Model,
-        work_dir: &house.workspace,
+        work_dir: &instance.workspace,
         home: Path::new("/nonexistent"),
         variables: &[],
     };
@@ -188,7 +188,7 @@ fn in_process(house: &House) -> Result<impl Fn() -> Result<LaunchSpec, Stop> + '
     let confinement = Confinement::Cage(Arc::new(cage));
     let environment = cage_variables([("PATH".into(), "/usr/bin:/bin".into())], &user, &[], &[]);
     Ok(move || {
-        let work_dir = WorkDir::open(&house.workspace)?;
+        let work_dir = WorkDir::open(&instance.workspace)?;
         let setup = confinement.child_setup(work_dir)?;
         Ok(LaunchSpec {
             program: "/bin/true".into(),
@@ -203,9 +203,9 @@ fn in_process(house: &House) -> Result<impl Fn() -> Result<LaunchSpec, Stop> + '
     })
 }
 
-fn original(house: &House) -> Vec<String> {
-    let home = house.home.display().to_string();
-    let workspace = house.workspace.display().to_string();
+fn original(instance: &BenchInstance) -> Vec<String> {
+    let home = instance.home.display().to_string();
+    let workspace = instance.workspace.display().to_string();
     let mut arguments: Vec<String> =
         ["--die-with-parent", "--unshare-ipc", "--proc", "/proc", "--dev", "/dev", "--bind", &home, &home]
             .map(str::to_owned)
@@ -218,13 +218,13 @@ fn original(house: &House) -> Vec<String> {
 }
 
 #[expect(clippy::disallowed_types, reason = "as above")]
-fn command(program: &Path, house: &House, project: &Path) -> Command {
+fn command(program: &Path, instance: &BenchInstance, project: &Path) -> Command {
     let mut command = Command::new(program);
     command
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .env("HOME", "/nonexistent")
-        .env("PICOCLAW_HOME", &house.home)
+        .env("PICOCLAW_HOME", &instance.home)
         .current_dir(project)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

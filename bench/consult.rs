@@ -18,7 +18,7 @@ use std::time::Instant;
 /// The name under which this program is a server.
 pub(crate) const SELF: &str = "echo-server";
 
-/// What the house may add to a call, in nanoseconds.
+/// What picoclaw may add to a call, in nanoseconds.
 const MOST: f64 = 300_000.0;
 
 /// What a call costs beyond the server's own time: judged, recorded twice, sent, answered, told to the model.

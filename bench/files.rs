@@ -1,9 +1,9 @@
 //! Opening, reading and deciding: what looking before touching costs.
 //!
-//! Invariant: house and peer open the same file, and both close it.
+//! Invariant: picoclaw and peer open the same file, and both close it.
 
 use super::Stop;
-use super::instance::{FILE, House, file_system};
+use super::instance::{BenchInstance, FILE, file_system};
 use super::measure::{Clock, alone, take_turns, time};
 use super::peers;
 use super::table::Table;
@@ -23,13 +23,13 @@ const ROUNDS: usize = 1000;
 const DEPTHS: &[&str] = &["today.md", FILE, "a/b/c/d/e/f/today.md"];
 
 /// Resolving and opening through a [`Root`] against a plain `open`.
-pub(crate) fn opening(house: &House, table: &mut Table) -> Result<(), Stop> {
-    let root = Root::open(&house.workspace)?;
-    let seals = ProtectedInodes::of(&house.zones);
-    let dir = peers::directory(&house.workspace)?;
+pub(crate) fn opening(instance: &BenchInstance, table: &mut Table) -> Result<(), Stop> {
+    let root = Root::open(&instance.workspace)?;
+    let seals = ProtectedInodes::of(&instance.zones);
+    let dir = peers::directory(&instance.workspace)?;
     for file in DEPTHS {
-        house.call("write_file", json!({"path": file, "content": "x"}))?;
-        let (below, full) = (Path::new(file), house.workspace.join(file));
+        instance.call("write_file", json!({"path": file, "content": "x"}))?;
+        let (below, full) = (Path::new(file), instance.workspace.join(file));
         let figures = take_turns(
             Clock::Wall,
             ROUNDS,
@@ -63,33 +63,37 @@ pub(crate) fn opening(house: &House, table: &mut Table) -> Result<(), Stop> {
 }
 
 /// A whole `read_file` call against the bare read, and the ledger's part of it.
-pub(crate) fn reading(house: &House, lived_in: &House, table: &mut Table) -> Result<(), Stop> {
-    for (house, rounds) in [(house, ROUNDS), (lived_in, ROUNDS / 2)] {
+pub(crate) fn reading(
+    instance: &BenchInstance,
+    lived_in: &BenchInstance,
+    table: &mut Table,
+) -> Result<(), Stop> {
+    for (instance, rounds) in [(instance, ROUNDS), (lived_in, ROUNDS / 2)] {
         let call = Call {
             tool: "read_file".to_owned(),
             arguments: json!({"path": FILE}),
-            subject: house.subject.clone(),
+            subject: instance.subject.clone(),
         };
-        let full = house.workspace.join(FILE);
+        let full = instance.workspace.join(FILE);
         let figures = take_turns(
             Clock::Wall,
             rounds,
-            &mut [&mut || house.walk(black_box(&call)).map(|text| drop(black_box(text))), &mut || {
+            &mut [&mut || instance.walk(black_box(&call)).map(|text| drop(black_box(text))), &mut || {
                 peers::read(black_box(&full)).map(|bytes| drop(black_box(bytes)))
             }],
         )?;
         let [own, bare] = &figures[..] else { return Err("two contestants".into()) };
         let over = own.less(bare);
-        let on = file_system(&house.home);
+        let on = file_system(&instance.home);
         let what =
             format!("`read_file` call over the bare read of 4 KiB, {on} (bare: {})", time(bare.median()));
         table.goal(&what, &over.time(), over.median(), 40_000.0, "≤ 40 µs");
     }
-    let ledger = Ledger::open(&house.home.join("ledger-alone"))?;
+    let ledger = Ledger::open(&instance.home.join("ledger-alone"))?;
     let grant =
         picoclaw_policy::Grant { zone: picoclaw_policy::Zone::Workspace, rule: "workspace".to_owned() };
     let decided = Entry::decided(
-        &house.subject,
+        &instance.subject,
         "read_file",
         "read /a/workspace/notes/today.md",
         &Verdict::Allow(grant),
@@ -104,10 +108,10 @@ pub(crate) fn reading(house: &House, lived_in: &House, table: &mut Table) -> Res
 }
 
 /// A path decision: from the text to where it may be looked up, and from the facts to the verdict.
-pub(crate) fn deciding(house: &House, table: &mut Table) -> Result<(), Stop> {
-    let policy = house.warden.policy();
+pub(crate) fn deciding(instance: &BenchInstance, table: &mut Table) -> Result<(), Stop> {
+    let policy = instance.warden.policy();
     let path = |text: &str| CleanPath::absolute(Path::new(text)).ok_or("not a path");
-    let own = path(&house.workspace.join(FILE).to_string_lossy())?;
+    let own = path(&instance.workspace.join(FILE).to_string_lossy())?;
     let rows = [
         ("in the workspace", own, PathLocation::Workspace),
         ("opened by a rule", path("/usr/share/doc/bash/README")?, PathLocation::NotLookedUp),
@@ -115,13 +119,13 @@ pub(crate) fn deciding(house: &House, table: &mut Table) -> Result<(), Stop> {
     ];
     for (what, asked, landing) in rows {
         let decided = alone(Clock::Processor, ROUNDS, &mut || {
-            let route = policy.route(Access::Read, black_box(&asked), &house.subject);
+            let route = policy.route(Access::Read, black_box(&asked), &instance.subject);
             let landing = match &route {
                 Route::Host => PathLocation::Host { resolved: asked.as_path().to_owned(), links: Vec::new() },
                 _ => landing.clone(),
             };
             let target = Target { asked: asked.clone(), location: landing, kind: FileKind::Regular };
-            let verdict = policy.judge(&Intent::Read(target), &house.subject);
+            let verdict = policy.judge(&Intent::Read(target), &instance.subject);
             let _ = black_box((route, verdict));
             Ok(())
         })?;

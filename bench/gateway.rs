@@ -4,7 +4,7 @@
 
 use super::Stop;
 use super::crowd::{self, Address};
-use super::instance::House;
+use super::instance::BenchInstance;
 use super::measure::{Figures, time};
 use super::peers;
 use super::process::command;
@@ -39,32 +39,32 @@ struct Gateway {
 }
 
 /// Start, memory, size, and the crowd.
-pub(crate) fn measured(picoclaw: &Path, house: &House, table: &mut Table) -> Result<(), Stop> {
+pub(crate) fn measured(picoclaw: &Path, instance: &BenchInstance, table: &mut Table) -> Result<(), Stop> {
     let size = rustix::fs::stat(picoclaw)?.st_size as f64;
     table.goal("gateway: size of the binary", &format!("{:.2} MB", size / 1e6), size, MOST, "≤ 10 MB");
     let mut starts = Vec::with_capacity(STARTS);
     for _ in 0..STARTS {
         let began = Instant::now();
-        let gateway = Gateway::start(picoclaw, house)?;
+        let gateway = Gateway::start(picoclaw, instance)?;
         starts.push(began.elapsed().as_nanos() as f64);
         gateway.end()?;
     }
     let starts = Figures::new(starts);
     table.goal("  start to `/ready`, without MCP servers", &starts.time(), starts.median(), READY, "≤ 30 ms");
 
-    let gateway = Gateway::start(picoclaw, house)?;
+    let gateway = Gateway::start(picoclaw, instance)?;
     // Past its first heartbeat.
     std::thread::sleep(Duration::from_secs(2));
     let idle = gateway.resident()?;
     table.goal("  resident memory, idle", &format!("{:.2} MB", idle / 1e6), idle, MOST, "≤ 10 MB");
     gateway.end()?;
-    under_load(picoclaw, house, table)
+    under_load(picoclaw, instance, table)
 }
 
-fn under_load(picoclaw: &Path, house: &House, table: &mut Table) -> Result<(), Stop> {
-    let script = house.home.join("replies.jsonl");
+fn under_load(picoclaw: &Path, instance: &BenchInstance, table: &mut Table) -> Result<(), Stop> {
+    let script = instance.home.join("replies.jsonl");
     let answers = format!("{}\n", json!({"content": crowd::ANSWER})).repeat(crowd::CHATS + 100);
-    peers::replace(&peers::directory(&house.home)?, "replies.jsonl", answers.as_bytes())?;
+    peers::replace(&peers::directory(&instance.home)?, "replies.jsonl", answers.as_bytes())?;
     let config = json!({
         "version": 3,
         "agents": {"defaults": {"model_name": "script", "max_parallel_turns": 64}},
@@ -75,9 +75,10 @@ fn under_load(picoclaw: &Path, house: &House, table: &mut Table) -> Result<(), S
             "api_base": format!("file://{}", script.display()),
         }],
     });
-    peers::replace(&peers::directory(&house.home)?, "config.json", config.to_string().as_bytes())?;
-    let gateway = Gateway::start(picoclaw, house)?;
-    let recorded: serde_json::Value = serde_json::from_str(&peers::text(&house.home.join(".picoclaw.pid"))?)?;
+    peers::replace(&peers::directory(&instance.home)?, "config.json", config.to_string().as_bytes())?;
+    let gateway = Gateway::start(picoclaw, instance)?;
+    let recorded: serde_json::Value =
+        serde_json::from_str(&peers::text(&instance.home.join(".picoclaw.pid"))?)?;
     let token = recorded["token"].as_str().ok_or("no token")?.to_owned();
     let seen = crowd::gather(&Address { port: gateway.port, token }, &|| gateway.resident())?;
     let spent = gateway.processor()?;
@@ -98,9 +99,9 @@ fn under_load(picoclaw: &Path, house: &House, table: &mut Table) -> Result<(), S
 impl Gateway {
     /// Starts one, and waits until it is ready.
     #[expect(clippy::disallowed_types, reason = "as above")]
-    fn start(picoclaw: &Path, house: &House) -> Result<Self, Stop> {
+    fn start(picoclaw: &Path, instance: &BenchInstance) -> Result<Self, Stop> {
         let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
-        let mut command = command(picoclaw, house, &["gateway", "--port", &port.to_string()]);
+        let mut command = command(picoclaw, instance, &["gateway", "--port", &port.to_string()]);
         let gateway = Self { child: command.spawn()?, port };
         let began = Instant::now();
         while !gateway.is_ready() {

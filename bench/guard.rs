@@ -5,7 +5,7 @@
 //! Invariant: what is timed is a whole judgement, from the text to the findings.
 
 use super::Stop;
-use super::instance::{House, custom};
+use super::instance::{BenchInstance, custom};
 use super::measure::{Clock, Figures, alone, take_turns, time};
 use super::say;
 use super::table::Table;
@@ -59,13 +59,13 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    pub(crate) fn of(house: &House) -> Result<Self, Stop> {
+    pub(crate) fn of(instance: &BenchInstance) -> Result<Self, Stop> {
         let path = |path: &Path| CleanPath::absolute(path).ok_or("not an absolute path");
         let home = path(Path::new("/home/somebody"))?;
         Ok(Self {
-            zones: house.zones.clone(),
+            zones: instance.zones.clone(),
             rules: PathRules::default(),
-            cwd: path(&house.workspace)?,
+            cwd: path(&instance.workspace)?,
             home,
         })
     }
@@ -95,9 +95,9 @@ pub(crate) fn guard(mode: Mode) -> Result<Guard, Stop> {
 }
 
 /// Judges typical commands: by the text alone in both modes, and as the warden does, with the file system asked.
-pub(crate) fn typical(house: &House, table: &mut Table) -> Result<(), Stop> {
+pub(crate) fn typical(instance: &BenchInstance, table: &mut Table) -> Result<(), Stop> {
     let (strict, smart) = (guard(Mode::Strict)?, guard(Mode::Smart)?);
-    let ground = Ground::of(house)?;
+    let ground = Ground::of(instance)?;
     let context = ground.context(&NoFileSystem);
     let cwd = Path::new("");
     let mut list =
@@ -117,8 +117,11 @@ pub(crate) fn typical(house: &House, table: &mut Table) -> Result<(), Stop> {
                     Ok(())
                 },
                 &mut || {
-                    let _ =
-                        black_box(house.warden.inspect_command(black_box(command), cwd, &house.subject)?);
+                    let _ = black_box(instance.warden.inspect_command(
+                        black_box(command),
+                        cwd,
+                        &instance.subject,
+                    )?);
                     Ok(())
                 },
             ],

@@ -27,7 +27,7 @@ pub(crate) const FILE: &str = "notes/today.md";
 pub(crate) const SIZE: usize = 4096;
 
 /// Everything that a call walks through.
-pub(crate) struct House {
+pub(crate) struct BenchInstance {
     pub(crate) warden: Warden,
     pub(crate) registry: Registry,
     pub(crate) subject: Subject,
@@ -38,9 +38,9 @@ pub(crate) struct House {
     pub(crate) locks: PathBuf,
 }
 
-impl House {
+impl BenchInstance {
     /// Makes an instance at `home`, with [`FILE`] in its workspace.
-    pub(crate) fn furnish(home: &Path) -> Result<Self, Stop> {
+    pub(crate) fn create(home: &Path) -> Result<Self, Stop> {
         let mut config = Config::default();
         config.tools.exec.custom_deny_patterns = custom(&["internal\\.example\\.com", "--no-verify\\b"]);
         config.tools.exec.custom_allow_patterns = custom(&["^git push origin main$"]);
@@ -72,7 +72,7 @@ impl House {
             spawning: Default::default(),
         };
         let real = own.workspace.last().ok_or("the agent has no workspace")?.as_path().to_owned();
-        let house = Self {
+        let instance = Self {
             warden: Warden::new(policy, files, exec_env, ledger),
             registry: Registry::new(&config.tools, Redactor::default()),
             subject: Subject::root(Origin::Tool, AgentId::main(), "cli:default"),
@@ -81,8 +81,8 @@ impl House {
             workspace: real,
             locks: instance.locks(),
         };
-        house.call("write_file", json!({"path": FILE, "content": content()}))?;
-        Ok(house)
+        instance.call("write_file", json!({"path": FILE, "content": content()}))?;
+        Ok(instance)
     }
 
     /// One call, from its arguments to its reply.

@@ -6,7 +6,7 @@
 
 use super::Stop;
 use super::guard::{Ground, guard};
-use super::instance::House;
+use super::instance::BenchInstance;
 use super::measure::{Clock, alone, time};
 use super::say;
 use super::table::Table;
@@ -76,9 +76,9 @@ impl Shape {
 }
 
 /// How judging grows with the length, shape by shape, and the slowest shape against the goal.
-pub(crate) fn growing(house: &House, table: &mut Table) -> Result<(), Stop> {
+pub(crate) fn growing(instance: &BenchInstance, table: &mut Table) -> Result<(), Stop> {
     let guard = guard(Mode::Strict)?;
-    let ground = Ground::of(house)?;
+    let ground = Ground::of(instance)?;
     let context = ground.context(&NoFileSystem);
     let mut list = format!("{:40}", "judging long inputs (strict, text alone)");
     for length in LENGTHS {
@@ -98,10 +98,10 @@ pub(crate) fn growing(house: &House, table: &mut Table) -> Result<(), Stop> {
         }
         let longest = shape.of(LENGTHS[LENGTHS.len() - 1]);
         let on_host = often(&mut || {
-            let _ = black_box(house.warden.inspect_command(
+            let _ = black_box(instance.warden.inspect_command(
                 black_box(&longest),
                 Path::new(""),
-                &house.subject,
+                &instance.subject,
             )?);
             Ok(())
         })?;

@@ -8,7 +8,7 @@
 //! Invariant: every server is ended and waited for.
 
 use super::Stop;
-use super::instance::House;
+use super::instance::BenchInstance;
 use super::measure::{Clock, Figures, take_turns, time};
 use super::peers;
 use super::table::Table;
@@ -96,15 +96,19 @@ impl Drop for Server {
 }
 
 /// Both servers, call by call, start by start.
-pub(crate) fn measured(picoclaw: &Path, house: &House, table: &mut Table) -> Result<(), Stop> {
+pub(crate) fn measured(picoclaw: &Path, instance: &BenchInstance, table: &mut Table) -> Result<(), Stop> {
     let reference = reference();
     let Some(reference) = reference.filter(|path| path.exists()) else {
         table.skipped("`picoclaw mcp serve` / the reference server", "`scripts/peers.sh` could not fetch it");
         return Ok(());
     };
-    let own = || served(picoclaw, &["mcp", "serve"], house);
+    let own = || served(picoclaw, &["mcp", "serve"], instance);
     let other = || {
-        served(Path::new("node"), &[&reference.to_string_lossy(), &house.workspace.to_string_lossy()], house)
+        served(
+            Path::new("node"),
+            &[&reference.to_string_lossy(), &instance.workspace.to_string_lossy()],
+            instance,
+        )
     };
     let (mut ours, mut theirs) = (Server::start(own())?, Server::start(other())?);
     ours.greet()?;
@@ -114,8 +118,8 @@ pub(crate) fn measured(picoclaw: &Path, house: &House, table: &mut Table) -> Res
         [("4 KiB", 4 << 10, 400, 1.0 / 6.0, "≤ 1/6"), ("1 MiB", 1 << 20, 60, 0.25, "≤ 1/4")]
     {
         let content: String = text.chars().cycle().take(size).collect();
-        let path = house.workspace.join(format!("mcp-{size}.txt"));
-        house.call("write_file", json!({"path": path, "content": content}))?;
+        let path = instance.workspace.join(format!("mcp-{size}.txt"));
+        instance.call("write_file", json!({"path": path, "content": content}))?;
         let mut floor = Server::start(floor(&path)?)?;
         let asks = [call("read_file", &path), call("read_text_file", &path)];
         ours.try_out(&asks[0], size)?;
@@ -132,7 +136,7 @@ pub(crate) fn measured(picoclaw: &Path, house: &House, table: &mut Table) -> Res
         compared(table, &format!("`read_file` of {name}"), &figures, most, goal);
         table.told(FLOOR, &figures[2].time());
     }
-    listings(&mut ours, &mut theirs, house, table)?;
+    listings(&mut ours, &mut theirs, instance, table)?;
     let (mine, peers) = (ours.memory()?, theirs.memory()?);
     let memory = format!("{:.3}× ({:.1} / {:.1} MB)", mine / peers, mine / 1e6, peers / 1e6);
     table.goal("  resident memory after all that", &memory, mine / peers, 1.0 / 12.0, "≤ 1/12");
@@ -149,18 +153,23 @@ pub(crate) fn measured(picoclaw: &Path, house: &House, table: &mut Table) -> Res
 }
 
 /// A directory of ten thousand: as it is, changed before each call, and with a look at every file.
-fn listings(ours: &mut Server, theirs: &mut Server, house: &House, table: &mut Table) -> Result<(), Stop> {
-    let crowd = house.workspace.join("mcp-crowd");
+fn listings(
+    ours: &mut Server,
+    theirs: &mut Server,
+    instance: &BenchInstance,
+    table: &mut Table,
+) -> Result<(), Stop> {
+    let crowd = instance.workspace.join("mcp-crowd");
     for entry in 0..ENTRIES {
-        house
+        instance
             .call("write_file", json!({"path": crowd.join(format!("file-{entry:05}.txt")), "content": ""}))?;
     }
     let asks = [call("list_dir", &crowd), call("list_directory", &crowd)];
     ours.try_out(&asks[0], ENTRIES * 10)?;
     theirs.try_out(&asks[1], ENTRIES * 10)?;
-    let as_long = house.workspace.join("mcp-as-long.txt");
+    let as_long = instance.workspace.join("mcp-as-long.txt");
     let half = "x".repeat(ours.turn(&asks[0])?.len() / 2);
-    house.call("write_file", json!({"path": as_long, "content": half}))?;
+    instance.call("write_file", json!({"path": as_long, "content": half}))?;
     let mut reading = floor(&as_long)?;
     reading.arg(&crowd);
     let (mut reading, mut floor) = (Server::start(reading)?, Server::start(floor(&as_long)?)?);
@@ -261,14 +270,14 @@ fn first_answer(command: Command) -> Result<f64, Stop> {
 }
 
 #[expect(clippy::disallowed_types, reason = "as above")]
-fn served(program: &Path, arguments: &[&str], house: &House) -> Command {
+fn served(program: &Path, arguments: &[&str], instance: &BenchInstance) -> Command {
     let mut command = Command::new(program);
     command
         .args(arguments)
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-        .env("HOME", &house.home)
-        .env("PICOCLAW_HOME", &house.home);
+        .env("HOME", &instance.home)
+        .env("PICOCLAW_HOME", &instance.home);
     command
 }
 

@@ -5,7 +5,7 @@
 //! Invariant: every child is waited for, and sees nothing of the environment but what is set here.
 
 use super::Stop;
-use super::instance::{FILE, House, SIZE, file_system};
+use super::instance::{BenchInstance, FILE, SIZE, file_system};
 use super::measure::{Clock, Figures, alone, time};
 use super::peers;
 use super::table::Table;
@@ -29,17 +29,18 @@ pub(crate) struct Runs {
 /// `picoclaw tool read_file` and `picoclaw version` beside their peers; size and memory.
 pub(crate) fn measured(
     picoclaw: &Path,
-    house: &House,
-    lived_in: &House,
+    instance: &BenchInstance,
+    lived_in: &BenchInstance,
     table: &mut Table,
 ) -> Result<(), Stop> {
-    for house in [house, lived_in] {
-        let file = house.workspace.join(FILE);
-        let mut tool = command(picoclaw, house, &["tool", "read_file", &json!({"path": FILE}).to_string()]);
-        let mut cat = command(Path::new("cat"), house, &[&file.to_string_lossy()]);
+    for instance in [instance, lived_in] {
+        let file = instance.workspace.join(FILE);
+        let mut tool =
+            command(picoclaw, instance, &["tool", "read_file", &json!({"path": FILE}).to_string()]);
+        let mut cat = command(Path::new("cat"), instance, &[&file.to_string_lossy()]);
         let [own, peer] = race([&mut tool, &mut cat])?;
         let ratio = own.wall.over(&peer.wall);
-        let on = file_system(&house.home);
+        let on = file_system(&instance.home);
         let (own_time, peer_time) = (time(own.wall.median()), time(peer.wall.median()));
         let what = format!("`picoclaw tool read_file` / `cat`, {on} ({own_time} / {peer_time})");
         table.goal(&what, &ratio.times(), ratio.median(), 3.0, "≤ 3×");
@@ -50,8 +51,8 @@ pub(crate) fn measured(
     let synced = alone(Clock::Wall, 50, &mut || peers::append_synced(&file, line.as_bytes()))?;
     let on = file_system(&lived_in.home);
     table.told(&format!("  for comparison: appending a line on {on} and syncing it"), &synced.time());
-    let mut version = command(picoclaw, house, &["version"]);
-    let mut nothing = command(Path::new("/bin/true"), house, &[]);
+    let mut version = command(picoclaw, instance, &["version"]);
+    let mut nothing = command(Path::new("/bin/true"), instance, &[]);
     let [own, peer] = race([&mut version, &mut nothing])?;
     let (own_time, peer_time) = (time(own.wall.median()), time(peer.wall.median()));
     table.told(
@@ -64,24 +65,25 @@ pub(crate) fn measured(
     table.told("size of the binary", &format!("{:.2} MB", size as f64 / 1e6));
     let long = "notes/long.md";
     let text = super::instance::content().repeat(4);
-    house.call("write_file", json!({"path": long, "content": text}))?;
-    let full = house.workspace.join(long);
-    let own = memory(command(picoclaw, house, &["tool", "read_file", &json!({"path": long}).to_string()]))?;
-    let peer = memory(command(Path::new("cat"), house, &[&full.to_string_lossy()]))?;
+    instance.call("write_file", json!({"path": long, "content": text}))?;
+    let full = instance.workspace.join(long);
+    let own =
+        memory(command(picoclaw, instance, &["tool", "read_file", &json!({"path": long}).to_string()]))?;
+    let peer = memory(command(Path::new("cat"), instance, &[&full.to_string_lossy()]))?;
     table.told("largest resident memory of `picoclaw tool read_file`", &own);
     table.told("  of `cat`", &peer);
     Ok(())
 }
 
 #[expect(clippy::disallowed_types, reason = "as above")]
-pub(crate) fn command(program: &Path, house: &House, arguments: &[&str]) -> Command {
+pub(crate) fn command(program: &Path, instance: &BenchInstance, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command
         .args(arguments)
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-        .env("HOME", &house.home)
-        .env("PICOCLAW_HOME", &house.home)
+        .env("HOME", &instance.home)
+        .env("PICOCLAW_HOME", &instance.home)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures the house against its peers, in one run, and leaves nothing behind. Nothing here can fail for being slow:
+# Measures picoclaw against its peers, in one run, and leaves nothing behind. Nothing here can fail for being slow:
 # a goal that is missed says MISS in the table, and stays a matter for people.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -7,11 +7,11 @@ picoclaw=$(realpath "${PICOCLAW:?PICOCLAW names the release binary}")
 
 # The same target and profile as the binary, so that both allocate and inline alike.
 target=(--target "$("$picoclaw" version --json | sed -n 's/.*"target":"\([^"]*\)".*/\1/p')")
-house=${BENCH_HOUSE:-}
-if [ -z "$house" ]; then
+program=${BENCH_PROGRAM:-}
+if [ -z "$program" ]; then
   echo "bench: building"
-  house=$(cargo build --release --locked -p picoclaw-agent --bench house "${target[@]}" --message-format=json-render-diagnostics |
-    sed -n 's/.*"executable":"\([^"]*house-[^"]*\)".*/\1/p' | tail -n 1)
+  program=$(cargo build --release --locked -p picoclaw-agent --bench compare "${target[@]}" --message-format=json-render-diagnostics |
+    sed -n 's/.*"executable":"\([^"]*compare-[^"]*\)".*/\1/p' | tail -n 1)
 fi
 
 # The servers of others, in fixed versions; without them the rows say SKIPPED.
@@ -32,6 +32,6 @@ fi
 install -m755 "$picoclaw" "$disk/picoclaw"
 picoclaw=$disk/picoclaw
 
-# BENCH="open read" measures these sections alone; bench/house.rs lists them.
+# BENCH="open read" measures these sections alone; bench/main.rs lists them.
 # shellcheck disable=SC2086
-"$house" "$picoclaw" "$disk" "$memory" ${BENCH:-}
+"$program" "$picoclaw" "$disk" "$memory" ${BENCH:-}

@@ -75,7 +75,7 @@ impl fmt::Display for Table {
         };
         let (what, measured, goal) =
             (width(|row| &row.what), width(|row| &row.measured), width(|row| &row.goal));
-        writeln!(f, "median [p10 … p90]; house and peer take turns")?;
+        writeln!(f, "median [p10 … p90]; instance and peer take turns")?;
         for row in &self.rows {
             let line = format!(
                 "{:what$}  {:measured$}  {:goal$}  {}",

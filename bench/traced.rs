@@ -6,7 +6,7 @@
 //! Invariant: what is counted is one write, in a process that has written before.
 
 use super::Stop;
-use super::instance::{FILE, House, content};
+use super::instance::{BenchInstance, FILE, content};
 use super::peers;
 use super::say;
 use super::table::Table;
@@ -129,15 +129,15 @@ pub(crate) fn one_write(arguments: &[OsString]) -> Result<(), Stop> {
     let [writer, situation, home] = arguments else { return Err("usage: WRITER SITUATION HOME".into()) };
     let number: usize = situation.to_str().unwrap_or_default().parse()?;
     let (_, path, mode) = SITUATIONS.get(number).ok_or("no such situation")?;
-    let house = House::furnish(Path::new(home))?;
+    let instance = BenchInstance::create(Path::new(home))?;
     let text = content();
-    let full = house.workspace.join(path);
+    let full = instance.workspace.join(path);
     if writer == "call" {
         let arguments = json!({"path": path, "content": text});
-        let call = Call { tool: "write_file".to_owned(), arguments, subject: house.subject.clone() };
-        return marked(&full, *mode, &|| house.walk(&call).map(drop));
+        let call = Call { tool: "write_file".to_owned(), arguments, subject: instance.subject.clone() };
+        return marked(&full, *mode, &|| instance.walk(&call).map(drop));
     }
-    let House { workspace, zones, locks, warden, .. } = house;
+    let BenchInstance { workspace, zones, locks, warden, .. } = instance;
     // Its ledger's thread would put system calls of its own between ours.
     drop(warden);
     if writer == "room" {

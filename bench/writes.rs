@@ -3,7 +3,7 @@
 //! Invariant: every write is synced, file and directory, before its turn is over.
 
 use super::Stop;
-use super::instance::{FILE, House, content, file_system};
+use super::instance::{BenchInstance, FILE, content, file_system};
 use super::measure::{Clock, take_turns, time};
 use super::peers;
 use super::table::Table;
@@ -14,18 +14,22 @@ use serde_json::json;
 use std::path::Path;
 
 /// Replaces a file of 4 KiB: the bare sequence, the file room alone, the whole call.
-pub(crate) fn timed(house: &House, lived_in: &House, table: &mut Table) -> Result<(), Stop> {
-    for (house, rounds) in [(house, 1000), (lived_in, 200)] {
+pub(crate) fn timed(
+    instance: &BenchInstance,
+    lived_in: &BenchInstance,
+    table: &mut Table,
+) -> Result<(), Stop> {
+    for (instance, rounds) in [(instance, 1000), (lived_in, 200)] {
         let text = content();
         let call = Call {
             tool: "write_file".to_owned(),
             arguments: json!({"path": FILE, "content": text}),
-            subject: house.subject.clone(),
+            subject: instance.subject.clone(),
         };
-        let root = Root::open(&house.workspace)?;
-        let scribe = WriteContext::new(&house.locks, WriteContext::LOCK_TIMEOUT)?;
-        let seals = ProtectedInodes::of(&house.zones);
-        let below = house.workspace.join("notes");
+        let root = Root::open(&instance.workspace)?;
+        let scribe = WriteContext::new(&instance.locks, WriteContext::LOCK_TIMEOUT)?;
+        let seals = ProtectedInodes::of(&instance.zones);
+        let below = instance.workspace.join("notes");
         let figures = take_turns(
             Clock::Wall,
             rounds,
@@ -35,11 +39,11 @@ pub(crate) fn timed(house: &House, lived_in: &House, table: &mut Table) -> Resul
                     let place = root.locate(Path::new(FILE), Access::Write, &seals)?;
                     Ok(place.write(text.as_bytes(), Overwrite::Yes, &scribe)?)
                 },
-                &mut || house.walk(&call).map(drop),
+                &mut || instance.walk(&call).map(drop),
             ],
         )?;
         let [bare, room, whole] = &figures[..] else { return Err("three contestants".into()) };
-        let on = file_system(&house.home);
+        let on = file_system(&instance.home);
         table.told(&format!("a durable write of 4 KiB, {on}: the bare sequence"), &bare.time());
         table.told(&format!("  through the file room ({})", time(room.median())), &room.over(bare).times());
         table.told(

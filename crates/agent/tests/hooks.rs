@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test stops where it cannot go on")]
 
-mod house;
+mod fixture;
 
-use house::{House, subject};
+use fixture::{Fixture, subject};
 use picoclaw_agent::hooks::{Decision, HookError, HookEvent, HookReply, Hooks, Meta, ToolDecision};
 use picoclaw_agent::message::{Message, Role};
 use picoclaw_agent::providers::{Request, ToolSpec};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 struct Place {
-    house: House,
+    fixture: Fixture,
     script: String,
 }
 
@@ -23,10 +23,10 @@ impl Place {
     fn new() -> Self {
         let mut config = Config::default();
         config.isolation.enabled = true;
-        let house = House::new(&config);
-        let script = house.base.join("hook.py");
+        let fixture = Fixture::new(&config);
+        let script = fixture.base.join("hook.py");
         std::fs::write(&script, include_str!("peers/hook.py")).unwrap();
-        Self { script: script.to_str().unwrap().to_owned(), house }
+        Self { script: script.to_str().unwrap().to_owned(), fixture }
     }
 
     fn hooks(&self, hooks: &[(&str, i64, &str)]) -> Hooks {
@@ -37,7 +37,7 @@ impl Place {
         (config.interceptor_timeout_ms, config.approval_timeout_ms) = (limit, limit);
         config.processes =
             hooks.iter().map(|(name, priority, manner)| self.hook(name, *priority, manner)).collect();
-        Hooks::new(&config, self.house.hall.warden(), &subject())
+        Hooks::new(&config, self.fixture.hall.warden(), &subject())
     }
 
     fn hook(&self, name: &str, priority: i64, manner: &str) -> HookConfig {
@@ -200,7 +200,7 @@ fn a_hook_that_died_is_started_again() {
         assert_eq!(after, proceed("exec", json!({})), "and then it is back");
         hooks.close().await;
     });
-    let started = place.house.ledger().matches("start hooks/judge in").count();
+    let started = place.fixture.ledger().matches("start hooks/judge in").count();
     assert_eq!(started, 4, "twice, with a decided and a finished record each");
 }
 
@@ -213,7 +213,7 @@ fn a_hook_that_says_no_hello_or_is_not_there_fails_the_start_and_is_named() {
     config.processes =
         vec![HookConfig { command: vec!["/nonexistent/hook".into()], ..place.hook("lost", 0, "") }];
     let lost =
-        wait_for(async { Hooks::new(&config, place.house.hall.warden(), &subject()).start_all().await });
+        wait_for(async { Hooks::new(&config, place.fixture.hall.warden(), &subject()).start_all().await });
     assert!(lost.is_err_and(|why| why.to_string().contains("`lost`")));
 }
 
@@ -248,14 +248,14 @@ fn a_hook_works_where_no_agent_can_write() {
     let advice = wait_for(async {
         place.hooks(&[("where", 0, manner)]).before_tool(&meta(), "exec", &json!({})).await
     });
-    let want = place.house.home.join("runtime-user-env/hooks/where/home");
+    let want = place.fixture.home.join("runtime-user-env/hooks/where/home");
     assert_eq!(advice, ToolDecision::Deny(want.to_str().unwrap().to_owned()));
 }
 
 #[test]
 fn an_observer_is_told_and_nobody_waits_for_it() {
     let place = Place::new();
-    let log = place.house.home.join("runtime-user-env/hooks/watcher/home/events");
+    let log = place.fixture.home.join("runtime-user-env/hooks/watcher/home/events");
     wait_for(async {
         let hooks = place.hooks(&[("watcher", 0, "silent")]);
         for kind in ["agent.turn.start", "agent.tool.exec_start"] {

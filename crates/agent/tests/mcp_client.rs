@@ -7,9 +7,9 @@
     reason = "a test stops where it cannot go on"
 )]
 
-mod house;
+mod fixture;
 
-use house::{House, subject};
+use fixture::{Fixture, subject};
 use picoclaw_agent::call::{Call, Reply};
 use picoclaw_agent::mcp::client::{Connected, McpServers, tool_name};
 use picoclaw_agent::mcp::pins::Pins;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 struct Place {
-    house: House,
+    fixture: Fixture,
     script: String,
 }
 
@@ -29,10 +29,10 @@ impl Place {
     fn new() -> Self {
         let mut config = Config::default();
         config.isolation.enabled = true;
-        let house = House::new(&config);
-        let script = house.base.join("server.py");
+        let fixture = Fixture::new(&config);
+        let script = fixture.base.join("server.py");
         std::fs::write(&script, include_str!("peers/mcp_server.py")).unwrap();
-        Self { script: script.to_str().unwrap().to_owned(), house }
+        Self { script: script.to_str().unwrap().to_owned(), fixture }
     }
 
     fn server(&self, name: &str, manner: &str) -> McpServerConfig {
@@ -54,13 +54,18 @@ impl Place {
         config.enabled = true;
         config.max_inline_text_chars = 1_000;
         config.servers = servers;
-        McpServers::new(&config, self.house.hall.warden(), Pins::open(&self.house.home).unwrap(), &subject())
+        McpServers::new(
+            &config,
+            self.fixture.hall.warden(),
+            Pins::open(&self.fixture.home).unwrap(),
+            &subject(),
+        )
     }
 
     /// Brings the servers' tools into the hall.
     async fn join(&self, servers: &McpServers) -> Vec<String> {
         let Connected { tools, notices } = servers.connect_all().await;
-        self.house.hall.replace_registry(servers.extend_registry(&self.house.hall.registry(), tools));
+        self.fixture.hall.replace_registry(servers.extend_registry(&self.fixture.hall.registry(), tools));
         notices
     }
 
@@ -70,7 +75,7 @@ impl Place {
 
     async fn call_until(&self, tool: &str, arguments: Value, halt: &CancelToken) -> Reply {
         let call = Call { tool: tool.to_owned(), arguments, subject: subject() };
-        match self.house.hall.call(call, halt, Arc::new(|_| {})).await {
+        match self.fixture.hall.call(call, halt, Arc::new(|_| {})).await {
             Outcome::Reply(reply) => reply,
             Outcome::NeedsApproval(asked) => panic!("nobody should be asked: {asked:?}"),
         }
@@ -98,7 +103,7 @@ fn a_servers_tool_is_a_tool_of_ours() {
         assert!(misfit.text().contains("missing required property \"text\""), "{misfit:?}");
         servers.close().await;
     });
-    let ledger = place.house.ledger();
+    let ledger = place.fixture.ledger();
     for want in ["start mcp/peer in", "consult mcp/peer: echo", "\"finished\""] {
         assert!(ledger.contains(want), "`{want}` in {ledger}");
     }
@@ -135,7 +140,7 @@ fn a_server_that_was_lost_is_there_again_for_the_next_call() {
         }
         servers.close().await;
     });
-    let started = place.house.ledger().matches("start mcp/dies in").count();
+    let started = place.fixture.ledger().matches("start mcp/dies in").count();
     assert_eq!(started, 4, "twice, with a decided and a finished record each");
 }
 
@@ -147,7 +152,7 @@ fn a_long_answer_goes_to_a_file_in_the_workspace() {
         place.join(&servers).await;
         let text = place.call(&echo("long"), json!({"text": "x"})).await.text();
         let path = text.rsplit_once("[file:").unwrap().1.trim_end_matches(']').to_owned();
-        let kept = std::fs::read_to_string(place.house.home.join("workspace").join(&path)).unwrap();
+        let kept = std::fs::read_to_string(place.fixture.home.join("workspace").join(&path)).unwrap();
         assert_eq!(kept.len(), 50_000, "all of it");
         assert!(text.len() < 2_000, "and the model gets the beginning");
         servers.close().await;
@@ -231,7 +236,7 @@ fn a_server_that_changes_while_it_runs_is_not_asked_again() {
         assert_eq!(first, Reply::Done("x".to_owned()), "as it was pinned");
         for again in ["the next call", "and every other", "whoever calls"] {
             let reply = place.call(&echo("turns"), json!({"text": "x"})).await.text();
-            let is_new = reply == "x" && place.house.ledger().matches("start mcp/turns in").count() > 2;
+            let is_new = reply == "x" && place.fixture.ledger().matches("start mcp/turns in").count() > 2;
             assert!(reply.contains("picoclaw mcp trust turns") || is_new, "{again}: {reply}");
         }
         servers.close().await;
@@ -282,7 +287,8 @@ fn stopping_a_call_kills_the_servers_whole_tree() {
 #[test]
 fn a_server_sees_its_own_part_and_no_secret() {
     let place = Place::new();
-    let (secret, notes) = (place.house.home.join("config.json"), place.house.home.join("workspace/notes"));
+    let (secret, notes) =
+        (place.fixture.home.join("config.json"), place.fixture.home.join("workspace/notes"));
     std::fs::write(&secret, "SECRET").unwrap();
     std::fs::write(&notes, "NOTES").unwrap();
     let asked = json!([secret, notes, "/proc/1/environ"]).to_string();
@@ -304,7 +310,7 @@ fn deferred_tools_are_seen_after_a_search_and_for_a_while() {
         let hidden = McpServerConfig { deferred: true, ..place.server("shy", "plain") };
         let servers = place.servers(vec![hidden]);
         place.join(&servers).await;
-        let registry = place.house.hall.registry();
+        let registry = place.fixture.hall.registry();
         let sees = || registry.seen_by(&subject()).any(|tool| tool.name() == echo("shy"));
         assert!(!sees(), "hidden at first");
         let early = place.call(&echo("shy"), json!({"text": "x"})).await;

@@ -7,9 +7,9 @@
     reason = "a test stops where it cannot go on"
 )]
 
-mod house;
+mod fixture;
 
-use house::{House, subject};
+use fixture::{Fixture, subject};
 use picoclaw_agent::mcp::server::http::{self, Token};
 use picoclaw_agent::mcp::server::{ServerState, Streams, serve};
 use picoclaw_policy::config::{Config, OnBlock};
@@ -27,13 +27,13 @@ const TOKEN: &str = "0123456789abcdef";
 /// A control character becomes six bytes in each of an answer's two texts: more than the sockets between two ends hold.
 const LONG: usize = 1 << 20;
 
-fn asking() -> (House, Arc<ServerState>) {
+fn asking() -> (Fixture, Arc<ServerState>) {
     let mut config = Config::default();
     config.tools.exec.on_block = OnBlock::Ask;
-    let house = House::new(&config);
+    let fixture = Fixture::new(&config);
     let subject = Subject { origin: Origin::Mcp, ..subject() };
-    let state = ServerState::new(house.hall.clone(), Arc::new(config), subject);
-    (house, state)
+    let state = ServerState::new(fixture.hall.clone(), Arc::new(config), subject);
+    (fixture, state)
 }
 
 /// A server on a port of its own.
@@ -89,7 +89,7 @@ async fn post(port: u16, tool: &str, arguments: &Value, more: &Value) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn what_does_not_arrive_within_thirty_seconds_is_given_up() {
-    let (_house, state) = asking();
+    let (_fixture, state) = asking();
     let port = listening(&state).await;
     let body = body("list_dir", &json!({}), &json!({}));
     for (why, sent) in [
@@ -113,7 +113,7 @@ async fn what_does_not_arrive_within_thirty_seconds_is_given_up() {
 
 #[tokio::test(start_paused = true)]
 async fn half_sent_requests_do_not_lock_out_clients_with_the_token() {
-    let (_house, state) = asking();
+    let (_fixture, state) = asking();
     let port = listening(&state).await;
     let mut half_sent = Vec::new();
     for _ in 0..200 {
@@ -127,8 +127,8 @@ async fn half_sent_requests_do_not_lock_out_clients_with_the_token() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_stops_reading_for_thirty_seconds_is_cut_off() {
-    let (house, state) = asking();
-    std::fs::write(house.base.join("home/workspace/long"), "\u{1}".repeat(LONG)).unwrap();
+    let (fixture, state) = asking();
+    std::fs::write(fixture.base.join("home/workspace/long"), "\u{1}".repeat(LONG)).unwrap();
     let port = listening(&state).await;
     let body = body("read_file", &json!({"path": "long"}), &json!({}));
     let request = format!("{}{body}", head("read_file", body.len()));
@@ -146,7 +146,7 @@ async fn a_client_that_stops_reading_for_thirty_seconds_is_cut_off() {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_waits_for_its_retry_for_sixty_seconds() {
-    let (house, state) = asking();
+    let (fixture, state) = asking();
     let port = listening(&state).await;
     for (why, pause, code) in
         [("in time", 59, Value::Null), ("too late, yes or no", 61, json!("not_approved"))]
@@ -160,7 +160,7 @@ async fn a_question_waits_for_its_retry_for_sixty_seconds() {
         let answer = post(port, "exec", &call, &json!({"requestState": ticket, "inputResponses": yes})).await;
         assert_eq!(answer["result"]["structuredContent"]["code"], code, "{why}: {answer}");
     }
-    let records = house.ledger();
+    let records = fixture.ledger();
     assert!(records.contains(r#""code":"not_approved""#), "it is recorded: {records}");
 }
 
@@ -204,7 +204,7 @@ impl Piped {
 
 #[tokio::test(start_paused = true)]
 async fn a_form_waits_for_its_answer_for_sixty_seconds() {
-    let (_house, state) = asking();
+    let (_fixture, state) = asking();
     let mut client = Piped::open(&state);
     let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}, "clientInfo": {"name": "t", "version": "1"}});
     client.say(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}));

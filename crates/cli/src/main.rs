@@ -48,8 +48,8 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let surroundings = ProcessEnv::of_process();
-    let request = Request { config: arguments.global.config.as_deref(), env: &surroundings };
+    let process_env = ProcessEnv::of_process();
+    let request = Request { config: arguments.global.config.as_deref(), env: &process_env };
     match &arguments.command {
         Command::Version(listing) => return commands::version::run(listing).map(ExitCode::from),
         Command::Completions { shell } => return commands::manual::completions(*shell).map(ExitCode::from),
@@ -58,7 +58,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         _ => {}
     }
     let frontend = match &arguments.command {
-        Command::Agent(arguments) => Some(commands::agent::Frontend::detect(arguments, &surroundings)?),
+        Command::Agent(arguments) => Some(commands::agent::Frontend::detect(arguments, &process_env)?),
         _ => None,
     };
     let signals = match &arguments.command {
@@ -75,22 +75,22 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     let _registration = commands::stop::register_run(&arguments.command, &loaded);
     if let (Command::Agent(arguments), Some(frontend)) = (&arguments.command, frontend) {
         let level = arguments.debug.then_some(LogLevel::Debug).or(loaded.config.log_level);
-        start_logs(&loaded, &surroundings, frontend.log_profile(), level)?;
+        start_logs(&loaded, &process_env, frontend.log_profile(), level)?;
         announce(&loaded);
         return commands::agent::run(arguments, &frontend, &loaded);
     }
     if let (Command::Gateway(own), Some(signals)) = (&arguments.command, signals) {
-        start_logs(&loaded, &surroundings, LogProfile::Gateway, loaded.config.log_level)?;
+        start_logs(&loaded, &process_env, LogProfile::Gateway, loaded.config.log_level)?;
         announce(&loaded);
         let config = arguments.global.config.clone();
-        return commands::gateway::run(own, signals, &loaded, &surroundings, config).map(ExitCode::from);
+        return commands::gateway::run(own, signals, &loaded, &process_env, config).map(ExitCode::from);
     }
-    start_logs(&loaded, &surroundings, LogProfile::OneShot, loaded.config.log_level)?;
+    start_logs(&loaded, &process_env, LogProfile::OneShot, loaded.config.log_level)?;
     match &arguments.command {
-        Command::Run(arguments) => commands::run::run(arguments, &loaded, &surroundings),
+        Command::Run(arguments) => commands::run::run(arguments, &loaded, &process_env),
         Command::Mcp(command) => {
             announce(&loaded);
-            commands::mcp::run(command, &loaded, &surroundings)
+            commands::mcp::run(command, &loaded, &process_env)
         }
         command => with_settings(command, &loaded).map(ExitCode::from),
     }
@@ -122,12 +122,12 @@ fn load(request: &Request<'_>, command: &Command) -> Result<Result<Settings, Set
 
 fn start_logs(
     loaded: &Settings,
-    surroundings: &ProcessEnv,
-    porch: LogProfile,
+    process_env: &ProcessEnv,
+    profile: LogProfile,
     level: Option<LogLevel>,
 ) -> Result<()> {
-    let variable = |name: &str| surroundings.variable(name).map(|value| value.to_string_lossy().into_owned());
-    let settings = logs::LogSettings::new(porch, level, variable)?;
+    let variable = |name: &str| process_env.variable(name).map(|value| value.to_string_lossy().into_owned());
+    let settings = logs::LogSettings::new(profile, level, variable)?;
     Ok(logs::start(&settings, Redactor::new(&loaded.config.secrets))?)
 }
 

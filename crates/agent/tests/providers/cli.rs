@@ -27,14 +27,14 @@ enum Confinement {
     None,
 }
 
-/// A house with stand-ins on its path.
-struct House {
+/// A fixture with stand-ins on its path.
+struct Fixture {
     _dir: TempDir,
     base: PathBuf,
     models: Models,
 }
 
-impl House {
+impl Fixture {
     fn new(walls: Confinement, program: &str, script: &str, entry: Value) -> Self {
         harden_self().unwrap();
         let dir = tempfile::tempdir().unwrap();
@@ -93,9 +93,9 @@ fn write(path: &Path, text: &str) {
 /// What a stand-in does first: it keeps what it was asked.
 const KEEP: &str = r#"for word in "$@"; do printf '%s\n' "$word"; done > args; cat > input; pwd > place"#;
 
-async fn against(walls: Confinement, program: &str, script: &str) -> (Heard, House) {
-    let house = House::new(walls, program, script, json!({}));
-    (ask(&house.models, &hello()).await, house)
+async fn against(walls: Confinement, program: &str, script: &str) -> (Heard, Fixture) {
+    let fixture = Fixture::new(walls, program, script, json!({}));
+    (ask(&fixture.models, &hello()).await, fixture)
 }
 
 /// A stand-in that prints `text` as it is.
@@ -110,13 +110,13 @@ async fn claude_is_asked_as_its_command_line_wants_it() {
             "{KEEP}\n{}",
             r#"echo '{"type":"result","is_error":false,"result":"hi","usage":{"input_tokens":1,"cache_read_input_tokens":2,"output_tokens":3}}'"#
         );
-        let house = House::new(walls, "claude", &script, json!({"model": "claude-cli/opus"}));
-        let heard = ask(&house.models, &hello()).await;
+        let fixture = Fixture::new(walls, "claude", &script, json!({"model": "claude-cli/opus"}));
+        let heard = ask(&fixture.models, &hello()).await;
         assert_eq!(
             (heard.answer().content.as_str(), heard.answer().usage),
             ("hi", Usage { input: 3, output: 3 })
         );
-        let args = house.left("claude", "args");
+        let args = fixture.left("claude", "args");
         let flags = if bypass {
             "-p\n--output-format\njson\n--dangerously-skip-permissions\n--no-chrome\n"
         } else {
@@ -127,10 +127,10 @@ async fn claude_is_asked_as_its_command_line_wants_it() {
             "{walls:?}: {args}"
         );
         assert!(args.ends_with("\n-\n"), "{walls:?}: {args}");
-        assert_eq!(house.left("claude", "input"), "hello", "{walls:?}");
-        let place = house.left("claude", "place");
+        assert_eq!(fixture.left("claude", "input"), "hello", "{walls:?}");
+        let place = fixture.left("claude", "place");
         assert!(place.trim().ends_with("providers/claude-cli/home"), "{walls:?}: {place}");
-        let ledger = house.ledger();
+        let ledger = fixture.ledger();
         assert!(ledger.contains("start providers/claude-cli"), "{walls:?}: {ledger}");
         assert!(!ledger.contains("be kind"), "{walls:?}: the prompt is nobody's business: {ledger}");
     }
@@ -145,19 +145,19 @@ async fn codex_is_asked_as_its_command_line_wants_it() {
                 "not json\n{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"hi\"}}\n{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":5,\"cached_input_tokens\":4,\"output_tokens\":2}}"
             )
         );
-        let house = House::new(
+        let fixture = Fixture::new(
             walls,
             "codex",
             &script,
             json!({"model": "codex-cli/gpt-x", "workspace": "BASE/project"}),
         );
-        let heard = ask(&house.models, &hello()).await;
+        let heard = ask(&fixture.models, &hello()).await;
         assert_eq!(
             (heard.answer().content.as_str(), heard.answer().usage),
             ("hi", Usage { input: 5, output: 2 })
         );
-        let read = |file: &str| std::fs::read_to_string(house.base.join("project").join(file)).unwrap();
-        let project = house.base.join("project").display().to_string();
+        let read = |file: &str| std::fs::read_to_string(fixture.base.join("project").join(file)).unwrap();
+        let project = fixture.base.join("project").display().to_string();
         let bypass = if bypass { "--dangerously-bypass-approvals-and-sandbox\n" } else { "" };
         let want = format!(
             "exec\n--json\n{bypass}--skip-git-repo-check\n--color\nnever\n-m\ngpt-x\n-C\n{project}\n-\n"
@@ -176,21 +176,21 @@ async fn codex_is_asked_as_its_command_line_wants_it() {
 #[tokio::test]
 async fn a_conversation_goes_along_with_its_calls() {
     let script = format!("{KEEP}\necho '{{\"result\":\"ok\"}}'");
-    let house = House::new(Confinement::None, "claude", &script, json!({}));
+    let fixture = Fixture::new(Confinement::None, "claude", &script, json!({}));
     let call = ToolCall { id: "c1".into(), name: "exec".into(), arguments: "{}".into() };
     let history = vec![
         Message::text(Role::User, "list"),
         Message { tool_calls: vec![call], ..Message::text(Role::Assistant, "so") },
         Message::result("c1", "a.txt"),
     ];
-    ask(&house.models, &request(history)).await.answer();
-    let input = house.left("claude", "input");
+    ask(&fixture.models, &request(history)).await.answer();
+    let input = fixture.left("claude", "input");
     assert!(input.starts_with("User: list\nAssistant: so\n{\"tool_calls\":"), "{input}");
     assert!(input.ends_with("\n[Tool Result for c1]: a.txt"), "{input}");
     let long = Message::text(Role::System, format!("= {}\n/etc/passwd", "x".repeat(200 << 10)));
-    ask(&house.models, &request(vec![long, Message::text(Role::User, "hi")])).await.answer();
-    assert!(!house.left("claude", "args").contains("--system-prompt"), "too long for a command line");
-    assert!(house.left("claude", "input").starts_with("= xxx"), "so it goes in front of the question");
+    ask(&fixture.models, &request(vec![long, Message::text(Role::User, "hi")])).await.answer();
+    assert!(!fixture.left("claude", "args").contains("--system-prompt"), "too long for a command line");
+    assert!(fixture.left("claude", "input").starts_with("= xxx"), "so it goes in front of the question");
 }
 
 /// The beginning of the text and how many calls, or the class and a part of the message.
@@ -319,7 +319,7 @@ async fn replies_are_read_and_garbage_is_an_error() {
         ),
     ];
     for (why, program, script, want) in rows {
-        let (heard, _house) = against(Confinement::None, program, &script).await;
+        let (heard, _fixture) = against(Confinement::None, program, &script).await;
         match (&heard.result, want) {
             (Ok((answer, _)), Ok((text, calls))) => {
                 assert!(answer.content.starts_with(text), "{why}: {}", answer.content);
@@ -340,7 +340,7 @@ async fn replies_are_read_and_garbage_is_an_error() {
 async fn a_caged_program_that_is_not_logged_in_says_where_its_home_is() {
     let script = printing(r#"{"is_error":true,"result":"Invalid API key · Please run /login"}"#);
     for (walls, is_hinted) in [(Confinement::Cage, true), (Confinement::None, false)] {
-        let (heard, _house) = against(walls, "claude", &script).await;
+        let (heard, _fixture) = against(walls, "claude", &script).await;
         let message = &heard.error().message;
         assert_eq!(
             message.contains("\nhint: caged, it has a home of its own"),
@@ -352,8 +352,8 @@ async fn a_caged_program_that_is_not_logged_in_says_where_its_home_is() {
 
 #[tokio::test]
 async fn a_program_that_is_not_there_is_named() {
-    let house = House::new(Confinement::None, "claude", "true", json!({"model": "codex-cli"}));
-    let heard = ask(&house.models, &hello()).await;
+    let fixture = Fixture::new(Confinement::None, "claude", "true", json!({"model": "codex-cli"}));
+    let heard = ask(&fixture.models, &hello()).await;
     assert!(heard.error().message.contains("could not start `codex`"), "{}", heard.error());
     let alone = Models::new(&config(&json!({"model_list": [{"model_name": "c", "model": "claude-cli"}]})));
     assert!(alone.chain(&AgentId::main(), None).is_err(), "without a warden nothing is started");
@@ -370,9 +370,9 @@ fn is_alive(pid: &str) -> bool {
 #[tokio::test]
 async fn a_program_that_hangs_ends_at_its_deadline_with_everything_it_started() {
     let script = "setsid sleep 300 & echo $! > child; echo $$ > self; sleep 300";
-    let house = House::new(Confinement::None, "claude", script, json!({"request_timeout": 1}));
+    let fixture = Fixture::new(Confinement::None, "claude", script, json!({"request_timeout": 1}));
     let start = Instant::now();
-    let heard = ask(&house.models, &hello()).await;
+    let heard = ask(&fixture.models, &hello()).await;
     assert_eq!(heard.error().class, ErrorClass::Timeout);
     assert!(
         heard.error().message.contains("gave no answer within 1 s (`request_timeout`)"),
@@ -381,7 +381,7 @@ async fn a_program_that_hangs_ends_at_its_deadline_with_everything_it_started() 
     );
     assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
     for file in ["child", "self"] {
-        let pid = house.left("claude", file);
+        let pid = fixture.left("claude", file);
         assert!(!pid.is_empty() && !is_alive(&pid), "`{file}` ({pid}) is still there");
     }
 }
@@ -389,19 +389,19 @@ async fn a_program_that_hangs_ends_at_its_deadline_with_everything_it_started() 
 #[tokio::test]
 async fn a_program_nobody_waits_for_is_ended_with_everything_it_started() {
     let script = "setsid sleep 300 & echo $! > child; echo $$ > self; sleep 300";
-    let house = House::new(Confinement::None, "claude", script, json!({}));
+    let fixture = Fixture::new(Confinement::None, "claude", script, json!({}));
     let question = hello();
     let begun = async {
-        while house.left("claude", "self").trim().is_empty() {
+        while fixture.left("claude", "self").trim().is_empty() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
     tokio::select! {
-        heard = ask(&house.models, &question) => panic!("it ended by itself: {:?}", heard.result),
+        heard = ask(&fixture.models, &question) => panic!("it ended by itself: {:?}", heard.result),
         () = begun => {}
     }
     let ended = async {
-        while ["child", "self"].iter().any(|file| is_alive(&house.left("claude", file))) {
+        while ["child", "self"].iter().any(|file| is_alive(&fixture.left("claude", file))) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
@@ -423,13 +423,13 @@ async fn what_a_program_reaches_out_for_is_held_by_the_cage() {
             let script = format!(
                 "cat > /dev/null; if {{ {line}; }} > /dev/null 2>&1; then r=GOT; else r=NO; fi; echo \"{{\\\"result\\\":\\\"$r\\\"}}\""
             );
-            let (heard, _house) = against(walls, "claude", &script).await;
+            let (heard, _fixture) = against(walls, "claude", &script).await;
             assert_eq!(heard.answer().content, want, "{why}, {walls:?}");
         }
     }
     for walls in [Confinement::None, Confinement::Cage] {
         let script = r#"cat > /dev/null; echo "{\"result\":\"[$MODEL_KEY] $(env | grep -c secret)\"}""#;
-        let (heard, _house) = against(walls, "claude", script).await;
+        let (heard, _fixture) = against(walls, "claude", script).await;
         assert_eq!(heard.answer().content, "[] 0", "no key reaches a child, {walls:?}");
     }
 }

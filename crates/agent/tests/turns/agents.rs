@@ -1,6 +1,6 @@
 //! Several agents: each has its own workspace, sessions and tools.
 
-use crate::house::{Act, House, call, say};
+use crate::fixture::{Act, Fixture, call, say};
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{AgentConfig, Config, IsolationConfig};
 use picoclaw_sandbox::isolate::select_backend;
@@ -13,25 +13,25 @@ fn two(config: &mut Config) {
 
 #[test]
 fn sessions_of_the_same_name_are_apart() {
-    let house = House::with(vec![say("I am main"), say("I am coder"), say("again")], two);
-    house.turn_as("main", "s", "who are you", &|_| {}).unwrap();
-    house.turn_as("coder", "s", "and you", &|_| {}).unwrap();
-    assert_eq!(house.sent().len(), 1, "nothing of main's was sent");
-    house.turn_as("coder", "s", "once more", &|_| {}).unwrap();
-    let said: Vec<_> = house.sent().into_iter().map(|message| message.content).collect();
+    let fixture = Fixture::with(vec![say("I am main"), say("I am coder"), say("again")], two);
+    fixture.turn_as("main", "s", "who are you", &|_| {}).unwrap();
+    fixture.turn_as("coder", "s", "and you", &|_| {}).unwrap();
+    assert_eq!(fixture.sent().len(), 1, "nothing of main's was sent");
+    fixture.turn_as("coder", "s", "once more", &|_| {}).unwrap();
+    let said: Vec<_> = fixture.sent().into_iter().map(|message| message.content).collect();
     assert_eq!(said, ["and you", "I am coder", "once more"]);
 }
 
 #[test]
 fn an_agent_is_told_its_own_texts_alone() {
-    let house = House::with(vec![say("x"), say("y")], two);
-    std::fs::write(house.workspace().join("AGENT.md"), "text of main").unwrap();
-    std::fs::write(house.home().join("workspace-coder/AGENT.md"), "text of coder").unwrap();
+    let fixture = Fixture::with(vec![say("x"), say("y")], two);
+    std::fs::write(fixture.workspace().join("AGENT.md"), "text of main").unwrap();
+    std::fs::write(fixture.home().join("workspace-coder/AGENT.md"), "text of coder").unwrap();
     for (agent, own, other) in
         [("main", "text of main", "text of coder"), ("coder", "text of coder", "text of main")]
     {
-        house.turn_as(agent, "s", "go", &|_| {}).unwrap();
-        let text = house.asked().pop().unwrap().messages[0].content.clone();
+        fixture.turn_as(agent, "s", "go", &|_| {}).unwrap();
+        let text = fixture.asked().pop().unwrap().messages[0].content.clone();
         assert!(text.contains(own) && !text.contains(other), "{agent}: {text}");
     }
 }
@@ -39,14 +39,14 @@ fn an_agent_is_told_its_own_texts_alone() {
 #[test]
 fn a_tool_that_is_switched_off_is_neither_offered_nor_run() {
     let act = || call(&[("write_file", r#"{"path": "a", "content": "x"}"#)]);
-    let house = House::with(vec![act(), say("no"), act(), say("yes")], two);
-    house.turn_as("coder", "s", "go", &|_| {}).unwrap();
-    assert!(house.asked()[0].tools.iter().all(|tool| tool.name != "write_file"));
-    let records = house.records();
+    let fixture = Fixture::with(vec![act(), say("no"), act(), say("yes")], two);
+    fixture.turn_as("coder", "s", "go", &|_| {}).unwrap();
+    assert!(fixture.asked()[0].tools.iter().all(|tool| tool.name != "write_file"));
+    let records = fixture.records();
     assert_eq!((records[0]["code"].as_str(), records.len()), (Some("tool_disabled"), 2));
-    assert!(!house.home().join("workspace-coder/a").exists());
-    house.turn_as("main", "s", "go", &|_| {}).unwrap();
-    assert!(house.workspace().join("a").exists(), "others have it");
+    assert!(!fixture.home().join("workspace-coder/a").exists());
+    fixture.turn_as("main", "s", "go", &|_| {}).unwrap();
+    assert!(fixture.workspace().join("a").exists(), "others have it");
 }
 
 #[test]
@@ -84,12 +84,12 @@ fn no_tool_and_no_child_reaches_another_agents_files() {
             picoclaw_testing::skip!("this host has no cage");
             continue;
         }
-        let house = House::with(Vec::new(), |config| {
+        let fixture = Fixture::with(Vec::new(), |config| {
             two(config);
             config.agents[1].disabled_tools.clear();
             config.isolation.enabled = isolated;
         });
-        let home = house.home();
+        let home = fixture.home();
         let (main, coder) = (home.join("workspace"), home.join("workspace-coder"));
         std::fs::write(main.join("secret.txt"), "words of another").unwrap();
         std::os::unix::fs::symlink(main.join("secret.txt"), coder.join("link")).unwrap();
@@ -109,17 +109,17 @@ fn no_tool_and_no_child_reaches_another_agents_files() {
             .map(|(tool, arguments)| call(&[(tool.as_str(), arguments.as_str())]))
             .chain([say("done")])
             .collect();
-        let script = House::with(acts, |_| {}).script;
-        let runner = crate::house::open(&home, &house.config, &script);
+        let script = Fixture::with(acts, |_| {}).script;
+        let runner = crate::fixture::open(&home, &fixture.config, &script);
         let turn = picoclaw_agent::run::Turn {
-            subject: crate::house::subject("coder", "s"),
+            subject: crate::fixture::subject("coder", "s"),
             input: "go".to_owned(),
             model: None,
             events: &|_| {},
-            steering: &house.steering,
-            halt: &house.halt,
+            steering: &fixture.steering,
+            halt: &fixture.halt,
         };
-        crate::house::run(runner.turn(turn)).unwrap();
+        crate::fixture::run(runner.turn(turn)).unwrap();
         let sent = script.asked.lock().unwrap().pop().unwrap().messages;
         let results: Vec<_> = sent.iter().filter(|message| message.tool_call_id.is_some()).collect();
         assert_eq!(results.len(), calls.len());
@@ -132,18 +132,18 @@ fn no_tool_and_no_child_reaches_another_agents_files() {
         assert!(results[11].content.contains("tried"), "the script ran: {}", results[11].content);
         // The control: its owner reads it by the same means.
         let script =
-            House::with(vec![call(&[("exec", r#"{"command": "cat secret.txt"}"#)]), say("ok")], |_| {})
+            Fixture::with(vec![call(&[("exec", r#"{"command": "cat secret.txt"}"#)]), say("ok")], |_| {})
                 .script;
-        let runner = crate::house::open(&home, &house.config, &script);
+        let runner = crate::fixture::open(&home, &fixture.config, &script);
         let turn = picoclaw_agent::run::Turn {
-            subject: crate::house::subject("main", "s"),
+            subject: crate::fixture::subject("main", "s"),
             input: "go".to_owned(),
             model: None,
             events: &|_| {},
-            steering: &house.steering,
-            halt: &house.halt,
+            steering: &fixture.steering,
+            halt: &fixture.halt,
         };
-        crate::house::run(runner.turn(turn)).unwrap();
+        crate::fixture::run(runner.turn(turn)).unwrap();
         let sent = script.asked.lock().unwrap().pop().unwrap().messages;
         assert!(sent[3].content.contains("words of another"), "{}", sent[3].content);
     }

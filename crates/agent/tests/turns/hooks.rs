@@ -1,6 +1,6 @@
 //! Turns under the eyes of hooks: real programs, asked at every call.
 
-use crate::house::{House, call, say};
+use crate::fixture::{Fixture, call, say};
 use picoclaw_agent::run::{Turn, TurnError};
 use picoclaw_policy::config::{Config, HookConfig, Secret};
 use serde_json::Value;
@@ -24,10 +24,10 @@ pub(crate) fn hooked(config: &mut Config, intercept: &[&str], manner: &str) {
 /// One turn with one call of `exec`; what the model was told of it, and the records of that call.
 fn told(intercept: &[&str], manner: &str) -> (String, Vec<Value>) {
     let acts = vec![call(&[("exec", r#"{"command": "echo ran"}"#)]), say("done")];
-    let house = House::with(acts, |config| hooked(config, intercept, manner));
-    assert_eq!(house.turn("go").unwrap().answer, "done");
-    let result = house.sent().last().unwrap().content.clone();
-    let records = house.records().into_iter().filter(|record| record["tool"] == "exec").collect();
+    let fixture = Fixture::with(acts, |config| hooked(config, intercept, manner));
+    assert_eq!(fixture.turn("go").unwrap().answer, "done");
+    let result = fixture.sent().last().unwrap().content.clone();
+    let records = fixture.records().into_iter().filter(|record| record["tool"] == "exec").collect();
     (result, records)
 }
 
@@ -101,9 +101,9 @@ fn a_subagents_calls_pass_the_same_hooks() {
         say("seen"),
         say("done"),
     ];
-    let house = House::with(acts, |config| hooked(config, &["after_tool"], manner));
-    assert_eq!(house.turn("go").unwrap().answer, "done");
-    let asked = house.asked();
+    let fixture = Fixture::with(acts, |config| hooked(config, &["after_tool"], manner));
+    assert_eq!(fixture.turn("go").unwrap().answer, "done");
+    let asked = fixture.asked();
     let last = |round: usize| asked[round].messages.last().unwrap().content.clone();
     assert!(asked[1].messages[1].content.starts_with("You are a spawned subagent"));
     assert_eq!(last(2), "less than that", "what the subagent was told of its own call");
@@ -113,7 +113,7 @@ fn a_subagents_calls_pass_the_same_hooks() {
 fn observers_are_told_of_subagents() {
     let theirs = tempfile::tempdir().unwrap();
     let acts = vec![call(&[("subagent", r#"{"task": "look"}"#)]), say("seen"), say("done")];
-    let house = House::with(acts, |config| {
+    let fixture = Fixture::with(acts, |config| {
         hooked(config, &["before_tool"], r#"{"action": "continue"}"#);
         config.hooks.processes[0].observe = vec!["agent.subturn.*".to_owned()];
         config.hooks.processes[0].env =
@@ -122,16 +122,16 @@ fn observers_are_told_of_subagents() {
     let log = theirs.path().join("events");
     let want = "agent.subturn.spawn\nagent.subturn.end\n";
     let told = || std::fs::read_to_string(&log).unwrap_or_default();
-    crate::house::run(async {
+    crate::fixture::run(async {
         let turn = Turn {
-            subject: crate::house::subject("main", "s"),
+            subject: crate::fixture::subject("main", "s"),
             input: "go".to_owned(),
             model: None,
             events: &|_| {},
-            steering: &house.steering,
-            halt: &house.halt,
+            steering: &fixture.steering,
+            halt: &fixture.halt,
         };
-        house.runner.turn(turn).await.unwrap();
+        fixture.runner.turn(turn).await.unwrap();
         // Nobody waits for an observer, so the end of the turn may come first.
         while told() != want {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
@@ -142,13 +142,13 @@ fn observers_are_told_of_subagents() {
 
 #[test]
 fn a_hook_that_does_not_come_fails_the_turn_and_is_named() {
-    let house = House::with(vec![say("never")], |config| {
+    let fixture = Fixture::with(vec![say("never")], |config| {
         hooked(config, &["before_tool"], "");
         config.hooks.processes[0].command = vec!["/nonexistent/hook".to_owned()];
     });
-    let failed = house.turn("go");
+    let failed = fixture.turn("go");
     assert!(matches!(&failed, Err(TurnError::Hook(why)) if why.contains("`judge`")), "{failed:?}");
-    assert!(house.asked().is_empty(), "and no model was asked");
+    assert!(fixture.asked().is_empty(), "and no model was asked");
 }
 
 #[test]
@@ -156,17 +156,17 @@ fn a_hook_can_end_a_turn() {
     for (why, action, kept) in [("ended", "abort_turn", true), ("undone", "hard_abort", false)] {
         let acts = vec![call(&[("exec", r#"{"command": "echo ran"}"#)]), say("never")];
         let manner = format!(r#"{{"action": "{action}", "reason": "enough"}}"#);
-        let house = House::with(acts, |config| hooked(config, &["before_tool"], &manner));
-        let ended = house.turn("go");
+        let fixture = Fixture::with(acts, |config| hooked(config, &["before_tool"], &manner));
+        let ended = fixture.turn("go");
         assert!(ended.is_err_and(|error| error.to_string().contains("enough")), "{why}");
-        assert_eq!(!house.kept("s").is_empty(), kept, "{why}: what stays of it");
+        assert_eq!(!fixture.kept("s").is_empty(), kept, "{why}: what stays of it");
     }
 }
 
 #[test]
 fn a_hook_is_told_which_model_will_be_asked() {
     let manner = r#"{"action": "abort_turn", "reason": "asking MODEL"}"#;
-    let house = House::with(vec![say("never")], |config| hooked(config, &["before_llm"], manner));
-    let ended = house.turn("go");
+    let fixture = Fixture::with(vec![say("never")], |config| hooked(config, &["before_llm"], manner));
+    let ended = fixture.turn("go");
     assert!(ended.as_ref().is_err_and(|error| error.to_string().ends_with("asking script")), "{ended:?}");
 }

@@ -9,9 +9,9 @@
 
 mod agents;
 mod budgets;
+mod fixture;
 mod heartbeats;
 mod hooks;
-mod house;
 mod instructions;
 mod interrupts;
 mod rounds;

@@ -1,6 +1,6 @@
 //! Rounds: calls, results, limits, and answers that are none.
 
-use crate::house::{Act, House, call, say};
+use crate::fixture::{Act, Fixture, call, say};
 use picoclaw_agent::message::{Role, ToolCall};
 use picoclaw_agent::providers::{Answer, ErrorClass, ProviderKind};
 use picoclaw_agent::run::{Event, TurnError};
@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 #[test]
 fn calls_run_in_order_and_each_gets_one_result() {
-    let house = House::new(vec![
+    let fixture = Fixture::new(vec![
         call(&[
             ("write_file", r#"{"path": "a.txt", "content": "one"}"#),
             ("exec", r#"{"command": "cat a.txt"}"#),
@@ -27,9 +27,9 @@ fn calls_run_in_order_and_each_gets_one_result() {
         };
         told.lock().unwrap().push(word);
     };
-    let ending = house.turn_as("main", "s", "go", &hear).unwrap();
+    let ending = fixture.turn_as("main", "s", "go", &hear).unwrap();
     assert_eq!((ending.answer.as_str(), ending.rounds, ending.failed), ("done", 2, true));
-    let sent = house.sent();
+    let sent = fixture.sent();
     let roles: Vec<Role> = sent.iter().map(|message| message.role).collect();
     assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Tool, Role::Tool]);
     let ids: Vec<_> = sent[2..].iter().map(|message| message.tool_call_id.as_deref().unwrap()).collect();
@@ -55,11 +55,12 @@ fn calls_run_in_order_and_each_gets_one_result() {
 #[test]
 fn reaching_the_limit_of_rounds_names_the_key() {
     let again = || call(&[("list_dir", "{}")]);
-    let house = House::with(vec![again(), again(), again()], |config| config.turns.max_tool_iterations = 2);
-    let ending = house.turn("go").unwrap();
+    let fixture =
+        Fixture::with(vec![again(), again(), again()], |config| config.turns.max_tool_iterations = 2);
+    let ending = fixture.turn("go").unwrap();
     assert!(ending.answer.contains("max_tool_iterations"), "{}", ending.answer);
-    assert_eq!((ending.rounds, house.asked().len()), (2, 2));
-    assert!(house.kept("s").last().unwrap().contains("max_tool_iterations"));
+    assert_eq!((ending.rounds, fixture.asked().len()), (2, 2));
+    assert!(fixture.kept("s").last().unwrap().contains("max_tool_iterations"));
 }
 
 #[test]
@@ -89,11 +90,11 @@ fn a_call_that_fits_no_tool_is_refused_recorded_and_told() {
         ("an unknown tool", "rm", "{}", "tool \"rm\" not found", "unknown_tool"),
         ("an unknown tool with half a JSON", "rm", "{", "tool \"rm\" not found", "unknown_tool"),
     ] {
-        let house = House::new(vec![call(&[(tool, arguments)]), say("oh")]);
-        house.turn("go").unwrap();
-        let result = &house.sent()[2];
+        let fixture = Fixture::new(vec![call(&[(tool, arguments)]), say("oh")]);
+        fixture.turn("go").unwrap();
+        let result = &fixture.sent()[2];
         assert!(result.content.starts_with(sentence), "{why}: {}", result.content);
-        let records = house.records();
+        let records = fixture.records();
         let phases: Vec<_> = records.iter().map(|record| record["phase"].as_str().unwrap()).collect();
         assert_eq!(phases, ["decided", "finished"], "{why}");
         for record in &records {
@@ -114,8 +115,8 @@ fn a_call_that_fits_no_tool_is_refused_recorded_and_told() {
 #[test]
 fn no_arguments_are_none() {
     for text in ["", " ", "null", "{}"] {
-        let house = House::new(vec![call(&[("list_dir", text)]), say("ok")]);
-        assert!(!house.turn("go").unwrap().failed, "{text:?}");
+        let fixture = Fixture::new(vec![call(&[("list_dir", text)]), say("ok")]);
+        assert!(!fixture.turn("go").unwrap().failed, "{text:?}");
     }
 }
 
@@ -123,9 +124,9 @@ fn no_arguments_are_none() {
 fn calls_that_cannot_be_told_apart_are_named() {
     let same = |id: &str| ToolCall { id: id.into(), name: "list_dir".into(), arguments: "{}".into() };
     let answer = Answer { tool_calls: vec![same(""), same("x"), same("x")], ..Answer::default() };
-    let house = House::new(vec![Act::Say(answer), say("ok")]);
-    house.turn("go").unwrap();
-    let sent = house.sent();
+    let fixture = Fixture::new(vec![Act::Say(answer), say("ok")]);
+    fixture.turn("go").unwrap();
+    let sent = fixture.sent();
     let called: Vec<_> = sent[1].tool_calls.iter().map(|call| call.id.clone()).collect();
     let answered: Vec<_> = sent[2..].iter().filter_map(|message| message.tool_call_id.clone()).collect();
     assert_eq!(called, ["call_1_0", "x", "call_1_2"]);
@@ -135,8 +136,8 @@ fn calls_that_cannot_be_told_apart_are_named() {
 #[test]
 fn an_answer_without_words_says_so() {
     for empty in ["", " \n"] {
-        let house = House::new(vec![say(empty)]);
-        let answer = house.turn("go").unwrap().answer;
+        let fixture = Fixture::new(vec![say(empty)]);
+        let answer = fixture.turn("go").unwrap().answer;
         assert_eq!(
             answer,
             "The model returned an empty response. This may indicate a provider error or token limit."
@@ -146,22 +147,22 @@ fn an_answer_without_words_says_so() {
 
 #[test]
 fn a_failure_before_anything_was_done_leaves_no_question_behind() {
-    let house = House::new(vec![Act::Fail(ErrorClass::Auth, "401"), say("hello")]);
-    let why = house.turn("first").unwrap_err();
+    let fixture = Fixture::new(vec![Act::Fail(ErrorClass::Auth, "401"), say("hello")]);
+    let why = fixture.turn("first").unwrap_err();
     assert!(matches!(why, TurnError::Provider(_)), "{why}");
-    assert_eq!(house.kept("s"), Vec::<String>::new());
-    house.turn("second").unwrap();
-    assert_eq!(house.kept("s"), ["user: second", "assistant: hello"]);
+    assert_eq!(fixture.kept("s"), Vec::<String>::new());
+    fixture.turn("second").unwrap();
+    assert_eq!(fixture.kept("s"), ["user: second", "assistant: hello"]);
 }
 
 #[test]
 fn a_failure_after_tools_keeps_what_they_did() {
-    let house =
-        House::new(vec![call(&[("list_dir", "{}")]), Act::Fail(ErrorClass::Network, "gone"), say("hello")]);
-    house.turn("first").unwrap_err();
-    assert_eq!(house.kept("s").len(), 3);
-    house.turn("second").unwrap();
-    let roles: Vec<Role> = house.sent().iter().map(|message| message.role).collect();
+    let fixture =
+        Fixture::new(vec![call(&[("list_dir", "{}")]), Act::Fail(ErrorClass::Network, "gone"), say("hello")]);
+    fixture.turn("first").unwrap_err();
+    assert_eq!(fixture.kept("s").len(), 3);
+    fixture.turn("second").unwrap();
+    let roles: Vec<Role> = fixture.sent().iter().map(|message| message.role).collect();
     assert_eq!(
         roles,
         [Role::User, Role::Assistant, Role::Tool, Role::User],
@@ -173,11 +174,12 @@ fn a_failure_after_tools_keeps_what_they_did() {
 fn encodings_are_taken_out_for_models_alone() {
     let code: String = "aB3+".chars().cycle().take(4000).collect();
     for (kind, is_plain) in [(ProviderKind::Model, true), (ProviderKind::Direct, false)] {
-        let house = House::build(vec![call(&[("read_file", r#"{"path": "b64"}"#)]), say("ok")], kind, |_| {});
-        std::fs::write(house.workspace().join("b64"), &code).unwrap();
-        house.turn("go").unwrap();
+        let fixture =
+            Fixture::build(vec![call(&[("read_file", r#"{"path": "b64"}"#)]), say("ok")], kind, |_| {});
+        std::fs::write(fixture.workspace().join("b64"), &code).unwrap();
+        fixture.turn("go").unwrap();
         assert_eq!(
-            house.sent()[2].content.contains("[base64 removed: 4000 characters]"),
+            fixture.sent()[2].content.contains("[base64 removed: 4000 characters]"),
             is_plain,
             "{kind:?}"
         );
@@ -186,32 +188,32 @@ fn encodings_are_taken_out_for_models_alone() {
 
 #[test]
 fn a_model_that_nobody_knows_is_an_error_of_its_own() {
-    let house = House::new(vec![]);
+    let fixture = Fixture::new(vec![]);
     let turn = picoclaw_agent::run::Turn {
-        subject: crate::house::subject("main", "s"),
+        subject: crate::fixture::subject("main", "s"),
         input: "x".to_owned(),
         model: Some("nobody".to_owned()),
         events: &|_| {},
-        steering: &house.steering,
-        halt: &house.halt,
+        steering: &fixture.steering,
+        halt: &fixture.halt,
     };
-    assert!(matches!(crate::house::run(house.runner.turn(turn)), Err(TurnError::NoModel(_))));
-    assert!(matches!(house.turn_as("stranger", "s", "x", &|_| {}), Err(TurnError::NoAgent(_))));
+    assert!(matches!(crate::fixture::run(fixture.runner.turn(turn)), Err(TurnError::NoModel(_))));
+    assert!(matches!(fixture.turn_as("stranger", "s", "x", &|_| {}), Err(TurnError::NoAgent(_))));
 }
 
 #[test]
 fn an_aside_remembers_nothing_and_is_not_remembered() {
-    let house = House::new(vec![say("one"), say("two")]);
-    house.turn("first").unwrap();
+    let fixture = Fixture::new(vec![say("one"), say("two")]);
+    fixture.turn("first").unwrap();
     let turn = picoclaw_agent::run::Turn {
-        subject: crate::house::subject("main", "s"),
+        subject: crate::fixture::subject("main", "s"),
         input: "aside".to_owned(),
         model: None,
         events: &|_| {},
-        steering: &house.steering,
-        halt: &house.halt,
+        steering: &fixture.steering,
+        halt: &fixture.halt,
     };
-    crate::house::run(house.runner.run_ephemeral(turn)).unwrap();
-    assert_eq!(house.sent().len(), 1, "nothing of the session was sent");
-    assert_eq!(house.kept("s"), ["user: first", "assistant: one"]);
+    crate::fixture::run(fixture.runner.run_ephemeral(turn)).unwrap();
+    assert_eq!(fixture.sent().len(), 1, "nothing of the session was sent");
+    assert_eq!(fixture.kept("s"), ["user: first", "assistant: one"]);
 }

@@ -1,7 +1,7 @@
 //! Jobs for real: the same desk, records and hooks as every other call, and an `exec` with a time of its own.
 
+use crate::fixture::{Act, Fixture, call, executor, run, say, subject};
 use crate::hooks::hooked;
-use crate::house::{Act, House, call, executor, run, say, subject};
 use picoclaw_agent::call::{Call, Reply};
 use picoclaw_agent::providers::ErrorClass;
 use picoclaw_agent::schedule::cron::{
@@ -16,21 +16,21 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-fn add(house: &House, agent: &str, task: Task) -> Job {
+fn add(fixture: &Fixture, agent: &str, task: Task) -> Job {
     let agent = AgentId::parse(agent).unwrap();
     let added =
         NewJob { name: None, agent, lineage: Vec::new(), task, schedule: Schedule::every(3600).unwrap() };
-    Store::open(&house.home()).unwrap().add(added, 1_800_000_000_000).unwrap()
+    Store::open(&fixture.home()).unwrap().add(added, 1_800_000_000_000).unwrap()
 }
 
-fn fire(house: &House, job: &Job) -> JobResult {
-    fire_until(house, job, &CancelToken::new())
+fn fire(fixture: &Fixture, job: &Job) -> JobResult {
+    fire_until(fixture, job, &CancelToken::new())
 }
 
-fn fire_until(house: &House, job: &Job, halt: &CancelToken) -> JobResult {
-    let (executor, _) = executor(&house.home(), &house.config);
-    let jobs = JobExecutor::new(house.runner.clone(), &executor, &house.config, Arc::new(|_, _| {}));
-    let store = Store::open(&house.home()).unwrap();
+fn fire_until(fixture: &Fixture, job: &Job, halt: &CancelToken) -> JobResult {
+    let (executor, _) = executor(&fixture.home(), &fixture.config);
+    let jobs = JobExecutor::new(fixture.runner.clone(), &executor, &fixture.config, Arc::new(|_, _| {}));
+    let store = Store::open(&fixture.home()).unwrap();
     run(run_now(&store, &job.id, &jobs, &system_clock(), halt)).unwrap()
 }
 
@@ -38,8 +38,8 @@ fn command(text: &str) -> Task {
     Task::Command(text.to_owned())
 }
 
-fn state_of(house: &House, job: &Job) -> (Option<LastStatus>, Option<String>) {
-    let state = Store::open(&house.home()).unwrap().get(&job.id, JobScope::All).unwrap().state;
+fn state_of(fixture: &Fixture, job: &Job) -> (Option<LastStatus>, Option<String>) {
+    let state = Store::open(&fixture.home()).unwrap().get(&job.id, JobScope::All).unwrap().state;
     (state.last_status, state.last_error)
 }
 
@@ -51,14 +51,14 @@ fn a_command_is_a_call_of_exec_and_its_status_is_true() {
         ("refused by the guard", "sudo ls", LastStatus::Refused, "Command blocked by safety guard"),
         ("refused by its path", "cat /etc/shadow", LastStatus::Refused, "Command blocked by safety guard"),
     ] {
-        let house = House::new(Vec::new());
-        let job = add(&house, "main", command(text));
-        let done = fire(&house, &job);
+        let fixture = Fixture::new(Vec::new());
+        let job = add(&fixture, "main", command(text));
+        let done = fire(&fixture, &job);
         assert_eq!(done.status, status, "{why}: {}", done.text);
         assert!(done.text.contains(words), "{why}: {}", done.text);
-        assert_eq!(state_of(&house, &job).0, Some(status), "{why}");
-        assert_eq!(state_of(&house, &job).1.is_some(), status != LastStatus::Ok, "{why}");
-        let records = house.records();
+        assert_eq!(state_of(&fixture, &job).0, Some(status), "{why}");
+        assert_eq!(state_of(&fixture, &job).1.is_some(), status != LastStatus::Ok, "{why}");
+        let records = fixture.records();
         let phases: Vec<_> = records.iter().map(|record| record["phase"].as_str().unwrap()).collect();
         assert_eq!(phases, ["decided", "finished"], "{why}");
         for record in &records {
@@ -71,30 +71,30 @@ fn a_command_is_a_call_of_exec_and_its_status_is_true() {
 
 #[test]
 fn a_question_that_nobody_can_answer_is_a_refusal() {
-    let house = House::with(Vec::new(), |config| config.tools.exec.on_block = OnBlock::Ask);
-    let job = add(&house, "main", command("sudo ls"));
-    assert_eq!(fire(&house, &job).status, LastStatus::Refused);
-    assert_eq!(house.records().last().unwrap()["outcome"], "nobody could be asked");
+    let fixture = Fixture::with(Vec::new(), |config| config.tools.exec.on_block = OnBlock::Ask);
+    let job = add(&fixture, "main", command("sudo ls"));
+    assert_eq!(fire(&fixture, &job).status, LastStatus::Refused);
+    assert_eq!(fixture.records().last().unwrap()["outcome"], "nobody could be asked");
 }
 
 #[test]
 fn a_job_has_the_time_of_jobs_and_not_that_of_calls() {
-    let house = House::with(Vec::new(), |config| {
+    let fixture = Fixture::with(Vec::new(), |config| {
         config.tools.exec.timeout_seconds = 1;
         config.tools.cron_exec_timeout_minutes = 5;
     });
-    let job = add(&house, "main", command("sleep 2; echo late"));
-    let done = fire(&house, &job);
+    let job = add(&fixture, "main", command("sleep 2; echo late"));
+    let done = fire(&fixture, &job);
     assert_eq!((done.status, done.text.trim()), (LastStatus::Ok, "late"));
-    let house = House::with(Vec::new(), |config| config.tools.cron_exec_timeout_minutes = 0);
-    let job = add(&house, "main", command("echo no limit"));
-    assert_eq!(fire(&house, &job).status, LastStatus::Ok, "zero is no limit");
+    let fixture = Fixture::with(Vec::new(), |config| config.tools.cron_exec_timeout_minutes = 0);
+    let job = add(&fixture, "main", command("echo no limit"));
+    assert_eq!(fire(&fixture, &job).status, LastStatus::Ok, "zero is no limit");
 }
 
 #[test]
 fn a_stopped_job_ends_its_command() {
-    let house = House::new(Vec::new());
-    let job = add(&house, "main", command("sleep 50"));
+    let fixture = Fixture::new(Vec::new());
+    let job = add(&fixture, "main", command("sleep 50"));
     let halt = CancelToken::new();
     let raised = halt.clone();
     let began = Instant::now();
@@ -103,21 +103,21 @@ fn a_stopped_job_ends_its_command() {
             std::thread::sleep(Duration::from_millis(300));
             raised.cancel();
         });
-        assert_eq!(fire_until(&house, &job, &halt).status, LastStatus::Error);
+        assert_eq!(fire_until(&fixture, &job, &halt).status, LastStatus::Error);
     });
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
 }
 
 #[test]
 fn hooks_see_a_job_like_any_other_call() {
-    let house = House::with(Vec::new(), |config| {
+    let fixture = Fixture::with(Vec::new(), |config| {
         hooked(config, &["before_tool"], r#"{"action": "deny_tool", "reason": "not at night"}"#);
     });
-    let job = add(&house, "main", command("touch ran"));
-    let done = fire(&house, &job);
+    let job = add(&fixture, "main", command("touch ran"));
+    let done = fire(&fixture, &job);
     assert_eq!(done.status, LastStatus::Refused);
     assert!(done.text.contains("not at night"), "{}", done.text);
-    assert!(!house.workspace().join("ran").exists());
+    assert!(!fixture.workspace().join("ran").exists());
 }
 
 #[test]
@@ -134,57 +134,57 @@ fn every_gate_is_looked_at_again_when_a_job_runs() {
         ),
     ];
     for (why, gate, task) in gates {
-        let house = House::with(vec![say("ran")], gate);
-        let job = add(&house, "main", task);
-        assert_eq!(fire(&house, &job).status, LastStatus::Refused, "{why}");
-        assert!(!house.workspace().join("ran").exists() && house.asked().is_empty(), "{why}");
-        assert_eq!(house.records()[0]["verdict"], "deny", "{why}: and it is recorded");
+        let fixture = Fixture::with(vec![say("ran")], gate);
+        let job = add(&fixture, "main", task);
+        assert_eq!(fire(&fixture, &job).status, LastStatus::Refused, "{why}");
+        assert!(!fixture.workspace().join("ran").exists() && fixture.asked().is_empty(), "{why}");
+        assert_eq!(fixture.records()[0]["verdict"], "deny", "{why}: and it is recorded");
     }
 }
 
 #[test]
 fn a_message_is_a_turn_in_a_session_of_its_own() {
     let acts = || vec![call(&[("exec", r#"{"command": "echo in a turn"}"#)]), say("done"), say("again")];
-    let house = House::new(acts());
-    let job = add(&house, "main", Task::Message("water the plants".to_owned()));
-    let done = fire(&house, &job);
+    let fixture = Fixture::new(acts());
+    let job = add(&fixture, "main", Task::Message("water the plants".to_owned()));
+    let done = fire(&fixture, &job);
     assert_eq!((done.status, done.text.as_str()), (LastStatus::Ok, "done"));
-    assert!(house.records().iter().all(|record| record["origin"] == "cron"));
-    assert_eq!(fire(&house, &job).text, "again");
-    assert_eq!(house.sent().len(), 1, "the second run knows nothing of the first");
-    let listed = house.runner.sessions().list(&AgentId::main()).unwrap();
+    assert!(fixture.records().iter().all(|record| record["origin"] == "cron"));
+    assert_eq!(fire(&fixture, &job).text, "again");
+    assert_eq!(fixture.sent().len(), 1, "the second run knows nothing of the first");
+    let listed = fixture.runner.sessions().list(&AgentId::main()).unwrap();
     let stem = format!("agent:cron-{}-", job.id);
     assert_eq!(listed.len(), 2);
     assert!(listed.iter().all(|session| session.name.starts_with(&stem)), "{listed:?}");
-    let house = House::new(vec![Act::Fail(ErrorClass::Auth, "no key")]);
-    let job = add(&house, "main", Task::Message("x".to_owned()));
-    assert_eq!(fire(&house, &job).status, LastStatus::Error);
-    assert!(state_of(&house, &job).1.unwrap().contains("no key"));
-    let house = House::new(Vec::new());
-    let job = add(&house, "nobody", Task::Message("x".to_owned()));
-    assert_eq!(fire(&house, &job).status, LastStatus::Error, "an agent that is not there any more");
+    let fixture = Fixture::new(vec![Act::Fail(ErrorClass::Auth, "no key")]);
+    let job = add(&fixture, "main", Task::Message("x".to_owned()));
+    assert_eq!(fire(&fixture, &job).status, LastStatus::Error);
+    assert!(state_of(&fixture, &job).1.unwrap().contains("no key"));
+    let fixture = Fixture::new(Vec::new());
+    let job = add(&fixture, "nobody", Task::Message("x".to_owned()));
+    assert_eq!(fire(&fixture, &job).status, LastStatus::Error, "an agent that is not there any more");
 }
 
 #[test]
 fn old_sessions_of_a_job_go() {
-    let house = House::new((0..25).map(|n| say(&n.to_string())).collect());
-    let job = add(&house, "main", Task::Message("x".to_owned()));
+    let fixture = Fixture::new((0..25).map(|n| say(&n.to_string())).collect());
+    let job = add(&fixture, "main", Task::Message("x".to_owned()));
     for _ in 0..25 {
-        assert_eq!(fire(&house, &job).status, LastStatus::Ok);
+        assert_eq!(fire(&fixture, &job).status, LastStatus::Ok);
         std::thread::sleep(Duration::from_millis(2));
     }
-    assert_eq!(house.runner.sessions().list(&AgentId::main()).unwrap().len(), 20);
+    assert_eq!(fixture.runner.sessions().list(&AgentId::main()).unwrap().len(), 20);
 }
 
 /// One call of the tool on behalf of an agent.
-fn tool(house: &House, agent: &str, arguments: &Value) -> Reply {
-    tool_as(house, subject(agent, "s"), arguments)
+fn tool(fixture: &Fixture, agent: &str, arguments: &Value) -> Reply {
+    tool_as(fixture, subject(agent, "s"), arguments)
 }
 
-fn tool_as(house: &House, subject: Subject, arguments: &Value) -> Reply {
-    let (executor, _) = executor(&house.home(), &house.config);
-    let store = Store::open(&house.home()).unwrap();
-    let cron = CronTool::new(store, system_clock(), &house.config.tools, Arc::new(|| {}));
+fn tool_as(fixture: &Fixture, subject: Subject, arguments: &Value) -> Reply {
+    let (executor, _) = executor(&fixture.home(), &fixture.config);
+    let store = Store::open(&fixture.home()).unwrap();
+    let cron = CronTool::new(store, system_clock(), &fixture.config.tools, Arc::new(|| {}));
     let registry = executor.registry().with([Arc::new(cron) as Arc<dyn Tool>]);
     let visit = ToolContext {
         warden: executor.warden(),
@@ -203,20 +203,21 @@ fn two_agents(config: &mut Config) {
 
 #[test]
 fn an_agent_keeps_its_own_jobs_and_finds_no_others() {
-    let house = House::with(Vec::new(), two_agents);
-    let made = tool(&house, "main", &json!({"action": "add", "message": "hi", "every_seconds": 60})).text();
+    let fixture = Fixture::with(Vec::new(), two_agents);
+    let made = tool(&fixture, "main", &json!({"action": "add", "message": "hi", "every_seconds": 60})).text();
     let id = made.split("(id: ").nth(1).unwrap().trim_end_matches(')').to_owned();
     assert_eq!(made, format!("Cron job added: hi (id: {id})"));
     assert!(id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{id}");
     for action in ["get", "update", "remove", "enable", "disable"] {
-        let reply = tool(&house, "other", &json!({"action": action, "job_id": id, "name": "mine now"}));
+        let reply = tool(&fixture, "other", &json!({"action": action, "job_id": id, "name": "mine now"}));
         assert_eq!(reply, Reply::Failed(format!("job {id} not found")), "{action}");
     }
-    assert_eq!(tool(&house, "other", &json!({"action": "list"})).text(), "No scheduled jobs");
-    let listed = tool(&house, "main", &json!({"action": "list"})).text();
+    assert_eq!(tool(&fixture, "other", &json!({"action": "list"})).text(), "No scheduled jobs");
+    let listed = tool(&fixture, "main", &json!({"action": "list"})).text();
     assert_eq!(listed, format!("Scheduled jobs:\n- hi (id: {id}, every 60s)"));
     let got: Value =
-        serde_json::from_str(&tool(&house, "main", &json!({"action": "get", "job_id": id})).text()).unwrap();
+        serde_json::from_str(&tool(&fixture, "main", &json!({"action": "get", "job_id": id})).text())
+            .unwrap();
     assert_eq!((&got["agent"], &got["payload"]["kind"]), (&json!("main"), &json!("agent_turn")));
     for (action, told) in [
         ("update", "Cron job updated: "),
@@ -224,10 +225,11 @@ fn an_agent_keeps_its_own_jobs_and_finds_no_others() {
         ("enable", "Cron job enabled: "),
         ("remove", "Cron job removed: "),
     ] {
-        let reply = tool(&house, "main", &json!({"action": action, "job_id": id, "cron_expr": "0 9 * * *"}));
+        let reply =
+            tool(&fixture, "main", &json!({"action": action, "job_id": id, "cron_expr": "0 9 * * *"}));
         assert_eq!(reply, Reply::Done(format!("{told}{id}")), "{action}");
     }
-    let records = house.records();
+    let records = fixture.records();
     let pairs = records.iter().filter(|record| record["tool"] == "cron").count();
     assert_eq!(pairs % 2, 0, "each call is decided and finished");
     assert!(records.iter().any(|record| record["intent"].as_str().unwrap().starts_with("schedule add")));
@@ -235,7 +237,7 @@ fn an_agent_keeps_its_own_jobs_and_finds_no_others() {
 
 #[test]
 fn what_does_not_fit_is_named_and_recorded() {
-    let house = House::new(Vec::new());
+    let fixture = Fixture::new(Vec::new());
     for (why, arguments, want) in [
         ("no action", json!({}), "missing required property \"action\""),
         ("another action", json!({"action": "explode"}), "unknown action: explode"),
@@ -262,11 +264,11 @@ fn what_does_not_fit_is_named_and_recorded() {
             "a negative number",
         ),
     ] {
-        let reply = tool(&house, "main", &arguments);
+        let reply = tool(&fixture, "main", &arguments);
         assert!(matches!(reply, Reply::Refused(_)), "{why}: {reply:?}");
         assert!(reply.text().contains(want), "{why}: {}", reply.text());
     }
-    assert!(Store::open(&house.home()).unwrap().read().unwrap().is_empty());
+    assert!(Store::open(&fixture.home()).unwrap().read().unwrap().is_empty());
 }
 
 #[test]
@@ -279,34 +281,35 @@ fn a_model_cannot_confirm_its_own_command() {
         ("so is exec", |config| config.tools.disabled = vec!["exec".to_owned()], false),
     ];
     for (why, gate, may) in gates {
-        let house = House::with(Vec::new(), gate);
-        let reply = tool(&house, "main", &asked);
+        let fixture = Fixture::with(Vec::new(), gate);
+        let reply = tool(&fixture, "main", &asked);
         assert_eq!(matches!(reply, Reply::Done(_)), may, "{why}: {reply:?}");
-        assert_eq!(Store::open(&house.home()).unwrap().read().unwrap().len(), usize::from(may), "{why}");
+        assert_eq!(Store::open(&fixture.home()).unwrap().read().unwrap().len(), usize::from(may), "{why}");
     }
 }
 
 #[test]
 fn a_subagents_job_may_what_everybody_above_it_may() {
     // `main` has no `exec`; `other`, which works for it, has.
-    let house = House::with(vec![call(&[("exec", r#"{"command": "touch ran"}"#)]), say("tried")], |config| {
-        two_agents(config);
-        config.agents[0].disabled_tools = vec!["exec".to_owned()];
-    });
+    let fixture =
+        Fixture::with(vec![call(&[("exec", r#"{"command": "touch ran"}"#)]), say("tried")], |config| {
+            two_agents(config);
+            config.agents[0].disabled_tools = vec!["exec".to_owned()];
+        });
     let other = AgentId::parse("other").unwrap();
     let below = subject("main", "s").child(other.clone(), "sub");
     let adds = |what: &str| json!({"action": "add", what: "touch ran", "every_seconds": 3600});
-    let refused = tool_as(&house, below.clone(), &adds("command"));
+    let refused = tool_as(&fixture, below.clone(), &adds("command"));
     assert!(matches!(refused, Reply::Refused(_)), "{refused:?}");
-    assert!(matches!(tool_as(&house, below.clone(), &adds("message")), Reply::Done(_)));
-    let store = Store::open(&house.home()).unwrap();
+    assert!(matches!(tool_as(&fixture, below.clone(), &adds("message")), Reply::Done(_)));
+    let store = Store::open(&fixture.home()).unwrap();
     let job = store.read().unwrap().pop().unwrap();
     assert_eq!((job.agent.as_str(), &job.lineage), ("other", &vec!["main".to_owned()]));
-    fire(&house, &job);
-    assert!(!house.workspace().with_file_name("workspace-other").join("ran").exists());
+    fire(&fixture, &job);
+    assert!(!fixture.workspace().with_file_name("workspace-other").join("ran").exists());
     // A job of its own, made when nobody was above it, is bound as soon as it is changed from below.
-    let own = add(&house, "other", Task::Message("x".to_owned()));
+    let own = add(&fixture, "other", Task::Message("x".to_owned()));
     let update = json!({"action": "update", "job_id": own.id, "message": "y"});
-    assert!(matches!(tool_as(&house, below, &update), Reply::Done(_)));
+    assert!(matches!(tool_as(&fixture, below, &update), Reply::Done(_)));
     assert_eq!(store.get(&own.id, JobScope::Own(&other)).unwrap().lineage, ["main"]);
 }

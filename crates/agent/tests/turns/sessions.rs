@@ -1,6 +1,6 @@
 //! Sessions: kept, apart, one turn at a time, and readable whatever happened to them.
 
-use crate::house::{House, call, say};
+use crate::fixture::{Fixture, call, say};
 use picoclaw_agent::message::{Message, Role};
 use picoclaw_agent::run::TurnError;
 use picoclaw_agent::sessions::{SessionError, Sessions};
@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 
 #[test]
 fn a_session_goes_on_where_it_was() {
-    let house = House::new(vec![call(&[("list_dir", "{}")]), say("one"), say("two")]);
-    house.turn("first").unwrap();
-    house.turn("second").unwrap();
-    let sent: Vec<_> = house.sent().into_iter().map(|message| message.role).collect();
+    let fixture = Fixture::new(vec![call(&[("list_dir", "{}")]), say("one"), say("two")]);
+    fixture.turn("first").unwrap();
+    fixture.turn("second").unwrap();
+    let sent: Vec<_> = fixture.sent().into_iter().map(|message| message.role).collect();
     assert_eq!(sent, [Role::User, Role::Assistant, Role::Tool, Role::Assistant, Role::User]);
-    let path = house.home().join("state/sessions/main/s.jsonl");
+    let path = fixture.home().join("state/sessions/main/s.jsonl");
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     let text = std::fs::read_to_string(&path).unwrap();
     let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
@@ -27,14 +27,14 @@ fn a_session_goes_on_where_it_was() {
 
 #[test]
 fn four_names_are_four_sessions() {
-    let house = House::new((0..4).map(|_| say("ok")).collect());
+    let fixture = Fixture::new((0..4).map(|_| say("ok")).collect());
     let names = ["a:1", "a/1", "a_1", "A:1"];
     for name in names {
-        house.turn_as("main", name, name, &|_| {}).unwrap();
-        assert_eq!(house.sent().len(), 1, "nothing of another session was sent");
+        fixture.turn_as("main", name, name, &|_| {}).unwrap();
+        assert_eq!(fixture.sent().len(), 1, "nothing of another session was sent");
     }
     let mut listed: Vec<_> =
-        house.runner.sessions().list(&AgentId::main()).unwrap().into_iter().map(|one| one.name).collect();
+        fixture.runner.sessions().list(&AgentId::main()).unwrap().into_iter().map(|one| one.name).collect();
     listed.sort();
     let mut want = names.map(str::to_owned);
     want.sort();
@@ -56,40 +56,40 @@ proptest! {
 
 #[test]
 fn a_line_that_cannot_be_read_costs_that_line_alone() {
-    let house = House::new(vec![say("one"), say("two")]);
-    house.turn("first").unwrap();
-    let path = house.home().join("state/sessions/main/s.jsonl");
+    let fixture = Fixture::new(vec![say("one"), say("two")]);
+    fixture.turn("first").unwrap();
+    let path = fixture.home().join("state/sessions/main/s.jsonl");
     let mut bytes = std::fs::read(&path).unwrap();
     bytes.extend_from_slice(
         b"{\"role\": \"user\", \"content\": \xff\n\0\0\0\n\n[]\n{\"role\":\"robot\"}\n{\"role\": \"us",
     );
     std::fs::write(&path, bytes).unwrap();
-    house.turn("second").unwrap();
-    let said: Vec<_> = house.sent().into_iter().map(|message| message.content).collect();
+    fixture.turn("second").unwrap();
+    let said: Vec<_> = fixture.sent().into_iter().map(|message| message.content).collect();
     assert_eq!(said, ["first", "one", "second"]);
-    assert_eq!(house.kept("s").len(), 4, "and the next one begins on a line of its own");
+    assert_eq!(fixture.kept("s").len(), 4, "and the next one begins on a line of its own");
 }
 
 #[test]
 fn a_line_of_more_than_ten_megabytes_is_left_out() {
-    let house = House::new(vec![say("ok")]);
-    let dir = house.home().join("state/sessions/main");
+    let fixture = Fixture::new(vec![say("ok")]);
+    let dir = fixture.home().join("state/sessions/main");
     std::fs::create_dir_all(&dir).unwrap();
     let line = |text: &str| serde_json::to_string(&Message::text(Role::User, text)).unwrap() + "\n";
     std::fs::write(dir.join("s.jsonl"), line("small") + &line(&"x".repeat(11 << 20)) + &line("smaller"))
         .unwrap();
-    house.turn("go").unwrap();
-    let said: Vec<_> = house.sent().into_iter().map(|message| message.content).collect();
+    fixture.turn("go").unwrap();
+    let said: Vec<_> = fixture.sent().into_iter().map(|message| message.content).collect();
     assert_eq!(said, ["small", "smaller", "go"]);
 }
 
 #[test]
 fn a_meta_file_that_cannot_be_read_costs_no_message() {
-    let house = House::new(vec![say("one"), say("two")]);
-    house.turn("first").unwrap();
-    std::fs::write(house.home().join("state/sessions/main/s.meta.json"), "{nonsense").unwrap();
-    house.turn("second").unwrap();
-    assert_eq!(house.sent().len(), 3);
+    let fixture = Fixture::new(vec![say("one"), say("two")]);
+    fixture.turn("first").unwrap();
+    std::fs::write(fixture.home().join("state/sessions/main/s.meta.json"), "{nonsense").unwrap();
+    fixture.turn("second").unwrap();
+    assert_eq!(fixture.sent().len(), 3);
 }
 
 #[test]
@@ -150,9 +150,9 @@ fn a_file_that_belongs_to_another_name_is_not_used() {
 
 #[test]
 fn a_name_that_is_none_is_refused() {
-    let house = House::new(vec![]);
+    let fixture = Fixture::new(vec![]);
     for name in [String::new(), "x".repeat(2000)] {
-        let why = house.turn_as("main", &name, "go", &|_| {}).unwrap_err();
+        let why = fixture.turn_as("main", &name, "go", &|_| {}).unwrap_err();
         assert!(matches!(why, TurnError::Session(SessionError::BadName)), "{why}");
     }
 }

@@ -1,6 +1,6 @@
 //! Servers that do not end, do not begin, or do not keep to the rules.
 
-use crate::support::{Fickle, HERE, House, Server, done, failed, plain, refused, say};
+use crate::support::{Fickle, Fixture, HERE, Server, done, failed, plain, refused, say};
 use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::outbound::Resolver;
 use serde_json::json;
@@ -32,12 +32,12 @@ fn a_server_that_takes_its_time_is_not_waited_for() {
     for (why, server) in
         [("silent", silent), ("a byte at a time", dripping), ("headers at a time", slow_head)]
     {
-        let house = House::new(HERE);
+        let fixture = Fixture::new(HERE);
         let began = Instant::now();
-        let reply = house.fetch_with(&house.tool().within(SOON), &server.url("/"));
+        let reply = fixture.fetch_with(&fixture.tool().within(SOON), &server.url("/"));
         assert!(failed(&reply).ends_with("timed out after 0 seconds"), "{why}: {reply:?}");
         assert!(began.elapsed() < SOON * 10, "{why}: {:?}", began.elapsed());
-        let finished = house.records().pop().unwrap();
+        let finished = fixture.records().pop().unwrap();
         assert_eq!(
             (finished.phase.as_str(), finished.outcome.as_deref()),
             ("finished", Some("timed out")),
@@ -72,16 +72,16 @@ fn a_body_without_end_is_cut_at_the_limit() {
             ),
         ),
     ] {
-        let mut house = House::new(HERE);
-        house.web.fetch_limit_bytes = 100_000;
-        let reply = house.fetch(&server.url("/"));
+        let mut fixture = Fixture::new(HERE);
+        fixture.web.fetch_limit_bytes = 100_000;
+        let reply = fixture.fetch(&server.url("/"));
         assert!(
             failed(&reply).ends_with("failed to read response: size exceeded 100000 bytes limit"),
             "{why}: {reply:?}"
         );
     }
     let headers = endless("HTTP/1.1 200 OK\r\n", "X: y\r\n");
-    let reply = House::new(HERE).fetch(&headers.url("/"));
+    let reply = Fixture::new(HERE).fetch(&headers.url("/"));
     assert!(failed(&reply).ends_with("the answer is not HTTP: its head is too long"), "{reply:?}");
 }
 
@@ -101,31 +101,31 @@ fn what_is_not_a_whole_answer_is_named() {
         ),
     ] {
         let server = Server::saying(answer);
-        let house = House::new(HERE);
-        let reply = house.fetch(&server.url("/"));
+        let fixture = Fixture::new(HERE);
+        let reply = fixture.fetch(&server.url("/"));
         assert_eq!(failed(&reply), format!("failed to fetch `{}`: {want}", server.url("/")));
-        assert_eq!(house.records().pop().unwrap().outcome.as_deref(), Some(want), "on the record");
+        assert_eq!(fixture.records().pop().unwrap().outcome.as_deref(), Some(want), "on the record");
     }
 }
 
 #[test]
 fn a_picture_that_says_it_is_text_is_found_out() {
     let server = Server::saying("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n\u{89}PNG\r\n\0");
-    let house = House::new(HERE);
-    let reply = house.fetch(&server.url("/"));
+    let fixture = Fixture::new(HERE);
+    let reply = fixture.fetch(&server.url("/"));
     assert!(failed(&reply).ends_with("the content is not text (`binary`)"), "{reply:?}");
-    let finished = house.records().pop().unwrap();
+    let finished = fixture.records().pop().unwrap();
     assert_eq!(finished.outcome.as_deref(), Some("status 200, 8 bytes"), "the connection itself went well");
 }
 
 #[test]
 fn nobody_home_is_a_failure_on_the_record() {
-    let house = House::new(HERE);
+    let fixture = Fixture::new(HERE);
     // The port was free a moment ago; a refused connection is what is left of its server.
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let reply = house.fetch(&format!("http://{closed}/"));
+    let reply = fixture.fetch(&format!("http://{closed}/"));
     assert!(failed(&reply).contains(&format!("could not connect to `{closed}`: ")), "{reply:?}");
-    assert!(house.records().pop().unwrap().outcome.unwrap().starts_with("could not connect to "));
+    assert!(fixture.records().pop().unwrap().outcome.unwrap().starts_with("could not connect to "));
 }
 
 #[test]
@@ -141,13 +141,13 @@ fn a_halt_ends_a_fetch_at_once() {
         hear.recv().unwrap();
         theirs.cancel();
     });
-    let house = House::new(HERE);
+    let fixture = Fixture::new(HERE);
     let began = Instant::now();
-    let reply = house.run(&house.tool(), &json!({"url": silent.url("/")}), &halt);
+    let reply = fixture.run(&fixture.tool(), &json!({"url": silent.url("/")}), &halt);
     stopper.join().unwrap();
     assert!(failed(&reply).ends_with(": stopped"), "{reply:?}");
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
-    assert_eq!(house.records().pop().unwrap().outcome.as_deref(), Some("stopped"));
+    assert_eq!(fixture.records().pop().unwrap().outcome.as_deref(), Some("stopped"));
 }
 
 #[test]
@@ -160,12 +160,12 @@ fn a_resolver_that_never_answers_is_a_refusal_on_the_record() {
         }
     }
     let (release, stuck) = mpsc::channel();
-    let house = House::new(HERE);
-    let tool = house.tool().resolving(Arc::new(Stuck(Mutex::new(stuck)))).within(SOON);
+    let fixture = Fixture::new(HERE);
+    let tool = fixture.tool().resolving(Arc::new(Stuck(Mutex::new(stuck)))).within(SOON);
     let began = Instant::now();
-    assert_eq!(refused(&house.fetch_with(&tool, "http://slow.example/")), "host_unknown");
+    assert_eq!(refused(&fixture.fetch_with(&tool, "http://slow.example/")), "host_unknown");
     assert!(began.elapsed() < SOON * 10, "{:?}", began.elapsed());
-    assert_eq!(house.records().len(), 2, "a pair, as for every call");
+    assert_eq!(fixture.records().len(), 2, "a pair, as for every call");
     drop(release);
 }
 
@@ -175,8 +175,8 @@ fn the_time_is_for_everything_together() {
         std::thread::sleep(Duration::from_millis(150));
         say(stream, "HTTP/1.1 302 Found\r\nLocation: /next\r\n\r\n");
     });
-    let house = House::new(HERE);
-    let reply = house.fetch_with(&house.tool().within(SOON), &server.url("/"));
+    let fixture = Fixture::new(HERE);
+    let reply = fixture.fetch_with(&fixture.tool().within(SOON), &server.url("/"));
     assert!(failed(&reply).contains("timed out"), "redirects buy no time: {reply:?}");
 }
 
@@ -186,15 +186,15 @@ fn many_fetches_at_once_do_not_mix() {
         let path = head.split(' ').nth(1).unwrap().to_owned();
         say(stream, &plain(&path));
     });
-    let house = House::new(HERE);
-    let tool = Arc::new(house.tool().resolving(Fickle::new(&[&["127.0.0.1"]])));
+    let fixture = Fixture::new(HERE);
+    let tool = Arc::new(fixture.tool().resolving(Fickle::new(&[&["127.0.0.1"]])));
     let port = server.address.port();
     std::thread::scope(|scope| {
         for n in 0..12 {
-            let (house, tool) = (&house, &tool);
+            let (fixture, tool) = (&fixture, &tool);
             scope.spawn(move || {
                 let url = format!("http://host{n}.example:{port}/{n}");
-                assert_eq!(done(&house.fetch_with(tool, &url))["text"], format!("/{n}"));
+                assert_eq!(done(&fixture.fetch_with(tool, &url))["text"], format!("/{n}"));
             });
         }
     });

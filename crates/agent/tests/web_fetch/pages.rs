@@ -1,6 +1,6 @@
 //! What a page is turned into.
 
-use crate::support::{HERE, House, Server, done, say};
+use crate::support::{Fixture, HERE, Server, done, say};
 use picoclaw_agent::call::Reply;
 use picoclaw_sandbox::launch::CancelToken;
 use serde_json::json;
@@ -18,7 +18,7 @@ fn serving(kind: &'static str, body: &'static [u8]) -> Server {
 #[test]
 fn the_answer_is_one_line_of_json_in_the_documented_order() {
     let server = serving("Content-Type: text/html; charset=utf-8\r\n", PAGE.as_bytes());
-    let Reply::Done(text) = House::new(HERE).fetch(&server.url("/x")) else { panic!("failed") };
+    let Reply::Done(text) = Fixture::new(HERE).fetch(&server.url("/x")) else { panic!("failed") };
     let want = format!(
         r#"{{"url":"{}","status":200,"extractor":"text","truncated":false,"length":{},"text":"A & B\n\nHello\n\nSee more."}}"#,
         server.url("/x"),
@@ -53,9 +53,9 @@ fn a_page_is_extracted_by_its_kind() {
         ),
     ] {
         let server = serving(header, body);
-        let mut house = House::new(HERE);
-        house.web.format = format.to_owned();
-        let page = done(&house.fetch(&server.url("/")));
+        let mut fixture = Fixture::new(HERE);
+        fixture.web.format = format.to_owned();
+        let page = done(&fixture.fetch(&server.url("/")));
         assert_eq!(page["extractor"], extractor, "{why}");
         assert_eq!(page["text"], text.replace("{}", &server.address.to_string()), "{why}");
     }
@@ -64,7 +64,7 @@ fn a_page_is_extracted_by_its_kind() {
 #[test]
 fn an_answer_is_as_long_as_was_asked_for() {
     let server = serving("Content-Type: text/plain\r\n", "é".repeat(60_000).leak().as_bytes());
-    let house = House::new(HERE);
+    let fixture = Fixture::new(HERE);
     for (why, most, length, truncated) in [
         ("nobody said", None, 50_000, true),
         ("fewer", Some(3), 3, true),
@@ -76,7 +76,7 @@ fn an_answer_is_as_long_as_was_asked_for() {
         if let Some(most) = most {
             arguments["maxChars"] = json!(most);
         }
-        let page = done(&house.run(&house.tool(), &arguments, &CancelToken::new()));
+        let page = done(&fixture.run(&fixture.tool(), &arguments, &CancelToken::new()));
         assert_eq!(
             (page["length"].as_u64(), page["truncated"].as_bool()),
             (Some(length), Some(truncated)),
@@ -90,7 +90,7 @@ fn an_answer_is_as_long_as_was_asked_for() {
 fn a_page_that_is_not_there_is_told_with_its_status() {
     let server =
         Server::saying("HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\ngone");
-    let page = done(&House::new(HERE).fetch(&server.url("/")));
+    let page = done(&Fixture::new(HERE).fetch(&server.url("/")));
     assert_eq!((page["status"].as_u64(), page["text"].as_str()), (Some(404), Some("gone")));
 }
 
@@ -99,9 +99,9 @@ fn nothing_is_sent_but_the_request() {
     let server = Server::saying(
         "HTTP/1.1 200 OK\r\nSet-Cookie: session=1\r\nContent-Type: text/plain\r\nContent-Length: 0\r\n\r\n",
     );
-    let house = House::new(HERE);
-    house.fetch(&server.url("/a?b"));
-    house.fetch(&server.url("/a?b"));
+    let fixture = Fixture::new(HERE);
+    fixture.fetch(&server.url("/a?b"));
+    fixture.fetch(&server.url("/a?b"));
     for head in server.asked() {
         let names: Vec<_> =
             head.lines().skip(1).filter_map(|line| line.split_once(':')).map(|(n, _)| n).collect();
@@ -113,6 +113,6 @@ fn nothing_is_sent_but_the_request() {
 #[test]
 fn escape_sequences_of_a_page_do_not_reach_a_terminal() {
     let server = serving("Content-Type: text/plain\r\n", "\u{1b}[31m\u{202e}x\u{9b}".as_bytes());
-    let Reply::Done(text) = House::new(HERE).fetch(&server.url("/")) else { panic!("failed") };
+    let Reply::Done(text) = Fixture::new(HERE).fetch(&server.url("/")) else { panic!("failed") };
     assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{9b}']), "{text:?}");
 }

@@ -1,6 +1,6 @@
 //! Through the operator's proxy.
 
-use crate::support::{Fickle, HERE, House, Server, done, failed, head, plain, refused, say};
+use crate::support::{Fickle, Fixture, HERE, Server, done, failed, head, plain, refused, say};
 use picoclaw_policy::config::Secret;
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
@@ -31,11 +31,11 @@ fn a_proxy_is_given_the_number_that_was_judged_and_never_a_name() {
     let public = Server::new(|_, stream| say(stream, &plain("as judged")));
     let inside = Server::at("127.0.0.2:0".parse().unwrap(), |_, stream| say(stream, &plain("inside")));
     let proxy = proxy(inside.address);
-    let mut house = House::new(HERE);
-    house.web.proxy = Some(Secret::new(format!("http://me:p%40ss@{}", proxy.address)));
-    let tool = house.tool().resolving(Fickle::new(&[&["127.0.0.1"]]));
+    let mut fixture = Fixture::new(HERE);
+    fixture.web.proxy = Some(Secret::new(format!("http://me:p%40ss@{}", proxy.address)));
+    let tool = fixture.tool().resolving(Fickle::new(&[&["127.0.0.1"]]));
     let url = format!("http://a.example:{}/x", public.address.port());
-    assert_eq!(done(&house.fetch_with(&tool, &url))["text"], "as judged");
+    assert_eq!(done(&fixture.fetch_with(&tool, &url))["text"], "as judged");
     let asked = &proxy.asked()[0];
     assert!(asked.starts_with(&format!("CONNECT {} HTTP/1.1\r\n", public.address)), "{asked}");
     assert!(
@@ -44,18 +44,18 @@ fn a_proxy_is_given_the_number_that_was_judged_and_never_a_name() {
     );
     assert!(!public.asked()[0].contains("Proxy-Authorization"), "the password is the proxy's alone");
     assert_eq!(inside.visits(), 0);
-    assert!(!format!("{:?}", house.records()).contains("p%40ss"));
+    assert!(!format!("{:?}", fixture.records()).contains("p%40ss"));
 }
 
 #[test]
 fn a_private_name_does_not_reach_the_proxy() {
     let inside = Server::new(|_, stream| say(stream, &plain("inside")));
     let proxy = proxy(inside.address);
-    let mut house = House::new(&[]);
-    house.web.proxy = Some(Secret::new(format!("http://{}", proxy.address)));
-    let tool = house.tool().resolving(Fickle::new(&[&["127.0.0.1"]]));
+    let mut fixture = Fixture::new(&[]);
+    fixture.web.proxy = Some(Secret::new(format!("http://{}", proxy.address)));
+    let tool = fixture.tool().resolving(Fickle::new(&[&["127.0.0.1"]]));
     for url in ["http://127.0.0.1.nip.example/", "http://127.0.0.1:8080/", "http://169.254.169.254/"] {
-        assert_eq!(refused(&house.fetch_with(&tool, url)), "host_not_allowed", "{url}");
+        assert_eq!(refused(&fixture.fetch_with(&tool, url)), "host_not_allowed", "{url}");
     }
     assert_eq!((proxy.visits(), inside.visits()), (0, 0));
 }
@@ -77,9 +77,9 @@ fn nothing_goes_around_a_proxy_that_does_not_work() {
         ),
         ("nonsense", "nonsense".to_owned(), "`tools.web.proxy`: "),
     ] {
-        let mut house = House::new(HERE);
-        house.web.proxy = Some(Secret::new(proxy));
-        let reply = house.fetch(&server.url("/"));
+        let mut fixture = Fixture::new(HERE);
+        fixture.web.proxy = Some(Secret::new(proxy));
+        let reply = fixture.fetch(&server.url("/"));
         assert!(failed(&reply).contains(want) && !failed(&reply).contains("secret"), "{why}: {reply:?}");
     }
     assert_eq!(server.visits(), 0);

@@ -1,6 +1,6 @@
 //! Encrypted pages.
 
-use crate::support::{Fickle, HERE, House, Server, done, failed, head, plain, say};
+use crate::support::{Fickle, Fixture, HERE, Server, done, failed, head, plain, say};
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
@@ -43,23 +43,23 @@ fn secure(answer: &'static str) -> (Server, Arc<ClientConfig>) {
 fn a_server_is_spoken_to_if_somebody_vouches_for_its_name() {
     let (server, trust) = secure(plain("secret page").leak());
     let port = server.address.port();
-    let house = House::new(HERE);
+    let fixture = Fixture::new(HERE);
     let resolver = Fickle::new(&[&["127.0.0.1"]]);
-    let trusting = house.tool().resolving(resolver.clone()).trusting(trust);
-    let page = done(&house.fetch_with(&trusting, &format!("https://secure.example:{port}/")));
+    let trusting = fixture.tool().resolving(resolver.clone()).trusting(trust);
+    let page = done(&fixture.fetch_with(&trusting, &format!("https://secure.example:{port}/")));
     assert_eq!(page["text"], "secret page");
-    let dot = done(&house.fetch_with(&trusting, &format!("https://secure.example.:{port}/")));
+    let dot = done(&fixture.fetch_with(&trusting, &format!("https://secure.example.:{port}/")));
     assert_eq!(dot["text"], "secret page", "a trailing dot is the same name");
 
-    let other = house.fetch_with(&trusting, &format!("https://other.example:{port}/"));
+    let other = fixture.fetch_with(&trusting, &format!("https://other.example:{port}/"));
     assert!(failed(&other).contains("no secure connection: invalid peer certificate"), "{other:?}");
-    let stranger = house.tool().resolving(resolver);
-    let unknown = house.fetch_with(&stranger, &format!("https://secure.example:{port}/"));
+    let stranger = fixture.tool().resolving(resolver);
+    let unknown = fixture.fetch_with(&stranger, &format!("https://secure.example:{port}/"));
     assert!(
         failed(&unknown).contains("no secure connection: "),
         "nobody on this machine vouches: {unknown:?}"
     );
-    assert!(house.records().pop().unwrap().outcome.unwrap().starts_with("no secure connection: "));
+    assert!(fixture.records().pop().unwrap().outcome.unwrap().starts_with("no secure connection: "));
 }
 
 #[test]
@@ -69,9 +69,9 @@ fn a_plain_server_is_not_mistaken_for_a_secure_one() {
         let _ = std::io::copy(&mut stream, &mut std::io::sink());
     });
     let (_other, trust) = secure("");
-    let house = House::new(HERE);
-    let tool = house.tool().resolving(Fickle::new(&[&["127.0.0.1"]])).trusting(trust);
-    let reply = house.fetch_with(&tool, &format!("https://secure.example:{}/", server.address.port()));
+    let fixture = Fixture::new(HERE);
+    let tool = fixture.tool().resolving(Fickle::new(&[&["127.0.0.1"]])).trusting(trust);
+    let reply = fixture.fetch_with(&tool, &format!("https://secure.example:{}/", server.address.port()));
     assert!(failed(&reply).contains("no secure connection: "), "{reply:?}");
 }
 
@@ -80,13 +80,13 @@ fn what_began_encrypted_does_not_go_on_in_the_clear() {
     let open = Server::new(|_, stream| say(stream, &plain("in the clear")));
     let answer = format!("HTTP/1.1 302 Found\r\nLocation: {}\r\n\r\n", open.url("/"));
     let (server, trust) = secure(answer.leak());
-    let house = House::new(HERE);
-    let tool = house.tool().resolving(Fickle::new(&[&["127.0.0.1"]])).trusting(trust);
-    let reply = house.fetch_with(&tool, &format!("https://secure.example:{}/", server.address.port()));
+    let fixture = Fixture::new(HERE);
+    let tool = fixture.tool().resolving(Fickle::new(&[&["127.0.0.1"]])).trusting(trust);
+    let reply = fixture.fetch_with(&tool, &format!("https://secure.example:{}/", server.address.port()));
     assert!(failed(&reply).starts_with("failed to fetch: redirected from https to `http://"), "{reply:?}");
     assert_eq!(open.visits(), 0);
     assert_eq!(
-        done(&house.fetch(&open.url("/")))["text"],
+        done(&fixture.fetch(&open.url("/")))["text"],
         "in the clear",
         "asked for by itself, it is fetched"
     );

@@ -24,14 +24,14 @@ use std::time::Duration;
 /// What a test server's own address needs to be reached at all.
 pub(crate) const HERE: &[&str] = &["127.0.0.1/32"];
 
-pub(crate) struct House {
+pub(crate) struct Fixture {
     pub(crate) web: WebConfig,
     warden: Warden,
     ledger: PathBuf,
     _dir: tempfile::TempDir,
 }
 
-impl House {
+impl Fixture {
     pub(crate) fn new(whitelist: &[&str]) -> Self {
         Self::with(whitelist, &[])
     }

@@ -113,7 +113,8 @@ fn report(
                 .map(|(_, name, grade)| ((*name).to_owned(), Value::from(grade.to_string())))
                 .collect::<serde_json::Map<_, _>>()
         });
-    let rung = findings.as_ref().ok().and_then(|(_, workshop)| workshop.backend()).map(|rung| rung.name());
+    let backend =
+        findings.as_ref().ok().and_then(|(_, workshop)| workshop.backend()).map(|backend| backend.name());
     json!({
         "instance": instance.home().display().to_string(),
         "isolation_enabled": settings.config.isolation.enabled,
@@ -122,7 +123,7 @@ fn report(
             "bwrap": tried(&probed.bwrap.clone().map(|_| ())),
             "landlock_abi": probed.landlock,
         },
-        "rung": rung,
+        "rung": backend,
         "enforced": enforced,
         "error": findings.as_ref().err(),
         "probes": rows,

@@ -63,7 +63,7 @@ pub(crate) fn run(
     arguments: &GatewayArguments,
     signals: Signals,
     loaded: &Settings,
-    surroundings: &ProcessEnv,
+    process_env: &ProcessEnv,
     config: Option<PathBuf>,
 ) -> Result<Exit> {
     let host = arguments.host.as_deref().unwrap_or(&loaded.config.gateway.host);
@@ -97,7 +97,7 @@ pub(crate) fn run(
             resident_bytes,
             max_descriptors,
         };
-        runtime.block_on(serve(options, &addresses, signals, loaded, surroundings))
+        runtime.block_on(serve(options, &addresses, signals, loaded, process_env))
     };
     // Does not wait for blocking threads.
     runtime.shutdown_background();
@@ -133,7 +133,7 @@ async fn serve(
     addresses: &[SocketAddr],
     Signals(mut signals): Signals,
     loaded: &Settings,
-    surroundings: &ProcessEnv,
+    process_env: &ProcessEnv,
 ) -> Result<()> {
     let listeners = bind(addresses).await?;
     let gateway = Gateway::new(options)?;
@@ -144,7 +144,7 @@ async fn serve(
     }
     gateway.start().await?;
     print_banner(&gateway, &bound);
-    let systemd = surroundings.variable("NOTIFY_SOCKET").filter(|socket| !socket.is_empty());
+    let systemd = process_env.variable("NOTIFY_SOCKET").filter(|socket| !socket.is_empty());
     let notify_systemd = |state: &str| {
         if let Some(Err(why)) = systemd.map(|socket| notify(socket, state)) {
             tracing::warn!(target: "gateway", error = %why, "Whoever started this program could not be told");

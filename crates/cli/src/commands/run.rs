@@ -23,17 +23,13 @@ use std::time::Duration;
 pub(crate) const NO_CAGE: u8 = 125;
 
 /// Runs the command and answers its status.
-pub(crate) fn run(
-    arguments: &RunArguments,
-    loaded: &Settings,
-    surroundings: &ProcessEnv,
-) -> Result<ExitCode> {
+pub(crate) fn run(arguments: &RunArguments, loaded: &Settings, process_env: &ProcessEnv) -> Result<ExitCode> {
     let timeout = arguments.timeout.as_deref().map(units::parse_duration).transpose();
     let (asked, timeout) = match (CageOptions::parse(&arguments.cage), timeout) {
         (Ok(asked), Ok(timeout)) => (asked, timeout),
         (Err(why), _) | (_, Err(why)) => return Ok(exit::bad_usage(&why).into()),
     };
-    match caged(arguments, &asked, timeout, loaded, surroundings) {
+    match caged(arguments, &asked, timeout, loaded, process_env) {
         Ok(status) => {
             tell(status, timeout);
             Ok(code(status.exit_code()))
@@ -51,13 +47,13 @@ fn caged(
     asked: &CageOptions,
     timeout: Option<Duration>,
     loaded: &Settings,
-    surroundings: &ProcessEnv,
+    process_env: &ProcessEnv,
 ) -> Result<Status> {
     let named = match &arguments.workspace {
         Some(path) => std::path::absolute(path)?,
         None => std::env::current_dir().context("there is no current directory")?,
     };
-    let workspace = workspace(&named, loaded, surroundings)?;
+    let workspace = workspace(&named, loaded, process_env)?;
     let instance = app::open_instance(loaded)?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
@@ -91,7 +87,7 @@ fn caged(
 }
 
 /// The directory that the child may write: never one that holds more than a project.
-pub(crate) fn workspace(named: &Path, loaded: &Settings, surroundings: &ProcessEnv) -> Result<PathBuf> {
+pub(crate) fn workspace(named: &Path, loaded: &Settings, process_env: &ProcessEnv) -> Result<PathBuf> {
     let real = match named.canonicalize() {
         Ok(real) => real,
         Err(why) => bail!("could not use `{}` as the workspace: {why}", named.display()),
@@ -100,7 +96,7 @@ pub(crate) fn workspace(named: &Path, loaded: &Settings, surroundings: &ProcessE
         bail!("`{}` is not a directory", named.display());
     }
     let name = AgentId::parse("run").unwrap_or_else(AgentId::main);
-    match workspace_fault(&real, &name, loaded, surroundings) {
+    match workspace_fault(&real, &name, loaded, process_env) {
         Some(fault) => bail!("{fault}\nhint: run it in a project's directory, or name one with --workspace"),
         None => Ok(real),
     }

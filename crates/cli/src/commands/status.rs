@@ -103,7 +103,7 @@ fn isolation_text(config: &Config) -> String {
         return if fence { "off; writes of commands are fenced".to_owned() } else { "off".to_owned() };
     }
     match select_backend(&config.isolation, &std::env::var_os("PATH").unwrap_or_default()) {
-        Ok(rung) => format!("on, held by {}: {}", rung.name(), rung.enforced(&config.isolation)),
+        Ok(backend) => format!("on, held by {}: {}", backend.name(), backend.enforced(&config.isolation)),
         Err(why) => format!("on, but not available: {why}"),
     }
 }

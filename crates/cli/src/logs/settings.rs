@@ -59,7 +59,7 @@ impl LogSettings {
         // An empty variable is an unset one.
         let environment = |name: &str| environment(name).filter(|value| !value.trim().is_empty());
         let level = configured.unwrap_or(profile.level());
-        let shape = match environment("PICOCLAW_LOG_FORMAT") {
+        let format = match environment("PICOCLAW_LOG_FORMAT") {
             None => LogFormat::Plain,
             Some(value) => match value.trim().to_ascii_lowercase().as_str() {
                 "json" => LogFormat::Json,
@@ -70,11 +70,11 @@ impl LogSettings {
         let file = environment("PICOCLAW_LOG_FILE").map(PathBuf::from);
         // An explicit level or file gets every event.
         let muted = if configured.is_none() && file.is_none() { profile.traced_components() } else { &[] };
-        let hand = match profile {
-            LogProfile::Screen(hand) => Some(hand),
+        let sink = match profile {
+            LogProfile::Screen(sink) => Some(sink),
             LogProfile::OneShot | LogProfile::Traced | LogProfile::Gateway => None,
         };
-        Ok(Self { level, format: shape, file, muted, line_sink: hand })
+        Ok(Self { level, format, file, muted, line_sink: sink })
     }
 }
 
@@ -100,9 +100,9 @@ mod tests {
         {
             let environment =
                 |name: &str| (name == "PICOCLAW_LOG_FORMAT").then(|| value.map(str::to_owned))?;
-            let shape =
+            let format =
                 LogSettings::new(LogProfile::OneShot, None, environment).ok().map(|settings| settings.format);
-            assert_eq!(shape, want, "{value:?}");
+            assert_eq!(format, want, "{value:?}");
         }
     }
 }

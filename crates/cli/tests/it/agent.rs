@@ -6,23 +6,23 @@ mod screen;
 mod session;
 mod subagents;
 
-use crate::house::{House, Ran, ran};
+use crate::test_instance::{Ran, TestInstance, ran};
 use std::io::Write;
 use std::process::Stdio;
 
 /// An instance whose model reads its answers from a file, one a line; `more` goes on in the configuration.
-fn scripted(replies: &str, more: &str) -> House {
-    let house = House::with_config(&format!(
+fn scripted(replies: &str, more: &str) -> TestInstance {
+    let instance = TestInstance::with_config(&format!(
         r#"{{"version": 3, "agents": {{"list": [{{"id": "main"}}, {{"id": "other"}}], "defaults": {{"model_name": "s", "max_llm_retries": 0}}}},
             "model_list": [{{"model_name": "s", "model": "scripted/s", "api_base": "file://{{dir}}/replies.jsonl"}}]{more}}}"#
     ));
-    std::fs::write(house.dir().join("replies.jsonl"), replies).unwrap();
-    house
+    std::fs::write(instance.dir().join("replies.jsonl"), replies).unwrap();
+    instance
 }
 
 /// Runs with `input` on standard input.
-fn fed(house: &House, arguments: &[&str], input: &[u8]) -> Ran {
-    let mut command = house.command(arguments);
+fn fed(instance: &TestInstance, arguments: &[&str], input: &[u8]) -> Ran {
+    let mut command = instance.command(arguments);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();

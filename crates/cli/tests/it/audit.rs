@@ -1,26 +1,26 @@
 //! The ledger and the logs, through the real binary.
 
-use crate::house::{House, Ran};
+use crate::test_instance::{Ran, TestInstance};
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
-fn two_calls() -> House {
-    let house = House::new();
-    assert_eq!(house.tool("write_file", r#"{"path": "a.txt", "content": "hello"}"#).code, 0);
-    assert_eq!(house.tool("read_file", r#"{"path": "/etc/passwd"}"#).code, 1);
-    house
+fn two_calls() -> TestInstance {
+    let instance = TestInstance::new();
+    assert_eq!(instance.tool("write_file", r#"{"path": "a.txt", "content": "hello"}"#).code, 0);
+    assert_eq!(instance.tool("read_file", r#"{"path": "/etc/passwd"}"#).code, 1);
+    instance
 }
 
-fn verify(house: &House, more: &[&str]) -> Ran {
-    house.run(&[&["audit", "verify"], more].concat())
+fn verify(instance: &TestInstance, more: &[&str]) -> Ran {
+    instance.run(&[&["audit", "verify"], more].concat())
 }
 
 #[test]
 fn what_was_done_and_refused_can_be_looked_up_and_verified() {
-    let house = two_calls();
+    let instance = two_calls();
     let phases: Vec<_> =
-        house.records().iter().map(|r| format!("{} {} {}", r["phase"], r["tool"], r["verdict"])).collect();
+        instance.records().iter().map(|r| format!("{} {} {}", r["phase"], r["tool"], r["verdict"])).collect();
     assert_eq!(
         phases,
         [
@@ -30,21 +30,22 @@ fn what_was_done_and_refused_can_be_looked_up_and_verified() {
             r#""finished" "read_file" "deny""#,
         ]
     );
-    let ran = verify(&house, &[]);
+    let ran = verify(&instance, &[]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.stdout.starts_with("intact: 4 records"), "{ran:?}");
 }
 
 #[test]
 fn the_head_in_status_is_an_anchor() {
-    let house = two_calls();
-    let status: serde_json::Value = serde_json::from_str(&house.run(&["status", "--json"]).stdout).unwrap();
+    let instance = two_calls();
+    let status: serde_json::Value =
+        serde_json::from_str(&instance.run(&["status", "--json"]).stdout).unwrap();
     let head = status["ledger_head"]["hash"].as_str().unwrap().to_owned();
-    assert_eq!(verify(&house, &["--anchor", &head]).code, 0);
-    fs::remove_dir_all(house.home().join("ledger")).unwrap();
-    house.tool("list_dir", "{}");
-    assert_eq!(verify(&house, &[]).code, 0, "the control: a new ledger is intact by itself");
-    let ran = verify(&house, &["--anchor", &head]);
+    assert_eq!(verify(&instance, &["--anchor", &head]).code, 0);
+    fs::remove_dir_all(instance.home().join("ledger")).unwrap();
+    instance.tool("list_dir", "{}");
+    assert_eq!(verify(&instance, &[]).code, 0, "the control: a new ledger is intact by itself");
+    let ran = verify(&instance, &["--anchor", &head]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.stdout.starts_with("tampered"), "{ran:?}");
 }
@@ -66,32 +67,32 @@ fn nothing_is_done_that_cannot_be_recorded() {
         }),
     ];
     for (why, spoil) in breaks {
-        let house = two_calls();
-        spoil(&house.home().join("ledger"));
-        let ran = house.tool("write_file", r#"{"path": "b.txt", "content": "x"}"#);
+        let instance = two_calls();
+        spoil(&instance.home().join("ledger"));
+        let ran = instance.tool("write_file", r#"{"path": "b.txt", "content": "x"}"#);
         assert_eq!(ran.code, 1, "{why}: {ran:?}");
         assert!(format!("{}{}", ran.stdout, ran.stderr).contains("ledger"), "{why}: {ran:?}");
-        assert!(!house.workspace().join("b.txt").exists(), "{why}: it was done all the same");
+        assert!(!instance.workspace().join("b.txt").exists(), "{why}: it was done all the same");
     }
 }
 
 #[test]
 fn half_a_line_is_torn_and_the_next_call_puts_it_in_order() {
     use std::io::Write;
-    let house = two_calls();
-    let path = house.home().join("ledger/00000001.jsonl");
+    let instance = two_calls();
+    let path = instance.home().join("ledger/00000001.jsonl");
     fs::OpenOptions::new().append(true).open(path).unwrap().write_all(b"{\"seq\":5,").unwrap();
-    let ran = verify(&house, &[]);
+    let ran = verify(&instance, &[]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.stdout.starts_with("torn: 4 records"), "{ran:?}");
-    assert_eq!(house.tool("read_file", r#"{"path": "a.txt"}"#).stdout, "hello");
-    assert!(verify(&house, &[]).stdout.starts_with("intact: 6 records"));
+    assert_eq!(instance.tool("read_file", r#"{"path": "a.txt"}"#).stdout, "hello");
+    assert!(verify(&instance, &[]).stdout.starts_with("intact: 6 records"));
 }
 
 #[test]
 fn json_logs_are_one_object_an_event() {
-    let house = House::new();
-    let ran = house
+    let instance = TestInstance::new();
+    let ran = instance
         .run_with(&["tool", "read_file", r#"{"path": "/etc/passwd"}"#], &[("PICOCLAW_LOG_FORMAT", "json")]);
     let events: Vec<serde_json::Value> =
         ran.stderr.lines().filter(|l| l.starts_with('{')).map(|l| serde_json::from_str(l).unwrap()).collect();
@@ -104,10 +105,10 @@ fn json_logs_are_one_object_an_event() {
 
 #[test]
 fn a_log_file_takes_the_place_of_stderr() {
-    let house = two_calls();
-    let file = house.dir().join("log");
+    let instance = two_calls();
+    let file = instance.dir().join("log");
     let variables = [("PICOCLAW_LOG_FILE", file.to_str().unwrap())];
-    let ran = house.run_with(&["tool", "read_file", r#"{"path": "/etc/passwd"}"#], &variables);
+    let ran = instance.run_with(&["tool", "read_file", r#"{"path": "/etc/passwd"}"#], &variables);
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
     let logged = fs::read_to_string(file).unwrap();
     let want = "[ERROR] tool: Tool execution failed\n{tool=read_file, error=access denied: path is outside the workspace}\n";
@@ -116,11 +117,11 @@ fn a_log_file_takes_the_place_of_stderr() {
 
 #[test]
 fn a_closed_stderr_stops_no_work() {
-    let house = two_calls();
+    let instance = two_calls();
     let (read, write) = std::io::pipe().unwrap();
     drop(read);
-    let mut command = house.command(&["tool", "read_file", r#"{"path": "/etc/passwd"}"#]);
+    let mut command = instance.command(&["tool", "read_file", r#"{"path": "/etc/passwd"}"#]);
     let status = command.stdout(Stdio::null()).stderr(write).status().unwrap();
     assert_eq!((status.code(), status.signal()), (Some(1), None));
-    assert_eq!(house.records().len(), 6, "and it is in the ledger");
+    assert_eq!(instance.records().len(), 6, "and it is in the ledger");
 }

@@ -7,7 +7,7 @@ mod children;
 mod row;
 mod site;
 
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use callers::CALLERS;
 use row::{LAYERS, Row};
 use serde_json::Value;
@@ -127,7 +127,7 @@ fn lacking() -> Option<String> {
     if !Path::new("/usr/bin/python3").exists() {
         return Some("there is no python3".to_owned());
     }
-    let doctor = House::with_config("{}").run(&["doctor", "--json"]).stdout;
+    let doctor = TestInstance::with_config("{}").run(&["doctor", "--json"]).stdout;
     let native = serde_json::from_str::<Value>(&doctor).unwrap()["host"]["native"].clone();
     (native != "yes").then(|| format!("this host gives no native cage: {native}"))
 }

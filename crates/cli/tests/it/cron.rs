@@ -1,13 +1,13 @@
 //! `picoclaw cron`: what it prints, what it keeps, and what a run comes to.
 
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::{Value, json};
 
 const CONFIG: &str =
     r#"{"version": 3, "agents": {"agents": [{"id": "main", "default": true}, {"id": "coder"}]}}"#;
 
-fn add(house: &House, more: &[&str]) -> String {
-    let ran = house.run(&[&["cron", "add", "-n", "job"], more].concat());
+fn add(instance: &TestInstance, more: &[&str]) -> String {
+    let ran = instance.run(&[&["cron", "add", "-n", "job"], more].concat());
     assert_eq!(ran.code, 0, "{more:?}: {ran:?}");
     let id = ran.stdout.strip_prefix("✓ Added job 'job' (").and_then(|rest| rest.strip_suffix(")\n"));
     let id = id.unwrap_or_else(|| panic!("{ran:?}")).to_owned();
@@ -15,61 +15,61 @@ fn add(house: &House, more: &[&str]) -> String {
     id
 }
 
-fn list(house: &House) -> Vec<Value> {
-    let ran = house.run(&["cron", "list", "--json"]);
+fn list(instance: &TestInstance) -> Vec<Value> {
+    let ran = instance.run(&["cron", "list", "--json"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     serde_json::from_str(&ran.stdout).unwrap()
 }
 
-fn job(house: &House, id: &str) -> Value {
-    list(house).into_iter().find(|job| job["id"] == id).unwrap()
+fn job(instance: &TestInstance, id: &str) -> Value {
+    list(instance).into_iter().find(|job| job["id"] == id).unwrap()
 }
 
 #[test]
 fn jobs_are_added_listed_switched_and_removed() {
-    let house = House::with_config(CONFIG);
-    assert_eq!(house.run(&["cron", "list"]).stdout, "No scheduled jobs.\n");
-    assert_eq!(list(&house), Vec::<Value>::new());
-    let every = add(&house, &["-m", "hello", "-e", "60"]);
-    let cron = add(&house, &["--command", "echo hi", "-c", "0 9 * * 1-5", "--tz", "Europe/Berlin"]);
-    let at = add(&house, &["--message", "-5 degrees", "--at", "3600", "--agent", "coder"]);
-    let one = job(&house, &every);
+    let instance = TestInstance::with_config(CONFIG);
+    assert_eq!(instance.run(&["cron", "list"]).stdout, "No scheduled jobs.\n");
+    assert_eq!(list(&instance), Vec::<Value>::new());
+    let every = add(&instance, &["-m", "hello", "-e", "60"]);
+    let cron = add(&instance, &["--command", "echo hi", "-c", "0 9 * * 1-5", "--tz", "Europe/Berlin"]);
+    let at = add(&instance, &["--message", "-5 degrees", "--at", "3600", "--agent", "coder"]);
+    let one = job(&instance, &every);
     assert_eq!((&one["name"], &one["enabled"], &one["agent"]), (&json!("job"), &json!(true), &json!("main")));
     assert_eq!(one["schedule"], json!({"kind": "every", "everyMs": 60_000}));
     assert_eq!(one["payload"], json!({"kind": "agent_turn", "message": "hello"}));
     assert!(one["state"]["nextRunAtMs"].as_i64().unwrap() > one["createdAtMs"].as_i64().unwrap());
     assert_eq!((&one["state"]["lastRunAtMs"], &one["state"]["lastStatus"]), (&Value::Null, &Value::Null));
     assert_eq!(one["deleteAfterRun"], false);
-    let two = job(&house, &cron);
+    let two = job(&instance, &cron);
     assert_eq!(two["schedule"], json!({"kind": "cron", "expr": "0 9 * * 1-5", "tz": "Europe/Berlin"}));
     assert_eq!(two["payload"]["command"], "echo hi");
-    let three = job(&house, &at);
+    let three = job(&instance, &at);
     assert_eq!((&three["agent"], &three["deleteAfterRun"]), (&json!("coder"), &json!(true)));
-    let text = house.run(&["cron", "list"]).stdout;
+    let text = instance.run(&["cron", "list"]).stdout;
     for line in ["Scheduled Jobs:", "    Schedule: every 60s", "    Schedule: 0 9 * * 1-5 (Europe/Berlin)"] {
         assert!(text.lines().any(|one| one == line), "no `{line}` in {text}");
     }
-    assert_eq!(house.run(&["cron", "disable", &every]).stdout, "✓ Job 'job' disabled\n");
-    let off = job(&house, &every);
+    assert_eq!(instance.run(&["cron", "disable", &every]).stdout, "✓ Job 'job' disabled\n");
+    let off = job(&instance, &every);
     assert_eq!((&off["enabled"], &off["state"]["nextRunAtMs"]), (&json!(false), &Value::Null));
-    assert_eq!(house.run(&["cron", "enable", &every]).stdout, "✓ Job 'job' enabled\n");
-    assert!(job(&house, &every)["state"]["nextRunAtMs"].is_i64());
-    assert_eq!(house.run(&["cron", "remove", &every]).stdout, format!("✓ Removed job {every}\n"));
+    assert_eq!(instance.run(&["cron", "enable", &every]).stdout, "✓ Job 'job' enabled\n");
+    assert!(job(&instance, &every)["state"]["nextRunAtMs"].is_i64());
+    assert_eq!(instance.run(&["cron", "remove", &every]).stdout, format!("✓ Removed job {every}\n"));
     for action in ["remove", "enable", "disable", "run"] {
-        let ran = house.run(&["cron", action, &every]);
+        let ran = instance.run(&["cron", action, &every]);
         assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{action}");
         assert_eq!(ran.stderr, format!("✗ Job {every} not found\n"), "{action}");
     }
-    assert_eq!(list(&house).len(), 2);
+    assert_eq!(list(&instance).len(), 2);
     let mode = std::os::unix::fs::PermissionsExt::mode(
-        &std::fs::metadata(house.home().join("state/cron/jobs.json")).unwrap().permissions(),
+        &std::fs::metadata(instance.home().join("state/cron/jobs.json")).unwrap().permissions(),
     );
     assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]
 fn what_cannot_be_scheduled_is_bad_usage() {
-    let house = House::with_config(CONFIG);
+    let instance = TestInstance::with_config(CONFIG);
     for (why, more) in [
         ("nothing to do", &["-n", "n", "-e", "60"][..]),
         ("no time", &["-n", "n", "-m", "x"]),
@@ -86,25 +86,25 @@ fn what_cannot_be_scheduled_is_bad_usage() {
         ("an agent that is none", &["-n", "n", "-m", "x", "-e", "60", "--agent", "nobody"]),
         ("an empty message", &["-n", "n", "-m", " ", "-e", "60"]),
     ] {
-        let ran = house.run(&[&["cron", "add"], more].concat());
+        let ran = instance.run(&[&["cron", "add"], more].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{why}: {ran:?}");
     }
-    assert!(list(&house).is_empty());
+    assert!(list(&instance).is_empty());
 }
 
 #[test]
 fn a_run_by_hand_is_an_ordinary_call_and_its_status_is_kept() {
-    let house = House::with_config(CONFIG);
+    let instance = TestInstance::with_config(CONFIG);
     for (why, command, code, stdout, status) in [
         ("done", "echo hi", 0, "hi\n", "ok"),
         ("failed", "exit 3", 1, "", "error"),
         ("refused", "sudo ls", 1, "", "refused"),
     ] {
-        let id = add(&house, &["--command", command, "-e", "3600"]);
-        let before = job(&house, &id);
-        let ran = house.run(&["cron", "run", &id]);
+        let id = add(&instance, &["--command", command, "-e", "3600"]);
+        let before = job(&instance, &id);
+        let ran = instance.run(&["cron", "run", &id]);
         assert_eq!((ran.code, ran.stdout.as_str()), (code, stdout), "{why}: {ran:?}");
-        let after = job(&house, &id);
+        let after = job(&instance, &id);
         assert_eq!(after["state"]["lastStatus"], status, "{why}");
         assert_eq!(
             after["state"]["nextRunAtMs"], before["state"]["nextRunAtMs"],
@@ -112,37 +112,38 @@ fn a_run_by_hand_is_an_ordinary_call_and_its_status_is_kept() {
         );
         assert!(after["state"]["lastRunAtMs"].is_i64(), "{why}");
         let of_job = |record: &Value| record["session"] == format!("cron:{id}");
-        let records: Vec<Value> = house.records().into_iter().filter(of_job).collect();
+        let records: Vec<Value> = instance.records().into_iter().filter(of_job).collect();
         assert_eq!(records.len(), 2, "{why}");
         assert!(records.iter().all(|one| one["origin"] == "cron" && one["tool"] == "exec"), "{why}");
     }
     let id =
-        add(&house, &["-m", "echo as a line of the embedded provider", "-e", "3600", "--agent", "coder"]);
-    let ran = house.run(&["cron", "run", &id]);
+        add(&instance, &["-m", "echo as a line of the embedded provider", "-e", "3600", "--agent", "coder"]);
+    let ran = instance.run(&["cron", "run", &id]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "as a line of the embedded provider\n"), "{ran:?}");
-    let listed = house.run(&["session", "list", "--agent", "coder"]).stdout;
+    let listed = instance.run(&["session", "list", "--agent", "coder"]).stdout;
     assert!(listed.contains(&format!("coder  agent:cron-{id}-")), "{listed}");
-    let refused = add(&house, &["-m", "sudo ls", "-e", "3600"]);
-    assert_eq!(house.run(&["cron", "run", &refused]).code, 1);
-    assert_eq!(job(&house, &refused)["state"]["lastStatus"], "refused");
+    let refused = add(&instance, &["-m", "sudo ls", "-e", "3600"]);
+    assert_eq!(instance.run(&["cron", "run", &refused]).code, 1);
+    assert_eq!(job(&instance, &refused)["state"]["lastStatus"], "refused");
 }
 
 #[test]
 fn no_command_is_scheduled_where_none_may_be() {
-    let house = House::with_config(r#"{"version": 3, "tools": {"cron": {"allow_command": false}}}"#);
-    let ran = house.run(&["cron", "add", "-n", "n", "--command", "ls", "-e", "60"]);
+    let instance =
+        TestInstance::with_config(r#"{"version": 3, "tools": {"cron": {"allow_command": false}}}"#);
+    let ran = instance.run(&["cron", "add", "-n", "n", "--command", "ls", "-e", "60"]);
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.stderr.contains("tools.cron.allow_command"), "{ran:?}");
-    add(&house, &["-m", "a message is fine", "-e", "60"]);
+    add(&instance, &["-m", "a message is fine", "-e", "60"]);
 }
 
 #[test]
 fn an_agent_at_the_command_line_has_no_cron_and_no_way_to_its_store() {
-    let house = House::with_config(CONFIG);
-    let id = add(&house, &["-m", "x", "-e", "60"]);
-    let listed = house.run(&["tool", "list"]).stdout;
+    let instance = TestInstance::with_config(CONFIG);
+    let id = add(&instance, &["-m", "x", "-e", "60"]);
+    let listed = instance.run(&["tool", "list"]).stdout;
     assert!(!listed.contains("cron"), "{listed}");
-    let store = house.home().join("state/cron/jobs.json");
+    let store = instance.home().join("state/cron/jobs.json");
     let before = std::fs::read_to_string(&store).unwrap();
     let forged = json!({"path": store, "content": before.replace("\"x\"", "\"forged\""), "overwrite": true});
     for (tool, arguments) in [
@@ -150,18 +151,19 @@ fn an_agent_at_the_command_line_has_no_cron_and_no_way_to_its_store() {
         ("read_file", json!({"path": store}).to_string()),
         ("exec", json!({"command": format!("cat {}", store.display())}).to_string()),
     ] {
-        assert_eq!(house.tool(tool, &arguments).code, 1, "{tool}");
+        assert_eq!(instance.tool(tool, &arguments).code, 1, "{tool}");
     }
     assert_eq!(std::fs::read_to_string(&store).unwrap(), before);
-    assert_eq!(list(&house)[0]["id"], id.as_str());
+    assert_eq!(list(&instance)[0]["id"], id.as_str());
 }
 
 #[test]
 fn what_jobs_are_called_moves_no_cursor() {
-    let house = House::with_config(CONFIG);
-    let ran = house.run(&["cron", "add", "-n", "\u{1b}[2Jgone", "-m", "\u{1b}]0;title\u{7}", "-e", "60"]);
+    let instance = TestInstance::with_config(CONFIG);
+    let ran = instance.run(&["cron", "add", "-n", "\u{1b}[2Jgone", "-m", "\u{1b}]0;title\u{7}", "-e", "60"]);
     assert_eq!(ran.code, 0);
-    let (text, json) = (house.run(&["cron", "list"]).stdout, house.run(&["cron", "list", "--json"]).stdout);
+    let (text, json) =
+        (instance.run(&["cron", "list"]).stdout, instance.run(&["cron", "list", "--json"]).stdout);
     for shown in [ran.stdout, text, json] {
         assert!(!shown.contains(['\u{1b}', '\u{7}']) && shown.contains("gone"), "{shown:?}");
     }
@@ -169,12 +171,12 @@ fn what_jobs_are_called_moves_no_cursor() {
 
 #[test]
 fn a_store_that_is_broken_is_said_and_left_alone() {
-    let house = House::with_config(CONFIG);
-    add(&house, &["-m", "x", "-e", "60"]);
-    let store = house.home().join("state/cron/jobs.json");
+    let instance = TestInstance::with_config(CONFIG);
+    add(&instance, &["-m", "x", "-e", "60"]);
+    let store = instance.home().join("state/cron/jobs.json");
     std::fs::write(&store, "{broken").unwrap();
     for arguments in [&["cron", "list"][..], &["cron", "add", "-n", "n", "-m", "x", "-e", "60"]] {
-        let ran = house.run(arguments);
+        let ran = instance.run(arguments);
         assert_eq!(ran.code, 1, "{ran:?}");
         assert!(ran.stderr.contains("cannot be read as jobs"), "{ran:?}");
     }

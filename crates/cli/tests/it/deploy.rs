@@ -1,8 +1,8 @@
 //! What stands in `deploy/`: run as far as it can be run without a service manager and a container engine.
 
 use crate::gateway::client::{DIRECT, Gateway, free_port};
-use crate::house::{House, Ran, ran};
 use crate::run::soon;
+use crate::test_instance::{Ran, TestInstance, ran};
 use serde_json::json;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -17,11 +17,11 @@ fn systemd_takes_the_unit_and_calls_it_hardened() {
         picoclaw_testing::skip!("systemd-analyze is not here");
         return;
     }
-    let house = House::new();
-    let unit = house.dir().join("picoclaw.service");
+    let instance = TestInstance::new();
+    let unit = instance.dir().join("picoclaw.service");
     let installed = "/usr/local/bin/picoclaw";
     assert!(UNIT.contains(installed));
-    std::fs::write(&unit, UNIT.replace(installed, House::binary().to_str().unwrap())).unwrap();
+    std::fs::write(&unit, UNIT.replace(installed, TestInstance::binary().to_str().unwrap())).unwrap();
     let analyse = |arguments: &[&str]| {
         let mut command = Command::new("systemd-analyze");
         ran(command.args(arguments).arg(&unit).env("SYSTEMD_PAGER", "").output().unwrap())
@@ -71,8 +71,8 @@ enum Proc {
 }
 
 impl Container {
-    fn of(house: &House, proc: Proc) -> Option<Self> {
-        let (volume, binary) = (house.dir().to_str().unwrap(), House::binary());
+    fn of(instance: &TestInstance, proc: Proc) -> Option<Self> {
+        let (volume, binary) = (instance.dir().to_str().unwrap(), TestInstance::binary());
         let binary = binary.to_str().unwrap();
         let mut words =
             vec!["bwrap", "--unshare-user", "--uid", "10001", "--gid", "10001", "--ro-bind", "/", "/"];
@@ -109,19 +109,19 @@ impl Container {
         self.0.iter().map(String::as_str).collect()
     }
 
-    fn run(&self, house: &House, arguments: &[&str]) -> Ran {
-        ran(house.wrapped(&self.words(), arguments).output().unwrap())
+    fn run(&self, instance: &TestInstance, arguments: &[&str]) -> Ran {
+        ran(instance.wrapped(&self.words(), arguments).output().unwrap())
     }
 }
 
 #[test]
 fn in_a_container_the_gateway_starts_and_says_what_still_holds() {
     for (proc, lacks) in [(Proc::Whole, None), (Proc::Masked, Some("processes partial"))] {
-        let house = House::with_config(
+        let instance = TestInstance::with_config(
             r#"{"version": 3, "heartbeat": {"enabled": false}, "isolation": {"enabled": true}}"#,
         );
-        let Some(container) = Container::of(&house, proc) else { return };
-        let told = container.run(&house, &["status"]);
+        let Some(container) = Container::of(&instance, proc) else { return };
+        let told = container.run(&instance, &["status"]);
         assert_eq!(told.code, 0, "{told:?}");
         let is_native = told.stdout.contains("held by native: filesystem full");
         if lacks.is_none() && !is_native {
@@ -129,7 +129,7 @@ fn in_a_container_the_gateway_starts_and_says_what_still_holds() {
             continue;
         }
         assert_eq!(is_native, lacks.is_none(), "{told:?}");
-        let gateway = Gateway::wrapped(&house, &container.words(), &[], &[]);
+        let gateway = Gateway::wrapped(&instance, &container.words(), &[], &[]);
         assert_eq!(gateway.get("/ready").status, 200);
         let posture = gateway.get("/api/posture").json()["posture"]["isolation"].as_str().unwrap().to_owned();
         assert!(told.stdout.contains(&posture), "the gateway says the same: {posture}");
@@ -137,13 +137,13 @@ fn in_a_container_the_gateway_starts_and_says_what_still_holds() {
         let answer = gateway.post("/v1/chat/completions", &asked).json();
         let text = answer["choices"][0]["message"]["content"].as_str().unwrap();
         assert!(text.starts_with("x\n"), "commands run: {text}");
-        assert!(house.workspace().join("kept").exists(), "and the volume keeps what they write");
+        assert!(instance.workspace().join("kept").exists(), "and the volume keeps what they write");
         let Some(lacks) = lacks else { continue };
         assert!(posture.contains(lacks), "{posture}");
         assert!(gateway.said().contains("Landlock alone holds less than a cage"), "{}", gateway.said());
         drop(gateway);
-        house.configure(r#"{"version": 3, "isolation": {"enabled": true, "require": ["processes"]}}"#);
-        let refused = container.run(&house, &["gateway", "--port", &free_port().to_string()]);
+        instance.configure(r#"{"version": 3, "isolation": {"enabled": true, "require": ["processes"]}}"#);
+        let refused = container.run(&instance, &["gateway", "--port", &free_port().to_string()]);
         assert_eq!(refused.code, 2, "what is required and cannot be had stops the start: {refused:?}");
         assert!(refused.stderr.contains("`isolation.require` names `processes`"), "{refused:?}");
     }
@@ -157,8 +157,8 @@ fn the_health_check_of_the_recipe_tells_ready_from_not() {
         let words: Vec<String> = serde_json::from_str(&words.replace("18790", &port.to_string())).unwrap();
         Command::new(&words[0]).args(&words[1..]).output().unwrap().status.success()
     };
-    let house = House::with_config(DIRECT);
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(DIRECT);
+    let gateway = Gateway::new(&instance);
     assert!(check(gateway.port));
     let port = gateway.port;
     drop(gateway);
@@ -183,11 +183,11 @@ fn relocated_constants_are_read_only_while_the_program_runs() {
         picoclaw_testing::skip!("RELRO: only root reads the memory map of an undumpable process");
         return;
     }
-    let binary = House::binary();
+    let binary = TestInstance::binary();
     let inode = std::fs::metadata(&binary).unwrap().ino().to_string();
     let (start, length) = relro_segment(&std::fs::read(&binary).unwrap());
-    let house = House::new();
-    let mut command = house.command(&["agent"]);
+    let instance = TestInstance::new();
+    let mut command = instance.command(&["agent"]);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     soon("the segment is read-only", || {

@@ -7,7 +7,7 @@
 //! other `json` block is a configuration that must load. An `sh` block holds `make` targets. A document is one session:
 //! what one block does, the next one finds.
 
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
@@ -87,8 +87,8 @@ fn every_session_goes_as_it_is_printed() {
 fn every_configuration_loads() {
     for (name, text) in DOCUMENTS {
         for block in blocks(text).into_iter().filter(|block| block.kind == "json" && block.file.is_none()) {
-            let house = House::with_config(&block.text);
-            let ran = house.run(&["config", "check"]);
+            let instance = TestInstance::with_config(&block.text);
+            let ran = instance.run(&["config", "check"]);
             assert_eq!(ran.code, 0, "{name}:{}: {}", block.line, ran.stderr);
         }
     }
@@ -96,8 +96,8 @@ fn every_configuration_loads() {
 
 #[test]
 fn every_target_and_command_that_is_named_exists() {
-    let house = House::new();
-    let offers = |words: &[&str]| house.run(&[words, &["--help"]].concat()).code == 0;
+    let instance = TestInstance::new();
+    let offers = |words: &[&str]| instance.run(&[words, &["--help"]].concat()).code == 0;
     for command in NOT_YET {
         assert!(
             !offers(&[command]),
@@ -141,8 +141,8 @@ fn every_target_and_command_that_is_named_exists() {
 
 #[test]
 fn every_promise_is_answered_once_and_by_tests_that_exist() {
-    let Some(house) = sources() else { return };
-    let functions = functions(&house.join("crates"));
+    let Some(instance) = sources() else { return };
+    let functions = functions(&instance.join("crates"));
     let (_, text) = DOCUMENTS.iter().find(|(name, _)| *name == "docs/compat.md").unwrap();
     let mut promises = Vec::new();
     let mut weaknesses = BTreeSet::new();
@@ -171,7 +171,7 @@ fn every_promise_is_answered_once_and_by_tests_that_exist() {
         let named: Vec<&str> = spans(shown).collect();
         assert!(open || !named.is_empty(), "{number}: answered, and no test shows it");
         for span in named {
-            assert!(exists(&house, &functions, span), "{number}: there is no `{span}`");
+            assert!(exists(&instance, &functions, span), "{number}: there is no `{span}`");
         }
     }
     assert_eq!(promises, (1..=PROMISES).collect::<Vec<_>>());
@@ -184,19 +184,19 @@ fn every_promise_is_answered_once_and_by_tests_that_exist() {
 
 #[test]
 fn every_document_is_listed_and_every_link_leads_somewhere() {
-    let Some(house) = sources() else { return };
+    let Some(instance) = sources() else { return };
     let listed: BTreeSet<&str> = DOCUMENTS.iter().map(|(name, _)| *name).collect();
-    for entry in fs::read_dir(house.join("docs/guide")).unwrap() {
+    for entry in fs::read_dir(instance.join("docs/guide")).unwrap() {
         let name = format!("docs/guide/{}", entry.unwrap().file_name().to_str().unwrap());
         assert!(listed.contains(name.as_str()), "`{name}` is not held to anything: list it");
     }
-    for entry in fs::read_dir(house.join("docs/adr")).unwrap() {
+    for entry in fs::read_dir(instance.join("docs/adr")).unwrap() {
         let path = entry.unwrap().path();
         let lines = fs::read_to_string(&path).unwrap().lines().count();
         assert!(lines <= 40, "{} has {lines} lines; a decision has 40 at most", path.display());
     }
     for (name, text) in DOCUMENTS {
-        let here = house.join(name).parent().unwrap().to_owned();
+        let here = instance.join(name).parent().unwrap().to_owned();
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let file = link.split('#').next().unwrap();
             if !file.is_empty() && !link.contains("://") {
@@ -279,21 +279,21 @@ fn steps(block: &Block<'_>) -> Vec<Step> {
 
 /// A home of its own, with the program on its path.
 struct Session {
-    house: House,
+    instance: TestInstance,
 }
 
 impl Session {
     fn new() -> Self {
-        let house = House::new();
-        fs::create_dir_all(house.dir().join("bin")).unwrap();
-        let binary = PathBuf::from(house.command(&[]).get_program());
-        symlink(binary, house.dir().join("bin/picoclaw")).unwrap();
-        fs::create_dir(house.dir().join("you")).unwrap();
-        Self { house }
+        let instance = TestInstance::new();
+        fs::create_dir_all(instance.dir().join("bin")).unwrap();
+        let binary = PathBuf::from(instance.command(&[]).get_program());
+        symlink(binary, instance.dir().join("bin/picoclaw")).unwrap();
+        fs::create_dir(instance.dir().join("you")).unwrap();
+        Self { instance }
     }
 
     fn home(&self) -> PathBuf {
-        self.house.dir().join("you")
+        self.instance.dir().join("you")
     }
 
     /// What a block needs and this host does not give.
@@ -349,7 +349,7 @@ impl Session {
         let output = Command::new("bash")
             .args(["--noprofile", "--norc", "-c", &format!("exec 2>&1\n{line}")])
             .env_clear()
-            .env("PATH", format!("{}:{inherited}", self.house.dir().join("bin").display()))
+            .env("PATH", format!("{}:{inherited}", self.instance.dir().join("bin").display()))
             .env("HOME", self.home())
             .env("LANG", "C.UTF-8")
             .current_dir(self.home())
@@ -385,12 +385,12 @@ fn line_fits(want: &str, got: &str) -> bool {
 }
 
 /// Whether a test function, a file, or a text in a file is there.
-fn exists(house: &Path, functions: &BTreeMap<String, PathBuf>, span: &str) -> bool {
+fn exists(instance: &Path, functions: &BTreeMap<String, PathBuf>, span: &str) -> bool {
     if functions.contains_key(span) {
         return true;
     }
     let (file, text) = span.split_once(": ").unwrap_or((span, ""));
-    file.contains('.') && fs::read_to_string(house.join(file)).is_ok_and(|whole| whole.contains(text))
+    file.contains('.') && fs::read_to_string(instance.join(file)).is_ok_and(|whole| whole.contains(text))
 }
 
 /// Every test function below `dir`.
@@ -414,12 +414,12 @@ fn functions(dir: &Path) -> BTreeMap<String, PathBuf> {
 
 /// The checkout, where it can be read.
 fn sources() -> Option<PathBuf> {
-    let house = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().ok();
-    let house = house.filter(|house| house.join("README.md").exists());
-    if house.is_none() {
+    let instance = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().ok();
+    let instance = instance.filter(|instance| instance.join("README.md").exists());
+    if instance.is_none() {
         picoclaw_testing::skip!(
             "the sources cannot be read here, so what the documents name was not looked up"
         );
     }
-    house
+    instance
 }

@@ -1,20 +1,20 @@
 //! `exec` from the outside: real processes, their output, their end, and what is left of them.
 
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-fn smart() -> House {
-    House::with_config(r#"{"tools": {"exec": {"guard": "smart", "timeout_seconds": 2}}}"#)
+fn smart() -> TestInstance {
+    TestInstance::with_config(r#"{"tools": {"exec": {"guard": "smart", "timeout_seconds": 2}}}"#)
 }
 
-fn exec(house: &House, command: &str) -> crate::house::Ran {
-    house.tool("exec", &json!({"command": command}).to_string())
+fn exec(instance: &TestInstance, command: &str) -> crate::test_instance::Ran {
+    instance.tool("exec", &json!({"command": command}).to_string())
 }
 
 #[test]
 fn output_and_exit_codes_are_told() {
-    let house = smart();
+    let instance = smart();
     for (why, command, exit, want) in [
         ("stdout", "echo hi", 0, "hi\n"),
         ("nothing", "true", 0, "(no output)\n"),
@@ -32,7 +32,7 @@ fn output_and_exit_codes_are_told() {
         ("the workspace is the working directory", "basename \"$PWD\"", 0, "workspace\n"),
         ("standard input is empty", "cat", 0, "(no output)\n"),
     ] {
-        let ran = exec(&house, command);
+        let ran = exec(&instance, command);
         assert_eq!(ran.code, exit, "{why}: {ran:?}");
         assert_eq!(ran.stdout, want, "{why}");
     }
@@ -40,9 +40,9 @@ fn output_and_exit_codes_are_told() {
 
 #[test]
 fn a_command_starts_where_it_is_told_inside_the_workspace() {
-    let house = smart();
-    std::fs::create_dir_all(house.workspace().join("sub")).unwrap();
-    std::os::unix::fs::symlink("/etc", house.workspace().join("out")).unwrap();
+    let instance = smart();
+    std::fs::create_dir_all(instance.workspace().join("sub")).unwrap();
+    std::os::unix::fs::symlink("/etc", instance.workspace().join("out")).unwrap();
     for (why, cwd, exit, begins) in [
         ("a directory of the workspace", "sub", 0, "sub"),
         ("outside", "/etc", 1, "Command blocked by safety guard (path outside working dir)"),
@@ -56,9 +56,9 @@ fn a_command_starts_where_it_is_told_inside_the_workspace() {
         ),
         ("nothing there", "missing", 1, "failed to start command: the working directory does not exist"),
     ] {
-        let cwd = cwd.replace("{home}", house.home().to_str().unwrap());
+        let cwd = cwd.replace("{home}", instance.home().to_str().unwrap());
         for name in ["cwd", "working_dir"] {
-            let ran = house.tool("exec", &json!({"command": "basename $PWD", name: cwd}).to_string());
+            let ran = instance.tool("exec", &json!({"command": "basename $PWD", name: cwd}).to_string());
             assert_eq!((ran.code, ran.stdout.lines().next()), (exit, Some(begins)), "{why}: {ran:?}");
         }
     }
@@ -66,7 +66,7 @@ fn a_command_starts_where_it_is_told_inside_the_workspace() {
 
 #[test]
 fn the_deadline_holds_whatever_the_command_does() {
-    let house = smart();
+    let instance = smart();
     for (why, command) in [
         ("W38: a flood", "yes"),
         ("a flood of zeros", "cat /dev/zero"),
@@ -77,7 +77,7 @@ fn the_deadline_holds_whatever_the_command_does() {
         ("one that closes everything", "exec >&- 2>&- <&-; sleep 1000"),
     ] {
         let began = Instant::now();
-        let ran = exec(&house, command);
+        let ran = exec(&instance, command);
         let took = began.elapsed();
         assert_eq!(ran.code, 1, "{why}: {ran:?}");
         assert!(
@@ -87,35 +87,35 @@ fn the_deadline_holds_whatever_the_command_does() {
         );
         assert!(took < Duration::from_secs(5), "{why}: took {took:?}, the limit is 2 s and 3 more");
         assert!(ran.stdout.len() < 200_000, "{why}: {} bytes", ran.stdout.len());
-        assert_eq!(sleepers(&house), 0, "{why}: something is left");
+        assert_eq!(sleepers(&instance), 0, "{why}: something is left");
     }
 }
 
 #[test]
 fn the_timeout_argument_can_only_shorten() {
-    let house = smart();
-    let ran = house.tool("exec", r#"{"command": "sleep 30", "timeout": 1}"#);
+    let instance = smart();
+    let ran = instance.tool("exec", r#"{"command": "sleep 30", "timeout": 1}"#);
     assert!(ran.stdout.starts_with("Command timed out after 1s"), "{ran:?}");
     let began = Instant::now();
-    let ran = house.tool("exec", r#"{"command": "sleep 30", "timeout": 600}"#);
+    let ran = instance.tool("exec", r#"{"command": "sleep 30", "timeout": 600}"#);
     assert!(ran.stdout.starts_with("Command timed out after 2s"), "{ran:?}");
     assert!(began.elapsed() < Duration::from_secs(5));
 }
 
 #[test]
 fn nothing_outlives_a_command_that_ended() {
-    let house = smart();
+    let instance = smart();
     let began = Instant::now();
-    let ran = exec(&house, "setsid sleep 1000 & sleep 1000 & echo started");
+    let ran = exec(&instance, "setsid sleep 1000 & sleep 1000 & echo started");
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "started\n"), "{ran:?}");
     assert!(began.elapsed() < Duration::from_secs(2), "a daemon must not hold the call up");
-    assert_eq!(sleepers(&house), 0);
+    assert_eq!(sleepers(&instance), 0);
 }
 
 #[test]
 fn long_output_keeps_its_head_and_its_tail() {
-    let house = smart();
-    let ran = exec(&house, "seq 1 1000000");
+    let instance = smart();
+    let ran = exec(&instance, "seq 1 1000000");
     assert_eq!(ran.code, 0);
     assert!(ran.stdout.starts_with("1\n2\n3\n"), "the head is kept");
     assert!(ran.stdout.trim_end().ends_with("999999\n1000000"), "the tail is kept");
@@ -125,46 +125,46 @@ fn long_output_keeps_its_head_and_its_tail() {
 
 #[test]
 fn a_background_session_starts_and_ends_with_the_program() {
-    let house = smart();
-    let ran = house.tool("exec", r#"{"command": "sleep 1000", "background": true}"#);
+    let instance = smart();
+    let ran = instance.tool("exec", r#"{"command": "sleep 1000", "background": true}"#);
     assert_eq!(ran.code, 0, "{ran:?}");
     let answer: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(answer["status"], "running");
     assert!(answer["sessionId"].as_str().is_some_and(|id| id.len() >= 8));
-    assert_eq!(sleepers(&house), 0, "the program is over, and so are its children");
+    assert_eq!(sleepers(&instance), 0, "the program is over, and so are its children");
     let stranger =
-        house.tool("exec", &json!({"action": "read", "sessionId": answer["sessionId"]}).to_string());
+        instance.tool("exec", &json!({"action": "read", "sessionId": answer["sessionId"]}).to_string());
     assert!(stranger.stdout.starts_with("session not found"), "{stranger:?}");
 }
 
 #[test]
 fn a_blocked_command_can_be_put_to_a_person_and_nobody_is_there() {
-    let house = House::with_config(r#"{"tools": {"exec": {"on_block": "ask"}}}"#);
-    let ran = exec(&house, "rm -rf x");
+    let instance = TestInstance::with_config(r#"{"tools": {"exec": {"on_block": "ask"}}}"#);
+    let ran = exec(&instance, "rm -rf x");
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(
         ran.stdout.starts_with("Command blocked by safety guard (dangerous pattern detected)"),
         "{ran:?}"
     );
-    let records = house.records();
+    let records = instance.records();
     assert_eq!(records[0]["verdict"], "ask");
-    let protected = exec(&house, "cat ../config.json");
+    let protected = exec(&instance, "cat ../config.json");
     assert_eq!(protected.code, 1, "what no setting allows, nobody is asked about: {protected:?}");
 }
 
 #[test]
 fn both_switches_off_means_anything_runs_with_a_warning() {
-    let house = House::with_config(
+    let instance = TestInstance::with_config(
         r#"{"agents": {"defaults": {"restrict_to_workspace": false}}, "tools": {"exec": {"enable_deny_patterns": false}}}"#,
     );
-    let ran = exec(&house, "cd / && ls etc/passwd && echo $(echo sub)");
+    let ran = exec(&instance, "cd / && ls etc/passwd && echo $(echo sub)");
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "etc/passwd\nsub\n"), "{ran:?}");
     assert!(ran.stderr.matches("[WARN]").count() >= 2, "{ran:?}");
 }
 
-/// Processes that sleep in this house's workspace.
-fn sleepers(house: &House) -> usize {
-    let workspace = house.workspace();
+/// Processes that sleep in this instance's workspace.
+fn sleepers(instance: &TestInstance) -> usize {
+    let workspace = instance.workspace();
     std::fs::read_dir("/proc")
         .unwrap()
         .filter_map(|entry| std::fs::read_link(entry.ok()?.path().join("cwd")).ok())

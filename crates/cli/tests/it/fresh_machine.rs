@@ -1,8 +1,8 @@
 //! The two commands of the README on machines with other toolchains: the real Makefile and scripts, with stubs of `rustup`,
 //! `rustc` and `cargo` in front, in a directory whose name has a space in it.
 
-use crate::house::{House, Ran, ran};
 use crate::run::pty::{Terminal, can_give_a_terminal};
+use crate::test_instance::{Ran, TestInstance, ran};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -33,12 +33,12 @@ cp "$STUB/binary" "$dir/$target/release/picoclaw""#;
 
 /// A checkout on a machine with a toolchain of stubs.
 struct Machine {
-    house: House,
+    instance: TestInstance,
 }
 
 impl Machine {
     fn new(rustup: Option<&str>) -> Self {
-        let machine = Self { house: House::new() };
+        let machine = Self { instance: TestInstance::new() };
         for (name, text) in FILES {
             let path = machine.checkout().join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -50,20 +50,20 @@ impl Machine {
                 machine.program(&format!("bin/{name}"), text);
             }
         }
-        copy(&House::binary(), &machine.stubs().join("binary"));
+        copy(&TestInstance::binary(), &machine.stubs().join("binary"));
         machine
     }
 
     fn checkout(&self) -> PathBuf {
-        self.house.dir().join("a check out")
+        self.instance.dir().join("a check out")
     }
 
     fn stubs(&self) -> PathBuf {
-        self.house.dir().join("stubs")
+        self.instance.dir().join("stubs")
     }
 
     fn program(&self, name: &str, text: &str) {
-        let (draft, path) = (self.house.dir().join("draft"), self.stubs().join(name));
+        let (draft, path) = (self.instance.dir().join("draft"), self.stubs().join(name));
         std::fs::write(&draft, format!("#!/bin/bash\n{text}\n")).unwrap();
         std::fs::set_permissions(&draft, std::fs::Permissions::from_mode(0o755)).unwrap();
         copy(&draft, &path);
@@ -75,7 +75,7 @@ impl Machine {
             .args(arguments)
             .env_clear()
             .env("PATH", format!("{}:/usr/bin:/bin", self.stubs().join("bin").display()))
-            .env("HOME", self.house.dir())
+            .env("HOME", self.instance.dir())
             .env("STUB", self.stubs())
             // What must not lead astray.
             .env("CARGO_TARGET_DIR", "/nonexistent")
@@ -164,7 +164,7 @@ fn a_missing_toolchain_is_named() {
 #[test]
 fn install_brings_binary_pages_and_completions_and_uninstall_takes_them_away() {
     let machine = Machine::new(None);
-    let root = machine.house.dir().join("package");
+    let root = machine.instance.dir().join("package");
     let variables = [&format!("DESTDIR={}", root.display()), "PREFIX=/usr"];
     let ran = machine.run(&["install", variables[0], variables[1]]);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -190,14 +190,14 @@ fn install_brings_binary_pages_and_completions_and_uninstall_takes_them_away() {
 
 #[test]
 fn the_static_binary_starts_on_an_empty_root_file_system() {
-    let binary = std::fs::read(House::binary()).unwrap();
+    let binary = std::fs::read(TestInstance::binary()).unwrap();
     // A dynamic program names its interpreter.
     if binary[..4096].windows(6).any(|window| window == b"ld-lin") {
         picoclaw_testing::skip!("this binary is not static");
         return;
     }
     let root = tempfile::tempdir().unwrap();
-    copy(&House::binary(), &root.path().join("picoclaw"));
+    copy(&TestInstance::binary(), &root.path().join("picoclaw"));
     let mut command = Command::new("unshare");
     command.args(["--map-root-user", "--root"]).arg(root.path());
     let output =
@@ -213,8 +213,8 @@ fn the_static_binary_starts_on_an_empty_root_file_system() {
 
 #[test]
 fn the_version_says_what_was_built() {
-    let house = House::new();
-    let ran = house.run(&["version", "--json"]);
+    let instance = TestInstance::new();
+    let ran = instance.run(&["version", "--json"]);
     let version: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let keys: Vec<_> = version.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(keys, ["version", "commit", "target", "features"]);

@@ -1,38 +1,38 @@
 //! The front door: usage, first steps, and configurations that cannot be used.
 
-use crate::house::House;
+use crate::test_instance::TestInstance;
 
 #[test]
 fn the_first_command_makes_an_instance_and_says_so_once() {
-    let house = House::new();
-    let first = house.tool("list_dir", "{}");
+    let instance = TestInstance::new();
+    let first = instance.tool("list_dir", "{}");
     assert_eq!((first.code, first.stdout.as_str()), (0, "\n"), "{first:?}");
     assert_eq!(first.stderr.matches("made a new instance").count(), 1, "{first:?}");
-    let second = house.tool("list_dir", "{}");
+    let second = instance.tool("list_dir", "{}");
     assert_eq!((second.code, second.stderr.as_str()), (0, ""), "{second:?}");
     for room in ["skills", "logs", "cache", "state", "runtime-user-env", "ledger", "workspace"] {
-        assert!(house.home().join(room).is_dir(), "`{room}` is missing");
+        assert!(instance.home().join(room).is_dir(), "`{room}` is missing");
     }
-    let mode = std::os::unix::fs::PermissionsExt::mode(&house.home().metadata().unwrap().permissions());
+    let mode = std::os::unix::fs::PermissionsExt::mode(&instance.home().metadata().unwrap().permissions());
     assert_eq!(mode & 0o777, 0o700);
 }
 
 #[test]
 fn onboard_makes_an_instance_and_keeps_what_is_there() {
-    let house = House::new();
-    let ran = house.run(&["onboard"]);
+    let instance = TestInstance::new();
+    let ran = instance.run(&["onboard"]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    let config = house.home().join("config.json");
+    let config = instance.home().join("config.json");
     assert!(config.is_file());
-    assert_eq!(house.run(&["config", "check"]).code, 0);
+    assert_eq!(instance.run(&["config", "check"]).code, 0);
     std::fs::write(&config, "{ // mine\n}").unwrap();
-    assert_eq!(house.run(&["onboard"]).code, 0);
+    assert_eq!(instance.run(&["onboard"]).code, 0);
     assert_eq!(std::fs::read_to_string(&config).unwrap(), "{ // mine\n}");
 }
 
 #[test]
 fn looking_makes_nothing() {
-    let house = House::new();
+    let instance = TestInstance::new();
     for arguments in [
         &["status"][..],
         &["config", "check"],
@@ -41,15 +41,15 @@ fn looking_makes_nothing() {
         &["audit", "verify"],
         &["version"],
     ] {
-        let ran = house.run(arguments);
+        let ran = instance.run(arguments);
         assert_eq!(ran.code, 0, "{arguments:?}: {ran:?}");
     }
-    assert!(!house.home().exists(), "looking must not make an instance");
+    assert!(!instance.home().exists(), "looking must not make an instance");
 }
 
 #[test]
 fn bad_usage_and_bad_configurations_exit_with_two() {
-    let house = House::with_config("{}");
+    let instance = TestInstance::with_config("{}");
     for arguments in [
         &["no-such-command"][..],
         &["tool"],
@@ -59,7 +59,7 @@ fn bad_usage_and_bad_configurations_exit_with_two() {
         &["check", "fly", "x"],
         &["--config", "/nonexistent/config.json", "status"],
     ] {
-        let ran = house.run(arguments);
+        let ran = instance.run(arguments);
         assert_eq!(ran.code, 2, "{arguments:?}: {ran:?}");
         assert!(!ran.stderr.is_empty() && ran.stdout.is_empty(), "{arguments:?}: {ran:?}");
     }
@@ -94,8 +94,8 @@ fn bad_usage_and_bad_configurations_exit_with_two() {
             "overlap",
         ),
     ] {
-        house.configure(config);
-        let ran = house.tool("list_dir", "{}");
+        instance.configure(config);
+        let ran = instance.tool("list_dir", "{}");
         assert_eq!(ran.code, 2, "{why}: {ran:?}");
         assert!(ran.stderr.contains(says), "{why}: no {says:?} in {:?}", ran.stderr);
     }
@@ -103,75 +103,75 @@ fn bad_usage_and_bad_configurations_exit_with_two() {
 
 #[test]
 fn each_protection_that_is_off_is_one_warning() {
-    let house = House::with_config("{}");
-    assert_eq!(house.tool("list_dir", "{}").stderr, "");
+    let instance = TestInstance::with_config("{}");
+    assert_eq!(instance.tool("list_dir", "{}").stderr, "");
     let name = "PICOCLAW_AGENTS_DEFAULTS_RESTRICT_TO_WORKSPACE";
-    let ran = house.run_with(&["tool", "list_dir", "{}"], &[(name, "false")]);
+    let ran = instance.run_with(&["tool", "list_dir", "{}"], &[(name, "false")]);
     assert_eq!(ran.stderr.matches("[WARN]").count(), 1, "{ran:?}");
     let quiet =
-        house.run_with(&["tool", "list_dir", "{}"], &[(name, "false"), ("PICOCLAW_LOG_LEVEL", "error")]);
+        instance.run_with(&["tool", "list_dir", "{}"], &[(name, "false"), ("PICOCLAW_LOG_LEVEL", "error")]);
     assert_eq!(quiet.stderr, "", "{quiet:?}");
 }
 
 #[test]
 fn the_environment_counts_without_a_file_and_is_never_written_back() {
-    let house = House::new();
-    let outside = house.dir().join("note.txt");
+    let instance = TestInstance::new();
+    let outside = instance.dir().join("note.txt");
     std::fs::write(&outside, "out\n").unwrap();
     let json = format!(r#"{{"path": "{}"}}"#, outside.display());
     let name = "PICOCLAW_AGENTS_DEFAULTS_RESTRICT_TO_WORKSPACE";
-    let open = house.run_with(&["tool", "read_file", &json], &[(name, "false")]);
+    let open = instance.run_with(&["tool", "read_file", &json], &[(name, "false")]);
     assert_eq!(open.stdout, "out\n", "{open:?}");
-    assert_eq!(house.tool("read_file", &json).code, 1, "the next start is restricted again");
+    assert_eq!(instance.tool("read_file", &json).code, 1, "the next start is restricted again");
 }
 
 #[test]
 fn arguments_come_from_standard_input_too() {
     use std::io::Write;
-    let house = House::with_config("{}");
-    let mut command = house.command(&["tool", "write_file", "-"]);
+    let instance = TestInstance::with_config("{}");
+    let mut command = instance.command(&["tool", "write_file", "-"]);
     let mut child =
         command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(br#"{"path": "a.txt", "content": "from stdin"}"#).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "File written: a.txt\n");
-    assert_eq!(std::fs::read_to_string(house.workspace().join("a.txt")).unwrap(), "from stdin");
+    assert_eq!(std::fs::read_to_string(instance.workspace().join("a.txt")).unwrap(), "from stdin");
 }
 
 #[test]
 fn a_workspace_behind_a_link_works_under_both_names() {
-    let house = House::with_config(r#"{"agents": {"defaults": {"workspace": "{dir}/alias/ws"}}}"#);
-    std::fs::create_dir_all(house.dir().join("real/ws")).unwrap();
-    std::os::unix::fs::symlink(house.dir().join("real"), house.dir().join("alias")).unwrap();
+    let instance = TestInstance::with_config(r#"{"agents": {"defaults": {"workspace": "{dir}/alias/ws"}}}"#);
+    std::fs::create_dir_all(instance.dir().join("real/ws")).unwrap();
+    std::os::unix::fs::symlink(instance.dir().join("real"), instance.dir().join("alias")).unwrap();
     for path in ["a.txt", "{dir}/alias/ws/b.txt", "{dir}/real/ws/c.txt"] {
-        let path = path.replace("{dir}", house.dir().to_str().unwrap());
-        let ran = house.tool("write_file", &format!(r#"{{"path": "{path}", "content": "x"}}"#));
+        let path = path.replace("{dir}", instance.dir().to_str().unwrap());
+        let ran = instance.tool("write_file", &format!(r#"{{"path": "{path}", "content": "x"}}"#));
         assert_eq!(ran.code, 0, "{path}: {ran:?}");
     }
-    assert_eq!(std::fs::read_dir(house.dir().join("real/ws")).unwrap().count(), 3);
+    assert_eq!(std::fs::read_dir(instance.dir().join("real/ws")).unwrap().count(), 3);
 }
 
 #[test]
 fn completions_and_manual_pages_are_printed() {
-    let house = House::new();
+    let instance = TestInstance::new();
     for arguments in
         [&["completions", "bash"][..], &["completions", "zsh"], &["completions", "fish"], &["man"]]
     {
-        let ran = house.run(arguments);
+        let ran = instance.run(arguments);
         assert_eq!(ran.code, 0, "{arguments:?}");
         assert!(ran.stdout.contains("picoclaw") && ran.stdout.len() > 500, "{arguments:?}");
     }
-    let version = house.run(&["version"]);
+    let version = instance.run(&["version"]);
     assert_eq!(version.stdout, format!("picoclaw {}\n", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    let house = House::with_config("{}");
+    let instance = TestInstance::with_config("{}");
     let text = "x".repeat(900_000);
-    std::fs::create_dir_all(house.workspace()).unwrap();
-    std::fs::write(house.workspace().join("big"), text).unwrap();
-    let mut command = house.command(&["tool", "read_file", r#"{"path": "big"}"#]);
+    std::fs::create_dir_all(instance.workspace()).unwrap();
+    std::fs::write(instance.workspace().join("big"), text).unwrap();
+    let mut command = instance.command(&["tool", "read_file", r#"{"path": "big"}"#]);
     let mut child =
         command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());

@@ -3,7 +3,7 @@
 use crate::hostile::mcp::Mcp;
 use crate::hostile::porch::Porch;
 use crate::hostile::tool::Tool;
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::json;
 
 /// A hook that does as its argument says.
@@ -49,16 +49,17 @@ fn calls_outside_of_turns_pass_the_same_hooks() {
         ("it is not there", "/nonexistent", String::new(), "Tool execution denied by hook: ", refused),
     ] {
         for porch in [&Tool as &dyn Porch, &Mcp] {
-            let house = House::new();
-            let script = house.dir().join("hook.py");
+            let instance = TestInstance::new();
+            let script = instance.dir().join("hook.py");
             std::fs::write(&script, HOOK).unwrap();
             let hook =
                 json!({"enabled": true, "command": [program, script, manner], "intercept": ["before_tool"]});
             let config = json!({"version": 3, "hooks": {"processes": {"judge": hook}}});
-            let house = house.furnished(&config.to_string());
-            let told = porch.call(&house, &[("exec".to_owned(), r#"{"command": "echo said"}"#.to_owned())]);
+            let instance = instance.with_config_file(&config.to_string());
+            let told =
+                porch.call(&instance, &[("exec".to_owned(), r#"{"command": "echo said"}"#.to_owned())]);
             assert!(told[0].text.starts_with(begins), "{why}, {porch:?}: {told:?}");
-            let records = house.records();
+            let records = instance.records();
             let calls: Vec<_> = records.iter().filter(|one| one["tool"] == "exec").collect();
             let phases: Vec<_> = calls.iter().map(|one| one["phase"].as_str().unwrap()).collect();
             assert_eq!(phases, ["decided", "finished"], "{why}, {porch:?}");

@@ -8,7 +8,7 @@ pub(crate) mod mcp;
 pub(crate) mod porch;
 pub(crate) mod tool;
 
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use agent::Agent;
 use gateway::{Commands, Spark, Turn};
 use mcp::Mcp;
@@ -60,8 +60,8 @@ fn rows() -> Vec<Row> {
 }
 
 /// An instance with everything in it that a hostile call could want.
-fn furnished() -> House {
-    let house = House::with_config(
+fn with_config_file() -> TestInstance {
+    let instance = TestInstance::with_config(
         r#"{
           "version": 3,
           "heartbeat": {"enabled": false},
@@ -73,8 +73,8 @@ fn furnished() -> House {
         }"#,
     );
     // Makes the rooms.
-    assert_eq!(house.run(&["onboard"]).code, 0);
-    let (home, ws) = (house.home(), house.workspace());
+    assert_eq!(instance.run(&["onboard"]).code, 0);
+    let (home, ws) = (instance.home(), instance.workspace());
     fs::create_dir_all(ws.join("src")).unwrap();
     fs::write(ws.join("notes.txt"), "plain notes\n").unwrap();
     fs::write(home.join(".security.yml"), "web: {}\n").unwrap();
@@ -91,13 +91,13 @@ fn furnished() -> House {
     fs::hard_link(home.join(".security.yml"), ws.join("hard")).unwrap();
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     rustix::fs::mknodat(rustix::fs::CWD, ws.join("pipe"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
-    house
+    instance
 }
 
 /// What must be as it was, whatever was called.
-fn untouched(house: &House) -> Vec<(&'static str, String)> {
+fn untouched(instance: &TestInstance) -> Vec<(&'static str, String)> {
     let files = ["config.json", ".security.yml", ".picoclaw.pid", "workspace-coder/secret.txt"];
-    files.map(|file| (file, fs::read_to_string(house.home().join(file)).unwrap())).to_vec()
+    files.map(|file| (file, fs::read_to_string(instance.home().join(file)).unwrap())).to_vec()
 }
 
 /// A record without what differs between two runs of the same call.
@@ -118,7 +118,7 @@ fn every_porch_gives_the_same_answer_to_the_same_call() {
     let rows = rows();
     let hostile = rows.iter().filter(|row| !row.code.is_empty()).count();
     assert!(hostile >= 40, "only {hostile} hostile rows");
-    // Each in a house of its own, beside the others.
+    // Each in a instance of its own, beside the others.
     let columns: Vec<Column> = std::thread::scope(|scope| {
         let begin = |porch: &&'static dyn Porch| {
             let (porch, rows) = (*porch, &rows);
@@ -140,11 +140,11 @@ fn every_porch_gives_the_same_answer_to_the_same_call() {
 }
 
 fn column(porch: &dyn Porch, rows: &[Row]) -> Column {
-    let house = furnished();
-    let place = house.dir().to_str().unwrap().to_owned();
+    let instance = with_config_file();
+    let place = instance.dir().to_str().unwrap().to_owned();
     let fill = |text: &str| {
-        text.replace("{ws}", house.workspace().to_str().unwrap())
-            .replace("{home}", house.home().to_str().unwrap())
+        text.replace("{ws}", instance.workspace().to_str().unwrap())
+            .replace("{home}", instance.home().to_str().unwrap())
             .replace("{dir}", &place)
     };
     let asked = |row: &Row| -> Asked { (row.tool.clone(), fill(&row.arguments)) };
@@ -152,11 +152,11 @@ fn column(porch: &dyn Porch, rows: &[Row]) -> Column {
         rows.iter().map(|row| Some(asked(row)).filter(|call| porch.takes(call))).collect();
     let calls: Vec<Asked> = taken.iter().flatten().cloned().collect();
     assert!(calls.len() >= 15, "{porch:?} takes {} rows", calls.len());
-    let before = untouched(&house);
-    let told = porch.call(&house, &calls);
+    let before = untouched(&instance);
+    let told = porch.call(&instance, &calls);
     assert_eq!(told.len(), calls.len(), "{porch:?}: every call is answered");
-    assert_eq!(untouched(&house), before, "{porch:?}");
-    let records = house.records();
+    assert_eq!(untouched(&instance), before, "{porch:?}");
+    let records = instance.records();
     let (starts, made): (Vec<&Value>, Vec<&Value>) =
         records.iter().partition(|record| record["depth"].as_u64() < Some(porch.depth()));
     // What started the caller is recorded as well, further up.

@@ -1,15 +1,15 @@
 //! Isolation from the outside: asked for and had, asked for and not to be had, examined.
 
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::{Value, json};
 
-fn exec(house: &House, command: &str) -> crate::house::Ran {
-    house.tool("exec", &json!({"command": command}).to_string())
+fn exec(instance: &TestInstance, command: &str) -> crate::test_instance::Ran {
+    instance.tool("exec", &json!({"command": command}).to_string())
 }
 
 /// Whether this host gives a cage at all; a test that needs one says so when it does not.
-fn has_cage(house: &House, why: &str) -> bool {
-    let doctor: Value = serde_json::from_str(&house.run(&["doctor", "--json"]).stdout).unwrap();
+fn has_cage(instance: &TestInstance, why: &str) -> bool {
+    let doctor: Value = serde_json::from_str(&instance.run(&["doctor", "--json"]).stdout).unwrap();
     let native = doctor["host"]["native"] == "yes";
     if !native {
         picoclaw_testing::skip!("{why}: this host gives no native cage: {}", doctor["host"]["native"]);
@@ -27,60 +27,63 @@ fn what_the_text_does_not_say_the_kernel_holds() {
         ("the fence", false, true, false, true),
         ("the cage", true, true, false, false),
     ] {
-        let house = House::with_config(&format!(
+        let instance = TestInstance::with_config(&format!(
             r#"{{"isolation": {{"enabled": {isolation}}}, "tools": {{"exec": {{"guard": "smart", "fence": {fence}}}}}}}"#
         ));
-        if isolation && !has_cage(&house, name) {
+        if isolation && !has_cage(&instance, name) {
             continue;
         }
-        let ran = exec(&house, reads);
+        let ran = exec(&instance, reads);
         assert_eq!(ran.code, 0, "{name}: the system's own files stay readable: {ran:?}");
-        let dir = house.dir().to_str().unwrap().replace('/', "_");
-        exec(&house, &writes.replace("{dir}", &dir));
-        assert_eq!(house.dir().join("planted").exists(), may_write, "{name}");
-        std::fs::write(house.dir().join("secret"), "SECRET").unwrap();
+        let dir = instance.dir().to_str().unwrap().replace('/', "_");
+        exec(&instance, &writes.replace("{dir}", &dir));
+        assert_eq!(instance.dir().join("planted").exists(), may_write, "{name}");
+        std::fs::write(instance.dir().join("secret"), "SECRET").unwrap();
         let secret =
             format!(r#"python3 -c "print(open('{dir}'.replace('_', chr(47)) + chr(47) + 'secret').read())""#);
-        assert_eq!(exec(&house, &secret).stdout.contains("SECRET"), may_read_secret, "{name}");
+        assert_eq!(exec(&instance, &secret).stdout.contains("SECRET"), may_read_secret, "{name}");
     }
 }
 
 #[test]
 fn a_caged_command_sees_its_workspace_and_little_else() {
-    let house =
-        House::with_config(r#"{"isolation": {"enabled": true}, "tools": {"exec": {"guard": "smart"}}}"#);
-    if !has_cage(&house, "the view") {
+    let instance = TestInstance::with_config(
+        r#"{"isolation": {"enabled": true}, "tools": {"exec": {"guard": "smart"}}}"#,
+    );
+    if !has_cage(&instance, "the view") {
         return;
     }
-    assert_eq!(house.tool("write_file", r#"{"path": "mine.txt", "content": "mine"}"#).code, 0);
-    let ran =
-        exec(&house, "cat mine.txt; echo; echo more > theirs.txt; printenv HOME; id -u >/dev/null; ls -a ~");
+    assert_eq!(instance.tool("write_file", r#"{"path": "mine.txt", "content": "mine"}"#).code, 0);
+    let ran = exec(
+        &instance,
+        "cat mine.txt; echo; echo more > theirs.txt; printenv HOME; id -u >/dev/null; ls -a ~",
+    );
     assert_eq!(ran.code, 1, "the redirected home is not the workspace: the guard still says so: {ran:?}");
-    let ran = exec(&house, "cat mine.txt; echo; echo more > theirs.txt; printenv HOME");
+    let ran = exec(&instance, "cat mine.txt; echo; echo more > theirs.txt; printenv HOME");
     assert_eq!(ran.code, 0, "{ran:?}");
-    let home = house.home().join("runtime-user-env/agents/main/home");
+    let home = instance.home().join("runtime-user-env/agents/main/home");
     assert_eq!(ran.stdout, format!("mine\n{}\n", home.display()));
-    assert_eq!(std::fs::read_to_string(house.workspace().join("theirs.txt")).unwrap(), "more\n");
+    assert_eq!(std::fs::read_to_string(instance.workspace().join("theirs.txt")).unwrap(), "more\n");
     let pids = exec(
-        &house,
+        &instance,
         "ls -d [0-9]* 2>/dev/null; python3 -c \"import os; print(len([p for p in os.listdir(chr(47)+'proc') if p.isdigit()]))\"",
     );
     let count: usize = pids.stdout.trim().parse().unwrap_or(usize::MAX);
     assert!(count < 10, "only its own processes: {pids:?}");
-    let records = house.records();
+    let records = instance.records();
     let enforced = records.last().unwrap()["enforced"].to_string();
     assert!(enforced.contains("filesystem full"), "{enforced}");
 }
 
 #[test]
 fn isolation_that_cannot_be_had_stops_the_start_with_the_remedy() {
-    let house = House::with_config(r#"{"isolation": {"enabled": true, "backend": "bwrap"}}"#);
+    let instance = TestInstance::with_config(r#"{"isolation": {"enabled": true, "backend": "bwrap"}}"#);
     // Without bubblewrap: a mount namespace where it is not there would need root; a requirement nobody can meet does not.
-    house.configure(
+    instance.configure(
         r#"{"isolation": {"enabled": true, "backend": "native", "require": ["network"], "network": "host"}}"#,
     );
     for (tool, json) in [("exec", r#"{"command": "echo hi"}"#), ("list_dir", "{}")] {
-        let ran = house.tool(tool, json);
+        let ran = instance.tool(tool, json);
         assert_ne!(ran.code, 0, "{tool}: {ran:?}");
         assert!(ran.stdout.is_empty(), "{tool}: {ran:?}");
         assert!(ran.stderr.contains("isolation.require") && ran.stderr.contains("hint:"), "{tool}: {ran:?}");
@@ -90,52 +93,53 @@ fn isolation_that_cannot_be_had_stops_the_start_with_the_remedy() {
 
 #[test]
 fn the_mount_plan_is_logged_one_line_a_rule() {
-    let house = House::with_config(r#"{"isolation": {"enabled": true}}"#);
-    if !has_cage(&house, "the plan") {
+    let instance = TestInstance::with_config(r#"{"isolation": {"enabled": true}}"#);
+    if !has_cage(&instance, "the plan") {
         return;
     }
-    let ran = house.run_with(&["tool", "exec", r#"{"command": "true"}"#], &[("PICOCLAW_LOG_LEVEL", "info")]);
+    let ran =
+        instance.run_with(&["tool", "exec", r#"{"command": "true"}"#], &[("PICOCLAW_LOG_LEVEL", "info")]);
     let rules = ran.stderr.matches("[INFO] isolation: linux isolation mount plan\n").count();
     assert!(rules > 10, "{ran:?}");
     assert!(ran.stderr.contains("rule=ro /usr (system)"), "{ran:?}");
     let secrets = ran.stderr.lines().filter(|line| line.contains("config.json") || line.contains("ledger"));
     assert_eq!(secrets.count(), 0, "nothing of the instance's own is shown: {}", ran.stderr);
-    let quiet = house.tool("exec", r#"{"command": "true"}"#);
+    let quiet = instance.tool("exec", r#"{"command": "true"}"#);
     assert_eq!(quiet.stderr, "", "one-shot commands log from WARN: {quiet:?}");
 }
 
 #[test]
 fn the_documented_exposures_work() {
-    let house = House::with_config("{}");
-    std::fs::create_dir_all(house.dir().join("assets")).unwrap();
-    std::fs::write(house.dir().join("assets/logo"), "LOGO").unwrap();
-    house.configure(
+    let instance = TestInstance::with_config("{}");
+    std::fs::create_dir_all(instance.dir().join("assets")).unwrap();
+    std::fs::write(instance.dir().join("assets/logo"), "LOGO").unwrap();
+    instance.configure(
         r#"{"isolation": {"enabled": true, "expose_paths": [
             {"source": "{dir}/assets", "target": "{dir}/home/workspace/assets", "mode": "rw"},
             {"source": "{dir}/assets", "mode": "ro"}]},
             "tools": {"exec": {"guard": "smart"}, "allow_read_paths": ["^{dir}/assets/"]}}"#,
     );
-    if !has_cage(&house, "exposures") {
+    if !has_cage(&instance, "exposures") {
         return;
     }
-    let ran = exec(&house, "cat assets/logo; echo new > assets/made");
+    let ran = exec(&instance, "cat assets/logo; echo new > assets/made");
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "LOGO\n"), "{ran:?}");
-    assert_eq!(std::fs::read_to_string(house.dir().join("assets/made")).unwrap(), "new\n");
-    let other = exec(&house, &format!("cat {}/assets/logo", house.dir().display()));
+    assert_eq!(std::fs::read_to_string(instance.dir().join("assets/made")).unwrap(), "new\n");
+    let other = exec(&instance, &format!("cat {}/assets/logo", instance.dir().display()));
     assert_eq!((other.code, other.stdout.as_str()), (0, "LOGO\n"), "{other:?}");
 }
 
 #[test]
 fn the_doctor_sees_a_cage_that_holds_and_one_that_does_not() {
-    let house = House::with_config("{}");
-    if !has_cage(&house, "the doctor") {
+    let instance = TestInstance::with_config("{}");
+    if !has_cage(&instance, "the doctor") {
         return;
     }
-    std::fs::write(house.dir().join(".bashrc"), "").unwrap();
-    let healthy = house.run(&["doctor"]);
+    std::fs::write(instance.dir().join(".bashrc"), "").unwrap();
+    let healthy = instance.run(&["doctor"]);
     assert_eq!(healthy.code, 0, "{}", healthy.stdout);
     for layer in ["filesystem", "processes", "syscalls", "environment", "limits"] {
-        let ran = house.run(&["doctor", "--json", "--fault", layer]);
+        let ran = instance.run(&["doctor", "--json", "--fault", layer]);
         assert_eq!(ran.code, 1, "{layer}: {}", ran.stdout);
         let report: Value = serde_json::from_str(&ran.stdout).unwrap();
         for probe in report["probes"].as_array().unwrap() {
@@ -147,38 +151,38 @@ fn the_doctor_sees_a_cage_that_holds_and_one_that_does_not() {
 
 #[test]
 fn a_new_instance_has_isolation_on_where_this_host_can() {
-    let house = House::new();
-    let ran = exec(&house, "printenv HOME");
+    let instance = TestInstance::new();
+    let ran = exec(&instance, "printenv HOME");
     assert_eq!(ran.code, 0, "{ran:?}");
     let caged = ran.stdout.contains("runtime-user-env");
-    let config = std::fs::read_to_string(house.home().join("config.json")).unwrap();
+    let config = std::fs::read_to_string(instance.home().join("config.json")).unwrap();
     assert_eq!(
         config.contains(r#""enabled": true"#),
         caged,
         "the first command runs under what it wrote: {config}"
     );
-    assert_eq!(caged, has_cage(&house, "onboarding"));
+    assert_eq!(caged, has_cage(&instance, "onboarding"));
 }
 
 #[test]
 fn a_program_is_run_by_whatever_name_it_is_called() {
-    let house = House::with_config("{}");
-    if !has_cage(&house, "names of programs") {
+    let instance = TestInstance::with_config("{}");
+    if !has_cage(&instance, "names of programs") {
         return;
     }
-    let project = house.dir().join("project");
+    let project = instance.dir().join("project");
     std::fs::create_dir(&project).unwrap();
     for program in ["true", "/bin/true", "/usr/bin/true", "/bin/sh"] {
-        let mut command = house.command(&["run", "--", program]);
-        let ran = crate::house::ran(command.current_dir(&project).output().unwrap());
+        let mut command = instance.command(&["run", "--", program]);
+        let ran = crate::test_instance::ran(command.current_dir(&project).output().unwrap());
         assert_eq!(ran.code, 0, "`{program}`: {ran:?}");
     }
 }
 
 #[test]
 fn a_layer_that_nobody_knows_cannot_be_broken() {
-    let house = House::with_config("{}");
-    let ran = house.run(&["doctor", "--fault", "bogus"]);
+    let instance = TestInstance::with_config("{}");
+    let ran = instance.run(&["doctor", "--fault", "bogus"]);
     assert_eq!(ran.code, 2, "{ran:?}");
     for layer in ["filesystem", "network", "processes", "syscalls", "environment", "limits", "all"] {
         assert!(ran.stderr.contains(layer), "`{layer}` is named: {ran:?}");
@@ -189,27 +193,28 @@ fn a_layer_that_nobody_knows_cannot_be_broken() {
 fn a_missing_exposure_is_found_by_the_check() {
     let exposed = r#""expose_paths": [{"source": "{dir}/gone", "mode": "ro"}, {"source": "{dir}", "target": "/x", "mode": "ro"}]"#;
     for (why, enabled, code) in [("it would stop the start", true, 2), ("it would not yet", false, 0)] {
-        let house = House::with_config(&format!(r#"{{"isolation": {{"enabled": {enabled}, {exposed}}}}}"#));
-        let ran = house.run(&["config", "check"]);
+        let instance =
+            TestInstance::with_config(&format!(r#"{{"isolation": {{"enabled": {enabled}, {exposed}}}}}"#));
+        let ran = instance.run(&["config", "check"]);
         assert_eq!(ran.code, code, "{why}: {ran:?}");
         assert_eq!(ran.stderr.matches("/gone` is to be shown").count(), 1, "{why}: {ran:?}");
-        let json: Value = serde_json::from_str(&house.run(&["config", "check", "--json"]).stdout).unwrap();
+        let json: Value = serde_json::from_str(&instance.run(&["config", "check", "--json"]).stdout).unwrap();
         assert_eq!(json["ok"], !enabled, "{why}: {json}");
-        std::fs::create_dir(house.dir().join("gone")).unwrap();
-        assert_eq!(house.run(&["config", "check"]).code, 0, "{why}: once it is there");
+        std::fs::create_dir(instance.dir().join("gone")).unwrap();
+        assert_eq!(instance.run(&["config", "check"]).code, 0, "{why}: once it is there");
     }
 }
 
 /// The binary on a host that gives no user namespaces: one of our own, in which no further ones may be made.
-fn without_user_namespaces(house: &House, arguments: &[&str]) -> Option<crate::house::Ran> {
+fn without_user_namespaces(instance: &TestInstance, arguments: &[&str]) -> Option<crate::test_instance::Ran> {
     let mut inner = std::process::Command::new("unshare");
     let line = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
-    let command = house.command(arguments);
+    let command = instance.command(arguments);
     inner.args(["-Ur", "sh", "-c", line, "sh"]).arg(command.get_program()).args(command.get_args());
     inner.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    std::fs::create_dir_all(house.dir().join("project")).unwrap();
-    inner.current_dir(house.dir().join("project")).stdin(std::process::Stdio::null());
-    let ran = crate::house::ran(inner.output().unwrap());
+    std::fs::create_dir_all(instance.dir().join("project")).unwrap();
+    inner.current_dir(instance.dir().join("project")).stdin(std::process::Stdio::null());
+    let ran = crate::test_instance::ran(inner.output().unwrap());
     if ran.stderr.contains("unshare") || ran.stderr.contains("max_user_namespaces") {
         picoclaw_testing::skip!("a user namespace without others cannot be made here: {}", ran.stderr);
         return None;
@@ -219,10 +224,10 @@ fn without_user_namespaces(house: &House, arguments: &[&str]) -> Option<crate::h
 
 #[test]
 fn without_user_namespaces_the_lower_rung_is_taken_and_says_what_it_lacks() {
-    let house = House::with_config("{}");
-    std::fs::write(house.dir().join("secret"), "SECRET").unwrap();
+    let instance = TestInstance::with_config("{}");
+    std::fs::write(instance.dir().join("secret"), "SECRET").unwrap();
     let Some(ran) = without_user_namespaces(
-        &house,
+        &instance,
         &["run", "--net", "host", "--", "sh", "-c", "echo in; cat ../secret"],
     ) else {
         return;
@@ -234,18 +239,18 @@ fn without_user_namespaces_the_lower_rung_is_taken_and_says_what_it_lacks() {
         ("no network was asked for, and cannot be held", &["run", "--", "true"][..], 125),
         ("the control: the network is shared", &["run", "--net", "host", "--", "true"], 0),
     ] {
-        let ran = without_user_namespaces(&house, arguments).unwrap();
+        let ran = without_user_namespaces(&instance, arguments).unwrap();
         assert_eq!(ran.code, code, "{why}: {ran:?}");
     }
-    house.configure(r#"{"isolation": {"enabled": true, "backend": "native"}}"#);
-    let ran = without_user_namespaces(&house, &["tool", "list_dir", "{}"]).unwrap();
+    instance.configure(r#"{"isolation": {"enabled": true, "backend": "native"}}"#);
+    let ran = without_user_namespaces(&instance, &["tool", "list_dir", "{}"]).unwrap();
     assert_eq!(ran.code, 2, "enabled and not to be had: the program does not start: {ran:?}");
     assert!(ran.stderr.contains("hint:") && ran.stderr.contains("isolation.enabled"), "{ran:?}");
-    let ran = house.run(&["tool", "list_dir", "{}"]);
-    let again = without_user_namespaces(&house, &["tool", "list_dir", "{}"]).unwrap();
+    let ran = instance.run(&["tool", "list_dir", "{}"]);
+    let again = without_user_namespaces(&instance, &["tool", "list_dir", "{}"]).unwrap();
     assert_eq!(
         (ran.code == 0, again.code),
-        (has_cage(&house, "outside"), 2),
+        (has_cage(&instance, "outside"), 2),
         "no note of another place applies"
     );
 }

@@ -5,7 +5,7 @@ mod http;
 mod peers;
 mod tools;
 
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use std::path::Path;
 
 /// A server on standard streams that does as it is told.
@@ -13,7 +13,7 @@ const SERVER: &str = include_str!("../../../agent/tests/peers/mcp_server.py");
 
 /// An instance with the server's script beside it.
 struct Yard {
-    house: House,
+    instance: TestInstance,
     script: String,
 }
 
@@ -24,24 +24,24 @@ impl Yard {
             picoclaw_testing::skip!("there is no python3");
             return None;
         }
-        let house = House::with_config(config);
-        let script = house.dir().join("server.py");
+        let instance = TestInstance::with_config(config);
+        let script = instance.dir().join("server.py");
         std::fs::write(&script, SERVER).unwrap();
-        Some(Self { script: script.to_str().unwrap().to_owned(), house })
+        Some(Self { script: script.to_str().unwrap().to_owned(), instance })
     }
 
     /// Adds the server under this name, with these options, behaving in this manner.
     fn add(&self, options: &[&str], name: &str, manner: &str) {
         let command = ["--", "/usr/bin/python3", &self.script, manner];
-        let ran = self.house.run(&[&["mcp", "add"], options, &[name], &command].concat());
+        let ran = self.instance.run(&[&["mcp", "add"], options, &[name], &command].concat());
         assert_eq!(ran.code, 0, "{ran:?}");
     }
 
     fn config(&self) -> String {
-        config_of(&self.house)
+        config_of(&self.instance)
     }
 }
 
-fn config_of(house: &House) -> String {
-    std::fs::read_to_string(house.home().join("config.json")).unwrap()
+fn config_of(instance: &TestInstance) -> String {
+    std::fs::read_to_string(instance.home().join("config.json")).unwrap()
 }

@@ -7,7 +7,7 @@ mod pins;
 mod talk;
 mod walls;
 
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ const SCRIPTS: [(&str, &str); 4] = [
 
 /// An instance in which servers can be wrapped.
 struct Den {
-    house: House,
+    instance: TestInstance,
     scripts: tempfile::TempDir,
 }
 
@@ -42,8 +42,8 @@ impl Den {
     }
 
     fn with_config(why: &str, config: &str) -> Option<Self> {
-        let house = House::with_config(config);
-        let doctor = house.run(&["doctor", "--json"]).stdout;
+        let instance = TestInstance::with_config(config);
+        let doctor = instance.run(&["doctor", "--json"]).stdout;
         let doctor: Value = serde_json::from_str(&doctor).unwrap();
         if doctor["host"]["native"] != "yes" {
             picoclaw_testing::skip!("{why}: this host gives no native cage: {}", doctor["host"]["native"]);
@@ -57,7 +57,7 @@ impl Den {
         for (name, text) in SCRIPTS {
             std::fs::write(scripts.path().join(name), text).unwrap();
         }
-        Some(Self { house, scripts })
+        Some(Self { instance, scripts })
     }
 
     /// Where one of the programs lies.
@@ -78,7 +78,7 @@ impl Den {
     }
 
     fn command(&self, words: &[&str]) -> Command {
-        let mut command = self.house.command(&["mcp", "wrap"]);
+        let mut command = self.instance.command(&["mcp", "wrap"]);
         command.args(words).env("PATH", SYSTEM_PATH);
         command
     }
@@ -86,14 +86,14 @@ impl Den {
     /// The lying server as it is, without anything around it: what it tries must work here.
     fn bare(&self, lies: &[&str]) -> Server {
         let mut command = Command::new("/usr/bin/python3");
-        command.arg(self.script("server.py")).args(lies).current_dir(self.house.dir());
-        command.env("HOME", self.house.dir()).env("XDG_STATE_HOME", self.house.dir());
+        command.arg(self.script("server.py")).args(lies).current_dir(self.instance.dir());
+        command.env("HOME", self.instance.dir()).env("XDG_STATE_HOME", self.instance.dir());
         Server::start(command)
     }
 
     /// A file beside the instance.
     fn file(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.house.dir().join(name);
+        let path = self.instance.dir().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, text).unwrap();
         path

@@ -11,14 +11,14 @@ mod supervisor;
 mod terminal;
 mod view;
 
-use crate::house::{House, Ran, ran};
+use crate::test_instance::{Ran, TestInstance, ran};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// A project beside an instance, both temporary.
 struct Project {
-    house: House,
+    instance: TestInstance,
 }
 
 impl Project {
@@ -28,24 +28,24 @@ impl Project {
     }
 
     fn with_config(why: &str, config: &str) -> Option<Self> {
-        let house = House::with_config(config);
-        std::fs::create_dir(house.dir().join("project")).unwrap();
-        let doctor = house.run(&["doctor", "--json"]).stdout;
+        let instance = TestInstance::with_config(config);
+        std::fs::create_dir(instance.dir().join("project")).unwrap();
+        let doctor = instance.run(&["doctor", "--json"]).stdout;
         let doctor: serde_json::Value = serde_json::from_str(&doctor).unwrap();
         if doctor["host"]["native"] != "yes" {
             picoclaw_testing::skip!("{why}: this host gives no native cage: {}", doctor["host"]["native"]);
             return None;
         }
-        Some(Self { house })
+        Some(Self { instance })
     }
 
     fn dir(&self) -> PathBuf {
-        self.house.dir().join("project")
+        self.instance.dir().join("project")
     }
 
     /// `picoclaw run` with these arguments, in the project.
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.house.command(&["run"]);
+        let mut command = self.instance.command(&["run"]);
         // Programs of the system alone: shims in somebody's home need that home.
         command.args(arguments).current_dir(self.dir()).env("PATH", SYSTEM_PATH);
         command
@@ -61,7 +61,7 @@ impl Project {
     }
 
     fn file(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.house.dir().join(name);
+        let path = self.instance.dir().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, text).unwrap();
         path

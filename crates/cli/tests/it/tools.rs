@@ -1,6 +1,6 @@
 //! Runs `spec/tools.toml` through the real binary: what a tool prints and how it exits.
 
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -24,23 +24,23 @@ impl Row<'_> {
             picoclaw_testing::skip!("as root: {why}");
             return;
         }
-        let house = House::new();
-        fs::create_dir_all(house.workspace()).unwrap();
-        fs::write(house.home().join("config.json"), "{}").unwrap();
+        let instance = TestInstance::new();
+        fs::create_dir_all(instance.workspace()).unwrap();
+        fs::write(instance.home().join("config.json"), "{}").unwrap();
         let fill = |text: &str| {
-            text.replace("{ws}", house.workspace().to_str().unwrap())
-                .replace("{home}", house.home().to_str().unwrap())
-                .replace("{dir}", house.dir().to_str().unwrap())
+            text.replace("{ws}", instance.workspace().to_str().unwrap())
+                .replace("{home}", instance.home().to_str().unwrap())
+                .replace("{dir}", instance.dir().to_str().unwrap())
         };
         if let Some(config) = self.text("config") {
-            fs::write(house.home().join("config.json"), fill(config)).unwrap();
+            fs::write(instance.home().join("config.json"), fill(config)).unwrap();
         }
-        self.furnish(&house, &fill);
+        self.furnish(&instance, &fill);
 
         let call: Vec<String> = self.list("call").iter().map(|word| fill(word)).collect();
         let mut arguments = vec!["tool"];
         arguments.extend(call.iter().map(String::as_str));
-        let ran = house.run(&arguments);
+        let ran = instance.run(&arguments);
 
         let exit = self.0.get("exit").and_then(toml::Value::as_integer).unwrap_or(0);
         assert_eq!(i64::from(ran.code), exit, "{why}: {ran:?}");
@@ -57,12 +57,12 @@ impl Row<'_> {
         if let Some(want) = self.0.get("lines").and_then(toml::Value::as_integer) {
             assert_eq!(i64::try_from(ran.stdout.lines().count()).unwrap(), want, "{why}: {ran:?}");
         }
-        self.check_after(&house, &fill);
+        self.check_after(&instance, &fill);
     }
 
-    fn furnish(&self, house: &House, fill: &dyn Fn(&str) -> String) {
-        let inside = |name: &str| house.workspace().join(name);
-        let outside = |name: &str| house.dir().join(name);
+    fn furnish(&self, instance: &TestInstance, fill: &dyn Fn(&str) -> String) {
+        let inside = |name: &str| instance.workspace().join(name);
+        let outside = |name: &str| instance.dir().join(name);
         for (name, content) in self.pairs("files") {
             put(&inside(&name), &name, content.as_bytes());
         }
@@ -99,22 +99,26 @@ impl Row<'_> {
         }
     }
 
-    fn check_after(&self, house: &House, fill: &dyn Fn(&str) -> String) {
+    fn check_after(&self, instance: &TestInstance, fill: &dyn Fn(&str) -> String) {
         let why = self.text("why").unwrap();
         for (name, want) in self.pairs("after") {
-            assert_eq!(fs::read_to_string(house.workspace().join(&name)).unwrap(), want, "{why}: `{name}`");
+            assert_eq!(
+                fs::read_to_string(instance.workspace().join(&name)).unwrap(),
+                want,
+                "{why}: `{name}`"
+            );
         }
         for (name, want) in self.pairs("modes_after") {
-            let mode = fs::metadata(house.workspace().join(&name)).unwrap().permissions().mode() & 0o7777;
+            let mode = fs::metadata(instance.workspace().join(&name)).unwrap().permissions().mode() & 0o7777;
             assert_eq!(format!("{mode:o}"), want, "{why}: `{name}`");
         }
         for name in self.list("links_after") {
-            assert!(house.workspace().join(&name).is_symlink(), "{why}: `{name}` is no link any more");
+            assert!(instance.workspace().join(&name).is_symlink(), "{why}: `{name}` is no link any more");
         }
         for name in self.list("absent") {
             assert!(!PathBuf::from(fill(&name)).exists(), "{why}: `{name}` exists");
         }
-        let litter = fs::read_dir(house.workspace())
+        let litter = fs::read_dir(instance.workspace())
             .unwrap()
             .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with(".tmp-"));
         assert_eq!(litter.count(), 0, "{why}: temporary files are left");

@@ -1,11 +1,11 @@
 //! The walk: every call, allowed or not, leaves its records, and nothing else does.
 
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::Value;
 
 #[test]
 fn every_call_leaves_one_decided_and_one_finished_record() {
-    let house = House::with_config(r#"{"tools": {"exec": {"guard": "smart"}}}"#);
+    let instance = TestInstance::with_config(r#"{"tools": {"exec": {"guard": "smart"}}}"#);
     let calls: &[(&str, &str, i32, &str, Option<&str>)] = &[
         ("write_file", r#"{"path": "a.txt", "content": "one two"}"#, 0, "allow", None),
         ("append_file", r#"{"path": "a.txt", "content": "!"}"#, 0, "allow", None),
@@ -27,10 +27,10 @@ fn every_call_leaves_one_decided_and_one_finished_record() {
         ("exec", r#"{"action": "poll", "sessionId": "nobody's"}"#, 1, "deny", Some("invalid_arguments")),
     ];
     for (tool, json, exit, ..) in calls {
-        let ran = house.tool(tool, json);
+        let ran = instance.tool(tool, json);
         assert_eq!(ran.code, *exit, "{tool} {json}: {ran:?}");
     }
-    let records = house.records();
+    let records = instance.records();
     assert_eq!(records.len(), 2 * calls.len());
     for (pair, (tool, json, _, verdict, code)) in records.chunks(2).zip(calls) {
         assert_eq!(
@@ -47,16 +47,16 @@ fn every_call_leaves_one_decided_and_one_finished_record() {
         }
     }
     assert_eq!(records[13]["outcome"], "exit 7");
-    let verify = house.run(&["audit", "verify"]);
+    let verify = instance.run(&["audit", "verify"]);
     assert_eq!(verify.code, 0, "{verify:?}");
     assert!(verify.stdout.contains("intact"), "{verify:?}");
 }
 
 #[test]
 fn looking_and_asking_leave_no_record() {
-    let house = House::with_config("{}");
-    assert_eq!(house.tool("list_dir", "{}").code, 0);
-    let before = house.records().len();
+    let instance = TestInstance::with_config("{}");
+    assert_eq!(instance.tool("list_dir", "{}").code, 0);
+    let before = instance.records().len();
     for (arguments, exit) in [
         (&["check", "read", "a.txt"][..], 0),
         (&["check", "read", "/etc/passwd"], 1),
@@ -66,37 +66,37 @@ fn looking_and_asking_leave_no_record() {
         (&["status"], 0),
         (&["config", "show"], 0),
     ] {
-        let ran = house.run(arguments);
+        let ran = instance.run(arguments);
         assert_eq!(ran.code, exit, "{arguments:?}: {ran:?}");
     }
-    assert_eq!(house.records().len(), before);
+    assert_eq!(instance.records().len(), before);
 }
 
 #[test]
 fn without_a_ledger_nothing_is_permitted() {
-    let house = House::with_config("{}");
-    assert_eq!(house.tool("write_file", r#"{"path": "a.txt", "content": "x"}"#).code, 0);
+    let instance = TestInstance::with_config("{}");
+    assert_eq!(instance.tool("write_file", r#"{"path": "a.txt", "content": "x"}"#).code, 0);
     // A file where the ledger's directory belongs: nobody can write there, not even root.
-    std::fs::remove_dir_all(house.home().join("ledger")).unwrap();
-    std::fs::write(house.home().join("ledger"), "").unwrap();
+    std::fs::remove_dir_all(instance.home().join("ledger")).unwrap();
+    std::fs::write(instance.home().join("ledger"), "").unwrap();
     for (tool, json) in [
         ("read_file", r#"{"path": "a.txt"}"#),
         ("write_file", r#"{"path": "b.txt", "content": "x"}"#),
         ("exec", r#"{"command": "touch c.txt"}"#),
     ] {
-        let ran = house.tool(tool, json);
+        let ran = instance.tool(tool, json);
         assert_eq!(ran.code, 1, "{tool}: {ran:?}");
         assert!(format!("{}{}", ran.stdout, ran.stderr).contains("ledger"), "{tool}: {ran:?}");
     }
-    assert!(!house.workspace().join("b.txt").exists() && !house.workspace().join("c.txt").exists());
+    assert!(!instance.workspace().join("b.txt").exists() && !instance.workspace().join("c.txt").exists());
 }
 
 #[test]
 fn configured_secrets_reach_neither_ledger_nor_log_nor_child() {
-    let house = House::with_config(
+    let instance = TestInstance::with_config(
         r#"{"version": 3, "model_list": [{"model_name": "m", "model": "x", "api_keys": ["sk-verysecret-123"]}], "tools": {"exec": {"guard": "smart"}}}"#,
     );
-    let ran = house.run_with(
+    let ran = instance.run_with(
         &["tool", "exec", r#"{"command": "echo sk-verysecret-123; printenv"}"#],
         &[
             ("PICOCLAW_LOG_LEVEL", "debug"),
@@ -108,7 +108,7 @@ fn configured_secrets_reach_neither_ledger_nor_log_nor_child() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.stdout.contains("PLAIN=kept"), "{ran:?}");
     assert!(!ran.stdout.contains("sk-other") && !ran.stdout.contains("BANNER"), "{ran:?}");
-    let everything = format!("{}{}{:?}", ran.stdout, ran.stderr, house.records());
+    let everything = format!("{}{}{:?}", ran.stdout, ran.stderr, instance.records());
     assert!(!everything.contains("sk-verysecret-123"), "{everything}");
     assert!(everything.contains("[FILTERED]"), "{everything}");
 }

@@ -1,7 +1,7 @@
 //! What a subagent may: never more than anybody above it.
 
 use super::play::{Stage, three};
-use crate::house::{call, run, say};
+use crate::fixture::{call, run, say};
 use picoclaw_agent::run::Event;
 use picoclaw_agent::run::SubagentEvent;
 use picoclaw_policy::config::OnBlock;

@@ -1,7 +1,7 @@
 //! Depth, places, time and tokens: each bound holds.
 
 use super::play::Stage;
-use crate::house::{Act, call, costing, run, say};
+use crate::fixture::{Act, call, costing, run, say};
 use picoclaw_policy::config::Config;
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ fn no_more_think_at_once_than_there_are_places() {
 }
 
 #[test]
-fn a_full_house_does_not_lock_itself() {
+fn subagents_at_their_limit_do_not_lock_each_other() {
     let subagent = |task: &str| call(&[("subagent", format!(r#"{{"task": "{task}"}}"#).as_str())]);
     let stage = Stage::new(
         [

@@ -1,7 +1,7 @@
 //! Where results go: to the turn that asked, once, and to nobody else.
 
 use super::play::{GATE, Stage, three};
-use crate::house::{Act, call, costing, run, say};
+use crate::fixture::{Act, call, costing, run, say};
 use picoclaw_agent::providers::ErrorClass;
 use picoclaw_agent::run::Event;
 use picoclaw_agent::run::SubagentEvent;

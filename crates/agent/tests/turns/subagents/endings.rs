@@ -1,7 +1,7 @@
 //! Ends: a turn that is stopped stops what it started, and nothing is left running.
 
 use super::play::Stage;
-use crate::house::{Act, call, run, say};
+use crate::fixture::{Act, call, run, say};
 use picoclaw_agent::run::TurnError;
 use std::path::Path;
 use std::time::{Duration, Instant};

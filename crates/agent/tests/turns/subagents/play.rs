@@ -1,6 +1,6 @@
 //! A mind that plays several parts at once: which one, it finds in the first thing it was told.
 
-use crate::house::{Act, open_with, run, subject};
+use crate::fixture::{Act, open_with, run, subject};
 use picoclaw_agent::message::Role;
 use picoclaw_agent::providers::{AnswerFuture, ErrorClass, Provider, ProviderError, Request, Sink};
 use picoclaw_agent::run::{Event, Runner, Steering, Turn, TurnError, TurnOutcome};
@@ -43,7 +43,7 @@ impl Play {
         self.thinking.1.load(Ordering::SeqCst)
     }
 
-    /// Gives out parts, when they depend on the house.
+    /// Gives out parts, when they depend on the fixture.
     pub(crate) fn cast(&self, parts: impl IntoIterator<Item = (&'static str, Vec<Act>)>) {
         let parts = parts.into_iter().map(|(key, acts)| (key, acts.into()));
         self.parts.lock().unwrap().extend(parts);
@@ -113,7 +113,7 @@ impl Play {
     }
 }
 
-/// A house in which a play is given.
+/// A fixture in which a play is given.
 pub(crate) struct Stage {
     pub(crate) play: Play,
     pub(crate) runner: Runner,

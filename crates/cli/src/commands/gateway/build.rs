@@ -34,8 +34,8 @@ impl Source {
     }
 
     fn load(&self) -> Result<Services> {
-        let surroundings = ProcessEnv::of_process();
-        let request = Request { config: self.config.as_deref(), env: &surroundings };
+        let process_env = ProcessEnv::of_process();
+        let request = Request { config: self.config.as_deref(), env: &process_env };
         let loaded = settings::load(&request)?;
         if self.reach == Reach::Network && loaded.config.gateway.token.is_none() {
             bail!("other machines can reach the gateway, and `gateway.token` is not set any more");
@@ -55,16 +55,16 @@ pub(super) fn services(mut loaded: Settings, source: &Source) -> Result<Services
     };
     // Redacts the token from every tool's output.
     loaded.config.secrets.push(source.generated_token.clone());
-    let company = app::services(&loaded)?;
+    let services = app::services(&loaded)?;
     let config = Arc::new(loaded.config.clone());
     let facts = StatusInput::of(&loaded);
     let posture = move || status::status_json(&facts).unwrap_or_else(|why| json!({"error": why.to_string()}));
     Ok(Services {
-        runner: company.runner,
-        executor: company.executor,
-        models: company.models,
+        runner: services.runner,
+        executor: services.executor,
+        models: services.models,
         config,
-        instance: company.instance,
+        instance: services.instance,
         token,
         posture: Arc::new(posture),
     })

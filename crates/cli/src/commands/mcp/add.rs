@@ -14,9 +14,9 @@ use picoclaw_policy::config::{McpServerConfig, McpTransport};
 use picoclaw_sandbox::printable;
 
 /// Adds the server.
-pub(crate) fn run(arguments: &AddArguments, loaded: &Settings, surroundings: &ProcessEnv) -> Result<Exit> {
-    let path = surroundings.variable("PATH").unwrap_or_default();
-    let paths = SearchPaths { home: surroundings.user_home(), path };
+pub(crate) fn run(arguments: &AddArguments, loaded: &Settings, process_env: &ProcessEnv) -> Result<Exit> {
+    let path = process_env.variable("PATH").unwrap_or_default();
+    let paths = SearchPaths { home: process_env.user_home(), path };
     let new_server = match NewServer::parse(arguments, &paths) {
         Ok(new_server) => new_server,
         Err(why) => return Ok(exit::bad_usage(&why)),
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &AddArguments, loaded: &Settings, surroundings: &Pr
         return Ok(Exit::Refused);
     }
     let change = McpChange::Put { name, entry: &new_server.entry };
-    let after = match apply_change(&change, "mcp add", loaded, surroundings)? {
+    let after = match apply_change(&change, "mcp add", loaded, process_env)? {
         Ok(after) => after,
         Err(exit) => return Ok(exit),
     };
@@ -63,11 +63,11 @@ pub(super) fn apply_change(
     change: &McpChange<'_>,
     command: &str,
     loaded: &Settings,
-    surroundings: &ProcessEnv,
+    process_env: &ProcessEnv,
 ) -> Result<Result<Settings, Exit>> {
     let instance = app::open_instance(loaded)?;
     let intent = format!("change the MCP server {} in {}", change.name(), loaded.config_path.display());
-    let result = recorded(loaded, command, &intent, || edit_config(loaded, surroundings, &instance, change))?;
+    let result = recorded(loaded, command, &intent, || edit_config(loaded, process_env, &instance, change))?;
     Ok(match result {
         Ok(after) => Ok(after),
         Err(EditError::Settings(why)) => {

@@ -10,12 +10,8 @@ use anyhow::{Context, Result, ensure};
 use std::path::Path;
 
 /// Prints the configuration for one host.
-pub(crate) fn run(
-    arguments: &InstallArguments,
-    loaded: &Settings,
-    surroundings: &ProcessEnv,
-) -> Result<Exit> {
-    let command = match serve_command(arguments, loaded, surroundings) {
+pub(crate) fn run(arguments: &InstallArguments, loaded: &Settings, process_env: &ProcessEnv) -> Result<Exit> {
+    let command = match serve_command(arguments, loaded, process_env) {
         Ok(command) => command,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
@@ -38,7 +34,7 @@ pub(crate) fn run(
 fn serve_command(
     arguments: &InstallArguments,
     loaded: &Settings,
-    surroundings: &ProcessEnv,
+    process_env: &ProcessEnv,
 ) -> Result<ServeCommand> {
     let text = |path: &Path| {
         let text = path.to_str().map(str::to_owned);
@@ -54,7 +50,7 @@ fn serve_command(
         words.extend(["--workspace".to_owned(), text(&real)?]);
     }
     let mut variables = Vec::new();
-    if surroundings.variable("PICOCLAW_HOME").is_some() {
+    if process_env.variable("PICOCLAW_HOME").is_some() {
         variables.push(("PICOCLAW_HOME".to_owned(), text(&std::path::absolute(&loaded.home)?)?));
     }
     let own = loaded.home.join("config.json");

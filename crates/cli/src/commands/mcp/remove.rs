@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use picoclaw_agent::mcp::pins::{PinKey, Pins};
 
 /// Removes the server.
-pub(crate) fn run(arguments: &RemoveArguments, loaded: &Settings, surroundings: &ProcessEnv) -> Result<Exit> {
+pub(crate) fn run(arguments: &RemoveArguments, loaded: &Settings, process_env: &ProcessEnv) -> Result<Exit> {
     let name = &arguments.name;
     if let Err(why) = describe::find(name, &loaded.config) {
         print::note(&format!("error: {why}"));
@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &RemoveArguments, loaded: &Settings, surroundings: 
     }
     let then = if loaded.config.mcp.servers.len() == 1 { AfterRemoval::Off } else { AfterRemoval::Stays };
     let change = McpChange::Take { name, then };
-    if let Err(exit) = apply_change(&change, "mcp remove", loaded, surroundings)? {
+    if let Err(exit) = apply_change(&change, "mcp remove", loaded, process_env)? {
         return Ok(exit);
     }
     let pins = Pins::open(&loaded.home)?;

@@ -32,15 +32,15 @@ enum Transport {
 }
 
 /// Serves until the client disconnects.
-pub(crate) fn run(arguments: &ServeArguments, loaded: &Settings, surroundings: &ProcessEnv) -> Result<Exit> {
-    let (transport, subject, loaded) = match prepare(arguments, loaded, surroundings) {
+pub(crate) fn run(arguments: &ServeArguments, loaded: &Settings, process_env: &ProcessEnv) -> Result<Exit> {
+    let (transport, subject, loaded) = match prepare(arguments, loaded, process_env) {
         Ok(prepared) => prepared,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
     let offer = if arguments.read_only { ToolSet::ReadOnly } else { ToolSet::Everything };
-    let house = app::core_with_tools(&loaded, offer)?;
+    let core = app::core_with_tools(&loaded, offer)?;
     let state =
-        ServerState::new(ToolExecutor::new(house.warden, house.registry), Arc::new(loaded.config), subject);
+        ServerState::new(ToolExecutor::new(core.warden, core.registry), Arc::new(loaded.config), subject);
     let runtime = runtime().context("could not start the runtime")?;
     match transport {
         Transport::Stdio => {
@@ -92,7 +92,7 @@ async fn listen(state: &Arc<ServerState>, address: SocketAddr, token: Token) -> 
 fn prepare(
     arguments: &ServeArguments,
     loaded: &Settings,
-    surroundings: &ProcessEnv,
+    process_env: &ProcessEnv,
 ) -> Result<(Transport, Subject, Settings)> {
     let mut subject = app::subject(loaded, arguments.agent.as_deref(), Origin::Mcp)?;
     let mut loaded = loaded.clone();
@@ -100,7 +100,7 @@ fn prepare(
         None => Transport::Stdio,
         Some(text) => {
             let (address, (token, secret)) =
-                (parse_address(text)?, read_token(arguments.token_file.as_deref(), surroundings)?);
+                (parse_address(text)?, read_token(arguments.token_file.as_deref(), process_env)?);
             // Redacts the token from every tool's output.
             loaded.config.secrets.push(secret);
             Transport::Http { address, token }
@@ -112,7 +112,7 @@ fn prepare(
     }
     .to_owned();
     if let Some(named) = &arguments.workspace {
-        set_workspace(named, &subject.agent, &mut loaded, surroundings)?;
+        set_workspace(named, &subject.agent, &mut loaded, process_env)?;
     }
     Ok((transport, subject, loaded))
 }
@@ -127,7 +127,7 @@ fn parse_address(text: &str) -> Result<SocketAddr> {
     })
 }
 
-fn read_token(file: Option<&Path>, surroundings: &ProcessEnv) -> Result<(Token, String)> {
+fn read_token(file: Option<&Path>, process_env: &ProcessEnv) -> Result<(Token, String)> {
     let hint = format!(
         "\nhint: make one with `openssl rand -hex 32`; give it in `{TOKEN_VARIABLE}` or with --token-file"
     );
@@ -135,7 +135,7 @@ fn read_token(file: Option<&Path>, surroundings: &ProcessEnv) -> Result<(Token, 
         Some(file) => {
             first_line(file).with_context(|| format!("could not read the token file `{}`", file.display()))?
         }
-        None => match surroundings.variable(TOKEN_VARIABLE) {
+        None => match process_env.variable(TOKEN_VARIABLE) {
             Some(text) => text.to_string_lossy().into_owned(),
             None => bail!("--http needs a token{hint}"),
         },
@@ -149,7 +149,7 @@ fn set_workspace(
     named: &Path,
     agent: &AgentId,
     loaded: &mut Settings,
-    surroundings: &ProcessEnv,
+    process_env: &ProcessEnv,
 ) -> Result<()> {
     let real = std::path::absolute(named)
         .and_then(|path| path.canonicalize())
@@ -160,7 +160,7 @@ fn set_workspace(
     for own in loaded.config.agents.iter_mut().filter(|own| own.id == *agent) {
         own.workspace = Some(real.clone());
     }
-    match workspace_fault_in(&loaded.config, loaded, surroundings) {
+    match workspace_fault_in(&loaded.config, loaded, process_env) {
         Some(fault) => bail!("{fault}\nhint: name a project's directory with --workspace"),
         None => Ok(()),
     }

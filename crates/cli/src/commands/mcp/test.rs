@@ -66,14 +66,14 @@ pub(super) fn test_all(
     loaded: &Settings,
     timeout: Duration,
 ) -> Result<Vec<Result<ServerTest, McpError>>> {
-    let house = app::core(loaded)?;
+    let core = app::core(loaded)?;
     let subject = app::subject(loaded, None, Origin::Cli)?;
     let runtime = app::runtime()?;
     runtime.block_on(async {
         let mut tests = tokio::task::JoinSet::new();
         for (number, server) in servers.iter().enumerate() {
-            let (server, warden) = ((*server).clone(), std::sync::Arc::clone(&house.warden));
-            let (pins, subject) = (Pins::open(house.instance.home())?, subject.clone());
+            let (server, warden) = ((*server).clone(), std::sync::Arc::clone(&core.warden));
+            let (pins, subject) = (Pins::open(core.instance.home())?, subject.clone());
             tests.spawn(async move {
                 (number, McpServers::test(&server, &warden, pins, &subject, timeout).await)
             });

@@ -27,7 +27,7 @@ const PREFIX: &str = "picoclaw mcp wrap: ";
 pub(crate) fn run(
     arguments: &WrapArguments,
     loaded: &Settings,
-    surroundings: &ProcessEnv,
+    process_env: &ProcessEnv,
 ) -> Result<ExitCode> {
     let from = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let asked = CageOptions::parse(&arguments.cage).and_then(|asked| Ok((pin_key(arguments, &from)?, asked)));
@@ -35,7 +35,7 @@ pub(crate) fn run(
         Ok(asked) => asked,
         Err(why) => return Ok(exit::bad_usage(&why).into()),
     };
-    match run_server(arguments, &key, &asked, &from, loaded, surroundings) {
+    match run_server(arguments, &key, &asked, &from, loaded, process_env) {
         Ok(status) => {
             if status == Status::OutOfMemory {
                 print::note(&format!("{PREFIX}out of memory (`--memory`, `isolation.limits.memory_mb`)"));
@@ -59,10 +59,10 @@ fn run_server(
     asked: &CageOptions,
     from: &Path,
     loaded: &Settings,
-    surroundings: &ProcessEnv,
+    process_env: &ProcessEnv,
 ) -> Result<Status> {
     let workspace = match &arguments.workspace {
-        Some(path) => Some(run::workspace(&std::path::absolute(path)?, loaded, surroundings)?),
+        Some(path) => Some(run::workspace(&std::path::absolute(path)?, loaded, process_env)?),
         None => None,
     };
     let dir = workspace

@@ -1,8 +1,8 @@
 //! Questions in the terminal: shown in full, answered by a clear yes alone, bound to what was shown.
 
 use super::scripted;
-use crate::house::House;
 use crate::run::pty::{Terminal, can_give_a_terminal};
+use crate::test_instance::TestInstance;
 
 const ASK: &str = r#", "tools": {"exec": {"on_block": "ask", "guard": "smart"}}"#;
 
@@ -10,18 +10,18 @@ const ASK: &str = r#", "tools": {"exec": {"on_block": "ask", "guard": "smart"}}"
 const MARKS: &str =
     r#"{"tool_calls": [{"name": "exec", "arguments": {"command": "chmod 700 .; touch done"}}]}"#;
 
-fn house(replies: &str) -> Option<House> {
+fn instance(replies: &str) -> Option<TestInstance> {
     can_give_a_terminal().then(|| scripted(replies, ASK))
 }
 
-fn open(house: &House, arguments: &[&str]) -> Terminal {
-    let mut command = house.command(&[&["agent"], arguments].concat());
+fn open(instance: &TestInstance, arguments: &[&str]) -> Terminal {
+    let mut command = instance.command(&[&["agent"], arguments].concat());
     command.env("TERM", "xterm").env("LANG", "C.UTF-8");
     Terminal::start(&command)
 }
 
-fn outcomes(house: &House) -> Vec<String> {
-    let records = house.records();
+fn outcomes(instance: &TestInstance) -> Vec<String> {
+    let records = instance.records();
     let said = records.iter().filter_map(|record| record["outcome"].as_str());
     said.filter(|outcome| outcome.starts_with("answered")).map(str::to_owned).collect()
 }
@@ -37,8 +37,8 @@ fn only_a_clear_yes_is_a_yes() {
         ("something else", "ok then\r", false, "answered no by terminal"),
     ] {
         for arguments in [&["-m", "go"][..], &[]] {
-            let Some(house) = house(&format!("{MARKS}\n{{\"content\": \"over\"}}")) else { return };
-            let mut terminal = open(&house, arguments);
+            let Some(instance) = instance(&format!("{MARKS}\n{{\"content\": \"over\"}}")) else { return };
+            let mut terminal = open(&instance, arguments);
             if arguments.is_empty() {
                 terminal.until("main› ");
                 terminal.type_in("go\r");
@@ -52,8 +52,8 @@ fn only_a_clear_yes_is_a_yes() {
                 terminal.type_in("\x04");
             }
             assert_eq!(terminal.end().0, 0, "{why}: somebody was asked, so the turn is answered");
-            assert_eq!(house.workspace().join("done").exists(), happened, "{why}, {arguments:?}");
-            assert_eq!(outcomes(&house), [outcome], "{why}, {arguments:?}");
+            assert_eq!(instance.workspace().join("done").exists(), happened, "{why}, {arguments:?}");
+            assert_eq!(outcomes(&instance), [outcome], "{why}, {arguments:?}");
         }
     }
 }
@@ -63,8 +63,8 @@ fn what_was_typed_before_the_question_answers_nothing() {
     let slow = r#"{"tool_calls": [{"name": "exec", "arguments": {"command": "sleep 1"}}, {"name": "exec", "arguments": {"command": "chmod 700 .; touch done"}}]}
         {"content": "over"}"#;
     for arguments in [&["-m", "go"][..], &[]] {
-        let Some(house) = house(slow) else { return };
-        let mut terminal = open(&house, arguments);
+        let Some(instance) = instance(slow) else { return };
+        let mut terminal = open(&instance, arguments);
         if arguments.is_empty() {
             terminal.until("main› ");
             terminal.type_in("go\r");
@@ -80,8 +80,8 @@ fn what_was_typed_before_the_question_answers_nothing() {
             terminal.type_in("\x15\x04");
         }
         terminal.end();
-        assert!(!house.workspace().join("done").exists(), "{arguments:?}");
-        assert_eq!(outcomes(&house), ["answered no by terminal"], "{arguments:?}");
+        assert!(!instance.workspace().join("done").exists(), "{arguments:?}");
+        assert_eq!(outcomes(&instance), ["answered no by terminal"], "{arguments:?}");
     }
 }
 
@@ -92,8 +92,8 @@ fn an_answer_for_the_session_holds_for_that_content_alone() {
     };
     let replies =
         [call("chmod 700 ."), call("chmod 700 ."), call("chmod 700  ."), r#"{"content": "over"}"#.to_owned()];
-    let Some(house) = house(&replies.join("\n")) else { return };
-    let mut terminal = open(&house, &["-m", "go"]);
+    let Some(instance) = instance(&replies.join("\n")) else { return };
+    let mut terminal = open(&instance, &["-m", "go"]);
     terminal.until("[N]o? ");
     terminal.type_in("s\r");
     // The same again is not asked; one more blank is.
@@ -102,7 +102,7 @@ fn an_answer_for_the_session_holds_for_that_content_alone() {
     terminal.type_in("\r");
     terminal.until("over");
     terminal.end();
-    let outcomes = outcomes(&house);
+    let outcomes = outcomes(&instance);
     assert_eq!(
         outcomes,
         [
@@ -121,8 +121,8 @@ fn the_content_is_shown_to_its_end_and_moves_nothing() {
            {{"content": "over"}}"#
     );
     for arguments in [&["-m", "go"][..], &[]] {
-        let Some(house) = house(&replies) else { return };
-        let mut terminal = open(&house, arguments);
+        let Some(instance) = instance(&replies) else { return };
+        let mut terminal = open(&instance, arguments);
         if arguments.is_empty() {
             terminal.until("main› ");
             terminal.type_in("go\r");
@@ -153,8 +153,8 @@ fn a_yes_before_the_end_of_the_content_is_a_no() {
         r#"{{"tool_calls": [{{"name": "exec", "arguments": {{"command": "chmod 700 .{lines}touch done"}}}}]}}
            {{"content": "over"}}"#
     );
-    let Some(house) = house(&replies) else { return };
-    let mut terminal = open(&house, &[]);
+    let Some(instance) = instance(&replies) else { return };
+    let mut terminal = open(&instance, &[]);
     terminal.until("main› ");
     terminal.type_in("go\r");
     terminal.until("more lines: Enter shows them");
@@ -163,14 +163,14 @@ fn a_yes_before_the_end_of_the_content_is_a_no() {
     terminal.until("main› ");
     terminal.type_in("\x04");
     terminal.end();
-    assert!(!house.workspace().join("done").exists());
-    assert_eq!(outcomes(&house), ["answered no by terminal"]);
+    assert!(!instance.workspace().join("done").exists());
+    assert_eq!(outcomes(&instance), ["answered no by terminal"]);
 }
 
 #[test]
 fn with_nobody_at_the_terminal_it_is_refused_and_the_code_says_so() {
-    let house = scripted(&format!("{MARKS}\n{{\"content\": \"over\"}}"), ASK);
-    let ran = house.run(&["agent", "-m", "go"]);
+    let instance = scripted(&format!("{MARKS}\n{{\"content\": \"over\"}}"), ASK);
+    let ran = instance.run(&["agent", "-m", "go"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (3, "over\n"), "{ran:?}");
-    assert!(!house.workspace().join("done").exists());
+    assert!(!instance.workspace().join("done").exists());
 }

@@ -1,8 +1,8 @@
 //! One turn between programs: the answer alone on standard output, and a code that says how it went.
 
 use super::{fed, lines, scripted};
-use crate::house::{House, ran};
 use crate::run::{alive, marker, soon};
+use crate::test_instance::{TestInstance, ran};
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Stdio;
 
@@ -10,7 +10,7 @@ const BLOCKED: &str = "Command blocked by safety guard (dangerous pattern detect
 
 #[test]
 fn without_a_model_a_line_is_a_command_and_a_tools_name_is_that_tool() {
-    let house = House::new();
+    let instance = TestInstance::new();
     for (why, message, code, answer) in [
         ("a line is a command", "echo hi", 0, "hi\n"),
         ("several lines as well", "echo a\necho b", 0, "a\nb\n"),
@@ -19,13 +19,13 @@ fn without_a_model_a_line_is_a_command_and_a_tools_name_is_that_tool() {
         ("a file ends as an answer ends", r#"read_file {"path": "a.txt"}"#, 0, "one\n"),
         ("nothing to say is an empty answer", "true", 0, "(no output)\n"),
     ] {
-        let ran = house.run(&["agent", "-m", message]);
+        let ran = instance.run(&["agent", "-m", message]);
         assert_eq!((ran.code, ran.stdout.as_str()), (code, answer), "{why}: {ran:?}");
     }
-    let refused = house.run(&["agent", "-m", "sudo ls"]);
+    let refused = instance.run(&["agent", "-m", "sudo ls"]);
     assert_eq!(refused.code, 1, "{refused:?}");
     assert!(refused.stdout.starts_with(BLOCKED), "{refused:?}");
-    let failed = house.run(&["agent", "-m", "exit 7"]);
+    let failed = instance.run(&["agent", "-m", "exit 7"]);
     assert_eq!(failed.code, 1, "the command's failure is the turn's: {failed:?}");
 }
 
@@ -43,7 +43,7 @@ fn the_answer_alone_is_on_standard_output() {
 
 #[test]
 fn the_message_may_come_from_standard_input() {
-    let house = House::new();
+    let instance = TestInstance::new();
     for (why, arguments, input, code, want) in [
         ("asked for", &["agent", "-m", "-"][..], &b"echo one\n"[..], 0, "one\n"),
         ("nobody types", &["agent"], b"echo two", 0, "two\n"),
@@ -51,10 +51,10 @@ fn the_message_may_come_from_standard_input() {
         ("nothing but blanks", &["agent", "-m", "-"], b" \n\t\n", 2, ""),
         ("not text", &["agent"], b"echo \xff\xfe", 2, ""),
     ] {
-        let ran = fed(&house, arguments, input);
+        let ran = fed(&instance, arguments, input);
         assert_eq!((ran.code, ran.stdout.as_str()), (code, want), "{why}: {ran:?}");
     }
-    let large = fed(&house, &["agent", "-m", "-"], &vec![b'x'; (4 << 20) + 1]);
+    let large = fed(&instance, &["agent", "-m", "-"], &vec![b'x'; (4 << 20) + 1]);
     assert_eq!(large.code, 2, "{}", large.stderr);
     assert!(large.stderr.contains("longer than"), "{}", large.stderr);
 }
@@ -76,8 +76,8 @@ fn the_exit_code_says_how_it_went() {
         ("a session without a name", refused, "", &["-m", "x", "-s", ""], 2, ""),
         ("an unknown option", refused, "", &["-m", "x", "--yes"], 2, ""),
     ] {
-        let house = scripted(replies, more);
-        let ran = house.run(&[&["agent"], arguments].concat());
+        let instance = scripted(replies, more);
+        let ran = instance.run(&[&["agent"], arguments].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (code, stdout), "{why}: {ran:?}");
         if code == 2 || code == 1 {
             assert!(ran.stderr.contains("error:"), "{why}: {ran:?}");
@@ -89,8 +89,8 @@ fn the_exit_code_says_how_it_went() {
 fn json_tells_every_call_and_ends_with_the_answer_or_the_error() {
     let replies = r#"{"tool_calls": [{"name": "exec", "id": "c1", "arguments": {"command": "printf '\\033[31mhi'"}}, {"name": "read_file", "id": "c2", "arguments": {"path": "/etc/passwd"}}]}
         {"content": "done"}"#;
-    let house = scripted(replies, "");
-    let ran = house.run(&["agent", "--json", "-m", "x"]);
+    let instance = scripted(replies, "");
+    let ran = instance.run(&["agent", "--json", "-m", "x"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(!ran.stdout.contains('\u{1b}'), "no line acts on a terminal: {}", ran.stdout);
     let told = lines(&ran.stdout);
@@ -107,8 +107,8 @@ fn json_tells_every_call_and_ends_with_the_answer_or_the_error() {
         ("no such agent", &["agent", "--json", "-m", "x", "--agent", "nobody"], 2),
         ("nothing to do", &["agent", "--json", "-m", " "], 2),
     ] {
-        std::fs::write(house.dir().join("replies.jsonl"), "").unwrap();
-        let ran = house.run(arguments);
+        std::fs::write(instance.dir().join("replies.jsonl"), "").unwrap();
+        let ran = instance.run(arguments);
         assert_eq!(ran.code, code, "{why}: {ran:?}");
         assert_eq!(lines(&ran.stdout).last().unwrap()["type"], "error", "{why}: {ran:?}");
     }
@@ -119,15 +119,15 @@ fn a_session_is_the_one_that_was_named_and_an_agent_has_its_own() {
     let replies = r#"{"content": "first"}
         {"content": "second"}
         {"content": "third"}"#;
-    let house = scripted(replies, "");
+    let instance = scripted(replies, "");
     // A script is read from its beginning by each program.
     for (session, agent) in [("a:1", "main"), ("A:1", "main"), ("a:1", "other")] {
-        let ran = house.run(&["agent", "-m", "hello", "-s", session, "--agent", agent]);
+        let ran = instance.run(&["agent", "-m", "hello", "-s", session, "--agent", agent]);
         assert_eq!(ran.code, 0, "{ran:?}");
     }
     let mut files = Vec::new();
     for agent in ["main", "other"] {
-        let dir = house.home().join("state/sessions").join(agent);
+        let dir = instance.home().join("state/sessions").join(agent);
         let names =
             std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         files.push(names.filter(|name| name.ends_with(".jsonl")).count());
@@ -137,9 +137,9 @@ fn a_session_is_the_one_that_was_named_and_an_agent_has_its_own() {
 
 #[test]
 fn an_interrupt_ends_the_turn_and_everything_it_started() {
-    let house = House::new();
+    let instance = TestInstance::new();
     let mark = marker();
-    let mut command = house.command(&["agent", "-m", &format!("sleep {mark}")]);
+    let mut command = instance.command(&["agent", "-m", &format!("sleep {mark}")]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let pid = Pid::from_child(&child);
     // The line itself, the supervisor's and the shell's: more than our own process has it.
@@ -148,6 +148,6 @@ fn an_interrupt_ends_the_turn_and_everything_it_started() {
     let ran = ran(child.wait_with_output().unwrap());
     assert_eq!((ran.code, ran.stdout.as_str()), (130, ""), "{ran:?}");
     soon("nothing is left", || alive(&mark) == 0);
-    let records = house.records();
+    let records = instance.records();
     assert_eq!(records.last().unwrap()["phase"], "finished", "the end of the command is on record");
 }

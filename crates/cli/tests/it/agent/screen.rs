@@ -1,8 +1,8 @@
 //! The screen of a session as a person sees it, drawn by a real terminal (tmux).
 
 use super::scripted;
-use crate::house::House;
 use crate::run::{is_here, soon};
+use crate::test_instance::TestInstance;
 use std::process::Command;
 
 /// A terminal in tmux, on a server of its own.
@@ -11,12 +11,12 @@ struct Tmux {
 }
 
 impl Tmux {
-    fn open(house: &House, width: &str) -> Option<Self> {
+    fn open(instance: &TestInstance, width: &str) -> Option<Self> {
         if !is_here("tmux") {
             return None;
         }
-        let tmux = Self { socket: house.dir().join("tmux").display().to_string() };
-        let agent = house.command(&["agent"]);
+        let tmux = Self { socket: instance.dir().join("tmux").display().to_string() };
+        let agent = instance.command(&["agent"]);
         let mut command = tmux.command(&["-f", "/dev/null", "new-session", "-d", "-x", width, "-y", "24"]);
         let variables = agent.get_envs().filter_map(|(name, value)| Some((name.to_str()?, value?.to_str()?)));
         for (name, value) in variables.chain([("LANG", "C.UTF-8")]) {
@@ -72,8 +72,8 @@ fn a_session_looks_as_it_should() {
     let replies = r#"{"tool_calls": [{"name": "exec", "id": "1", "arguments": {"command": "seq 1 9"}}, {"name": "read_file", "id": "2", "arguments": {"path": "/etc/passwd"}}]}
         {"content": "There are nine."}
         {"tool_calls": [{"name": "exec", "id": "3", "arguments": {"command": "echo begun; sleep 30"}}]}"#;
-    let house = scripted(replies, "");
-    let Some(tmux) = Tmux::open(&house, "80") else { return };
+    let instance = scripted(replies, "");
+    let Some(tmux) = Tmux::open(&instance, "80") else { return };
     tmux.shows(
         "the greeting",
         "picoclaw · agent main · model s · session cli:default\n\
@@ -111,8 +111,8 @@ fn a_session_looks_as_it_should() {
 
 #[test]
 fn lines_can_be_several_and_are_edited() {
-    let house = House::new();
-    let Some(tmux) = Tmux::open(&house, "60") else { return };
+    let instance = TestInstance::new();
+    let Some(tmux) = Tmux::open(&instance, "60") else { return };
     tmux.shows("ready", "main›");
     tmux.keys(&["echo one \\", "Enter", "two", "Enter"]);
     tmux.shows("a backslash goes on, as in a shell", "one two\nmain›");

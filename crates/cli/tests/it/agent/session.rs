@@ -1,13 +1,13 @@
 //! A session at a terminal: it takes lines, stops turns, and gives the terminal back whichever way it ends.
 
 use super::scripted;
-use crate::house::House;
 use crate::run::pty::{Terminal, can_give_a_terminal};
 use crate::run::{alive, marker, soon};
+use crate::test_instance::TestInstance;
 use rustix::process::{Pid, Signal, kill_process};
 
-fn open(house: &House, variables: &[(&str, &str)]) -> Terminal {
-    let mut command = house.command(&["agent"]);
+fn open(instance: &TestInstance, variables: &[(&str, &str)]) -> Terminal {
+    let mut command = instance.command(&["agent"]);
     command.env("TERM", "xterm").env("LANG", "C.UTF-8").envs(variables.iter().copied());
     Terminal::start(&command)
 }
@@ -18,8 +18,8 @@ fn a_session_ends_with_nought_and_leaves_the_terminal_as_it_was() {
         return;
     }
     for (why, typed) in [("Ctrl-D", "\x04"), ("exit", "exit\r"), ("quit", "quit\r"), ("/exit", "/exit\r")] {
-        let house = House::new();
-        let mut terminal = open(&house, &[]);
+        let instance = TestInstance::new();
+        let mut terminal = open(&instance, &[]);
         let before = terminal.first_settings.clone();
         terminal.until("main› ");
         terminal.type_in("half a line\x03");
@@ -41,9 +41,9 @@ fn a_signal_ends_a_session_and_the_terminal_is_given_back() {
     }
     for signal in [Signal::TERM, Signal::HUP] {
         for busy in [false, true] {
-            let house = House::new();
+            let instance = TestInstance::new();
             let mark = marker();
-            let mut terminal = open(&house, &[]);
+            let mut terminal = open(&instance, &[]);
             let before = terminal.first_settings.clone();
             terminal.until("main› ");
             if busy {
@@ -68,9 +68,9 @@ fn an_interrupt_stops_the_turn_and_not_the_session() {
         return;
     }
     for (why, stops) in [("the key", "\x03"), ("the word", "/stop\r")] {
-        let house = House::new();
+        let instance = TestInstance::new();
         let mark = marker();
-        let mut terminal = open(&house, &[]);
+        let mut terminal = open(&instance, &[]);
         terminal.until("main› ");
         terminal.type_in(&format!("sleep {mark}\r"));
         soon("the command runs", || alive(&format!("sleep\0{mark}")) > 0);
@@ -93,12 +93,12 @@ fn nothing_that_others_wrote_moves_the_cursor_or_colours_a_line() {
     }
     let replies = r#"{"tool_calls": [{"name": "exec", "arguments": {"command": "printf '\\033]0;title\\007\\033[2J\\302\\233\\342\\200\\256out'"}}]}
         {"content": "\u001b[31mred\u009b2J\u202eback\r\nend"}"#;
-    let house = scripted(replies, "");
+    let instance = scripted(replies, "");
     for (why, variables, escapes) in [
         ("a terminal without colours", &[("NO_COLOR", "1")][..], true),
         ("a terminal that cannot draw", &[("TERM", "dumb")], false),
     ] {
-        let mut terminal = open(&house, variables);
+        let mut terminal = open(&instance, variables);
         terminal.until("main› ");
         terminal.type_in("go\r");
         terminal.until("end");
@@ -125,9 +125,9 @@ fn what_was_typed_is_there_in_the_next_session() {
     if !can_give_a_terminal() {
         return;
     }
-    let house = House::new();
+    let instance = TestInstance::new();
     for typed in ["expr 50 + 5\r", "\x1b[A\r"] {
-        let mut terminal = open(&house, &[]);
+        let mut terminal = open(&instance, &[]);
         terminal.until("main› ");
         terminal.type_in(typed);
         terminal.until("\n55");
@@ -135,7 +135,7 @@ fn what_was_typed_is_there_in_the_next_session() {
         terminal.type_in("\x04");
         assert_eq!(terminal.end().0, 0);
     }
-    let history = house.home().join("state/history");
+    let history = instance.home().join("state/history");
     let mode = std::os::unix::fs::PermissionsExt::mode(&history.metadata().unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
     assert_eq!(std::fs::read_to_string(&history).unwrap(), "\"expr 50 + 5\"\n");
@@ -146,8 +146,8 @@ fn words_for_the_session_are_answered_by_the_session() {
     if !can_give_a_terminal() {
         return;
     }
-    let house = scripted("{\"content\": \"hello\"}", "");
-    let mut terminal = open(&house, &[]);
+    let instance = scripted("{\"content\": \"hello\"}", "");
+    let mut terminal = open(&instance, &[]);
     for (typed, want) in [
         ("/help", "/check"),
         ("/hlep", "did you mean `/help`?"),
@@ -176,5 +176,5 @@ fn words_for_the_session_are_answered_by_the_session() {
     terminal.until("main› ");
     terminal.type_in("\x04");
     assert_eq!(terminal.end().0, 0);
-    assert!(house.records().is_empty(), "talk about the session is no effect");
+    assert!(instance.records().is_empty(), "talk about the session is no effect");
 }

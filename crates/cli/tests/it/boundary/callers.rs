@@ -31,10 +31,10 @@ const HOOK: &str = "Tool execution denied by hook: seen";
 /// Everything through one porch.
 pub(super) fn observed(name: &'static str, porch: &dyn Porch, isolation: Isolation) -> Row {
     let mut site = Site::new(isolation, "s", &["command"]);
-    let (dir, home) = (site.house.dir(), site.house.home());
+    let (dir, home) = (site.instance.dir(), site.instance.home());
     let read = |path: &std::path::Path| ("read_file", json!({"path": path}));
     let exec = |command: &str| ("exec", json!({"command": command}));
-    let own = site.house.workspace().join("own.txt");
+    let own = site.instance.workspace().join("own.txt");
     let table: Vec<(&str, (&str, Value), &str)> = vec![
         ("files", read(&own), "of its own"),
         ("files", read(&dir.join("diary")), FILES),
@@ -42,26 +42,26 @@ pub(super) fn observed(name: &'static str, porch: &dyn Porch, isolation: Isolati
         ("files", read(&home.join("workspace-coder/notes")), FILES),
         ("guard", exec("sudo id"), GUARD),
         ("hooks", exec("echo hooked"), HOOK),
-        ("hooks", read(&site.house.workspace().join("hooked.txt")), HOOK),
+        ("hooks", read(&site.instance.workspace().join("hooked.txt")), HOOK),
         ("", exec("python3 probe.py command"), ""),
     ];
     let asked = |(tool, arguments): &(&str, Value)| -> Asked { ((*tool).to_owned(), arguments.to_string()) };
     let taken: Vec<_> = table.iter().filter(|(_, call, _)| porch.takes(&asked(call))).collect();
     let calls: Vec<Asked> = taken.iter().map(|(_, call, _)| asked(call)).collect();
-    let told = porch.call(&site.house, &calls);
+    let told = porch.call(&site.instance, &calls);
     assert_eq!(told.len(), calls.len(), "{name}: every call is answered");
     let mut row = Row::new(name);
     for ((layer, _, begins), told) in taken.iter().zip(&told).filter(|((layer, ..), _)| !layer.is_empty()) {
         row.see(layer, !told.text.starts_with(begins));
     }
-    let pairs = pairs(porch, &site.house.records(), &told);
+    let pairs = pairs(porch, &site.instance.records(), &told);
     let is_whole = |(pair, (tool, _)): (&Vec<Value>, &Asked)| {
         let phases: Vec<_> = pair.iter().map(|one| (&one["phase"], &one["tool"], &one["origin"])).collect();
         let (tool, origin) = (json!(tool), json!(porch.origin()));
         phases == [(&json!("decided"), &tool, &origin), (&json!("finished"), &tool, &origin)]
     };
     row.see("ledger", !pairs.iter().zip(&calls).all(is_whole));
-    let workspace = site.house.workspace();
+    let workspace = site.instance.workspace();
     row.see_all(site.reached("command", &workspace));
     row
 }

@@ -8,7 +8,7 @@ use std::process::Stdio;
 /// The programs beside one turn: its hook, its server, its model.
 pub(super) fn beside_a_turn(isolation: Isolation) -> Vec<Row> {
     let mut site = Site::new(isolation, "c", &["hook", "server", "provider"]);
-    let ran = site.house.run(&["agent", "-m", "go"]);
+    let ran = site.instance.run(&["agent", "-m", "go"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "done\n"), "{ran:?}");
     [
         ("a hook", "hook", "hooks/probe"),
@@ -29,9 +29,9 @@ pub(super) fn beside_a_turn(isolation: Isolation) -> Vec<Row> {
 /// `picoclaw run`.
 pub(super) fn run(isolation: Isolation) -> Row {
     let mut site = Site::new(isolation, "s", &["run"]);
-    let project = site.house.dir().join("project");
+    let project = site.instance.dir().join("project");
     let workspace = project.to_str().unwrap();
-    let ran = site.house.run(&["run", "--workspace", workspace, "--", "python3", "probe.py", "run"]);
+    let ran = site.instance.run(&["run", "--workspace", workspace, "--", "python3", "probe.py", "run"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let mut row = Row::new("a command under `picoclaw run`");
     row.see("ledger", !site.is_recorded("python3 probe.py run"));
@@ -42,10 +42,10 @@ pub(super) fn run(isolation: Isolation) -> Row {
 /// `picoclaw mcp wrap`.
 pub(super) fn wrap(isolation: Isolation) -> Row {
     let mut site = Site::new(isolation, "s", &["wrapped"]);
-    let probe = site.house.dir().join("opt/probe.py");
+    let probe = site.instance.dir().join("opt/probe.py");
     let line =
         ["mcp", "wrap", "--name", "probe", "--", "/usr/bin/python3", probe.to_str().unwrap(), "wrapped"];
-    let mut wrapped = site.house.command(&line);
+    let mut wrapped = site.instance.command(&line);
     let wrapped = wrapped.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut wrapped = wrapped.spawn().unwrap();
     let own = site.own_home("mcp/probe");

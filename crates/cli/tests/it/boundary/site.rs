@@ -1,7 +1,7 @@
 //! An instance with everything around it that a child could want, and the probe in the child's place.
 
 use crate::gateway::client::eventually;
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,7 +26,7 @@ pub(super) enum Isolation {
 
 /// An instance, and its surroundings.
 pub(super) struct Site {
-    pub(super) house: House,
+    pub(super) instance: TestInstance,
     places: BTreeMap<&'static str, Place>,
     listener: TcpListener,
 }
@@ -44,13 +44,13 @@ impl Site {
         let is_on = isolation == Isolation::On;
         let hook = if places.contains(&"hook") { "hook" } else { "gate" };
         let has_server = places.contains(&"server");
-        let house = House::with_config("{}")
-            .lending("MODEL_KEY", "sk-MARK")
-            .lending("GITHUB_TOKEN", "ghp-MARK")
-            .lending("PICOCLAW_LOG_LEVEL", "error");
-        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", house.dir().join("opt/bin").display());
-        let house = house.lending("PATH", &path);
-        let probe = house.dir().join("opt/probe.py");
+        let instance = TestInstance::with_config("{}")
+            .with_env("MODEL_KEY", "sk-MARK")
+            .with_env("GITHUB_TOKEN", "ghp-MARK")
+            .with_env("PICOCLAW_LOG_LEVEL", "error");
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", instance.dir().join("opt/bin").display());
+        let instance = instance.with_env("PATH", &path);
+        let probe = instance.dir().join("opt/probe.py");
         let config = json!({
             "version": 3,
             "heartbeat": {"enabled": false},
@@ -70,17 +70,17 @@ impl Site {
                 "probe": {"enabled": true, "command": "/usr/bin/python3", "args": [probe, "server"]}
             }}}
         });
-        house.configure(&config.to_string());
-        assert_eq!(house.run(&["onboard"]).code, 0);
+        instance.configure(&config.to_string());
+        assert_eq!(instance.run(&["onboard"]).code, 0);
         let place = |name: &&'static str| (*name, Place::new());
         let places = places.iter().map(place).collect();
-        let site = Self { house, places, listener: TcpListener::bind("127.0.0.1:0").unwrap() };
+        let site = Self { instance, places, listener: TcpListener::bind("127.0.0.1:0").unwrap() };
         site.furnish();
         site
     }
 
     fn furnish(&self) {
-        let (dir, home) = (self.house.dir(), self.house.home());
+        let (dir, home) = (self.instance.dir(), self.instance.home());
         let others = ["agents/coder", "hooks/other", "mcp/other", "providers/other"]
             .map(|other| home.join("runtime-user-env").join(other).join("home"));
         let own: BTreeMap<_, _> = self
@@ -107,16 +107,16 @@ impl Site {
         for place in ["opt/probe.py", "opt/bin/claude", "project/probe.py", "control/probe.py"] {
             put(&dir.join(place), &text);
         }
-        put(&self.house.workspace().join("probe.py"), &text);
-        put(&self.house.workspace().join("own.txt"), "of its own");
-        put(&self.house.workspace().join("hooked.txt"), "the hook objects");
+        put(&self.instance.workspace().join("probe.py"), &text);
+        put(&self.instance.workspace().join("own.txt"), "of its own");
+        put(&self.instance.workspace().join("hooked.txt"), "the hook objects");
         fs::set_permissions(dir.join("opt/bin/claude"), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     /// Where a probe plants files: beside the instance, in it, and in the home of somebody's approver.
     fn plants(&self) -> [PathBuf; 3] {
-        let home = self.house.home();
-        let beside = self.house.dir().join("planted-");
+        let home = self.instance.home();
+        let beside = self.instance.dir().join("planted-");
         [beside, home.join("skills/planted-"), home.join("runtime-user-env/hooks/other/home/planted-")]
     }
 
@@ -141,7 +141,7 @@ impl Site {
 
     /// A probe without anything around it: whatever it tries must work.
     pub(super) fn control(&mut self) -> BTreeMap<String, bool> {
-        let dir = self.house.dir().join("control");
+        let dir = self.instance.dir().join("control");
         let mut command = Command::new("/usr/bin/python3");
         command.args(["probe.py", "control"]).current_dir(&dir).stdin(Stdio::null());
         let status = command.envs([("MODEL_KEY", "sk-MARK")]).status().unwrap();
@@ -151,12 +151,12 @@ impl Site {
 
     /// The user environment of one of the instance's principals.
     pub(super) fn own_home(&self, principal: &str) -> PathBuf {
-        self.house.home().join("runtime-user-env").join(principal).join("home")
+        self.instance.home().join("runtime-user-env").join(principal).join("home")
     }
 
     /// The records of a program of the operator's: one when it was let in, one when it left.
     pub(super) fn is_recorded(&self, intent: &str) -> bool {
-        let records = self.house.records();
+        let records = self.instance.records();
         let of = |phase: &str| {
             let fits = |one: &&Value| one["phase"] == phase && one["intent"].to_string().contains(intent);
             records.iter().filter(fits).count()

@@ -1,7 +1,7 @@
 //! Questions that wait for a person, over HTTP.
 
 use super::client::{Answer, Gateway, eventually};
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::{Value, json};
 use std::thread::JoinHandle;
 
@@ -41,8 +41,8 @@ fn waiting(gateway: &Gateway) -> Value {
 
 #[test]
 fn a_yes_runs_what_was_shown_and_is_recorded_with_who_said_it() {
-    let house = House::with_config(ASKING);
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(ASKING);
+    let gateway = Gateway::new(&instance);
     std::thread::scope(|scope| {
         let turn = ask(scope, &gateway, "touch yes.txt");
         let item = waiting(&gateway);
@@ -52,7 +52,7 @@ fn a_yes_runs_what_was_shown_and_is_recorded_with_who_said_it() {
         assert!(item["text"].as_str().unwrap().contains("touch yes.txt"), "{item}");
         assert_eq!((&item["agent"], &item["tool"]), (&json!("main"), &json!("exec")));
         let path = format!("/api/approvals/{}", item["id"].as_str().unwrap());
-        assert!(!house.workspace().join("yes.txt").exists(), "nothing happens before the answer");
+        assert!(!instance.workspace().join("yes.txt").exists(), "nothing happens before the answer");
         for (why, body, want) in [
             ("another content's hash", json!({"hash": "0".repeat(64), "answer": "once"}), 409),
             ("no hash", json!({"answer": "once"}), 400),
@@ -74,15 +74,15 @@ fn a_yes_runs_what_was_shown_and_is_recorded_with_who_said_it() {
         assert_eq!(gateway.post(&path, &json!({"hash": item["hash"], "answer": "once"})).status, 404, "once");
         assert_eq!(turn.join().unwrap().status, 200);
     });
-    assert!(house.workspace().join("yes.txt").exists());
-    let records = serde_json::to_string(&house.records()).unwrap();
+    assert!(instance.workspace().join("yes.txt").exists());
+    let records = serde_json::to_string(&instance.records()).unwrap();
     assert!(records.contains("gateway's token, from 127.0.0.1"), "{records}");
 }
 
 #[test]
 fn a_no_is_a_refusal() {
-    let house = House::with_config(ASKING);
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(ASKING);
+    let gateway = Gateway::new(&instance);
     std::thread::scope(|scope| {
         let turn = ask(scope, &gateway, "touch no.txt");
         let item = waiting(&gateway);
@@ -92,14 +92,14 @@ fn a_no_is_a_refusal() {
         let text = told["choices"][0]["message"]["content"].as_str().unwrap();
         assert!(text.starts_with("Command blocked by safety guard"), "{text}");
     });
-    assert!(!house.workspace().join("no.txt").exists());
+    assert!(!instance.workspace().join("no.txt").exists());
     assert_eq!(gateway.get("/api/approvals").json(), json!({"items": []}));
 }
 
 #[test]
 fn silence_is_a_no_and_so_is_the_end() {
-    let house = House::with_config(ASKING);
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(ASKING);
+    let gateway = Gateway::new(&instance);
     let lines = gateway.open(
         "POST /v1/chat/completions",
         &json!({"model": "main", "messages": [{"role": "user", "content": "touch end.txt"}]}).to_string(),
@@ -111,14 +111,14 @@ fn silence_is_a_no_and_so_is_the_end() {
     let (status, took, _) = gateway.end();
     assert!(status.success(), "{status:?}");
     assert!(took.as_secs() < 15, "{took:?}");
-    assert!(!house.workspace().join("end.txt").exists());
+    assert!(!instance.workspace().join("end.txt").exists());
     drop(reading.join().unwrap());
 }
 
 #[test]
 fn an_open_question_keeps_no_other_session_waiting() {
-    let house = House::with_config(ONE_LANE);
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(ONE_LANE);
+    let gateway = Gateway::new(&instance);
     for (why, command, file) in [
         ("the turn itself asks", "touch own.txt", "own.txt"),
         ("its subagent asks", r#"subagent {"task": "touch below.txt"}"#, "below.txt"),
@@ -134,13 +134,13 @@ fn an_open_question_keeps_no_other_session_waiting() {
             assert_eq!(gateway.post(&path, &json!({"hash": item["hash"], "answer": "once"})).status, 200);
             assert_eq!(turn.join().unwrap().status, 200, "{why}");
         });
-        assert!(house.workspace().join(file).exists(), "{why}: it goes on after the answer");
+        assert!(instance.workspace().join(file).exists(), "{why}: it goes on after the answer");
     }
     // One lane is still one lane: of two turns that only work, the second begins when the first has ended.
     std::thread::scope(|scope| {
         let first = ask(scope, &gateway, "sleep 1; date +%s%N > first.end");
         eventually("the first turn never began", || {
-            house
+            instance
                 .records()
                 .iter()
                 .any(|record| record["intent"].as_str().is_some_and(|i| i.contains("first.end")))
@@ -150,15 +150,15 @@ fn an_open_question_keeps_no_other_session_waiting() {
         assert_eq!((first.join().unwrap().status, second.join().unwrap().status), (200, 200));
     });
     let at = |name: &str| {
-        std::fs::read_to_string(house.workspace().join(name)).unwrap().trim().parse::<u128>().unwrap()
+        std::fs::read_to_string(instance.workspace().join(name)).unwrap().trim().parse::<u128>().unwrap()
     };
     assert!(at("first.end") <= at("second.begin"));
 }
 
 #[test]
 fn a_yes_for_a_session_holds_until_the_rules_are_replaced() {
-    let house = House::with_config(ONE_LANE);
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(ONE_LANE);
+    let gateway = Gateway::new(&instance);
     let bearer = gateway.bearer();
     let headers = [("Host", "localhost"), ("Authorization", bearer.as_str()), ("X-Picoclaw-Session", "work")];
     let body =
@@ -173,7 +173,7 @@ fn a_yes_for_a_session_holds_until_the_rules_are_replaced() {
         });
     };
     turn("session");
-    let path = house.workspace().join("again.txt");
+    let path = instance.workspace().join("again.txt");
     std::fs::remove_file(&path).unwrap();
     assert_eq!(gateway.send("POST /v1/chat/completions", &headers, &body).status, 200);
     assert!(path.exists(), "the same content in the same session is not asked again");

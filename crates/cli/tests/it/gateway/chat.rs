@@ -1,7 +1,7 @@
 //! Chats: each agent is a model, whole or in pieces.
 
 use super::client::{DIRECT, Gateway, SCRIPTED, eventually};
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::{Value, json};
 use std::fs;
 
@@ -9,17 +9,17 @@ fn said(text: &str) -> Value {
     json!({"model": "main", "messages": [{"role": "user", "content": text}]})
 }
 
-fn script(house: &House, lines: &[Value]) {
+fn script(instance: &TestInstance, lines: &[Value]) {
     let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
-    fs::write(house.dir().join("replies.jsonl"), text.join("\n")).unwrap();
+    fs::write(instance.dir().join("replies.jsonl"), text.join("\n")).unwrap();
 }
 
 #[test]
 fn each_agent_is_a_model() {
-    let house = House::with_config(
+    let instance = TestInstance::with_config(
         r#"{"version": 3, "heartbeat": {"enabled": false}, "agents": {"agents": [{"id": "main", "default": true}, {"id": "coder"}]}}"#,
     );
-    let gateway = Gateway::new(&house);
+    let gateway = Gateway::new(&instance);
     let listed = gateway.get("/v1/models").json();
     assert_eq!(listed["object"], "list");
     let ids: Vec<&str> =
@@ -50,15 +50,15 @@ fn each_agent_is_a_model() {
 
 #[test]
 fn an_answer_is_told_as_clients_expect_it() {
-    let house = House::with_config(SCRIPTED);
+    let instance = TestInstance::with_config(SCRIPTED);
     script(
-        &house,
+        &instance,
         &[
             json!({"tool_calls": [{"name": "exec", "arguments": {"command": "echo from a tool"}}]}),
             json!({"content": "done"}),
         ],
     );
-    let gateway = Gateway::new(&house);
+    let gateway = Gateway::new(&instance);
     let answer = gateway.post("/v1/chat/completions", &said("go"));
     assert_eq!(answer.status, 200, "{answer:?}");
     let told = answer.json();
@@ -71,7 +71,7 @@ fn an_answer_is_told_as_clients_expect_it() {
     assert_eq!(told["choices"][0]["finish_reason"], "stop");
     assert!(told["id"].as_str().unwrap().starts_with("chatcmpl-"));
     assert!(told["usage"]["total_tokens"].is_u64());
-    let records = house.records();
+    let records = instance.records();
     assert_eq!(records.len(), 2);
     assert!(
         records.iter().all(|record| record["origin"] == "http" && record["agent"] == "main"),
@@ -81,8 +81,8 @@ fn an_answer_is_told_as_clients_expect_it() {
 
 #[test]
 fn an_answer_in_pieces_is_the_same_answer() {
-    let house = House::with_config(DIRECT);
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(DIRECT);
+    let gateway = Gateway::new(&instance);
     let mut asked = said("printf 'one\ntwo\n'");
     asked["stream"] = true.into();
     asked["stream_options"] = json!({"include_usage": true});
@@ -107,9 +107,9 @@ fn an_answer_in_pieces_is_the_same_answer() {
 
 #[test]
 fn requests_share_no_memory_unless_they_name_a_session() {
-    let house = House::with_config(SCRIPTED);
-    script(&house, &[json!({"content": "one"}), json!({"content": "two"}), json!({"content": "three"})]);
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(SCRIPTED);
+    script(&instance, &[json!({"content": "one"}), json!({"content": "two"}), json!({"content": "three"})]);
+    let gateway = Gateway::new(&instance);
     assert_eq!(gateway.post("/v1/chat/completions", &said("a")).status, 200);
     assert_eq!(gateway.get("/api/sessions").json()["items"], json!([]), "nothing is kept");
     let bearer = gateway.bearer();
@@ -128,9 +128,9 @@ fn requests_share_no_memory_unless_they_name_a_session() {
 
 #[test]
 fn what_cannot_be_answered_is_an_error_object() {
-    let house = House::with_config(SCRIPTED);
-    script(&house, &[json!({"error": {"class": "auth", "message": "no such key"}})]);
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(SCRIPTED);
+    script(&instance, &[json!({"error": {"class": "auth", "message": "no such key"}})]);
+    let gateway = Gateway::new(&instance);
     for (why, body, want) in [
         ("no JSON", "{", 400),
         ("nothing", "", 400),
@@ -150,8 +150,8 @@ fn what_cannot_be_answered_is_an_error_object() {
 
 #[test]
 fn a_client_that_hangs_up_takes_its_turn_with_it() {
-    let house = House::with_config(DIRECT);
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(DIRECT);
+    let gateway = Gateway::new(&instance);
     for stream in [false, true] {
         let mut asked = said("sleep 600");
         asked["stream"] = stream.into();

@@ -1,14 +1,14 @@
 //! Asking the desk over HTTP.
 
 use super::client::{DIRECT, Gateway};
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::json;
 
 #[test]
 fn the_desk_says_what_would_happen_and_nothing_does() {
-    let house = House::with_config(DIRECT);
-    let gateway = Gateway::new(&house);
-    let marker = house.workspace().join("marker");
+    let instance = TestInstance::with_config(DIRECT);
+    let gateway = Gateway::new(&instance);
+    let marker = instance.workspace().join("marker");
     for (why, body, status, pointer, want) in [
         (
             "a file outside",
@@ -83,5 +83,5 @@ fn the_desk_says_what_would_happen_and_nothing_does() {
         assert_eq!(gateway.post("/api/check", &body).status, 400, "{body}");
     }
     assert_eq!(gateway.send("POST /api/check", &[("Host", "localhost")], "{}").status, 401);
-    assert!(!marker.exists() && house.records().is_empty(), "nothing was done");
+    assert!(!marker.exists() && instance.records().is_empty(), "nothing was done");
 }

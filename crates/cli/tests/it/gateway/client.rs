@@ -1,6 +1,6 @@
 //! A gateway that runs, and a lean HTTP client for it.
 
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -43,24 +43,24 @@ impl Answer {
 }
 
 impl Gateway {
-    pub(crate) fn new(house: &House) -> Self {
-        Self::with(house, &[], &[])
+    pub(crate) fn new(instance: &TestInstance) -> Self {
+        Self::with(instance, &[], &[])
     }
 
-    pub(crate) fn with(house: &House, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
-        Self::wrapped(house, &[], arguments, variables)
+    pub(crate) fn with(instance: &TestInstance, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+        Self::wrapped(instance, &[], arguments, variables)
     }
 
     /// The same, started by another program.
     pub(crate) fn wrapped(
-        house: &House,
+        instance: &TestInstance,
         wrapper: &[&str],
         arguments: &[&str],
         variables: &[(&str, &str)],
     ) -> Self {
         // A port that was free a moment ago may be somebody's by now.
         for _ in 0..5 {
-            if let Some(gateway) = Self::try_with(house, wrapper, arguments, variables) {
+            if let Some(gateway) = Self::try_with(instance, wrapper, arguments, variables) {
                 return gateway;
             }
         }
@@ -68,19 +68,19 @@ impl Gateway {
     }
 
     /// Started by a shell that may have so many descriptors.
-    pub(crate) fn limited(house: &House, descriptors: u32) -> Self {
+    pub(crate) fn limited(instance: &TestInstance, descriptors: u32) -> Self {
         let shell = format!("ulimit -S -n {descriptors}; exec \"$0\" \"$@\"");
-        Self::wrapped(house, &["sh", "-c", &shell], &[], &[])
+        Self::wrapped(instance, &["sh", "-c", &shell], &[], &[])
     }
 
     fn try_with(
-        house: &House,
+        instance: &TestInstance,
         wrapper: &[&str],
         arguments: &[&str],
         variables: &[(&str, &str)],
     ) -> Option<Self> {
         let port = free_port();
-        let mut command = house.wrapped(wrapper, &["gateway", "--port", &port.to_string()]);
+        let mut command = instance.wrapped(wrapper, &["gateway", "--port", &port.to_string()]);
         command.args(arguments).envs(variables.iter().copied()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -101,7 +101,7 @@ impl Gateway {
         std::thread::spawn(move || {
             lines.map_while(Result::ok).for_each(|line| later.lock().unwrap().push_str(&format!("{line}\n")));
         });
-        let recorded = std::fs::read_to_string(house.home().join(".picoclaw.pid")).unwrap();
+        let recorded = std::fs::read_to_string(instance.home().join(".picoclaw.pid")).unwrap();
         let recorded: Value = serde_json::from_str(&recorded).unwrap();
         assert_eq!(recorded["port"], port);
         Some(Self { child, port, token: recorded["token"].as_str().unwrap().to_owned(), said })

@@ -1,8 +1,8 @@
 //! The console in a real browser.
 
 use super::client::{Gateway, eventually};
-use crate::house::House;
 use crate::mcp::peers::peer;
+use crate::test_instance::TestInstance;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -37,37 +37,37 @@ fn browser() -> Option<PathBuf> {
 }
 
 /// Where pictures of the page go: next to what was built, or, for somebody who may not write there, nowhere for long.
-fn pictures(house: &House) -> PathBuf {
+fn pictures(instance: &TestInstance) -> PathBuf {
     let lasting = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/console");
     let is_ours = std::fs::create_dir_all(&lasting).is_ok() && std::fs::write(lasting.join("by"), "").is_ok();
-    if is_ours { lasting } else { house.dir().join("pictures") }
+    if is_ours { lasting } else { instance.dir().join("pictures") }
 }
 
 #[test]
 fn a_person_can_watch_and_answer_and_nothing_hostile_becomes_markup() {
     let (Some(browser), Some(modules)) = (browser(), peer("browser/node_modules")) else { return };
-    let house = House::with_config(CONFIG);
+    let instance = TestInstance::with_config(CONFIG);
     let replies = [
         json!({"tool_calls": [{"name": ATTACK, "arguments": {"path": ATTACK}}]}),
         json!({"content": ATTACK}),
     ];
-    std::fs::write(house.dir().join("replies.jsonl"), replies.map(|reply| reply.to_string()).join("\n"))
+    std::fs::write(instance.dir().join("replies.jsonl"), replies.map(|reply| reply.to_string()).join("\n"))
         .unwrap();
-    assert_eq!(house.tool("list_dir", "{}").code, 0, "something of another program");
+    assert_eq!(instance.tool("list_dir", "{}").code, 0, "something of another program");
     for (name, rhythm) in [(ATTACK, ["-c", "0 9 * * 1-5"]), ("every day", ["-e", "86400"])] {
-        let added = house.run(&["cron", "add", "-n", name, "-m", ATTACK, rhythm[0], rhythm[1]]);
+        let added = instance.run(&["cron", "add", "-n", name, "-m", ATTACK, rhythm[0], rhythm[1]]);
         assert_eq!(added.code, 0, "{added:?}");
     }
-    let gateway = Gateway::new(&house);
-    let (script, scratch) = (house.dir().join("console.mjs"), house.dir().join("browser"));
+    let gateway = Gateway::new(&instance);
+    let (script, scratch) = (instance.dir().join("console.mjs"), instance.dir().join("browser"));
     std::fs::write(&script, SCRIPT).unwrap();
     std::fs::create_dir(&scratch).unwrap();
     let mut command = Command::new("node");
     command.arg(&script).arg(modules).arg(browser);
     command.args([&format!("http://127.0.0.1:{}", gateway.port), &gateway.token]);
-    command.arg(pictures(&house)).arg(&scratch);
+    command.arg(pictures(&instance)).arg(&scratch);
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", &scratch);
-    let ran = command.env("TMPDIR", &scratch).current_dir(house.dir()).output().unwrap();
+    let ran = command.env("TMPDIR", &scratch).current_dir(instance.dir()).output().unwrap();
     let told = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     assert!(ran.status.success() && told.ends_with("ok\n"), "{told}\n{}", gateway.said());
     for (name, is_there, why) in [
@@ -76,10 +76,10 @@ fn a_person_can_watch_and_answer_and_nothing_hostile_becomes_markup() {
         ("one.txt", false, "a no"),
         ("two.txt", false, "a second no"),
     ] {
-        assert_eq!(house.workspace().join(name).exists(), is_there, "{why}");
+        assert_eq!(instance.workspace().join(name).exists(), is_there, "{why}");
     }
     eventually("the answers are on record", || {
-        let answers = house
+        let answers = instance
             .records()
             .iter()
             .filter(|record| record["outcome"].as_str().is_some_and(|o| o.starts_with("answered")))

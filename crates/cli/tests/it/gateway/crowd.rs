@@ -1,7 +1,7 @@
 //! Many clients, and bad ones among them. `PICOCLAW_SOAK=1` counts higher; the full rate is measured by `make bench`.
 
 use super::client::{DIRECT, Gateway, SCRIPTED, eventually, request};
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -35,8 +35,8 @@ fn work(gateway: &Gateway, why: &str) {
 
 #[test]
 fn bad_clients_do_not_stop_the_good_ones() {
-    let house = House::with_config(DIRECT);
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(DIRECT);
+    let gateway = Gateway::new(&instance);
     let bearer = gateway.bearer();
     let headers = [("Host", "localhost"), ("Authorization", bearer.as_str())];
     let mut watching = gateway.connect();
@@ -66,8 +66,8 @@ fn bad_clients_do_not_stop_the_good_ones() {
 
 #[test]
 fn more_connections_than_places_do_not_stop_whoever_has_the_token() {
-    let house = House::with_config(DIRECT);
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(DIRECT);
+    let gateway = Gateway::new(&instance);
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     let _as_it_is = setrlimit(Resource::Nofile, limit);
@@ -88,9 +88,9 @@ fn more_connections_than_places_do_not_stop_whoever_has_the_token() {
 
 #[test]
 fn strangers_cannot_take_the_last_descriptor() {
-    let house = House::with_config(DIRECT);
+    let instance = TestInstance::with_config(DIRECT);
     let few = ["sh", "-c", r#"ulimit -n 256 && exec "$0" "$@""#];
-    let gateway = Gateway::wrapped(&house, &few, &[], &[]);
+    let gateway = Gateway::wrapped(&instance, &few, &[], &[]);
     let kept = strangers(&gateway, 400);
     work(&gateway, "more strangers than descriptors");
     assert!(!gateway.said().contains("Could not accept"), "{}", gateway.said());
@@ -113,10 +113,10 @@ fn resident(gateway: &Gateway) -> u64 {
 fn everybody_who_watches_hears_of_every_turn_and_memory_stays_flat() {
     let soaks = std::env::var_os("PICOCLAW_SOAK").is_some();
     let (watchers, chats) = if soaks { (1_000, 1_000) } else { (40, 60) };
-    let house = House::with_config(SCRIPTED);
+    let instance = TestInstance::with_config(SCRIPTED);
     let answers = format!("{}\n", json!({"content": "yes"})).repeat(2 * chats);
-    std::fs::write(house.dir().join("replies.jsonl"), answers).unwrap();
-    let gateway = Gateway::limited(&house, 256);
+    std::fs::write(instance.dir().join("replies.jsonl"), answers).unwrap();
+    let gateway = Gateway::limited(&instance, 256);
     let heard: Vec<AtomicUsize> = (0..watchers).map(|_| AtomicUsize::new(0)).collect();
     let talk = |count: usize| {
         let left = AtomicUsize::new(count);
@@ -170,8 +170,8 @@ fn everybody_who_watches_hears_of_every_turn_and_memory_stays_flat() {
 
 #[test]
 fn whoever_stands_still_is_cut_off() {
-    let house = House::with_config(DIRECT);
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(DIRECT);
+    let gateway = Gateway::new(&instance);
     let bearer = gateway.bearer();
     let head = format!("Host: localhost\r\nAuthorization: {bearer}\r\n");
     // A body that does not go on, although whoever sends it may come in.
@@ -202,8 +202,8 @@ fn whoever_stands_still_is_cut_off() {
 
 #[test]
 fn children_may_have_as_many_descriptors_as_the_gateway_found() {
-    let house = House::with_config(DIRECT);
-    let gateway = Gateway::limited(&house, 300);
+    let instance = TestInstance::with_config(DIRECT);
+    let gateway = Gateway::limited(&instance, 300);
     // Itself it has more, or 300 watchers would be too many.
     let own: Vec<_> = (0..400).map(|_| gateway.connect()).collect();
     assert_eq!(gateway.get("/ready").status, 200);

@@ -1,15 +1,15 @@
 //! Who gets in, and what is too much.
 
 use super::client::{DIRECT, Gateway, request};
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::json;
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
 #[test]
 fn the_door_asks_for_host_origin_and_token() {
-    let house = House::with_config(DIRECT);
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(DIRECT);
+    let gateway = Gateway::new(&instance);
     let bearer = gateway.bearer();
     let (host, token) = (("Host", "localhost"), ("Authorization", bearer.as_str()));
     let own = format!("http://localhost:{}", gateway.port);
@@ -74,8 +74,8 @@ fn the_door_asks_for_host_origin_and_token() {
 
 #[test]
 fn a_token_that_is_set_is_the_only_one() {
-    let house = House::with_config(DIRECT);
-    let gateway = Gateway::with(&house, &[], &[("PICOCLAW_GATEWAY_TOKEN", "chosen-by-the-operator")]);
+    let instance = TestInstance::with_config(DIRECT);
+    let gateway = Gateway::with(&instance, &[], &[("PICOCLAW_GATEWAY_TOKEN", "chosen-by-the-operator")]);
     let ask = |token: &str| {
         let bearer = format!("Bearer {token}");
         gateway.send("GET /v1/models", &[("Host", "localhost"), ("Authorization", &bearer)], "").status
@@ -86,22 +86,22 @@ fn a_token_that_is_set_is_the_only_one() {
 
 #[test]
 fn listening_for_other_machines_needs_a_token() {
-    let house = House::with_config(DIRECT);
+    let instance = TestInstance::with_config(DIRECT);
     for host in ["0.0.0.0", "*", "127.0.0.1,0.0.0.0", "::", "192.0.2.1"] {
-        let ran = house.run(&["gateway", "--host", host, "--port", "18790"]);
+        let ran = instance.run(&["gateway", "--host", host, "--port", "18790"]);
         assert_eq!(ran.code, 2, "{host}: {ran:?}");
         assert!(ran.stderr.contains("`gateway.token` is not set"), "{host}: {ran:?}");
-        assert!(!house.home().join(".picoclaw.pid").exists(), "{host}: nothing began");
+        assert!(!instance.home().join(".picoclaw.pid").exists(), "{host}: nothing began");
     }
     for (why, arguments) in [
         ("no address", ["gateway", "--host", "not an address", "--port", "18790"]),
         ("no port", ["gateway", "--host", "127.0.0.1", "--port", "0"]),
         ("no port at all", ["gateway", "--host", "127.0.0.1", "--port", "65536"]),
     ] {
-        assert_eq!(house.run(&arguments).code, 2, "{why}");
+        assert_eq!(instance.run(&arguments).code, 2, "{why}");
     }
     let gateway = Gateway::with(
-        &house,
+        &instance,
         &["--host", "0.0.0.0"],
         &[("PICOCLAW_GATEWAY_TOKEN", "chosen-by-the-operator")],
     );
@@ -116,18 +116,18 @@ fn listening_for_other_machines_needs_a_token() {
 
 #[test]
 fn names_that_the_operator_lists_are_let_in() {
-    let house = House::with_config(
+    let instance = TestInstance::with_config(
         r#"{"version": 3, "heartbeat": {"enabled": false}, "gateway": {"allowed_hosts": ["claw.example"]}}"#,
     );
-    let gateway = Gateway::new(&house);
+    let gateway = Gateway::new(&instance);
     assert_eq!(gateway.send("GET /health", &[("Host", "claw.example:443")], "").status, 200);
     assert_eq!(gateway.send("GET /health", &[("Host", "other.example")], "").status, 421);
 }
 
 #[test]
 fn bodies_are_bounded() {
-    let house = House::with_config(DIRECT);
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(DIRECT);
+    let gateway = Gateway::new(&instance);
     let bearer = gateway.bearer();
     let headers = [("Host", "localhost"), ("Authorization", bearer.as_str())];
     // Announced and never sent: answered from the announcement.
@@ -158,8 +158,8 @@ fn bodies_are_bounded() {
 
 #[test]
 fn a_head_that_does_not_come_is_not_waited_for() {
-    let house = House::with_config(DIRECT);
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(DIRECT);
+    let gateway = Gateway::new(&instance);
     let mut slow = gateway.connect();
     slow.set_read_timeout(Some(Duration::from_secs(40))).unwrap();
     slow.write_all(b"GET /health HTTP/1.1\r\nHost: local").unwrap();
@@ -173,8 +173,8 @@ fn a_head_that_does_not_come_is_not_waited_for() {
 
 #[test]
 fn the_page_is_whole_and_locked_down() {
-    let house = House::with_config(DIRECT);
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(DIRECT);
+    let gateway = Gateway::new(&instance);
     let page = gateway.send("GET /", &[("Host", "localhost")], "");
     assert!(page.head.contains("content-type: text/html"), "{}", page.head);
     assert!(page.head.contains("default-src 'none'"), "{}", page.head);
@@ -185,8 +185,8 @@ fn the_page_is_whole_and_locked_down() {
 
 #[test]
 fn numbers_and_the_document_are_for_those_who_may() {
-    let house = House::with_config(DIRECT);
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(DIRECT);
+    let gateway = Gateway::new(&instance);
     let numbers = gateway.get("/metrics");
     assert!(numbers.head.contains("text/plain; version=0.0.4"), "{}", numbers.head);
     for name in [

@@ -1,7 +1,7 @@
 //! Beginning and ending: one gateway an instance, and nothing half done.
 
 use super::client::{DIRECT, Gateway, SCRIPTED, eventually};
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,14 +10,14 @@ use std::time::Duration;
 
 #[test]
 fn it_says_where_it_is_and_ends_with_nothing_left() {
-    let house = House::with_config(DIRECT);
-    let gateway = Gateway::new(&house);
-    let file = house.home().join(".picoclaw.pid");
+    let instance = TestInstance::with_config(DIRECT);
+    let gateway = Gateway::new(&instance);
+    let file = instance.home().join(".picoclaw.pid");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    let second = house.run(&["gateway", "--port", "18791"]);
+    let second = instance.run(&["gateway", "--port", "18791"]);
     assert_eq!(second.code, 1, "{second:?}");
     assert!(second.stderr.contains("gateway is already running (PID: "), "{second:?}");
-    let status = house.run(&["status", "--json"]);
+    let status = instance.run(&["status", "--json"]);
     let status: Value = serde_json::from_str(&status.stdout).unwrap();
     assert_eq!(status["gateway"]["running"], true, "{status}");
     let (status, took, _) = gateway.end();
@@ -28,18 +28,18 @@ fn it_says_where_it_is_and_ends_with_nothing_left() {
 
 #[test]
 fn a_killed_one_does_not_stand_in_the_way() {
-    let house = House::with_config(DIRECT);
-    Gateway::new(&house).kill();
-    assert!(house.home().join(".picoclaw.pid").exists(), "it could not tidy up");
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(DIRECT);
+    Gateway::new(&instance).kill();
+    assert!(instance.home().join(".picoclaw.pid").exists(), "it could not tidy up");
+    let gateway = Gateway::new(&instance);
     assert_eq!(gateway.get("/ready").status, 200);
 }
 
 #[test]
 fn a_turn_that_does_not_end_is_taken_back() {
-    let house = House::with_config(SCRIPTED);
+    let instance = TestInstance::with_config(SCRIPTED);
     fs::write(
-        house.dir().join("replies.jsonl"),
+        instance.dir().join("replies.jsonl"),
         [
             json!({"content": "first"}),
             json!({"tool_calls": [{"name": "exec", "arguments": {"command": "sleep 50"}}]}),
@@ -48,7 +48,7 @@ fn a_turn_that_does_not_end_is_taken_back() {
         .join("\n"),
     )
     .unwrap();
-    let gateway = Gateway::new(&house);
+    let gateway = Gateway::new(&instance);
     let bearer = gateway.bearer();
     let headers = [("Host", "localhost"), ("Authorization", bearer.as_str()), ("X-Picoclaw-Session", "kept")];
     let body = json!({"model": "main", "messages": [{"role": "user", "content": "go"}]}).to_string();
@@ -63,7 +63,7 @@ fn a_turn_that_does_not_end_is_taken_back() {
             let _ = std::io::Read::read_to_end(&mut stream, &mut told);
         });
         eventually("the turn never began", || {
-            house
+            instance
                 .records()
                 .iter()
                 .any(|record| record["tool"] == "exec" && record["phase"] == "decided")
@@ -74,19 +74,19 @@ fn a_turn_that_does_not_end_is_taken_back() {
     });
     assert_eq!(status.code(), Some(0));
     assert!(took < Duration::from_secs(15), "{took:?}");
-    let listed = house.run(&["session", "list", "--json"]);
+    let listed = instance.run(&["session", "list", "--json"]);
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
     assert_eq!(listed[0]["messages"], 2, "the first turn alone: {listed}");
-    assert_eq!(house.run(&["audit", "verify"]).code, 0);
+    assert_eq!(instance.run(&["audit", "verify"]).code, 0);
 }
 
 #[test]
 fn whoever_started_it_is_told_when_it_is_ready() {
-    let house = House::with_config(DIRECT);
-    let path = house.dir().join("notify");
+    let instance = TestInstance::with_config(DIRECT);
+    let path = instance.dir().join("notify");
     let socket = UnixDatagram::bind(&path).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    let gateway = Gateway::with(&house, &[], &[("NOTIFY_SOCKET", path.to_str().unwrap())]);
+    let gateway = Gateway::with(&instance, &[], &[("NOTIFY_SOCKET", path.to_str().unwrap())]);
     let told = || {
         let mut bytes = [0; 256];
         let length = socket.recv(&mut bytes).unwrap();
@@ -99,14 +99,15 @@ fn whoever_started_it_is_told_when_it_is_ready() {
 
 #[test]
 fn jobs_run_while_it_does_and_are_shown() {
-    let house = House::with_config(DIRECT);
-    let gateway = Gateway::new(&house);
-    let added = house.run(&["cron", "add", "-n", "<b>now</b>", "--command", "echo from cron", "--at", "1"]);
+    let instance = TestInstance::with_config(DIRECT);
+    let gateway = Gateway::new(&instance);
+    let added =
+        instance.run(&["cron", "add", "-n", "<b>now</b>", "--command", "echo from cron", "--at", "1"]);
     assert_eq!(added.code, 0, "{added:?}");
     let items = gateway.get("/api/cron").json()["items"].clone();
     assert_eq!(items[0]["name"], "<b>now</b>");
     eventually("the job never ran", || {
-        house
+        instance
             .records()
             .iter()
             .any(|record| record["origin"] == "cron" && record["phase"] == "finished")

@@ -1,8 +1,8 @@
 //! Real clients of other people's: they are what chats must work with.
 
 use super::client::{DIRECT, Gateway, SCRIPTED};
-use crate::house::House;
 use crate::mcp::peers::peer;
+use crate::test_instance::TestInstance;
 use std::process::Command;
 
 const SCRIPT: &str = r#"
@@ -40,8 +40,8 @@ print("ok")
 #[test]
 fn the_official_python_client_talks_to_an_agent() {
     let Some(python) = peer("openai/bin/python") else { return };
-    let house = House::with_config(DIRECT);
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(DIRECT);
+    let gateway = Gateway::new(&instance);
     let base = format!("http://127.0.0.1:{}/v1", gateway.port);
     let ran = Command::new(python)
         .args(["-c", SCRIPT, &base, &gateway.token])
@@ -62,11 +62,11 @@ checks.positive_data_acceptance.enabled = false
 #[test]
 fn the_document_says_what_the_gateway_does() {
     let Some(python) = peer("schemathesis/bin/python") else { return };
-    let house = House::with_config(SCRIPTED);
+    let instance = TestInstance::with_config(SCRIPTED);
     // A model that runs nothing: what is sent to it is anything at all.
-    std::fs::write(house.dir().join("replies.jsonl"), "{\"content\": \"fine\"}\n".repeat(50_000)).unwrap();
-    let gateway = Gateway::new(&house);
-    let lenient = house.dir().join("schemathesis.toml");
+    std::fs::write(instance.dir().join("replies.jsonl"), "{\"content\": \"fine\"}\n".repeat(50_000)).unwrap();
+    let gateway = Gateway::new(&instance);
+    let lenient = instance.dir().join("schemathesis.toml");
     std::fs::write(&lenient, LENIENT).unwrap();
     let is_soak = std::env::var_os("PICOCLAW_SOAK").is_some();
     let mut command = Command::new(&python);
@@ -78,13 +78,13 @@ fn the_document_says_what_the_gateway_does() {
     command.args(if is_soak { ["--max-examples", "200"] } else { ["--max-examples", "5"] });
     // In a soak every run is another one; the seed is printed.
     command.args(if is_soak { &[] } else { &["--seed", "1"][..] });
-    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", house.dir());
-    let ran = command.current_dir(house.dir()).output().unwrap();
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", instance.dir());
+    let ran = command.current_dir(instance.dir()).output().unwrap();
     let told = String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success(), "{told}{}", String::from_utf8_lossy(&ran.stderr));
     // All but the stream, and the document itself, which it has read.
     let tested = gateway.get("/openapi.json").json()["paths"].as_object().unwrap().len() - 2;
     assert!(told.contains(&format!("Tested: {tested}\n")), "{tested} operations: {told}");
     assert_eq!(gateway.get("/health").status, 200);
-    assert_eq!(house.run(&["audit", "verify"]).code, 0);
+    assert_eq!(instance.run(&["audit", "verify"]).code, 0);
 }

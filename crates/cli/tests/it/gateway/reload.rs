@@ -1,7 +1,7 @@
 //! Another configuration in place of the one there is: whole, or not at all.
 
 use super::client::{Gateway, eventually};
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::json;
 
 fn config(more: &str) -> String {
@@ -18,10 +18,10 @@ fn told(gateway: &Gateway, command: &str) -> String {
 
 #[test]
 fn a_reload_changes_everything_or_nothing() {
-    let house = House::with_config(&config(""));
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(&config(""));
+    let gateway = Gateway::new(&instance);
     assert_eq!(told(&gateway, "echo hi"), "hi\n");
-    house.configure(&config(r#", "tools": {"exec": {"custom_deny_patterns": ["^echo"]}}, "agents": {"agents": [{"id": "main", "default": true}, {"id": "coder"}]}"#));
+    instance.configure(&config(r#", "tools": {"exec": {"custom_deny_patterns": ["^echo"]}}, "agents": {"agents": [{"id": "main", "default": true}, {"id": "coder"}]}"#));
     assert_eq!(told(&gateway, "echo hi"), "hi\n", "nobody asked yet");
     let answer = gateway.post("/reload", &json!({}));
     assert_eq!((answer.status, &answer.json()["status"]), (200, &json!("reload triggered")), "{answer:?}");
@@ -39,7 +39,7 @@ fn a_reload_changes_everything_or_nothing() {
             ),
         ),
     ] {
-        house.configure(&broken);
+        instance.configure(&broken);
         let answer = gateway.post("/reload", &json!({}));
         assert_eq!(answer.status, 500, "{why}: {answer:?}");
         assert!(
@@ -62,12 +62,12 @@ fn a_reload_changes_everything_or_nothing() {
 
 #[test]
 fn a_hang_up_reloads_and_a_changed_file_does_where_that_is_on() {
-    let house = House::with_config(&config(""));
-    let gateway = Gateway::new(&house);
-    house.configure(&config(r#", "gateway": {"hot_reload": true}"#));
+    let instance = TestInstance::with_config(&config(""));
+    let gateway = Gateway::new(&instance);
+    instance.configure(&config(r#", "gateway": {"hot_reload": true}"#));
     gateway.signal(rustix::process::Signal::HUP);
     eventually("SIGHUP was not heard", || gateway.said().contains("Reloaded").then_some(()));
-    house.configure(&config(r#", "gateway": {"hot_reload": true}, "agents": {"agents": [{"id": "main", "default": true}, {"id": "coder"}]}"#));
+    instance.configure(&config(r#", "gateway": {"hot_reload": true}, "agents": {"agents": [{"id": "main", "default": true}, {"id": "coder"}]}"#));
     eventually("the change was not seen", || {
         (gateway.get("/v1/models").json()["data"].as_array().unwrap().len() == 2).then_some(())
     });

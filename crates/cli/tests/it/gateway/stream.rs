@@ -1,7 +1,7 @@
 //! The live stream: records of every program of the instance, and what happens in turns.
 
 use super::client::{DIRECT, Gateway};
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::{Value, json};
 
 fn data(line: &str) -> Option<Value> {
@@ -10,9 +10,9 @@ fn data(line: &str) -> Option<Value> {
 
 #[test]
 fn whoever_watches_sees_calls_verdicts_and_refusals_with_their_hints() {
-    let house = House::with_config(DIRECT);
-    let gateway = Gateway::new(&house);
-    assert_eq!(house.tool("read_file", r#"{"path": "/etc/passwd"}"#).code, 1);
+    let instance = TestInstance::with_config(DIRECT);
+    let gateway = Gateway::new(&instance);
+    assert_eq!(instance.tool("read_file", r#"{"path": "/etc/passwd"}"#).code, 1);
     let mut lines = gateway.open("GET /api/events?last=2", "");
     let past: Vec<Value> = lines.by_ref().filter_map(|line| data(&line)).take(2).collect();
     assert!(
@@ -39,10 +39,10 @@ fn whoever_watches_sees_calls_verdicts_and_refusals_with_their_hints() {
 
 #[test]
 fn a_client_that_comes_back_gets_what_it_missed() {
-    let house = House::with_config(DIRECT);
-    let gateway = Gateway::new(&house);
+    let instance = TestInstance::with_config(DIRECT);
+    let gateway = Gateway::new(&instance);
     for path in ["a", "b", "c"] {
-        assert_eq!(house.tool("read_file", &json!({"path": path}).to_string()).code, 1);
+        assert_eq!(instance.tool("read_file", &json!({"path": path}).to_string()).code, 1);
     }
     let bearer = gateway.bearer();
     let mut stream = gateway.connect();

@@ -7,7 +7,7 @@ mod books;
 mod callers;
 
 use super::client::{Gateway, SCRIPTED, eventually, free_port};
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use books::Books;
 use callers::Outcome;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ impl Chance {
 }
 
 /// What the model says in one life: answers that nobody else gives, and tools that leave a line.
-fn write_script(house: &House, life: usize) {
+fn write_script(instance: &TestInstance, life: usize) {
     let line = |n: usize| match n % 4 {
         0 => {
             let command = format!("echo t{life}-{n} >> chat.txt");
@@ -41,13 +41,13 @@ fn write_script(house: &House, life: usize) {
         _ => json!({"content": format!("a{life}-{n}"), "delay_ms": n * 7 % 25}),
     };
     let text: Vec<String> = (0..4_000).map(|n| line(n).to_string()).collect();
-    fs::write(house.dir().join("replies.jsonl"), text.join("\n")).unwrap();
+    fs::write(instance.dir().join("replies.jsonl"), text.join("\n")).unwrap();
 }
 
 /// One life of a gateway, with callers, until `end` ends it.
-fn live(house: &House, books: &mut Books, life: usize, end: impl FnOnce(Gateway)) {
-    write_script(house, life);
-    let gateway = Gateway::new(house);
+fn live(instance: &TestInstance, books: &mut Books, life: usize, end: impl FnOnce(Gateway)) {
+    write_script(instance, life);
+    let gateway = Gateway::new(instance);
     let (port, bearer) = (gateway.port, gateway.bearer());
     let outcomes: Vec<Vec<Outcome>> = std::thread::scope(|scope| {
         let calling: Vec<_> = (0..CALLERS)
@@ -65,9 +65,9 @@ fn live(house: &House, books: &mut Books, life: usize, end: impl FnOnce(Gateway)
 }
 
 /// A gateway that does not get as far as listening.
-fn kill_a_beginner(house: &House, after: Duration) {
+fn kill_a_beginner(instance: &TestInstance, after: Duration) {
     let port = free_port().to_string();
-    let mut command = house.command(&["gateway", "--port", &port]);
+    let mut command = instance.command(&["gateway", "--port", &port]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     std::thread::sleep(after);
     child.kill().unwrap();
@@ -78,8 +78,8 @@ fn kill_a_beginner(house: &House, after: Duration) {
 fn killed_at_any_moment_it_loses_nothing_and_repeats_nothing() {
     let soaks = std::env::var_os("PICOCLAW_SOAK").is_some();
     let (batches, jobs, turns) = if soaks { (5, 100, 500) } else { (1, 12, 12) };
-    let house = House::with_config(SCRIPTED);
-    let mut books = Books::open(&house);
+    let instance = TestInstance::with_config(SCRIPTED);
+    let mut books = Books::open(&instance);
     let mut chance = Chance(8);
     let mut kills = 0;
     for batch in 1..=batches {
@@ -87,10 +87,10 @@ fn killed_at_any_moment_it_loses_nothing_and_repeats_nothing() {
         while !books.is_settled() || books.acknowledged() < turns * batch / batches {
             kills += 1;
             if kills % 4 == 0 {
-                kill_a_beginner(&house, Duration::from_millis(chance.below(60)));
+                kill_a_beginner(&instance, Duration::from_millis(chance.below(60)));
             }
             assert!(kills < 2_000, "it never settles: {:?}", books.jobs());
-            live(&house, &mut books, kills, |gateway| {
+            live(&instance, &mut books, kills, |gateway| {
                 // A random moment is what this is about.
                 std::thread::sleep(Duration::from_millis(20 + chance.below(430)));
                 gateway.kill();
@@ -107,17 +107,17 @@ fn killed_at_any_moment_it_loses_nothing_and_repeats_nothing() {
 /// The judge itself: it has nothing to say of a quiet life, and something of each loss.
 #[test]
 fn whatever_is_lost_or_repeated_is_noticed() {
-    let house = House::with_config(SCRIPTED);
-    let mut books = Books::open(&house);
+    let instance = TestInstance::with_config(SCRIPTED);
+    let mut books = Books::open(&instance);
     books.schedule(1, 3);
-    live(&house, &mut books, 1, |gateway| {
-        eventually("the jobs never ran", || is_settled(&house).then_some(()));
+    live(&instance, &mut books, 1, |gateway| {
+        eventually("the jobs never ran", || is_settled(&instance).then_some(()));
         assert_eq!(gateway.end().0.code(), Some(0));
     });
     books.compare();
     assert_eq!(books.complaints(), Vec::<String>::new());
     assert!(books.acknowledged() > 0);
-    let (home, work) = (house.home(), house.workspace());
+    let (home, work) = (instance.home(), instance.workspace());
     let session = books.a_session();
     let cut_line = |text: &str| {
         let at = text.trim_end().rfind('\n').unwrap_or(0);
@@ -148,8 +148,8 @@ fn whatever_is_lost_or_repeated_is_noticed() {
 }
 
 /// Whether no job that comes but once is left to be run.
-fn is_settled(house: &House) -> bool {
-    let listed = house.run(&["cron", "list", "--json"]);
+fn is_settled(instance: &TestInstance) -> bool {
+    let listed = instance.run(&["cron", "list", "--json"]);
     let jobs: Vec<Value> = serde_json::from_str(&listed.stdout).unwrap();
     !jobs.iter().any(|job| job["schedule"]["kind"] == "at" && job["enabled"] == true)
 }

@@ -1,7 +1,7 @@
 //! `picoclaw agent`: a model that makes every call in one turn, itself or so many spawns down.
 
 use super::porch::{Asked, Porch, Told, script};
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::Value;
 
 /// The agent of a turn, and its subagents; the number counts the spawns.
@@ -21,9 +21,9 @@ impl Porch for Agent {
         "cli"
     }
 
-    fn call(&self, house: &House, calls: &[Asked]) -> Vec<Told> {
-        std::fs::write(house.dir().join("replies.jsonl"), script(self.0, calls)).unwrap();
-        let ran = house.run(&["agent", "--json", "-m", "go"]);
+    fn call(&self, instance: &TestInstance, calls: &[Asked]) -> Vec<Told> {
+        std::fs::write(instance.dir().join("replies.jsonl"), script(self.0, calls)).unwrap();
+        let ran = instance.run(&["agent", "--json", "-m", "go"]);
         assert_eq!(ran.code, 0, "{ran:?}");
         let lines = ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let depth = |line: &Value| line["depth"].as_u64().unwrap_or(0);

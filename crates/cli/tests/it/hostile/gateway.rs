@@ -2,7 +2,7 @@
 
 use super::porch::{Asked, Porch, Told, script};
 use crate::gateway::client::Gateway;
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::{Value, json};
 use std::fs;
 
@@ -42,21 +42,21 @@ impl Porch for Turn {
         }
     }
 
-    fn call(&self, house: &House, calls: &[Asked]) -> Vec<Told> {
+    fn call(&self, instance: &TestInstance, calls: &[Asked]) -> Vec<Told> {
         let mut replies = script(self.1, calls);
         let is_beat = matches!(self.0, Spark::Beat);
         if is_beat {
-            fs::write(house.workspace().join("HEARTBEAT.md"), "- go\n").unwrap();
+            fs::write(instance.workspace().join("HEARTBEAT.md"), "- go\n").unwrap();
             // It beats a second after the start, whoever listens by then: its model thinks a little longer.
             replies = replies.replacen('{', r#"{"delay_ms": 2000, "#, 1);
         }
-        fs::write(house.dir().join("replies.jsonl"), replies).unwrap();
+        fs::write(instance.dir().join("replies.jsonl"), replies).unwrap();
         let beats = if is_beat { "true" } else { "false" };
-        within(house, &[("PICOCLAW_HEARTBEAT_ENABLED", beats)], |gateway| {
+        within(instance, &[("PICOCLAW_HEARTBEAT_ENABLED", beats)], |gateway| {
             let results = results(gateway, self.origin());
             match self.0 {
                 Spark::Beat => {}
-                Spark::Job => drop(add(house, &["-m", "go"])),
+                Spark::Job => drop(add(instance, &["-m", "go"])),
                 Spark::Chat => {
                     let asked = json!({"model": "main", "messages": [{"role": "user", "content": "go"}]});
                     let answer = gateway.post("/v1/chat/completions", &asked);
@@ -80,12 +80,12 @@ impl Porch for Commands {
         tool == "exec" && arguments == json!({"command": line}) && !line.is_empty()
     }
 
-    fn call(&self, house: &House, calls: &[Asked]) -> Vec<Told> {
-        within(house, &[], |gateway| {
+    fn call(&self, instance: &TestInstance, calls: &[Asked]) -> Vec<Told> {
+        within(instance, &[], |gateway| {
             let results = results(gateway, self.origin());
             let line = |(_, arguments): &Asked| {
                 let arguments: Value = serde_json::from_str(arguments).unwrap();
-                format!("cron:{}", add(house, &["--command", arguments["command"].as_str().unwrap()]))
+                format!("cron:{}", add(instance, &["--command", arguments["command"].as_str().unwrap()]))
             };
             let sessions: Vec<String> = calls.iter().map(line).collect();
             let told: Vec<Value> = results.take(calls.len()).collect();
@@ -100,11 +100,15 @@ impl Porch for Commands {
 }
 
 /// Does this beside a gateway that runs, and ends it.
-fn within(house: &House, variables: &[(&str, &str)], calls: impl FnOnce(&Gateway) -> Vec<Told>) -> Vec<Told> {
+fn within(
+    instance: &TestInstance,
+    variables: &[(&str, &str)],
+    calls: impl FnOnce(&Gateway) -> Vec<Told>,
+) -> Vec<Told> {
     // The gateway writes a PID file of its own in place of what lies there, which is put back afterwards.
-    let pid_file = house.home().join(".picoclaw.pid");
+    let pid_file = instance.home().join(".picoclaw.pid");
     let bait = fs::read(&pid_file).ok();
-    let gateway = Gateway::with(house, &[], variables);
+    let gateway = Gateway::with(instance, &[], variables);
     let told = calls(&gateway);
     assert!(told.iter().all(|told| !told.text.contains(&gateway.token)), "nobody is told the token");
     let (status, ..) = gateway.end();
@@ -125,8 +129,8 @@ fn results(gateway: &Gateway, origin: &'static str) -> impl Iterator<Item = Valu
 }
 
 /// A job for the next second.
-fn add(house: &House, what: &[&str]) -> String {
-    let ran = house.run(&[&["cron", "add", "-n", "row", "--at", "1"], what].concat());
+fn add(instance: &TestInstance, what: &[&str]) -> String {
+    let ran = instance.run(&[&["cron", "add", "-n", "row", "--at", "1"], what].concat());
     assert_eq!(ran.code, 0, "{ran:?}");
     let id = ran.stdout.rsplit_once('(').and_then(|(_, id)| id.trim_end().strip_suffix(')'));
     id.unwrap_or_else(|| panic!("{ran:?}")).to_owned()

@@ -1,8 +1,8 @@
 //! `picoclaw mcp serve`: a client with a message for each call.
 
 use super::porch::{Asked, Porch, Told};
-use crate::house::House;
 use crate::mcp::wire::{Wire, text};
+use crate::test_instance::TestInstance;
 use serde_json::json;
 
 #[derive(Debug)]
@@ -13,8 +13,8 @@ impl Porch for Mcp {
         "mcp"
     }
 
-    fn call(&self, house: &House, calls: &[Asked]) -> Vec<Told> {
-        let mut wire = Wire::greeted(house, &[], &json!({}));
+    fn call(&self, instance: &TestInstance, calls: &[Asked]) -> Vec<Told> {
+        let mut wire = Wire::greeted(instance, &[], &json!({}));
         let one = |(tool, arguments): &Asked| {
             let result = wire.call(tool, serde_json::from_str(arguments).unwrap());
             Told::new(text(&result))

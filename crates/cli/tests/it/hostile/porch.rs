@@ -1,6 +1,6 @@
 //! What a way in must be able to do, so that a call can be made through it.
 
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::{Value, json};
 use std::fmt::Debug;
 
@@ -27,8 +27,8 @@ pub(crate) trait Porch: Debug + Sync {
         true
     }
 
-    /// Makes the calls in this house; what each caller was told.
-    fn call(&self, house: &House, calls: &[Asked]) -> Vec<Told>;
+    /// Makes the calls in this instance; what each caller was told.
+    fn call(&self, instance: &TestInstance, calls: &[Asked]) -> Vec<Told>;
 }
 
 /// What the caller of one call was told.

@@ -1,7 +1,7 @@
 //! `picoclaw tool`: one call a process.
 
 use super::porch::{Asked, Porch, Told};
-use crate::house::House;
+use crate::test_instance::TestInstance;
 
 #[derive(Debug)]
 pub(crate) struct Tool;
@@ -11,9 +11,9 @@ impl Porch for Tool {
         "tool"
     }
 
-    fn call(&self, house: &House, calls: &[Asked]) -> Vec<Told> {
+    fn call(&self, instance: &TestInstance, calls: &[Asked]) -> Vec<Told> {
         let one = |(tool, arguments): &Asked| {
-            let ran = house.run(&["tool", tool, arguments]);
+            let ran = instance.run(&["tool", tool, arguments]);
             // A tool that is not there is a mistake on the command line; it is told where mistakes are.
             Told::new(if ran.code == 2 { ran.stderr.split("error: ").last().unwrap() } else { &ran.stdout })
         };

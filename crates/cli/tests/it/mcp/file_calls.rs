@@ -1,7 +1,7 @@
 //! Calls of the file tools over standard streams: both revisions, roots, ids, order and cancellation.
 
 use super::wire::{Wire, fresh_sleep, sleeps, text, until};
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -28,10 +28,10 @@ fn stable(record: &Value) -> Value {
 
 #[test]
 fn a_call_means_the_same_in_both_revisions() {
-    let house = House::with_config("{}");
-    let legacy = answers_and_records(&house, Wire::greeted(&house, &[], &json!({})), &json!({}));
-    let house = House::with_config("{}");
-    let modern = answers_and_records(&house, Wire::open(&house, &[]), &modern());
+    let instance = TestInstance::with_config("{}");
+    let legacy = answers_and_records(&instance, Wire::greeted(&instance, &[], &json!({})), &json!({}));
+    let instance = TestInstance::with_config("{}");
+    let modern = answers_and_records(&instance, Wire::open(&instance, &[]), &modern());
     for ((why, answer, records), (_, other_answer, other_records)) in legacy.iter().zip(&modern) {
         assert_eq!(answer, other_answer, "{why}");
         assert_eq!(records, other_records, "{why}");
@@ -41,11 +41,11 @@ fn a_call_means_the_same_in_both_revisions() {
 
 /// The result of each call without the member that only one revision has, and the records of it.
 fn answers_and_records(
-    house: &House,
+    instance: &TestInstance,
     mut wire: Wire,
     meta: &Value,
 ) -> Vec<(&'static str, Value, Vec<Value>)> {
-    let workspace = house.workspace();
+    let workspace = instance.workspace();
     std::fs::create_dir_all(workspace.join("d/e")).unwrap();
     std::fs::write(workspace.join("d/odd \"name\"\u{1b}\n"), "").unwrap();
     std::fs::write(workspace.join("notes"), "a\n\t\"b\" \\ \u{1} é 😀").unwrap();
@@ -87,7 +87,7 @@ fn answers_and_records(
         })
         .collect();
     wire.end();
-    let records: Vec<Value> = house.records().iter().map(stable).collect();
+    let records: Vec<Value> = instance.records().iter().map(stable).collect();
     assert_eq!(records.len(), answers.len() * 2);
     let pairs = records.chunks(2).map(|pair| {
         let text = serde_json::to_string(pair).unwrap().replace(workspace.to_str().unwrap(), "<workspace>");
@@ -98,18 +98,18 @@ fn answers_and_records(
 
 #[test]
 fn roots_narrow_every_call_and_can_be_called_back() {
-    let house = House::with_config("{}");
+    let instance = TestInstance::with_config("{}");
     for name in ["a", "b"] {
-        std::fs::create_dir_all(house.workspace().join(name)).unwrap();
-        std::fs::write(house.workspace().join(name).join("f"), name).unwrap();
+        std::fs::create_dir_all(instance.workspace().join(name)).unwrap();
+        std::fs::write(instance.workspace().join(name).join("f"), name).unwrap();
     }
-    let mut wire = Wire::greeted(&house, &[], &json!({"roots": {"listChanged": true}}));
+    let mut wire = Wire::greeted(&instance, &[], &json!({"roots": {"listChanged": true}}));
     for root in ["a", "b"] {
         // The first call after a change is held until the client has named its roots.
         let first = wire.send("tools/call", json!({"name": "list_dir", "arguments": {"path": root}}));
         let asked = wire.hear();
         assert_eq!(asked["method"], "roots/list", "{root}: {asked}");
-        let uri = format!("file://{}", house.workspace().join(root).display());
+        let uri = format!("file://{}", instance.workspace().join(root).display());
         wire.say(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": [{"uri": uri}]}}));
         assert_eq!(wire.hear()["id"], first);
         for name in ["a", "b"] {
@@ -123,10 +123,10 @@ fn roots_narrow_every_call_and_can_be_called_back() {
 
 #[test]
 fn a_name_is_free_again_with_its_answer() {
-    let house = House::with_config("{}");
-    std::fs::create_dir_all(house.workspace()).unwrap();
-    std::fs::write(house.workspace().join("f"), "x").unwrap();
-    let mut wire = Wire::greeted(&house, &[], &json!({}));
+    let instance = TestInstance::with_config("{}");
+    std::fs::create_dir_all(instance.workspace()).unwrap();
+    std::fs::write(instance.workspace().join("f"), "x").unwrap();
+    let mut wire = Wire::greeted(&instance, &[], &json!({}));
     for round in 0..500 {
         let call = json!({"name": "read_file", "arguments": {"path": "f"}});
         wire.say(&json!({"jsonrpc": "2.0", "id": "same", "method": "tools/call", "params": call}));
@@ -137,10 +137,10 @@ fn a_name_is_free_again_with_its_answer() {
 
 #[test]
 fn a_client_that_does_not_listen_is_still_heard() {
-    let house = House::with_config("{}");
-    std::fs::create_dir_all(house.workspace()).unwrap();
-    std::fs::write(house.workspace().join("long"), "x".repeat(1 << 20)).unwrap();
-    let mut command = house.command(&["mcp", "serve"]);
+    let instance = TestInstance::with_config("{}");
+    std::fs::create_dir_all(instance.workspace()).unwrap();
+    std::fs::write(instance.workspace().join("long"), "x".repeat(1 << 20)).unwrap();
+    let mut command = instance.command(&["mcp", "serve"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
@@ -168,13 +168,13 @@ fn a_client_that_does_not_listen_is_still_heard() {
 
 #[test]
 fn what_a_call_has_changed_is_listed_by_the_next() {
-    let house = House::with_config("{}");
-    std::fs::create_dir_all(house.workspace().join("d")).unwrap();
+    let instance = TestInstance::with_config("{}");
+    std::fs::create_dir_all(instance.workspace().join("d")).unwrap();
     let mut want: Vec<String> = (0..300).map(|number| format!("f{number:03}")).collect();
     for name in &want {
-        std::fs::write(house.workspace().join("d").join(name), "").unwrap();
+        std::fs::write(instance.workspace().join("d").join(name), "").unwrap();
     }
-    let mut wire = Wire::greeted(&house, &[], &json!({}));
+    let mut wire = Wire::greeted(&instance, &[], &json!({}));
     for round in 0..60 {
         for listed in [
             wire.call("list_dir", json!({"path": "d"})),
@@ -196,8 +196,8 @@ struct Deaf {
 }
 
 impl Deaf {
-    fn greeted(house: &House) -> Self {
-        let mut command = house.command(&["mcp", "serve"]);
+    fn greeted(instance: &TestInstance) -> Self {
+        let mut command = instance.command(&["mcp", "serve"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
@@ -253,11 +253,11 @@ impl Drop for Deaf {
 
 #[test]
 fn a_call_that_is_cancelled_is_answered_at_most_once_and_breaks_nothing() {
-    let house = House::with_config("{}");
-    std::fs::create_dir_all(house.workspace()).unwrap();
-    std::fs::write(house.workspace().join("long"), "x".repeat(1 << 20)).unwrap();
-    std::fs::write(house.workspace().join("short"), "x").unwrap();
-    let mut deaf = Deaf::greeted(&house);
+    let instance = TestInstance::with_config("{}");
+    std::fs::create_dir_all(instance.workspace()).unwrap();
+    std::fs::write(instance.workspace().join("long"), "x".repeat(1 << 20)).unwrap();
+    std::fs::write(instance.workspace().join("short"), "x").unwrap();
+    let mut deaf = Deaf::greeted(&instance);
     deaf.call("half said", "read_file", json!({"path": "long"}));
     until("the long answer never began", || deaf.unheard() > 32 << 10);
     deaf.call("not yet said", "read_file", json!({"path": "short"}));
@@ -278,7 +278,7 @@ fn a_call_that_is_cancelled_is_answered_at_most_once_and_breaks_nothing() {
     assert_eq!(heard, ["half said", "after"], "what was begun is ended, a cancelled command is not answered");
     deaf.call("first", "read_file", json!({"path": "short"}));
     assert_eq!(deaf.hear_until("first"), ["first"], "its name is free again");
-    let reads = house.records().iter().filter(|record| record["tool"] == "read_file").count();
+    let reads = instance.records().iter().filter(|record| record["tool"] == "read_file").count();
     assert_eq!(reads, 2 * 4, "a call that was cancelled is recorded like any other");
     // Now before, now after it was answered.
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! The server over HTTP: who gets in, what is too much, and who leaves early.
 
 use super::wire::{fresh_sleep, sleeps, until};
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -17,8 +17,8 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    pub(crate) fn new(house: &House, arguments: &[&str]) -> Self {
-        let mut command = house.command(&["mcp", "serve", "--http", "127.0.0.1:0"]);
+    pub(crate) fn new(instance: &TestInstance, arguments: &[&str]) -> Self {
+        let mut command = instance.command(&["mcp", "serve", "--http", "127.0.0.1:0"]);
         command.args(arguments).env("PICOCLAW_MCP_TOKEN", TOKEN).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -89,8 +89,8 @@ fn headers<'h>(tool: &'h str, bearer: &'h str) -> Vec<(&'static str, &'h str)> {
 
 #[test]
 fn the_door_asks_for_host_origin_and_token_in_this_order() {
-    let house = House::with_config("{}");
-    let server = Listening::new(&house, &[]);
+    let instance = TestInstance::with_config("{}");
+    let server = Listening::new(&instance, &[]);
     let bearer = format!("Bearer {TOKEN}");
     let body = modern("list_dir", &json!({}));
     let good = headers("list_dir", &bearer);
@@ -119,8 +119,8 @@ fn the_door_asks_for_host_origin_and_token_in_this_order() {
 
 #[test]
 fn what_is_too_much_or_no_message_is_turned_away() {
-    let house = House::with_config("{}");
-    let server = Listening::new(&house, &[]);
+    let instance = TestInstance::with_config("{}");
+    let server = Listening::new(&instance, &[]);
     let bearer = format!("Bearer {TOKEN}");
     let good = headers("list_dir", &bearer);
     let big = modern("list_dir", &json!({"path": "x".repeat(5 << 20)}));
@@ -136,8 +136,8 @@ fn what_is_too_much_or_no_message_is_turned_away() {
 
 #[test]
 fn there_are_128_connections_and_the_next_one_waits_its_turn() {
-    let house = House::with_config("{}");
-    let server = Listening::new(&house, &[]);
+    let instance = TestInstance::with_config("{}");
+    let server = Listening::new(&instance, &[]);
     let bearer = format!("Bearer {TOKEN}");
     let (headers, body) = (headers("list_dir", &bearer), modern("list_dir", &json!({})));
     let kept_alive = request(&headers, &body).replace("Connection: close\r\n", "");
@@ -164,8 +164,8 @@ fn there_are_128_connections_and_the_next_one_waits_its_turn() {
 
 #[test]
 fn a_client_that_hangs_up_takes_its_command_with_it() {
-    let house = House::with_config("{}");
-    let server = Listening::new(&house, &[]);
+    let instance = TestInstance::with_config("{}");
+    let server = Listening::new(&instance, &[]);
     let bearer = format!("Bearer {TOKEN}");
     let time = fresh_sleep();
     let body = modern("exec", &json!({"command": format!("setsid sleep {time} & sleep {time}; wait")}));
@@ -179,16 +179,17 @@ fn a_client_that_hangs_up_takes_its_command_with_it() {
 
 #[test]
 fn the_token_can_lie_in_a_file_and_is_never_said() {
-    let house = House::with_config("{}");
-    let file = house.dir().join("token");
+    let instance = TestInstance::with_config("{}");
+    let file = instance.dir().join("token");
     std::fs::write(&file, format!("{TOKEN}\n")).unwrap();
-    let server = Listening::new(&house, &["--token-file", file.to_str().unwrap()]);
+    let server = Listening::new(&instance, &["--token-file", file.to_str().unwrap()]);
     let bearer = format!("Bearer {TOKEN}");
     let (status, answer) =
         server.post(&headers("exec", &bearer), &modern("exec", &json!({"command": format!("echo {TOKEN}")})));
     assert_eq!(status, 200, "{answer}");
     assert!(answer.contains("[FILTERED]") && !answer.contains(TOKEN), "{answer}");
     std::fs::write(&file, "short\n").unwrap();
-    let ran = house.run(&["mcp", "serve", "--http", "127.0.0.1:0", "--token-file", file.to_str().unwrap()]);
+    let ran =
+        instance.run(&["mcp", "serve", "--http", "127.0.0.1:0", "--token-file", file.to_str().unwrap()]);
     assert!(ran.code == 2 && ran.stderr.contains("shorter than 16"), "{ran:?}");
 }

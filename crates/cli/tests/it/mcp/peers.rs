@@ -1,7 +1,7 @@
 //! The clients that people have: the official SDKs of both languages, and the inspector.
 
 use super::http::Listening;
-use crate::house::{House, Ran, ran};
+use crate::test_instance::{Ran, TestInstance, ran};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -24,24 +24,24 @@ pub(crate) fn peer(path: &str) -> Option<PathBuf> {
     None
 }
 
-fn house() -> House {
-    House::with_config(r#"{"tools": {"exec": {"on_block": "ask"}}}"#)
+fn instance() -> TestInstance {
+    TestInstance::with_config(r#"{"tools": {"exec": {"on_block": "ask"}}}"#)
 }
 
 /// A client's program, run against a server on streams or over HTTP.
-fn against(house: &House, client: &[&str], program: &str, mode: &str, transport: &str) -> Ran {
-    let script = house.dir().join(if program == PYTHON { "client.py" } else { "client.mjs" });
+fn against(instance: &TestInstance, client: &[&str], program: &str, mode: &str, transport: &str) -> Ran {
+    let script = instance.dir().join(if program == PYTHON { "client.py" } else { "client.mjs" });
     std::fs::write(&script, program).unwrap();
-    let serve = house.command(&["mcp", "serve"]);
+    let serve = instance.command(&["mcp", "serve"]);
     let mut command = Command::new(client[0]);
-    command.arg(&script).args(&client[1..]).arg(mode).arg(house.workspace());
-    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", house.dir());
-    command.env("PICOCLAW_HOME", house.home()).current_dir(house.dir());
+    command.arg(&script).args(&client[1..]).arg(mode).arg(instance.workspace());
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", instance.dir());
+    command.env("PICOCLAW_HOME", instance.home()).current_dir(instance.dir());
     let listening;
     if transport == "stdio" {
         command.arg("stdio").arg(serve.get_program()).args(serve.get_args());
     } else {
-        listening = Listening::new(house, &[]);
+        listening = Listening::new(instance, &[]);
         command.args(["http", &listening.url(), super::http::TOKEN]);
     }
     ran(command.output().unwrap())
@@ -52,7 +52,7 @@ fn the_python_sdk_can_do_everything() {
     let Some(python) = peer("python/bin/python") else { return };
     for (mode, version) in [("legacy", "2025-11-25"), ("auto", "2026-07-28")] {
         for transport in ["stdio", "http"] {
-            let ran = against(&house(), &[python.to_str().unwrap()], PYTHON, mode, transport);
+            let ran = against(&instance(), &[python.to_str().unwrap()], PYTHON, mode, transport);
             assert_eq!((ran.code, ran.stdout.trim()), (0, version), "{mode} {transport}: {}", ran.stderr);
         }
     }
@@ -63,7 +63,7 @@ fn both_typescript_sdks_can_do_everything() {
     let Some(modules) = peer("node/node_modules") else { return };
     for (mode, version) in [("v1", "v1"), ("legacy", "2025-11-25"), ("auto", "2026-07-28")] {
         for transport in ["stdio", "http"] {
-            let ran = against(&house(), &["node", modules.to_str().unwrap()], TYPESCRIPT, mode, transport);
+            let ran = against(&instance(), &["node", modules.to_str().unwrap()], TYPESCRIPT, mode, transport);
             assert_eq!((ran.code, ran.stdout.trim()), (0, version), "{mode} {transport}: {}", ran.stderr);
         }
     }
@@ -76,15 +76,15 @@ fn the_inspector_finds_nothing_to_complain_about() {
     else {
         return;
     };
-    let house = House::with_config("{}");
-    let serve = house.command(&["mcp", "serve"]);
+    let instance = TestInstance::with_config("{}");
+    let serve = instance.command(&["mcp", "serve"]);
     let inspect = |arguments: &[&str]| {
         let mut command = Command::new("node");
         command.arg(&inspector).arg("--cli").args(arguments);
-        command.args(["-e", &format!("PICOCLAW_HOME={}", house.home().display())]);
+        command.args(["-e", &format!("PICOCLAW_HOME={}", instance.home().display())]);
         command.arg("--").arg(serve.get_program()).args(serve.get_args());
-        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", house.dir());
-        ran(command.current_dir(house.dir()).output().unwrap())
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", instance.dir());
+        ran(command.current_dir(instance.dir()).output().unwrap())
     };
     let listed = inspect(&["--method", "tools/list", "--strict"]);
     assert_eq!(listed.code, 0, "{listed:?}");

@@ -1,7 +1,7 @@
 //! Questions to a person: bound to what was shown, answered once, or not at all.
 
 use super::wire::Wire;
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::{Value, json};
 
 const ASKING: &str = r#"{"tools": {"exec": {"on_block": "ask"}}}"#;
@@ -28,8 +28,8 @@ fn answered(ticket: &Value, word: &str) -> Value {
 
 #[test]
 fn a_retry_answers_the_question_that_was_asked_and_no_other() {
-    let house = House::with_config(ASKING);
-    let mut wire = Wire::open(&house, &[]);
+    let instance = TestInstance::with_config(ASKING);
+    let mut wire = Wire::open(&instance, &[]);
     let ticket_for = |wire: &mut Wire, command: &str| {
         let asked = wire.ask("tools/call", modern_call(command, json!({})))["result"].take();
         assert_eq!(asked["resultType"], "input_required", "{asked}");
@@ -37,11 +37,11 @@ fn a_retry_answers_the_question_that_was_asked_and_no_other() {
         assert!(message.contains(command), "all of it is shown: {message}");
         asked["requestState"].clone()
     };
-    std::fs::create_dir_all(house.workspace().join("kept")).unwrap();
+    std::fs::create_dir_all(instance.workspace().join("kept")).unwrap();
     let ticket = ticket_for(&mut wire, "rm -rf gone");
     let other = wire.ask("tools/call", modern_call("rm -rf kept", answered(&ticket, "once")));
     assert_eq!(other["result"]["structuredContent"]["code"], "not_approved", "another command: {other}");
-    assert!(house.workspace().join("kept").exists());
+    assert!(instance.workspace().join("kept").exists());
     let again = wire.ask("tools/call", modern_call("rm -rf gone", answered(&ticket, "once")));
     assert_eq!(again["result"]["structuredContent"]["code"], "not_approved", "a spent ticket: {again}");
     let forged = wire.ask("tools/call", modern_call("rm -rf gone", answered(&json!("forged"), "once")));
@@ -52,18 +52,18 @@ fn a_retry_answers_the_question_that_was_asked_and_no_other() {
             wire.ask("tools/call", modern_call("rm -rf kept", answered(&ticket, word)))["result"].take();
         assert_eq!(result["structuredContent"]["code"].as_str(), want, "{word}: {result}");
     }
-    assert!(!house.workspace().join("kept").exists());
+    assert!(!instance.workspace().join("kept").exists());
     wire.end();
     let approved = |record: &Value| {
         record["rule"].as_str().is_some_and(|rule| rule.contains("approved by the mcp client"))
     };
-    assert!(house.records().iter().any(approved), "who said yes is recorded");
+    assert!(instance.records().iter().any(approved), "who said yes is recorded");
 }
 
 #[test]
 fn questions_that_wait_are_bounded() {
-    let house = House::with_config(ASKING);
-    let mut wire = Wire::open(&house, &[]);
+    let instance = TestInstance::with_config(ASKING);
+    let mut wire = Wire::open(&instance, &[]);
     let outcomes: Vec<Value> = (0..40)
         .map(|round| {
             wire.ask("tools/call", modern_call(&format!("rm -rf x{round}"), json!({})))["result"].take()
@@ -77,8 +77,8 @@ fn questions_that_wait_are_bounded() {
 
 #[test]
 fn an_elicitation_shows_the_command_and_takes_only_a_yes() {
-    let house = House::with_config(ASKING);
-    let mut wire = Wire::greeted(&house, &[], &json!({"elicitation": {}}));
+    let instance = TestInstance::with_config(ASKING);
+    let mut wire = Wire::greeted(&instance, &[], &json!({"elicitation": {}}));
     for (why, reply, want) in [
         ("an explicit yes", json!({"result": {"action": "accept", "content": {"answer": "once"}}}), None),
         ("no", json!({"result": {"action": "decline"}}), Some("not_approved")),
@@ -98,7 +98,7 @@ fn an_elicitation_shows_the_command_and_takes_only_a_yes() {
         assert_eq!(result["id"], call, "{why}");
         assert_eq!(result["result"]["structuredContent"]["code"].as_str(), want, "{why}: {result}");
     }
-    let mut silent = Wire::greeted(&house, &[], &json!({}));
+    let mut silent = Wire::greeted(&instance, &[], &json!({}));
     let no = silent.call("exec", json!({"command": "rm -rf x"}));
     assert_eq!(no["structuredContent"]["code"], "dangerous_command", "nobody to ask: {no}");
 }

@@ -1,21 +1,21 @@
 //! Clients that mean harm, and clients that die.
 
 use super::wire::{Wire, fresh_sleep, sleeps, text, until};
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::{Value, json};
 use std::time::Duration;
 
 #[test]
 fn what_is_no_message_is_answered_and_the_connection_lives() {
-    let house = House::with_config("{}");
-    let mut wire = Wire::open(&house, &[]);
+    let instance = TestInstance::with_config("{}");
+    let mut wire = Wire::open(&instance, &[]);
     // Before the handshake as well: what is not a request must not end it.
     wire.say_bytes(br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
     wire.say_bytes(br#"{"jsonrpc":"2.0","id":9,"result":{}}"#);
     wire.say_bytes(b"no JSON");
     assert_eq!(wire.hear()["error"]["code"], -32700);
     drop(wire);
-    let mut wire = Wire::greeted(&house, &[], &json!({}));
+    let mut wire = Wire::greeted(&instance, &[], &json!({}));
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     for (why, line, want) in [
         ("no JSON", &b"GET / HTTP/1.1"[..], Some((-32700, Value::Null))),
@@ -57,8 +57,8 @@ fn what_is_no_message_is_answered_and_the_connection_lives() {
 
 #[test]
 fn arguments_that_are_no_object_are_a_refused_call_like_any_other() {
-    let house = House::with_config("{}");
-    let mut wire = Wire::greeted(&house, &[], &json!({}));
+    let instance = TestInstance::with_config("{}");
+    let mut wire = Wire::greeted(&instance, &[], &json!({}));
     for (tool, arguments) in [
         ("exec", json!("ls")),
         ("read_file", json!(["a"])),
@@ -77,13 +77,13 @@ fn arguments_that_are_no_object_are_a_refused_call_like_any_other() {
         assert_eq!(code, if tool == "nope" { "unknown_tool" } else { "invalid_arguments" }, "{tool}");
     }
     wire.end();
-    assert_eq!(house.records().iter().filter(|record| record["verdict"] == "deny").count(), 8);
+    assert_eq!(instance.records().iter().filter(|record| record["verdict"] == "deny").count(), 8);
 }
 
 #[test]
 fn a_frame_of_50_mb_is_refused_under_its_own_id_and_never_held() {
-    let house = House::with_config("{}");
-    let mut wire = Wire::greeted(&house, &[], &json!({}));
+    let instance = TestInstance::with_config("{}");
+    let mut wire = Wire::greeted(&instance, &[], &json!({}));
     let _ = wire.call("list_dir", json!({}));
     let before = peak(wire.child.id());
     let content = "x".repeat(50 << 20);
@@ -98,7 +98,7 @@ fn a_frame_of_50_mb_is_refused_under_its_own_id_and_never_held() {
     let content = "y".repeat(3 << 20);
     let fits = wire.call("write_file", json!({"path": "fits", "content": content}));
     assert_eq!(text(&fits), "File written: fits");
-    assert!(!house.workspace().join("big").exists());
+    assert!(!instance.workspace().join("big").exists());
 }
 
 fn peak(pid: u32) -> u64 {
@@ -110,8 +110,8 @@ fn peak(pid: u32) -> u64 {
 #[test]
 fn a_client_that_floods_is_answered_to_the_last_call() {
     const CALLS: usize = 1_000;
-    let house = House::with_config("{}");
-    let mut wire = Wire::greeted(&house, &[], &json!({}));
+    let instance = TestInstance::with_config("{}");
+    let mut wire = Wire::greeted(&instance, &[], &json!({}));
     let _ = wire.call("write_file", json!({"path": "a", "content": "x".repeat(1000)}));
     let ids: Vec<u64> = (0..CALLS)
         .map(|_| wire.send("tools/call", json!({"name": "read_file", "arguments": {"path": "a"}})))
@@ -132,8 +132,8 @@ fn a_client_that_floods_is_answered_to_the_last_call() {
 
 #[test]
 fn an_identifier_is_in_use_once() {
-    let house = House::with_config("{}");
-    let mut wire = Wire::greeted(&house, &[], &json!({}));
+    let instance = TestInstance::with_config("{}");
+    let mut wire = Wire::greeted(&instance, &[], &json!({}));
     let call = json!({"jsonrpc": "2.0", "id": "same", "method": "tools/call", "params": {"name": "exec", "arguments": {"command": "sleep 0.3; echo first"}}});
     wire.say(&call);
     wire.say(&call);
@@ -145,8 +145,8 @@ fn an_identifier_is_in_use_once() {
 
 #[test]
 fn a_cancelled_call_dies_with_its_whole_tree_and_is_not_answered() {
-    let house = House::with_config("{}");
-    let mut wire = Wire::greeted(&house, &[], &json!({}));
+    let instance = TestInstance::with_config("{}");
+    let mut wire = Wire::greeted(&instance, &[], &json!({}));
     let time = fresh_sleep();
     let command = format!("trap '' TERM; setsid sleep {time} & sleep {time}; wait");
     let id = wire.send("tools/call", json!({"name": "exec", "arguments": {"command": command}}));
@@ -158,7 +158,7 @@ fn a_cancelled_call_dies_with_its_whole_tree_and_is_not_answered() {
     assert_eq!(text(&wire.call("exec", json!({"command": "echo next"}))), "next\n");
     wire.end();
     assert!(
-        house
+        instance
             .records()
             .iter()
             .any(|record| record["outcome"].as_str().is_some_and(|told| told.contains("halted")))
@@ -167,8 +167,8 @@ fn a_cancelled_call_dies_with_its_whole_tree_and_is_not_answered() {
 
 #[test]
 fn a_call_ends_at_its_deadline_with_its_whole_tree() {
-    let house = House::with_config(r#"{"tools": {"exec": {"timeout_seconds": 2}}}"#);
-    let mut wire = Wire::greeted(&house, &[], &json!({}));
+    let instance = TestInstance::with_config(r#"{"tools": {"exec": {"timeout_seconds": 2}}}"#);
+    let mut wire = Wire::greeted(&instance, &[], &json!({}));
     for (why, timeout) in
         [("its own", json!(1)), ("the configuration's, which it cannot lengthen", json!(600))]
     {
@@ -190,8 +190,8 @@ fn a_client_that_vanishes_takes_everything_with_it() {
         ("a command that will not die", json!({"command": "trap '' TERM; setsid sleep {time} & wait"})),
         ("a background command", json!({"command": "sleep {time}", "background": true})),
     ] {
-        let house = House::with_config("{}");
-        let mut wire = Wire::greeted(&house, &[], &json!({}));
+        let instance = TestInstance::with_config("{}");
+        let mut wire = Wire::greeted(&instance, &[], &json!({}));
         let time = fresh_sleep();
         let command = arguments["command"].as_str().unwrap().replace("{time}", &time);
         let mut arguments = arguments.clone();

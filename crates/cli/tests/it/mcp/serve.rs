@@ -1,7 +1,7 @@
 //! What a client is offered, and on whose behalf it works.
 
 use super::wire::{Wire, text};
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::{Value, json};
 use std::process::Stdio;
 
@@ -30,15 +30,15 @@ fn every_revision_is_answered_in_its_own_way() {
         ("the first without one, in a handshake all the same", "2026-07-28", "2025-11-25"),
         ("one that nobody knows", "2099-01-01", "2025-11-25"),
     ] {
-        let house = House::new();
-        let mut wire = Wire::open(&house, &[]);
+        let instance = TestInstance::new();
+        let mut wire = Wire::open(&instance, &[]);
         let hello = json!({"protocolVersion": asked, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
         let answer = wire.ask("initialize", hello);
         assert_eq!(answer["result"]["protocolVersion"], want, "{why}: {answer}");
         assert_eq!(answer["result"]["serverInfo"]["name"], "picoclaw", "{why}");
     }
-    let house = House::new();
-    let mut wire = Wire::open(&house, &[]);
+    let instance = TestInstance::new();
+    let mut wire = Wire::open(&instance, &[]);
     let found = wire.ask("server/discover", json!({"_meta": modern(json!({}))}));
     assert!(
         found["result"]["supportedVersions"].as_array().unwrap().contains(&json!("2026-07-28")),
@@ -79,8 +79,8 @@ fn only_what_may_be_used_is_offered_and_the_rest_is_refused_at_the_desk() {
             "--read-only",
         ),
     ] {
-        let house = House::with_config(config);
-        let mut wire = Wire::greeted(&house, arguments, &json!({}));
+        let instance = TestInstance::with_config(config);
+        let mut wire = Wire::greeted(&instance, arguments, &json!({}));
         let want: Vec<_> = all.iter().filter(|name| !missing.contains(name)).copied().collect();
         assert_eq!(names(&mut wire), want, "{why}");
         assert_eq!(names(&mut wire), want, "{why}: the same again");
@@ -96,21 +96,21 @@ fn only_what_may_be_used_is_offered_and_the_rest_is_refused_at_the_desk() {
             let rule = no["structuredContent"]["rule"].as_str().unwrap();
             assert!(rule.contains(setting) || rule == "tools.append_file.enabled", "{why}: {tool}: {rule}");
         }
-        assert!(!house.workspace().join("a").exists(), "{why}");
+        assert!(!instance.workspace().join("a").exists(), "{why}");
     }
 }
 
 #[test]
 fn a_call_is_recorded_like_any_other_and_nothing_else_is() {
-    let house = House::with_config("{}");
-    let mut wire = Wire::greeted(&house, &[], &json!({}));
+    let instance = TestInstance::with_config("{}");
+    let mut wire = Wire::greeted(&instance, &[], &json!({}));
     let _ = wire.call("write_file", json!({"path": "a", "content": "x"}));
     let _ = wire.call("read_file", json!({"path": "/etc/passwd"}));
     let _ = wire.call("check", json!({"action": "read", "subject": "/etc/passwd"}));
     let _ = wire.call("policy", json!({}));
     let _ = wire.call("check", json!({"action": "eat"}));
     assert_eq!(wire.end().0, 0);
-    let records = house.records();
+    let records = instance.records();
     let told: Vec<_> = records
         .iter()
         .map(|record| {
@@ -131,17 +131,18 @@ fn a_call_is_recorded_like_any_other_and_nothing_else_is() {
 
 #[test]
 fn the_workspace_can_be_another_but_never_more_than_a_project() {
-    let house = House::with_config(
+    let instance = TestInstance::with_config(
         r#"{"agents": {"list": [{"id": "main"}, {"id": "coder", "workspace": "{dir}/coder"}]}}"#,
     );
-    let project = house.dir().join("project");
+    let project = instance.dir().join("project");
     std::fs::create_dir(&project).unwrap();
     std::fs::write(project.join("here"), "").unwrap();
-    let mut wire = Wire::greeted(&house, &["--workspace", project.to_str().unwrap()], &json!({}));
+    let mut wire = Wire::greeted(&instance, &["--workspace", project.to_str().unwrap()], &json!({}));
     assert_eq!(text(&wire.call("list_dir", json!({}))), "FILE: here");
-    let mut wire = Wire::greeted(&house, &["--agent", "coder"], &json!({}));
+    let mut wire = Wire::greeted(&instance, &["--agent", "coder"], &json!({}));
     assert_eq!(wire.call("policy", json!({}))["structuredContent"]["agent"], "coder");
-    let (dir, home) = (house.dir().to_str().unwrap().to_owned(), house.home().to_str().unwrap().to_owned());
+    let (dir, home) =
+        (instance.dir().to_str().unwrap().to_owned(), instance.home().to_str().unwrap().to_owned());
     for (why, arguments, want) in [
         ("the machine", vec!["--workspace", "/"], "is `/`"),
         ("a home, and above the instance", vec!["--workspace", &dir], "holds"),
@@ -154,7 +155,7 @@ fn the_workspace_can_be_another_but_never_more_than_a_project() {
         ("no address", vec!["--http", "here"], "is no address"),
         ("a token without a door", vec!["--token-file", "t"], "--http"),
     ] {
-        let ran = house.run(&[&["mcp", "serve"][..], &arguments].concat());
+        let ran = instance.run(&[&["mcp", "serve"][..], &arguments].concat());
         assert_eq!(ran.code, 2, "{why}: {ran:?}");
         assert!(ran.stderr.contains(want), "{why}: {ran:?}");
         assert_eq!(ran.stdout, "", "{why}");
@@ -163,8 +164,8 @@ fn the_workspace_can_be_another_but_never_more_than_a_project() {
 
 #[test]
 fn standard_output_carries_the_protocol_alone() {
-    let house = House::with_config("{}");
-    let mut command = house.command(&["mcp", "serve"]);
+    let instance = TestInstance::with_config("{}");
+    let mut command = instance.command(&["mcp", "serve"]);
     command.env("PICOCLAW_LOG_LEVEL", "debug").stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut wire = Wire::start(command);
     let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
@@ -180,8 +181,8 @@ fn standard_output_carries_the_protocol_alone() {
 
 #[test]
 fn a_cursor_that_was_not_handed_out_is_an_error() {
-    let house = House::new();
-    let mut wire = Wire::greeted(&house, &[], &json!({}));
+    let instance = TestInstance::new();
+    let mut wire = Wire::greeted(&instance, &[], &json!({}));
     for cursor in ["", "0", "zzz", "40.0000000000000000"] {
         let answer = wire.ask("tools/list", json!({"cursor": cursor}));
         assert_eq!(answer["error"]["code"], -32602, "`{cursor}`: {answer}");
@@ -190,8 +191,8 @@ fn a_cursor_that_was_not_handed_out_is_an_error() {
 
 #[test]
 fn a_client_that_has_nothing_more_to_say_still_gets_its_answers() {
-    let house = House::with_config("{}");
-    let mut wire = Wire::greeted(&house, &[], &json!({}));
+    let instance = TestInstance::with_config("{}");
+    let mut wire = Wire::greeted(&instance, &[], &json!({}));
     let slow =
         wire.send("tools/call", json!({"name": "exec", "arguments": {"command": "sleep 0.3; echo done"}}));
     wire.hush();

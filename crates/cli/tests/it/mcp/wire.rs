@@ -1,6 +1,6 @@
 //! A client that speaks raw lines, so that it can also say what no client would.
 
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -19,8 +19,8 @@ pub(crate) struct Wire {
 
 impl Wire {
     /// Starts a server and says nothing yet.
-    pub(crate) fn open(house: &House, arguments: &[&str]) -> Self {
-        let mut command = house.command(&["mcp", "serve"]);
+    pub(crate) fn open(instance: &TestInstance, arguments: &[&str]) -> Self {
+        let mut command = instance.command(&["mcp", "serve"]);
         command.args(arguments);
         Self::start(command)
     }
@@ -42,8 +42,8 @@ impl Wire {
     }
 
     /// A server that has shaken hands with a client that offers `capabilities`.
-    pub(crate) fn greeted(house: &House, arguments: &[&str], capabilities: &Value) -> Self {
-        let mut wire = Self::open(house, arguments);
+    pub(crate) fn greeted(instance: &TestInstance, arguments: &[&str], capabilities: &Value) -> Self {
+        let mut wire = Self::open(instance, arguments);
         let version = "2025-11-25";
         let hello = json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": "t", "version": "1"}});
         let answer = wire.ask("initialize", hello);

@@ -1,7 +1,7 @@
 //! Servers at an address: our own, others', and some that mean harm.
 
-use crate::house::{House, Ran};
 use crate::mcp::http::{Listening, TOKEN};
+use crate::test_instance::{Ran, TestInstance};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -41,42 +41,42 @@ impl Trap {
     }
 }
 
-fn added(options: &[&str], url: &str) -> House {
-    let house = House::with_config("{}");
-    let ran = house.run(&[&["mcp", "add"], options, &["web", url]].concat());
+fn added(options: &[&str], url: &str) -> TestInstance {
+    let instance = TestInstance::with_config("{}");
+    let ran = instance.run(&[&["mcp", "add"], options, &["web", url]].concat());
     assert_eq!(ran.code, 0, "{ran:?}");
-    house
+    instance
 }
 
-fn tested(house: &House) -> Ran {
-    house.run(&["mcp", "test", "--timeout", "10s", "web"])
+fn tested(instance: &TestInstance) -> Ran {
+    instance.run(&["mcp", "test", "--timeout", "10s", "web"])
 }
 
 #[test]
 fn our_own_server_is_a_server_like_any_other() {
-    let other = House::with_config("{}");
+    let other = TestInstance::with_config("{}");
     let listening = Listening::new(&other, &[]);
     let header = format!("Authorization: Bearer {TOKEN}");
     for spelling in ["http", "streamable-http", "sse"] {
-        let house = added(&["-t", spelling, "-H", &header], &listening.url());
+        let instance = added(&["-t", spelling, "-H", &header], &listening.url());
         // Proxies of the environment are nobody's business here.
         let proxies = [
             ("HTTP_PROXY", "http://127.0.0.1:9"),
             ("ALL_PROXY", "http://127.0.0.1:9"),
             ("http_proxy", "http://127.0.0.1:9"),
         ];
-        let ran = house.run_with(&["mcp", "test", "web"], &proxies);
+        let ran = instance.run_with(&["mcp", "test", "web"], &proxies);
         assert!(ran.code == 0 && ran.stdout.contains("reachable ("), "{spelling}: {ran:?}");
-        let ran = house.tool("mcp_web_write_file", r#"{"path": "a.txt", "content": "from afar"}"#);
+        let ran = instance.tool("mcp_web_write_file", r#"{"path": "a.txt", "content": "from afar"}"#);
         assert_eq!(ran.code, 0, "{spelling}: {ran:?}");
         assert_eq!(std::fs::read_to_string(other.workspace().join("a.txt")).unwrap(), "from afar");
         std::fs::remove_file(other.workspace().join("a.txt")).unwrap();
-        let refused = house.tool("mcp_web_read_file", r#"{"path": "/etc/shadow"}"#);
+        let refused = instance.tool("mcp_web_read_file", r#"{"path": "/etc/shadow"}"#);
         assert!(refused.code == 1 && refused.stdout.contains("MCP tool returned error: "), "{refused:?}");
-        assert!(house.run(&["mcp", "show", "web"]).stdout.contains("protocol: 2026-07-28"));
+        assert!(instance.run(&["mcp", "show", "web"]).stdout.contains("protocol: 2026-07-28"));
     }
-    let house = added(&["-H", "Authorization: Bearer wrong-token-000"], &listening.url());
-    let ran = tested(&house);
+    let instance = added(&["-H", "Authorization: Bearer wrong-token-000"], &listening.url());
+    let ran = tested(&instance);
     assert!(
         ran.code == 1 && ran.stderr.contains("HTTP 401 Unauthorized") && !ran.stderr.contains("wrong-token"),
         "{ran:?}"
@@ -85,16 +85,16 @@ fn our_own_server_is_a_server_like_any_other() {
 
 #[test]
 fn the_secrets_file_can_hold_a_header() {
-    let other = House::with_config("{}");
+    let other = TestInstance::with_config("{}");
     let listening = Listening::new(&other, &[]);
-    let house = added(&[], &listening.url());
-    assert_eq!(tested(&house).code, 1, "the control: without it nobody gets in");
+    let instance = added(&[], &listening.url());
+    assert_eq!(tested(&instance).code, 1, "the control: without it nobody gets in");
     let secrets = format!(
         "tools:\n  mcp:\n    servers:\n      web:\n        headers:\n          Authorization: \"Bearer {TOKEN}\"\n"
     );
-    let path = house.home().join(".security.yml");
+    let path = instance.home().join(".security.yml");
     std::fs::write(&path, secrets).unwrap();
-    let ran = tested(&house);
+    let ran = tested(&instance);
     assert_eq!(ran.code, 0, "{ran:?}");
 }
 
@@ -109,8 +109,8 @@ fn a_redirect_is_not_followed_and_carries_no_secret() {
                 "HTTP/1.1 {status}\r\nlocation: {target}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
             )
         });
-        let house = added(&["-H", "Authorization: Bearer sk-travels-not"], &trap.url());
-        let ran = tested(&house);
+        let instance = added(&["-H", "Authorization: Bearer sk-travels-not"], &trap.url());
+        let ran = tested(&instance);
         assert_eq!(ran.code, 1, "{status}: {ran:?}");
         assert!(trap.heard().to_lowercase().contains("bearer sk-travels-not"), "the control: it was asked");
         assert_eq!(elsewhere.heard(), "", "{status}");
@@ -126,9 +126,9 @@ fn a_server_that_echoes_a_secret_does_not_get_it_shown() {
             body.len()
         )
     });
-    let house = added(&["-H", "Authorization: Bearer sk-echoed-back-1"], &trap.url());
+    let instance = added(&["-H", "Authorization: Bearer sk-echoed-back-1"], &trap.url());
     for line in [&["mcp", "test", "web"][..], &["mcp", "list", "--status"], &["tool", "mcp_web_x", "{}"]] {
-        let ran = house.run(line);
+        let ran = instance.run(line);
         let said = format!("{}{}", ran.stdout, ran.stderr);
         assert!(!said.contains("sk-echoed-back-1") && !said.contains('\u{1b}'), "{line:?}: {said}");
     }
@@ -137,8 +137,8 @@ fn a_server_that_echoes_a_secret_does_not_get_it_shown() {
 
 #[test]
 fn nobody_at_the_address_is_told_in_one_line() {
-    let house = added(&[], "http://127.0.0.1:9/mcp");
-    let ran = tested(&house);
+    let instance = added(&[], "http://127.0.0.1:9/mcp");
+    let ran = tested(&instance);
     assert_eq!(ran.code, 1);
     assert!(
         ran.stderr.starts_with("error: MCP server `web` could not be spoken to: ")

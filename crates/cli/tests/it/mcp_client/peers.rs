@@ -1,7 +1,7 @@
 //! Real servers through the client, in the cage: the official Python SDK, and the reference servers of the npm registry.
 
-use crate::house::House;
 use crate::mcp::peers::peer;
+use crate::test_instance::TestInstance;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -9,14 +9,14 @@ use std::process::{Child, Command, Stdio};
 const SDK_SERVER: &str = include_str!("../mcp_wrap/servers/sdk_server.py");
 
 /// A caged instance; nothing where this host gives no cage, said loudly.
-fn caged(why: &str) -> Option<House> {
-    let house = House::with_config(r#"{"isolation": {"enabled": true}}"#);
-    let ran = house.tool("exec", r#"{"command": "true"}"#);
+fn caged(why: &str) -> Option<TestInstance> {
+    let instance = TestInstance::with_config(r#"{"isolation": {"enabled": true}}"#);
+    let ran = instance.tool("exec", r#"{"command": "true"}"#);
     if ran.code != 0 {
         picoclaw_testing::skip!("{why}: this host gives no cage: {}", ran.stderr);
         return None;
     }
-    Some(house)
+    Some(instance)
 }
 
 /// A Python with the official SDK, if this user can run its interpreter.
@@ -24,67 +24,70 @@ fn sdk() -> Option<PathBuf> {
     peer("python/bin/python").and_then(|_| peer("python"))
 }
 
-fn add(house: &House, line: &[&str]) {
-    let ran = house.run(&[&["mcp", "add"], line].concat());
+fn add(instance: &TestInstance, line: &[&str]) {
+    let ran = instance.run(&[&["mcp", "add"], line].concat());
     assert_eq!(ran.code, 0, "{ran:?}");
 }
 
 #[test]
 fn the_reference_file_server_serves_in_the_cage() {
-    let (Some(house), Some(modules)) = (caged("the file server"), peer("node/node_modules")) else { return };
-    let data = house.dir().join("data");
+    let (Some(instance), Some(modules)) = (caged("the file server"), peer("node/node_modules")) else {
+        return;
+    };
+    let data = instance.dir().join("data");
     std::fs::create_dir(&data).unwrap();
     std::fs::write(data.join("a.txt"), "hello").unwrap();
-    let secret = house.dir().join("secret.txt");
+    let secret = instance.dir().join("secret.txt");
     std::fs::write(&secret, "not for it").unwrap();
     let script = modules.join("@modelcontextprotocol/server-filesystem/dist/index.js");
     // It is told that everything above is its own; the cage knows better.
-    let above = house.dir().to_str().unwrap();
-    add(&house, &["files", "node", script.to_str().unwrap(), data.to_str().unwrap()]);
-    add(&house, &["greedy", "node", script.to_str().unwrap(), above]);
+    let above = instance.dir().to_str().unwrap();
+    add(&instance, &["files", "node", script.to_str().unwrap(), data.to_str().unwrap()]);
+    add(&instance, &["greedy", "node", script.to_str().unwrap(), above]);
     let read = |server: &str, path: &std::path::Path| {
-        house.tool(&format!("mcp_{server}_read_text_file"), &format!(r#"{{"path": "{}"}}"#, path.display()))
+        instance
+            .tool(&format!("mcp_{server}_read_text_file"), &format!(r#"{{"path": "{}"}}"#, path.display()))
     };
     let ran = read("files", &data.join("a.txt"));
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "hello\n"), "{ran:?}");
     assert_eq!(read("files", &secret).code, 1, "its own rule holds");
-    let ran = read("greedy", &house.home().join("config.json"));
+    let ran = read("greedy", &instance.home().join("config.json"));
     assert!(ran.code != 0 && !ran.stdout.contains("isolation"), "the instance is hidden: {ran:?}");
     let write = format!(r#"{{"path": "{}", "content": "x"}}"#, data.join("b.txt").display());
-    let ran = house.tool("mcp_files_write_file", &write);
+    let ran = instance.tool("mcp_files_write_file", &write);
     assert!(ran.code == 1 && ran.stdout.contains("MCP tool returned error: "), "shown read-only: {ran:?}");
-    house.configure(&super::config_of(&house).replace(
+    instance.configure(&super::config_of(&instance).replace(
         r#""enabled": true}"#,
         &format!(
             r#""enabled": true, "expose_paths": [{{"source": "{0}", "target": "{0}", "mode": "rw"}}]}}"#,
             data.display()
         ),
     ));
-    let ran = house.tool("mcp_files_write_file", &write);
+    let ran = instance.tool("mcp_files_write_file", &write);
     assert!(ran.code == 0 && data.join("b.txt").exists(), "with `expose_paths`: {ran:?}");
 }
 
 #[test]
 fn the_reference_server_for_everything_serves_in_the_cage() {
-    let (Some(house), Some(modules)) = (caged("everything"), peer("node/node_modules")) else { return };
+    let (Some(instance), Some(modules)) = (caged("everything"), peer("node/node_modules")) else { return };
     // As npm links it: a program that finds its own modules.
-    add(&house, &["all", modules.join(".bin/mcp-server-everything").to_str().unwrap(), "stdio"]);
+    add(&instance, &["all", modules.join(".bin/mcp-server-everything").to_str().unwrap(), "stdio"]);
     for (tool, arguments, want) in [
         ("mcp_all_echo", r#"{"message": "hi"}"#, "Echo: hi"),
         ("mcp_all_get_sum_", r#"{"a": 2, "b": 3}"#, "5"),
         ("mcp_all_get_env_", "{}", "runtime-user-env/mcp/all"),
         ("mcp_all_get_tiny_image_", "{}", "image"),
     ] {
-        let name = full(&house, tool);
-        let ran = house.tool(&name, arguments);
+        let name = full(&instance, tool);
+        let ran = instance.tool(&name, arguments);
         assert!(ran.code == 0 && ran.stdout.contains(want), "{name}: {ran:?}");
         assert!(!ran.stdout.contains("PICOCLAW_HOME"), "{name}: {ran:?}");
     }
 }
 
 /// The name of a tool that begins so: what had to be changed carries a hash.
-fn full(house: &House, beginning: &str) -> String {
-    let listed = house.run(&["tool", "list", "--mcp"]).stdout;
+fn full(instance: &TestInstance, beginning: &str) -> String {
+    let listed = instance.run(&["tool", "list", "--mcp"]).stdout;
     let tools = listed.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let mut names = tools.filter_map(|tool| tool["name"].as_str().map(str::to_owned));
     names.find(|name| name.starts_with(beginning)).unwrap_or_else(|| panic!("{beginning} in {listed}"))
@@ -92,28 +95,28 @@ fn full(house: &House, beginning: &str) -> String {
 
 #[test]
 fn a_server_of_the_official_sdk_serves_in_the_cage() {
-    let Some(house) = caged("the official SDK") else { return };
+    let Some(instance) = caged("the official SDK") else { return };
     let Some(root) = sdk() else { return };
-    let script = house.dir().join("sdk_server.py");
+    let script = instance.dir().join("sdk_server.py");
     std::fs::write(&script, SDK_SERVER).unwrap();
-    let secret = house.dir().join("key");
+    let secret = instance.dir().join("key");
     std::fs::write(&secret, "a private key").unwrap();
     // A virtual environment is known by the name it is called by, so the link to its interpreter stays.
-    add(&house, &["sdk", root.join("bin/python").to_str().unwrap(), script.to_str().unwrap()]);
-    let shown = house.run(&["mcp", "show", "sdk"]);
+    add(&instance, &["sdk", root.join("bin/python").to_str().unwrap(), script.to_str().unwrap()]);
+    let shown = instance.run(&["mcp", "show", "sdk"]);
     assert!(
         shown.stdout.contains("protocol: 2026-07-28") && shown.stdout.contains("- a (integer, required)"),
         "{shown:?}"
     );
-    let ran = house.tool("mcp_sdk_add", r#"{"a": 2, "b": 3}"#);
+    let ran = instance.tool("mcp_sdk_add", r#"{"a": 2, "b": 3}"#);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "5\n"), "{ran:?}");
-    let ran = house.tool("mcp_sdk_peek", &format!(r#"{{"path": "{}"}}"#, secret.display()));
+    let ran = instance.tool("mcp_sdk_peek", &format!(r#"{{"path": "{}"}}"#, secret.display()));
     assert!(ran.code == 1 && !ran.stdout.contains("private"), "{ran:?}");
-    house.configure(
-        &super::config_of(&house)
+    instance.configure(
+        &super::config_of(&instance)
             .replace(r#""isolation": {"enabled": true}"#, r#""isolation": {"enabled": false}"#),
     );
-    let ran = house.tool("mcp_sdk_peek", &format!(r#"{{"path": "{}"}}"#, secret.display()));
+    let ran = instance.tool("mcp_sdk_peek", &format!(r#"{{"path": "{}"}}"#, secret.display()));
     assert_eq!(ran.stdout, "a private key\n", "the control: without the cage it is read");
 }
 
@@ -149,10 +152,10 @@ fn free_port() -> String {
 
 #[test]
 fn servers_of_both_revisions_serve_over_http() {
-    let house = House::with_config("{}");
+    let instance = TestInstance::with_config("{}");
     if let Some(root) = sdk() {
         let port = free_port();
-        let script = house.dir().join("http_server.py");
+        let script = instance.dir().join("http_server.py");
         let text = SDK_SERVER.replace(
             "server.run()",
             &format!("server.run(\"streamable-http\", host=\"127.0.0.1\", port={port})"),
@@ -161,10 +164,10 @@ fn servers_of_both_revisions_serve_over_http() {
         let mut command = Command::new(root.join("bin/python"));
         command.arg(&script);
         let _served = Served::start(command, "running on");
-        add(&house, &["sdk", &format!("http://127.0.0.1:{port}/mcp")]);
-        let shown = house.run(&["mcp", "show", "sdk"]);
+        add(&instance, &["sdk", &format!("http://127.0.0.1:{port}/mcp")]);
+        let shown = instance.run(&["mcp", "show", "sdk"]);
         assert!(shown.stdout.contains("protocol: 2026-07-28"), "{shown:?}");
-        let ran = house.tool("mcp_sdk_count", r#"{"to": 3}"#);
+        let ran = instance.tool("mcp_sdk_count", r#"{"to": 3}"#);
         assert_eq!((ran.code, ran.stdout.as_str()), (0, "counted to 3\n"), "{ran:?}");
     }
     if let Some(modules) = peer("node/node_modules") {
@@ -175,10 +178,10 @@ fn servers_of_both_revisions_serve_over_http() {
             .arg("streamableHttp")
             .env("PORT", &port);
         let _served = Served::start(command, "listening on port");
-        add(&house, &["all", &format!("http://127.0.0.1:{port}/mcp")]);
-        let shown = house.run(&["mcp", "show", "all"]);
+        add(&instance, &["all", &format!("http://127.0.0.1:{port}/mcp")]);
+        let shown = instance.run(&["mcp", "show", "all"]);
         assert!(shown.stdout.contains("protocol: 2025-11-25"), "{shown:?}");
-        let ran = house.tool("mcp_all_echo", r#"{"message": "hi"}"#);
+        let ran = instance.tool("mcp_all_echo", r#"{"message": "hi"}"#);
         assert_eq!((ran.code, ran.stdout.as_str()), (0, "Echo: hi\n"), "{ran:?}");
     }
 }

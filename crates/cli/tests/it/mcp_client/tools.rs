@@ -7,25 +7,25 @@ use serde_json::Value;
 fn a_servers_tool_runs_by_its_name_and_is_recorded() {
     let Some(yard) = Yard::new("{}") else { return };
     yard.add(&[], "peer", "plain");
-    let ran = yard.house.run(&["mcp", "test", "peer"]);
+    let ran = yard.instance.run(&["mcp", "test", "peer"]);
     assert_eq!(
         (ran.code, ran.stdout.as_str()),
         (0, "✓ MCP server \"peer\" reachable (1 tools).\n"),
         "{ran:?}"
     );
     assert!(ran.stderr.contains("`peer` is new"), "{ran:?}");
-    let ran = yard.house.tool("mcp_peer_echo", r#"{"text": "hello"}"#);
+    let ran = yard.instance.tool("mcp_peer_echo", r#"{"text": "hello"}"#);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "hello\n"), "{ran:?}");
-    let misfit = yard.house.tool("mcp_peer_echo", r#"{"text": 7}"#);
+    let misfit = yard.instance.tool("mcp_peer_echo", r#"{"text": 7}"#);
     assert!(misfit.code == 1 && misfit.stdout.contains("invalid arguments"), "{misfit:?}");
-    let unknown = yard.house.tool("mcp_peer_nothing", "{}");
+    let unknown = yard.instance.tool("mcp_peer_nothing", "{}");
     assert!(
         unknown.code == 2
             && unknown.stderr.contains("hint: there are")
             && unknown.stderr.contains("mcp_peer_echo"),
         "{unknown:?}"
     );
-    let intents: Vec<_> = yard.house.records().iter().map(|record| record["intent"].to_string()).collect();
+    let intents: Vec<_> = yard.instance.records().iter().map(|record| record["intent"].to_string()).collect();
     assert!(intents.iter().any(|intent| intent.contains("consult mcp/peer: echo")), "{intents:?}");
 }
 
@@ -34,7 +34,7 @@ fn a_server_in_a_temporary_directory_runs_in_every_cage() {
     for backend in ["native", "bwrap"] {
         let config = format!(r#"{{"isolation": {{"enabled": true, "backend": "{backend}"}}}}"#);
         let Some(yard) = Yard::new(&config) else { return };
-        let doctor: Value = serde_json::from_str(&yard.house.run(&["doctor", "--json"]).stdout).unwrap();
+        let doctor: Value = serde_json::from_str(&yard.instance.run(&["doctor", "--json"]).stdout).unwrap();
         if !doctor["host"][backend].as_str().is_some_and(|said| said.starts_with("yes")) {
             eprintln!("SKIPPED: servers in temporary directories: no {backend} here: {}", doctor["host"]);
             continue;
@@ -47,9 +47,9 @@ fn a_server_in_a_temporary_directory_runs_in_every_cage() {
             let script = place.path().join("server.py");
             std::fs::write(&script, super::SERVER).unwrap();
             let command = ["--", "/usr/bin/python3", script.to_str().unwrap(), "plain"];
-            let ran = yard.house.run(&[&["mcp", "add", name][..], &command].concat());
+            let ran = yard.instance.run(&[&["mcp", "add", name][..], &command].concat());
             assert_eq!(ran.code, 0, "{ran:?}");
-            let ran = yard.house.tool(&format!("mcp_{name}_echo"), r#"{"text": "hello"}"#);
+            let ran = yard.instance.tool(&format!("mcp_{name}_echo"), r#"{"text": "hello"}"#);
             assert_eq!((ran.code, ran.stdout.as_str()), (0, "hello\n"), "{backend} {top}: {ran:?}");
         }
     }
@@ -62,18 +62,18 @@ fn only_servers_that_can_be_meant_are_started() {
     yard.add(&["--deferred"], "two", "plain");
     let started = |name: &str| {
         let what = format!("start mcp/{name} in");
-        yard.house.records().iter().any(|record| record["intent"].to_string().contains(&what))
+        yard.instance.records().iter().any(|record| record["intent"].to_string().contains(&what))
     };
-    yard.house.tool("list_dir", "{}");
+    yard.instance.tool("list_dir", "{}");
     assert!(!started("one") && !started("two"), "a tool of our own needs nobody");
     assert_eq!(
-        yard.house.tool("mcp_two_echo", r#"{"text": "x"}"#).code,
+        yard.instance.tool("mcp_two_echo", r#"{"text": "x"}"#).code,
         0,
         "a person who names it has found it"
     );
     assert!(!started("one") && started("two"));
     let lines =
-        |line: &[&str]| yard.house.run(line).stdout.lines().filter(|line| line.contains("mcp_")).count();
+        |line: &[&str]| yard.instance.run(line).stdout.lines().filter(|line| line.contains("mcp_")).count();
     assert_eq!(lines(&["tool", "list"]), 0, "nobody is started for the list of our own tools");
     assert!(!started("one"));
     assert_eq!(lines(&["tool", "list", "--mcp"]), 2);
@@ -88,10 +88,10 @@ fn a_tool_that_is_switched_off_is_refused_whoever_serves_it() {
             return;
         };
         yard.add(&[], "peer", "plain");
-        let ran = yard.house.tool("mcp_peer_echo", r#"{"text": "x"}"#);
+        let ran = yard.instance.tool("mcp_peer_echo", r#"{"text": "x"}"#);
         assert_eq!(ran.code, i32::from(refused), "{rule}: {ran:?}");
         let asked =
-            yard.house.records().iter().any(|r| r["verdict"] == "deny" && r["tool"] == "mcp_peer_echo");
+            yard.instance.records().iter().any(|r| r["verdict"] == "deny" && r["tool"] == "mcp_peer_echo");
         assert_eq!(asked, refused, "{rule}: and on record");
     }
 }
@@ -105,10 +105,10 @@ fn servers_that_misbehave_are_told_apart_and_none_stays() {
     yard.add(&[], "pages", "pages");
     yard.add(&[], "deep", "deep-schema");
     yard.add(&[], "changes", "changes");
-    assert_eq!(yard.house.run(&["mcp", "test", "changes"]).code, 0, "the first time it is pinned");
-    let gone = yard.house.run(&["mcp", "add", "ends", "/bin/false"]);
+    assert_eq!(yard.instance.run(&["mcp", "test", "changes"]).code, 0, "the first time it is pinned");
+    let gone = yard.instance.run(&["mcp", "add", "ends", "/bin/false"]);
     assert_eq!(gone.code, 0, "{gone:?}");
-    let ran = yard.house.run(&["mcp", "list", "--status", "--json", "--timeout", "3s"]);
+    let ran = yard.instance.run(&["mcp", "list", "--status", "--json", "--timeout", "3s"]);
     let rows: Value = serde_json::from_str(&ran.stdout).unwrap();
     for (name, status, says) in [
         ("fine", "ok (1 tools)", ""),
@@ -128,14 +128,14 @@ fn servers_that_misbehave_are_told_apart_and_none_stays() {
         assert!(std::time::Instant::now() < until, "somebody stayed");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    let table = yard.house.run(&["mcp", "list"]).stdout;
+    let table = yard.instance.run(&["mcp", "list"]).stdout;
     assert!(table.starts_with("NAME ") && table.lines().count() == 8, "{table}");
     for (name, code) in [("fine", 0), ("changes", 1), ("ends", 1), ("nobody", 1)] {
-        assert_eq!(yard.house.run(&["mcp", "test", name]).code, code, "{name}");
+        assert_eq!(yard.instance.run(&["mcp", "test", name]).code, code, "{name}");
     }
-    let trusted = yard.house.run(&["mcp", "trust", "changes"]);
-    assert!(trusted.code == 0 && yard.house.run(&["mcp", "test", "changes"]).code == 0, "{trusted:?}");
-    let shown = yard.house.run(&["mcp", "show", "fine"]).stdout;
+    let trusted = yard.instance.run(&["mcp", "trust", "changes"]);
+    assert!(trusted.code == 0 && yard.instance.run(&["mcp", "test", "changes"]).code == 0, "{trusted:?}");
+    let shown = yard.instance.run(&["mcp", "show", "fine"]).stdout;
     assert!(shown.contains("mcp_fine_echo") && shown.contains("- text (string, required)"), "{shown}");
     assert!(shown.contains("protocol: 2025-11-25"), "a server of the older revision: {shown}");
 }
@@ -144,11 +144,11 @@ fn servers_that_misbehave_are_told_apart_and_none_stays() {
 fn a_server_that_was_taken_out_comes_back_as_a_new_one() {
     let Some(yard) = Yard::new("{}") else { return };
     yard.add(&[], "changes", "changes");
-    assert_eq!(yard.house.run(&["mcp", "test", "changes"]).code, 0);
-    assert_eq!(yard.house.run(&["mcp", "test", "changes"]).code, 1, "changed since");
-    assert_eq!(yard.house.run(&["mcp", "remove", "changes"]).code, 0);
+    assert_eq!(yard.instance.run(&["mcp", "test", "changes"]).code, 0);
+    assert_eq!(yard.instance.run(&["mcp", "test", "changes"]).code, 1, "changed since");
+    assert_eq!(yard.instance.run(&["mcp", "remove", "changes"]).code, 0);
     yard.add(&[], "changes", "changes");
-    let ran = yard.house.run(&["mcp", "test", "changes"]);
+    let ran = yard.instance.run(&["mcp", "test", "changes"]);
     assert!(ran.code == 0 && ran.stderr.contains("is new"), "{ran:?}");
 }
 

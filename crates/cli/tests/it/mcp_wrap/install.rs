@@ -1,6 +1,6 @@
 //! `picoclaw mcp install`: prints, and touches nothing.
 
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::Value;
 
 const HOSTS: [(&str, &str, &str, &str); 5] = [
@@ -14,11 +14,11 @@ const HOSTS: [(&str, &str, &str, &str); 5] = [
 #[test]
 fn standard_output_is_a_configuration_and_standard_error_says_where_it_goes() {
     for (host, pointer, place, own_tools) in HOSTS {
-        let house = House::new();
-        let dir = house.dir().join("my project");
+        let instance = TestInstance::new();
+        let dir = instance.dir().join("my project");
         std::fs::create_dir(&dir).unwrap();
-        let plain = house.run(&["mcp", "install", host]);
-        let ran = house.run(&["mcp", "install", host, "--print", "--workspace", "my project"]);
+        let plain = instance.run(&["mcp", "install", host]);
+        let ran = instance.run(&["mcp", "install", host, "--print", "--workspace", "my project"]);
         assert_eq!((plain.code, ran.code), (0, 0), "{ran:?}");
         let read = |text: &str| -> Value {
             match host {
@@ -34,28 +34,28 @@ fn standard_output_is_a_configuration_and_standard_error_says_where_it_goes() {
         assert_eq!(bare["args"], serde_json::json!(["mcp", "serve"]), "{host}");
         assert_eq!(
             server["env"]["PICOCLAW_HOME"],
-            house.home().to_str().unwrap(),
+            instance.home().to_str().unwrap(),
             "{host}: the same instance"
         );
         for want in [place, own_tools, "writes no other program's files"] {
             assert!(ran.stderr.contains(want), "{host}: {want:?} is not in {}", ran.stderr);
         }
         let left: Vec<_> =
-            std::fs::read_dir(house.dir()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            std::fs::read_dir(instance.dir()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, ["my project"], "{host}: nothing is written, not even an instance");
     }
 }
 
 #[test]
 fn what_cannot_be_installed_is_bad_usage() {
-    let house = House::new();
+    let instance = TestInstance::new();
     for (why, words) in [
         ("an unknown host", &["mcp", "install", "emacs"][..]),
         ("no host", &["mcp", "install"]),
         ("a workspace that is not there", &["mcp", "install", "zed", "--workspace", "nowhere"]),
         ("a workspace that is no directory", &["mcp", "install", "zed", "--workspace", "/etc/passwd"]),
     ] {
-        let ran = house.run(words);
+        let ran = instance.run(words);
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{why}: {ran:?}");
     }
 }

@@ -22,7 +22,7 @@ fn exit_codes_are_those_of_run() {
         ("an exposure that is none", &["--expose", "/a", "--", "true"], 2, "SRC:DST:MODE"),
         ("a workspace that is too much", &["--workspace", "/", "--", "true"], 125, "/"),
         ("a path that is not there", &["--ro", "/no/such/path", "--", "true"], 125, "/no/such/path"),
-        ("the instance itself", &["--rw", den.house.home().to_str().unwrap(), "--", "true"], 125, "home"),
+        ("the instance itself", &["--rw", den.instance.home().to_str().unwrap(), "--", "true"], 125, "home"),
     ] {
         let mut command = den.command(words);
         let output = command.stdin(std::process::Stdio::null()).output().unwrap();

@@ -1,8 +1,8 @@
 //! Real servers under the wrap, and a real host before it: the reference servers and the official Python SDK.
 
 use super::Den;
-use crate::house::ran;
 use crate::mcp::peers::peer;
+use crate::test_instance::ran;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,7 +22,7 @@ fn hosted(den: &Den, sdk: &Path, mode: &str, calls: &Value, words: &[&str]) -> V
     let wrap = den.command(words);
     let mut host = Command::new(sdk.join("bin/python"));
     host.arg(den.script("sdk_client.py")).args([mode, &calls.to_string()]);
-    host.arg(wrap.get_program()).args(wrap.get_args()).current_dir(den.house.dir());
+    host.arg(wrap.get_program()).args(wrap.get_args()).current_dir(den.instance.dir());
     host.env_clear().envs(wrap.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let ran = ran(host.output().unwrap());
     serde_json::from_str(&ran.stdout).unwrap_or_else(|why| panic!("{why}: {ran:?}"))

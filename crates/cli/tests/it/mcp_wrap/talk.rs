@@ -118,8 +118,9 @@ fn it_is_in_the_ledger_from_its_start_to_its_end() {
     let Some(den) = Den::new("the ledger") else { return };
     let mut server = den.wrap(&["--name", "noted"], &["exit=4"]);
     server.ask("ping", json!({}));
-    let mine =
-        || den.house.records().into_iter().filter(|record| record["tool"] == "mcp wrap").collect::<Vec<_>>();
+    let mine = || {
+        den.instance.records().into_iter().filter(|record| record["tool"] == "mcp wrap").collect::<Vec<_>>()
+    };
     soon("it is recorded while it runs", || mine().len() == 1);
     let decided = mine().remove(0);
     for (member, want) in

@@ -14,11 +14,11 @@ fn what_a_server_tries_works_without_walls_and_fails_within() {
     };
     let key = den.file(".ssh/id_ed25519", "a private key");
     let project = den.file("project/notes.txt", "the host's project");
-    let config = den.house.home().join("config.json");
-    let dir = den.house.dir();
+    let config = den.instance.home().join("config.json");
+    let dir = den.instance.dir();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let pins = den.house.home().join("state/pins");
+    let pins = den.instance.home().join("state/pins");
     std::fs::create_dir_all(&pins).unwrap();
     let target = pins.join("wrap-x.json");
     let mut bare = den.bare(&[]);
@@ -66,7 +66,7 @@ fn a_server_knows_a_minimal_environment_and_what_it_was_given() {
     {
         assert_eq!(plain.get(name), None, "{name} stays here");
     }
-    let own = den.house.home().join("runtime-user-env/mcp/env");
+    let own = den.instance.home().join("runtime-user-env/mcp/env");
     assert_eq!(plain["HOME"], own.join("home").to_str().unwrap(), "a home of its own");
     assert_eq!(plain["PWD"], own.join("home").to_str().unwrap(), "which it works in");
     let given = seen(&["--pass", "GITHUB_TOKEN", "--pass", "NOT_THERE", "--env", "MODE=test"]);
@@ -126,8 +126,14 @@ fn two_servers_share_nothing_and_one_keeps_its_home() {
 fn what_the_server_will_miss_is_said() {
     let Some(den) = Den::new("hints") else { return };
     den.file("dist/index.js", "");
-    let server =
-        den.wrap_command(&["--", "true", "dist/index.js", den.house.dir().to_str().unwrap(), "-x", "plain"]);
+    let server = den.wrap_command(&[
+        "--",
+        "true",
+        "dist/index.js",
+        den.instance.dir().to_str().unwrap(),
+        "-x",
+        "plain",
+    ]);
     let (_, stderr) = server.end();
     assert!(stderr.contains("`dist/index.js` lies in the current directory"), "{stderr}");
     assert!(stderr.contains("is not shown: picoclaw's own files lie in it"), "{stderr}");

@@ -1,7 +1,7 @@
 //! Many at once, many in a row, and as somebody who is nobody. `PICOCLAW_SOAK=1` counts higher.
 
 use super::{Project, alive, marker};
-use crate::house::ran;
+use crate::test_instance::ran;
 use std::process::Command;
 
 fn count(usually: usize, soaked: usize) -> usize {
@@ -31,7 +31,7 @@ fn many_at_once_do_not_disturb_each_other() {
     }
     assert_eq!(alive(&mark), 0);
     assert_eq!(mounts(), before);
-    let verified = project.house.run(&["audit", "verify"]);
+    let verified = project.instance.run(&["audit", "verify"]);
     assert_eq!(verified.code, 0, "{verified:?}");
 }
 

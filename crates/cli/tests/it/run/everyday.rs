@@ -2,10 +2,10 @@
 
 use super::pty::{Terminal, can_give_a_terminal};
 use super::{Project, SYSTEM_PATH, is_here};
-use crate::house::ran;
+use crate::test_instance::ran;
 
 /// A small project for every tool.
-fn furnished(why: &str) -> Option<Project> {
+fn with_config_file(why: &str) -> Option<Project> {
     let project = Project::new(why)?;
     project.file("project/page", "a page");
     project.file("project/Makefile", "all: a b c d\na b c d:\n\t@touch $@\n");
@@ -27,7 +27,7 @@ fn furnished(why: &str) -> Option<Project> {
 
 #[test]
 fn everyday_commands_work() {
-    let Some(project) = furnished("everyday commands") else { return };
+    let Some(project) = with_config_file("everyday commands") else { return };
     let serve = "python3 -m http.server 8123 --bind 127.0.0.1 >/dev/null 2>&1 & \
         for try in $(seq 200); do curl -sf http://127.0.0.1:8123/page && break; sleep 0.05; done";
     let commit = "git init -q . && git add -A && git commit -qm x && git log --format='%an %ae'";
@@ -56,7 +56,7 @@ fn everyday_commands_work() {
 
 #[test]
 fn toolchains_are_found_where_they_are() {
-    let Some(project) = furnished("toolchains") else { return };
+    let Some(project) = with_config_file("toolchains") else { return };
     let path = std::env::var("PATH").unwrap_or_default();
     let Some(home) = std::env::home_dir().filter(|home| home.join(".cargo/bin/cargo").exists()) else {
         picoclaw_testing::skip!("no cargo in the home directory");

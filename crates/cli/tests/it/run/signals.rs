@@ -154,7 +154,7 @@ fn killing_picoclaw_leaves_nobody_behind() {
         soon(why, || alive(&mark) == 0);
     }
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
-    assert!(!mounts.contains(project.house.dir().to_str().unwrap()), "{mounts}");
+    assert!(!mounts.contains(project.instance.dir().to_str().unwrap()), "{mounts}");
 }
 
 #[test]
@@ -169,6 +169,6 @@ fn killing_picoclaw_at_any_moment_of_its_start_leaves_nobody_behind() {
     }
     soon("nobody is left", || alive(&mark) == 0);
     assert_eq!(project.sh("exit 4").code, 4, "and the instance can be used");
-    let ran = project.house.run(&["audit", "verify"]);
+    let ran = project.instance.run(&["audit", "verify"]);
     assert_eq!(ran.code, 0, "{ran:?}");
 }

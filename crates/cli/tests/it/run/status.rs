@@ -1,7 +1,7 @@
 //! Exit codes: the command's own, and what went wrong about the cage.
 
 use super::{Project, is_here};
-use crate::house::ran;
+use crate::test_instance::ran;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
@@ -55,8 +55,8 @@ fn the_status_is_the_commands_own_or_says_what_went_wrong() {
 fn what_is_wrong_is_told_before_anything_starts() {
     let Some(project) = Project::new("refusals") else { return };
     project.file("shown/file", "");
-    let shown = project.house.dir().join("shown").display().to_string();
-    let home = project.house.home().display().to_string();
+    let shown = project.instance.dir().join("shown").display().to_string();
+    let home = project.instance.home().display().to_string();
     let many: Vec<String> = (0..2_000).map(|n| format!("--expose={shown}:/shown/{n}:ro")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let (config, kernel) = (format!("{home}/config.json"), format!("{shown}:/proc/x:ro"));
@@ -112,10 +112,10 @@ fn what_is_wrong_is_told_before_anything_starts() {
 #[test]
 fn a_workspace_holds_no_more_than_a_project() {
     let Some(project) = Project::new("workspaces") else { return };
-    let top = project.house.dir().to_owned();
+    let top = project.instance.dir().to_owned();
     std::fs::create_dir_all(top.join("person")).unwrap();
     symlink("/", top.join("project/top")).unwrap();
-    symlink(project.house.home(), top.join("project/instance")).unwrap();
+    symlink(project.instance.home(), top.join("project/instance")).unwrap();
     assert_eq!(project.sh("true").code, 0, "the instance is furnished");
     for (why, place, says) in [
         ("the whole machine", "/", "is `/`"),
@@ -135,7 +135,7 @@ fn a_workspace_holds_no_more_than_a_project() {
             continue;
         }
         let mut command = project.command(&["--workspace", &place, "--", "true"]);
-        let ran = crate::house::ran(command.env("HOME", top.join("person")).output().unwrap());
+        let ran = crate::test_instance::ran(command.env("HOME", top.join("person")).output().unwrap());
         assert_eq!(ran.code, 125, "{why}: {ran:?}");
         assert!(ran.stderr.contains(says) && ran.stderr.contains("hint:"), "{why}: {ran:?}");
         let mut command = project.command(&["--", "true"]);
@@ -161,7 +161,7 @@ fn every_run_is_in_the_ledger_from_its_decision_to_its_end() {
         ),
     ] {
         project.run(arguments);
-        let records = project.house.records();
+        let records = project.instance.records();
         let [.., decided, finished] = &records[..] else { panic!("{why}: {records:?}") };
         assert_eq!((&decided["phase"], &decided["tool"]), (&"decided".into(), &"run".into()), "{why}");
         assert_eq!(finished["phase"], "finished", "{why}");
@@ -199,8 +199,8 @@ fn nobody_else_has_to_wait_for_a_supervisor() {
     let exec = r#"{"action": "run", "command": "true"}"#;
     for (why, own) in [
         ("a command of its own", project.command(&["--", "true"])),
-        ("a call", project.house.command(&["tool", "exec", exec])),
-        ("a turn", project.house.command(&["agent", "-m", "true"])),
+        ("a call", project.instance.command(&["tool", "exec", exec])),
+        ("a turn", project.instance.command(&["agent", "-m", "true"])),
     ] {
         let mut parent = Command::new("python3");
         parent.args(["-c", HARD_HEARTED]).arg(own.get_program()).args(own.get_args());
@@ -223,7 +223,7 @@ fn a_ledger_that_may_not_grow_is_an_error_and_no_signal() {
             limited.env(name, value);
         }
     }
-    let done = crate::house::ran(limited.current_dir(project.dir()).output().unwrap());
+    let done = crate::test_instance::ran(limited.current_dir(project.dir()).output().unwrap());
     assert_eq!(done.code, 125, "{done:?}");
     assert!(done.stderr.contains("File too large"), "{done:?}");
 }

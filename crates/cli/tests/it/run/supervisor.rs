@@ -1,7 +1,7 @@
 //! The supervisor of a command: it has memory of its own, and a command in the cage reaches neither that nor its limits.
 
 use super::{Project, is_here, marker};
-use crate::house::{House, ran};
+use crate::test_instance::{TestInstance, ran};
 use std::process::Command;
 
 /// Tries every way to another process's memory, and tells what each came to.
@@ -75,7 +75,7 @@ fn a_caged_command_cannot_read_the_command_line_that_started_it() {
         ("before it, where the full parser reads", &["--config", config.as_str()]),
     ] {
         let line = ["run", "--env", &given, "--", "sh", "-c", "tr '\\0' ' ' < /proc/1/cmdline"];
-        let mut command = project.house.command(&[before, &line].concat());
+        let mut command = project.instance.command(&[before, &line].concat());
         let ran = ran(command.current_dir(project.dir()).output().unwrap());
         assert_eq!((ran.code, ran.stdout.trim()), (0, ""), "{why}: {ran:?}");
     }
@@ -138,8 +138,8 @@ fn no_supervisor_shares_the_launchers_memory_or_shows_its_command_line() {
     if !is_here("python3") {
         return;
     }
-    let fenced = House::with_config(r#"{"isolation": {"enabled": false}}"#);
-    let caged = House::with_config(r#"{"isolation": {"enabled": true}}"#);
+    let fenced = TestInstance::with_config(r#"{"isolation": {"enabled": false}}"#);
+    let caged = TestInstance::with_config(r#"{"isolation": {"enabled": true}}"#);
     let exec = r#"{"action": "run", "command": "sleep 0.3"}"#;
     for (why, launcher) in [
         ("run", project.command(&["--", "sleep", "0.3"])),

@@ -10,8 +10,8 @@ fn a_command_works_in_its_project_and_sees_little_else() {
     project.file("project/mine", "mine\n");
     project.file("secret", "SECRET\n");
     project.file(".ssh/id_rsa", "SECRET\n");
-    let dir = project.house.dir().display().to_string();
-    let home = project.house.home().display().to_string();
+    let dir = project.instance.dir().display().to_string();
+    let home = project.instance.home().display().to_string();
     for (why, line, code, out) in [
         ("its working directory", "pwd", 0, format!("{dir}/project\n")),
         ("what lies there", "cat mine", 0, "mine\n".to_owned()),
@@ -70,7 +70,7 @@ fn flags_show_more_and_no_more_than_they_say() {
     let Some(project) = Project::new("exposures") else { return };
     project.file("data/file", "data\n");
     project.file("other/file", "other\n");
-    let dir = project.house.dir().display().to_string();
+    let dir = project.instance.dir().display().to_string();
     let (data, at, etc) =
         (format!("{dir}/data"), format!("{dir}/data:/srv/data:rw"), format!("{dir}/data:/etc:rw"));
     let (here, outer) = (format!("{dir}/data::ro"), format!("{dir}/other:/srv:ro"));
@@ -130,7 +130,7 @@ fn the_configuration_applies_and_flags_come_on_top() {
     };
     project.file("data/file", "data\n");
     let mut command = project.command(&["--", "sh", "-c", "cat /srv/data/file; ulimit -n; echo $PASSED_ON"]);
-    let ran = crate::house::ran(command.env("PASSED_ON", "yes").output().unwrap());
+    let ran = crate::test_instance::ran(command.env("PASSED_ON", "yes").output().unwrap());
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "data\n77\nyes\n"), "{}", ran.stderr);
     let own = format!("{}:/srv/data:ro", project.dir().display());
     let ran = project.run(&["--expose", &own, "--", "ls", "/srv/data"]);
@@ -281,7 +281,7 @@ fn nothing_is_left_on_the_host() {
             && !std::path::Path::new(&format!("/dev/shm/picoclaw-{mark}")).exists()
     );
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
-    assert!(!mounts.contains(project.house.dir().to_str().unwrap()), "{mounts}");
+    assert!(!mounts.contains(project.instance.dir().to_str().unwrap()), "{mounts}");
     assert_eq!(std::fs::read_dir(project.dir()).unwrap().count(), 0, "nothing was made in the project");
 }
 

@@ -1,7 +1,7 @@
 //! What must be true afterwards, from what was told and what was left behind.
 
 use super::callers::{Heard, Outcome};
-use crate::house::House;
+use crate::test_instance::TestInstance;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ const STANDING: &str = "standing";
 
 /// What was asked for and told, and what the files held when they were last looked at.
 pub(super) struct Books<'h> {
-    house: &'h House,
+    instance: &'h TestInstance,
     told: Vec<Outcome>,
     /// Each job's number, and the word that its run leaves.
     jobs: Vec<(String, String)>,
@@ -25,9 +25,16 @@ pub(super) struct Books<'h> {
 
 impl<'h> Books<'h> {
     /// Over an instance with one job that stays.
-    pub(super) fn open(house: &'h House) -> Self {
-        add(house, STANDING, &["--command", "true", "-e", "36000"]);
-        Self { house, told: Vec::new(), jobs: Vec::new(), over: 0, seen: BTreeMap::new(), found: Vec::new() }
+    pub(super) fn open(instance: &'h TestInstance) -> Self {
+        add(instance, STANDING, &["--command", "true", "-e", "36000"]);
+        Self {
+            instance,
+            told: Vec::new(),
+            jobs: Vec::new(),
+            over: 0,
+            seen: BTreeMap::new(),
+            found: Vec::new(),
+        }
     }
 
     /// Jobs that come but once, ten a second from soon on.
@@ -38,7 +45,7 @@ impl<'h> Books<'h> {
             let command =
                 format!("echo begun {word} >> cron.txt && sleep 0.0{pause} && echo done {word} >> cron.txt");
             // Adding them takes its time as well: what is due before all are there waits for the gateway.
-            let id = add(self.house, &word, &["--command", &command, "--at", &(1 + n / 10).to_string()]);
+            let id = add(self.instance, &word, &["--command", &command, "--at", &(1 + n / 10).to_string()]);
             self.jobs.push((id, word));
         }
     }
@@ -60,7 +67,7 @@ impl<'h> Books<'h> {
 
     /// The store's jobs.
     pub(super) fn jobs(&self) -> Vec<Value> {
-        let listed = self.house.run(&["cron", "list", "--json"]);
+        let listed = self.instance.run(&["cron", "list", "--json"]);
         assert_eq!(listed.code, 0, "{listed:?}");
         serde_json::from_str(&listed.stdout).unwrap()
     }
@@ -78,7 +85,7 @@ impl<'h> Books<'h> {
 
     /// Compares the files that only ever grow with what they were.
     pub(super) fn compare(&mut self) {
-        let home = self.house.home();
+        let home = self.instance.home();
         for dir in [home.join("ledger"), home.join("state/sessions/main")] {
             for file in files(&dir) {
                 let now = fs::read(&file).unwrap();
@@ -97,7 +104,7 @@ impl<'h> Books<'h> {
     /// Takes the jobs that were interrupted out of the store, which holds so many and no more.
     pub(super) fn clear_away(&mut self) {
         for job in self.jobs().iter().filter(|job| job["name"] != STANDING) {
-            assert_eq!(self.house.run(&["cron", "remove", job["id"].as_str().unwrap()]).code, 0);
+            assert_eq!(self.instance.run(&["cron", "remove", job["id"].as_str().unwrap()]).code, 0);
         }
         self.over += self.jobs.len();
         self.jobs.clear();
@@ -105,7 +112,7 @@ impl<'h> Books<'h> {
 
     /// Counts, for people.
     pub(super) fn summary(&self) -> String {
-        let lines = lines(&self.house.workspace().join("cron.txt"));
+        let lines = lines(&self.instance.workspace().join("cron.txt"));
         let count = |what: &str| lines.iter().filter(|line| line.starts_with(what)).count();
         format!(
             "{} firings ({} begun, {} done), {} turns answered, {} broken off, {} records",
@@ -114,14 +121,14 @@ impl<'h> Books<'h> {
             count("done"),
             self.acknowledged(),
             self.broken_off(),
-            records(&self.house.home().join("ledger")).len()
+            records(&self.instance.home().join("ledger")).len()
         )
     }
 
     /// Everything that is not as it must be.
     pub(super) fn complaints(&self) -> Vec<String> {
         let mut found = self.found.clone();
-        let records = records(&self.house.home().join("ledger"));
+        let records = records(&self.instance.home().join("ledger"));
         self.check_ledger(&records, &mut found);
         self.check_sessions(&mut found);
         self.check_tools(&records, &mut found);
@@ -130,7 +137,7 @@ impl<'h> Books<'h> {
     }
 
     fn check_ledger(&self, records: &[Value], found: &mut Vec<String>) {
-        let verified = self.house.run(&["audit", "verify"]);
+        let verified = self.instance.run(&["audit", "verify"]);
         if verified.code != 0 {
             found.push(format!("the chain does not verify: {}{}", verified.stdout, verified.stderr));
         }
@@ -174,7 +181,7 @@ impl<'h> Books<'h> {
 
     /// What tools left behind was decided on, and happened once.
     fn check_tools(&self, records: &[Value], found: &mut Vec<String>) {
-        let done = lines(&self.house.workspace().join("chat.txt"));
+        let done = lines(&self.instance.workspace().join("chat.txt"));
         for line in &done {
             if done.iter().filter(|other| *other == line).count() > 1 {
                 found.push(format!("`{line}` was done more than once"));
@@ -191,7 +198,7 @@ impl<'h> Books<'h> {
         if standing.is_none_or(|job| job["enabled"] != true || !job["state"]["nextRunAtMs"].is_i64()) {
             found.push(format!("the job that stays does not: {standing:?}"));
         }
-        let lines = lines(&self.house.workspace().join("cron.txt"));
+        let lines = lines(&self.instance.workspace().join("cron.txt"));
         for line in &lines {
             // Of every batch, also of those whose jobs are gone from the store.
             if lines.iter().filter(|other| *other == line).count() > 1 {
@@ -227,12 +234,12 @@ impl<'h> Books<'h> {
     }
 
     fn session(&self, name: &str) -> PathBuf {
-        self.house.home().join(format!("state/sessions/main/http%3A{name}.jsonl"))
+        self.instance.home().join(format!("state/sessions/main/http%3A{name}.jsonl"))
     }
 }
 
-fn add(house: &House, name: &str, more: &[&str]) -> String {
-    let ran = house.run(&[&["cron", "add", "-n", name], more].concat());
+fn add(instance: &TestInstance, name: &str, more: &[&str]) -> String {
+    let ran = instance.run(&[&["cron", "add", "-n", name], more].concat());
     assert_eq!(ran.code, 0, "{ran:?}");
     ran.stdout.rsplit_once('(').and_then(|(_, rest)| rest.split_once(')')).unwrap().0.to_owned()
 }

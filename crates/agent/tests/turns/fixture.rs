@@ -96,7 +96,7 @@ impl Provider for Script {
     }
 }
 
-pub(crate) struct House {
+pub(crate) struct Fixture {
     pub(crate) runner: Runner,
     pub(crate) script: Script,
     pub(crate) config: Arc<Config>,
@@ -105,7 +105,7 @@ pub(crate) struct House {
     dir: tempfile::TempDir,
 }
 
-impl House {
+impl Fixture {
     pub(crate) fn new(acts: Vec<Act>) -> Self {
         Self::with(acts, |_| {})
     }

@@ -1,6 +1,6 @@
-//! What `make bench` runs: the house against its peers, in one run, with the noise shown.
+//! What `make bench` runs: picoclaw against its peers, in one run, with the noise shown.
 //!
-//! A peer is what a program without any of our promises would do: a plain `open`, `cat`, `/bin/true`. House and peer
+//! A peer is what a program without any of our promises would do: a plain `open`, `cat`, `/bin/true`. picoclaw and peer
 //! take turns, so that whatever else this machine does meets both; a figure is a median with the tenth and the ninetieth
 //! percentile beside it. A missed goal is printed as MISS and fails nothing.
 //!
@@ -25,7 +25,7 @@ mod traced;
 mod turns;
 mod writes;
 
-use instance::House;
+use instance::BenchInstance;
 use std::error::Error;
 use std::ffi::OsString;
 use std::io::Write;
@@ -55,33 +55,35 @@ fn main() -> Result<(), Stop> {
 
 fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
     let [disk, memory, wanted @ ..] = arguments else {
-        return Err("usage: house PICOCLAW DISK_DIRECTORY MEMORY_DIRECTORY [SECTION…]".into());
+        return Err("usage: compare PICOCLAW DISK_DIRECTORY MEMORY_DIRECTORY [SECTION…]".into());
     };
     let (disk, quiet) = (PathBuf::from(disk), PathBuf::from(memory));
     say(&surroundings(&quiet, &disk));
 
     let mut table = Table::default();
-    let house = House::furnish(&quiet.join("house"))?;
-    let lived_in = House::furnish(&disk.join("house"))?;
+    let instance = BenchInstance::create(&quiet.join("instance"))?;
+    let lived_in = BenchInstance::create(&disk.join("instance"))?;
     let sections: [(&str, Section<'_>); 15] = [
-        ("open", &|table| files::opening(&house, table)),
-        ("read", &|table| files::reading(&house, &lived_in, table)),
-        ("write", &|table| writes::timed(&house, &lived_in, table)),
+        ("open", &|table| files::opening(&instance, table)),
+        ("read", &|table| files::reading(&instance, &lived_in, table)),
+        ("write", &|table| writes::timed(&instance, &lived_in, table)),
         ("calls", &|table| traced::counted(&quiet, table)),
-        ("decide", &|table| files::deciding(&house, table)),
-        ("process", &|table| process::measured(picoclaw, &house, &lived_in, table)),
-        ("agent", &|table| agent::measured(picoclaw, &house, table)),
-        ("cage", &|table| cage::costs(picoclaw, &house, table)),
-        ("gateway", &|table| gateway::measured(picoclaw, &House::furnish(&quiet.join("gateway"))?, table)),
-        ("mcp", &|table| mcp::measured(picoclaw, &house, table)),
+        ("decide", &|table| files::deciding(&instance, table)),
+        ("process", &|table| process::measured(picoclaw, &instance, &lived_in, table)),
+        ("agent", &|table| agent::measured(picoclaw, &instance, table)),
+        ("cage", &|table| cage::costs(picoclaw, &instance, table)),
+        ("gateway", &|table| {
+            gateway::measured(picoclaw, &BenchInstance::create(&quiet.join("gateway"))?, table)
+        }),
+        ("mcp", &|table| mcp::measured(picoclaw, &instance, table)),
         ("loop", &|table| turns::measured(&quiet, &disk, table)),
         ("consult", &|table| {
             consult::measured(&quiet, &disk, table)?;
             asking::measured(&quiet, &disk, table)
         }),
-        ("judge", &|table| guard::typical(&house, table)),
+        ("judge", &|table| guard::typical(&instance, table)),
         ("load", &|table| guard::loading(table)),
-        ("lengths", &|table| lengths::growing(&house, table)),
+        ("lengths", &|table| lengths::growing(&instance, table)),
     ];
     for (name, section) in sections {
         if wanted.is_empty() || wanted.iter().any(|one| one == name) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A temporary instance.
-pub(crate) struct House {
+pub(crate) struct TestInstance {
     dir: tempfile::TempDir,
     variables: Vec<(String, String)>,
 }
@@ -20,25 +20,25 @@ pub(crate) struct Ran {
     pub(crate) stderr: String,
 }
 
-impl House {
+impl TestInstance {
     pub(crate) fn new() -> Self {
         Self { dir: tempfile::tempdir().unwrap(), variables: Vec::new() }
     }
 
     /// With this configuration file; `{dir}` in it is the temporary directory.
     pub(crate) fn with_config(config: &str) -> Self {
-        Self::new().furnished(config)
+        Self::new().with_config_file(config)
     }
 
     /// The same, when something lies beside it already.
-    pub(crate) fn furnished(self, config: &str) -> Self {
+    pub(crate) fn with_config_file(self, config: &str) -> Self {
         DirBuilder::new().mode(0o700).create(self.home()).unwrap();
         self.configure(config);
         self
     }
 
     /// Whose program knows this variable besides.
-    pub(crate) fn lending(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn with_env(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
