@@ -24,6 +24,7 @@ mod front_door;
 mod gateway;
 mod hooks;
 mod hostile;
+mod hostile_children;
 mod isolation;
 mod mcp;
 mod mcp_client;

@@ -1,0 +1,68 @@
+//! C13: bubblewrap as root has the limits that the native cage has, and its program on the host cannot be written.
+
+use super::{Bwrap, Faults, Native, Project, is_root};
+
+/// Forks until it is refused, at most 500 times; tells how often it could.
+const FORK: &str = "import os, signal
+children = []
+try:
+    while len(children) < 500: children.append(os.fork() or signal.pause())
+except OSError: pass
+for child in children: os.kill(child, 9)
+print(len(children))";
+
+#[test]
+#[ignore = "C13: in bubblewrap root's tree has no limit of processes"]
+fn processes_are_limited() {
+    let mut faults = Faults::default();
+    for level in [Native, Bwrap] {
+        let Some(free) = Project::new(level) else { continue };
+        assert_eq!(free.python(&[], FORK, &[]).stdout, "500\n", "{level:?}: the control");
+        // Where only the namespace counts, 301 is its least.
+        let Some(project) = Project::with_isolation(level, r#", "limits": {"processes": 64}"#) else {
+            continue;
+        };
+        let told = project.python(&[], FORK, &[]);
+        let count: usize = told.stdout.trim().parse().unwrap_or(usize::MAX);
+        faults.check(count < 320, format!("{level:?}: it forked {count} times: {told:?}"));
+    }
+}
+
+#[test]
+#[ignore = "C13: `/proc/1/exe`, the host's bwrap, is writable by root"]
+fn the_programs_of_other_processes_cannot_be_written() {
+    let mut faults = Faults::default();
+    // ETXTBSY means that it could be written, were it not running.
+    let script = "import errno, os, sys
+for flags in (os.O_WRONLY, os.O_RDWR):
+    try: os.open(f'/proc/{sys.argv[1]}/exe', flags); print('OPENED')
+    except OSError as why: print(errno.errorcode[why.errno])";
+    if is_root() {
+        let control = super::outside(&std::env::temp_dir(), &["python3", "-c", script, "self"]);
+        assert_eq!(control.stdout, "ETXTBSY\nETXTBSY\n", "{control:?}");
+    }
+    for level in [Native, Bwrap] {
+        let Some(project) = Project::new(level) else { continue };
+        for pid in ["1", "self"] {
+            let told = project.python(&[], script, &[pid]);
+            let held = told.stdout.lines().all(|line| ["EACCES", "EROFS", "EPERM"].contains(&line));
+            faults.check(held && told.stdout.lines().count() == 2, format!("{level:?}: {pid}: {told:?}"));
+        }
+    }
+}
+
+#[test]
+#[ignore = "C13: in bubblewrap no Landlock rules lie beneath the mounts"]
+fn an_inherited_root_is_no_way_out() {
+    let mut faults = Faults::default();
+    let script = "import os
+for pid in ('1', str(os.getppid())):
+    for way in ('root', 'cwd'):
+        try: print(pid, way, len(os.listdir(f'/proc/{pid}/{way}/')) and 'LISTED')
+        except OSError: pass";
+    for level in [Native, Bwrap] {
+        let Some(project) = Project::new(level) else { continue };
+        let told = project.python(&[], script, &[]);
+        faults.check(!told.stdout.contains("LISTED"), format!("{level:?}: {told:?}"));
+    }
+}

@@ -1,0 +1,104 @@
+//! C9: the deadline and the death of the launcher end a tree of a thousand processes within three seconds.
+
+use super::{Bwrap, Faults, Landlock, Level, Native, Project, alone, gone_after, marker, soon};
+use rustix::process::{Pid, Signal, kill_process};
+use std::time::{Duration, Instant};
+
+pub(super) const TREE: &str = include_str!("tree.py");
+
+const GRACE: Duration = Duration::from_secs(2);
+const PROMISED: Duration = Duration::from_secs(3);
+
+/// Whatever a failed test has left: no more than a thousand processes, which are nobody else's.
+pub(super) fn end_all(mark: &str) {
+    let until = Instant::now() + Duration::from_secs(60);
+    while Instant::now() < until {
+        let mut left = 0;
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let number = entry.file_name().to_string_lossy().parse().ok().and_then(Pid::from_raw);
+            if let Some(pid) = number.filter(|_| String::from_utf8_lossy(&line).contains(mark)) {
+                left += 1;
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+        if left == 0 {
+            return;
+        }
+    }
+}
+
+fn at_the_deadline(level: Level, kinds: &[&str]) {
+    let _turn = alone();
+    let mut faults = Faults::default();
+    let Some(project) = Project::new(level) else { return };
+    let deadline = Duration::from_secs(5);
+    for kind in kinds {
+        let mark = marker();
+        let start = Instant::now();
+        let told = project.python(&["--timeout", "5s"], TREE, &[kind, "1000", &mark]);
+        let took = start.elapsed();
+        let left = gone_after(&mark, Duration::from_millis(100));
+        end_all(&mark);
+        assert!(std::fs::remove_file(project.dir().join("up")).is_ok(), "{kind}: the tree was never up");
+        let in_time = took < deadline + GRACE + PROMISED;
+        faults.check(in_time && told.code == 124, format!("{level:?} {kind}: it took {took:?}: {told:?}"));
+        faults.check(left.is_some(), format!("{level:?} {kind}: processes are left"));
+    }
+}
+
+fn without_the_launcher(level: Level, kinds: &[&str]) {
+    let _turn = alone();
+    let mut faults = Faults::default();
+    let Some(project) = Project::new(level) else { return };
+    for kind in kinds {
+        let mark = marker();
+        let mut launcher =
+            project.command(&[], &["python3", "-c", TREE, kind, "1000", &mark]).spawn().unwrap();
+        soon("the tree is up", || project.dir().join("up").exists());
+        std::fs::remove_file(project.dir().join("up")).unwrap();
+        launcher.kill().unwrap();
+        let took = gone_after(&mark, Duration::from_secs(30));
+        launcher.wait().unwrap();
+        end_all(&mark);
+        faults.check(took.is_some_and(|took| took < PROMISED), format!("{level:?} {kind}: {took:?}"));
+    }
+}
+
+const KINDS: &[&str] = &["busy", "forking", "sessions", "stopped"];
+
+#[test]
+#[ignore = "C9: a user's tree ends after some twenty seconds"]
+fn the_deadline_ends_a_thousand_processes() {
+    at_the_deadline(Native, KINDS);
+}
+
+#[test]
+#[ignore = "C9: a tree in bubblewrap ends after a minute"]
+fn the_deadline_ends_a_thousand_processes_in_bubblewrap() {
+    at_the_deadline(Bwrap, KINDS);
+}
+
+#[test]
+#[ignore = "C9: without a namespace the tree is looked for in /proc"]
+fn the_deadline_ends_a_thousand_processes_without_namespaces() {
+    at_the_deadline(Landlock, KINDS);
+}
+
+#[test]
+#[ignore = "C9, C4: after SIGKILL of the launcher a tree lives for some ten seconds"]
+fn the_death_of_the_launcher_ends_a_thousand_processes() {
+    without_the_launcher(Native, KINDS);
+}
+
+#[test]
+#[ignore = "C9, C4: after SIGKILL of the launcher a tree lives for some ten seconds"]
+fn the_death_of_the_launcher_ends_a_thousand_processes_in_bubblewrap() {
+    without_the_launcher(Bwrap, KINDS);
+}
+
+#[test]
+#[ignore = "C9, C4: after SIGKILL of the launcher a tree lives for some ten seconds"]
+fn the_death_of_the_launcher_ends_a_thousand_processes_without_namespaces() {
+    without_the_launcher(Landlock, KINDS);
+}

@@ -1,0 +1,219 @@
+//! C3: system directories are no workspace, and a socket of the host in a workspace is no way out.
+
+use super::{Bwrap, Faults, Landlock, Level, Native, Project, is_root, outside};
+use crate::test_instance::TestInstance;
+use std::os::unix::fs::{DirBuilderExt, symlink};
+use std::os::unix::net::{UnixDatagram, UnixListener};
+use std::path::{Path, PathBuf};
+
+/// System directories themselves.
+const SYSTEM: &[&str] = &[
+    "/etc", "/usr", "/var", "/run", "/dev", "/proc", "/sys", "/boot", "/lib", "/lib32", "/lib64", "/libx32",
+    "/bin", "/sbin", "/opt", "/srv", "/tmp", "/var/tmp",
+];
+
+/// Beneath these nothing is a project.
+const BENEATH: &[&str] = &[
+    "/etc/ssl",
+    "/dev/shm",
+    "/proc/self",
+    "/proc/sys",
+    "/sys/kernel",
+    "/boot/grub",
+    "/lib/modules",
+    "/usr/lib",
+    "/usr/bin",
+    "/usr/sbin",
+    "/run/lock",
+    "/run/systemd",
+];
+
+#[test]
+#[ignore = "C3: system directories are taken read-write"]
+fn a_system_directory_is_no_workspace_of_a_command() {
+    let mut faults = Faults::default();
+    let Some(project) = Project::new(Native) else { return };
+    for place in SYSTEM.iter().chain(BENEATH).filter(|place| Path::new(place).is_dir()) {
+        let name = place.replace('/', "-");
+        let link = project.dir().join(&name);
+        symlink(place, &link).unwrap();
+        for (how, workspace) in [("by name", *place), ("behind a link", link.to_str().unwrap())] {
+            let told = project.run(&["--workspace", workspace], &["true"]);
+            faults.check(told.code == 125, format!("{place} {how}: {told:?}"));
+            let says = told.stderr.contains("system directory") && told.stderr.contains("hint:");
+            faults.check(told.code != 125 || says, format!("{place} {how}: no reason: {told:?}"));
+        }
+        let mut command = project.command(&[], &["true"]);
+        let output = command.current_dir(place).output().unwrap();
+        faults.check(
+            output.status.code() == Some(125),
+            format!("{place} as the current directory: {output:?}"),
+        );
+    }
+}
+
+#[test]
+#[ignore = "C3: system directories are taken read-write"]
+fn a_system_directory_is_no_workspace_of_an_agent() {
+    let mut faults = Faults::default();
+    for place in SYSTEM.iter().chain(BENEATH).filter(|place| Path::new(place).is_dir()) {
+        for config in [
+            format!(r#"{{"agents": {{"defaults": {{"workspace": "{place}"}}}}}}"#),
+            format!(r#"{{"agents": {{"list": [{{"id": "other", "workspace": "{place}"}}]}}}}"#),
+        ] {
+            let instance = TestInstance::with_config(&config);
+            for words in [&["config", "check"][..], &["tool", "list_dir", "{}"], &["agent", "-m", "true"]] {
+                let told = instance.run(words);
+                let refused = told.code == 2 && told.stderr.contains(place);
+                faults.check(refused, format!("{place} {words:?}: {told:?}"));
+                if !refused {
+                    // The others could write there.
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// A directory of its own where projects may lie, if this user can make one there.
+fn project_in(place: &str) -> Option<tempfile::TempDir> {
+    if is_root() && place == "/run/user/0" && Path::new("/run").is_dir() && !Path::new(place).exists() {
+        std::fs::DirBuilder::new().mode(0o700).recursive(true).create(place).ok()?;
+    }
+    let made = tempfile::tempdir_in(place).ok();
+    if made.is_none() {
+        picoclaw_testing::skip!("no project can be made in `{place}`");
+    }
+    made
+}
+
+#[test]
+fn a_project_beneath_a_shared_directory_is_a_workspace() {
+    let Some(project) = Project::new(Native) else { return };
+    for place in ["/tmp", "/var/tmp", "/opt", "/srv", "/usr/local/src", "/run/user/0"] {
+        let Some(dir) = project_in(place) else { continue };
+        let mut command = project.command(&[], &["sh", "-c", "pwd; touch made"]);
+        let output = command.current_dir(dir.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{place}: {output:?}");
+        assert!(dir.path().join("made").exists(), "{place}");
+    }
+}
+
+/// Sends to a socket by its path; says REACHED.
+const CONNECT: &str = "import socket, sys
+for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
+    try: socket.socket(socket.AF_UNIX, kind).connect(sys.argv[1])
+    except OSError: continue
+    print('REACHED')";
+
+/// Sockets that processes of the host have bound in one way or another; where they lie, beneath the project.
+fn sockets(
+    project: &Project,
+) -> (Vec<UnixListener>, UnixDatagram, tempfile::TempDir, Vec<(&'static str, PathBuf)>) {
+    let at = |name: &str| project.dir().join(name);
+    std::fs::create_dir_all(at("deep/er")).unwrap();
+    let mut listeners: Vec<_> =
+        ["plain", "deep/er/nested", "before"].map(|name| UnixListener::bind(at(name)).unwrap()).into();
+    std::fs::rename(at("before"), at("renamed")).unwrap();
+    symlink(at("plain"), at("linked")).unwrap();
+    std::fs::hard_link(at("plain"), at("hard")).unwrap();
+    // Bound by a relative name: through a link to the directory, as a process there would.
+    let aside = tempfile::tempdir().unwrap();
+    symlink(project.dir(), aside.path().join("here")).unwrap();
+    listeners.push(UnixListener::bind(aside.path().join("here/through")).unwrap());
+    let datagram = UnixDatagram::bind(at("datagram")).unwrap();
+    let names = ["plain", "deep/er/nested", "renamed", "linked", "hard", "through", "datagram"]
+        .map(|name| (name, at(name)));
+    (listeners, datagram, aside, names.into())
+}
+
+fn masked(level: Level) {
+    let mut faults = Faults::default();
+    let Some(project) = Project::new(level) else { return };
+    let (_listeners, _datagram, _aside, names) = sockets(&project);
+    let relative = "import os, socket; os.chdir('deep'); s = socket.socket(socket.AF_UNIX); s.bind('relative'); s.listen(); \
+                    open('up', 'w'); import time; time.sleep(50)";
+    let mut server = std::process::Command::new("python3")
+        .args(["-c", relative])
+        .current_dir(project.dir())
+        .spawn()
+        .unwrap();
+    super::soon("the server listens", || project.dir().join("deep/up").exists());
+    let names = names.into_iter().chain([("deep/relative", project.dir().join("deep/relative"))]);
+    for (name, path) in names {
+        let path = path.to_str().unwrap();
+        let control = outside(&project.dir(), &["python3", "-c", CONNECT, path]);
+        assert_eq!(control.stdout, "REACHED\n", "the control: {name}: {control:?}");
+        for net in ["none", "host"] {
+            let told = project.python(&["--net", net], CONNECT, &[path]);
+            faults.check(told.stdout.is_empty(), format!("{level:?}, network {net}: {name}: {told:?}"));
+        }
+        let control = outside(&project.dir(), &["python3", "-c", CONNECT, path]);
+        assert_eq!(control.stdout, "REACHED\n", "afterwards it is as before: {name}: {control:?}");
+    }
+    server.kill().and_then(|()| server.wait()).unwrap();
+}
+
+#[test]
+#[ignore = "C3: a UNIX socket of the host in the workspace can be connected to"]
+fn sockets_of_the_host_in_the_workspace_are_masked() {
+    masked(Native);
+}
+
+#[test]
+#[ignore = "C3: a UNIX socket of the host in the workspace can be connected to"]
+fn sockets_of_the_host_in_the_workspace_are_masked_in_bubblewrap() {
+    masked(Bwrap);
+}
+
+#[test]
+#[ignore = "C3: Landlock does not hold connections to UNIX sockets"]
+fn sockets_of_the_host_cannot_be_reached_without_namespaces() {
+    let mut faults = Faults::default();
+    let Some(project) = Project::new(Landlock) else { return };
+    let beside = project.instance.dir().join("beside-socket");
+    let _listeners =
+        [project.dir().join("inside-socket"), beside.clone()].map(|at| UnixListener::bind(at).unwrap());
+    for path in ["inside-socket", beside.to_str().unwrap()] {
+        let told = project.python(&[], CONNECT, &[path]);
+        faults.check(told.stdout.is_empty(), format!("{path}: {told:?}"));
+    }
+}
+
+#[test]
+#[ignore = "C3: a UNIX socket of the host in an exposed directory can be connected to"]
+fn sockets_of_the_host_in_an_exposed_directory_are_masked() {
+    let mut faults = Faults::default();
+    for level in [Native, Bwrap] {
+        let Some(project) = Project::new(level) else { continue };
+        std::fs::create_dir(project.instance.dir().join("data")).unwrap();
+        let path = project.instance.dir().join("data/socket");
+        let _listener = UnixListener::bind(&path).unwrap();
+        let (data, path) = (project.instance.dir().join("data"), path.to_str().unwrap().to_owned());
+        let data = data.to_str().unwrap();
+        let elsewhere = format!("{data}:/srv/data:ro");
+        for (flags, path) in [
+            (["--rw", data], path.as_str()),
+            (["--ro", data], &path),
+            (["--ro", &path], &path),
+            (["--expose", &elsewhere], "/srv/data/socket"),
+        ] {
+            let told = project.python(&flags, CONNECT, &[path]);
+            faults.check(told.stdout.is_empty(), format!("{level:?} {flags:?}: {told:?}"));
+        }
+    }
+}
+
+#[test]
+fn sockets_made_in_the_cage_work() {
+    let script = "import os, socket, threading
+for name in ('own.sock', os.environ['HOME'] + '/own.sock', '/tmp/own.sock'):
+    server = socket.socket(socket.AF_UNIX); server.bind(name); server.listen()
+    client = socket.socket(socket.AF_UNIX); client.connect(name); client.sendall(b'heard')
+    print(server.accept()[0].recv(9).decode())";
+    for level in [Native, Bwrap] {
+        let Some(project) = Project::new(level) else { continue };
+        let told = project.python(&[], script, &[]);
+        assert_eq!((told.code, told.stdout.as_str()), (0, "heard\nheard\nheard\n"), "{level:?}: {told:?}");
+    }
+}

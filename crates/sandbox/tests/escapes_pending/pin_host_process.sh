@@ -1,0 +1,4 @@
+# why: nor pinned to a processor
+# rungs: native bwrap landlock
+# needs: tool:taskset
+taskset -c -p 0 "$HOST_PID" && echo ESCAPED

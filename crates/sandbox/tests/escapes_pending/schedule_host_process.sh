@@ -1,0 +1,4 @@
+# why: nor given another scheduler
+# rungs: native bwrap landlock
+# needs: tool:chrt
+chrt -b -p 0 "$HOST_PID" && echo ESCAPED
