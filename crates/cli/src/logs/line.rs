@@ -6,10 +6,41 @@ use picoclaw_sandbox::{Redactor, printable, printable_json};
 use serde_json::{Map, Value};
 use std::fmt::{self, Write};
 use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::registry::LookupSpan;
+
+/// The format of events. Spans are not shown.
+pub(super) struct LineFormat {
+    pub(super) format: LogFormat,
+    pub(super) redactor: Redactor,
+}
+
+impl<S, N> FormatEvent<S, N> for LineFormat
+where
+    S: Subscriber + for<'span> LookupSpan<'span>,
+    N: for<'writer> FormatFields<'writer> + 'static,
+{
+    fn format_event(
+        &self,
+        _: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mut text = EventText::default();
+        event.record(&mut text);
+        let (level, component) = (*event.metadata().level(), event.metadata().target());
+        writer.write_str(&match self.format {
+            LogFormat::Plain => text.render_plain(level, component, &self.redactor),
+            LogFormat::Json => text.render_json(level, component, &self.redactor),
+        })
+    }
+}
 
 /// The message of an event and its fields, in order.
 #[derive(Debug, Default)]
-pub(super) struct EventText {
+struct EventText {
     message: String,
     fields: Vec<(&'static str, Value)>,
 }
@@ -23,20 +54,7 @@ impl EventText {
         }
     }
 
-    /// The rendered event, with its line feed.
-    pub(super) fn render(
-        &self,
-        shape: LogFormat,
-        level: tracing::Level,
-        component: &str,
-        redactor: &Redactor,
-    ) -> String {
-        match shape {
-            LogFormat::Plain => self.render_plain(level, component, redactor),
-            LogFormat::Json => self.render_json(level, component, redactor),
-        }
-    }
-
+    /// The event with its line feed.
     fn render_plain(&self, level: tracing::Level, component: &str, redactor: &Redactor) -> String {
         let message = redactor.clean(&self.message);
         let mut out = format!("[{level}] {}: {}\n", printable(component), printable(&message));

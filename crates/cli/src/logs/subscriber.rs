@@ -1,74 +1,33 @@
-//! The `tracing` subscriber. Spans are not recorded, because log lines do not show them.
-//!
-//! `tracing-subscriber` would replace only the empty span methods below: the documented two-line
-//! form, redaction, reserved JSON keys and the level rules for libraries are custom with it as
-//! well.
+//! The `tracing` subscriber: the `fmt` layer of `tracing-subscriber` with the documented line format.
 
 use super::level::level_filter;
-use super::line::EventText;
-use super::settings::{LogError, LogFormat, LogSettings};
-use super::sink::Sink;
+use super::line::LineFormat;
+use super::settings::{LogError, LogSettings};
+use super::sink;
 use picoclaw_sandbox::Redactor;
+use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
+use tracing_subscriber::filter::FilterFn;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
 
 /// Starts logging for the whole process, once.
 pub(crate) fn start(settings: &LogSettings, redactor: Redactor) -> Result<(), LogError> {
-    let listener = LogSubscriber::new(settings, redactor)?;
-    tracing::subscriber::set_global_default(listener).map_err(|_| LogError::Started)
+    tracing::subscriber::set_global_default(subscriber(settings, redactor)?).map_err(|_| LogError::Started)
 }
 
-/// Turns events into lines.
-struct LogSubscriber {
-    level: LevelFilter,
-    format: LogFormat,
-    sink: Sink,
-    muted: &'static [&'static str],
-    redactor: Redactor,
-}
-
-impl LogSubscriber {
-    fn new(settings: &LogSettings, redactor: Redactor) -> Result<Self, LogError> {
-        Ok(Self {
-            level: level_filter(settings.level),
-            format: settings.format,
-            sink: Sink::open(settings)?,
-            muted: settings.muted,
-            redactor,
-        })
-    }
-}
-
-impl Subscriber for LogSubscriber {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= max_level_of(self.level, metadata.module_path())
-            && !self.muted.contains(&metadata.target())
-    }
-
-    fn max_level_hint(&self) -> Option<LevelFilter> {
-        Some(self.level)
-    }
-
-    fn event(&self, event: &Event<'_>) {
-        let mut said = EventText::default();
-        event.record(&mut said);
-        let metadata = event.metadata();
-        self.sink.write(&said.render(self.format, *metadata.level(), metadata.target(), &self.redactor));
-    }
-
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        // Spans are not told apart.
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
+fn subscriber(settings: &LogSettings, redactor: Redactor) -> Result<impl Subscriber + use<>, LogError> {
+    let (level, muted) = (level_filter(settings.level), settings.muted);
+    let is_logged = FilterFn::new(move |metadata| {
+        *metadata.level() <= max_level_of(level, metadata.module_path())
+            && !muted.contains(&metadata.target())
+    });
+    let lines = tracing_subscriber::fmt::layer()
+        .event_format(LineFormat { format: settings.format, redactor })
+        .with_writer(sink::open(settings)?)
+        // A closed stderr or a full disk must not stop the work, nor be reported on that stderr.
+        .log_internal_errors(false)
+        .with_filter(is_logged.with_max_level_hint(level));
+    Ok(tracing_subscriber::registry().with(lines))
 }
 
 /// The maximum level of a module. Libraries log from WARN up.
@@ -83,6 +42,7 @@ fn max_level_of(level: LevelFilter, module: Option<&str>) -> LevelFilter {
 
 #[cfg(test)]
 mod tests {
+    use super::super::settings::LogFormat;
     use super::*;
     use picoclaw_policy::config::LogLevel as Level;
     use std::fs;
@@ -101,7 +61,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("log");
         let redactor = Redactor::new(&["sk-secret-1".to_owned()]);
-        let listener = LogSubscriber::new(&settings(&path, level, shape), redactor).unwrap();
+        let listener = subscriber(&settings(&path, level, shape), redactor).unwrap();
         tracing::subscriber::with_default(listener, work);
         fs::read_to_string(path).unwrap()
     }
@@ -129,7 +89,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("log");
         let settings = LogSettings { muted: &["tool"], ..settings(&path, Level::Warn, LogFormat::Plain) };
-        let listener = LogSubscriber::new(&settings, Redactor::default()).unwrap();
+        let listener = subscriber(&settings, Redactor::default()).unwrap();
         tracing::subscriber::with_default(listener, || {
             tracing::error!(target: "tool", "Tool execution failed");
             tracing::warn!(target: "config", "isolation is off");
@@ -192,7 +152,7 @@ mod tests {
     fn libraries_are_heard_from_warn_up() {
         for (why, level, module, want) in [
             ("our own", LevelFilter::DEBUG, Some("picoclaw_agent::tools"), LevelFilter::DEBUG),
-            ("nobody's", LevelFilter::DEBUG, None, LevelFilter::DEBUG),
+            ("without a module", LevelFilter::DEBUG, None, LevelFilter::DEBUG),
             ("a library at debug", LevelFilter::DEBUG, Some("hyper::proto"), LevelFilter::WARN),
             ("a library at error", LevelFilter::ERROR, Some("hyper::proto"), LevelFilter::ERROR),
             ("a library when nothing is", LevelFilter::OFF, Some("hyper::proto"), LevelFilter::OFF),
@@ -207,8 +167,7 @@ mod tests {
         let path = home.path().join("log");
         for _ in 0..2 {
             let listener =
-                LogSubscriber::new(&settings(&path, Level::Warn, LogFormat::Plain), Redactor::default())
-                    .unwrap();
+                subscriber(&settings(&path, Level::Warn, LogFormat::Plain), Redactor::default()).unwrap();
             tracing::subscriber::with_default(listener, || tracing::warn!(target: "t", "x"));
         }
         assert_eq!(fs::read_to_string(&path).unwrap(), "[WARN] t: x\n[WARN] t: x\n");
@@ -218,22 +177,21 @@ mod tests {
     #[test]
     fn a_log_file_that_cannot_be_had_stops_the_start() {
         let home = tempfile::tempdir().unwrap();
-        let error =
-            LogSubscriber::new(&settings(home.path(), Level::Warn, LogFormat::Plain), Redactor::default())
-                .err()
-                .unwrap();
+        let error = subscriber(&settings(home.path(), Level::Warn, LogFormat::Plain), Redactor::default())
+            .err()
+            .unwrap();
         assert!(error.to_string().contains("log file"), "{error}");
     }
 
     #[test]
-    fn a_sink_that_fails_fails_nobody() {
+    fn a_sink_that_fails_fails_no_event() {
         let full = Path::new("/dev/full");
         if !full.exists() {
             picoclaw_testing::skip!("no /dev/full here, so no failing sink was tried");
             return;
         }
         let listener =
-            LogSubscriber::new(&settings(full, Level::Warn, LogFormat::Plain), Redactor::default()).unwrap();
+            subscriber(&settings(full, Level::Warn, LogFormat::Plain), Redactor::default()).unwrap();
         let mut control = fs::OpenOptions::new().write(true).open(full).unwrap();
         assert!(control.write_all(b"x").is_err(), "the control: writing there fails");
         tracing::subscriber::with_default(listener, || tracing::error!("x"));
