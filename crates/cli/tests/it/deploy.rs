@@ -21,7 +21,10 @@ fn systemd_takes_the_unit_and_calls_it_hardened() {
     let unit = instance.dir().join("picoclaw.service");
     let installed = "/usr/local/bin/picoclaw";
     assert!(UNIT.contains(installed));
-    std::fs::write(&unit, UNIT.replace(installed, TestInstance::binary().to_str().unwrap())).unwrap();
+    // A unit file would need quotes for a path with a space.
+    let binary = instance.dir().join("picoclaw");
+    std::os::unix::fs::symlink(TestInstance::binary(), &binary).unwrap();
+    std::fs::write(&unit, UNIT.replace(installed, binary.to_str().unwrap())).unwrap();
     let analyse = |arguments: &[&str]| {
         let mut command = Command::new("systemd-analyze");
         ran(command.args(arguments).arg(&unit).env("SYSTEMD_PAGER", "").output().unwrap())

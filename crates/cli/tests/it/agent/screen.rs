@@ -23,7 +23,7 @@ impl Tmux {
             command.args(["-e", &format!("{name}={value}")]);
         }
         let binary = agent.get_program().to_str().unwrap();
-        command.arg(format!("{binary} agent; echo left with $?; exec sleep 60"));
+        command.arg(format!("'{binary}' agent; echo left with $?; exec sleep 60"));
         assert!(command.status().unwrap().success(), "tmux does not start");
         Some(tmux)
     }

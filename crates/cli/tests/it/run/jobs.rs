@@ -18,7 +18,7 @@ fn a_job_is_suspended_and_goes_on_in_front_or_behind() {
     );
     let mut shell = Terminal::shell(&project);
     for (how, behind) in [("fg", false), ("bg", true)] {
-        shell.type_in("$PICO run -- bash job.sh\r");
+        shell.type_in("\"$PICO\" run -- bash job.sh\r");
         shell.until("ready");
         shell.type_in("\x1a");
         shell.until("Stopped");
@@ -43,7 +43,7 @@ fn a_job_is_suspended_and_goes_on_in_front_or_behind() {
         shell.prompt();
         std::fs::remove_file(project.dir().join("go")).unwrap();
     }
-    shell.type_in("$PICO run -- bash job.sh\r");
+    shell.type_in("\"$PICO\" run -- bash job.sh\r");
     shell.until("ready");
     shell.type_in("\x1a");
     shell.until("Stopped");
@@ -66,7 +66,7 @@ fn a_job_that_starts_behind_comes_to_the_front() {
     let Some(project) = ready("jobs behind") else { return };
     project.file("project/job.sh", "echo rea''dy; read line; echo got' '$line; exit 4");
     let mut shell = Terminal::shell(&project);
-    shell.type_in("$PICO run -- bash job.sh &\r");
+    shell.type_in("\"$PICO\" run -- bash job.sh &\r");
     shell.until("ready");
     shell.type_in("fg\r");
     shell.until("job.sh");
@@ -86,7 +86,7 @@ fn a_job_that_starts_behind_comes_to_the_front() {
 fn an_editor_suspends_itself() {
     let Some(project) = ready("editors").filter(|_| is_here("vim")) else { return };
     let mut shell = Terminal::shell(&project);
-    shell.type_in("TERM=xterm $PICO run -- vim -u NONE -i NONE file\r");
+    shell.type_in("TERM=xterm \"$PICO\" run -- vim -u NONE -i NONE file\r");
     shell.until("[New");
     shell.type_in("itext\x1b\x1a");
     shell.until("Stopped");
@@ -110,7 +110,7 @@ fn an_interactive_shell_inside_has_job_control() {
     );
     project.file("project/job.sh", &job);
     let mut shell = Terminal::shell(&project);
-    shell.type_in("$PICO run --env PS1='in''ner> ' -- bash --norc --noprofile -i\r");
+    shell.type_in("\"$PICO\" run --env PS1='in''ner> ' -- bash --norc --noprofile -i\r");
     for (typed, shown) in [
         ("", "inner> "),
         ("bash job.sh\r", "up"),

@@ -28,7 +28,7 @@ fn a_command_has_a_terminal_like_the_persons() {
     let mut inside = std::process::Command::new("sh");
     let (binary, like) = (project.command(&[]).get_program().to_owned(), project.command(&[]));
     inside
-        .args(["-c", &format!("stty erase ^H iutf8 -ixon; $PICO run -- sh -c '{line}'")])
+        .args(["-c", &format!("stty erase ^H iutf8 -ixon; \"$PICO\" run -- sh -c '{line}'")])
         .current_dir(project.dir());
     inside.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("PICO", binary);
     let (code, got) = Terminal::start(&inside).end();
@@ -69,7 +69,7 @@ fn keys_mean_what_they_mean_without_a_cage() {
 fn the_persons_terminal_is_given_back_on_every_way_out() {
     let Some(project) = ready("settings") else { return };
     let messy = "stty raw -echo; printf ready; sleep 0.1; exit 3";
-    let binary = project.command(&[]).get_program().to_str().unwrap().to_owned();
+    let binary = project.command(&[]).get_program().to_owned();
     for (why, flags, line, signal, code) in [
         ("a plain end", "", "printf ready; exit 3", None, 3),
         ("it left its own in a mess", "", messy, None, 3),
@@ -87,9 +87,9 @@ fn the_persons_terminal_is_given_back_on_every_way_out() {
         let like = project.command(&[]);
         // The shell tells picoclaw's number, and stays to tell its status and hold the terminal.
         let script = format!(
-            "sh -c 'echo number $$; exec {binary} run {flags} -- sh -c \"$LINE\"'; echo status $?; read wait"
+            "sh -c 'echo number $$; exec \"$PICO\" run {flags} -- sh -c \"$LINE\"'; echo status $?; read wait"
         );
-        shell.args(["-c", &script]).current_dir(project.dir()).env("LINE", line);
+        shell.args(["-c", &script]).current_dir(project.dir()).env("LINE", line).env("PICO", &binary);
         shell.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let mut terminal = Terminal::start(&shell);
         terminal.until("number ");
@@ -161,8 +161,9 @@ fn nobody_types_for_the_person() {
 fn a_redirected_stderr_stays_redirected() {
     let Some(project) = ready("stderr") else { return };
     let mut shell = Terminal::shell(&project);
-    shell
-        .type_in("$PICO run -- sh -c 'test -t 2 || echo beside >&2; echo shown' 2> beside; echo status $?\r");
+    shell.type_in(
+        "\"$PICO\" run -- sh -c 'test -t 2 || echo beside >&2; echo shown' 2> beside; echo status $?\r",
+    );
     shell.until("shown\r\n");
     shell.until("status 0");
     assert_eq!(std::fs::read_to_string(project.dir().join("beside")).unwrap(), "beside\n");
@@ -188,7 +189,7 @@ fn a_command_that_lets_go_of_its_terminal_costs_nothing() {
     let Some(project) = ready("closed ends") else { return };
     let mut shell = std::process::Command::new("bash");
     let (binary, like) = (project.command(&[]).get_program().to_owned(), project.command(&[]));
-    shell.args(["-c", "$PICO run -- sh -c 'exec <&- >&- 2>&-; sleep 2; exit 5'; echo status $?; times"]);
+    shell.args(["-c", "\"$PICO\" run -- sh -c 'exec <&- >&- 2>&-; sleep 2; exit 5'; echo status $?; times"]);
     shell.current_dir(project.dir()).env("PICO", binary);
     shell.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let (_, shown) = Terminal::start(&shell).end();
