@@ -309,15 +309,15 @@ fn everybody_finds_their_own_jobs_alone() {
     assert!(bench.store.list(foreign).unwrap().is_empty());
     assert!(bench.store.get(&job.id, foreign).is_err());
     assert!(bench.store.update(&job.id, change(), foreign, START).is_err());
-    assert!(bench.store.switch(&job.id, Switch::Off, foreign, START).is_err());
+    assert!(bench.store.switch(&job.id, Switch::Off, &[], foreign, START).is_err());
     assert!(bench.store.remove(&job.id, foreign).is_err());
     assert_eq!(bench.job(&job.id), job, "untouched");
     let main = AgentId::main();
     let own = JobScope::Own(&main);
     assert_eq!(bench.store.update(&job.id, change(), own, START).unwrap().name, "theirs");
-    let off = bench.store.switch(&job.id, Switch::Off, own, START).unwrap();
+    let off = bench.store.switch(&job.id, Switch::Off, &[], own, START).unwrap();
     assert_eq!((off.enabled, off.state.next_run_at_ms), (false, None));
-    let on = bench.store.switch(&job.id, Switch::On, own, START).unwrap();
+    let on = bench.store.switch(&job.id, Switch::On, &[], own, START).unwrap();
     assert_eq!((on.enabled, on.state.next_run_at_ms), (true, Some(START + 60_000)));
     assert_eq!(bench.store.remove(&job.id, own).unwrap().id, job.id);
 }
@@ -433,7 +433,7 @@ fn editing_in_a_process_of_its_own() {
         if round % 2 == 0 {
             store.remove(&job.id, JobScope::All).unwrap();
         } else {
-            store.switch(&job.id, Switch::Off, JobScope::All, START).unwrap();
+            store.switch(&job.id, Switch::Off, &[], JobScope::All, START).unwrap();
         }
     }
 }

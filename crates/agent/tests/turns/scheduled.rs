@@ -5,8 +5,8 @@ use crate::hooks::hooked;
 use picoclaw_agent::call::{Call, Reply};
 use picoclaw_agent::providers::ErrorClass;
 use picoclaw_agent::schedule::cron::{
-    CronTool, Job, JobExecutor, JobResult, JobScope, LastStatus, NewJob, Schedule, Store, Task, run_now,
-    system_clock,
+    CronTool, Job, JobExecutor, JobResult, JobScope, LastStatus, NewJob, Schedule, Store, Switch, Task,
+    now_ms, run_now, system_clock,
 };
 use picoclaw_agent::tools::{Tool, ToolContext, unwatched};
 use picoclaw_policy::config::{AgentConfig, Config, OnBlock};
@@ -307,9 +307,16 @@ fn a_subagents_job_may_what_everybody_above_it_may() {
     assert_eq!((job.agent.as_str(), &job.lineage), ("other", &vec!["main".to_owned()]));
     fire(&fixture, &job);
     assert!(!fixture.workspace().with_file_name("workspace-other").join("ran").exists());
-    // A job of its own, made when nobody was above it, is bound as soon as it is changed from below.
-    let own = add(&fixture, "other", Task::Message("x".to_owned()));
-    let update = json!({"action": "update", "job_id": own.id, "message": "y"});
-    assert!(matches!(tool_as(&fixture, below, &update), Reply::Done(_)));
-    assert_eq!(store.get(&own.id, JobScope::Own(&other)).unwrap().lineage, ["main"]);
+    // A job of its own, made with no agent above it, is bound as soon as it is changed from below.
+    for change in [json!({"action": "update", "message": "y"}), json!({"action": "enable"})] {
+        let own = add(&fixture, "other", Task::Message("x".to_owned()));
+        store.switch(&own.id, Switch::Off, &[], JobScope::All, now_ms()).unwrap();
+        let mut change = change;
+        change["job_id"] = own.id.clone().into();
+        let lineage = || store.get(&own.id, JobScope::Own(&other)).unwrap().lineage;
+        assert!(matches!(tool(&fixture, "other", &change), Reply::Done(_)));
+        assert!(lineage().is_empty(), "the control: {change} by the agent itself");
+        assert!(matches!(tool_as(&fixture, below.clone(), &change), Reply::Done(_)));
+        assert_eq!(lineage(), ["main"], "{change}");
+    }
 }

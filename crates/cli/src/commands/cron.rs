@@ -141,7 +141,7 @@ pub(crate) fn run(command: &CronCommand, settings: &Settings) -> Result<Exit> {
 }
 
 fn switch_job(store: &Store, id: &str, to: Switch, now: i64) -> Result<String, CronError> {
-    let job = store.switch(id, to, JobScope::All, now)?;
+    let job = store.switch(id, to, &[], JobScope::All, now)?;
     let word = if to == Switch::On { "enabled" } else { "disabled" };
     Ok(format!("Job '{}' {word}", printable(&job.name)))
 }

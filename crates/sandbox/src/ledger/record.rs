@@ -17,6 +17,9 @@ pub struct Record {
     pub agent: String,
     pub session: String,
     pub depth: u32,
+    /// Missing in records of the first version.
+    #[serde(default)]
+    pub lineage: Option<Vec<String>>,
     pub tool: String,
     pub intent: Option<String>,
     pub verdict: String,

@@ -159,9 +159,17 @@ impl Store {
         })
     }
 
-    /// Switches a job on or off.
-    pub fn switch(&self, id: &str, to: Switch, scope: JobScope<'_>, now_ms: i64) -> Result<Job, CronError> {
-        self.update(id, Change { enabled: Some(to), ..Change::default() }, scope, now_ms)
+    /// Switches a job on or off, for a caller below these agents.
+    pub fn switch(
+        &self,
+        id: &str,
+        to: Switch,
+        lineage: &[AgentId],
+        scope: JobScope<'_>,
+        now_ms: i64,
+    ) -> Result<Job, CronError> {
+        let change = Change { enabled: Some(to), lineage: lineage.to_vec(), ..Change::default() };
+        self.update(id, change, scope, now_ms)
     }
 
     /// Removes a job. A run in progress is not stopped.

@@ -110,6 +110,7 @@ impl CronTool {
         context: &ToolContext<'_>,
     ) -> Result<String, CronError> {
         let (own, now) = (JobScope::Own(&context.subject.agent), (self.clock)());
+        let lineage = &context.subject.lineage;
         let name = Some(arguments.text("name")).filter(|name| !name.is_empty()).map(str::to_owned);
         let text = match (action, task, schedule) {
             ("list", ..) => return Ok(list_text(&self.store.list(own)?)),
@@ -118,21 +119,21 @@ impl CronTool {
                 return printable_json(&job).map_err(|why| CronError::Invalid(why.to_string()));
             }
             ("add", Some(task), Some(schedule)) => {
-                let lineage = context.subject.lineage.clone();
+                let lineage = lineage.clone();
                 let new = NewJob { name, agent: context.subject.agent.clone(), lineage, task, schedule };
                 let job = self.store.add(new, now)?;
                 format!("Cron job added: {} (id: {})", printable(&job.name), job.id)
             }
             ("update", task, schedule) => {
-                let lineage = context.subject.lineage.clone();
+                let lineage = lineage.clone();
                 let change = Change { name, task, schedule, enabled: None, lineage };
                 format!("Cron job updated: {}", self.store.update(id, change, own, now)?.id)
             }
             ("remove", ..) => format!("Cron job removed: {}", self.store.remove(id, own)?.id),
             ("enable", ..) => {
-                format!("Cron job enabled: {}", self.store.switch(id, Switch::On, own, now)?.id)
+                format!("Cron job enabled: {}", self.store.switch(id, Switch::On, lineage, own, now)?.id)
             }
-            _ => format!("Cron job disabled: {}", self.store.switch(id, Switch::Off, own, now)?.id),
+            _ => format!("Cron job disabled: {}", self.store.switch(id, Switch::Off, lineage, own, now)?.id),
         };
         (self.changed)();
         Ok(text)
