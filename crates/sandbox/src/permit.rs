@@ -66,13 +66,13 @@ impl<E: Effect> Permit<E> {
 #[derive(Debug)]
 pub(crate) struct OutcomeGuard {
     ledger: Arc<Ledger>,
-    decided: Option<Entry>,
+    decided: Option<Box<Entry>>,
     began: Instant,
 }
 
 impl OutcomeGuard {
     pub(crate) fn new(ledger: Arc<Ledger>, decided: Entry) -> Self {
-        Self { ledger, decided: Some(decided), began: Instant::now() }
+        Self { ledger, decided: Some(Box::new(decided)), began: Instant::now() }
     }
 
     /// Records the result, success or error, and passes it on.
