@@ -7,7 +7,7 @@
 
 use super::error::RootError;
 use super::metadata::FileMeta;
-use super::openat2_resolver::{OPEN_READ, open_beneath, open_path};
+use super::openat2_resolver::{OPEN_READ, open_beneath};
 use super::place::{Place, PlaceHandle, PlaceState, WalkTrace, WriteTarget};
 use super::protected_inodes::{ProtectedInodes, Protection};
 use super::root_dir::{Root, Scope};
@@ -37,24 +37,6 @@ impl Root {
             return Ok(place);
         }
         Ok(self.place_of(walk(self, path, access, protected), path, access))
-    }
-
-    /// What is at `path`, which is clean and relative to this root, by one openat2(2). `None` where the
-    /// answer needs a walk: links are reported by [`Root::locate`], and procfs entries only look like
-    /// files.
-    pub fn kind_of_plain(&self, path: &Path) -> Option<FileKind> {
-        if self.base.disabled.openat2() || path.as_os_str().is_empty() || !is_clean(path) {
-            return None;
-        }
-        if self.resolved().as_path().join(path).starts_with("/proc") {
-            return None;
-        }
-        match open_path(self.handle.as_fd(), path) {
-            // A link would have been another error, so only the last name is missing.
-            Err(Errno::NOENT) => Some(FileKind::Missing),
-            Err(_) => None,
-            Ok(handle) => fstat(&handle).ok().map(|stat| FileMeta::from(stat).kind()),
-        }
     }
 
     /// The fast path for plain paths in a workspace; `None` sends the path to the walking resolver.

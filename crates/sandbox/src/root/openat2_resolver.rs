@@ -25,11 +25,6 @@ pub(super) fn open_beneath(dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> R
     retry(dir, path, flags, PLAIN | ResolveFlags::NO_XDEV)
 }
 
-/// An `O_PATH` descriptor for `path` beneath `dir`, across mounts but not across links.
-pub(super) fn open_path(dir: BorrowedFd<'_>, path: &Path) -> Result<OwnedFd> {
-    retry(dir, path, OFlags::PATH | OFlags::CLOEXEC, PLAIN)
-}
-
 fn retry(dir: BorrowedFd<'_>, path: &Path, flags: OFlags, resolve: ResolveFlags) -> Result<OwnedFd> {
     for _ in 1..MAX_ATTEMPTS {
         match openat2(dir, path, flags, Mode::empty(), resolve) {
