@@ -18,4 +18,5 @@ pub mod run;
 pub mod schedule;
 pub mod sessions;
 pub mod subagent;
+pub mod tokens;
 pub mod tools;

@@ -157,7 +157,7 @@ pub(crate) fn subject(settings: &Settings, agent: Option<&str>, origin: Origin) 
             .filter(|id| settings.config.agents.iter().any(|known| known.id == *id))
             .with_context(|| unknown_agent(name, &settings.config))?,
     };
-    Ok(Subject::root(origin, agent, "cli:default"))
+    Ok(Subject::root(origin, agent, "cli:default").on_behalf_of("terminal"))
 }
 
 fn unknown_agent(name: &str, config: &Config) -> String {

@@ -3,6 +3,7 @@
 use crate::commands::audit::AuditArgs;
 use crate::commands::cron::CronCommand;
 use crate::commands::mcp::McpCommand;
+use crate::commands::token::TokenCommand;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -60,6 +61,9 @@ pub(crate) enum Command {
     Mcp(McpCommand),
     /// Serve agents over HTTP: chats, approvals, a console, jobs and the heartbeat
     Gateway(GatewayArguments),
+    /// Make, list and revoke tokens for the gateway
+    #[command(subcommand)]
+    Token(TokenCommand),
     /// List, add, change and run scheduled jobs
     #[command(subcommand)]
     Cron(CronCommand),
@@ -117,7 +121,7 @@ pub(crate) struct AgentArguments {
 /// `picoclaw gateway`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "SIGHUP reloads the configuration; SIGTERM stops the gateway within 15 seconds. Listening for other machines needs `gateway.token`."
+    after_help = "SIGHUP reloads the configuration; SIGTERM stops the gateway within 15 seconds. Listening for other machines needs `gateway.token`, of at least 16 characters."
 )]
 pub(crate) struct GatewayArguments {
     /// Address to listen on, instead of `gateway.host`: an IP address, `localhost` or `*`

@@ -106,6 +106,7 @@ fn load(request: &Request<'_>, command: &Command) -> Result<Result<Settings, Set
         | Command::Check(_)
         | Command::Run(_)
         | Command::Cron(_)
+        | Command::Token(_)
         | Command::Gateway(_)
         | Command::Doctor(_) => true,
         Command::Mcp(command) => command.needs_instance(),
@@ -138,6 +139,7 @@ fn with_settings(command: &Command, loaded: &Settings) -> Result<Exit> {
         Command::Onboard => return commands::onboard::run(loaded),
         Command::Doctor(arguments) => return commands::doctor::run(arguments, loaded),
         Command::Audit(arguments) => return audit(arguments, loaded),
+        Command::Token(command) => return commands::token::run(command, loaded),
         _ => {}
     }
     announce(loaded);

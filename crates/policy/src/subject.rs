@@ -86,12 +86,21 @@ pub struct Subject {
     /// The agents above this one, outermost first. What one of them may not do, this one may not
     /// do.
     pub lineage: Vec<AgentId>,
+    /// Who asked: a token's name, `terminal` or `mcp:<client>`; `None` where no person did.
+    pub principal: Option<String>,
 }
 
 impl Subject {
     /// A subject that no other agent started.
     pub fn root(origin: Origin, agent: AgentId, session: impl Into<String>) -> Self {
-        Self { origin, agent, session: session.into(), depth: 0, lineage: Vec::new() }
+        Self { origin, agent, session: session.into(), depth: 0, lineage: Vec::new(), principal: None }
+    }
+
+    /// The same subject, on behalf of this principal.
+    #[must_use]
+    pub fn on_behalf_of(mut self, principal: impl Into<String>) -> Self {
+        self.principal = Some(principal.into());
+        self
     }
 
     /// A subagent of this subject, with its own session.
@@ -105,6 +114,7 @@ impl Subject {
             session: session.into(),
             depth: self.depth.saturating_add(1),
             lineage,
+            principal: self.principal.clone(),
         }
     }
 }

@@ -11,7 +11,6 @@ use hyper::body::Incoming;
 use picoclaw_sandbox::permit::Approval;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 const OPENAPI: &str = include_str!("openapi.json");
@@ -83,7 +82,7 @@ pub(super) async fn approve(
     gateway: &Gateway,
     id: &str,
     request: Request<Incoming>,
-    address: SocketAddr,
+    principal: &str,
 ) -> HttpResponse {
     let given: ApprovalRequest = match request::read_json(request).await {
         Ok(given) => given,
@@ -94,11 +93,10 @@ pub(super) async fn approve(
         Choice::Session => (Approval::Session, "session"),
         Choice::No => (Approval::No, "no"),
     };
-    let by = format!("whoever showed the gateway's token, from {}", address.ip());
     let Ok(number) = id.parse::<u64>() else {
         return response::error(StatusCode::NOT_FOUND, "no such question is open");
     };
-    match gateway.approvals.answer(number, &given.hash, answer, by) {
+    match gateway.approvals.answer(number, &given.hash, answer, principal.to_owned()) {
         Ok(()) => {
             gateway.counters.approval(word);
             gateway.events.publish("approval", &json!({"type": "answered", "id": id, "answer": word}));

@@ -7,6 +7,7 @@ use crate::schedule::cron::{
     CronError, CronTool, EventSink, JobExecutor, JobFuture, JobRun, JobRunner, Scheduler, Store, system_clock,
 };
 use crate::schedule::heartbeat::Heartbeat;
+use crate::tokens::TokenStoreError;
 use crate::tools::Tool;
 use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::state_dir::StateError;
@@ -28,6 +29,9 @@ pub enum BackgroundError {
     /// The jobs cannot be read.
     #[error(transparent)]
     Cron(#[from] CronError),
+    /// The tokens cannot be read.
+    #[error(transparent)]
+    Tokens(#[from] TokenStoreError),
     /// The log cannot be written.
     #[error(transparent)]
     State(#[from] StateError),

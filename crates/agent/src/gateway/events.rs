@@ -1,10 +1,12 @@
 //! `GET /api/events`: the live stream. Each record is sent once; a client that falls behind is told
-//! so and disconnected.
+//! so and disconnected. The stream ends with its token.
 
+use super::access::Principal;
 use super::event_bus::{EventBatch, record_frame};
 use super::response::{self, HttpResponse};
 use super::server::Gateway;
 use super::{ledger_tail, request};
+use crate::tokens::Scope;
 use bytes::Bytes;
 use http::HeaderMap;
 use std::sync::Arc;
@@ -23,7 +25,12 @@ const MAX_PAST_RECORDS: u64 = 1000;
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Opens the stream. `last=N` sends the last records first, `Last-Event-ID` those that were missed.
-pub(super) async fn stream(gateway: &Arc<Gateway>, query: Option<&str>, headers: &HeaderMap) -> HttpResponse {
+pub(super) async fn stream(
+    gateway: &Arc<Gateway>,
+    query: Option<&str>,
+    headers: &HeaderMap,
+    principal: Principal,
+) -> HttpResponse {
     // Before the past is read, so that no record falls between the two.
     let batches = gateway.events.subscribe();
     let since = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
@@ -37,10 +44,11 @@ pub(super) async fn stream(gateway: &Arc<Gateway>, query: Option<&str>, headers:
             .unwrap_or_default(),
     };
     let (client, chunks) = mpsc::channel(CLIENT_BUFFER);
-    let shutdown = gateway.shutdown.clone();
+    let gateway = Arc::clone(gateway);
     tokio::spawn(async move {
         tokio::select! {
-            () = shutdown.cancelled() => {}
+            () = gateway.shutdown.cancelled() => {}
+            () = gateway.access.revoked(&principal, Scope::Watch) => {}
             () = forward(past, batches, &client) => {}
         }
     });

@@ -9,6 +9,7 @@
 //! Invariant: the body of a request is read only after it has shown the token; the public paths
 //! take no body.
 
+mod access;
 mod api;
 mod approvals;
 mod background;
@@ -26,6 +27,7 @@ mod routes;
 mod server;
 mod services;
 
+pub use access::{Credentials, InstanceFiles};
 pub use approvals::Approvals;
 pub use background::BackgroundError;
 pub use reload::{Reload, ReloadError};

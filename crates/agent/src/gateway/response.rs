@@ -1,7 +1,10 @@
 //! HTTP responses. Each carries the headers that forbid sniffing, framing, caching and referrers.
 
+use crate::tokens::Scope;
 use bytes::Bytes;
-use http::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderName, WWW_AUTHENTICATE};
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use http::{HeaderValue, Response, StatusCode};
 use http_body::{Body, Frame};
 use http_body_util::combinators::BoxBody;
@@ -10,6 +13,7 @@ use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// A response of the gateway.
@@ -57,6 +61,21 @@ pub(super) fn error(status: StatusCode, why: &str) -> HttpResponse {
         }
         _ => {}
     }
+    response
+}
+
+/// 403 for a token without this scope.
+pub(super) fn forbidden(scope: Scope) -> HttpResponse {
+    json(StatusCode::FORBIDDEN, &json!({"error": "forbidden", "scope": scope.as_str()}))
+}
+
+/// 429 for an address that sent too many wrong tokens. The connection ends: the next guess needs a
+/// new one.
+pub(super) fn too_many_requests(wait: Duration) -> HttpResponse {
+    let mut response = error(StatusCode::TOO_MANY_REQUESTS, "too many wrong tokens");
+    let seconds = HeaderValue::from(wait.as_secs().max(1));
+    response.headers_mut().insert(RETRY_AFTER, seconds);
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }
 

@@ -1,11 +1,13 @@
-//! The routes, and the checks before them: host, origin and token.
+//! The routes, and the checks before them: host, origin, token and scope.
 //!
-//! Without the token a private path answers 401 whether it exists or not.
+//! Without a token a private path answers 401 whether it exists or not.
 
+use super::access::{Authentication, Principal};
 use super::response::{self, HttpResponse};
 use super::server::Gateway;
 use super::{api, chat, check, console, events, metrics};
 use crate::http_guard::{self, ConnectionSlot, WhenFull, check_host_and_origin};
+use crate::tokens::Scope;
 use http::{Method, Request, StatusCode};
 use hyper::body::Incoming;
 use std::net::SocketAddr;
@@ -36,48 +38,84 @@ async fn handle(
     slot: &ConnectionSlot,
 ) -> HttpResponse {
     let path = request.uri().path().to_owned();
-    {
-        let services = gateway.services();
-        match check_host_and_origin(request.uri(), request.headers(), &services.allowed_hosts()) {
-            Err(StatusCode::FORBIDDEN) => return response::error(StatusCode::FORBIDDEN, "foreign origin"),
-            Err(status) => return response::error(status, "not this host"),
-            Ok(()) => {}
-        }
-        if services.token.is_in(request.headers()) {
-            slot.mark_authenticated();
-        } else if !PUBLIC.contains(&path.as_str()) {
-            return response::error(StatusCode::UNAUTHORIZED, "unauthorized");
-        }
+    match check_host_and_origin(request.uri(), request.headers(), &gateway.services().allowed_hosts()) {
+        Err(StatusCode::FORBIDDEN) => return response::error(StatusCode::FORBIDDEN, "foreign origin"),
+        Err(status) => return response::error(status, "not this host"),
+        Ok(()) => {}
     }
-    let method = request.method().clone();
+    if PUBLIC.contains(&path.as_str()) {
+        return public(gateway, request.method(), &path);
+    }
+    let principal = match gateway.access.authenticate(request.headers(), address) {
+        Authentication::Accepted(principal) => principal,
+        Authentication::Refused => return response::error(StatusCode::UNAUTHORIZED, "unauthorized"),
+        Authentication::Throttled(wait) => return response::too_many_requests(wait),
+    };
+    slot.mark_authenticated();
+    private(gateway, request, &path, principal).await
+}
+
+/// The paths that need no token.
+fn public(gateway: &Gateway, method: &Method, path: &str) -> HttpResponse {
     // hyper sends no body in response to HEAD.
-    let is_get = method == Method::GET || (method == Method::HEAD && PUBLIC.contains(&path.as_str()));
-    let is_post = method == Method::POST;
+    if method != Method::GET && method != Method::HEAD {
+        return response::method_not_allowed("GET");
+    }
+    match path {
+        "/health" => api::health(gateway),
+        "/ready" => api::ready(gateway),
+        _ => console::page(),
+    }
+}
+
+/// The scopes of which a path needs one. A path that does not exist needs none.
+fn needed_scopes(segments: &[&str]) -> &'static [Scope] {
+    match segments {
+        ["v1", ..] => &[Scope::Chat],
+        ["reload"] => &[Scope::Admin],
+        ["api", "approvals", _] => &[Scope::Approve],
+        // The questions have to be seen to be answered.
+        ["api", "approvals"] => &[Scope::Watch, Scope::Approve],
+        ["api", "events" | "sessions" | "check" | "posture" | "cron"] | ["metrics"] => &[Scope::Watch],
+        _ => &[],
+    }
+}
+
+/// The paths that need a token.
+async fn private(
+    gateway: &Arc<Gateway>,
+    request: Request<Incoming>,
+    path: &str,
+    principal: Principal,
+) -> HttpResponse {
     let segments: Vec<&str> = path.split('/').skip(1).collect();
+    let needed = needed_scopes(&segments);
+    if let Some(first) = needed.first()
+        && !needed.iter().any(|scope| principal.may(*scope))
+    {
+        return response::forbidden(*first);
+    }
+    let (is_get, is_post) = (request.method() == Method::GET, request.method() == Method::POST);
     match segments.as_slice() {
-        [""] if is_get => console::page(),
-        ["health"] if is_get => api::health(gateway),
-        ["ready"] if is_get => api::ready(gateway),
         ["reload"] if is_post => api::reload(gateway).await,
         ["metrics"] if is_get => metrics::page(gateway).await,
         ["openapi.json"] if is_get => api::openapi(),
         ["v1", "models"] if is_get => chat::models(gateway),
         ["v1", "models", name] if is_get => chat::model(gateway, name),
-        ["v1", "chat", "completions"] if is_post => chat::completions(gateway, request).await,
+        ["v1", "chat", "completions"] if is_post => chat::completions(gateway, request, principal).await,
         ["api", "events"] if is_get => {
-            events::stream(gateway, request.uri().query(), request.headers()).await
+            events::stream(gateway, request.uri().query(), request.headers(), principal).await
         }
         ["api", "sessions"] if is_get => api::sessions(gateway).await,
         ["api", "approvals"] if is_get => api::approvals(gateway),
-        ["api", "approvals", id] if is_post => api::approve(gateway, id, request, address).await,
+        ["api", "approvals", id] if is_post => api::approve(gateway, id, request, &principal.name).await,
         ["api", "check"] if is_post => check::check(gateway, request).await,
         ["api", "posture"] if is_get => api::posture(gateway).await,
         ["api", "cron"] if is_get => api::jobs(gateway).await,
         ["reload"] | ["v1", "chat", "completions"] | ["api", "approvals", _] | ["api", "check"] => {
             response::method_not_allowed("POST")
         }
-        [""]
-        | ["health" | "ready" | "metrics" | "openapi.json"]
+        ["metrics" | "openapi.json"]
         | ["v1", "models"]
         | ["v1", "models", _]
         | ["api", "events" | "sessions" | "approvals" | "posture" | "cron"] => {

@@ -1,5 +1,6 @@
 //! The gateway's shared state and its lifecycle.
 
+use super::access::Access;
 use super::approvals::Approvals;
 use super::background::{self, BackgroundError, BackgroundTasks};
 use super::event_bus::EventBus;
@@ -11,7 +12,9 @@ use crate::call::Reply;
 use crate::http_guard::ConnectionSlots;
 use crate::run::{Event, SubagentEvent};
 use crate::schedule::cron::Store;
+use crate::tokens::TokenStore;
 use picoclaw_policy::Subject;
+use picoclaw_sandbox::presence::GatewayLock;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -43,6 +46,8 @@ pub struct GatewayOptions {
     pub reload: Reload,
     /// The instance directory.
     pub home: PathBuf,
+    /// The lock of the instance, with the PID file.
+    pub lock: Arc<GatewayLock>,
     /// The program's version.
     pub version: &'static str,
     /// Reads the resident memory of the process.
@@ -64,6 +69,7 @@ pub struct Gateway {
     pub(super) jobs_changed: Arc<Notify>,
     background: OnceLock<Arc<BackgroundTasks>>,
     pub(super) resident_bytes: fn() -> Option<u64>,
+    pub(super) access: Access,
     pub(super) approvals: Approvals,
     pub(super) events: EventBus,
     pub(super) counters: Counters,
@@ -84,6 +90,8 @@ impl Gateway {
     /// A gateway that is not ready yet.
     pub fn new(options: GatewayOptions) -> Result<Arc<Self>, BackgroundError> {
         let (store, jobs_changed) = (Store::open(&options.home)?, Arc::default());
+        let tokens = TokenStore::open(&options.home)?;
+        let access = Access::new(options.lock, tokens, &options.services.credentials);
         background::add_cron_tool(&options.services, &store, &jobs_changed);
         // Half of the descriptors stay free for files and commands, whatever clients do.
         let connections = usize::try_from(options.max_descriptors / 2)
@@ -98,6 +106,7 @@ impl Gateway {
             jobs_changed,
             background: OnceLock::new(),
             resident_bytes: options.resident_bytes,
+            access,
             approvals: Approvals::default(),
             events: EventBus::default(),
             counters: Counters::default(),
@@ -121,6 +130,7 @@ impl Gateway {
         if let Some(background) = self.background.get() {
             background.replace_services(self, &services);
         }
+        self.access.replace(&services.credentials);
         std::mem::replace(&mut self.services.write().unwrap_or_else(PoisonError::into_inner), services)
     }
 

@@ -1,8 +1,9 @@
 //! Everything that is built from one configuration. A reload replaces it as a whole; a running turn
 //! keeps the one that it started with.
 
+use super::access::Credentials;
 use crate::executor::ToolExecutor;
-use crate::http_guard::{AllowedHosts, Token};
+use crate::http_guard::AllowedHosts;
 use crate::providers::{ModelError, Models};
 use crate::run::Runner;
 use picoclaw_policy::AgentId;
@@ -26,8 +27,8 @@ pub struct Services {
     pub config: Arc<Config>,
     /// The instance with its workspaces.
     pub instance: Instance,
-    /// The token that clients must send.
-    pub token: Token,
+    /// The tokens that clients may send.
+    pub credentials: Credentials,
     /// The probed posture of this host, as `picoclaw status` reports it.
     pub posture: StatusFn,
 }

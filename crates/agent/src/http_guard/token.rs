@@ -2,13 +2,32 @@
 
 use http::header::{AUTHORIZATION, HeaderMap};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 
 /// Shorter tokens could be guessed.
 const MIN_LENGTH: usize = 16;
 
+/// Tokens of fewer different characters could be guessed.
+const MIN_DIFFERENT: usize = 6;
+
+/// The SHA-256 of a token.
+pub(crate) type TokenDigest = [u8; 32];
+
 /// The token that a client must send; only its hash is kept.
 #[derive(Clone)]
-pub struct Token([u8; 32]);
+pub struct Token {
+    digest: TokenDigest,
+    strength: Strength,
+}
+
+/// Whether a token could be found by trying.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strength {
+    /// Long, and of several characters.
+    Strong,
+    /// Short or monotonous.
+    Guessable,
+}
 
 /// Why a text cannot be a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -31,33 +50,72 @@ impl Token {
         if !is_sendable(text) {
             return Err(TokenError::Unsendable);
         }
-        Ok(Self(Sha256::digest(text).into()))
+        Ok(Self::of_text(text))
     }
 
     /// A token that the operator configured, of any length but zero.
     pub fn chosen(text: &str) -> Result<Self, TokenError> {
         match Self::new(text) {
             Err(TokenError::Short) if !text.trim().is_empty() && is_sendable(text.trim()) => {
-                Ok(Self(Sha256::digest(text.trim()).into()))
+                Ok(Self::of_text(text.trim()))
             }
             result => result,
         }
     }
 
-    /// Whether a request carries this token and no other.
-    pub(crate) fn is_in(&self, headers: &HeaderMap) -> bool {
-        let mut values = headers.get_all(AUTHORIZATION).iter();
-        let matches = values.next().is_some_and(|value| self.matches(value.as_bytes()));
-        matches && values.next().is_none()
+    /// A random token of which the hash is known.
+    pub(crate) fn of_digest(digest: TokenDigest) -> Self {
+        Self { digest, strength: Strength::Strong }
     }
 
-    /// Whether the value of an `Authorization` header carries this token.
-    fn matches(&self, header: &[u8]) -> bool {
-        let Some((scheme, sent)) = header.split_at_checked(b"Bearer ".len()) else { return false };
-        let sent: [u8; 32] = Sha256::digest(sent.trim_ascii()).into();
-        let difference = self.0.iter().zip(sent).fold(0, |found, (ours, theirs)| found | (ours ^ theirs));
-        scheme.eq_ignore_ascii_case(b"Bearer ") && difference == 0
+    fn of_text(text: &str) -> Self {
+        let different: BTreeSet<u8> = text.bytes().collect();
+        let is_strong = text.len() >= MIN_LENGTH && different.len() >= MIN_DIFFERENT;
+        let strength = if is_strong { Strength::Strong } else { Strength::Guessable };
+        Self { digest: Sha256::digest(text).into(), strength }
     }
+
+    /// Whether it could be found by trying.
+    pub fn strength(&self) -> Strength {
+        self.strength
+    }
+
+    /// Its hash.
+    pub(crate) fn digest(&self) -> &TokenDigest {
+        &self.digest
+    }
+
+    /// Whether this is the token that was sent, in constant time.
+    pub(crate) fn is(&self, sent: &TokenDigest) -> bool {
+        self.digest.iter().zip(sent).fold(0, |found, (ours, theirs)| found | (ours ^ theirs)) == 0
+    }
+}
+
+/// What a request shows of a token.
+pub(crate) enum Sent {
+    /// There is no `Authorization` header.
+    Nothing,
+    /// There are several, or it is no bearer token.
+    Unreadable,
+    /// The hash of the one token.
+    Token(TokenDigest),
+}
+
+impl Sent {
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let mut values = headers.get_all(AUTHORIZATION).iter();
+        match (values.next(), values.next()) {
+            (None, _) => Self::Nothing,
+            (Some(value), None) => bearer(value.as_bytes()).map_or(Self::Unreadable, Self::Token),
+            (Some(_), Some(_)) => Self::Unreadable,
+        }
+    }
+}
+
+/// The hash of the token in the value of an `Authorization` header.
+fn bearer(header: &[u8]) -> Option<TokenDigest> {
+    let (scheme, sent) = header.split_at_checked(b"Bearer ".len())?;
+    scheme.eq_ignore_ascii_case(b"Bearer ").then(|| Sha256::digest(sent.trim_ascii()).into())
 }
 
 fn is_sendable(text: &str) -> bool {
@@ -81,10 +139,22 @@ mod tests {
             ("no scheme", "0123456789abcdef", false),
             ("nothing", "", false),
         ] {
-            assert_eq!(token.matches(header.as_bytes()), want, "{why}: `{header}`");
+            assert_eq!(
+                bearer(header.as_bytes()).is_some_and(|sent| token.is(&sent)),
+                want,
+                "{why}: `{header}`"
+            );
         }
         assert_eq!(Token::new("short").err(), Some(TokenError::Short));
-        assert!(Token::chosen("short").unwrap().matches(b"Bearer short"), "an operator may choose it");
+        let chosen = Token::chosen("short").unwrap();
+        assert!(chosen.is(&bearer(b"Bearer short").unwrap()), "an operator may choose it");
+        for (text, want) in [
+            ("short", Strength::Guessable),
+            ("aaaaaaaaaaaaaaaaaaaaaaaa", Strength::Guessable),
+            ("0123456789abcdef", Strength::Strong),
+        ] {
+            assert_eq!(Token::chosen(text).unwrap().strength(), want, "{text}");
+        }
         assert_eq!(Token::chosen(" ").err(), Some(TokenError::Short));
         assert_eq!(Token::chosen("a b").err(), Some(TokenError::Short));
         assert_eq!(Token::new("0123456789 abcdef").err(), Some(TokenError::Unsendable));

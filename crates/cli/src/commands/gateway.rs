@@ -11,7 +11,7 @@ use crate::print;
 use crate::settings::{ProcessEnv, Settings};
 use address::Reach;
 use anyhow::{Context, Result};
-use build::{Source, services};
+use build::{GeneratedToken, Source, services};
 use picoclaw_agent::gateway::{Gateway, GatewayOptions, listen};
 use picoclaw_sandbox::launch::{raise_fd_limit, resident_bytes};
 use picoclaw_sandbox::presence::GatewayLock;
@@ -19,7 +19,7 @@ use picoclaw_sandbox::sd_notify::notify;
 use picoclaw_sandbox::terminal::{SignalAction, SignalEvent, on_signals};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
@@ -68,18 +68,24 @@ pub(crate) fn run(
 ) -> Result<Exit> {
     let host = arguments.host.as_deref().unwrap_or(&loaded.config.gateway.host);
     let port = arguments.port.unwrap_or(loaded.config.gateway.port);
-    let addresses = match address::parse(host, port).and_then(|found| checked(found, loaded)) {
+    let addresses = match address::parse(host, port) {
         Ok(addresses) => addresses,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
+    let reach =
+        if addresses.iter().all(|at| at.ip().is_loopback()) { Reach::Loopback } else { Reach::Network };
+    if let Err(why) = build::check_token(&loaded.config, reach) {
+        return Ok(exit::bad_usage(&why));
+    }
     let presence =
         GatewayLock::acquire(&loaded.home, VERSION, host, port).map_err(|why| match why.hint() {
             Some(hint) => anyhow::anyhow!("{why}\nhint: {hint}"),
             None => anyhow::anyhow!("{why}"),
         })?;
-    let reach =
-        if addresses.iter().all(|at| at.ip().is_loopback()) { Reach::Loopback } else { Reach::Network };
-    let source = Source { config, generated_token: presence.pid_file().token.clone(), reach };
+    let presence = Arc::new(presence);
+    let beside = loaded.config.gateway.token.as_ref().map(|secret| secret.reveal().to_owned());
+    let generated = GeneratedToken { text: presence.pid_file().token, beside };
+    let source = Source { config, generated: Arc::new(Mutex::new(generated)), reach };
     // With a lower limit fewer connections are accepted.
     let max_descriptors = raise_fd_limit(MAX_DESCRIPTORS);
     let runtime = runtime()?;
@@ -93,6 +99,7 @@ pub(crate) fn run(
             services,
             reload: source.reload(),
             home: loaded.home.clone(),
+            lock: Arc::clone(&presence),
             version: VERSION,
             resident_bytes,
             max_descriptors,
@@ -103,20 +110,6 @@ pub(crate) fn run(
     runtime.shutdown_background();
     drop(presence);
     ended.map(|()| Exit::Done)
-}
-
-/// Refuses a non-loopback address without a configured token.
-fn checked(addresses: Vec<SocketAddr>, loaded: &Settings) -> Result<Vec<SocketAddr>> {
-    let open = addresses.iter().find(|at| !at.ip().is_loopback());
-    if let (Some(open), None) = (open, &loaded.config.gateway.token) {
-        anyhow::bail!(
-            "`{}` can be reached from other machines, and `gateway.token` is not set\n\
-             hint: put a token into `.security.yml` (gateway: {{token: …}}) or `PICOCLAW_GATEWAY_TOKEN`, or listen on localhost",
-            open.ip()
-        );
-    }
-    build::configured_token(&loaded.config)?;
-    Ok(addresses)
 }
 
 fn runtime() -> Result<Runtime> {

@@ -15,5 +15,6 @@ pub(crate) mod run;
 pub(crate) mod session;
 pub(crate) mod status;
 pub(crate) mod stop;
+pub(crate) mod token;
 pub(crate) mod tool;
 pub(crate) mod version;

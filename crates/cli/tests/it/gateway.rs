@@ -12,3 +12,4 @@ mod peers;
 mod reload;
 mod stream;
 mod sudden;
+mod tokens;

@@ -104,7 +104,9 @@ fn untouched(instance: &TestInstance) -> Vec<(&'static str, String)> {
 fn essence(record: &Value, place: &str) -> Value {
     let mut record: Value = serde_json::from_str(&record.to_string().replace(place, "{dir}")).unwrap();
     let fields = record.as_object_mut().unwrap();
-    for own in ["seq", "time", "prev", "hash", "duration_us", "origin", "session", "depth", "lineage"] {
+    for own in
+        ["seq", "time", "prev", "hash", "duration_us", "origin", "session", "depth", "lineage", "principal"]
+    {
         fields.remove(own).unwrap_or_else(|| panic!("no `{own}` in {fields:?}"));
     }
     record

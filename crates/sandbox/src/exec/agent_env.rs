@@ -96,6 +96,15 @@ impl AgentEnv {
         Self::new(Confined::none(environment))
     }
 
+    /// Whether the kernel keeps the agent's commands from reading the instance's own files.
+    pub(super) fn hides_instance(&self) -> bool {
+        match &self.confined.confinement {
+            isolate::Confinement::Cage(_) => true,
+            // The fence holds writes only.
+            isolate::Confinement::Fence(_) | isolate::Confinement::None => false,
+        }
+    }
+
     fn new(mut confined: Confined) -> Self {
         confined.environment.retain(|(name, _)| !is_shell_variable(name));
         let confinement = match (&confined.confinement, &confined.enforced.filesystem) {

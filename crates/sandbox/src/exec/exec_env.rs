@@ -114,6 +114,11 @@ impl ExecEnv {
         self.agents.get(agent).map(|env| &env.confined.enforced)
     }
 
+    /// Whether the kernel keeps the commands of every agent from reading the instance's own files.
+    pub fn hides_instance(&self) -> bool {
+        self.agents.values().all(AgentEnv::hides_instance)
+    }
+
     /// What confinements are assembled from.
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings

@@ -54,6 +54,7 @@ fn record(entry: &Entry, head: ChainHead, time: &str, redactor: &Redactor) -> Re
         session: clean(&entry.session),
         depth: entry.depth,
         lineage: (!entry.lineage.is_empty()).then(|| entry.lineage.clone()),
+        principal: entry.principal.as_deref().map(clean),
         tool: clean(&entry.tool),
         intent: (!entry.intent.is_empty())
             .then(|| bounded(redactor.clean(&entry.intent).into_owned(), MAX_INTENT)),

@@ -6,9 +6,10 @@
 //! chain; none is ever deleted. To put records away, move the whole directory.
 //!
 //! # A record
-//! `{seq, time, phase, origin, agent, session, depth, lineage, tool, intent, verdict, code, rule,
-//! layer, enforced, outcome, duration_us, prev, hash}` in this order, without white space, `null` where a
-//! field does not apply. `seq` counts from 1 without gaps. `time` is RFC 3339 in UTC with
+//! `{seq, time, phase, origin, agent, session, depth, lineage, principal, tool, intent, verdict,
+//! code, rule, layer, enforced, outcome, duration_us, prev, hash}` in this order, without white space,
+//! `null` where a field does not apply; records of the first version have neither `lineage` nor
+//! `principal`. `seq` counts from 1 without gaps. `time` is RFC 3339 in UTC with
 //! microseconds. `prev` is the `hash` of the record before, sixty-four zeros for the first.
 //! Characters that a terminal would act on are written as `\uXXXX`, so that `cat` is harmless.
 //!

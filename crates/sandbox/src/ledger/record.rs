@@ -20,6 +20,7 @@ pub struct Record {
     /// Missing in records of the first version.
     #[serde(default)]
     pub lineage: Option<Vec<String>>,
+    pub principal: Option<String>,
     pub tool: String,
     pub intent: Option<String>,
     pub verdict: String,

@@ -9,8 +9,10 @@ use data_encoding::HEXLOWER;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
+use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The file that a gateway locks. It is never removed.
@@ -25,7 +27,8 @@ const LOCK_TIMEOUT: Duration = Duration::from_millis(400);
 #[must_use = "dropping it unlocks at once"]
 pub struct GatewayLock {
     dir: OwnedFd,
-    pid_file: PidFile,
+    home: PathBuf,
+    pid_file: Mutex<PidFile>,
     _registration: Registration,
     /// Unlocked after the PID file is removed.
     _lock: FileLock,
@@ -44,18 +47,28 @@ impl GatewayLock {
             ProcessRegistry::open(home).and_then(|registry| registry.register(Role::Gateway))?;
         let pid_file = PidFile {
             pid: std::process::id(),
-            token: token().map_err(fault("make a token for"))?,
+            token: random_token().map_err(PresenceError::of("make a token for", &path))?,
             version: version.to_owned(),
             port,
             host: host.to_owned(),
         };
         pid_file.write(&dir).map_err(fault("write"))?;
-        Ok(Self { dir, pid_file, _registration: registration, _lock: lock })
+        let (home, pid_file) = (home.to_owned(), Mutex::new(pid_file));
+        Ok(Self { dir, home, pid_file, _registration: registration, _lock: lock })
     }
 
     /// The PID file that was written.
-    pub fn pid_file(&self) -> &PidFile {
-        &self.pid_file
+    pub fn pid_file(&self) -> PidFile {
+        self.pid_file.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Writes another token into the PID file.
+    pub fn set_token(&self, token: &str) -> Result<(), PresenceError> {
+        let mut pid_file = self.pid_file.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = PidFile { token: token.to_owned(), ..pid_file.clone() };
+        changed.write(&self.dir).map_err(PresenceError::of("write", &self.home.join(pid_file::NAME)))?;
+        *pid_file = changed;
+        Ok(())
     }
 
     /// The PID file of the instance at `home`, whether or not its gateway still runs.
@@ -76,7 +89,7 @@ impl GatewayLock {
 
 impl Drop for GatewayLock {
     fn drop(&mut self) {
-        self.pid_file.remove(&self.dir);
+        self.pid_file().remove(&self.dir);
     }
 }
 
@@ -111,15 +124,15 @@ fn open_lock_file(dir: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
     openat(dir, LOCK_FILE, safe | flags, Mode::RUSR | Mode::WUSR)
 }
 
-/// A random token of 128 bits.
-fn token() -> Result<String, Errno> {
+/// A random token of 128 bits, in hexadecimal digits.
+pub fn random_token() -> io::Result<String> {
     let mut bytes = [0; 16];
     let mut filled = 0;
     while filled < bytes.len() {
         match getrandom(&mut bytes[filled..], GetRandomFlags::empty()) {
             Ok(count) => filled += count,
             Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
+            Err(errno) => return Err(errno.into()),
         }
     }
     Ok(HEXLOWER.encode(&bytes))

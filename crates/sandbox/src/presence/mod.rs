@@ -12,7 +12,7 @@ mod pid_file;
 mod processes;
 
 pub use error::PresenceError;
-pub use gateway::GatewayLock;
+pub use gateway::{GatewayLock, random_token};
 pub use pid_file::PidFile;
 pub use processes::{ProcessRegistry, Registration, Role, RunningProcess, Stopped};
 

@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::Duration;
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "seq",
     "time",
     "phase",
@@ -20,6 +20,7 @@ const KEYS: [&str; 19] = [
     "session",
     "depth",
     "lineage",
+    "principal",
     "tool",
     "intent",
     "verdict",
@@ -45,7 +46,7 @@ fn a_record_has_the_keys_of_the_contract_in_their_order() {
     let rows: [(&str, &str); 4] = [
         (
             "decided, and allowed",
-            r#""phase":"decided","origin":"tool","agent":"main","session":"default","depth":0,"lineage":null,"tool":"read_file","intent":"read /w/a","verdict":"allow","code":null,"rule":"workspace","layer":null,"enforced":["filesystem: full"],"outcome":null,"duration_us":null,"prev":""#,
+            r#""phase":"decided","origin":"tool","agent":"main","session":"default","depth":0,"lineage":null,"principal":null,"tool":"read_file","intent":"read /w/a","verdict":"allow","code":null,"rule":"workspace","layer":null,"enforced":["filesystem: full"],"outcome":null,"duration_us":null,"prev":""#,
         ),
         (
             "finished",

@@ -1,13 +1,16 @@
-//! `POST /v1/chat/completions`: runs a turn. A client that disconnects cancels its turn.
+//! `POST /v1/chat/completions`: runs a turn. A client that disconnects cancels its turn, and so does
+//! the end of its token.
 
 use super::error::ApiError;
 use super::request::{ChatRequest, RawChatRequest};
 use super::response::{CompletionMeta, DONE, KEEP_ALIVE, event};
+use crate::gateway::access::Principal;
 use crate::gateway::request;
 use crate::gateway::response::{self, HttpResponse};
 use crate::gateway::server::Gateway;
 use crate::gateway::services::Services;
 use crate::run::{Event, Steering, Turn, TurnError, TurnOutcome};
+use crate::tokens::Scope;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use hyper::body::Incoming;
@@ -65,21 +68,33 @@ struct StartedTurn {
 pub(in crate::gateway) async fn completions(
     gateway: &Arc<Gateway>,
     request: http::Request<Incoming>,
+    principal: Principal,
 ) -> HttpResponse {
     let session = session_name(request.headers());
     let raw: RawChatRequest = match request::read_json(request).await {
         Ok(raw) => raw,
         Err(response) => return bad_body(&response),
     };
-    match start(gateway, raw, session) {
+    match start(gateway, raw, session, &principal.name) {
         Ok(turn) if turn.stream => {
             let (client, chunks) = mpsc::channel(CLIENT_BUFFER);
-            tokio::spawn(stream_output(turn.meta, turn.include_usage, turn.output, client));
+            let gateway = Arc::clone(gateway);
+            tokio::spawn(async move {
+                tokio::select! {
+                    () = gateway.access.revoked(&principal, Scope::Chat) => {}
+                    () = stream_output(turn.meta, turn.include_usage, turn.output, client) => {}
+                }
+            });
             response::event_stream(chunks, turn.cancel)
         }
         Ok(turn) => {
             let _cancel = turn.cancel;
-            collect_output(&turn.meta, turn.output).await
+            tokio::select! {
+                () = gateway.access.revoked(&principal, Scope::Chat) => {
+                    response::error(StatusCode::UNAUTHORIZED, "unauthorized")
+                }
+                response = collect_output(&turn.meta, turn.output) => response,
+            }
         }
         Err(error) => error.response(),
     }
@@ -89,6 +104,7 @@ fn start(
     gateway: &Arc<Gateway>,
     raw: RawChatRequest,
     session: Result<Option<String>, ApiError>,
+    principal: &str,
 ) -> Result<StartedTurn, ApiError> {
     let (session, request) = (session?, raw.check()?);
     let services = gateway.services();
@@ -110,7 +126,7 @@ fn start(
     let task = TurnTask {
         gateway: Arc::clone(gateway),
         services,
-        subject: Subject::root(Origin::Http, agent, name),
+        subject: Subject::root(Origin::Http, agent, name).on_behalf_of(principal),
         request,
         is_persistent: session.is_some(),
         cancel: cancel.clone(),

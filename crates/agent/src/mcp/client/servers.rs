@@ -4,19 +4,22 @@ use super::discovery::{Discovery, SearchTool};
 use super::error::McpError;
 use super::server::Server;
 use super::tool::McpTool;
-use super::tool_names::tool_name;
+use super::tool_names::offered_name;
 use crate::mcp::pins::{PinStatus, Pins};
 use crate::tools::{Registry, Tool};
 use picoclaw_policy::Subject;
 use picoclaw_policy::config::{McpConfig, McpServerConfig};
 use picoclaw_sandbox::warden::Warden;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The enabled servers, connected or not.
 pub struct McpServers {
     servers: Vec<Arc<Server>>,
+    /// The names of all of them.
+    names: Vec<String>,
     discovery: Arc<Discovery>,
     max_inline: usize,
 }
@@ -58,13 +61,14 @@ impl McpServers {
     pub fn new(config: &McpConfig, warden: &Arc<Warden>, pins: Pins, subject: &Subject) -> Self {
         let pins = Arc::new(pins);
         let enabled = config.servers.iter().filter(|server| config.enabled && server.enabled);
+        let names = enabled.clone().map(|server| server.name.clone()).collect();
         let servers = enabled
             .map(|server| {
                 Arc::new(Server::new(server.clone(), Arc::clone(warden), Arc::clone(&pins), subject.clone()))
             })
             .collect();
         let max_inline = usize::try_from(config.max_inline_text_chars).unwrap_or(usize::MAX);
-        Self { servers, discovery: Arc::new(Discovery::new(&config.discovery)), max_inline }
+        Self { servers, names, discovery: Arc::new(Discovery::new(&config.discovery)), max_inline }
     }
 
     /// Whether no server is enabled.
@@ -84,7 +88,7 @@ impl McpServers {
             results.extend(result);
         }
         results.sort_by_key(|(number, _)| *number);
-        let (mut tools, mut notices): (Vec<Arc<dyn Tool>>, Vec<String>) = (Vec::new(), Vec::new());
+        let (mut offered, mut notices) = (Vec::new(), Vec::new());
         for (number, result) in results {
             let server = &self.servers[number];
             match result {
@@ -97,12 +101,14 @@ impl McpServers {
                             list.tools().len()
                         ));
                     }
-                    let listed = list.tools().iter();
-                    let listed = listed.filter_map(|tool| McpTool::new(server, tool, self.max_inline));
-                    tools.extend(listed.map(|tool| Arc::new(tool) as Arc<dyn Tool>));
+                    let new = |tool| McpTool::new(server, tool, self.max_inline, &self.names);
+                    offered.extend(list.tools().iter().filter_map(new));
                 }
             }
         }
+        notices.extend(offered.iter().filter_map(McpTool::renamed));
+        let offered = without_duplicates(offered, &mut notices);
+        let mut tools: Vec<Arc<dyn Tool>> = offered.into_iter().map(|tool| Arc::new(tool) as _).collect();
         let hidden: Vec<_> = tools.iter().filter(|tool| tool.is_deferred()).cloned().collect();
         tools.extend(SearchTool::all(&hidden, &self.discovery).into_iter().map(|tool| Arc::new(tool) as _));
         Connected { tools, notices }
@@ -120,13 +126,15 @@ impl McpServers {
         }
     }
 
-    /// Connects to one server within `ready_timeout` and lists its tools.
+    /// Connects to one server within `ready_timeout` and lists its tools under the names that they
+    /// have beside `servers`.
     pub async fn test(
         config: &McpServerConfig,
         warden: &Arc<Warden>,
         pins: Pins,
         subject: &Subject,
         ready_timeout: Duration,
+        servers: &[String],
     ) -> Result<ServerTest, McpError> {
         let server = Server::new(config.clone(), Arc::clone(warden), Arc::new(pins), subject.clone());
         let server = server.with_ready_timeout(ready_timeout);
@@ -134,16 +142,30 @@ impl McpServers {
         let protocol_version = server.protocol_version().await;
         server.close().await;
         let (list, status) = listed?;
-        let tools = list.tools().iter().map(|tool| ToolInfo::new(&config.name, tool));
+        let tools = list.tools().iter().map(|tool| ToolInfo::new(&config.name, tool, servers));
         Ok(ServerTest { tools: tools.collect(), protocol_version, is_new: status == PinStatus::First })
     }
 }
 
+/// Leaves out every tool whose name another one has as well: a call could reach either.
+fn without_duplicates(tools: Vec<McpTool>, notices: &mut Vec<String>) -> Vec<McpTool> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for tool in &tools {
+        *counts.entry(tool.name().to_owned()).or_default() += 1;
+    }
+    counts.retain(|_, count| *count > 1);
+    notices.extend(
+        counts.keys().map(|name| format!("several MCP tools are called `{name}`; none of them is offered")),
+    );
+    tools.into_iter().filter(|tool| !counts.contains_key(tool.name())).collect()
+}
+
 impl ToolInfo {
-    fn new(server: &str, tool: &Value) -> Self {
+    fn new(server: &str, tool: &Value, servers: &[String]) -> Self {
         let text = |key: &str| tool.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let server_name = text("name");
         let schema = tool.get("inputSchema").cloned().unwrap_or_default();
-        Self { name: tool_name(server, &server_name), server_name, about: text("description"), schema }
+        let name = offered_name(server, &server_name, servers);
+        Self { name, server_name, about: text("description"), schema }
     }
 }

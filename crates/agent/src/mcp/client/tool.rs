@@ -5,7 +5,7 @@ use super::error::McpError;
 use super::result_text::{result_text, truncate};
 use super::schema;
 use super::server::Server;
-use super::tool_names::tool_name;
+use super::tool_names::{offered_name, tool_name};
 use crate::call::Reply;
 use crate::tools::{Arguments, Outcome, Tool, ToolContext};
 use data_encoding::HEXLOWER;
@@ -38,18 +38,36 @@ pub(super) struct McpTool {
 
 impl McpTool {
     /// From the server's description. Must be called inside the runtime of the connection.
-    pub(super) fn new(server: &Arc<Server>, described: &Value, max_inline: usize) -> Option<Self> {
+    pub(super) fn new(
+        server: &Arc<Server>,
+        described: &Value,
+        max_inline: usize,
+        servers: &[String],
+    ) -> Option<Self> {
         let server_name = described.get("name")?.as_str()?.to_owned();
         let about = described.get("description").and_then(Value::as_str).unwrap_or_default();
         let schema = described.get("inputSchema").cloned().unwrap_or_else(|| json!({"type": "object"}));
         Some(Self {
-            name: tool_name(server.name(), &server_name),
+            name: offered_name(server.name(), &server_name, servers),
             about: format!("[MCP:{}] {about}", server.name()),
             server_name,
             schema,
             server: Arc::clone(server),
             max_inline,
             runtime: Handle::current(),
+        })
+    }
+
+    /// Why it is not offered under the name that it would have alone.
+    pub(super) fn renamed(&self) -> Option<String> {
+        let alone = tool_name(self.server.name(), &self.server_name);
+        (alone != self.name).then(|| {
+            format!(
+                "MCP tool `{}` of server `{}` is offered as `{}`: `{alone}` would name a tool of another server",
+                self.server_name,
+                self.server.name(),
+                self.name
+            )
         })
     }
 

@@ -32,6 +32,9 @@ const KNOWN_METHODS: &[&str] =
 /// How long a client has to list its roots.
 const ROOTS_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Characters of a client's name that the ledger keeps.
+const MAX_CLIENT_NAME: usize = 64;
+
 const INSTRUCTIONS: &str = "File tools and a shell that are confined to one workspace. Relative paths start there. \
 A refusal names its rule and the smallest setting that would allow it; `policy` shows the rules, `check` asks without doing.";
 
@@ -42,6 +45,8 @@ pub(super) struct ClientHandler {
     disconnected: CancellationToken,
     /// The name of the client's session, if it has one.
     session: OnceLock<String>,
+    /// The name that the client gave itself in the handshake.
+    client: OnceLock<String>,
     /// The client's roots, once they were requested; locked during the request.
     roots: Mutex<Option<Roots>>,
     _permit: OwnedSemaphorePermit,
@@ -72,6 +77,7 @@ impl ClientHandler {
             state: Arc::clone(state),
             disconnected,
             session,
+            client: OnceLock::new(),
             roots: Mutex::default(),
             _permit: permit,
         })
@@ -82,7 +88,7 @@ impl ClientHandler {
         if let Some(session) = self.session.get() {
             subject.session.clone_from(session);
         }
-        subject
+        subject.on_behalf_of(format!("mcp:{}", self.client.get().map_or("unknown", String::as_str)))
     }
 
     async fn handle_call(
@@ -293,6 +299,7 @@ impl ServerHandler for ClientHandler {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         let _ = self.session.set(self.state.new_session());
+        let _ = self.client.set(request.client_info.name.chars().take(MAX_CLIENT_NAME).collect());
         context.peer.set_peer_info(request.clone());
         self.negotiate_initialize(&request)
     }

@@ -54,7 +54,7 @@ impl JobExecutor {
             Task::Message(_) => format!("{}{}", session_prefix(run), run.began_ms),
         };
         let depth = u32::try_from(lineage.len()).unwrap_or(u32::MAX);
-        let subject = Subject { origin: Origin::Cron, agent, session, depth, lineage };
+        let subject = Subject { origin: Origin::Cron, agent, session, depth, lineage, principal: None };
         if let Err(refusal) = self.executor.warden().policy().check_tool("cron", &subject) {
             return self.refuse(&subject, refusal).await;
         }

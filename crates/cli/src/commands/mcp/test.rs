@@ -68,14 +68,17 @@ pub(super) fn test_all(
 ) -> Result<Vec<Result<ServerTest, McpError>>> {
     let core = app::core(loaded)?;
     let subject = app::subject(loaded, None, Origin::Cli)?;
+    let enabled = loaded.config.mcp.servers.iter().filter(|server| server.enabled);
+    let names: Vec<String> = enabled.map(|server| server.name.clone()).collect();
     let runtime = app::runtime()?;
     runtime.block_on(async {
         let mut tests = tokio::task::JoinSet::new();
         for (number, server) in servers.iter().enumerate() {
             let (server, warden) = ((*server).clone(), std::sync::Arc::clone(&core.warden));
             let (pins, subject) = (Pins::open(core.instance.home())?, subject.clone());
+            let names = names.clone();
             tests.spawn(async move {
-                (number, McpServers::test(&server, &warden, pins, &subject, timeout).await)
+                (number, McpServers::test(&server, &warden, pins, &subject, timeout, &names).await)
             });
         }
         let mut results = Vec::new();

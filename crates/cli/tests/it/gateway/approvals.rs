@@ -42,7 +42,7 @@ fn waiting(gateway: &Gateway) -> Value {
 #[test]
 fn a_yes_runs_what_was_shown_and_is_recorded_with_who_said_it() {
     let instance = TestInstance::with_config(ASKING);
-    let gateway = Gateway::new(&instance);
+    let gateway = Gateway::approving(&instance);
     std::thread::scope(|scope| {
         let turn = ask(scope, &gateway, "touch yes.txt");
         let item = waiting(&gateway);
@@ -76,13 +76,14 @@ fn a_yes_runs_what_was_shown_and_is_recorded_with_who_said_it() {
     });
     assert!(instance.workspace().join("yes.txt").exists());
     let records = serde_json::to_string(&instance.records()).unwrap();
-    assert!(records.contains("gateway's token, from 127.0.0.1"), "{records}");
+    assert!(records.contains("approved by operator"), "{records}");
+    assert!(instance.records().iter().any(|one| one["principal"] == "operator"), "{records}");
 }
 
 #[test]
 fn a_no_is_a_refusal() {
     let instance = TestInstance::with_config(ASKING);
-    let gateway = Gateway::new(&instance);
+    let gateway = Gateway::approving(&instance);
     std::thread::scope(|scope| {
         let turn = ask(scope, &gateway, "touch no.txt");
         let item = waiting(&gateway);
@@ -99,7 +100,7 @@ fn a_no_is_a_refusal() {
 #[test]
 fn silence_is_a_no_and_so_is_the_end() {
     let instance = TestInstance::with_config(ASKING);
-    let gateway = Gateway::new(&instance);
+    let gateway = Gateway::approving(&instance);
     let lines = gateway.open(
         "POST /v1/chat/completions",
         &json!({"model": "main", "messages": [{"role": "user", "content": "touch end.txt"}]}).to_string(),
@@ -118,7 +119,7 @@ fn silence_is_a_no_and_so_is_the_end() {
 #[test]
 fn an_open_question_keeps_no_other_session_waiting() {
     let instance = TestInstance::with_config(ONE_LANE);
-    let gateway = Gateway::new(&instance);
+    let gateway = Gateway::approving(&instance);
     for (why, command, file) in [
         ("the turn itself asks", "touch own.txt", "own.txt"),
         ("its subagent asks", r#"subagent {"task": "touch below.txt"}"#, "below.txt"),
@@ -158,7 +159,7 @@ fn an_open_question_keeps_no_other_session_waiting() {
 #[test]
 fn a_yes_for_a_session_holds_until_the_rules_are_replaced() {
     let instance = TestInstance::with_config(ONE_LANE);
-    let gateway = Gateway::new(&instance);
+    let gateway = Gateway::approving(&instance);
     let bearer = gateway.bearer();
     let headers = [("Host", "localhost"), ("Authorization", bearer.as_str()), ("X-Picoclaw-Session", "work")];
     let body =

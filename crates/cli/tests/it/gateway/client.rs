@@ -3,7 +3,7 @@
 use crate::test_instance::TestInstance;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -45,6 +45,14 @@ impl Answer {
 impl Gateway {
     pub(crate) fn new(instance: &TestInstance) -> Self {
         Self::with(instance, &[], &[])
+    }
+
+    /// A gateway and a client whose named token may do everything.
+    pub(crate) fn approving(instance: &TestInstance) -> Self {
+        let token = new_token(instance, "operator", "chat,watch,approve,admin");
+        let mut gateway = Self::new(instance);
+        gateway.token = token;
+        gateway
     }
 
     pub(crate) fn with(instance: &TestInstance, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
@@ -144,6 +152,22 @@ impl Gateway {
         self.send(&format!("POST {path}"), &headers, &body.to_string())
     }
 
+    /// The status of a request with another token, from another loopback address if need be.
+    pub(crate) fn status(&self, line: &str, token: &str, from: &str) -> Answer {
+        use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        bind(&socket, &SocketAddrV4::new(from.parse().unwrap(), 0)).unwrap();
+        connect(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, self.port)).unwrap();
+        let mut stream = TcpStream::from(socket);
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let bearer = format!("Bearer {token}");
+        let headers = [("Host", "localhost"), ("Authorization", bearer.as_str())];
+        stream.write_all(request(line, &headers, "").as_bytes()).unwrap();
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        parse(&bytes)
+    }
+
     /// Opens a stream, and gives its lines.
     pub(crate) fn open(&self, line: &str, body: &str) -> impl Iterator<Item = String> + use<> {
         let bearer = self.bearer();
@@ -178,6 +202,13 @@ impl Drop for Gateway {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Makes a named token.
+pub(crate) fn new_token(instance: &TestInstance, name: &str, scopes: &str) -> String {
+    let ran = instance.run(&["token", "add", name, "--scope", scopes]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.stdout.trim().to_owned()
 }
 
 pub(crate) fn free_port() -> u16 {

@@ -73,7 +73,7 @@ fn the_door_asks_for_host_origin_and_token() {
 }
 
 #[test]
-fn a_token_that_is_set_is_the_only_one() {
+fn a_token_that_is_set_is_accepted_beside_the_one_of_the_pid_file() {
     let instance = TestInstance::with_config(DIRECT);
     let gateway = Gateway::with(&instance, &[], &[("PICOCLAW_GATEWAY_TOKEN", "chosen-by-the-operator")]);
     let ask = |token: &str| {
@@ -81,7 +81,8 @@ fn a_token_that_is_set_is_the_only_one() {
         gateway.send("GET /v1/models", &[("Host", "localhost"), ("Authorization", &bearer)], "").status
     };
     assert_eq!(ask("chosen-by-the-operator"), 200);
-    assert_eq!(ask(&gateway.token), 401, "the one in the PID file opens nothing then");
+    assert_eq!(ask(&gateway.token), 200, "the PID file names one that works");
+    assert_eq!(ask("chosen-by-another-operator"), 401);
 }
 
 #[test]
@@ -127,7 +128,7 @@ fn names_that_the_operator_lists_are_let_in() {
 #[test]
 fn bodies_are_bounded() {
     let instance = TestInstance::with_config(DIRECT);
-    let gateway = Gateway::new(&instance);
+    let gateway = Gateway::approving(&instance);
     let bearer = gateway.bearer();
     let headers = [("Host", "localhost"), ("Authorization", bearer.as_str())];
     // Announced and never sent: answered from the announcement.

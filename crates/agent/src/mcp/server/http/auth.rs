@@ -1,17 +1,34 @@
 //! Decides from the request head whether a request is served: host, origin, token, path.
 
-use crate::http_guard::{AllowedHosts, Token, check_host_and_origin};
+use crate::http_guard::{AllowedHosts, GuessLimit, Sent, Token, check_host_and_origin};
 use http::header::HeaderMap;
 use http::{StatusCode, Uri};
+use std::net::IpAddr;
+use std::time::Instant;
 
 /// The only path.
 const PATH: &str = "/mcp";
 
 /// Checks a request; the status with which it is refused otherwise.
-pub(super) fn check(uri: &Uri, headers: &HeaderMap, token: &Token) -> Result<(), StatusCode> {
+pub(super) fn check(
+    uri: &Uri,
+    headers: &HeaderMap,
+    token: &Token,
+    address: IpAddr,
+    guesses: &GuessLimit,
+) -> Result<(), StatusCode> {
     check_host_and_origin(uri, headers, &AllowedHosts::default())?;
-    if !token.is_in(headers) {
-        return Err(StatusCode::UNAUTHORIZED);
+    let now = Instant::now();
+    match Sent::of(headers) {
+        Sent::Nothing => return Err(StatusCode::UNAUTHORIZED),
+        Sent::Token(sent) if token.is(&sent) => {}
+        Sent::Token(_) | Sent::Unreadable if guesses.wait(address, now).is_some() => {
+            return Err(StatusCode::TOO_MANY_REQUESTS);
+        }
+        Sent::Token(_) | Sent::Unreadable => {
+            guesses.count(address, now);
+            return Err(StatusCode::UNAUTHORIZED);
+        }
     }
     if uri.path() != PATH {
         return Err(StatusCode::NOT_FOUND);
@@ -91,7 +108,8 @@ mod tests {
             ),
             ("a token in the query", "/mcp?token=0123456789abcdef", vec![("host", "localhost")], Some(401)),
         ] {
-            let got = check(&path.parse().unwrap(), &headers(&lines), &token).err();
+            let (address, guesses) = ("127.0.0.1".parse().unwrap(), GuessLimit::default());
+            let got = check(&path.parse().unwrap(), &headers(&lines), &token, address, &guesses).err();
             assert_eq!(got.map(|status| status.as_u16()), want, "{why}");
         }
     }

@@ -2,12 +2,12 @@
 
 use super::auth;
 use super::disconnect::GuardedBody;
-use crate::http_guard::{self, BodyTimeout, ConnectionSlot, ConnectionSlots, Token, WhenFull};
+use crate::http_guard::{self, BodyTimeout, ConnectionSlot, ConnectionSlots, GuessLimit, Token, WhenFull};
 use crate::mcp::server::decode::MAX_MESSAGE_BYTES;
 use crate::mcp::server::handler::{ClientHandler, SessionScope};
 use crate::mcp::server::state::ServerState;
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
@@ -16,6 +16,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use std::convert::Infallible;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -33,9 +34,11 @@ type Service = StreamableHttpService<ClientHandler, LocalSessionManager>;
 /// Serves every client that shows the token, until it is dropped.
 pub async fn serve(state: &Arc<ServerState>, listener: TcpListener, token: Token) {
     let (service, slots) = (service(state), ConnectionSlots::new(MAX_CONNECTIONS));
-    let handler = move |request, _, slot: Arc<ConnectionSlot>| {
-        let (service, token) = (service.clone(), token.clone());
-        async move { handle(request, &service, &token, &slot).await }
+    let guesses = Arc::new(GuessLimit::default());
+    let handler = move |request: Request<Incoming>, address: SocketAddr, slot: Arc<ConnectionSlot>| {
+        let service = service.clone();
+        let checked = auth::check(request.uri(), request.headers(), &token, address.ip(), &guesses);
+        async move { handle(request, &service, checked, &slot).await }
     };
     http_guard::serve(listener, slots, WhenFull::Wait, CancellationToken::new(), handler).await;
 }
@@ -59,12 +62,12 @@ fn service(state: &Arc<ServerState>) -> Service {
 async fn handle(
     request: Request<Incoming>,
     service: &Service,
-    token: &Token,
+    checked: Result<(), StatusCode>,
     slot: &ConnectionSlot,
 ) -> Response<GuardedBody<BoxBody<Bytes, Infallible>>> {
     let disconnected = CancellationToken::new();
     let guard = disconnected.clone().drop_guard();
-    let response = match auth::check(request.uri(), request.headers(), token) {
+    let response = match checked {
         Err(status) => error(status),
         Ok(()) => {
             slot.mark_authenticated();
@@ -87,13 +90,21 @@ fn error(status: StatusCode) -> HttpResponse {
         StatusCode::UNAUTHORIZED => "unauthorized",
         StatusCode::FORBIDDEN => "foreign origin",
         StatusCode::MISDIRECTED_REQUEST => "not this host",
+        StatusCode::TOO_MANY_REQUESTS => "too many wrong tokens",
         _ => "not found",
     };
     let mut response = Response::new(Full::new(Bytes::from(format!("{{\"error\":\"{why}\"}}"))).boxed());
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if status == StatusCode::UNAUTHORIZED {
-        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    match status {
+        StatusCode::UNAUTHORIZED => {
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        StatusCode::TOO_MANY_REQUESTS => {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("6"));
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        _ => {}
     }
     response
 }
