@@ -11,10 +11,9 @@ use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{AgentId, Origin};
 use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::exec::{OperatorCommand, OperatorCommandError};
-use picoclaw_sandbox::launch::{Output, Principal, Status, Stdin, Streams};
+use picoclaw_sandbox::launch::{Principal, Status, Streams};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::{Redactor, terminal};
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -56,12 +55,6 @@ fn caged(
     let workspace = workspace(&named, loaded, process_env)?;
     let instance = app::open_instance(loaded)?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
-    let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    let streams = if is_terminal {
-        Streams::MirroredPty
-    } else {
-        Streams::Plain { stdin: Stdin::Inherit, output: Output::Inherit }
-    };
     let signals = terminal::listen().context("could not listen to signals")?;
     let command = OperatorCommand {
         isolation: &asked.apply_to(&loaded.config.isolation),
@@ -72,16 +65,12 @@ fn caged(
         command: &arguments.command,
         variables: &asked.variables,
         host: std::env::vars_os().collect(),
-        streams,
+        streams: Streams::Own,
         subject: app::subject(loaded, None, Origin::Cli)?,
         tool: "run",
     };
     let mut child = command.start(ledger)?;
-    let status = if is_terminal {
-        terminal::relay(&mut child.running, &signals, timeout)
-    } else {
-        terminal::wait(&mut child.running, &signals, timeout)
-    };
+    let status = terminal::relay(&mut child.running, &signals, timeout);
     child.finish(status);
     Ok(status)
 }

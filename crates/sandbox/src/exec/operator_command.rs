@@ -101,6 +101,7 @@ impl OperatorCommandError {
             ),
             // The rest of the hint is about switching isolation off, which is not possible here.
             Self::Start(why) => why.hint().lines().next().map(str::to_owned),
+            Self::Launch(why) => why.hint(),
             _ => None,
         }
     }

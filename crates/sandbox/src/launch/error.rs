@@ -4,6 +4,9 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
+/// The standard streams by number.
+const STREAM_NAMES: [&str; 3] = ["standard input", "standard output", "standard error"];
+
 /// Why no child was started. No process of it is left.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
@@ -17,6 +20,14 @@ pub enum LaunchError {
     #[error("{what} contains a NUL byte")]
     Nul {
         /// What contains it.
+        what: &'static str,
+    },
+    /// A standard stream cannot be given to a confined child.
+    #[error("{} is {what}, which a confined command cannot be given", STREAM_NAMES.get(*number).unwrap_or(&""))]
+    Stream {
+        /// Its descriptor.
+        number: usize,
+        /// What it is.
         what: &'static str,
     },
     /// A step of the preparation failed.
@@ -73,7 +84,22 @@ impl LaunchError {
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::Program(error) => error.exit_code(),
-            Self::Confinement(_) | Self::Nul { .. } | Self::Step { .. } | Self::Vanished => 125,
+            Self::Confinement(_)
+            | Self::Nul { .. }
+            | Self::Stream { .. }
+            | Self::Step { .. }
+            | Self::Vanished => 125,
+        }
+    }
+
+    /// What would help.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Stream { number: 0, .. } => Some("redirect it: `< /dev/null` is an empty input".to_owned()),
+            Self::Stream { number, .. } => {
+                Some(format!("redirect it: `{number}> /dev/null`, `{number}> FILE`, or a pipe"))
+            }
+            _ => None,
         }
     }
 

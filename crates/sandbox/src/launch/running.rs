@@ -1,6 +1,7 @@
 //! A running child.
 
 use crate::launch::output_limit::{HeadTail, OutputLimit};
+use crate::launch::own_streams::RelayedStreams;
 use crate::launch::spec::{Deadline, LaunchSpec};
 use crate::launch::status::Status;
 use crate::launch::streams::{ParentStreams, WindowSize, set_size};
@@ -51,8 +52,8 @@ impl Running {
         self.supervisor.report_fd()
     }
 
-    /// Whether the command was stopped since the last call. It stays stopped until it is sent SIGCONT.
-    pub fn take_stop(&self) -> bool {
+    /// The signal by which the command was stopped since the last call. It stays stopped until it is sent SIGCONT.
+    pub fn take_stop(&self) -> Option<Signal> {
         self.supervisor.take_stop()
     }
 
@@ -74,6 +75,16 @@ impl Running {
     /// The master side of its pseudo-terminal, non-blocking.
     pub fn terminal(&self) -> Option<BorrowedFd<'_>> {
         self.streams.terminal.as_ref().map(AsFd::as_fd)
+    }
+
+    /// What stands in for this process's own streams.
+    pub fn take_relayed(&mut self) -> RelayedStreams {
+        std::mem::take(&mut self.streams.relayed)
+    }
+
+    /// Makes the command's process group the foreground group of its terminal.
+    pub fn to_foreground(&self) {
+        self.supervisor.send(SupervisorCommand::Foreground);
     }
 
     /// Sets the size of its pseudo-terminal, if it has one.

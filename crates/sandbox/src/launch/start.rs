@@ -5,12 +5,12 @@ use crate::launch::error::{LaunchError, ProgramError};
 use crate::launch::reap::spawn_supervisor;
 use crate::launch::running::Running;
 use crate::launch::spec::LaunchSpec;
-use crate::launch::streams::{self, ChildStreams};
+use crate::launch::streams::{self, ChildStreams, ChildTerminal};
 use crate::launch::supervisor_handle::SupervisorHandle;
 use picoclaw_sys::linux::{ChildSpec, Exec, Report, Step};
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -34,8 +34,7 @@ pub(super) struct StartingChild {
 impl StartingChild {
     /// Starts a child without waiting for its program.
     pub(super) fn new(mut spec: LaunchSpec) -> Result<Self, LaunchError> {
-        let (parent_streams, child_streams) = streams::open(spec.streams.clone())
-            .map_err(|errno| LaunchError::step("open its streams", errno))?;
+        let (parent_streams, child_streams) = streams::open(spec.streams.clone())?;
         if let Some(ruleset) = &spec.setup.ruleset {
             child_streams.allow_reopening(ruleset);
         }
@@ -96,13 +95,13 @@ fn child_spec(spec: &mut LaunchSpec, streams: &ChildStreams) -> Result<ChildSpec
 /// The command gets a process group of its own in the supervisor's session. The group has a parent in its session, so a
 /// terminal's suspend key can stop it; and since the command does not lead the session, it cannot acquire a controlling
 /// terminal by opening one.
-fn terminal_steps(terminal: Option<RawFd>) -> (Vec<Step>, Vec<Step>) {
-    match terminal {
-        None => (Vec::new(), vec![Step::NewProcessGroup]),
-        Some(fd) => {
-            (vec![Step::ControllingTerminal(fd)], vec![Step::NewProcessGroup, Step::ForegroundGroup(fd)])
-        }
+fn terminal_steps(terminal: Option<ChildTerminal>) -> (Vec<Step>, Vec<Step>) {
+    let mut command = vec![Step::NewProcessGroup];
+    let Some(ChildTerminal { fd, starts_in_background }) = terminal else { return (Vec::new(), command) };
+    if !starts_in_background {
+        command.push(Step::ForegroundGroup(fd));
     }
+    (vec![Step::ControllingTerminal(fd)], command)
 }
 
 /// The program to execute and its arguments: the command, or a builder that confines and runs it.

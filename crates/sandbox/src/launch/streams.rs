@@ -1,13 +1,13 @@
 //! The pipes and pseudo-terminals of a child.
 
+use crate::launch::error::LaunchError;
+use crate::launch::own_streams::{self, RelayedStreams};
 use picoclaw_sys::linux::landlock::{Ruleset, access};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_getfl, fstat};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::stdio::{stderr, stdin, stdout};
-use rustix::termios::{
-    OptionalActions, Winsize, isatty, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr, tcsetwinsize,
-};
+use rustix::termios::{Winsize, tcsetwinsize};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 /// How a child is connected.
@@ -22,9 +22,8 @@ pub enum Streams {
     },
     /// By a pseudo-terminal of this size, the controlling terminal of its session.
     Pty(WindowSize),
-    /// By a pseudo-terminal with the size and settings of this process's own terminal. A standard error that is no terminal
-    /// is inherited.
-    MirroredPty,
+    /// With the standard streams of this process; see [`crate::launch::own_streams`].
+    Own,
 }
 
 /// Where a child's standard input comes from.
@@ -36,8 +35,6 @@ pub enum Stdin {
     Bytes(Vec<u8>),
     /// A pipe that the caller writes to.
     Pipe,
-    /// Inherited from this process.
-    Inherit,
 }
 
 /// Where a child's standard output and error go.
@@ -47,8 +44,6 @@ pub enum Output {
     Pipes,
     /// One pipe for both, which keeps their order.
     Merged,
-    /// Inherited from this process.
-    Inherit,
 }
 
 /// The size of a terminal, in characters.
@@ -73,6 +68,7 @@ pub(super) struct ParentStreams {
     pub(super) stdout: Option<OwnedFd>,
     pub(super) stderr: Option<OwnedFd>,
     pub(super) terminal: Option<OwnedFd>,
+    pub(super) relayed: RelayedStreams,
     pub(super) input: Vec<u8>,
 }
 
@@ -82,7 +78,15 @@ pub(super) struct ChildStreams {
     owned: Vec<OwnedFd>,
     /// The descriptors that become 0, 1 and 2.
     pub(super) numbers: [RawFd; 3],
-    pub(super) terminal: Option<RawFd>,
+    pub(super) terminal: Option<ChildTerminal>,
+}
+
+/// The pseudo-terminal that is the child's controlling terminal.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ChildTerminal {
+    pub(super) fd: RawFd,
+    /// The kernel stops the child when it reads from it or changes its settings.
+    pub(super) starts_in_background: bool,
 }
 
 impl ChildStreams {
@@ -112,65 +116,44 @@ fn reopening_rights(flags: OFlags) -> u64 {
 }
 
 /// Opens both ends of what `streams` describes.
-pub(super) fn open(streams: Streams) -> rustix::io::Result<(ParentStreams, ChildStreams)> {
+pub(super) fn open(streams: Streams) -> Result<(ParentStreams, ChildStreams), LaunchError> {
+    let failed = |errno| LaunchError::step("open its streams", errno);
     let mut child = ChildStreams { owned: Vec::new(), numbers: [0, 1, 2], terminal: None };
     let mut parent = ParentStreams::default();
     match streams {
-        Streams::Pty(size) => open_pty(size, &mut parent, &mut child)?,
-        Streams::MirroredPty => {
-            let size = tcgetwinsize(stdout()).map_or_else(
-                |_| WindowSize::default(),
-                |size| WindowSize { rows: size.ws_row, columns: size.ws_col },
-            );
-            open_pty(size, &mut parent, &mut child)?;
-            if let (true, Ok(settings), Some(terminal)) =
-                (is_foreground(), tcgetattr(stdin()), &parent.terminal)
-            {
-                tcsetattr(terminal, OptionalActions::Now, &settings)?;
-            }
-            if !isatty(stderr()) {
-                child.numbers[2] = 2;
-            }
+        Streams::Pty(size) => {
+            let (master, slave) = open_pty(size, &mut child).map_err(failed)?;
+            child.numbers = [slave; 3];
+            child.terminal = Some(ChildTerminal { fd: slave, starts_in_background: false });
+            parent.terminal = Some(master);
         }
+        Streams::Own => parent.relayed = own_streams::open(&mut child)?,
         Streams::Plain { stdin, output } => {
-            open_stdin(stdin, &mut parent, &mut child)?;
-            open_output(output, &mut parent, &mut child)?;
+            open_stdin(stdin, &mut parent, &mut child).map_err(failed)?;
+            open_output(output, &mut parent, &mut child).map_err(failed)?;
         }
     }
     Ok((parent, child))
 }
 
-fn open_pty(
-    size: WindowSize,
-    parent: &mut ParentStreams,
-    child: &mut ChildStreams,
-) -> rustix::io::Result<()> {
+/// Opens a pseudo-terminal: its master side, non-blocking, and the number of its slave side.
+pub(super) fn open_pty(size: WindowSize, child: &mut ChildStreams) -> rustix::io::Result<(OwnedFd, RawFd)> {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-    let controller = openpt(flags)?;
-    grantpt(&controller)?;
-    unlockpt(&controller)?;
-    set_size(&controller, size)?;
-    let terminal = child.own(ioctl_tiocgptpeer(&controller, flags)?);
-    child.numbers = [terminal; 3];
-    child.terminal = Some(terminal);
-    set_nonblocking(&controller)?;
-    parent.terminal = Some(controller);
-    Ok(())
+    let master = openpt(flags)?;
+    grantpt(&master)?;
+    unlockpt(&master)?;
+    set_size(&master, size)?;
+    set_nonblocking(&master)?;
+    let slave = child.own(ioctl_tiocgptpeer(&master, flags)?);
+    Ok((master, slave))
 }
 
-/// Whether this process is in the foreground group of its terminal, or the terminal has none. A background process neither
-/// reads keys nor changes settings.
-pub(crate) fn is_foreground() -> bool {
-    tcgetpgrp(stdin()).map_or(true, |group| group == rustix::process::getpgrp())
-}
-
-pub(super) fn set_size(terminal: impl AsFd, size: WindowSize) -> rustix::io::Result<()> {
+pub(crate) fn set_size(terminal: impl AsFd, size: WindowSize) -> rustix::io::Result<()> {
     tcsetwinsize(terminal, Winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 })
 }
 
 fn open_stdin(stdin: Stdin, parent: &mut ParentStreams, child: &mut ChildStreams) -> rustix::io::Result<()> {
     match stdin {
-        Stdin::Inherit => return Ok(()),
         Stdin::Null => {
             let null = rustix::fs::openat(CWD, "/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
             child.numbers[0] = child.own(null);
@@ -191,9 +174,6 @@ fn open_output(
     parent: &mut ParentStreams,
     child: &mut ChildStreams,
 ) -> rustix::io::Result<()> {
-    if output == Output::Inherit {
-        return Ok(());
-    }
     let (stdout, child_out) = output_pipe(child)?;
     parent.stdout = Some(stdout);
     child.numbers[1] = child_out;
@@ -213,13 +193,13 @@ fn output_pipe(child: &mut ChildStreams) -> rustix::io::Result<(OwnedFd, RawFd)>
 }
 
 /// Only our end: the flag belongs to the open file, and programs do not expect it on child.
-fn set_nonblocking(fd: impl AsFd) -> rustix::io::Result<()> {
+pub(super) fn set_nonblocking(fd: impl AsFd) -> rustix::io::Result<()> {
     let flags = rustix::fs::fcntl_getfl(&fd)?;
     rustix::fs::fcntl_setfl(&fd, flags | OFlags::NONBLOCK)
 }
 
 impl ChildStreams {
-    fn own(&mut self, fd: OwnedFd) -> RawFd {
+    pub(super) fn own(&mut self, fd: OwnedFd) -> RawFd {
         let number = fd.as_raw_fd();
         self.owned.push(fd);
         number

@@ -34,7 +34,7 @@ struct SupervisorState {
     is_reaped: bool,
     /// The supervisor has closed its end of the socket.
     is_closed: bool,
-    is_stopped: bool,
+    stopped_by: Option<Signal>,
 }
 
 impl SupervisorHandle {
@@ -103,11 +103,11 @@ impl SupervisorHandle {
         }
     }
 
-    /// Whether the command was stopped since the last call.
-    pub(super) fn take_stop(&self) -> bool {
+    /// The signal by which the command was stopped since the last call.
+    pub(super) fn take_stop(&self) -> Option<Signal> {
         let mut state = self.state();
         self.receive(&mut state);
-        std::mem::take(&mut state.is_stopped)
+        state.stopped_by.take()
     }
 
     /// Waits for the end of the tree, until `until` at most.
@@ -151,7 +151,7 @@ impl SupervisorHandle {
                     state.has_tree_ended = true;
                 }
                 Some(Report::OutOfMemory) => state.status = Some(Status::OutOfMemory),
-                Some(Report::Stopped) => state.is_stopped = true,
+                Some(Report::Stopped(signal)) => state.stopped_by = Signal::from_named_raw(signal),
                 _ => {}
             }
         }

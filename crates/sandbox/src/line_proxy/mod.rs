@@ -54,7 +54,7 @@ pub fn proxy_lines(
             proxy.drain();
             return status;
         }
-        if running.take_stop() {
+        if running.take_stop().is_some() {
             stop_self();
             running.signal(Signal::CONT);
         }

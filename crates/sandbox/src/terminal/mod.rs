@@ -1,19 +1,19 @@
-//! A child in the foreground: signals, deadline, and a pseudo-terminal connected to the user's terminal.
+//! A child in the foreground: signals, deadline, and what stands in for this process's terminals and sockets.
 
-mod copy;
 mod deadline;
+mod nonblocking;
+mod pipe_relay;
 mod raw_mode;
+mod relays;
 mod signals;
+mod terminal_relay;
 
-use crate::launch::{Running, Status, WindowSize};
-use copy::Copier;
+use crate::launch::{Running, Status};
 use deadline::ForegroundDeadline;
-use picoclaw_sys::linux::{SignalFd, stop_self, suspend_job};
-use raw_mode::RawMode;
+use picoclaw_sys::linux::{SignalFd, stop_self};
+use relays::Relays;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
-use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer};
-use rustix::stdio::{stdin, stdout};
 pub use signals::{SignalAction, SignalEvent, on_signals, suspend_program};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -34,106 +34,56 @@ pub fn listen() -> io::Result<SignalFd> {
     SignalFd::new(&signals)
 }
 
-/// Waits for the end of a child without a pseudo-terminal, forwarding signals.
-pub fn wait(running: &mut Running, signals: &SignalFd, time: Option<Duration>) -> Status {
+/// Serves what stands in for this process's streams, forwards signals and waits for the child's end.
+pub fn relay(running: &mut Running, signals: &SignalFd, time: Option<Duration>) -> Status {
     let mut deadline = ForegroundDeadline::new(time);
+    let mut relays = Relays::new(running.take_relayed());
     // A stopped process enforces no deadline. With one, this process stops only on SIGTSTP, not when the child stops itself.
     let (mut is_stop_requested, mut is_stopped) = (false, false);
     loop {
-        if let Some(status) = running.poll() {
-            return deadline.final_status(status);
-        }
-        if let Some(status) = deadline.check(running) {
+        let ended =
+            running.poll().map(|status| deadline.final_status(status)).or_else(|| deadline.check(running));
+        if let Some(status) = ended {
+            relays.drain(signals, deadline.until());
             return status;
         }
-        is_stopped |= running.take_stop();
+        match running.take_stop() {
+            None => {}
+            Some(signal @ (Signal::TTIN | Signal::TTOU)) if relays.is_waiting() => {
+                relays.give_terminal(running, signal, time);
+            }
+            Some(_) if relays.has_terminal() => relays.suspend(running),
+            Some(_) => is_stopped = true,
+        }
         if is_stopped && (is_stop_requested || time.is_none()) {
             (is_stop_requested, is_stopped) = (false, false);
             stop_self();
             running.signal(Signal::CONT);
         }
-        let fds = [running.pidfd(), running.report_fd(), signals.as_fd()];
-        poll_until(&mut fds.map(|fd| poll_fd(fd, PollFlags::IN)), deadline.until());
+        let check_again = relays.waits_for_foreground().then(|| Instant::now() + FOREGROUND_CHECK);
+        relays.poll(
+            &[running.pidfd(), running.report_fd(), signals.as_fd()],
+            [deadline.until(), check_again].into_iter().flatten().min(),
+        );
+        relays.copy(running);
         while let Some(signal) = signals.next() {
             match signal {
-                // This process stops after the child has. The child's group is orphaned, so the kernel would drop SIGTSTP.
-                Signal::TSTP => {
+                Signal::WINCH => relays.resize(running),
+                // This process stops after the child has.
+                Signal::TSTP if !relays.has_terminal() => {
                     is_stop_requested = true;
                     running.signal(Signal::STOP);
                 }
-                Signal::CONT if time.is_some() => {
-                    is_stopped = false;
-                    running.signal(Signal::CONT);
-                }
-                Signal::WINCH | Signal::CONT => {}
-                other => running.signal(other),
-            }
-        }
-    }
-}
-
-/// Connects a child on a pseudo-terminal with the user's terminal until it ends.
-pub fn relay(running: &mut Running, signals: &SignalFd, time: Option<Duration>) -> Status {
-    let mut deadline = ForegroundDeadline::new(time);
-    let mut raw_mode = RawMode::new();
-    let mut copier = Copier::default();
-    // While this process holds the slave side too, the master does not signal a hang-up when the child closes its own.
-    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-    let _slave = running.terminal().map(|terminal| ioctl_tiocgptpeer(terminal, flags));
-    loop {
-        let ended =
-            running.poll().map(|status| deadline.final_status(status)).or_else(|| deadline.check(running));
-        let (Some(terminal), None) = (running.terminal(), ended) else {
-            copier.drain_output(running);
-            return ended.unwrap_or(Status::TimedOut);
-        };
-        if running.take_stop() {
-            suspend(running, &mut raw_mode, &mut copier);
-        }
-        let mut fds = vec![
-            poll_fd(running.pidfd(), PollFlags::IN),
-            poll_fd(running.report_fd(), PollFlags::IN),
-            poll_fd(signals.as_fd(), PollFlags::IN),
-            poll_fd(terminal, copier.wanted_events()),
-        ];
-        if raw_mode.is_active() && copier.wants_input() {
-            fds.push(poll_fd(stdin(), PollFlags::IN));
-        }
-        let check_again = (!raw_mode.is_active()).then(|| Instant::now() + FOREGROUND_CHECK);
-        poll_until(&mut fds, [deadline.until(), check_again].into_iter().flatten().min());
-        if fds.get(4).is_some_and(|fd| !fd.revents().is_empty()) {
-            copier.read_input(running);
-        }
-        copier.write_input(terminal);
-        copier.copy_output(running);
-        raw_mode.update();
-        while let Some(signal) = signals.next() {
-            match signal {
-                Signal::WINCH => resize(running),
                 Signal::CONT => {
-                    raw_mode.reapply();
-                    resize(running);
+                    relays.reapply(running);
+                    if time.is_some() && !relays.has_terminal() {
+                        is_stopped = false;
+                        running.signal(Signal::CONT);
+                    }
                 }
                 other => running.signal(other),
             }
         }
-    }
-}
-
-/// The child was stopped by its terminal's suspend key: stops the whole job, and continues the child when it is continued.
-fn suspend(running: &Running, raw_mode: &mut RawMode, copier: &mut Copier) {
-    copier.drain_output(running);
-    raw_mode.restore();
-    suspend_job();
-    raw_mode.update();
-    resize(running);
-    running.signal(Signal::CONT);
-}
-
-/// Gives the child's terminal the size of the user's.
-fn resize(running: &Running) {
-    if let Ok(size) = rustix::termios::tcgetwinsize(stdout()) {
-        let _gone = running.resize(WindowSize { rows: size.ws_row, columns: size.ws_col });
     }
 }
 

@@ -51,5 +51,5 @@ pub fn on_signals(handle: impl Fn(SignalEvent) -> SignalAction + Send + 'static)
 
 /// Stops this program and its job, as a terminal's suspend key does; returns when it is continued.
 pub fn suspend_program() {
-    suspend_job();
+    suspend_job(Signal::TSTP);
 }

@@ -26,6 +26,6 @@ pub use process_tree::kill_orphans;
 pub use relro::protect_relro;
 pub use report::{Report, SupervisorCommand};
 pub use seccomp::{Instruction, SeccompFilter};
-pub use signalfd::{SignalFd, die_by, ignore_signal, stop_self, suspend_job};
+pub use signalfd::{SignalFd, die_by, ignore_signal, is_foreground, stop_self, suspend_job};
 pub use spawn::{Spawned, spawn};
 pub use step::{BindMount, Step};

@@ -23,8 +23,8 @@ pub enum Report {
     CommandEnded(i32),
     /// The tree exceeded its memory limit and is being killed.
     OutOfMemory,
-    /// The command was stopped, by a signal or a key of its terminal.
-    Stopped,
+    /// The command was stopped by this signal.
+    Stopped(i32),
     /// The whole tree has ended, its command with this wait status. The supervisor exits next.
     TreeEnded(i32),
 }
@@ -43,7 +43,7 @@ impl Report {
             4 => Some(Self::ExecFailed(value)),
             5 => Some(Self::CommandEnded(value)),
             6 => Some(Self::OutOfMemory),
-            7 => Some(Self::Stopped),
+            7 => Some(Self::Stopped(value)),
             8 => Some(Self::TreeEnded(value)),
             _ => None,
         }
@@ -57,7 +57,7 @@ impl Report {
             Self::ExecFailed(errno) => (4, 0, errno),
             Self::CommandEnded(status) => (5, 0, status),
             Self::OutOfMemory => (6, 0, 0),
-            Self::Stopped => (7, 0, 0),
+            Self::Stopped(signal) => (7, 0, signal),
             Self::TreeEnded(status) => (8, 0, status),
         };
         let words = [kind, i32::try_from(position).unwrap_or(i32::MAX), value];
@@ -97,6 +97,8 @@ pub enum SupervisorCommand {
     Kill,
     /// Send this signal to the command's process group.
     Forward(Signal),
+    /// Make the command's process group the foreground group of its terminal.
+    Foreground,
 }
 
 impl SupervisorCommand {
@@ -106,6 +108,7 @@ impl SupervisorCommand {
             Self::Terminate => [b'T', 0],
             Self::Kill => [b'K', 0],
             Self::Forward(signal) => [b'F', u8::try_from(signal.as_raw()).unwrap_or(0)],
+            Self::Foreground => [b'G', 0],
         }
     }
 
@@ -114,6 +117,7 @@ impl SupervisorCommand {
             [b'T', _] => Some(Self::Terminate),
             [b'K', _] => Some(Self::Kill),
             [b'F', signal] => Signal::from_named_raw(i32::from(signal)).map(Self::Forward),
+            [b'G', _] => Some(Self::Foreground),
             _ => None,
         }
     }
@@ -132,7 +136,7 @@ mod tests {
             Report::ExecFailed(libc::ENOENT),
             Report::CommandEnded(0x0f00),
             Report::OutOfMemory,
-            Report::Stopped,
+            Report::Stopped(libc::SIGTTIN),
             Report::TreeEnded(0x0100),
         ] {
             assert_eq!(Report::decode(&report.encode()), Some(report));
@@ -150,8 +154,8 @@ mod tests {
 
     #[test]
     fn a_command_arrives_as_it_was_sent() {
-        use SupervisorCommand::{Forward, Kill, Terminate};
-        for command in [Terminate, Kill, Forward(Signal::WINCH), Forward(Signal::STOP)] {
+        use SupervisorCommand::{Foreground, Forward, Kill, Terminate};
+        for command in [Terminate, Kill, Foreground, Forward(Signal::WINCH), Forward(Signal::STOP)] {
             assert_eq!(SupervisorCommand::decode(command.encode()), Some(command));
         }
         for (why, bytes) in

@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// A `signalfd(2)`.
 #[derive(Debug)]
@@ -65,17 +65,24 @@ pub fn stop_self() {
     unsafe { libc::raise(libc::SIGSTOP) };
 }
 
-/// Stops this process and its process group with SIGTSTP, as a terminal's suspend key does; returns when it is continued,
-/// and at once where the group is orphaned and could not be.
-pub fn suspend_job() {
-    let stop = signal_set(&[Signal::TSTP]);
+/// Stops this process and its process group with SIGTSTP, SIGTTIN or SIGTTOU, as a terminal does; returns when it is
+/// continued, and at once where the group is orphaned and could not be.
+pub fn suspend_job(signal: Signal) {
+    let stop = signal_set(&[signal]);
     let mut previous = signal_set(&[]);
     // SAFETY: both sets are alive during the calls that use them; the rest are integers.
     unsafe {
         libc::pthread_sigmask(libc::SIG_UNBLOCK, &stop, &mut previous);
-        libc::kill(0, libc::SIGTSTP);
+        libc::kill(0, signal.as_raw());
         libc::pthread_sigmask(libc::SIG_SETMASK, &previous, std::ptr::null_mut());
     }
+}
+
+/// Whether this process is in the foreground group of `terminal`; `None` when that is not its controlling terminal.
+pub fn is_foreground(terminal: impl AsFd) -> Option<bool> {
+    // SAFETY: integers. A group of another pid namespace is 0 in both answers.
+    let (front, own) = unsafe { (libc::tcgetpgrp(terminal.as_fd().as_raw_fd()), libc::getpgrp()) };
+    (front >= 0).then_some(front == own)
 }
 
 /// Ends this process by the default action of `signal`; returns only where that action does not end it.

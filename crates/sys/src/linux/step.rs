@@ -6,7 +6,7 @@ use crate::linux::seccomp::SeccompFilter;
 use crate::linux::{landlock, privilege};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, chmodat, openat};
 use rustix::io::{Errno, FdFlags, Result, fcntl_setfd};
-use rustix::process::{Resource, Rlimit};
+use rustix::process::{Pid, Resource, Rlimit};
 use rustix::process::{chdir, fchdir, getpid, getrlimit, ioctl_tiocsctty, setpgid, setrlimit, umask};
 use rustix::thread::set_no_new_privs;
 use std::ffi::{CStr, CString};
@@ -115,7 +115,7 @@ impl Step {
         match self {
             Self::ControllingTerminal(terminal) => ioctl_tiocsctty(borrow_fd(*terminal)),
             Self::NewProcessGroup => setpgid(None, None),
-            Self::ForegroundGroup(terminal) => foreground_group(*terminal),
+            Self::ForegroundGroup(terminal) => foreground_group(borrow_fd(*terminal), getpid()),
             // dup3 refuses equal numbers; there the descriptor only has to survive the exec.
             Self::DupFd(from, to) if from == to => fcntl_setfd(borrow_fd(*from), FdFlags::empty()),
             // SAFETY: integers; this process uses the descriptor behind the second number for nothing else.
@@ -174,9 +174,9 @@ impl Step {
 }
 
 /// Signals are blocked meanwhile: the kernel stops a background process that changes the foreground group with SIGTTOU.
-fn foreground_group(terminal: i32) -> Result<()> {
+pub(crate) fn foreground_group(terminal: impl AsFd, group: Pid) -> Result<()> {
     let mask = set_signal_mask(u64::MAX)?;
-    let done = rustix::termios::tcsetpgrp(borrow_fd(terminal), getpid());
+    let done = rustix::termios::tcsetpgrp(terminal, group);
     set_signal_mask(mask)?;
     done
 }

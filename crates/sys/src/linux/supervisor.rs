@@ -8,10 +8,12 @@ use crate::linux::process_tree::ProcessTree;
 use crate::linux::raw_syscall::{exit, kill, now_ms, syscall};
 use crate::linux::report::{Report, SupervisorCommand};
 use crate::linux::signalfd::SignalFd;
+use crate::linux::step::foreground_group;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
-use rustix::process::{Signal, WaitOptions, wait};
+use rustix::process::{Pid, Signal, WaitOptions, wait};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 /// From SIGTERM to SIGKILL, in milliseconds.
@@ -124,6 +126,7 @@ impl Supervisor {
                 }
                 Some(Event::Command(SupervisorCommand::Kill)) => phase = Phase::Ending(now_ms()),
                 Some(Event::Command(SupervisorCommand::Forward(signal))) => self.forward(signal),
+                Some(Event::Command(SupervisorCommand::Foreground)) => self.to_foreground(),
                 Some(Event::ParentGone) => phase = self.terminate(LEFTOVER_MS),
                 Some(Event::Command(SupervisorCommand::Terminate)) | None => {}
             }
@@ -159,7 +162,9 @@ impl Supervisor {
                 Ok(None) | Err(_) => return Reaped::Some(ended),
                 Ok(Some((pid, _))) if pid.as_raw_pid() != self.command => {}
                 Ok(Some((_, status))) if !status.stopped() => ended = Some(status.as_raw()),
-                Ok(Some(_)) if phase == Phase::Running => self.report(Report::Stopped),
+                Ok(Some((_, status))) if phase == Phase::Running => {
+                    self.report(Report::Stopped(status.stopping_signal().unwrap_or(libc::SIGSTOP)));
+                }
                 Ok(Some(_)) => {}
             }
         }
@@ -197,6 +202,16 @@ impl Supervisor {
             self.signal_tree(signal);
         } else {
             kill(-self.command, signal.as_raw());
+        }
+    }
+
+    /// Makes the command's process group the foreground group of the session's terminal.
+    fn to_foreground(&self) {
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let terminal = openat(CWD, c"/dev/tty", flags, Mode::empty());
+        if let (Ok(terminal), Some(command)) = (terminal, Pid::from_raw(self.command)) {
+            // A terminal that is gone has no foreground.
+            let _ = foreground_group(&terminal, command);
         }
     }
 
