@@ -61,10 +61,12 @@ pub(super) fn open(child: &mut ChildStreams) -> Result<RelayedStreams, LaunchErr
             Connection::Inherited => {}
             Connection::Refused(what) => return Err(LaunchError::Stream { number, what }),
             Connection::Pipe => open_pipe(number, None, child, &mut relayed)?,
-            Connection::Pty(device) => match terminals.iter_mut().find(|known| known.is_behind(number, device)) {
-                Some(known) => known.add(number),
-                None => terminals.push(UserTerminal::new(number, device)),
-            },
+            Connection::Pty(device) => {
+                match terminals.iter_mut().find(|known| known.is_behind(number, device)) {
+                    Some(known) => known.add(number),
+                    None => terminals.push(UserTerminal::new(number, device)),
+                }
+            }
         }
     }
     // The first becomes the controlling terminal of the child.
@@ -79,16 +81,14 @@ fn connection(number: usize) -> Connection {
     let (Ok(flags), Ok(stat)) = (fcntl_getfl(stream(number)), fstat(stream(number))) else {
         return Connection::Refused("closed");
     };
-    if flags.contains(OFlags::PATH) {
-        return Connection::Refused("opened with `O_PATH`");
-    }
     match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Directory => Connection::Refused("a directory"),
+        _ if flags.contains(OFlags::PATH) => Connection::Refused("a descriptor with `O_PATH`"),
         FileType::RegularFile if is_kernel_object(number) => {
             Connection::Refused("a handle of a process or namespace")
         }
         FileType::RegularFile | FileType::Fifo => Connection::Inherited,
         FileType::Socket => Connection::Pipe,
-        FileType::Directory => Connection::Refused("a directory"),
         FileType::BlockDevice => Connection::Refused("a block device"),
         FileType::CharacterDevice => device_connection(number, stat.st_rdev),
         _ => Connection::Refused("neither a file, a pipe, a socket nor a terminal"),
@@ -134,8 +134,7 @@ fn relay_terminal(
     }
     // Only one that reads and writes the terminal surely is for the person at it. Other commands of a pipeline may read the
     // same keys, so this one waits for the kernel to stop it: it then wants them.
-    let starts_in_background =
-        user.owner() == TerminalOwner::ThisSession && !(user.has(0) && user.has(1));
+    let starts_in_background = user.owner() == TerminalOwner::ThisSession && !(user.has(0) && user.has(1));
     if child.terminal.is_none() {
         child.terminal = Some(ChildTerminal { fd: slave, starts_in_background });
     }

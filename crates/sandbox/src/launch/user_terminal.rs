@@ -100,13 +100,16 @@ impl UserTerminal {
 
     fn opened_for(&self, unfit: OFlags, order: &[usize]) -> Option<BorrowedFd<'_>> {
         let mut candidates = order.iter().filter(|number| self.has(**number)).map(|number| stream(*number));
-        let fit = candidates.find(|stream| fcntl_getfl(stream).is_ok_and(|flags| flags & OFlags::ACCMODE != unfit))?;
+        let fit = candidates
+            .find(|stream| fcntl_getfl(stream).is_ok_and(|flags| flags & OFlags::ACCMODE != unfit))?;
         Some(self.reopened.as_ref().map_or(fit, AsFd::as_fd))
     }
 
     pub(crate) fn size(&self) -> WindowSize {
-        tcgetwinsize(stream(self.first()))
-            .map_or_else(|_| WindowSize::default(), |size| WindowSize { rows: size.ws_row, columns: size.ws_col })
+        tcgetwinsize(stream(self.first())).map_or_else(
+            |_| WindowSize::default(),
+            |size| WindowSize { rows: size.ws_row, columns: size.ws_col },
+        )
     }
 }
 

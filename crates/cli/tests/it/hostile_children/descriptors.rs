@@ -65,7 +65,6 @@ fn opened(path: &Path, flags: OFlags) -> OwnedFd {
 }
 
 #[test]
-#[ignore = "C8: `openat` through an inherited directory reaches modes, metadata and sockets"]
 fn a_directory_as_a_stream_is_no_door() {
     let mut faults = Faults::default();
     for level in [Native, Bwrap, Landlock] {
@@ -98,7 +97,6 @@ fn a_directory_as_a_stream_is_no_door() {
 }
 
 #[test]
-#[ignore = "C8: devices of the host are inherited"]
 fn a_device_as_a_stream_is_refused_unless_the_cage_has_it() {
     let mut faults = Faults::default();
     for level in [Native, Bwrap, Landlock] {
@@ -130,7 +128,6 @@ fn a_device_as_a_stream_is_refused_unless_the_cage_has_it() {
 }
 
 #[test]
-#[ignore = "C8: sockets are inherited, and with them whatever their other end sends"]
 fn a_socket_as_a_stream_is_relayed() {
     let mut faults = Faults::default();
     for level in [Native, Bwrap, Landlock] {

@@ -70,7 +70,6 @@ fn redirected(terminals: u8) -> String {
 }
 
 #[test]
-#[ignore = "C1: streams are inherited unless all three are terminals"]
 fn no_stream_is_the_terminal_of_the_host() {
     let mut faults = Faults::default();
     for level in [Native, Bwrap, Landlock] {
@@ -122,7 +121,6 @@ fn a_job_in_the_background_reads_nothing_where_all_three_are_terminals() {
 }
 
 #[test]
-#[ignore = "C1: the caged reader takes what is typed at the prompt"]
 fn a_job_in_the_background_reads_nothing_from_its_standard_input() {
     let mut faults = Faults::default();
     for level in [Native, Bwrap, Landlock] {
@@ -132,7 +130,6 @@ fn a_job_in_the_background_reads_nothing_from_its_standard_input() {
 }
 
 #[test]
-#[ignore = "C1: the caged reader takes what is typed at the prompt"]
 fn a_job_in_the_background_reads_nothing_through_its_outputs() {
     let mut faults = Faults::default();
     for level in [Native, Bwrap, Landlock] {
@@ -198,7 +195,6 @@ const WAYS: &[Way] = &[
 ];
 
 #[test]
-#[ignore = "C1: `run -- stty raw -echo | cat` leaves the terminal raw"]
 fn settings_are_unchanged_behind_a_pipe() {
     let mut faults = Faults::default();
     for level in [Native, Bwrap, Landlock] {
@@ -207,7 +203,6 @@ fn settings_are_unchanged_behind_a_pipe() {
 }
 
 #[test]
-#[ignore = "C1: the settings are changed through whichever stream is a terminal"]
 fn settings_are_unchanged_whichever_stream_is_the_terminal() {
     let mut faults = Faults::default();
     for (redirect, fd) in [("> log 2>&1", 0), ("< /dev/null 2> log", 1), ("< /dev/null > log", 2)] {
