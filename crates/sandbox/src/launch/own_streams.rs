@@ -110,7 +110,7 @@ fn device_connection(number: usize, device: Dev) -> Connection {
 fn is_kernel_object(number: usize) -> bool {
     const NSFS: i64 = 0x6e73_6673;
     const PIDFS: i64 = 0x5049_4446;
-    fstatfs(stream(number)).is_ok_and(|fs| [NSFS, PIDFS].contains(&i64::from(fs.f_type)))
+    fstatfs(stream(number)).is_ok_and(|fs| [NSFS, PIDFS].contains(&fs.f_type))
 }
 
 /// Relays a terminal by a pseudo-terminal, or by pipes where none can be made.

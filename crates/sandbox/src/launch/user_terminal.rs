@@ -125,11 +125,13 @@ fn owner(number: usize, device: Dev) -> TerminalOwner {
 
 /// Whether a terminal is the controlling terminal of a process, as far as this process can see. `/dev/tty` and `/dev/console`
 /// do not tell which terminal they are.
+#[expect(clippy::disallowed_methods, reason = "procfs lies outside every root")]
 fn has_session(device: Dev) -> bool {
     let Ok(processes) = std::fs::read_dir("/proc") else { return true };
     let number = device_number(device);
     let of_process = |path: std::path::PathBuf| {
-        let stat = std::fs::read_to_string(path.join("stat")).ok()?;
+        let stat = std::fs::read(path.join("stat")).ok()?;
+        let stat = String::from_utf8_lossy(&stat);
         // After the name, in which anything may stand: state, parent, group, session, terminal.
         stat.rsplit(')').next()?.split_whitespace().nth(4)?.parse::<i64>().ok()
     };
