@@ -9,7 +9,9 @@ use crate::isolate::error::{IsolateError, kernel_error};
 use crate::isolate::landlock_rules::{HANDLED, granted_rights, open_for_rule};
 use crate::isolate::plan::Plan;
 use crate::isolate::rootfs::{DEVICES, c_string};
-use crate::isolate::{bwrap, native, seccomp_filter};
+use crate::isolate::seccomp_filter::{self, NO_CORE_HANDLER};
+use crate::isolate::seccomp_rules::Pids;
+use crate::isolate::{bwrap, native};
 use crate::launch::{ChildSetup, WorkDir};
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_sys::linux::landlock::{self, Ruleset, access};
@@ -37,8 +39,8 @@ impl Cage {
     pub fn new(plan: impl Into<Arc<Plan>>, backend: Backend) -> Result<Self, IsolateError> {
         let plan = plan.into();
         backend.check(&plan)?;
-        let invalid = || kernel_error("write the system call filter")(io::ErrorKind::InvalidData.into());
-        let filter = Arc::new(seccomp_filter::program().ok_or_else(invalid)?);
+        let pids = if backend == Backend::Landlock { Pids::Host } else { Pids::Own };
+        let filter = Arc::new(seccomp_filter::program(pids)?);
         Ok(Self { plan, backend, filter, landlock: landlock::abi() })
     }
 
@@ -163,8 +165,6 @@ impl Cage {
             (Resource::Cpu, limits.cpu_seconds),
         ];
         let set = steps.into_iter().filter(|(_, value)| *value > 0);
-        set.map(|(resource, value)| Step::Rlimit(resource, value))
-            .chain([Step::Rlimit(Resource::Core, 0)])
-            .collect()
+        set.map(|(resource, value)| Step::Rlimit(resource, value)).chain([NO_CORE_HANDLER]).collect()
     }
 }

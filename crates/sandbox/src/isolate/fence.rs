@@ -8,10 +8,13 @@
 use crate::isolate::enforced::{Enforced, Grade};
 use crate::isolate::error::{IsolateError, kernel_error};
 use crate::isolate::landlock_rules::open_for_rule;
+use crate::isolate::seccomp_filter::{self, NO_CORE_HANDLER};
+use crate::isolate::seccomp_rules::Pids;
 use crate::launch::{ChildSetup, WorkDir};
 use picoclaw_sys::linux::Step;
 use picoclaw_sys::linux::landlock::{self, Ruleset, access};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// World-writable devices, and terminals.
 const DEVICES: [&str; 8] = [
@@ -77,12 +80,13 @@ impl Fence {
 
     pub(crate) fn setup(&self, work_dir: WorkDir) -> Result<ChildSetup, IsolateError> {
         let mut setup = ChildSetup::unconfined(work_dir);
-        setup.command.push(Step::NoNewPrivileges);
+        setup.command.extend([NO_CORE_HANDLER, Step::DropCapabilities, Step::NoNewPrivileges]);
         if let Some(abi) = self.abi {
             let ruleset = self.ruleset(abi).map_err(kernel_error("make the write fence"))?;
             setup.command.push(Step::LandlockRestrict(ruleset.number()));
             setup.ruleset = Some(ruleset);
         }
+        setup.command.push(Step::Seccomp(Arc::new(seccomp_filter::program(Pids::Host)?)));
         Ok(setup)
     }
 

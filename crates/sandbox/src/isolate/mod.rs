@@ -24,6 +24,7 @@ mod plan_text;
 mod probe;
 mod rootfs;
 mod seccomp_filter;
+mod seccomp_rules;
 mod select_backend;
 mod toolchain;
 

@@ -16,12 +16,19 @@ static IS_SUBREAPER: AtomicBool = AtomicBool::new(false);
 pub fn harden_self() -> io::Result<()> {
     picoclaw_sys::linux::protect_relro()?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+    refuse_core_dumps()?;
     set_child_subreaper(Some(rustix::process::getpid()))?;
     // Beyond RLIMIT_FSIZE, which a child of the same user may set for this process, writing fails with EFBIG as well.
     picoclaw_sys::linux::ignore_signal(Signal::XFSZ);
     IS_SUBREAPER.store(true, Ordering::Release);
     Ok(())
+}
+
+/// At a limit of 1 the kernel neither writes a core file nor starts the program that `core_pattern` may name; at 0 it
+/// starts that program. A hard limit of 0 can only be raised by root.
+fn refuse_core_dumps() -> rustix::io::Result<()> {
+    let at = |value| setrlimit(Resource::Core, Rlimit { current: Some(value), maximum: Some(value) });
+    at(1).or_else(|_| at(0))
 }
 
 /// Whether orphans become children of this process.

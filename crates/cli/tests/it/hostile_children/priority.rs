@@ -45,7 +45,6 @@ fn without_a_cage_a_process_is_slowed_down() {
 }
 
 #[test]
-#[ignore = "C4: priority, scheduler and affinity of pid 1 can be set"]
 fn the_supervisor_is_not_slowed_down() {
     let mut faults = Faults::default();
     for level in [Native, Bwrap] {

@@ -32,25 +32,21 @@ fn nothing_is_left(faults: &mut Faults, level: Level, mode: &str) {
 }
 
 #[test]
-#[ignore = "C5: set-user-ID bits can be set by every call but the 32-bit ones"]
 fn no_set_user_id_file_is_left() {
     nothing_is_left(&mut Faults::default(), Native, "4755");
 }
 
 #[test]
-#[ignore = "C5: set-user-ID bits can be set by every call but the 32-bit ones"]
 fn no_set_user_id_file_is_left_in_bubblewrap() {
     nothing_is_left(&mut Faults::default(), Bwrap, "4755");
 }
 
 #[test]
-#[ignore = "C5: set-user-ID bits can be set by every call but the 32-bit ones"]
 fn no_set_user_id_file_is_left_without_namespaces() {
     nothing_is_left(&mut Faults::default(), Landlock, "4755");
 }
 
 #[test]
-#[ignore = "C5: root can set set-group-ID bits"]
 fn no_set_group_id_file_is_left_by_root() {
     if !is_root() {
         picoclaw_testing::skip!("only root is refused set-group-ID bits");
@@ -64,7 +60,6 @@ fn no_set_group_id_file_is_left_by_root() {
 }
 
 #[test]
-#[ignore = "C5: openat2 passes the filter, whose arguments lie in memory that a filter cannot see"]
 fn openat2_is_not_there() {
     let script = "import ctypes, errno, struct
 libc = ctypes.CDLL(None, use_errno=True)
@@ -121,7 +116,6 @@ fn a_user_shares_directories_with_a_group() {
 
 /// C6: behind the fence too, where commands keep the host's view.
 #[test]
-#[ignore = "C5, C6: behind the fence there is no system-call filter, and root keeps its capabilities"]
 fn no_set_user_id_file_and_no_device_is_left_behind_the_fence() {
     let instance = TestInstance::with_config(
         r#"{"isolation": {"enabled": false}, "tools": {"exec": {"guard": "smart"}}}"#,

@@ -1,0 +1,375 @@
+//! The rules of the seccomp filter: which system calls are answered by the filter, with what, and why.
+//!
+//! `docs/syscalls.md` is written from this table, and [`seccomp_filter`](super::seccomp_filter) compiles it.
+//!
+//! Invariant: an argument that the kernel takes as 32 bits or fewer is compared by its lower half; a
+//! 64-bit comparison could be bypassed through the upper half.
+
+/// The newest system call that was reviewed: `removexattrat`. The x32 ABI begins at 2³⁰.
+pub(super) const NEWEST: u32 = 466;
+
+/// Newer than some of the libraries' tables; new calls have one number on every architecture.
+const SYS_FCHMODAT2: i64 = 452;
+
+/// Where a child runs, as far as the filter depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FilterScope {
+    /// Whether the child has the user identity of root.
+    pub(super) root: bool,
+    /// Which processes it can name.
+    pub(super) pids: Pids,
+}
+
+/// Which processes a child can name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pids {
+    /// Those of its own pid namespace, whose first process is not the child's.
+    Own,
+    /// Those of the host.
+    Host,
+}
+
+/// One rule: the filter gives `answer` to a call of `number` for which every test of `when` holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Rule {
+    pub(super) name: &'static str,
+    pub(super) number: i64,
+    pub(super) when: Vec<Test>,
+    pub(super) answer: Answer,
+    pub(super) applies: Applies,
+    pub(super) reason: &'static str,
+}
+
+/// What the filter does instead of the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// EPERM.
+    Refused,
+    /// ENOSYS, at which programs fall back to an older call.
+    Missing,
+    /// EAFNOSUPPORT.
+    NoSuchFamily,
+    /// Success, and nothing happens.
+    Pretended,
+}
+
+/// Which children a rule is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Applies {
+    Everywhere,
+    /// Children of a picoclaw that root started.
+    ToRoot,
+    /// Children with a pid namespace: the native cage and bubblewrap.
+    OwnPids,
+}
+
+impl Rule {
+    /// Whether the filter of `scope` has this rule.
+    pub(super) fn is_for(&self, scope: FilterScope) -> bool {
+        match self.applies {
+            Applies::Everywhere => true,
+            Applies::ToRoot => scope.root,
+            Applies::OwnPids => scope.pids == Pids::Own,
+        }
+    }
+}
+
+/// A test of one half of an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Test {
+    pub(super) argument: u32,
+    pub(super) half: Half,
+    pub(super) compare: Compare,
+    /// The test in the words of the manual page.
+    pub(super) text: &'static str,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Half {
+    Lower,
+    Upper,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compare {
+    AnyBit(u32),
+    Equal(u32),
+    Differs(u32),
+    /// The bits of the first value equal the second.
+    Masked(u32, u32),
+}
+
+use Compare::{AnyBit, Differs, Equal, Masked};
+
+const fn test(argument: u32, compare: Compare, text: &'static str) -> Test {
+    Test { argument, half: Half::Lower, compare, text }
+}
+
+const fn upper(argument: u32, compare: Compare, text: &'static str) -> Test {
+    Test { half: Half::Upper, ..test(argument, compare, text) }
+}
+
+/// A system call's name in `libc` and its number.
+type Call = (&'static str, i64);
+
+macro_rules! calls {
+    ($($(#[$attribute:meta])? $name:ident),* $(,)?) => {
+        &[$($(#[$attribute])? (stringify!($name), libc::$name)),*]
+    };
+}
+
+/// Refused whatever their arguments are.
+const REFUSED: &[(&str, &[Call])] = &[
+    (
+        "The file tree of a cage is complete, and a mount could uncover what lies beneath.",
+        calls![
+            SYS_mount,
+            SYS_umount2,
+            SYS_pivot_root,
+            SYS_chroot,
+            SYS_open_tree,
+            SYS_move_mount,
+            SYS_fsopen,
+            SYS_fsconfig,
+            SYS_fsmount,
+            SYS_fspick,
+            SYS_mount_setattr,
+        ],
+    ),
+    ("A handle opens a file without a path, and so past every mount.", calls![SYS_open_by_handle_at]),
+    (
+        "Quotas, swap and accounting belong to the machine.",
+        calls![SYS_quotactl, SYS_quotactl_fd, SYS_swapon, SYS_swapoff, SYS_acct],
+    ),
+    (
+        "Memory, descriptors and namespaces of other processes. Debuggers and `strace` need these.",
+        calls![
+            SYS_ptrace,
+            SYS_process_vm_readv,
+            SYS_process_vm_writev,
+            SYS_process_madvise,
+            SYS_pidfd_getfd,
+            SYS_kcmp,
+            SYS_migrate_pages,
+            SYS_move_pages,
+            SYS_setns,
+        ],
+    ),
+    (
+        "Keys are shared by every process of a user, in and out of cages.",
+        calls![SYS_keyctl, SYS_add_key, SYS_request_key],
+    ),
+    (
+        "`io_uring` opens files and sockets without a system call that a filter sees.",
+        calls![SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register],
+    ),
+    (
+        "Parts of the kernel with a history of vulnerabilities, which ordinary programs do not need.",
+        calls![
+            SYS_bpf,
+            SYS_perf_event_open,
+            SYS_userfaultfd,
+            SYS_fanotify_init,
+            SYS_lookup_dcookie,
+            SYS_nfsservctl,
+            SYS_vhangup,
+            #[cfg(target_arch = "x86_64")]
+            SYS_modify_ldt,
+            #[cfg(target_arch = "x86_64")]
+            SYS_uselib,
+            #[cfg(target_arch = "x86_64")]
+            SYS_ustat,
+            #[cfg(target_arch = "x86_64")]
+            SYS__sysctl,
+        ],
+    ),
+    (
+        "The kernel, its log, the clock and the name of the machine.",
+        calls![
+            SYS_kexec_load,
+            SYS_kexec_file_load,
+            SYS_init_module,
+            SYS_finit_module,
+            SYS_delete_module,
+            SYS_reboot,
+            SYS_syslog,
+            SYS_clock_settime,
+            SYS_settimeofday,
+            SYS_adjtimex,
+            SYS_clock_adjtime,
+            SYS_sethostname,
+            SYS_setdomainname,
+            #[cfg(target_arch = "x86_64")]
+            SYS_iopl,
+            #[cfg(target_arch = "x86_64")]
+            SYS_ioperm,
+        ],
+    ),
+];
+
+/// The CLONE_NEW* flags.
+const NAMESPACES: u32 =
+    0x0002_0000 | 0x0200_0000 | 0x0400_0000 | 0x0800_0000 | 0x1000_0000 | 0x2000_0000 | 0x4000_0000 | 0x80;
+
+/// Ioctls that inject input into a terminal, or take over the console.
+const IOCTLS: [(u32, &str); 3] =
+    [(0x5412, "request == TIOCSTI"), (0x541c, "request == TIOCLINUX"), (0x541d, "request == TIOCCONS")];
+
+/// The socket families that a network namespace confines.
+const FAMILIES: [(u32, &str); 5] = [
+    (0, "domain != AF_UNSPEC"),
+    (1, "domain != AF_UNIX"),
+    (2, "domain != AF_INET"),
+    (10, "domain != AF_INET6"),
+    (16, "domain != AF_NETLINK"),
+];
+
+const SET_USER_ID: (u32, &str) = (0o4000, "mode & S_ISUID");
+const SET_GROUP_ID: (u32, &str) = (0o2000, "mode & S_ISGID");
+
+/// O_CREAT and O_TMPFILE without O_DIRECTORY; without them the mode has no meaning, and may be anything.
+const CREATES: (Compare, &str) = (AnyBit(0o100 | 0o20_000_000), "flags & {O_CREAT, O_TMPFILE}");
+
+/// Every rule, of every scope.
+pub(super) fn rules() -> Vec<Rule> {
+    let mut rules = Rules(Vec::new());
+    for (reason, calls) in REFUSED {
+        for call in *calls {
+            rules.add(*call, &[], Answer::Refused, Applies::Everywhere, reason);
+        }
+    }
+    rules.hidden_arguments();
+    rules.namespaces_and_devices();
+    rules.mode_bits(
+        SET_USER_ID,
+        Applies::Everywhere,
+        "A set-user-ID file left in a workspace lends its owner's identity to anyone who runs it outside.",
+    );
+    rules.mode_bits(
+        SET_GROUP_ID,
+        Applies::ToRoot,
+        "The same for a group of root's. Others may set it: `git init --shared` and `cp -a` do.",
+    );
+    rules.device_nodes();
+    rules.priorities();
+    rules.limits();
+    rules.0
+}
+
+struct Rules(Vec<Rule>);
+
+impl Rules {
+    fn add(&mut self, call: Call, when: &[Test], answer: Answer, applies: Applies, reason: &'static str) {
+        let (name, number) = (call.0.trim_start_matches("SYS_"), call.1);
+        self.0.push(Rule { name, number, when: when.to_vec(), answer, applies, reason });
+    }
+
+    fn refuse(&mut self, call: Call, when: &[Test], applies: Applies, reason: &'static str) {
+        self.add(call, when, Answer::Refused, applies, reason);
+    }
+
+    fn hidden_arguments(&mut self) {
+        let why = "Flags and mode lie behind a pointer, where a filter cannot read them; programs fall back to `clone` and `openat`.";
+        for call in calls![SYS_clone3, SYS_openat2] {
+            self.add(*call, &[], Answer::Missing, Applies::Everywhere, why);
+        }
+    }
+
+    fn namespaces_and_devices(&mut self) {
+        let why = "A new user namespace gives its creator every capability in it, and with them much of the kernel.";
+        for call in calls![SYS_clone, SYS_unshare] {
+            self.refuse(
+                *call,
+                &[test(0, AnyBit(NAMESPACES), "flags & CLONE_NEW*")],
+                Applies::Everywhere,
+                why,
+            );
+        }
+        let [ioctl, socket] = calls![SYS_ioctl, SYS_socket];
+        for (request, text) in IOCTLS {
+            let why = "Injects input into a terminal, or takes over the console.";
+            self.refuse(*ioctl, &[test(1, Equal(request), text)], Applies::Everywhere, why);
+        }
+        let other_family = FAMILIES.map(|(family, text)| test(0, Differs(family), text));
+        let why = "Other families are not confined by a network namespace (AF_VSOCK reaches the hypervisor), or are seldom used parts of the kernel.";
+        self.add(*socket, &other_family, Answer::NoSuchFamily, Applies::Everywhere, why);
+    }
+
+    /// Every call that can give a file these mode bits. `mkdir` drops them, but a kernel need not.
+    fn mode_bits(&mut self, (bits, text): (u32, &'static str), applies: Applies, why: &'static str) {
+        let mode = |argument| test(argument, AnyBit(bits), text);
+        let creates = |argument| test(argument, CREATES.0, CREATES.1);
+        #[cfg(target_arch = "x86_64")]
+        for call in calls![SYS_chmod, SYS_creat, SYS_mkdir, SYS_mknod] {
+            self.refuse(*call, &[mode(1)], applies, why);
+        }
+        let [fchmod, fchmodat, mkdirat, mknodat, openat, mq_open] =
+            calls![SYS_fchmod, SYS_fchmodat, SYS_mkdirat, SYS_mknodat, SYS_openat, SYS_mq_open];
+        self.refuse(*fchmod, &[mode(1)], applies, why);
+        for call in [*fchmodat, ("fchmodat2", SYS_FCHMODAT2), *mkdirat, *mknodat] {
+            self.refuse(call, &[mode(2)], applies, why);
+        }
+        #[cfg(target_arch = "x86_64")]
+        self.refuse(("open", libc::SYS_open), &[creates(1), mode(2)], applies, why);
+        self.refuse(*mq_open, &[creates(1), mode(2)], applies, why);
+        self.refuse(*openat, &[creates(2), mode(3)], applies, why);
+    }
+
+    fn device_nodes(&mut self) {
+        let why =
+            "A device node opens what lies behind it, wherever it is. FIFOs, sockets and files can be made.";
+        for (kind, text) in
+            [(libc::S_IFCHR, "mode & S_IFMT == S_IFCHR"), (libc::S_IFBLK, "mode & S_IFMT == S_IFBLK")]
+        {
+            let is_device = |argument| test(argument, Masked(libc::S_IFMT, kind), text);
+            #[cfg(target_arch = "x86_64")]
+            self.refuse(("mknod", libc::SYS_mknod), &[is_device(1)], Applies::Everywhere, why);
+            self.refuse(("mknodat", libc::SYS_mknodat), &[is_device(2)], Applies::Everywhere, why);
+        }
+    }
+
+    fn priorities(&mut self) {
+        let [setpriority, ioprio_set] = calls![SYS_setpriority, SYS_ioprio_set];
+        let why = "A group or a user can include processes outside, and the supervisor.";
+        self.refuse(*setpriority, &[test(0, Differs(0), "which != PRIO_PROCESS")], Applies::Everywhere, why);
+        self.refuse(
+            *ioprio_set,
+            &[test(0, Differs(1), "which != IOPRIO_WHO_PROCESS")],
+            Applies::Everywhere,
+            why,
+        );
+        let first =
+            "The first process of the namespace ends the tree at its deadline and is not to be slowed down.";
+        let by_pid =
+            calls![SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr, SYS_sched_setaffinity];
+        for (call, argument) in
+            by_pid.iter().map(|call| (*call, 0)).chain([(*setpriority, 1), (*ioprio_set, 1)])
+        {
+            self.refuse(call, &[test(argument, Equal(1), "pid == 1")], Applies::OwnPids, first);
+        }
+    }
+
+    fn limits(&mut self) {
+        let [prlimit, setrlimit] = calls![SYS_prlimit64, SYS_setrlimit];
+        let why = "A child may change its own limits, but not those of the supervisor or of other processes.";
+        self.refuse(*prlimit, &[test(0, Differs(0), "pid != 0")], Applies::Everywhere, why);
+        let core = |argument| test(argument, Equal(libc::RLIMIT_CORE), "resource == RLIMIT_CORE");
+        let why = "At a limit of 1 the kernel starts no program for a core dump; at 0 it does. Programs that lower the limit expect success.";
+        self.add(*setrlimit, &[core(0)], Answer::Pretended, Applies::Everywhere, why);
+        let no_old = [test(3, Equal(0), "old_limit == NULL"), upper(3, Equal(0), "")];
+        self.add(*prlimit, &[core(1), no_old[0], no_old[1]], Answer::Pretended, Applies::Everywhere, why);
+        let new = "new_limit != NULL";
+        for given in [test(2, Differs(0), new), upper(2, Differs(0), new)] {
+            self.refuse(
+                *prlimit,
+                &[core(1), given],
+                Applies::Everywhere,
+                "The same, where the old limit is asked for at once.",
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the test reads and writes a page of the repository")]
+mod documents;
