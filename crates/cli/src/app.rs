@@ -16,7 +16,7 @@ use picoclaw_policy::{AgentId, CleanPath, Origin, Policy, Subject, Zones};
 use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::{Created, Instance};
-use picoclaw_sandbox::isolate::{Backend, select_backend};
+use picoclaw_sandbox::isolate::{Backend, StartError, select_backend};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::warden::Warden;
 use picoclaw_sandbox::{Redactor, printable};
@@ -118,7 +118,12 @@ pub(crate) fn write_default_config(instance: &Instance, settings: &Settings) -> 
     // A new configuration enables isolation if this host supports it.
     let path = std::env::var_os("PATH").unwrap_or_default();
     let isolation = IsolationConfig { enabled: true, ..settings.config.isolation.clone() };
-    let enabled = matches!(select_backend(&isolation, &path), Ok(Backend::Native | Backend::Bwrap(_)));
+    let enabled = match select_backend(&isolation, &path) {
+        Ok(Backend::Native | Backend::Bwrap(_)) => true,
+        // What failed once is not written down for good.
+        Err(why @ StartError::Trial { .. }) => return Err(why.into()),
+        Ok(_) | Err(_) => false,
+    };
     let text = DEFAULT_CONFIG.replace("{isolation}", if enabled { "true" } else { "false" });
     instance.create_file("config.json", &text).context("could not write the default configuration")
 }

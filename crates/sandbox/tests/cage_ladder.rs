@@ -11,7 +11,7 @@ mod cage_support;
 use cage_support::{instance, isolation};
 use picoclaw_policy::config::{Backend as BackendChoice, Expose, ExposeMode, Network, Requirement};
 use picoclaw_sandbox::isolate::{
-    Backend, Cage, Confinement, Grade, IsolateError, ProbeResult, choose_backend, find_bwrap, probe,
+    Backend, Cage, Confinement, Grade, IsolateError, ProbeResult, Unusable, choose_backend, find_bwrap, probe,
 };
 use picoclaw_sandbox::launch::{LaunchError, Status, run_to_end};
 use std::ffi::OsStr;
@@ -20,11 +20,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 fn probed(native: bool, bwrap: bool, landlock: Option<u32>) -> ProbeResult {
-    let bwrap = if bwrap { Ok(PathBuf::from("/usr/bin/bwrap")) } else { Err("not installed".to_owned()) };
-    ProbeResult {
-        native: if native { Ok(()) } else { Err("no user namespaces".to_owned()) },
-        bwrap,
-        landlock,
+    let missing = |what: &str| Unusable::Missing(what.to_owned());
+    let bwrap = if bwrap { Ok(PathBuf::from("/usr/bin/bwrap")) } else { Err(missing("not installed")) };
+    ProbeResult { native: if native { Ok(()) } else { Err(missing("no user namespaces")) }, bwrap, landlock }
+}
+
+#[test]
+fn a_trial_that_failed_lowers_no_level() {
+    let mut isolation = isolation();
+    isolation.network = Network::Host;
+    let failed = || Unusable::Failed("Too many open files".to_owned());
+    let native = ProbeResult { native: Err(failed()), ..probed(false, true, Some(7)) };
+    let bwrap = ProbeResult { bwrap: Err(failed()), ..probed(false, false, Some(7)) };
+    for (backend, host) in [("native", native), ("bubblewrap", bwrap)] {
+        let error = choose_backend(&isolation, &host).expect_err("no level is taken").to_string();
+        assert!(error.contains(backend) && error.contains("Too many open files"), "{error}");
     }
 }
 

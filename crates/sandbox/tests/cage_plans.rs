@@ -101,7 +101,7 @@ fn compare(
         variables: &[],
     };
     let plan = plan(&request, &host()).expect(name);
-    let arguments = bwrap_arguments(&plan);
+    let arguments = bwrap_arguments(&plan, &[]);
     let mut text = plan.lines().join("\n");
     text.push_str("\n\nbwrap");
     for argument in &arguments {

@@ -10,7 +10,9 @@ use anyhow::Result;
 use picoclaw_policy::config::Config;
 use picoclaw_sandbox::exec::{DoctorMode, ExecEnv};
 use picoclaw_sandbox::instance::Instance;
-use picoclaw_sandbox::isolate::{Backend, CheckResult, Decoys, DoctorCheck, ProbeResult, Visibility, probe};
+use picoclaw_sandbox::isolate::{
+    Backend, CheckResult, Decoys, DoctorCheck, ProbeResult, Unusable, Visibility, probe,
+};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -95,7 +97,7 @@ fn report(
     settings: &Settings,
     instance: &Instance,
 ) -> Value {
-    let tried = |outcome: &Result<(), String>| {
+    let tried = |outcome: &Result<(), Unusable>| {
         outcome.as_ref().map_or_else(|why| format!("no: {why}"), |()| "yes".to_owned())
     };
     let rows = findings

@@ -48,8 +48,8 @@ fn is_owned_by_root(path: &Path, kind: FileType) -> bool {
     stat.st_uid == 0 && stat.st_mode & 0o022 == 0 && FileType::from_raw_mode(stat.st_mode) == kind
 }
 
-/// The arguments for this plan; the command follows them.
-pub fn bwrap_arguments(plan: &Plan) -> Vec<OsString> {
+/// The arguments for this plan on a kernel whose `/proc` has these entries to cover; the command follows them.
+pub fn bwrap_arguments(plan: &Plan, masked: &[(&Path, HostEntryKind)]) -> Vec<OsString> {
     let mut arguments = Arguments(Vec::new());
     arguments.words(&[
         "--unshare-user",
@@ -72,8 +72,16 @@ pub fn bwrap_arguments(plan: &Plan) -> Vec<OsString> {
         "--dir",
         "/run",
     ]);
+    for (path, kind) in masked {
+        arguments.hide(path, *kind);
+    }
     for rule in &plan.mounts {
         arguments.rule(rule, plan.tmpfs_bytes());
+    }
+    for (path, kind) in masked {
+        if *kind == HostEntryKind::Directory {
+            arguments.words(&["--remount-ro"]).path(path);
+        }
     }
     for rule in &plan.mounts {
         if let MountRule::Hide { target, kind: HostEntryKind::Directory } = rule {
@@ -113,12 +121,14 @@ impl Arguments {
             MountRule::Symlink { target, to } => {
                 self.words(&["--symlink"]).path(to).path(target);
             }
-            MountRule::Hide { target, kind: HostEntryKind::Directory } => {
-                self.words(&["--tmpfs"]).path(target);
-            }
-            MountRule::Hide { target, kind: HostEntryKind::File } => {
-                self.words(&["--ro-bind", "/dev/null"]).path(target);
-            }
+            MountRule::Hide { target, kind } => self.hide(target, *kind),
         }
+    }
+
+    fn hide(&mut self, target: &Path, kind: HostEntryKind) {
+        match kind {
+            HostEntryKind::Directory => self.words(&["--tmpfs"]).path(target),
+            HostEntryKind::File => self.words(&["--ro-bind", "/dev/null"]).path(target),
+        };
     }
 }

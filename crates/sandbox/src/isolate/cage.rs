@@ -8,6 +8,7 @@ use crate::isolate::backend::{Backend, host_rights};
 use crate::isolate::error::{IsolateError, kernel_error};
 use crate::isolate::landlock_rules::{HANDLED, granted_rights, open_for_rule};
 use crate::isolate::plan::Plan;
+use crate::isolate::proc_masks::masked_entries;
 use crate::isolate::rootfs::{DEVICES, c_string};
 use crate::isolate::seccomp_filter::{self, NO_CORE_HANDLER};
 use crate::isolate::seccomp_rules::Pids;
@@ -60,7 +61,7 @@ impl Cage {
             Backend::Native => self.native(work_dir)?,
             Backend::Bwrap(program) => {
                 let plan = Plan { work_dir: work_dir.path.clone(), ..Plan::clone(&self.plan) };
-                let mut arguments = bwrap::bwrap_arguments(&plan);
+                let mut arguments = bwrap::bwrap_arguments(&plan, &masked_entries());
                 arguments.extend(bwrap::second_stage(plan.limits.processes));
                 ChildSetup { builder: Some((program.clone(), arguments)), ..self.bwrap(work_dir)? }
             }

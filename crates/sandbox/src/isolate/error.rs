@@ -152,6 +152,14 @@ pub enum StartError {
         /// Why not bubblewrap.
         bwrap: String,
     },
+    /// A backend could not be tried. No lower one is taken, since the reason may be gone at the next start.
+    #[error("the {backend} backend could not be tried: {reason}")]
+    Trial {
+        /// The backend.
+        backend: &'static str,
+        /// Why not.
+        reason: String,
+    },
     /// A layer of `isolation.require` is not held in full.
     #[error("`isolation.require` names `{layer}`, which this host holds only so far: {grade}")]
     Required {
@@ -181,6 +189,9 @@ impl StartError {
                 format!("install bubblewrap: {}", crate::isolate::INSTALL_HINTS)
             }
             Self::Native { .. } => "`isolation.backend`: \"auto\" also tries bubblewrap".to_owned(),
+            Self::Trial { .. } => {
+                "try again; a passing shortage is no reason to take a lower level of isolation".to_owned()
+            }
             Self::Required { .. } => {
                 "leave the layer out of `isolation.require` to start with less".to_owned()
             }

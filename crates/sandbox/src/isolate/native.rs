@@ -2,6 +2,7 @@
 
 use crate::isolate::error::IsolateError;
 use crate::isolate::plan::Plan;
+use crate::isolate::proc_masks::mask_steps;
 use crate::isolate::rootfs::{c_string, rootfs_steps};
 use picoclaw_policy::config::Network;
 use picoclaw_sys::linux::Step;
@@ -26,7 +27,9 @@ pub(super) fn namespaces(network: Network) -> u32 {
 pub(super) fn setup(plan: &Plan) -> Result<Vec<Step>, IsolateError> {
     let mut steps = vec![map_own_ids()?];
     steps.extend(rootfs_steps(plan)?);
-    steps.extend([Step::Proc(pid_max(plan)), Step::Devpts, Step::PivotRoot]);
+    steps.push(Step::Proc(pid_max(plan)));
+    steps.extend(mask_steps()?);
+    steps.extend([Step::Devpts, Step::PivotRoot]);
     if plan.network == Network::None {
         steps.push(Step::LoopbackUp);
     }

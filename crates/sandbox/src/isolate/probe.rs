@@ -5,20 +5,34 @@ use crate::isolate::cage::Cage;
 use crate::isolate::host_files::{HostEntryKind, HostFiles, LiveHost};
 use crate::isolate::mount_rules::{MountReason, MountRule};
 use crate::isolate::plan::Plan;
-use crate::isolate::select_backend::{ProbeResult, try_bwrap};
+use crate::isolate::select_backend::{ProbeResult, Unusable, try_bwrap};
 use crate::launch::{
-    Deadline, LaunchSpec, Output, OutputLimit, Principal, Status, Stdin, Streams, WorkDir, find_program,
-    run_to_end,
+    Deadline, LaunchError, LaunchSpec, Output, OutputLimit, Principal, ProgramError, Status, Stdin, Streams,
+    WorkDir, find_program, run_to_end,
 };
 use picoclaw_policy::config::{ExposeMode, Limits, Network};
 use picoclaw_sys::linux::landlock;
 use std::error::Error;
 use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long the child of a probe may take.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Errors by which a kernel, its configuration or a filter around this process refuses a feature. ENOSPC is
+/// a limit on the number of namespaces (`user.max_user_namespaces`).
+const LASTING: [i32; 8] = [
+    libc::EPERM,
+    libc::EACCES,
+    libc::ENOSYS,
+    libc::EINVAL,
+    libc::ENODEV,
+    libc::EOPNOTSUPP,
+    libc::ENOSPC,
+    libc::EUSERS,
+];
 
 /// Tries every backend.
 pub fn probe(path: &OsStr) -> ProbeResult {
@@ -27,12 +41,11 @@ pub fn probe(path: &OsStr) -> ProbeResult {
 }
 
 /// Runs `true` in a cage of this backend.
-pub(super) fn try_backend(backend: Backend, path: &OsStr) -> Result<(), String> {
-    let program =
-        find_program(OsStr::new("true"), path, Path::new("/")).map_err(|error| error.to_string())?;
-    let cage = Cage::new(minimal_plan(), backend).map_err(|error| error_chain(&error))?;
-    let work_dir = WorkDir::open(Path::new("/usr")).map_err(|errno| errno.to_string())?;
-    let setup = cage.setup(work_dir).map_err(|error| error_chain(&error))?;
+pub(super) fn try_backend(backend: Backend, path: &OsStr) -> Result<(), Unusable> {
+    let program = find_program(OsStr::new("true"), path, Path::new("/")).map_err(|error| unusable(&error))?;
+    let cage = Cage::new(minimal_plan(), backend).map_err(|error| unusable(&error))?;
+    let work_dir = WorkDir::open(Path::new("/usr")).map_err(|errno| unusable(&io::Error::from(errno)))?;
+    let setup = cage.setup(work_dir).map_err(|error| unusable(&error))?;
     let spec = LaunchSpec {
         argv: vec!["true".into()],
         program,
@@ -43,11 +56,44 @@ pub(super) fn try_backend(backend: Backend, path: &OsStr) -> Result<(), String> 
         principal: Principal::Person,
         setup,
     };
-    let finished = run_to_end(spec).map_err(|error| error_chain(&error))?;
+    let finished = run_to_end(spec).map_err(|error| match error {
+        // The system's programs lie elsewhere on this host.
+        LaunchError::Program(ProgramError::NotFound { .. }) => Unusable::Missing(error_chain(&error)),
+        error => unusable(&error),
+    })?;
+    let told = finished.stderr.to_text();
     match finished.status {
         Status::Exited(0) => Ok(()),
-        status => Err(format!("a trial child ended with {status:?}: {}", finished.stderr.to_text().trim())),
+        status => {
+            let reason = format!("a trial child ended with {status:?}: {}", told.trim());
+            let is_lasting = matches!(status, Status::Exited(_)) && tells_a_lasting_reason(&told);
+            Err(if is_lasting { Unusable::Missing(reason) } else { Unusable::Failed(reason) })
+        }
     }
+}
+
+/// Sorts an error by the system call's error at its end.
+fn unusable(error: &(dyn Error + 'static)) -> Unusable {
+    let reason = error_chain(error);
+    let errno = std::iter::successors(Some(error), |error| (*error).source())
+        .filter_map(|error| error.downcast_ref::<io::Error>())
+        .find_map(io::Error::raw_os_error);
+    if errno.is_some_and(|errno| LASTING.contains(&errno)) {
+        Unusable::Missing(reason)
+    } else {
+        Unusable::Failed(reason)
+    }
+}
+
+/// Whether bubblewrap, which tells its errors by text alone, names one of [`LASTING`].
+fn tells_a_lasting_reason(told: &str) -> bool {
+    let text = |errno: &i32| {
+        let text = io::Error::from_raw_os_error(*errno).to_string();
+        text.split(" (os error").next().unwrap_or_default().to_owned()
+    };
+    // Its own words for user namespaces that are disabled, and for an option of a newer version.
+    let own = ["No permissions to create new namespace", "Unknown option"];
+    own.iter().any(|words| told.contains(words)) || LASTING.iter().any(|errno| told.contains(&text(errno)))
 }
 
 /// The system's programs, and no limits.

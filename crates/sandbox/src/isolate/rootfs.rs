@@ -10,9 +10,11 @@ use crate::isolate::host_files::HostEntryKind;
 use crate::isolate::mount_rules::{MountReason, MountRule};
 use crate::isolate::plan::Plan;
 use picoclaw_policy::config::ExposeMode;
-use picoclaw_sys::linux::mount::{DevIno, NO_DEVICES, NO_EXEC, NO_SUID, PathOwner, READ_ONLY};
+use picoclaw_sys::linux::mount::{
+    DevIno, NO_DEVICES, NO_EXEC, NO_SUID, PathOwner, READ_ONLY, open_path_without_links,
+};
 use picoclaw_sys::linux::{BindMount, Step};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, statat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, statat};
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -258,15 +260,14 @@ fn small_public_file(path: &Path) -> Option<Vec<u8>> {
 /// The device and inode of a source, which the child compares when it mounts it. Links were resolved
 /// when the plan was made, so a link that is found now was put there since.
 fn dev_ino(path: &Path) -> Result<DevIno, IsolateError> {
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let stat = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+    let stat = open_path_without_links(&c_string(path)?)
         .and_then(|source| fstat(&source))
         .map_err(|errno| IsolateError::Source { path: path.to_owned(), source: errno.into() })?;
     Ok(DevIno { device: stat.st_dev, inode: stat.st_ino })
 }
 
 /// A target relative to the new root.
-fn beneath_root(target: &Path) -> Result<CString, IsolateError> {
+pub(super) fn beneath_root(target: &Path) -> Result<CString, IsolateError> {
     c_string(target.strip_prefix("/").unwrap_or(target))
 }
 

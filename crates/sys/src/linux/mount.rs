@@ -139,7 +139,45 @@ pub(crate) fn attach_at_host(mount: &OwnedFd, target: &CStr) -> Result<()> {
 /// Opens `path` beneath `root`; a symbolic link on the way is refused.
 fn open_beneath(root: BorrowedFd<'_>, path: &CStr, flags: OFlags) -> Result<OwnedFd> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    openat2(root, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve)
+    match openat2(root, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
+        Err(Errno::NOSYS) => walk_without_links(root, path),
+        opened => opened,
+    }
+}
+
+/// An `O_PATH` descriptor for an absolute path; a symbolic link on the way is refused with ELOOP.
+pub fn open_path_without_links(path: &CStr) -> Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Err(Errno::NOSYS) => walk_without_links(openat(CWD, c"/", flags, Mode::empty())?.as_fd(), path),
+        opened => opened,
+    }
+}
+
+/// The same without openat2(2), which older kernels and some seccomp profiles lack: opens one component after the other,
+/// and allocates nothing.
+fn walk_without_links(root: BorrowedFd<'_>, path: &CStr) -> Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut here = openat(root, c".", flags, Mode::empty())?;
+    for name in path.to_bytes().split(|byte| *byte == b'/') {
+        match name {
+            b"" | b"." => continue,
+            b".." => return Err(Errno::XDEV),
+            _ => {}
+        }
+        let mut buffer = [0u8; 256];
+        buffer
+            .get_mut(..name.len())
+            .filter(|place| place.len() < 256)
+            .ok_or(Errno::NAMETOOLONG)?
+            .copy_from_slice(name);
+        let name = CStr::from_bytes_until_nul(&buffer).map_err(|_| Errno::NAMETOOLONG)?;
+        here = openat(&here, name, flags, Mode::empty())?;
+        if FileType::from_raw_mode(fstat(&here)?.st_mode) == FileType::Symlink {
+            return Err(Errno::LOOP);
+        }
+    }
+    Ok(here)
 }
 
 /// Makes a directory; an existing one will do.
@@ -210,4 +248,41 @@ pub(crate) fn dev_ino(file: impl AsFd) -> Result<DevIno> {
 pub(crate) fn write_file(directory: impl AsFd, path: &CStr, content: &[u8]) -> Result<()> {
     let file = openat(directory, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
     rustix::io::write(&file, content).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStrExt;
+
+    /// The walk answers as openat2(2) does.
+    #[test]
+    fn a_walk_finds_what_openat2_finds() {
+        let directory = std::env::temp_dir().join(format!("picoclaw-walk-{}", std::process::id()));
+        std::fs::create_dir_all(directory.join("a/b")).unwrap();
+        std::fs::write(directory.join("a/b/file"), "").unwrap();
+        std::os::unix::fs::symlink("a", directory.join("link")).unwrap();
+        std::os::unix::fs::symlink("b/file", directory.join("a/last")).unwrap();
+        let path = CString::new(directory.as_os_str().as_bytes()).unwrap();
+        let root = openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).unwrap();
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        for path in [
+            c"a",
+            c"a/b",
+            c"a//b/",
+            c"a/b/file",
+            c"./a",
+            c"link/b",
+            c"a/last",
+            c"a/none",
+            c"a/b/file/x",
+            c"../a",
+            c".",
+        ] {
+            let by_kernel = openat2(&root, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve);
+            let walked = walk_without_links(root.as_fd(), path).and_then(dev_ino);
+            assert_eq!(walked, by_kernel.and_then(dev_ino), "{path:?}");
+        }
+        std::fs::remove_dir_all(directory).unwrap();
+    }
 }

@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 import socket
+import stat
 import subprocess
 import sys
 
@@ -33,6 +34,16 @@ def write(path):
             file.write(PLACE)
     except OSError:
         pass
+
+
+def set_user_id():
+    path = "set-user-id-" + PLACE
+    write(path)
+    try:
+        os.chmod(path, 0o4700)
+        return bool(os.stat(path).st_mode & stat.S_ISUID)
+    except OSError:
+        return False
 
 
 def own_environment():
@@ -70,6 +81,7 @@ def observe(own):
         "instance": any_read(TARGETS["instance"]),
         "agents": any_read(TARGETS["agents"]),
         "principals": any_read(TARGETS["principals"]),
+        "set_user_id": set_user_id(),
         "environment": own_environment(),
         "processes": any_read(["/proc/%d/environ" % own["victim"]]),
         "signals": kill(own["victim"]),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// The layers, by the names that probes give them and those that people read.
-pub(super) const LAYERS: [(&str, &str); 15] = [
+pub(super) const LAYERS: [(&str, &str); 16] = [
     ("files", "file tools"),
     ("guard", "guard"),
     ("hooks", "hooks"),
@@ -13,6 +13,7 @@ pub(super) const LAYERS: [(&str, &str); 15] = [
     ("agents", "other agents"),
     ("principals", "other principals"),
     ("writes", "writes"),
+    ("set_user_id", "set-user-ID"),
     ("environment", "environment"),
     ("processes", "processes"),
     ("signals", "signals"),
