@@ -123,7 +123,7 @@ fn a_judge_changes_answers_or_denies_and_everything_else_is_a_no() {
         (
             "a call that is none",
             r#"{"action": "modify", "call": "rm"}"#,
-            Box::new(move |a| is_denied(a, "without `call`")),
+            Box::new(move |a| is_denied(a, "`call` is no object")),
         ),
         ("garbage", "garbage", Box::new(move |a| is_denied(a, "no `action`"))),
         ("an error", "error", Box::new(move |a| is_denied(a, "I broke"))),
@@ -234,7 +234,7 @@ fn a_hook_narrows_what_the_model_is_asked_and_never_widens_it() {
     let asked = wait_for(async {
         place.hooks(&[("h", 0, &change.to_string())]).before_llm(&meta(), "m", request).await
     });
-    let Decision::Proceed(asked) = asked else { unreachable!("{asked:?}") };
+    let Ok(Decision::Proceed(asked)) = asked else { unreachable!("{asked:?}") };
     let said: Vec<_> = asked.messages.iter().map(|message| message.content.as_str()).collect();
     assert_eq!(said, ["our rules", "changed"], "the instructions are ours");
     let offered: Vec<_> = asked.tools.iter().map(|tool| tool.name.as_str()).collect();

@@ -4,6 +4,7 @@
 //! line. Their output is as untrusted as a model's. Each has a user environment of its own and is
 //! caged whenever isolation is on.
 
+use crate::agent_writable::AgentWritable;
 use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage, Settings};
 use crate::isolate::{CommandSource, HiddenPath, IsolateError, PlanError, UserEnvironment};
 use crate::launch::{
@@ -56,6 +57,12 @@ pub enum HelperError {
     /// It cannot be recorded, so it is not started.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+    /// An agent could replace what would be run.
+    #[error("`{}` lies where an agent can write; move it out of the workspace", path.display())]
+    AgentWritable {
+        /// The program or script.
+        path: PathBuf,
+    },
     /// A directory cannot be used.
     #[error("could not use the directory `{}`", path.display())]
     Directory {
@@ -68,7 +75,7 @@ pub enum HelperError {
 
 /// Prepares helpers; the backend of their cages was chosen at the start of the program.
 #[derive(Debug, Clone)]
-pub struct HelperLauncher(Settings);
+pub struct HelperLauncher(Settings, AgentWritable);
 
 /// A helper that is ready to be launched.
 pub(crate) struct PreparedHelper {
@@ -79,8 +86,9 @@ pub(crate) struct PreparedHelper {
 }
 
 impl HelperLauncher {
-    pub(crate) fn new(settings: Settings) -> Self {
-        Self(settings)
+    /// Refuses programs that an agent could replace.
+    pub(crate) fn new(settings: Settings, writable: AgentWritable) -> Self {
+        Self(settings, writable)
     }
 
     /// Whether helpers are caged. Only then may a helper's own sandbox be switched off.
@@ -96,6 +104,9 @@ impl HelperLauncher {
         let name = helper.command.first().ok_or(HelperError::Nothing)?;
         let path = environment::get(&self.0.host, "PATH").unwrap_or_default();
         let program = launch::find_program(name, path, &dir)?;
+        if let Some(path) = self.1.find_in(helper.command, helper.variables, &dir, path) {
+            return Err(HelperError::AgentWritable { path });
+        }
         let confined = self.confine(helper, &user, &program, &dir)?;
         let layers = confined.layers();
         let handle = WorkDir::open(&dir).map_err(|errno| unusable(&dir, errno))?;

@@ -4,6 +4,7 @@
 //! [`Warden`](warden::Warden) issues, after the policy has judged it and the ledger has recorded
 //! the decision. This crate is synchronous.
 
+pub mod agent_writable;
 mod boot_id;
 pub mod bounded_lines;
 pub mod confine;

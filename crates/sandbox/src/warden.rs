@@ -1,6 +1,7 @@
 //! The warden, a reference monitor: judges each effect, records the decision, and only then issues
 //! a permit.
 
+use crate::agent_writable::AgentWritable;
 use crate::exec::{Exec, ExecEnv, HostFs};
 use crate::files::{Files, Located};
 use crate::helper::{HelperError, HelperLauncher, HelperSpec, RunningHelper};
@@ -74,7 +75,9 @@ pub enum LocateError {
 impl Warden {
     /// A warden over this policy and these files, recording in this ledger.
     pub fn new(policy: Policy, files: Files, exec_env: ExecEnv, ledger: Ledger) -> Self {
-        let helpers = HelperLauncher::new(exec_env.settings().clone());
+        let settings = exec_env.settings().clone();
+        let writable = AgentWritable::of_instance(&settings.instance, policy.write_rules.clone());
+        let helpers = HelperLauncher::new(settings, writable);
         Self { policy, files, exec_env, helpers, ledger: Arc::new(ledger) }
     }
 

@@ -1,19 +1,20 @@
-//! The interception points of a turn. `before_tool` and `approve_tool` fail closed; at the others a
-//! hook that fails is skipped.
+//! The interception points of a turn. All of them fail closed: a hook that does not answer, or whose
+//! answer cannot be understood, refuses the call, withholds its result or ends the turn.
+//!
+//! An answer has the form of the original program, in which a changed result and a changed response
+//! lie within the object that the hook was sent (`result.result.for_llm`, `response.response.content`),
+//! or has them in its place (`result.for_llm`, `response.content`).
 
 use super::Hooks;
-use super::decision::{Decision, HookReply, Meta, ToolDecision, keep_system_messages};
+use super::answer::{Action, HookAnswer, MAX_REASON, ToolAction};
+use super::decision::{Decision, HookReply, Meta, ToolDecision};
 use super::error::HookError;
 use super::process::HookProcess;
 use crate::call::Reply;
-use crate::message::Message;
 use crate::providers::{Answer, Request, ToolSpec};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Characters of a reason that are kept.
-const MAX_REASON: usize = 500;
 
 impl Hooks {
     fn interceptors(&self, point: &'static str) -> impl Iterator<Item = &Arc<HookProcess>> {
@@ -57,14 +58,18 @@ impl Hooks {
         }
         let original = HookReply { text: reply.text(), is_error: !matches!(reply, Reply::Done(_)) };
         match self.after_tool(meta, tool, arguments, original.clone(), took).await {
-            Decision::Proceed(changed) => Decision::Proceed(match changed {
+            Err(why) => {
+                tracing::warn!(target: "hook", tool, error = %why, "A result is withheld");
+                Decision::Proceed(Reply::Failed(format!("Tool result withheld: {why}")))
+            }
+            Ok(Decision::Proceed(changed)) => Decision::Proceed(match changed {
                 changed if changed == original => reply,
                 // A failure stays one, whatever a hook makes of its text.
                 changed if changed.is_error || original.is_error => Reply::Failed(changed.text),
                 changed => Reply::Done(changed.text),
             }),
-            Decision::AbortTurn(why) => Decision::AbortTurn(why),
-            Decision::HardAbort(why) => Decision::HardAbort(why),
+            Ok(Decision::AbortTurn(why)) => Decision::AbortTurn(why),
+            Ok(Decision::HardAbort(why)) => Decision::HardAbort(why),
         }
     }
 
@@ -74,10 +79,12 @@ impl Hooks {
         for process in self.interceptors("before_tool") {
             let params = json!({"meta": meta.to_json(), "context": meta.context(), "tool": tool, "arguments": arguments});
             let result = process.request("hook.before_tool", &params, self.interceptor_timeout).await;
-            match result.and_then(|result| ToolAction::parse(process, &result)) {
-                Err(why) => return ToolDecision::Deny(why.to_string()),
-                Ok(ToolAction::Continue) => {}
-                Ok(ToolAction::Modify { tool: new_tool, arguments: new_arguments }) => {
+            match result.and_then(|result| HookAnswer::new(process, result)?.tool_action()) {
+                Err(why) => {
+                    tracing::warn!(target: "hook", tool, error = %why, "A call is denied");
+                    return ToolDecision::Deny(why.to_string());
+                }
+                Ok(ToolAction::Proceed { tool: new_tool, arguments: new_arguments }) => {
                     tool = new_tool.unwrap_or(tool);
                     arguments = new_arguments.unwrap_or(arguments);
                 }
@@ -96,11 +103,12 @@ impl Hooks {
             let params = json!({"meta": meta.to_json(), "context": meta.context(), "tool": tool, "arguments": arguments});
             match process.request("hook.approve_tool", &params, self.approval_timeout).await {
                 Err(HookError::TimedOut { name, .. }) => {
+                    tracing::warn!(target: "hook", hook = %name, tool, "An approval hook timed out; the call is denied");
                     return Err(format!("tool approval hook {name:?} timed out"));
                 }
                 Err(why) => return Err(format!("tool approval hook {:?} failed: {why}", process.name())),
                 Ok(result) if result.get("approved") == Some(&Value::Bool(true)) => {}
-                Ok(result) => return Err(reason(&result, "not approved")),
+                Ok(result) => return Err(refusal(&result)),
             }
         }
         Ok(())
@@ -114,176 +122,85 @@ impl Hooks {
         arguments: &Value,
         mut reply: HookReply,
         took: Duration,
-    ) -> Decision<HookReply> {
+    ) -> Result<Decision<HookReply>, HookError> {
         for process in self.interceptors("after_tool") {
             let result = json!({"for_llm": reply.text, "is_error": reply.is_error});
             let duration = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
             let params = json!({"meta": meta.to_json(), "context": meta.context(), "tool": tool,
                 "arguments": arguments, "result": result, "duration": duration});
-            match self.intercept(process, "hook.after_tool", &params).await {
-                Intercepted::Modify(changed) => {
-                    reply = changed.get("result").and_then(parse_reply).unwrap_or(reply);
-                }
-                Intercepted::Continue => {}
-                Intercepted::AbortTurn(why) => return Decision::AbortTurn(why),
-                Intercepted::HardAbort(why) => return Decision::HardAbort(why),
+            let answer = self.intercept(process, "hook.after_tool", &params).await?;
+            match answer.action()? {
+                Action::AbortTurn(why) => return Ok(Decision::AbortTurn(why)),
+                Action::HardAbort(why) => return Ok(Decision::HardAbort(why)),
+                Action::Proceed => reply = answer.reply("result")?.unwrap_or(reply),
+                Action::Other(name) => return Err(answer.unknown_action(&name)),
             }
         }
-        Decision::Proceed(reply)
+        Ok(Decision::Proceed(reply))
     }
 
     /// Before the model is called: messages but the instructions may be changed, tools removed.
-    pub async fn before_llm(&self, meta: &Meta, model: &str, mut request: Request) -> Decision<Request> {
+    pub async fn before_llm(
+        &self,
+        meta: &Meta,
+        model: &str,
+        mut request: Request,
+    ) -> Result<Decision<Request>, HookError> {
         for process in self.interceptors("before_llm") {
             let params = json!({"meta": meta.to_json(), "context": meta.context(), "model": model,
                 "messages": request.messages, "tools": tools_json(&request.tools),
                 "options": {"max_tokens": request.max_tokens, "temperature": request.temperature},
                 "graceful_terminal": false});
-            match self.intercept(process, "hook.before_llm", &params).await {
-                Intercepted::Modify(changed) => apply_request_changes(&mut request, &changed, process),
-                Intercepted::Continue => {}
-                Intercepted::AbortTurn(why) => return Decision::AbortTurn(why),
-                Intercepted::HardAbort(why) => return Decision::HardAbort(why),
+            let answer = self.intercept(process, "hook.before_llm", &params).await?;
+            match answer.action()? {
+                Action::AbortTurn(why) => return Ok(Decision::AbortTurn(why)),
+                Action::HardAbort(why) => return Ok(Decision::HardAbort(why)),
+                Action::Proceed => answer.change_request(&mut request)?,
+                Action::Other(name) => return Err(answer.unknown_action(&name)),
             }
         }
-        Decision::Proceed(request)
+        Ok(Decision::Proceed(request))
     }
 
-    /// After the model answered: its text may be changed, its calls removed.
-    pub async fn after_llm(&self, meta: &Meta, model: &str, mut answer: Answer) -> Decision<Answer> {
+    /// After the model answered: its text and its calls may be changed.
+    pub async fn after_llm(
+        &self,
+        meta: &Meta,
+        model: &str,
+        mut answer: Answer,
+    ) -> Result<Decision<Answer>, HookError> {
         for process in self.interceptors("after_llm") {
             let response = json!({"content": answer.content, "tool_calls": answer.tool_calls});
             let params = json!({"meta": meta.to_json(), "context": meta.context(), "model": model, "response": response});
-            match self.intercept(process, "hook.after_llm", &params).await {
-                Intercepted::Modify(changed) => {
-                    let response = changed.get("response").unwrap_or(&Value::Null);
-                    if let Some(content) = response.get("content").and_then(Value::as_str) {
-                        answer.content = content.to_owned();
-                    }
-                    if let Some(calls) = response.get("tool_calls").and_then(Value::as_array) {
-                        let kept = |id: &str| calls.iter().any(|call| call["id"].as_str() == Some(id));
-                        answer.tool_calls.retain(|call| kept(&call.id));
-                    }
-                }
-                Intercepted::Continue => {}
-                Intercepted::AbortTurn(why) => return Decision::AbortTurn(why),
-                Intercepted::HardAbort(why) => return Decision::HardAbort(why),
+            let said = self.intercept(process, "hook.after_llm", &params).await?;
+            match said.action()? {
+                Action::AbortTurn(why) => return Ok(Decision::AbortTurn(why)),
+                Action::HardAbort(why) => return Ok(Decision::HardAbort(why)),
+                Action::Proceed => said.change_answer(&mut answer)?,
+                Action::Other(name) => return Err(said.unknown_action(&name)),
             }
         }
-        Decision::Proceed(answer)
+        Ok(Decision::Proceed(answer))
     }
 
-    async fn intercept(&self, process: &HookProcess, method: &str, params: &Value) -> Intercepted {
-        match process.request(method, params, self.interceptor_timeout).await {
-            Err(why) => {
-                tracing::warn!(target: "hook", error = %why, method, "A hook was not heard; the turn goes on without it");
-                Intercepted::Continue
-            }
-            Ok(result) => match action(&result) {
-                Some("modify") => Intercepted::Modify(result),
-                Some("abort_turn") => Intercepted::AbortTurn(reason(&result, "hook requested turn abort")),
-                Some("hard_abort") => Intercepted::HardAbort(reason(&result, "hook requested turn abort")),
-                Some("continue") | None => Intercepted::Continue,
-                Some(other) => {
-                    tracing::warn!(target: "hook", hook = %process.name(), action = other, method, "An action that means nothing here");
-                    Intercepted::Continue
-                }
-            },
-        }
+    async fn intercept<'p>(
+        &self,
+        process: &'p HookProcess,
+        method: &str,
+        params: &Value,
+    ) -> Result<HookAnswer<'p>, HookError> {
+        let result = process.request(method, params, self.interceptor_timeout).await?;
+        HookAnswer::new(process, result)
     }
 }
 
-/// The action of a hook that may be skipped.
-enum Intercepted {
-    Modify(Value),
-    Continue,
-    AbortTurn(String),
-    HardAbort(String),
-}
-
-/// The action of a `before_tool` hook.
-enum ToolAction {
-    Continue,
-    Modify { tool: Option<String>, arguments: Option<Value> },
-    Respond(HookReply),
-    Deny(String),
-    AbortTurn(String),
-    HardAbort(String),
-}
-
-impl ToolAction {
-    fn parse(process: &HookProcess, result: &Value) -> Result<Self, HookError> {
-        let invalid =
-            |what: &str| HookError::Garbage { name: process.name().to_owned(), what: what.to_owned() };
-        match action(result) {
-            Some("continue") => Ok(Self::Continue),
-            Some("modify") => {
-                let call = result
-                    .get("call")
-                    .and_then(Value::as_object)
-                    .ok_or_else(|| invalid("`modify` without `call`"))?;
-                let tool = match call.get("tool") {
-                    None | Some(Value::Null) => None,
-                    Some(Value::String(tool)) => Some(tool.clone()),
-                    Some(_) => return Err(invalid("`call.tool` is no text")),
-                };
-                let arguments = match call.get("arguments") {
-                    None | Some(Value::Null) => None,
-                    Some(arguments @ Value::Object(_)) => Some(arguments.clone()),
-                    Some(_) => return Err(invalid("`call.arguments` is no object")),
-                };
-                Ok(Self::Modify { tool, arguments })
-            }
-            Some("respond") => result
-                .get("result")
-                .and_then(parse_reply)
-                .map(Self::Respond)
-                .ok_or_else(|| invalid("`respond` without `result.for_llm`")),
-            Some("deny_tool") => Ok(Self::Deny(reason(result, "denied"))),
-            Some("abort_turn") => Ok(Self::AbortTurn(reason(result, "hook requested turn abort"))),
-            Some("hard_abort") => Ok(Self::HardAbort(reason(result, "hook requested turn abort"))),
-            Some(_) => Err(invalid("an action that does not exist")),
-            None => Err(invalid("no `action`")),
-        }
-    }
-}
-
-fn action(result: &Value) -> Option<&str> {
-    result.get("action").and_then(Value::as_str)
-}
-
-fn reason(result: &Value, default: &str) -> String {
-    let given = result.get("reason").and_then(Value::as_str).filter(|reason| !reason.is_empty());
-    given.unwrap_or(default).chars().take(MAX_REASON).collect()
-}
-
-fn parse_reply(result: &Value) -> Option<HookReply> {
-    let text = result.get("for_llm")?.as_str()?.to_owned();
-    let is_error = result.get("is_error").and_then(Value::as_bool).unwrap_or(false);
-    Some(HookReply { text, is_error })
+/// Why an approver did not approve.
+fn refusal(result: &Value) -> String {
+    let reason = result.get("reason").and_then(Value::as_str).filter(|reason| !reason.is_empty());
+    reason.unwrap_or("not approved").chars().take(MAX_REASON).collect()
 }
 
 fn tools_json(tools: &[ToolSpec]) -> Vec<Value> {
     let tool_json = |tool: &ToolSpec| json!({"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters}});
     tools.iter().map(tool_json).collect()
-}
-
-/// Applies what a hook may change: messages but the instructions, and fewer tools.
-fn apply_request_changes(request: &mut Request, result: &Value, process: &HookProcess) {
-    let empty = Map::new();
-    let changed = result.get("request").and_then(Value::as_object).unwrap_or(&empty);
-    if let Some(messages) = changed.get("messages") {
-        match serde_json::from_value::<Vec<Message>>(messages.clone()) {
-            Ok(messages) => request.messages = keep_system_messages(&request.messages, messages),
-            Err(why) => {
-                tracing::warn!(target: "hook", hook = %process.name(), error = %why, "Messages that nobody can read")
-            }
-        }
-    }
-    if let Some(kept) = changed.get("tools").and_then(Value::as_array) {
-        let name =
-            |tool: &Value| tool["function"]["name"].as_str().or(tool["name"].as_str()).map(str::to_owned);
-        let names: Vec<String> = kept.iter().filter_map(name).collect();
-        request.tools.retain(|tool| names.contains(&tool.name));
-    }
 }

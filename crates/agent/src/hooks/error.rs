@@ -53,7 +53,7 @@ pub enum HookError {
         message: String,
     },
     /// Its result has another form than the protocol's.
-    #[error("hook `{name}` answered what nobody can read: {what}")]
+    #[error("hook `{name}` answered something invalid: {what}")]
     Garbage {
         /// Which hook.
         name: String,

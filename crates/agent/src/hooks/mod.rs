@@ -1,9 +1,10 @@
 //! Process hooks: the operator's programs that observe turns and may narrow what happens in them.
 //!
 //! A hook speaks JSON-RPC 2.0 on its standard streams, one object per line, and runs as a helper in
-//! an environment of its own. A hook that judges calls (`before_tool`, `approve_tool`) and does not
-//! answer, answers something invalid or has exited denies the call.
+//! an environment of its own. A hook that intercepts and does not answer, answers something invalid
+//! or has exited fails what it was asked about.
 
+mod answer;
 mod call_hooks;
 mod connection;
 mod decision;
@@ -29,17 +30,27 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 /// Events that may wait for a slow observer; later ones are dropped.
 const MAX_QUEUED_EVENTS: usize = 256;
+
+/// How long observers may take for the events that wait when the program ends.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// What waits for an observer.
+enum Queued {
+    Event(Value),
+    /// Everything before it was sent.
+    Flush(oneshot::Sender<()>),
+}
 
 /// Every enabled hook, by priority and then by name.
 pub struct Hooks {
     processes: Vec<Arc<HookProcess>>,
     interceptor_timeout: Duration,
     approval_timeout: Duration,
-    observers: Vec<(Arc<HookProcess>, mpsc::Sender<Value>)>,
+    observers: Vec<(Arc<HookProcess>, mpsc::Sender<Queued>)>,
     next_event: AtomicU64,
 }
 
@@ -94,7 +105,9 @@ impl Hooks {
         let id = self.next_event.fetch_add(1, Ordering::Relaxed);
         let params = event.to_json(id, &Timestamp::now().to_string(), meta);
         for (process, queue) in &self.observers {
-            if events::wants(process.observes(), event.kind) && queue.try_send(params.clone()).is_err() {
+            if events::wants(process.observes(), event.kind)
+                && queue.try_send(Queued::Event(params.clone())).is_err()
+            {
                 tracing::warn!(target: "hook", hook = %process.name(), kind = event.kind, "An observer is too slow; an event was dropped");
             }
         }
@@ -102,17 +115,38 @@ impl Hooks {
 
     /// Ends every hook, after giving it time to exit.
     pub async fn close(&self) {
+        let _ = tokio::time::timeout(FLUSH_TIMEOUT, self.flush()).await;
         for process in &self.processes {
             process.close().await;
         }
     }
 }
 
+impl Hooks {
+    /// Waits until the observers were sent every event: the last ones of a program are those that
+    /// say how its turn ended.
+    async fn flush(&self) {
+        for (_, queue) in &self.observers {
+            let (sender, sent) = oneshot::channel();
+            if queue.send(Queued::Flush(sender)).await.is_ok() {
+                let _ = sent.await;
+            }
+        }
+    }
+}
+
 /// One task per observer keeps its events in order.
-fn spawn_observer(process: Arc<HookProcess>, timeout: Duration) -> mpsc::Sender<Value> {
-    let (sender, mut queue) = mpsc::channel::<Value>(MAX_QUEUED_EVENTS);
+fn spawn_observer(process: Arc<HookProcess>, timeout: Duration) -> mpsc::Sender<Queued> {
+    let (sender, mut queue) = mpsc::channel(MAX_QUEUED_EVENTS);
     tokio::spawn(async move {
-        while let Some(event) = queue.recv().await {
+        while let Some(queued) = queue.recv().await {
+            let event = match queued {
+                Queued::Event(event) => event,
+                Queued::Flush(done) => {
+                    let _ = done.send(());
+                    continue;
+                }
+            };
             if let Err(why) = process.notify("hook.runtime_event", &event, timeout).await {
                 tracing::warn!(target: "hook", error = %why, "An observer was not told");
             }

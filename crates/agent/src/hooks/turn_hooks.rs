@@ -109,7 +109,8 @@ impl TurnHooks {
         if !self.hooks.has_interceptors("before_llm") {
             return Ok(None);
         }
-        proceed(self.hooks.before_llm(&self.at(round), model, request.clone()).await).map(Some)
+        let decision = self.hooks.before_llm(&self.at(round), model, request.clone()).await;
+        proceed(decision.map_err(|why| HookAbort::Abort(why.to_string()))?).map(Some)
     }
 
     /// The model's answer, as the hooks leave it.
@@ -127,7 +128,8 @@ impl TurnHooks {
         if !self.hooks.has_interceptors("after_llm") {
             return Ok(answer);
         }
-        proceed(self.hooks.after_llm(&self.at(round), model, answer).await)
+        let decision = self.hooks.after_llm(&self.at(round), model, answer).await;
+        proceed(decision.map_err(|why| HookAbort::Abort(why.to_string()))?)
     }
 
     fn at(&self, round: u64) -> Meta {

@@ -6,7 +6,7 @@ use super::event::Event;
 use super::extensions::Extensions;
 use super::prompt::PromptSources;
 use super::repair_history::repair_history;
-use super::subagent_slots::{SubagentSlot, SubagentSlots};
+use super::subagent_slots::{SessionCounts, SubagentSlot, SubagentSlots};
 use super::token_budget::{BudgetStore, TokenBudget};
 use super::tool_calls;
 use super::tool_specs;
@@ -50,6 +50,7 @@ pub struct Runner {
     budgets: BudgetStore,
     extensions: Arc<Extensions>,
     turns: Arc<TurnRegistry>,
+    session_counts: Arc<SessionCounts>,
     turn_slots: TurnSlots,
 }
 
@@ -99,6 +100,7 @@ impl Runner {
             turn_slots: TurnSlots::new(config.turns.max_parallel_turns),
             extensions: Arc::new(Extensions::new(Arc::clone(&config), instance.home().to_owned())),
             turns: Arc::default(),
+            session_counts: Arc::default(),
             executor,
             config,
             models,
@@ -218,9 +220,11 @@ impl Runner {
         let hooks = self.hooks(turn, parent.as_ref()).await?;
         let payload = json!({"input": self.redactor.clean(&turn.input)});
         hooks.notify(&HookEvent { kind: "agent.turn.start", severity: "info", payload });
+        // A turn that is dropped ends as well.
+        let mut end = TurnEnd { hooks: &hooks, severity: "warn", status: "aborted" };
         let outcome = self.run_inner(turn, history, slot, parent, &hooks).await;
-        let (severity, status) = if outcome.is_ok() { ("info", "completed") } else { ("error", "error") };
-        hooks.notify(&HookEvent { kind: "agent.turn.end", severity, payload: json!({"status": status}) });
+        (end.severity, end.status) = if outcome.is_ok() { ("info", "completed") } else { ("error", "error") };
+        drop(end);
         outcome
     }
 
@@ -252,7 +256,7 @@ impl Runner {
             turn_slot: slot.clone(),
             subagent_slots: match &parent {
                 Some(parent) => Arc::clone(&parent.turn.subagent_slots),
-                None => SubagentSlots::new(&self.config.turns.subturn),
+                None => SubagentSlots::new(&self.config.turns.subturn, &turn.subject, &self.session_counts),
             },
             subagent_slot: parent.as_ref().map(|parent| Arc::clone(&parent.slot)),
             children: Arc::default(),
@@ -325,6 +329,20 @@ impl Runner {
             temperature: self.config.turns.temperature,
             agent: subject.agent.clone(),
         }
+    }
+}
+
+/// Notifies the observers that a turn has ended, when it is dropped.
+struct TurnEnd<'h> {
+    hooks: &'h TurnHooks,
+    severity: &'static str,
+    status: &'static str,
+}
+
+impl Drop for TurnEnd<'_> {
+    fn drop(&mut self) {
+        let payload = json!({"status": self.status});
+        self.hooks.notify(&HookEvent { kind: "agent.turn.end", severity: self.severity, payload });
     }
 }
 

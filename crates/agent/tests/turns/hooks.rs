@@ -93,6 +93,96 @@ fn a_result_can_be_changed_for_the_model() {
 }
 
 #[test]
+fn a_result_in_the_form_of_the_original_program_is_taken() {
+    for (why, manner) in [
+        (
+            "modify",
+            r#"{"action": "modify", "result": {"meta": {}, "tool": "exec", "result": {"for_llm": "less", "for_user": "more"}, "duration": 1}}"#,
+        ),
+        ("continue", r#"{"action": "continue", "result": {"result": {"for_llm": "less"}}}"#),
+        ("no action", r#"{"result": {"result": {"for_llm": "less"}}}"#),
+    ] {
+        assert_eq!(told(&["after_tool"], manner).0, "less", "{why}");
+    }
+    for manner in ["{}", r#"{"action": ""}"#, r#"{"action": "continue"}"#] {
+        assert_eq!(told(&["after_tool"], manner).0, "ran\n", "control: {manner}");
+    }
+}
+
+#[test]
+fn a_hook_whose_answer_cannot_be_understood_withholds_the_result() {
+    for manner in [
+        r#"{"action": "modify"}"#,
+        r#"{"action": "modify", "result": {"text": "less"}}"#,
+        r#"{"action": "modify", "result": {"for_llm": 5}}"#,
+        r#"{"action": "modify", "result": {"result": "less"}}"#,
+        r#"{"action": "modify", "result": {"for_llm": "less", "is_error": "no"}}"#,
+        r#"{"action": "redact"}"#,
+        r#"{"action": "deny_tool"}"#,
+        r#"{"acton": "modify"}"#,
+        r#"[]"#,
+        "garbage",
+        "error",
+        "dies",
+    ] {
+        let (result, _) = told(&["after_tool"], manner);
+        assert!(result.starts_with("Tool result withheld: hook `judge` "), "{manner}: {result}");
+        assert!(!result.contains("ran"), "{manner}: {result}");
+    }
+}
+
+#[test]
+fn an_answer_of_the_model_can_be_changed_in_either_form() {
+    let answered = |manner: &str| {
+        let fixture = Fixture::with(vec![say("secret")], |config| hooked(config, &["after_llm"], manner));
+        fixture.turn("go").map(|outcome| outcome.answer)
+    };
+    for manner in [
+        r#"{"action": "modify", "response": {"content": "less"}}"#,
+        r#"{"action": "modify", "response": {"meta": {}, "model": "m", "response": {"content": "less", "tool_calls": []}}}"#,
+        r#"{"action": "continue", "response": {"response": {"content": "less"}}}"#,
+    ] {
+        assert_eq!(answered(manner).unwrap(), "less", "{manner}");
+    }
+    for manner in [
+        r#"{"action": "modify"}"#,
+        r#"{"action": "modify", "response": {"text": "less"}}"#,
+        r#"{"action": "modify", "response": {"content": ["less"]}}"#,
+        r#"{"action": "modify", "response": {"response": {"tool_calls": "none"}}}"#,
+        r#"{"action": "deny_tool"}"#,
+        "garbage",
+        "error",
+        "dies",
+    ] {
+        let failed = answered(manner);
+        assert!(
+            failed.as_ref().is_err_and(|why| why.to_string().contains("`judge`")),
+            "{manner}: {failed:?}"
+        );
+    }
+    assert_eq!(answered(r#"{"action": "continue"}"#).unwrap(), "secret", "control");
+}
+
+#[test]
+fn a_request_that_cannot_be_understood_ends_the_turn() {
+    for (manner, ends) in [
+        (r#"{"action": "modify", "request": {"messages": "none"}}"#, true),
+        (r#"{"action": "modify", "request": {"tools": [1]}}"#, true),
+        (r#"{"action": "modify"}"#, true),
+        ("garbage", true),
+        (
+            r#"{"action": "modify", "request": {"meta": {}, "model": "m", "messages": [{"role": "user", "content": "x"}]}}"#,
+            false,
+        ),
+    ] {
+        let fixture = Fixture::with(vec![say("done")], |config| hooked(config, &["before_llm"], manner));
+        let outcome = fixture.turn("go");
+        assert_eq!(outcome.is_err(), ends, "{manner}: {outcome:?}");
+        assert_eq!(fixture.asked().is_empty(), ends, "{manner}: whether the model was asked");
+    }
+}
+
+#[test]
 fn a_subagents_calls_pass_the_same_hooks() {
     let manner = r#"{"action": "modify", "result": {"for_llm": "less than that"}}"#;
     let acts = vec![

@@ -1,6 +1,6 @@
 //! `picoclaw config check|show|schema`. The output contains no secrets.
 
-use crate::settings::{ConfigPresence, Request, SettingsError, load};
+use crate::settings::{ConfigPresence, RefusedHelpers, Request, SettingsError, load};
 use picoclaw_policy::config::{Fault, SourceLocation, advice, reminders, schema};
 use picoclaw_sandbox::isolate::{LiveHost, exposure_faults};
 use serde_json::{Value, json};
@@ -42,16 +42,19 @@ pub(crate) fn check(
             return Ok(BAD_CONFIGURATION);
         }
     };
+    let refused = RefusedHelpers::of(&settings).hooks;
     let missing: Vec<String> = exposure_faults(&settings.config.isolation.expose_paths, &LiveHost)
         .iter()
         .map(ToString::to_string)
         .collect();
-    if settings.config.isolation.enabled && !missing.is_empty() {
-        // No child could be started.
+    // No child, or no turn, could be started.
+    let fatal: Vec<&String> =
+        missing.iter().filter(|_| settings.config.isolation.enabled).chain(&refused).collect();
+    if !fatal.is_empty() {
         match format {
-            Format::Text => missing.iter().try_for_each(|fault| writeln!(err, "error: {fault}"))?,
+            Format::Text => fatal.iter().try_for_each(|fault| writeln!(err, "error: {fault}"))?,
             Format::Json => {
-                let errors: Vec<Value> = missing.iter().map(|fault| json!({ "message": fault })).collect();
+                let errors: Vec<Value> = fatal.iter().map(|fault| json!({ "message": fault })).collect();
                 writeln!(out, "{}", json!({ "ok": false, "errors": errors, "warnings": [] }))?;
             }
         }

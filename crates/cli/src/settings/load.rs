@@ -2,6 +2,7 @@
 
 use super::credential::Credentials;
 use super::file::{FileError, MAX_FILE_SIZE, TextFile, read_text};
+use super::helper_check::RefusedHelpers;
 use super::process_env::{Home, ProcessEnv};
 use super::{workspace_check, yaml};
 use picoclaw_policy::config::{
@@ -175,7 +176,8 @@ impl Settings {
 
     /// Warnings at start: about the files, and about each protection that is switched off.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        self.notices.iter().cloned().chain(warnings(&self.config)).collect()
+        let RefusedHelpers { hooks, servers } = RefusedHelpers::of(self);
+        self.notices.iter().cloned().chain(warnings(&self.config)).chain(hooks).chain(servers).collect()
     }
 
     /// Every key with its value and origin, secrets masked.

@@ -6,6 +6,7 @@ mod edit;
 mod edit_mcp;
 mod encrypted;
 mod file;
+mod helper_check;
 mod load;
 mod process_env;
 #[cfg(test)]
@@ -17,6 +18,7 @@ mod yaml;
 pub(crate) use edit::{EditError, edit_config};
 pub(crate) use edit_mcp::{AfterRemoval, McpChange};
 pub(crate) use file::first_line;
+pub(crate) use helper_check::RefusedHelpers;
 pub(crate) use load::{ConfigPresence, Request, Settings, SettingsError, load};
 pub(crate) use process_env::ProcessEnv;
 pub(crate) use workspace_check::{workspace_fault, workspace_fault_in};

@@ -72,3 +72,53 @@ fn calls_outside_of_turns_pass_the_same_hooks() {
         }
     }
 }
+
+fn with_hook(script: &str, more: serde_json::Value) -> serde_json::Value {
+    let mut hook = json!({"enabled": true, "command": ["python3", script, r#"{"action": "continue"}"#]});
+    hook.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    json!({"version": 3, "isolation": {"enabled": false}, "hooks": {"processes": {"judge": hook}}})
+}
+
+#[test]
+fn a_hook_that_an_agent_can_write_is_refused() {
+    let instance = TestInstance::new();
+    std::fs::create_dir_all(instance.workspace()).unwrap();
+    let (inside, outside) = (instance.workspace().join("hook.py"), instance.dir().join("hook.py"));
+    std::fs::write(&inside, HOOK).unwrap();
+    std::fs::write(&outside, HOOK).unwrap();
+    let intercept = json!({"intercept": ["before_tool"]});
+    instance.configure(&with_hook(outside.to_str().unwrap(), intercept.clone()).to_string());
+    assert_eq!(instance.run(&["agent", "-m", "echo ran"]).stdout, "ran\n", "control");
+    assert_eq!(instance.run(&["config", "check"]).code, 0, "control");
+    let status = instance.run(&["status"]);
+    assert!(!status.stdout.contains("hook `judge`"), "control: {status:?}");
+    instance.configure(&with_hook(inside.to_str().unwrap(), intercept).to_string());
+    let text = "lies where an agent can write";
+    let ran = instance.run(&["agent", "-m", "echo ran"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{ran:?}");
+    assert!(ran.stderr.contains("hook `judge`") && ran.stderr.contains(text), "{ran:?}");
+    let ran = instance.tool("exec", r#"{"command": "echo ran"}"#);
+    assert!(ran.code == 1 && ran.stdout.contains(text), "{ran:?}");
+    let checked = instance.run(&["config", "check"]);
+    assert!(checked.code == 2 && checked.stderr.contains(text), "{checked:?}");
+    let status = instance.run(&["status"]);
+    assert!(status.code == 0 && status.stdout.contains(text), "{status:?}");
+}
+
+#[test]
+fn observers_hear_the_end_of_a_turn() {
+    let instance = TestInstance::new();
+    let script = instance.dir().join("hook.py");
+    std::fs::write(&script, HOOK).unwrap();
+    let observe = json!({"observe": ["turn_start", "turn_end"], "env": {"HOME": instance.dir()}});
+    let instance = instance.with_config_file(&with_hook(script.to_str().unwrap(), observe).to_string());
+    assert_eq!(instance.run(&["agent", "-m", "echo ran"]).stdout, "ran\n");
+    let heard = || std::fs::read_to_string(instance.dir().join("events")).unwrap_or_default();
+    assert_eq!(heard(), "agent.turn.start\nagent.turn.end\n");
+    assert_eq!(instance.run(&["cron", "add", "-n", "job", "-m", "echo ran", "-e", "3600"]).code, 0);
+    let jobs = instance.run(&["cron", "list", "--json"]).stdout;
+    let jobs: serde_json::Value = serde_json::from_str(&jobs).unwrap();
+    let ran = instance.run(&["cron", "run", jobs[0]["id"].as_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(heard(), "agent.turn.start\nagent.turn.end\n".repeat(2));
+}

@@ -88,4 +88,8 @@ pub struct SubturnConfig {
     pub default_token_budget: u64,
     /// Timeout of waiting for a free slot.
     pub concurrency_timeout_sec: u64,
+    /// Maximum number that one turn starts, those of its subagents included.
+    pub max_per_turn: u64,
+    /// Maximum number that one session starts while the program runs.
+    pub max_per_session: u64,
 }

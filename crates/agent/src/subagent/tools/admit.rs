@@ -65,6 +65,9 @@ pub(super) fn admit(
     let (Some(parent), Some(agent)) = (parent, agent) else {
         return Err(settle_failed(permit, "a subagent can be started only in an agent's turn".to_owned()));
     };
+    if let Err(why) = parent.subagent_slots.count_start() {
+        return Err(settle_failed(permit, why));
+    }
     let id = shared.next_id();
     let label = Some(label(arguments)).filter(|label| !label.is_empty()).unwrap_or_else(|| id.clone());
     let subject = context.subject.child(agent.clone(), format!("{}/{id}", context.subject.session));

@@ -205,7 +205,9 @@ fn a_turn_starts_only_so_many() {
     let tasks: Vec<String> = (0..40).map(|number| format!("t{number}")).collect();
     let tasks: Vec<&str> = tasks.iter().map(String::as_str).collect();
     let stage = Stage::new([("go", vec![spawns(&tasks), Act::Hang])], |config| {
-        config.turns.subturn.concurrency_timeout_sec = 1
+        config.turns.subturn.concurrency_timeout_sec = 1;
+        config.turns.subturn.max_per_turn = 100;
+        config.turns.subturn.max_per_session = 100;
     });
     let halt = stage.halt.clone();
     let rounds = std::sync::atomic::AtomicUsize::new(0);
@@ -219,4 +221,38 @@ fn a_turn_starts_only_so_many() {
     let told = stage.told("go");
     let refused = told.iter().filter(|text| text.contains("32 subagents of this turn are under way")).count();
     assert_eq!(refused, 8, "{told:?}");
+}
+
+#[test]
+fn a_turn_and_a_session_start_so_many_and_no_more() {
+    use crate::fixture::Fixture;
+    // A model that answers each result with another subagent.
+    let spawn = || call(&[("subagent", r#"{"task": "more"}"#)]);
+    let acts = |count: usize| {
+        let mut acts: Vec<Act> = Vec::new();
+        (0..count).for_each(|_| acts.extend([spawn(), say("less")]));
+        acts
+    };
+    let refusals = |fixture: &Fixture, key: &str| {
+        let sent = fixture.sent();
+        let named = sent.iter().filter(|one| one.content.starts_with("sub-turn limit exceeded: "));
+        named.filter(|one| one.content.contains(key)).count()
+    };
+    let mut script = acts(3);
+    script.extend([spawn(), spawn(), say("done")]);
+    let fixture = Fixture::with(script, |config| config.turns.subturn.max_per_turn = 3);
+    assert_eq!(fixture.turn("go").unwrap().answer, "done");
+    assert_eq!(refusals(&fixture, "max_per_turn"), 2);
+    // In the same session, over several turns; another session has its own count.
+    let mut script = acts(2);
+    script.push(say("one"));
+    script.extend(acts(1));
+    script.extend([spawn(), say("two")]);
+    script.extend(acts(2));
+    script.push(say("three"));
+    let fixture = Fixture::with(script, |config| config.turns.subturn.max_per_session = 3);
+    assert_eq!(fixture.turn("go").unwrap().answer, "one");
+    assert_eq!(fixture.turn("go").unwrap().answer, "two");
+    assert_eq!(refusals(&fixture, "max_per_session"), 1);
+    assert_eq!(fixture.turn_as("main", "other", "go", &|_| {}).unwrap().answer, "three");
 }

@@ -147,6 +147,8 @@ pub(super) fn turns(defaults: &View<'_>, models: &[ModelConfig]) -> TurnConfig {
             default_timeout_minutes: subturn.count_or("default_timeout_minutes", 5),
             default_token_budget: subturn.count("default_token_budget"),
             concurrency_timeout_sec: subturn.count_or("concurrency_timeout_sec", 30),
+            max_per_turn: subturn.count_or("max_per_turn", 16),
+            max_per_session: subturn.count_or("max_per_session", 64),
         },
     }
 }

@@ -74,6 +74,13 @@ const SUBTURN: &[Key] = &[
     Key::count("default_timeout_minutes", 5, 525_600, "Minutes one may take; 0 is 5."),
     Key::count("default_token_budget", 0, 1 << 40, "Tokens one may use; 0 is no limit."),
     Key::count("concurrency_timeout_sec", 30, 86_400, "Seconds one waits for a free place; 0 is 30."),
+    Key::count("max_per_turn", 16, 100_000, "Subagents that one turn may start, theirs included; 0 is 16."),
+    Key::count(
+        "max_per_session",
+        64,
+        1_000_000,
+        "Subagents that one session may start while the program runs; 0 is 64.",
+    ),
 ];
 
 const AGENT: &[Key] = &[
