@@ -3,7 +3,7 @@
 use crate::isolate::error::IsolateError;
 use crate::isolate::plan::Plan;
 use crate::isolate::proc_masks::mask_steps;
-use crate::isolate::rootfs::{c_string, rootfs_steps};
+use crate::isolate::rootfs::{c_string, console, rootfs_steps};
 use picoclaw_policy::config::Network;
 use picoclaw_sys::linux::Step;
 use std::ffi::CString;
@@ -29,7 +29,7 @@ pub(super) fn setup(plan: &Plan) -> Result<Vec<Step>, IsolateError> {
     steps.extend(rootfs_steps(plan)?);
     steps.push(Step::Proc(pid_max(plan)));
     steps.extend(mask_steps()?);
-    steps.extend([Step::Devpts, Step::PivotRoot]);
+    steps.extend([Step::Devpts, console()?, Step::PivotRoot]);
     if plan.network == Network::None {
         steps.push(Step::LoopbackUp);
     }

@@ -237,6 +237,11 @@ impl<'p> RootfsBuilder<'p> {
     }
 }
 
+/// The place of the child's terminal, which its launch fills in.
+pub(super) fn console() -> Result<Step, IsolateError> {
+    Ok(Step::Console(c_string(&Path::new(ROOT).join("dev/console"))?, None))
+}
+
 /// The size and mode of the tmpfs.
 fn tmpfs_options(plan: &Plan) -> Vec<(CString, CString)> {
     let size = CString::new(plan.tmpfs_bytes().to_string()).unwrap_or_default();

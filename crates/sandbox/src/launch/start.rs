@@ -88,6 +88,11 @@ fn child_spec(spec: &mut LaunchSpec, streams: &ChildStreams) -> Result<ChildSpec
     command.extend(spec.setup.work_dir.as_ref().map(|directory| Step::Fchdir(directory.as_raw_fd())));
     command.append(&mut spec.setup.command);
     setup.append(&mut spec.setup.setup);
+    for step in &mut setup {
+        if let Step::Console(_, terminal) = step {
+            *terminal = streams.terminal_path();
+        }
+    }
     let ChildSetup { namespaces, mode, memory_limit, .. } = spec.setup;
     Ok(ChildSpec { namespaces, mode, setup, command, exec, memory_limit })
 }

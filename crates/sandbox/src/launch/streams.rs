@@ -3,11 +3,13 @@
 use crate::launch::error::LaunchError;
 use crate::launch::own_streams::{self, RelayedStreams};
 use picoclaw_sys::linux::landlock::{Ruleset, access};
+use picoclaw_sys::linux::mount::DevIno;
 use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_getfl, fstat};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::stdio::{stderr, stdin, stdout};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{Winsize, tcsetwinsize, ttyname};
+use std::ffi::CString;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 /// How a child is connected.
@@ -101,6 +103,22 @@ impl ChildStreams {
                 let _ = rules.allow(stream, fcntl_getfl(stream).map_or(0, reopening_rights));
             }
         }
+        if let Some(terminal) = self.terminal_handle() {
+            let _ = rules.allow(terminal, access::READ_FILE | access::WRITE_FILE);
+        }
+    }
+
+    /// The path of its controlling terminal on the host, with device and inode.
+    pub(super) fn terminal_path(&self) -> Option<(CString, DevIno)> {
+        let terminal = self.terminal_handle()?;
+        let path = ttyname(terminal, Vec::new()).ok()?;
+        let stat = fstat(terminal).ok()?;
+        Some((path, DevIno { device: stat.st_dev, inode: stat.st_ino }))
+    }
+
+    fn terminal_handle(&self) -> Option<&OwnedFd> {
+        let number = self.terminal?.fd;
+        self.owned.iter().find(|fd| fd.as_raw_fd() == number)
     }
 }
 

@@ -59,6 +59,9 @@ pub enum Step {
     Proc(Option<CString>),
     /// Mounts a devpts.
     Devpts,
+    /// Shows the controlling terminal, if there is one, as `/dev/console`: the first path makes the file to mount on, in the
+    /// tmpfs. A terminal of the host's devpts has no other name in the cage.
+    Console(CString, Option<(CString, DevIno)>),
     /// Makes the new root the root.
     PivotRoot,
     /// Brings the loopback interface up.
@@ -160,6 +163,15 @@ impl Step {
             }
             Self::Proc(pid_max) => mount_proc(state.new_root()?, pid_max.as_deref()),
             Self::Devpts => mount_devpts(state.new_root()?),
+            Self::Console(_, None) => Ok(()),
+            Self::Console(mount_point, Some((terminal, expected))) => {
+                mount::make_mount_point(state.tmpfs()?, mount_point, PathOwner::Cage)?;
+                // A device on a read-only mount can still be written, but its mode cannot be changed.
+                let attributes = mount::NO_SUID | mount::NO_EXEC | mount::READ_ONLY;
+                let tree =
+                    mount::clone_tree(CWD, terminal, attributes, Some(*expected), Submounts::Without)?;
+                mount::attach(tree, state.new_root()?, c"dev/console", PathOwner::Cage)
+            }
             Self::PivotRoot => {
                 if let Some(mask) = state.umask {
                     umask(mask);
@@ -239,6 +251,7 @@ impl fmt::Display for Step {
             Self::BindTmpfs(_, at, ..) => write!(f, "mount a private `/{}`", at.to_string_lossy()),
             Self::Proc(_) => f.write_str("mount `/proc`"),
             Self::Devpts => f.write_str("mount `/dev/pts`"),
+            Self::Console(..) => f.write_str("show the terminal as `/dev/console`"),
             Self::PivotRoot => f.write_str("enter the new root"),
             Self::LoopbackUp => f.write_str("switch the loopback on"),
             Self::LandlockAllow(_, path, _) => write!(f, "allow `{}`", path.to_string_lossy()),
