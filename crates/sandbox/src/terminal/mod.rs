@@ -23,6 +23,12 @@ use std::time::{Duration, Instant};
 const FORWARDED: [Signal; 6] =
     [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM, Signal::USR1, Signal::USR2];
 
+/// Signals that ask for an end.
+const ENDING: [Signal; 4] = [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM];
+
+/// How long after such a signal the rest of the output is copied to a terminal or socket that takes none.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// How often a background process checks whether it is in the foreground again: a shell need not send SIGCONT.
 const FOREGROUND_CHECK: Duration = Duration::from_millis(200);
 
@@ -40,11 +46,12 @@ pub fn relay(running: &mut Running, signals: &SignalFd, time: Option<Duration>) 
     let mut relays = Relays::new(running.take_relayed());
     // A stopped process enforces no deadline. With one, this process stops only on SIGTSTP, not when the child stops itself.
     let (mut is_stop_requested, mut is_stopped) = (false, false);
+    let mut drain_until = None;
     loop {
         let ended =
             running.poll().map(|status| deadline.final_status(status)).or_else(|| deadline.check(running));
         if let Some(status) = ended {
-            relays.drain(signals, deadline.until());
+            relays.drain(signals, drain_until.or(deadline.until()));
             return status;
         }
         match running.take_stop() {
@@ -81,7 +88,12 @@ pub fn relay(running: &mut Running, signals: &SignalFd, time: Option<Duration>) 
                         running.signal(Signal::CONT);
                     }
                 }
-                other => running.signal(other),
+                other => {
+                    if ENDING.contains(&other) {
+                        drain_until = Some(Instant::now() + DRAIN_TIMEOUT);
+                    }
+                    running.signal(other);
+                }
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::pipe_relay::PipeRelay;
 use super::poll_until;
 use super::terminal_relay::TerminalRelay;
-use super::{poll_fd, stop_self};
+use super::{ENDING, poll_fd, stop_self};
 use crate::launch::{RelayedStreams, Running};
 use picoclaw_sys::linux::{SignalFd, suspend_job};
 use rustix::event::PollFlags;
@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 
 /// How much pending output is copied before a stop: more than a pseudo-terminal holds, in rounds of one read.
 const MAX_ROUNDS: usize = 64;
+
+/// How long more output is waited for once the child has ended: an unrelated process may hold its terminal or pipe.
+const QUIET_TIMEOUT: Duration = Duration::from_millis(200);
 
 pub(super) struct Relays {
     /// The first is the child's controlling terminal.
@@ -72,21 +75,30 @@ impl Relays {
     /// Copies the last output of a child that has ended, for as long as it is read, and until a signal asks for an end.
     pub(super) fn drain(&mut self, signals: &SignalFd, until: Option<Instant>) {
         self.pipes.retain(PipeRelay::is_output);
+        self.terminals.iter_mut().for_each(TerminalRelay::close_slave);
+        let mut quiet_until = Instant::now() + QUIET_TIMEOUT;
         loop {
             let is_moved = self.copy_output();
+            let is_finished = self.pipes.is_empty() && self.terminals.iter().all(TerminalRelay::is_finished);
+            if is_finished || until.is_some_and(|until| Instant::now() >= until) {
+                return;
+            }
             let has_pending = self.terminals.iter().any(TerminalRelay::has_pending)
                 || self.pipes.iter().any(PipeRelay::has_pending);
-            if !is_moved && !has_pending || until.is_some_and(|until| Instant::now() >= until) {
+            if is_moved || has_pending {
+                quiet_until = Instant::now() + QUIET_TIMEOUT;
+            } else if Instant::now() >= quiet_until {
                 return;
             }
             if !is_moved {
-                self.poll(&[signals.as_fd()], until);
+                let quiet_until = (!has_pending).then_some(quiet_until);
+                self.poll(&[signals.as_fd()], [until, quiet_until].into_iter().flatten().min());
             }
             while let Some(signal) = signals.next() {
-                match signal {
-                    Signal::TSTP => stop_self(),
-                    Signal::WINCH | Signal::CONT | Signal::USR1 | Signal::USR2 => {}
-                    _ => return,
+                if ENDING.contains(&signal) {
+                    return;
+                } else if signal == Signal::TSTP {
+                    stop_self();
                 }
             }
         }

@@ -15,7 +15,9 @@ pub(super) struct TerminalRelay {
     user: UserTerminal,
     master: OwnedFd,
     /// While this process holds the slave side too, the master does not signal a hang-up when the child closes its own.
-    _slave: Option<OwnedFd>,
+    slave: Option<OwnedFd>,
+    /// The slave side has no user left, and everything is read.
+    is_ended: bool,
     raw_mode: RawMode,
     /// The child has not asked for the terminal yet: no key is read and no setting changed.
     is_waiting: bool,
@@ -28,12 +30,13 @@ impl TerminalRelay {
     pub(super) fn new(relayed: RelayedTerminal) -> Self {
         let RelayedTerminal { user, master, starts_in_background } = relayed;
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-        let (_slave, raw_mode) = (ioctl_tiocgptpeer(&master, flags).ok(), RawMode::new(&user));
+        let (slave, raw_mode) = (ioctl_tiocgptpeer(&master, flags).ok(), RawMode::new(&user));
         let (to_child, to_user) = (Vec::new(), Vec::new());
         let mut relay = Self {
             user,
             master,
-            _slave,
+            slave,
+            is_ended: false,
             raw_mode,
             is_waiting: starts_in_background,
             to_child,
@@ -70,6 +73,16 @@ impl TerminalRelay {
         !self.to_user.is_empty() && !self.is_hung_up
     }
 
+    /// Whether everything that the child has written is copied.
+    pub(super) fn is_finished(&self) -> bool {
+        self.is_hung_up || (self.is_ended && self.to_user.is_empty())
+    }
+
+    /// Lets go of the slave side: when the child's users of it are gone as well, the kernel says which output was the last.
+    pub(super) fn close_slave(&mut self) {
+        self.slave = None;
+    }
+
     /// Follows changes between foreground and background.
     pub(super) fn update(&mut self) {
         if !self.is_waiting {
@@ -94,7 +107,7 @@ impl TerminalRelay {
 
     pub(super) fn poll_fds(&self) -> impl Iterator<Item = PollFd<'_>> {
         let mut events = PollFlags::empty();
-        events.set(PollFlags::IN, self.to_user.is_empty());
+        events.set(PollFlags::IN, self.to_user.is_empty() && !self.is_ended);
         events.set(PollFlags::OUT, !self.to_child.is_empty());
         let input = self.user.input().filter(|_| self.wants_input());
         let output = self.user.output().filter(|_| self.has_pending());
@@ -134,17 +147,30 @@ impl TerminalRelay {
         }
     }
 
+    fn read_output(&mut self) -> bool {
+        let mut buffer = [0; 16 << 10];
+        let count = match read_ready(self.master.as_fd(), &mut buffer) {
+            Ok(count) => count,
+            Err(errno) => {
+                self.is_ended |= errno == Errno::IO;
+                0
+            }
+        };
+        self.to_user.extend_from_slice(buffer.get(..count).unwrap_or(&[]));
+        count > 0
+    }
+
     /// Copies output without waiting for the user's terminal.
     pub(super) fn copy_output(&mut self) -> bool {
         let mut is_moved = false;
         if self.to_user.is_empty() {
-            let mut buffer = [0; 16 << 10];
-            if let Ok(count @ 1..) = read_ready(self.master.as_fd(), &mut buffer) {
-                self.to_user.extend_from_slice(buffer.get(..count).unwrap_or(&[]));
-                is_moved = true;
-                if self.raw_mode.processes_output() && processes_output(&self.master) {
-                    undo_line_ends(&mut self.to_user);
+            is_moved = self.read_output();
+            if is_moved && self.raw_mode.processes_output() && processes_output(&self.master) {
+                // The kernel has put both bytes of a line end there at once.
+                if self.to_user.ends_with(b"\r") {
+                    self.read_output();
                 }
+                undo_line_ends(&mut self.to_user);
             }
         }
         match self.user.output().filter(|_| !self.is_hung_up) {

@@ -168,8 +168,7 @@ impl Step {
                 mount::make_mount_point(state.tmpfs()?, mount_point, PathOwner::Cage)?;
                 // A device on a read-only mount can still be written, but its mode cannot be changed.
                 let attributes = mount::NO_SUID | mount::NO_EXEC | mount::READ_ONLY;
-                let tree =
-                    mount::clone_tree(CWD, terminal, attributes, Some(*expected), Submounts::Without)?;
+                let tree = mount::clone_tree(CWD, terminal, attributes, Some(*expected), Submounts::Without)?;
                 mount::attach(tree, state.new_root()?, c"dev/console", PathOwner::Cage)
             }
             Self::PivotRoot => {

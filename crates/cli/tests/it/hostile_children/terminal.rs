@@ -3,6 +3,8 @@
 use super::{Bwrap, Faults, Landlock, Level, Native, Project, is_here, soon};
 use crate::run::pty::{Terminal, can_give_a_terminal};
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::Command;
 use std::time::Duration;
 
@@ -51,6 +53,12 @@ impl Launch {
         Terminal::start(shell.env("PS1", "outer\\$ "))
     }
 
+    /// Sends picoclaw a signal.
+    fn kill(&self, signal: Signal) {
+        let number = std::fs::read_to_string(self.project.instance.dir().join("number")).unwrap();
+        kill_process(Pid::from_raw(number.trim().parse().unwrap()).unwrap(), signal).unwrap();
+    }
+
     fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.project.dir().join(name)).unwrap_or_default()
     }
@@ -74,9 +82,11 @@ fn no_stream_is_the_terminal_of_the_host() {
     let mut faults = Faults::default();
     for level in [Native, Bwrap, Landlock] {
         let Some(launch) = Launch::new(level, &[], &["python3", "-c", STREAMS]) else { continue };
-        for terminals in 1..8_u8 {
+        for terminals in 0..8_u8 {
             let redirect = redirected(terminals);
-            let line = format!("stat -Lc %d:%i /dev/fd/0 > host; sh ../launch {redirect}; echo status $?");
+            let line = format!(
+                "rm -f streams; stat -Lc %d:%i /dev/fd/0 > host; sh ../launch {redirect}; echo status $?"
+            );
             let (_, shown) = launch.shell(&["-c", &line]).end();
             let why = format!("{level:?} `{redirect}`");
             assert!(shown.contains("status 0"), "{why}: {shown}");
@@ -110,8 +120,7 @@ fn typed_at_the_prompt(faults: &mut Faults, level: Level, redirect: &str, from: 
     }
     let got = launch.read("got");
     faults.check(!got.contains("cret"), format!("{level:?} `{redirect}` from {from}: it read {got:?}"));
-    let number = std::fs::read_to_string(launch.project.instance.dir().join("number")).unwrap();
-    kill_process(Pid::from_raw(number.trim().parse().unwrap()).unwrap(), Signal::KILL).unwrap();
+    launch.kill(Signal::KILL);
     leave(shell);
 }
 
@@ -172,8 +181,7 @@ fn settings_after(
     let mut shell = launch.shell(&["-c", &format!("sh ../launch {redirect}; echo do''ne; read wait")]);
     if let Some(signal) = signal {
         soon("it runs", || launch.project.dir().join("up").exists());
-        let number = std::fs::read_to_string(launch.project.instance.dir().join("number")).unwrap();
-        kill_process(Pid::from_raw(number.trim().parse().unwrap()).unwrap(), signal).unwrap();
+        launch.kill(signal);
     }
     shell.until("done");
     assert!(launch.project.dir().join("up").exists(), "{level:?} {why}: it did not run");
@@ -207,5 +215,164 @@ fn settings_are_unchanged_whichever_stream_is_the_terminal() {
     let mut faults = Faults::default();
     for (redirect, fd) in [("> log 2>&1", 0), ("< /dev/null 2> log", 1), ("< /dev/null > log", 2)] {
         WAYS.iter().for_each(|&way| settings_after(&mut faults, Native, redirect, fd, way));
+    }
+}
+
+#[test]
+fn a_terminal_has_a_name() {
+    for level in [Native, Bwrap, Landlock] {
+        let line = "tty && echo by' 'name > $(tty); test $(tty | cut -d/ -f2) = dev";
+        let Some(launch) = Launch::new(level, &[], &["sh", "-c", line]) else { continue };
+        for redirect in ["", "2> log"] {
+            let (_, shown) = launch.shell(&["-c", &format!("sh ../launch {redirect}; echo status $?")]).end();
+            assert!(shown.contains("by name\r\n") && shown.contains("status 0"), "{level:?}: {shown}");
+        }
+    }
+}
+
+/// Keys are for the command that reads them: a caged one in the same pipeline takes none and changes no setting.
+#[test]
+fn another_command_of_the_pipeline_reads_its_keys() {
+    for level in [Native, Bwrap, Landlock] {
+        let line = "echo u''p >&2; exec sleep 1000";
+        let Some(launch) = Launch::new(level, &[], &["sh", "-c", line]) else { continue };
+        let other = "(read line < /dev/tty; echo other got $line; kill -9 $(cat ../number))";
+        let mut shell = launch.shell(&["-c", &format!("sh ../launch | {other}")]);
+        shell.until("up");
+        assert!(!shell.is_raw(), "{level:?}");
+        shell.type_in("words\r");
+        shell.until("other got words");
+        shell.end();
+    }
+}
+
+#[test]
+fn line_ends_are_as_without_a_cage() {
+    for level in [Native, Bwrap, Landlock] {
+        let line = r"printf 'one\ntwo\r\n\tthree\rfour\n' >&2";
+        let Some(launch) = Launch::new(level, &[], &["sh", "-c", line]) else { continue };
+        launch.project.file("bare", line);
+        for redirect in ["", "< /dev/null", "> log", "| cat", "< /dev/null > log", "& wait", "> log & wait"] {
+            let shown = |script: &str| launch.shell(&["-c", &format!("sh {script} {redirect}")]).end().1;
+            assert_eq!(shown("../launch"), shown("../bare"), "{level:?} `{redirect}`");
+        }
+    }
+}
+
+/// A terminal that nobody owns, as a serial line: its slave side by name, and what is to be kept.
+fn free_terminal() -> (String, [OwnedFd; 2]) {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let master = openpt(flags).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let slave = ioctl_tiocgptpeer(&master, flags).unwrap();
+    let name = std::fs::read_link(format!("/proc/self/fd/{}", slave.as_raw_fd())).unwrap();
+    (name.to_str().unwrap().to_owned(), [master, slave])
+}
+
+#[test]
+fn a_terminal_without_a_session_is_read() {
+    for level in [Native, Bwrap, Landlock] {
+        let line = "test -t 0 && test -t 1 && read line && echo \"got $line\"";
+        let Some(launch) = Launch::new(level, &[], &["sh", "-c", line]) else { continue };
+        let (name, [master, _slave]) = free_terminal();
+        let mut shell = launch.shell(&["-c", &format!("sh ../launch < {name}; echo status $?")]);
+        rustix::io::write(&master, b"words\n").unwrap();
+        shell.until("got words");
+        shell.until("status 0");
+        shell.end();
+    }
+}
+
+#[test]
+fn a_terminal_of_another_session_is_not_read() {
+    let mut faults = Faults::default();
+    for level in [Native, Bwrap, Landlock] {
+        for line in [
+            "sh ../launch < $(cat ../other) > log",
+            "setsid sh ../launch > log",
+            "setsid sh ../launch < /dev/tty",
+        ] {
+            let words = ["python3", "-c", READER, "0"];
+            let Some(launch) = Launch::new(level, &[], &words) else { continue };
+            let mut other = launch.shell(&["--norc", "--noprofile", "-i"]);
+            other.prompt();
+            other.type_in("tty > ../other\r");
+            other.prompt();
+            let mut shell = launch.shell(&["--norc", "--noprofile", "-i"]);
+            shell.prompt();
+            shell.type_in(&format!("{line} &\r"));
+            soon("the reader runs", || launch.read("got").contains("up"));
+            for prompt in [&mut other, &mut shell] {
+                prompt.type_in("echo se''cret\r");
+                prompt.until("secret\r\n");
+                prompt.type_in("echo se''cret\r");
+                prompt.until("secret\r\n");
+            }
+            let got = launch.read("got");
+            faults.check(!got.contains("cret"), format!("{level:?} `{line}`: it read {got:?}"));
+            launch.kill(Signal::KILL);
+            leave(shell);
+            leave(other);
+        }
+    }
+}
+
+#[test]
+fn a_job_in_the_background_stops_when_it_reads_and_goes_on_in_front() {
+    for level in [Native, Bwrap, Landlock] {
+        let line = "read line; echo \"got $line\"; exit 3";
+        let Some(launch) = Launch::new(level, &[], &["bash", "-c", line]) else { continue };
+        let mut shell = launch.shell(&["--norc", "--noprofile", "-i"]);
+        shell.prompt();
+        shell.type_in("sh ../launch > log &\r");
+        soon("it is stopped", || {
+            shell.type_in("jobs\r");
+            shell.prompt();
+            shell.all().contains("Stopped")
+        });
+        shell.type_in("fg\r");
+        shell.until("launch > log");
+        soon("keys are passed on", || shell.is_raw());
+        shell.type_in("words\r");
+        soon("it got them", || launch.read("log") == "got words\n");
+        soon("the terminal is given back", || !shell.is_raw());
+        shell.type_in("echo status $?\r");
+        shell.until("status 3");
+        leave(shell);
+    }
+}
+
+#[test]
+fn what_is_typed_and_shown_is_complete_in_a_pipeline() {
+    let lines: String = (0..1_000).map(|number| format!("{number:099}\n")).collect();
+    for level in [Native, Bwrap, Landlock] {
+        let line = "stty -echo <&2; echo rea''dy >&2; head -n 1000 | tee /dev/stderr";
+        let Some(launch) = Launch::new(level, &[], &["sh", "-c", line]) else { continue };
+        let mut shell = launch.shell(&["-c", "sh ../launch > typed; echo en''d"]);
+        shell.until("ready\r\n");
+        shell.type_in(&lines);
+        let (_, shown) = shell.end();
+        assert!(launch.read("typed") == lines, "{level:?}: {} bytes", launch.read("typed").len());
+        assert!(shown == lines.replace('\n', "\r\n") + "end\r\n", "{level:?}: {} bytes", shown.len());
+    }
+}
+
+/// A terminal that takes no more output holds up neither a deadline nor a signal.
+#[test]
+fn a_terminal_that_nobody_reads_holds_nothing_up() {
+    for level in [Native, Bwrap, Landlock] {
+        for (flags, signal, status) in
+            [(&["--timeout", "1"][..], None, "124\n"), (&[], Some(Signal::TERM), "143\n")]
+        {
+            let line = "touch up; exec yes";
+            let Some(launch) = Launch::new(level, flags, &["sh", "-c", line]) else { continue };
+            let line = "sh ../launch < /dev/null 2> log; echo $? > status";
+            let shell = launch.shell(&["-c", line]);
+            soon("it runs", || launch.project.dir().join("up").exists());
+            signal.into_iter().for_each(|signal| launch.kill(signal));
+            soon("it ends", || launch.read("status") == status);
+            leave(shell);
+        }
     }
 }

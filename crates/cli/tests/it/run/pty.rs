@@ -121,6 +121,11 @@ impl Terminal {
         (self.end().0, all)
     }
 
+    /// Everything that was shown so far.
+    pub(crate) fn all(&self) -> String {
+        String::from_utf8_lossy(&self.all).into_owned()
+    }
+
     /// The person closes the window.
     pub(crate) fn close(self) -> Child {
         self.child
