@@ -42,6 +42,11 @@ impl CageOptions {
         })
     }
 
+    /// `--ro`, `--rw` and `--expose`.
+    pub(crate) fn exposures(&self) -> &[Expose] {
+        &self.exposures
+    }
+
     /// The configured isolation with the flags applied.
     pub(crate) fn apply_to(&self, configured: &IsolationConfig) -> IsolationConfig {
         let mut isolation = configured.clone();

@@ -4,7 +4,7 @@
 
 use crate::arguments::RunArguments;
 use crate::commands::cage_flags::CageOptions;
-use crate::settings::{ProcessEnv, Settings, workspace_fault};
+use crate::settings::{ProcessEnv, Settings, exposure_warnings, workspace_fault};
 use crate::{app, exit, print, units};
 use anyhow::{Context, Result, bail};
 use picoclaw_policy::config::ExposeMode;
@@ -55,9 +55,13 @@ fn caged(
     let workspace = workspace(&named, loaded, process_env)?;
     let instance = app::open_instance(loaded)?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
+    let isolation = asked.apply_to(&loaded.config.isolation);
+    for warning in exposure_warnings(&isolation.expose_paths) {
+        tracing::warn!(target: "isolation", "{warning}");
+    }
     let signals = terminal::listen().context("could not listen to signals")?;
     let command = OperatorCommand {
-        isolation: &asked.apply_to(&loaded.config.isolation),
+        isolation: &isolation,
         instance: &instance,
         principal: Principal::Person,
         dir: ChildDir::Path { path: &workspace, mode: ExposeMode::ReadWrite },

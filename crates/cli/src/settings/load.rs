@@ -176,8 +176,10 @@ impl Settings {
 
     /// Warnings at start: about the files, and about each protection that is switched off.
     pub(crate) fn warnings(&self) -> Vec<String> {
+        let exposed = workspace_check::exposure_warnings(&self.config.isolation.expose_paths);
         let RefusedHelpers { hooks, servers } = RefusedHelpers::of(self);
-        self.notices.iter().cloned().chain(warnings(&self.config)).chain(hooks).chain(servers).collect()
+        let configured = warnings(&self.config).into_iter().chain(exposed);
+        self.notices.iter().cloned().chain(configured).chain(hooks).chain(servers).collect()
     }
 
     /// Every key with its value and origin, secrets masked.

@@ -21,4 +21,4 @@ pub(crate) use file::first_line;
 pub(crate) use helper_check::RefusedHelpers;
 pub(crate) use load::{ConfigPresence, Request, Settings, SettingsError, load};
 pub(crate) use process_env::ProcessEnv;
-pub(crate) use workspace_check::{workspace_fault, workspace_fault_in};
+pub(crate) use workspace_check::{exposure_warnings, workspace_fault, workspace_fault_in};

@@ -1,13 +1,17 @@
-//! Checks the workspaces on this host: links resolved, home directories found. A workspace that
-//! does not exist is judged by the part of its path that does.
+//! Checks the workspaces on this host: links resolved, bind mounts recognised, home directories
+//! found. A workspace that does not exist is judged by the part of its path that does.
 
 use super::file::read_bytes;
 use super::load::Settings;
 use super::process_env::ProcessEnv;
-use picoclaw_policy::AgentId;
-use picoclaw_policy::config::{Config, ReservedPaths, WorkspaceFault, check_workspaces, home_directories};
+use picoclaw_policy::config::{
+    Config, Expose, ExposeMode, ReservedPaths, WorkspaceFault, WorkspacePlace, check_workspaces,
+    home_directories, system_directories, system_directory,
+};
+use picoclaw_policy::{AgentId, CleanPath};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The faults of the workspaces.
@@ -17,37 +21,20 @@ pub(super) fn check(
     files: [&Path; 2],
     env: &ProcessEnv,
 ) -> Vec<WorkspaceFault> {
-    let place = |agent: &AgentId| (agent.clone(), canonicalize_existing(&config.workspace_of(agent, home)));
-    let workspaces: Vec<_> = config.agents.iter().map(|agent| place(&agent.id)).collect();
-    // Both the link and its target must be out of reach of an agent.
-    let files: Vec<_> =
-        files.iter().flat_map(|file| [canonicalize_existing(file), canonical_file(file)]).collect();
-    let instance = canonicalize_existing(home);
-    check_workspaces(
-        &workspaces,
-        &ReservedPaths { instance: &instance, homes: home_dirs(env), files: &files },
-    )
+    let workspaces: Vec<_> =
+        config.agents.iter().map(|agent| (agent.id.clone(), config.workspace_of(&agent.id, home))).collect();
+    faults(workspaces, home, files, env)
 }
 
-/// The canonical path of the file's own name, not of its target.
-fn canonical_file(file: &Path) -> PathBuf {
-    match (file.parent(), file.file_name()) {
-        (Some(directory), Some(name)) => canonicalize_existing(directory).join(name),
-        _ => canonicalize_existing(file),
-    }
-}
-
-/// The fault of `workspace`, which is canonical, as the only one, under the loaded settings.
+/// The fault of `workspace` as the only one, under the loaded settings.
 pub(crate) fn workspace_fault(
     workspace: &Path,
     agent: &AgentId,
     loaded: &Settings,
     env: &ProcessEnv,
 ) -> Option<WorkspaceFault> {
-    let files = [canonicalize_existing(&loaded.config_path), canonicalize_existing(&loaded.secrets_path)];
-    let instance = canonicalize_existing(&loaded.home);
-    let grounds = ReservedPaths { instance: &instance, homes: home_dirs(env), files: &files };
-    check_workspaces(&[(agent.clone(), workspace.to_owned())], &grounds).into_iter().next()
+    let files = [loaded.config_path.as_path(), loaded.secrets_path.as_path()];
+    faults(vec![(agent.clone(), workspace.to_owned())], &loaded.home, files, env).into_iter().next()
 }
 
 /// The fault of the workspaces of `config` instead of those of the loaded settings.
@@ -60,8 +47,91 @@ pub(crate) fn workspace_fault_in(
     check(config, &loaded.home, files, env).into_iter().next()
 }
 
-/// `path` with its links resolved, as far as it exists.
+/// A line for each exposure that makes a system directory writable. It is the operator's to decide.
+pub(crate) fn exposure_warnings(exposures: &[Expose]) -> Vec<String> {
+    let writable: Vec<_> =
+        exposures.iter().filter(|exposure| exposure.mode == ExposeMode::ReadWrite).collect();
+    if writable.is_empty() {
+        return Vec::new();
+    }
+    let landmarks = Landmarks::new(system_directories());
+    let warning = |exposure: &Expose| {
+        let canonical = canonicalize_existing(&exposure.source);
+        let paths = landmarks.paths(&canonical);
+        let directory = paths.iter().find_map(|path| system_directory(path))?;
+        let (source, directory) = (exposure.source.display(), directory.display());
+        Some(format!(
+            "`{source}` is exposed read-write: commands may change the system directory `{directory}`"
+        ))
+    };
+    writable.into_iter().filter_map(warning).collect()
+}
+
+fn faults(
+    workspaces: Vec<(AgentId, PathBuf)>,
+    home: &Path,
+    files: [&Path; 2],
+    env: &ProcessEnv,
+) -> Vec<WorkspaceFault> {
+    // Both the link and its target must be out of reach of an agent.
+    let files: Vec<_> =
+        files.iter().flat_map(|file| [canonicalize_existing(file), canonical_file(file)]).collect();
+    let (instance, homes) = (canonicalize_existing(home), home_dirs(env));
+    let canonical: Vec<_> = workspaces.iter().map(|(_, named)| canonicalize_existing(named)).collect();
+    let mut known: Vec<&Path> = system_directories().collect();
+    known.extend(files.iter().chain(homes).chain(&canonical).chain([&instance]).map(PathBuf::as_path));
+    let landmarks = Landmarks::new(known.into_iter());
+    let place = |((agent, named), canonical): ((AgentId, PathBuf), &PathBuf)| WorkspacePlace {
+        agent,
+        named,
+        paths: landmarks.paths(canonical),
+    };
+    let places: Vec<_> = workspaces.into_iter().zip(&canonical).map(place).collect();
+    check_workspaces(&places, &ReservedPaths { instance: &instance, homes, files: &files })
+}
+
+/// Directories by identity, so that a bind mount of one is recognised.
+struct Landmarks(Vec<((u64, u64), PathBuf)>);
+
+impl Landmarks {
+    /// These paths and the directories above them, as far as they exist.
+    fn new<'p>(paths: impl Iterator<Item = &'p Path>) -> Self {
+        let mut all: Vec<&Path> = paths.flat_map(Path::ancestors).collect();
+        all.sort_unstable();
+        all.dedup();
+        Self(all.into_iter().filter_map(|path| Some((identity(path)?, path.to_owned()))).collect())
+    }
+
+    /// `path`, and its other names as far as these directories tell.
+    fn paths(&self, path: &Path) -> Vec<PathBuf> {
+        let mut paths = vec![path.to_owned()];
+        for above in path.ancestors() {
+            let (Some(own), Ok(rest)) = (identity(above), path.strip_prefix(above)) else { continue };
+            let same = self.0.iter().filter(|(other, known)| *other == own && known != above);
+            paths.extend(same.map(|(_, known)| known.components().chain(rest.components()).collect()));
+        }
+        paths
+    }
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let metadata = path.metadata().ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// The canonical path of the file's own name, not of its target.
+fn canonical_file(file: &Path) -> PathBuf {
+    match (file.parent(), file.file_name()) {
+        (Some(directory), Some(name)) => canonicalize_existing(directory).join(name),
+        _ => canonicalize_existing(file),
+    }
+}
+
+/// `path` with its links resolved, as far as it exists. Dots are folded first, as they are when the
+/// path is used.
 fn canonicalize_existing(path: &Path) -> PathBuf {
+    let folded = CleanPath::absolute(path);
+    let path = folded.as_ref().map_or(path, CleanPath::as_path);
     let mut rest = Vec::new();
     let mut known = path;
     loop {
@@ -103,5 +173,19 @@ mod tests {
         let top = dir.path().canonicalize().unwrap();
         std::os::unix::fs::symlink(&top, top.join("link")).unwrap();
         assert_eq!(canonicalize_existing(&top.join("link/not/yet")), top.join("not/yet"));
+        assert_eq!(canonicalize_existing(Path::new("/not/there/../../usr")), PathBuf::from("/usr"));
+    }
+
+    #[test]
+    fn a_directory_is_known_by_its_identity() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        std::fs::create_dir_all(top.join("one/deep")).unwrap();
+        std::os::unix::fs::symlink(top.join("one"), top.join("other")).unwrap();
+        // A link stands for a bind mount here: metadata follows it, and its path was not resolved.
+        let landmarks = Landmarks::new([top.join("one")].iter().map(PathBuf::as_path));
+        let names = landmarks.paths(&top.join("other/deep/not/yet"));
+        assert_eq!(names, [top.join("other/deep/not/yet"), top.join("one/deep/not/yet")]);
+        assert_eq!(landmarks.paths(&top.join("one/deep")), [top.join("one/deep")]);
     }
 }

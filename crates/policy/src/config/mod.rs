@@ -49,4 +49,6 @@ pub use show::ShownKey;
 pub use sources::Sources;
 pub use tools::{ExecConfig, Guard, OnBlock, ToolsConfig, WebConfig};
 pub use warnings::{advice, reminders, warnings};
-pub use workspace_rules::{ReservedPaths, WorkspaceFault, check_workspaces};
+pub use workspace_rules::{
+    ReservedPaths, WorkspaceFault, WorkspacePlace, check_workspaces, system_directories, system_directory,
+};

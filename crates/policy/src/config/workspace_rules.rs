@@ -4,10 +4,23 @@
 //! agent. Paths must be canonical, so that no link hides an overlap.
 
 use crate::subject::AgentId;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// Directories of an instance that are closed to agents.
 const RESERVED: &[&str] = &["ledger", "state", "logs", "cache", "skills", "runtime-user-env"];
+
+/// System directories that are no workspace themselves. What lies in them may be one: `/tmp/project`.
+const SYSTEM: &[&str] =
+    &["/usr", "/var", "/run", "/opt", "/srv", "/home", "/tmp", "/var/tmp", "/run/media", "/run/user"];
+
+/// System directories in which nothing is a workspace. On hosts with a merged `/usr` the short names
+/// are links into it.
+const SYSTEM_TREES: &[&str] =
+    &["/etc", "/dev", "/proc", "/sys", "/boot", "/bin", "/sbin", "/usr/bin", "/usr/sbin"];
+
+/// The usual ones of `/lib*` and `/usr/lib*`, which are such trees too.
+const LIBRARIES: &[&str] = &["/lib", "/lib32", "/lib64", "/libx32", "/usr/lib"];
 
 /// The paths that workspaces must not contain, canonical.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +41,26 @@ pub enum WorkspaceFault {
     Root {
         /// The agent.
         agent: AgentId,
+    },
+    /// A system directory.
+    #[error("the workspace of `{agent}`, `{workspace}`, is the system directory `{directory}`")]
+    System {
+        /// The agent.
+        agent: AgentId,
+        /// The workspace.
+        workspace: PathBuf,
+        /// The system directory.
+        directory: PathBuf,
+    },
+    /// Beneath a system directory.
+    #[error("the workspace of `{agent}`, `{workspace}`, lies in the system directory `{directory}`")]
+    InSystem {
+        /// The agent.
+        agent: AgentId,
+        /// The workspace.
+        workspace: PathBuf,
+        /// The system directory.
+        directory: PathBuf,
     },
     /// A home directory, or a directory above one.
     #[error("the workspace of `{agent}`, `{workspace}`, holds the home directory `{home}`")]
@@ -98,12 +131,22 @@ impl WorkspaceFault {
     }
 }
 
+/// One agent's workspace.
+#[derive(Debug, Clone)]
+pub struct WorkspacePlace {
+    /// The agent.
+    pub agent: AgentId,
+    /// The directory as the operator named it, for messages.
+    pub named: PathBuf,
+    /// Its canonical paths: several if it is bind-mounted, or spelled in another case on a file system
+    /// that ignores case.
+    pub paths: Vec<PathBuf>,
+}
+
 /// Every fault of a set of workspaces.
-pub fn check_workspaces(
-    workspaces: &[(AgentId, PathBuf)],
-    grounds: &ReservedPaths<'_>,
-) -> Vec<WorkspaceFault> {
-    let alone = workspaces.iter().filter_map(|(agent, workspace)| alone(agent, workspace, grounds));
+pub fn check_workspaces(workspaces: &[WorkspacePlace], grounds: &ReservedPaths<'_>) -> Vec<WorkspaceFault> {
+    let alone =
+        workspaces.iter().filter_map(|place| place.paths.iter().find_map(|path| alone(place, path, grounds)));
     let pairs = workspaces
         .iter()
         .enumerate()
@@ -111,10 +154,49 @@ pub fn check_workspaces(
     alone.chain(pairs).collect()
 }
 
-fn alone(agent: &AgentId, workspace: &Path, grounds: &ReservedPaths<'_>) -> Option<WorkspaceFault> {
-    let whose = || (agent.clone(), workspace.to_owned());
+/// The system directories that [`system_directory`] knows by name.
+pub fn system_directories() -> impl Iterator<Item = &'static Path> {
+    SYSTEM.iter().chain(SYSTEM_TREES).chain(LIBRARIES).map(Path::new)
+}
+
+/// The system directory that `path` is or lies in, if a workspace there would hold more than a
+/// project. `path` is canonical.
+pub fn system_directory(path: &Path) -> Option<&Path> {
+    let is_tree = |above: &Path| {
+        let is_library = |name: &OsStr| name.as_encoded_bytes().starts_with(b"lib");
+        let beside =
+            above.parent().is_some_and(|parent| parent == Path::new("/") || parent == Path::new("/usr"));
+        SYSTEM_TREES.iter().any(|tree| above == Path::new(tree))
+            || (beside && above.file_name().is_some_and(is_library))
+    };
+    if let Some(tree) = path.ancestors().find(|above| is_tree(above)) {
+        return Some(tree);
+    }
+    let is_itself = SYSTEM.iter().any(|directory| path == Path::new(directory));
+    // `/run/user/1000` is a user's runtime directory; projects lie in it.
+    let is_runtime = path.parent() == Some(Path::new("/run/user"));
+    let is_in_run =
+        path.starts_with("/run") && !path.starts_with("/run/media") && !path.starts_with("/run/user");
+    match (is_itself || is_runtime, is_in_run) {
+        (true, _) => Some(path),
+        (false, true) => Some(Path::new("/run")),
+        (false, false) => None,
+    }
+}
+
+fn alone(place: &WorkspacePlace, workspace: &Path, grounds: &ReservedPaths<'_>) -> Option<WorkspaceFault> {
+    let whose = || (place.agent.clone(), place.named.clone());
     if workspace.parent().is_none() {
-        return Some(WorkspaceFault::Root { agent: agent.clone() });
+        return Some(WorkspaceFault::Root { agent: place.agent.clone() });
+    }
+    if let Some(directory) = system_directory(workspace).map(Path::to_owned) {
+        let is_itself = directory == workspace;
+        let (agent, workspace) = whose();
+        return Some(if is_itself {
+            WorkspaceFault::System { agent, workspace, directory }
+        } else {
+            WorkspaceFault::InSystem { agent, workspace, directory }
+        });
     }
     if grounds.instance.starts_with(workspace) {
         let (agent, workspace) = whose();
@@ -140,13 +222,14 @@ fn alone(agent: &AgentId, workspace: &Path, grounds: &ReservedPaths<'_>) -> Opti
     })
 }
 
-fn overlap(one: &(AgentId, PathBuf), other: &(AgentId, PathBuf)) -> Option<WorkspaceFault> {
-    let overlaps = one.1.starts_with(&other.1) || other.1.starts_with(&one.1);
-    overlaps.then(|| WorkspaceFault::Overlap {
-        one: one.0.clone(),
-        other: other.0.clone(),
-        first: one.1.clone(),
-        second: other.1.clone(),
+fn overlap(one: &WorkspacePlace, other: &WorkspacePlace) -> Option<WorkspaceFault> {
+    let overlap = |first: &PathBuf, second: &PathBuf| first.starts_with(second) || second.starts_with(first);
+    let shared = one.paths.iter().any(|first| other.paths.iter().any(|second| overlap(first, second)));
+    shared.then(|| WorkspaceFault::Overlap {
+        one: one.agent.clone(),
+        other: other.agent.clone(),
+        first: one.named.clone(),
+        second: other.named.clone(),
     })
 }
 
@@ -157,13 +240,16 @@ mod tests {
     fn faults(workspaces: &[(&str, &str)]) -> Vec<String> {
         let workspaces: Vec<_> = workspaces
             .iter()
-            .map(|(agent, path)| (AgentId::parse(agent).unwrap(), PathBuf::from(path)))
+            .map(|(agent, paths)| {
+                let paths: Vec<_> = paths.split(" = ").map(PathBuf::from).collect();
+                WorkspacePlace { agent: AgentId::parse(agent).unwrap(), named: paths[0].clone(), paths }
+            })
             .collect();
         let grounds = ReservedPaths {
             instance: Path::new("/home/user/.picoclaw"),
             homes: &[PathBuf::from("/home/user"), PathBuf::from("/root"), PathBuf::from("/")],
             files: &[
-                PathBuf::from("/etc/picoclaw/config.json"),
+                PathBuf::from("/data/picoclaw/config.json"),
                 PathBuf::from("/home/user/.picoclaw/.security.yml"),
             ],
         };
@@ -179,11 +265,15 @@ mod tests {
             ("the whole machine", "/", Some("is `/`")),
             ("a home directory", "/home/user", Some("holds the instance")),
             ("another's home directory", "/root", Some("holds the home directory `/root`")),
-            ("all home directories", "/home", Some("holds the instance")),
+            ("all home directories", "/home", Some("is the system directory `/home`")),
             ("the instance itself", "/home/user/.picoclaw", Some("holds the instance")),
             ("the ledger", "/home/user/.picoclaw/ledger", Some("keeps for itself")),
             ("below the state", "/home/user/.picoclaw/state/x", Some("keeps for itself")),
-            ("beside the configuration", "/etc/picoclaw", Some("holds `/etc/picoclaw/config.json`")),
+            ("beside the configuration", "/data/picoclaw", Some("holds `/data/picoclaw/config.json`")),
+            ("under another name", "/mnt/home = /root", Some("holds the home directory `/root`")),
+            ("and beneath it", "/mnt/etc/x = /etc/x", Some("lies in the system directory `/etc`")),
+            ("all of the host again", "/mnt/all = /", Some("is `/`")),
+            ("another name that is as good", "/mnt/project = /data/project", None),
         ] {
             let got = faults(&[("main", path)]);
             match want {
@@ -201,8 +291,53 @@ mod tests {
             ("the same place", "/ws/a", "/ws/a", true),
             ("one in the other", "/ws/a", "/ws/a/b", true),
             ("and the other way round", "/ws/a/b", "/ws/a", true),
+            ("the same directory by another name", "/ws/a", "/mnt/a/b = /ws/a/b", true),
+            ("both by another name", "/m/a = /ws/a", "/n/a = /ws/a", true),
         ] {
             assert_eq!(!faults(&[("main", one), ("coder", other)]).is_empty(), overlaps, "{why}");
+        }
+    }
+
+    #[test]
+    fn a_system_directory_is_no_workspace() {
+        for (path, want) in [
+            ("/etc", Some("/etc")),
+            ("/etc/ssl/certs", Some("/etc")),
+            ("/usr", Some("/usr")),
+            ("/usr/local/src/project", None),
+            ("/usr/lib", Some("/usr/lib")),
+            ("/usr/lib/python3/x", Some("/usr/lib")),
+            ("/usr/libexec/x", Some("/usr/libexec")),
+            ("/usr/bin", Some("/usr/bin")),
+            ("/lib/modules", Some("/lib")),
+            ("/libx32", Some("/libx32")),
+            ("/home/user/lib/x", None),
+            ("/var", Some("/var")),
+            ("/var/tmp", Some("/var/tmp")),
+            ("/var/tmp/project", None),
+            ("/var/lib/picoclaw/workspace", None),
+            ("/tmp", Some("/tmp")),
+            ("/tmp/project", None),
+            ("/dev/shm/project", Some("/dev")),
+            ("/proc/self", Some("/proc")),
+            ("/sys/kernel", Some("/sys")),
+            ("/boot/grub", Some("/boot")),
+            ("/sbin/x", Some("/sbin")),
+            ("/opt", Some("/opt")),
+            ("/opt/project", None),
+            ("/srv", Some("/srv")),
+            ("/srv/project", None),
+            ("/run", Some("/run")),
+            ("/run/lock/x", Some("/run")),
+            ("/run/user", Some("/run/user")),
+            ("/run/user/1000", Some("/run/user/1000")),
+            ("/run/user/1000/project", None),
+            ("/run/media", Some("/run/media")),
+            ("/run/media/user/disk", None),
+            ("/running/project", None),
+            ("/etcetera", None),
+        ] {
+            assert_eq!(system_directory(Path::new(path)), want.map(Path::new), "{path}");
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::arguments::WrapArguments;
 use crate::commands::cage_flags::CageOptions;
 use crate::commands::run;
-use crate::settings::{ProcessEnv, Settings};
+use crate::settings::{ProcessEnv, Settings, exposure_warnings};
 use crate::{app, exit, print};
 use anyhow::{Context, Result, ensure};
 use picoclaw_agent::mcp::pins::{PinKey, Pins};
@@ -78,6 +78,9 @@ fn run_server(
     }
     for note in hidden_path_notes(&arguments.command, from, workspace.as_deref(), instance.home()) {
         print::note(&format!("{PREFIX}{note}"));
+    }
+    for warning in exposure_warnings(asked.exposures()) {
+        tracing::warn!(target: "isolation", "{warning}");
     }
     let session = format!("mcp:{}", key.name());
     let command = OperatorCommand {

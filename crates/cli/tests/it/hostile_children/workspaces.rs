@@ -29,7 +29,6 @@ const BENEATH: &[&str] = &[
 ];
 
 #[test]
-#[ignore = "C3: system directories are taken read-write"]
 fn a_system_directory_is_no_workspace_of_a_command() {
     let mut faults = Faults::default();
     let Some(project) = Project::new(Native) else { return };
@@ -53,7 +52,6 @@ fn a_system_directory_is_no_workspace_of_a_command() {
 }
 
 #[test]
-#[ignore = "C3: system directories are taken read-write"]
 fn a_system_directory_is_no_workspace_of_an_agent() {
     let mut faults = Faults::default();
     for place in SYSTEM.iter().chain(BENEATH).filter(|place| Path::new(place).is_dir()) {
@@ -155,13 +153,11 @@ fn masked(level: Level) {
 }
 
 #[test]
-#[ignore = "C3: a UNIX socket of the host in the workspace can be connected to"]
 fn sockets_of_the_host_in_the_workspace_are_masked() {
     masked(Native);
 }
 
 #[test]
-#[ignore = "C3: a UNIX socket of the host in the workspace can be connected to"]
 fn sockets_of_the_host_in_the_workspace_are_masked_in_bubblewrap() {
     masked(Bwrap);
 }
@@ -181,7 +177,6 @@ fn sockets_of_the_host_cannot_be_reached_without_namespaces() {
 }
 
 #[test]
-#[ignore = "C3: a UNIX socket of the host in an exposed directory can be connected to"]
 fn sockets_of_the_host_in_an_exposed_directory_are_masked() {
     let mut faults = Faults::default();
     for level in [Native, Bwrap] {
