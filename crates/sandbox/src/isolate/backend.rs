@@ -34,6 +34,11 @@ impl Backend {
         }
     }
 
+    /// Whether children have a file tree of their own.
+    pub(super) fn has_mounts(&self) -> bool {
+        matches!(self, Self::Native | Self::Bwrap(_))
+    }
+
     /// How much of each layer this backend holds.
     pub fn enforced(&self, isolation: &IsolationConfig) -> Enforced {
         let network = match (self, isolation.network) {
@@ -129,7 +134,10 @@ fn is_shown(plan: &Plan, hidden: &Path) -> bool {
 pub(super) fn host_rights(plan: &Plan) -> Vec<(PathBuf, ExposeMode)> {
     let shown = plan.mounts.iter().filter_map(|rule| match rule {
         MountRule::Bind { source, mode, .. } => Some((source.clone(), *mode)),
-        MountRule::Symlink { .. } | MountRule::Tmpfs { .. } | MountRule::Hide { .. } => None,
+        MountRule::Symlink { .. }
+        | MountRule::Tmpfs { .. }
+        | MountRule::Hide { .. }
+        | MountRule::MaskSocket { .. } => None,
     });
     shown.chain([(PathBuf::from("/proc"), ExposeMode::ReadOnly)]).collect()
 }

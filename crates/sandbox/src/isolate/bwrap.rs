@@ -122,6 +122,7 @@ impl Arguments {
                 self.words(&["--symlink"]).path(to).path(target);
             }
             MountRule::Hide { target, kind } => self.hide(target, *kind),
+            MountRule::MaskSocket { target } => self.hide(target, HostEntryKind::File),
         }
     }
 

@@ -6,20 +6,23 @@
 use crate::isolate::backend::{Backend, host_rights};
 
 use crate::isolate::error::{IsolateError, kernel_error};
+use crate::isolate::host_sockets::HostSockets;
 use crate::isolate::landlock_rules::{HANDLED, granted_rights, open_for_rule};
 use crate::isolate::plan::Plan;
+use crate::isolate::plan_text::rule_line;
 use crate::isolate::proc_masks::masked_entries;
 use crate::isolate::rootfs::{DEVICES, c_string};
 use crate::isolate::seccomp_filter::{self, NO_CORE_HANDLER};
 use crate::isolate::seccomp_rules::Pids;
 use crate::isolate::{bwrap, native};
 use crate::launch::{ChildSetup, WorkDir};
-use picoclaw_policy::config::ExposeMode;
+use picoclaw_policy::config::{ExposeMode, Network};
 use picoclaw_sys::linux::landlock::{self, Ruleset, access};
 use picoclaw_sys::linux::mount::DevIno;
 use picoclaw_sys::linux::{SeccompFilter, Step, SupervisionMode};
 use rustix::fs::MemfdFlags;
 use rustix::process::Resource;
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -33,6 +36,8 @@ pub struct Cage {
     backend: Backend,
     filter: Arc<SeccompFilter>,
     landlock: Option<u32>,
+    /// The sockets of the host from before the cage, if children share its network.
+    sockets: Option<HostSockets>,
 }
 
 impl Cage {
@@ -42,7 +47,9 @@ impl Cage {
         backend.check(&plan)?;
         let pids = if backend == Backend::Landlock { Pids::Host } else { Pids::Own };
         let filter = Arc::new(seccomp_filter::program(pids)?);
-        Ok(Self { plan, backend, filter, landlock: landlock::abi() })
+        let shares_network = plan.network == Network::Host && backend.has_mounts();
+        let sockets = if shares_network { Some(HostSockets::read()?) } else { None };
+        Ok(Self { plan, backend, filter, landlock: landlock::abi(), sockets })
     }
 
     /// The plan that it enforces.
@@ -58,9 +65,9 @@ impl Cage {
     /// The setup of a child in this cage, working in `work_dir`.
     pub(crate) fn setup(&self, work_dir: WorkDir) -> Result<ChildSetup, IsolateError> {
         let mut setup = match &self.backend {
-            Backend::Native => self.native(work_dir)?,
+            Backend::Native => self.native(work_dir, self.masked_plan()?.as_ref())?,
             Backend::Bwrap(program) => {
-                let plan = Plan { work_dir: work_dir.path.clone(), ..Plan::clone(&self.plan) };
+                let plan = Plan { work_dir: work_dir.path.clone(), ..self.masked_plan()?.into_owned() };
                 let mut arguments = bwrap::bwrap_arguments(&plan, &masked_entries());
                 arguments.extend(bwrap::second_stage(plan.limits.processes));
                 ChildSetup { builder: Some((program.clone(), arguments)), ..self.bwrap(work_dir)? }
@@ -72,8 +79,28 @@ impl Cage {
         Ok(setup)
     }
 
-    fn native(&self, work_dir: WorkDir) -> Result<ChildSetup, IsolateError> {
-        let plan = &self.plan;
+    /// The plan, with masks over the sockets of the host wherever they lie now.
+    ///
+    /// A child with a network of its own binds its sockets there, so that all that are seen here are
+    /// the host's. In a shared network only those from before the cage surely are: later ones may
+    /// be another command's of this cage, which its commands may use.
+    fn masked_plan(&self) -> Result<Cow<'_, Plan>, IsolateError> {
+        let masks = match &self.sockets {
+            Some(known) => known.masks(&self.plan.mounts)?,
+            None => HostSockets::read()?.masks(&self.plan.mounts)?,
+        };
+        if masks.is_empty() {
+            return Ok(Cow::Borrowed(&self.plan));
+        }
+        for mask in &masks {
+            tracing::info!(target: "isolation", rule = rule_line(mask), "linux isolation mount plan");
+        }
+        let mut plan = Plan::clone(&self.plan);
+        plan.mounts.extend(masks);
+        Ok(Cow::Owned(plan))
+    }
+
+    fn native(&self, work_dir: WorkDir, plan: &Plan) -> Result<ChildSetup, IsolateError> {
         let ruleset = self.ruleset(landlock::SCOPE_ABSTRACT_SOCKETS)?;
         let mut setup = native::setup(plan)?;
         if let (Some(ruleset), Some(abi)) = (&ruleset, self.landlock) {

@@ -99,6 +99,14 @@ pub enum IsolateError {
         /// The kernel's reason.
         source: io::Error,
     },
+    /// A directory in which a socket of the host may lie.
+    #[error("could not search `{path}` for UNIX sockets of the host, which a command must not reach")]
+    Unsearched {
+        /// The directory.
+        path: PathBuf,
+        /// The kernel's reason.
+        source: io::Error,
+    },
     /// A path with a NUL byte.
     #[error("`{path}` contains a NUL byte")]
     Nul {

@@ -25,7 +25,10 @@ pub(super) fn granted_rights(plan: &Plan) -> Vec<(&Path, u64)> {
                 rights.push((target, HANDLED & of_kind));
             }
             MountRule::Tmpfs { target } => rights.push((target, HANDLED)),
-            MountRule::Bind { .. } | MountRule::Symlink { .. } | MountRule::Hide { .. } => {}
+            MountRule::Bind { .. }
+            | MountRule::Symlink { .. }
+            | MountRule::Hide { .. }
+            | MountRule::MaskSocket { .. } => {}
         }
     }
     rights

@@ -16,8 +16,10 @@ mod expose_paths;
 mod fence;
 mod git_identity;
 mod host_files;
+mod host_sockets;
 mod landlock_rules;
 mod mount_rules;
+mod mount_table;
 mod native;
 mod plan;
 mod plan_text;
@@ -27,6 +29,7 @@ mod rootfs;
 mod seccomp_filter;
 mod seccomp_rules;
 mod select_backend;
+mod sock_diag;
 mod toolchain;
 
 pub use backend::Backend;

@@ -39,6 +39,11 @@ pub enum MountRule {
         /// What it hides.
         kind: HostEntryKind,
     },
+    /// An inert file over a socket of the host, which is there already.
+    MaskSocket {
+        /// Its path in the cage.
+        target: PathBuf,
+    },
 }
 
 /// Why a path of the host is visible.
@@ -69,6 +74,7 @@ impl MountRule {
             Self::Bind { target, .. }
             | Self::Symlink { target, .. }
             | Self::Tmpfs { target }
+            | Self::MaskSocket { target }
             | Self::Hide { target, .. } => target,
         }
     }

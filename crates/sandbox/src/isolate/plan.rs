@@ -302,7 +302,10 @@ fn without_repeats(mut rules: Vec<MountRule>, host: &dyn HostFiles) -> Vec<Mount
             }
             // `/bin` leads into `/usr`, which is shown; `/var/tmp` leads to a private directory.
             MountRule::Symlink { target: above, to } => target.starts_with(above) && is_shown(to),
-            MountRule::Bind { .. } | MountRule::Tmpfs { .. } | MountRule::Hide { .. } => false,
+            MountRule::Bind { .. }
+            | MountRule::Tmpfs { .. }
+            | MountRule::Hide { .. }
+            | MountRule::MaskSocket { .. } => false,
         })
     };
     let mut repeated = rules.iter().map(is_repeated).collect::<Vec<_>>().into_iter();

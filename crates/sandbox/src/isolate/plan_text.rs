@@ -32,7 +32,8 @@ impl Plan {
     }
 }
 
-fn rule_line(rule: &MountRule) -> String {
+/// One rule as a line.
+pub(super) fn rule_line(rule: &MountRule) -> String {
     match rule {
         MountRule::Bind { source, target, mode, reason, .. } => {
             let mode = if *mode == ExposeMode::ReadOnly { "ro" } else { "rw" };
@@ -42,6 +43,7 @@ fn rule_line(rule: &MountRule) -> String {
         MountRule::Symlink { target, to } => format!("link {} -> {}", escaped(target), escaped(to)),
         MountRule::Tmpfs { target } => format!("scratch {}", escaped(target)),
         MountRule::Hide { target, .. } => format!("hide {}", escaped(target)),
+        MountRule::MaskSocket { target } => format!("mask {} (socket of the host)", escaped(target)),
     }
 }
 

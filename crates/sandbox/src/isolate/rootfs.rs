@@ -104,6 +104,16 @@ impl<'p> RootfsBuilder<'p> {
             MountRule::Hide { kind: HostEntryKind::Directory, .. } => {
                 self.mount_own(target, 0o755, READ_ONLY | NO_SUID | NO_DEVICES | NO_EXEC)?;
             }
+            // Nothing is made to mount on: a socket that is gone must not leave a file behind.
+            MountRule::MaskSocket { .. } => {
+                self.steps.push(Step::Bind(BindMount {
+                    source: c"/dev/null".into(),
+                    target: beneath_root(target)?,
+                    owner: PathOwner::Host,
+                    attributes: NO_SUID | NO_DEVICES | NO_EXEC | READ_ONLY,
+                    expected: None,
+                }));
+            }
             MountRule::Hide { kind: HostEntryKind::File, .. } => {
                 let owner = self.mount_point(target, HostEntryKind::File)?;
                 self.steps.push(Step::Bind(BindMount {
