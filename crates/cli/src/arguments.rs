@@ -69,6 +69,8 @@ pub(crate) enum Command {
     Cron(CronCommand),
     /// Stop every running turn and child process of the instance, and its gateway
     Stop,
+    /// Remove the user environments of projects that are gone, and what killed programs left behind
+    Clean(CleanArguments),
     /// Print the version
     Version(Listing),
     /// Print a completion script for a shell
@@ -233,6 +235,26 @@ pub(crate) struct CageArguments {
     /// Memory limit of the process tree, such as 512M or 2G
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
+}
+
+/// `picoclaw clean`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Commands under `picoclaw run` have a home of their own for each project, in `runtime-user-env/run` of the instance. Workspaces, sessions, the audit log and whatever a running command uses are never touched."
+)]
+pub(crate) struct CleanArguments {
+    /// Only list what would be removed and what would stay
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Remove the user environments of all projects
+    #[arg(long, conflicts_with = "projects")]
+    pub(crate) all: bool,
+    /// Remove the user environments of these projects: their directories, or names as listed
+    #[arg(value_name = "PROJECT")]
+    pub(crate) projects: Vec<PathBuf>,
 }
 
 /// `picoclaw doctor`.

@@ -136,6 +136,7 @@ fn with_settings(command: &Command, loaded: &Settings) -> Result<Exit> {
     match command {
         Command::Status(listing) => return commands::status::run(listing, loaded),
         Command::Stop => return commands::stop::run(loaded),
+        Command::Clean(arguments) => return commands::clean::run(arguments, loaded),
         Command::Onboard => return commands::onboard::run(loaded),
         Command::Doctor(arguments) => return commands::doctor::run(arguments, loaded),
         Command::Audit(arguments) => return audit(arguments, loaded),

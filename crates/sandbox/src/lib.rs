@@ -22,6 +22,7 @@ pub mod outbound;
 pub mod permit;
 pub mod presence;
 mod printable;
+pub mod project_envs;
 mod redact;
 pub mod root;
 pub mod sd_notify;

@@ -340,7 +340,7 @@ fn toolchains_are_found_where_the_operators_variables_say() {
     }
     let (mut isolation, instance) = (isolation(), view("agents/main"));
     isolation.toolchains = "auto".into();
-    let user = UserEnvironment::of(Path::new("/i"), &Principal::Person);
+    let user = UserEnvironment::of(Path::new("/i"), &Principal::Project("/p/app".into()));
     for (why, name, value, shown, led) in [
         ("rustup's home", "RUSTUP_HOME", "/data/rustup", Some("/data/rustup"), Some("/data/rustup")),
         (
@@ -348,7 +348,7 @@ fn toolchains_are_found_where_the_operators_variables_say() {
             "CARGO_HOME",
             "/data/cargo",
             Some("/data/cargo/bin"),
-            Some("/i/runtime-user-env/run/cache/cargo"),
+            Some("/i/runtime-user-env/run/app-f69650730a96c0d3/cache/cargo"),
         ),
         ("a JDK", "JAVA_HOME", "/data/jdk", Some("/data/jdk"), Some("/data/jdk")),
         ("Go", "GOROOT", "/opt/toolchains/go", Some("/opt/toolchains/go"), Some("/opt/toolchains/go")),

@@ -23,7 +23,7 @@ fn a_gigabyte_of_errors_stays_within_bounds() {
         streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
         deadline: Deadline::After(Duration::from_secs(60)),
         output_limit: OutputLimit::default(),
-        principal: Principal::Person,
+        principal: Principal::Project("/".into()),
         setup: ChildSetup::unconfined(WorkDir::open(Path::new("/")).expect("the top is there")),
     };
     let finished = run_to_end(spec).expect("a shell starts");

@@ -4,6 +4,7 @@ pub(crate) mod agent;
 pub(crate) mod audit;
 pub(crate) mod cage_flags;
 pub(crate) mod check;
+pub(crate) mod clean;
 pub(crate) mod config;
 pub(crate) mod cron;
 pub(crate) mod doctor;

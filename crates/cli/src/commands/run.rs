@@ -63,7 +63,7 @@ fn caged(
     let command = OperatorCommand {
         isolation: &isolation,
         instance: &instance,
-        principal: Principal::Person,
+        principal: Principal::Project(workspace.clone()),
         dir: ChildDir::Path { path: &workspace, mode: ExposeMode::ReadWrite },
         from: &workspace,
         command: &arguments.command,

@@ -5,6 +5,7 @@
 
 use super::exec_env::log_unenforced;
 use crate::confine::{CageRequest, ChildDir, PlannedCage};
+use crate::file_lock::FileLock;
 use crate::instance::Instance;
 use crate::isolate::{
     Backend, CommandSource, IsolateError, PlanError, StartError, UserEnvironment, select_backend,
@@ -15,6 +16,8 @@ use crate::launch::{
 };
 use crate::ledger::{Entry, Ledger, LedgerError};
 use crate::permit::OutcomeGuard;
+use crate::project_envs::ProjectEnvs;
+use crate::state_dir::StateError;
 use picoclaw_policy::config::{Backend as BackendChoice, IsolationConfig};
 use picoclaw_policy::{Grant, Subject, Verdict, Zone};
 use std::ffi::OsString;
@@ -70,6 +73,9 @@ pub enum OperatorCommandError {
     /// The child cannot be started.
     #[error(transparent)]
     Launch(#[from] LaunchError),
+    /// The project's user environment cannot be used.
+    #[error(transparent)]
+    Environment(#[from] StateError),
     /// It cannot be recorded, so it is not run.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
@@ -113,18 +119,37 @@ pub struct RunningCommand {
     /// The child.
     pub running: Running,
     outcome: OutcomeGuard,
+    /// Held until the child has ended.
+    in_use: Option<FileLock>,
 }
 
 impl RunningCommand {
     /// Records how the child ended.
     pub fn finish(self, status: Status) {
-        self.outcome.settle_as(&status.outcome_text());
+        let Self { outcome, in_use, .. } = self;
+        outcome.settle_as(&status.outcome_text());
+        drop(in_use);
     }
 }
 
 impl OperatorCommand<'_> {
     /// Starts the child in its cage, and returns when its program runs.
     pub fn start(&self, ledger: Ledger) -> Result<RunningCommand, OperatorCommandError> {
+        let in_use = self.enter_project()?;
+        Ok(RunningCommand { in_use, ..self.start_child(ledger)? })
+    }
+
+    /// Keeps the project's user environment from being removed; `None` if no project has it.
+    fn enter_project(&self) -> Result<Option<FileLock>, OperatorCommandError> {
+        let project = match (&self.principal, self.dir) {
+            (Principal::Project(path), _) => path.as_path(),
+            (Principal::Mcp(_), ChildDir::Path { path, .. }) => path,
+            _ => return Ok(None),
+        };
+        Ok(Some(ProjectEnvs::open(self.instance.home())?.enter(&self.principal, project)?))
+    }
+
+    fn start_child(&self, ledger: Ledger) -> Result<RunningCommand, OperatorCommandError> {
         let ledger = Arc::new(ledger);
         let path = environment::get(&self.host, "PATH").unwrap_or_default();
         let name = self.command.first().ok_or(OperatorCommandError::Nothing)?;
@@ -164,7 +189,7 @@ impl OperatorCommand<'_> {
     /// and names what the server is for.
     fn shown_arguments(&self) -> &[OsString] {
         match self.principal {
-            Principal::Person => &[],
+            Principal::Project(_) => &[],
             _ => self.command.get(1..).unwrap_or_default(),
         }
     }
@@ -191,7 +216,7 @@ impl OperatorCommand<'_> {
             launch::start(spec)
         });
         match started {
-            Ok(running) => Ok(RunningCommand { running, outcome }),
+            Ok(running) => Ok(RunningCommand { running, outcome, in_use: None }),
             Err(why) => {
                 outcome.settle_as(&format!("not started: {why}"));
                 Err(why.into())

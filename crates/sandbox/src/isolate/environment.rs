@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn whatever_is_missing_of_the_directories_is_made() {
         let dir = tempfile::tempdir().unwrap();
-        let user = UserEnvironment::of(dir.path(), &Principal::Person);
+        let user = UserEnvironment::of(dir.path(), &Principal::Project("/p/app".into()));
         let all = || REDIRECTED.iter().all(|(_, directory)| user.path().join(directory).is_dir());
         for (why, spoil) in [
             ("nothing is there", None),
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_caged_child_knows_only_what_is_listed() {
-        let user = UserEnvironment::of(Path::new("/i"), &Principal::Person);
+        let user = UserEnvironment::of(Path::new("/i"), &Principal::Project("/p/app".into()));
         let host = [
             ("PATH", "/ws/bin:/usr/bin:relative"),
             ("LANG", "C"),
@@ -140,9 +140,13 @@ mod tests {
             ("no agent-writable and no relative entry", "PATH", Some("/usr/bin")),
             ("the language", "LANG", Some("C")),
             ("all of it", "LC_TIME", Some("C")),
-            ("its own home", "HOME", Some("/i/runtime-user-env/run/home")),
-            ("its own temporary directory", "TMPDIR", Some("/i/runtime-user-env/run/tmp")),
-            ("its own state", "XDG_STATE_HOME", Some("/i/runtime-user-env/run/state")),
+            ("its own home", "HOME", Some("/i/runtime-user-env/run/app-f69650730a96c0d3/home")),
+            (
+                "its own temporary directory",
+                "TMPDIR",
+                Some("/i/runtime-user-env/run/app-f69650730a96c0d3/tmp"),
+            ),
+            ("its own state", "XDG_STATE_HOME", Some("/i/runtime-user-env/run/app-f69650730a96c0d3/state")),
             ("no SSH agent", "SSH_AUTH_SOCK", None),
             ("no key", "OPENAI_API_KEY", None),
             ("what the operator passes on", "MY_TOKEN", Some("given on")),

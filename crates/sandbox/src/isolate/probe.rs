@@ -53,7 +53,7 @@ pub(super) fn try_backend(backend: Backend, path: &OsStr) -> Result<(), Unusable
         streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
         deadline: Deadline::After(PROBE_TIMEOUT),
         output_limit: OutputLimit::default(),
-        principal: Principal::Person,
+        principal: Principal::Project("/".into()),
         setup,
     };
     let finished = run_to_end(spec).map_err(|error| match error {

@@ -1,7 +1,10 @@
 //! On whose behalf a child runs.
 
+use data_encoding::HEXLOWER;
 use picoclaw_policy::AgentId;
-use std::path::PathBuf;
+use sha2::{Digest, Sha256};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// On whose behalf a child runs. Each principal has a home directory of its own, so what an agent leaves in its home is not
 /// run by another.
@@ -15,8 +18,8 @@ pub enum Principal {
     Hook(String),
     /// A command-line model provider.
     Provider(String),
-    /// A person's command in `picoclaw run`.
-    Person,
+    /// A person's command in `picoclaw run`, in the project at this path.
+    Project(PathBuf),
 }
 
 impl Principal {
@@ -27,9 +30,24 @@ impl Principal {
             Self::Mcp(name) => PathBuf::from("mcp").join(escaped(name)),
             Self::Hook(name) => PathBuf::from("hooks").join(escaped(name)),
             Self::Provider(name) => PathBuf::from("providers").join(escaped(name)),
-            Self::Person => PathBuf::from("run"),
+            Self::Project(path) => PathBuf::from("run").join(project_name(path)),
         }
     }
+
+    /// The MCP server `name`, wrapped for the project at `project`.
+    pub fn wrapped_mcp(name: &str, project: &Path) -> Self {
+        Self::Mcp(format!("{name}@{}", project_name(project)))
+    }
+}
+
+/// A name for the project at a canonical path: its last component for people, and a hash that tells
+/// it from its namesakes.
+fn project_name(path: &Path) -> String {
+    const MAX_CHARS: usize = 40;
+    let hash = HEXLOWER.encode(&Sha256::digest(path.as_os_str().as_bytes()));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name: String = escaped(&name).chars().take(MAX_CHARS).collect();
+    format!("{name}-{}", hash.get(..16).unwrap_or_default())
 }
 
 /// `name` as one path component: other bytes than letters, digits, `-` and `_` as `%xx`, so that two names never meet.
@@ -62,9 +80,25 @@ mod tests {
             ("dots alone are no name", Principal::Hook("..".into()), "hooks/%2e%2e"),
             ("an empty name is one too", Principal::Hook(String::new()), "hooks/%"),
             ("an escape cannot be forged", Principal::Provider("%2e".into()), "providers/%252e"),
-            ("a person", Principal::Person, "run"),
+            ("a project", Principal::Project("/work/my app".into()), "run/my%20app-3612d0c85bfaeaa8"),
+            (
+                "a server that is wrapped for a project",
+                Principal::wrapped_mcp("files", Path::new("/work/app")),
+                "mcp/files%40app-70467eff2e0a2364",
+            ),
         ] {
             assert_eq!(principal.directory(), PathBuf::from(want), "{why}");
         }
+    }
+
+    #[test]
+    fn projects_of_one_name_have_two_places() {
+        let directory = |path: &str| Principal::Project(path.into()).directory();
+        assert_ne!(directory("/a/app"), directory("/b/app"));
+        assert_ne!(
+            directory(&format!("/{}a", "x".repeat(200))),
+            directory(&format!("/{}b", "x".repeat(200)))
+        );
+        assert!(directory(&format!("/{}", "é".repeat(80))).as_os_str().len() < 100);
     }
 }

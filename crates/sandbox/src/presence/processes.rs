@@ -147,6 +147,24 @@ impl ProcessRegistry {
         Ok(processes)
     }
 
+    /// The entries of programs that were killed; [`ProcessRegistry::others`] removes them.
+    pub fn stale_entries(&self) -> Result<Vec<PathBuf>, PresenceError> {
+        let mut stale = Vec::new();
+        for entry in Dir::read_from(&*self.dir).map_err(PresenceError::of("list", &self.path))? {
+            let entry = entry.map_err(PresenceError::of("list", &self.path))?;
+            let Ok(name) = entry.file_name().to_str() else { continue };
+            if find_process(name).is_none() {
+                continue;
+            }
+            let Ok(file) = self.file(name, OFlags::empty()) else { continue };
+            if matches!(FileLock::try_exclusive(file), Ok(Some(_))) {
+                stale.push(self.path.join(name));
+            }
+        }
+        stale.sort();
+        Ok(stale)
+    }
+
     fn file(&self, name: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
         let safe = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         openat(&*self.dir, name, safe | flags, Mode::RUSR | Mode::WUSR)

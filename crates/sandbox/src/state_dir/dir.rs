@@ -159,6 +159,16 @@ impl StateDir {
         })
     }
 
+    /// Temporary files that writers left behind when they were killed, at least an hour ago.
+    pub fn stale_temps(&self) -> Result<Vec<String>, StateError> {
+        const HOUR: Duration = Duration::from_secs(3600);
+        self.entries(|name, stat| {
+            let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+            let age = modified(stat).elapsed().unwrap_or_default();
+            (is_file && is_temp_name(OsStr::new(name)) && age > HOUR).then(|| name.to_owned())
+        })
+    }
+
     /// The names of the directories within this one.
     pub fn subdir_names(&self) -> Result<Vec<String>, StateError> {
         let is_directory = |stat: &Stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory;

@@ -56,7 +56,7 @@ pub enum StateError {
 
 impl StateError {
     /// The variant for an error of the operating system.
-    pub(super) fn of<E: Into<io::Error>>(verb: &'static str, path: &Path) -> impl Fn(E) -> Self {
+    pub(crate) fn of<E: Into<io::Error>>(verb: &'static str, path: &Path) -> impl Fn(E) -> Self {
         move |error| {
             let (path, source) = (path.to_owned(), error.into());
             match Errno::from_io_error(&source) {

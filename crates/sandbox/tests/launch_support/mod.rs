@@ -22,7 +22,7 @@ pub(crate) fn program(path: &str, argv: &[&str]) -> LaunchSpec {
         streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
         deadline: Deadline::After(Duration::from_secs(10)),
         output_limit: OutputLimit::default(),
-        principal: Principal::Person,
+        principal: Principal::Project("/".into()),
         setup: ChildSetup::unconfined(
             WorkDir::open(Path::new("/tmp")).expect("the temporary directory is there"),
         ),

@@ -9,7 +9,7 @@ use picoclaw_sandbox::ledger::{Entry, Ledger};
 use std::time::Instant;
 
 /// Runs `work` between its *decided* and *finished* records.
-pub(super) fn recorded<T, E>(
+pub(crate) fn recorded<T, E>(
     loaded: &Settings,
     tool: &str,
     intent: &str,

@@ -16,6 +16,7 @@ mod trust;
 mod wrap;
 
 pub(crate) use arguments::McpCommand;
+pub(crate) use audit::recorded;
 
 use crate::settings::{ProcessEnv, Settings};
 use anyhow::Result;

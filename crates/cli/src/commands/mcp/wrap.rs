@@ -86,7 +86,11 @@ fn run_server(
     let command = OperatorCommand {
         isolation: &asked.apply_to(&loaded.config.isolation),
         instance: &instance,
-        principal: Principal::Mcp(key.name().to_owned()),
+        principal: match &workspace {
+            // What one project's server leaves in its home is not read by another's.
+            Some(project) => Principal::wrapped_mcp(key.name(), project),
+            None => Principal::Mcp(key.name().to_owned()),
+        },
         dir,
         from,
         command: &arguments.command,

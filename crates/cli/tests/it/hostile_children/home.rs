@@ -3,7 +3,7 @@
 use super::{Bwrap, Faults, Landlock, Native, Project, is_here};
 use crate::test_instance::{Ran, ran};
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Puts a file into every private directory that the environment names; or tells which of them are there.
 const PLANT: &str = r#"for name in HOME XDG_CONFIG_HOME XDG_CACHE_HOME XDG_STATE_HOME XDG_DATA_HOME TMPDIR CARGO_HOME NPM_CONFIG_CACHE PIP_CACHE_DIR GOPATH UV_CACHE_DIR; do
@@ -21,7 +21,6 @@ fn sh_in(project: &Project, dir: &Path, line: &str) -> Ran {
 }
 
 #[test]
-#[ignore = "C7: all commands share one home"]
 fn two_projects_do_not_share_a_home() {
     let mut faults = Faults::default();
     for level in [Native, Bwrap, Landlock] {
@@ -46,7 +45,6 @@ fn two_projects_do_not_share_a_home() {
 }
 
 #[test]
-#[ignore = "C7: a `.gitconfig` of one project is git's in another"]
 fn a_git_configuration_of_one_project_is_not_another_s() {
     if !is_here("git") {
         return;
@@ -78,18 +76,87 @@ fn a_project_keeps_its_home() {
     }
 }
 
+/// The home of a project, as its commands see it.
+fn home_of(project: &Project, dir: &Path) -> PathBuf {
+    PathBuf::from(sh_in(project, dir, "echo $HOME").stdout.trim())
+}
+
+fn clean(project: &Project, words: &[&str]) -> Ran {
+    let told = project.instance.run(&[&["clean"], words].concat());
+    assert_eq!(project.instance.run(&["audit", "verify"]).code, 0);
+    told
+}
+
 #[test]
-#[ignore = "C7: there is no `picoclaw clean`"]
 fn clean_removes_the_homes_of_projects() {
     let Some(project) = Project::new(Native) else { return };
-    sh_in(&project, &project.dir(), "echo kept > ~/kept");
-    let told = project.instance.run(&["clean", "--dry-run"]);
-    assert_eq!(told.code, 0, "{told:?}");
-    assert!(told.stdout.contains("runtime-user-env/run/"), "it names what it would remove: {told:?}");
-    assert_eq!(sh_in(&project, &project.dir(), "cat ~/kept").stdout, "kept\n", "nothing was removed");
-    let told = project.instance.run(&["clean"]);
-    assert_eq!(told.code, 0, "{told:?}");
-    assert_eq!(sh_in(&project, &project.dir(), "ls -A ~ | grep -c kept; true").stdout, "0\n");
+    let (gone, other) = (project.instance.dir().join("gone"), project.instance.dir().join("other"));
+    for dir in [&gone, &other] {
+        std::fs::create_dir(dir).unwrap();
+    }
+    let homes = [project.dir(), gone.clone(), other.clone()].map(|dir| {
+        sh_in(&project, &dir, "echo kept > ~/kept; mkdir ~/closed; echo > ~/closed/x; chmod 0 ~/closed");
+        home_of(&project, &dir)
+    });
+    std::fs::remove_dir(&gone).unwrap();
+    let there = || homes.each_ref().map(|home| home.join("kept").exists());
+    let told = clean(&project, &["--dry-run"]);
+    assert_eq!((told.code, there()), (0, [true; 3]), "nothing was removed: {told:?}");
+    for (home, what) in homes.iter().zip(["kept", "would remove", "kept"]) {
+        let line = format!("{what}  {}", home.parent().unwrap().display());
+        assert!(told.stdout.contains(&line), "`{line}`: {told:?}");
+    }
+    let told = clean(&project, &[]);
+    assert_eq!((told.code, there()), (0, [true, false, true]), "only that of the one that is gone: {told:?}");
+    assert!(told.stdout.contains("freed ") && !homes[1].parent().unwrap().exists(), "{told:?}");
+    let told = clean(&project, &[other.to_str().unwrap()]);
+    assert_eq!((told.code, there()), (0, [true, false, false]), "only the one that is named: {told:?}");
+    let told = clean(&project, &[other.to_str().unwrap()]);
+    assert_eq!(told.code, 2, "it has none any more: {told:?}");
+    let told = clean(&project, &["--all", "--json"]);
+    assert_eq!((told.code, there()), (0, [false; 3]), "{told:?}");
+    let json: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
+    assert_eq!(json["environments"][0]["action"], "remove", "{json}");
+    assert_eq!(json["environments"][0]["project"], project.dir().to_str().unwrap(), "{json}");
     assert!(project.instance.home().join("config.json").exists(), "the instance is untouched");
-    assert_eq!(project.instance.run(&["audit", "verify"]).code, 0);
+    let acts: Vec<_> =
+        project.instance.records().into_iter().filter(|record| record["tool"] == "clean").collect();
+    assert_eq!(acts.len(), 6, "three acts were decided and finished: {acts:?}");
+    sh_in(&project, &project.dir(), "test ! -e ~/kept && echo again > ~/kept");
+}
+
+#[test]
+fn clean_leaves_what_is_in_use() {
+    let Some(project) = Project::new(Native) else { return };
+    let home = home_of(&project, &project.dir());
+    let mut command = project.command(&[], &["sh", "-c", "echo > up; read line; test -e ~/kept"]);
+    let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    super::soon("the command runs", || project.dir().join("up").exists());
+    std::fs::write(home.join("kept"), "").unwrap();
+    let told = clean(&project, &["--all"]);
+    assert!(told.code == 0 && told.stdout.contains("in use"), "{told:?}");
+    let told = clean(&project, &[project.dir().to_str().unwrap()]);
+    assert_eq!(told.code, 1, "one that is named and in use is refused: {told:?}");
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success(), "its home was there to the end");
+    let told = clean(&project, &["--all"]);
+    assert!(told.code == 0 && !home.exists(), "{told:?}");
+}
+
+#[test]
+fn clean_names_the_old_shared_home_and_sweeps_what_was_killed() {
+    let Some(project) = Project::new(Native) else { return };
+    let run = project.instance.home().join("runtime-user-env/run");
+    std::fs::create_dir_all(run.join("home")).unwrap();
+    std::fs::write(run.join("home/.gitconfig"), "").unwrap();
+    let entry = project.instance.home().join("state/running/run-999999999-1");
+    std::fs::write(&entry, "").unwrap();
+    let told = clean(&project, &["--dry-run"]);
+    assert!(told.stdout.contains("shared by all projects in earlier versions"), "{told:?}");
+    assert!(told.stdout.contains(&format!("would remove  {}", entry.display())), "{told:?}");
+    assert!(entry.exists());
+    let told = clean(&project, &[]);
+    assert!(told.code == 0 && !entry.exists() && run.join("home/.gitconfig").exists(), "{told:?}");
+    let told = clean(&project, &["--all"]);
+    assert!(told.code == 0 && !run.join("home").exists(), "{told:?}");
 }
