@@ -167,7 +167,7 @@ fn in_process(instance: &BenchInstance) -> Result<impl Fn() -> Result<LaunchSpec
     let mut config = Config::default();
     config.isolation.enabled = true;
     config.isolation.network = Network::Host;
-    let user = UserEnvironment::of(&instance.home, &Principal::Person);
+    let user = UserEnvironment::of(&instance.home, &Principal::Project("/".into()));
     user.prepare()?;
     let view = InstancePaths {
         root: instance.home.clone(),
@@ -197,7 +197,7 @@ fn in_process(instance: &BenchInstance) -> Result<impl Fn() -> Result<LaunchSpec
             streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
             deadline: Deadline::None,
             output_limit: OutputLimit::default(),
-            principal: Principal::Person,
+            principal: Principal::Project("/".into()),
             setup,
         })
     })

@@ -248,6 +248,7 @@ fn open_dir(path: &Path) -> Result<OwnedFd, StateError> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test makes its files by path")]
 mod tests {
     use super::*;
     use crate::isolate::UserEnvironment;

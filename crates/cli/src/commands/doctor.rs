@@ -15,10 +15,16 @@ use picoclaw_sandbox::isolate::{
 };
 use serde_json::{Value, json};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
 
 /// A variable that must not reach a child.
 const BAIT_VARIABLE: &str = "PICOCLAW_DOCTOR_BAIT";
+
+/// What no probe can show, because it happens after a command has started or out of sight.
+const NOT_HELD: [&str; 1] = [
+    "UNIX sockets in exposed directories that are bound after a command has started, or in another network namespace",
+];
 
 /// Memory limit of the trial cage, in MiB: small enough to be reached.
 const TRIAL_MEMORY_MB: u64 = 256;
@@ -30,9 +36,12 @@ pub(crate) fn run(arguments: &DoctorArguments, settings: &Settings) -> Result<Ex
     let probed = probe(&path);
     let mut host: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     host.push((BAIT_VARIABLE.into(), "bait".into()));
+    // Bound before the cage is made, as sockets of other processes are.
+    let decoy = DecoySocket::bind(&instance, settings);
     let (findings, broken) = match ExecEnv::new(&with_isolation(&settings.config), &instance, host.clone()) {
         Ok(workshop) => {
-            let findings = examine(&workshop, &instance, settings, &host, arguments);
+            let socket = decoy.as_ref().map(|decoy| decoy.path.as_path());
+            let findings = examine(&workshop, &instance, settings, (&host, socket), arguments);
             let broken = findings.iter().any(|finding| finding.result == CheckResult::Broken);
             (Ok((findings, workshop)), broken)
         }
@@ -41,6 +50,27 @@ pub(crate) fn run(arguments: &DoctorArguments, settings: &Settings) -> Result<Ex
     let report = report(&probed, &findings, settings, &instance);
     print::line(&if arguments.json { serde_json::to_string_pretty(&report)? } else { report_text(&report) })?;
     Ok(if broken { Exit::Refused } else { Exit::Done })
+}
+
+/// A socket of this process in the workspace that is examined; removed when dropped.
+struct DecoySocket {
+    path: PathBuf,
+    _listener: UnixListener,
+}
+
+impl DecoySocket {
+    /// `None` where no socket can be made: its path may be too long.
+    fn bind(instance: &Instance, settings: &Settings) -> Option<Self> {
+        let own = instance.workspaces().iter().find(|own| own.agent == settings.config.default_agent)?;
+        let path = own.real.as_path().join(format!(".picoclaw-doctor-{}", std::process::id()));
+        Some(Self { _listener: UnixListener::bind(&path).ok()?, path })
+    }
+}
+
+impl Drop for DecoySocket {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
 }
 
 /// The configuration with isolation on, and a memory limit that can be reached.
@@ -57,7 +87,7 @@ fn examine(
     exec_env: &ExecEnv,
     instance: &Instance,
     settings: &Settings,
-    host: &Vec<(OsString, OsString)>,
+    (host, socket): (&Vec<(OsString, OsString)>, Option<&Path>),
     arguments: &DoctorArguments,
 ) -> Vec<DoctorCheck> {
     let config = with_isolation(&settings.config);
@@ -68,6 +98,7 @@ fn examine(
         home: &home,
         secret: &secret,
         writable: &home,
+        socket,
         variable: BAIT_VARIABLE,
         network: config.isolation.network,
         processes: if matches!(exec_env.backend(), Some(Backend::Landlock)) {
@@ -129,6 +160,7 @@ fn report(
         "enforced": enforced,
         "error": findings.as_ref().err(),
         "probes": rows,
+        "not_held": NOT_HELD,
     })
 }
 
@@ -169,6 +201,8 @@ fn report_text(report: &Value) -> String {
             text(&probe["layer"])
         ));
     }
+    lines.push(String::new());
+    lines.extend(NOT_HELD.iter().map(|what| format!("not held: {what}")));
     if report["isolation_enabled"] == false {
         lines.push(String::new());
         lines.push("isolation is off in the configuration: commands run behind the write fence alone, and what they read is held by the guard alone".to_owned());

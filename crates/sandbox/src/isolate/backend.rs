@@ -71,7 +71,7 @@ impl Backend {
             }
             Self::Landlock => Enforced {
                 filesystem: Grade::Partial(
-                    "modes, file attributes and path-name sockets outside are not held".into(),
+                    "modes and file attributes outside, and path-name sockets, are not held".into(),
                 ),
                 network,
                 processes: Grade::Partial(if landlock::abi().is_some_and(|abi| abi >= 6) {

@@ -51,6 +51,8 @@ pub struct Decoys<'b> {
     pub secret: &'b Path,
     /// A directory outside that this user may write.
     pub writable: &'b Path,
+    /// A socket of this process where the child works; `None` if there is none to try.
+    pub socket: Option<&'b Path>,
     /// A variable of this process that no child may see.
     pub variable: &'b str,
     /// The network of the cage.
@@ -85,6 +87,7 @@ pub fn run_doctor_checks(
             &format!("cat {secret} >/dev/null 2>&1 && echo yes; echo no"),
         ),
         write_outside(decoys.writable, run),
+        reach_socket(decoys, run),
         yes_or_no(
             run,
             ("can it signal your processes?", "processes"),
@@ -136,6 +139,22 @@ fn write_outside(writable: &Path, run: &dyn Fn(&str) -> Result<Finished, LaunchE
     if rustix::fs::unlink(&file).is_ok() {
         check.observed = "yes".to_owned();
         check.result = CheckResult::Broken;
+    }
+    check
+}
+
+/// Whether a socket of this process is one for the child too, and not masked. Without mounts it always is.
+fn reach_socket(decoys: &Decoys<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) -> DoctorCheck {
+    let (question, layer) = ("can it connect to sockets outside?", "filesystem");
+    let Some(socket) = decoys.socket else {
+        let observed = "not tried: no socket could be made".to_owned();
+        return DoctorCheck { question, layer, expected: "no", observed, result: CheckResult::NotPromised };
+    };
+    let line = format!("test -S {} && echo yes; echo no", quoted(socket));
+    let mut check = yes_or_no(run, (question, layer), &line);
+    if decoys.processes == Visibility::Visible {
+        check.expected = "yes: sockets cannot be masked without mounts";
+        check.result = CheckResult::NotPromised;
     }
     check
 }

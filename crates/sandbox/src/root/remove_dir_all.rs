@@ -113,6 +113,7 @@ fn disk_bytes(stat: &rustix::fs::Stat) -> u64 {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test makes its files by path")]
 mod tests {
     use super::*;
     use rustix::fs::{CWD, mkdirat};
@@ -129,7 +130,7 @@ mod tests {
         symlink(&outside, tree.join("link")).unwrap();
         symlink(&outside, tree.join("closed/link")).unwrap();
         fs::write(tree.join("closed/inner/file"), vec![1; 100_000]).unwrap();
-        fs::set_permissions(tree.join("closed"), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(tree.join("closed"), fs::Permissions::from_mode(0o000)).unwrap();
         // Deeper than a path can name.
         let mut at = rustix::fs::open(&tree, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
         for _ in 0..600 {

@@ -67,6 +67,16 @@ def connect(port):
         return False
 
 
+def connect_any(paths):
+    for path in paths:
+        try:
+            socket.socket(socket.AF_UNIX).connect(path)
+            return True
+        except OSError:
+            pass
+    return False
+
+
 def daemon(seconds):
     nothing = subprocess.DEVNULL
     subprocess.Popen(["sleep", seconds], stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True)
@@ -86,6 +96,7 @@ def observe(own):
         "processes": any_read(["/proc/%d/environ" % own["victim"]]),
         "signals": kill(own["victim"]),
         "network": connect(TARGETS["port"]),
+        "sockets": connect_any(TARGETS["sockets"]),
         "limits": resource.getrlimit(resource.RLIMIT_NOFILE)[0] != TARGETS["files"],
     }
     with open("observed.tmp", "w") as file:

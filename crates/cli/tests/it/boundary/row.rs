@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// The layers, by the names that probes give them and those that people read.
-pub(super) const LAYERS: [(&str, &str); 16] = [
+pub(super) const LAYERS: [(&str, &str); 17] = [
     ("files", "file tools"),
     ("guard", "guard"),
     ("hooks", "hooks"),
@@ -18,6 +18,7 @@ pub(super) const LAYERS: [(&str, &str); 16] = [
     ("processes", "processes"),
     ("signals", "signals"),
     ("network", "network"),
+    ("sockets", "sockets"),
     ("limits", "limits"),
     ("end", "end"),
 ];

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -29,6 +30,7 @@ pub(super) struct Site {
     pub(super) instance: TestInstance,
     places: BTreeMap<&'static str, Place>,
     listener: TcpListener,
+    _sockets: Vec<UnixListener>,
 }
 
 /// What one probe may try its hand at.
@@ -74,9 +76,17 @@ impl Site {
         assert_eq!(instance.run(&["onboard"]).code, 0);
         let place = |name: &&'static str| (*name, Place::new());
         let places = places.iter().map(place).collect();
-        let site = Self { instance, places, listener: TcpListener::bind("127.0.0.1:0").unwrap() };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut site = Self { instance, places, listener, _sockets: Vec::new() };
         site.furnish();
+        site._sockets = site.socket_paths().map(|path| UnixListener::bind(path).unwrap()).into();
         site
+    }
+
+    /// Sockets of this process: where agents work, where a person works, and beside both.
+    fn socket_paths(&self) -> [PathBuf; 3] {
+        let dir = self.instance.dir();
+        [self.instance.workspace().join("s"), dir.join("project/s"), dir.join("s")]
     }
 
     fn furnish(&self) {
@@ -95,6 +105,7 @@ impl Site {
             "agents": [home.join("workspace-coder/notes")],
             "principals": kept,
             "plant": self.plants(),
+            "sockets": self.socket_paths(),
             "port": self.listener.local_addr().unwrap().port(),
             "files": FILES,
             "own": own,

@@ -1,7 +1,7 @@
 //! C3: system directories are no workspace, and a socket of the host in a workspace is no way out.
 
-use super::{Bwrap, Faults, Landlock, Level, Native, Project, is_root, outside};
-use crate::test_instance::TestInstance;
+use super::{Bwrap, Faults, Landlock, Level, Native, Project, is_here, is_root, outside};
+use crate::test_instance::{Ran, TestInstance, ran};
 use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
@@ -196,6 +196,149 @@ fn sockets_of_the_host_in_an_exposed_directory_are_masked() {
             let told = project.python(&flags, CONNECT, &[path]);
             faults.check(told.stdout.is_empty(), format!("{level:?} {flags:?}: {told:?}"));
         }
+    }
+}
+
+#[test]
+fn a_socket_that_the_operator_exposes_by_its_path_can_be_used() {
+    for level in [Native, Bwrap] {
+        let Some(project) = Project::new(level) else { continue };
+        let path = project.instance.dir().join("agent.sock");
+        let _listener = UnixListener::bind(&path).unwrap();
+        let inside = project.dir().join("inside.sock");
+        let _other = UnixListener::bind(&inside).unwrap();
+        for path in [path.to_str().unwrap(), inside.to_str().unwrap()] {
+            let told = project.python(&["--rw", path], CONNECT, &[path]);
+            assert_eq!(told.stdout, "REACHED\n", "{level:?}: {path}: {told:?}");
+        }
+    }
+}
+
+#[test]
+fn a_terminal_multiplexer_in_an_exposed_tree_is_out_of_reach() {
+    if !is_here("tmux") {
+        return;
+    }
+    for level in [Native, Bwrap] {
+        let Some(project) = Project::new(level) else { continue };
+        let shared = project.instance.dir().join("shared");
+        std::fs::create_dir(&shared).unwrap();
+        let socket = shared.join("tmux.sock");
+        let (shared, socket) = (shared.to_str().unwrap(), socket.to_str().unwrap());
+        let marker = project.instance.dir().join("made-by-the-server");
+        let start = ["tmux", "-S", socket, "-f", "/dev/null", "new-session", "-d", "sleep 50"];
+        let told = outside(&project.dir(), &start);
+        assert_eq!(told.code, 0, "{told:?}");
+        let line = format!("touch {}", marker.display());
+        let attack = ["tmux", "-S", socket, "run-shell", &line];
+        for net in ["none", "host"] {
+            let told = project.run(&["--net", net, "--rw", shared], &attack);
+            assert!(told.code != 0 && !marker.exists(), "{level:?}, network {net}: {told:?}");
+        }
+        assert_eq!(outside(&project.dir(), &attack).code, 0, "the control");
+        assert!(marker.exists(), "the control");
+        outside(&project.dir(), &["tmux", "-S", socket, "kill-server"]);
+    }
+}
+
+#[test]
+fn a_socket_of_the_host_in_the_home_of_a_command_is_masked() {
+    for level in [Native, Bwrap] {
+        let Some(project) = Project::new(level) else { continue };
+        let home = project.sh(&[], "echo $HOME").stdout.trim().to_owned();
+        let path = format!("{home}/socket");
+        // A socket's name is short; it is bound by a relative one.
+        let serve = "import os, socket, sys, time; os.chdir(sys.argv[1]); s = socket.socket(socket.AF_UNIX); \
+                     s.bind('socket'); s.listen(); time.sleep(50)";
+        let mut server = std::process::Command::new("python3").args(["-c", serve, &home]).spawn().unwrap();
+        super::soon("the server listens", || Path::new(&path).exists());
+        let connect = "import os, socket, sys; os.chdir(sys.argv[1]); socket.socket(socket.AF_UNIX).connect('socket'); print('REACHED')";
+        let control = outside(&project.dir(), &["python3", "-c", connect, &home]);
+        assert_eq!(control.stdout, "REACHED\n", "the control: {control:?}");
+        let told = project.python(&[], connect, &[&home]);
+        server.kill().and_then(|()| server.wait()).unwrap();
+        assert!(told.stdout.is_empty() && told.stderr.contains("refused"), "{level:?}: {told:?}");
+    }
+}
+
+/// Connects to an abstract socket; says REACHED.
+const CONNECT_ABSTRACT: &str = "import socket, sys
+try: socket.socket(socket.AF_UNIX).connect('\\0' + sys.argv[1])
+except OSError: sys.exit()
+print('REACHED')";
+
+#[test]
+fn abstract_sockets_of_the_host_are_out_of_reach() {
+    let mut faults = Faults::default();
+    let name = format!("picoclaw-test-{}", std::process::id());
+    let serve = "import socket, sys, time; s = socket.socket(socket.AF_UNIX); s.bind('\\0' + sys.argv[1]); \
+                 s.listen(); print('up', flush=True); time.sleep(50)";
+    let mut server = std::process::Command::new("python3");
+    server.args(["-c", serve, &name]).stdout(std::process::Stdio::piped());
+    let mut server = server.spawn().unwrap();
+    std::io::Read::read_exact(server.stdout.as_mut().unwrap(), &mut [0; 3]).unwrap();
+    for (level, net) in [(Native, "none"), (Native, "host"), (Bwrap, "none"), (Landlock, "host")] {
+        let Some(project) = Project::new(level) else { continue };
+        let control = outside(&project.dir(), &["python3", "-c", CONNECT_ABSTRACT, &name]);
+        assert_eq!(control.stdout, "REACHED\n", "the control: {control:?}");
+        let told = project.python(&["--net", net], CONNECT_ABSTRACT, &[&name]);
+        faults.check(told.stdout.is_empty(), format!("{level:?}, network {net}: {told:?}"));
+    }
+    server.kill().and_then(|()| server.wait()).unwrap();
+}
+
+/// Runs `picoclaw` with mounts of its own: `setup` is a shell line that makes them.
+fn with_mounts(project: &Project, setup: &str, words: &[&str]) -> Option<Ran> {
+    let unshare: &[&str] = if is_root() { &["unshare", "-m"] } else { &["unshare", "-Urm"] };
+    let line = format!("{setup} || exit 99; exec \"$@\"");
+    let wrapper = [unshare, &["sh", "-c", &line, "sh"]].concat();
+    let mut command = project.instance.wrapped(&wrapper, words);
+    command.current_dir(project.dir()).env("PATH", super::SYSTEM_PATH);
+    let told = ran(command.output().unwrap());
+    if told.code == 99 || told.stderr.contains("unshare:") {
+        picoclaw_testing::skip!("this host gives no mount namespace: {told:?}");
+        return None;
+    }
+    Some(told)
+}
+
+#[test]
+fn a_bind_mount_hides_neither_a_system_directory_nor_a_socket() {
+    let mut faults = Faults::default();
+    let Some(project) = Project::new(Native) else { return };
+    let other = project.instance.dir().join("other");
+    std::fs::create_dir(&other).unwrap();
+    let other = other.to_str().unwrap();
+    for place in ["/etc", "/usr", "/var", "/root", "/"] {
+        let setup = format!("mount --bind {place} {other}");
+        let Some(told) = with_mounts(&project, &setup, &["run", "--workspace", other, "--", "true"]) else {
+            return;
+        };
+        faults.check(told.code == 125 && told.stderr.contains("hint:"), format!("{place}: {told:?}"));
+    }
+    let _listener = UnixListener::bind(project.dir().join("socket")).unwrap();
+    let setup = format!("mount --bind {} {other}", project.dir().display());
+    let path = format!("{other}/socket");
+    let words = ["run", "--workspace", other, "--", "python3", "-c", CONNECT, &path];
+    let Some(told) = with_mounts(&project, &setup, &words) else { return };
+    faults.check(told.code == 0 && told.stdout.is_empty(), format!("a socket: {told:?}"));
+    let control = outside(&project.dir(), &["python3", "-c", CONNECT, "socket"]);
+    assert_eq!(control.stdout, "REACHED\n", "the control: {control:?}");
+}
+
+#[test]
+fn a_writable_system_directory_is_said() {
+    let Some(project) = Project::new(Native) else { return };
+    for (flags, warns) in [
+        (["--rw", "/opt"], true),
+        (["--rw", "/etc/hosts"], true),
+        (["--ro", "/opt"], false),
+        (["--rw", project.dir().to_str().unwrap()], false),
+    ] {
+        let mut command = project.command(&flags, &["true"]);
+        let told = ran(command.env("PICOCLAW_LOG_LEVEL", "warn").output().unwrap());
+        assert_eq!(told.code, 0, "an exposure is the operator's to decide: {flags:?}: {told:?}");
+        assert_eq!(told.stderr.contains("system directory"), warns, "{flags:?}: {told:?}");
     }
 }
 

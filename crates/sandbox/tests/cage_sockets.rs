@@ -1,0 +1,145 @@
+//! UNIX sockets and cages: those of the host are masked wherever they have gone, those of the cage work.
+
+#![expect(clippy::expect_used, clippy::disallowed_methods, reason = "a test stops where it cannot go on")]
+
+#[expect(dead_code, reason = "each test file uses a part of it")]
+mod cage_support;
+
+use cage_support::{Instance, instance};
+use picoclaw_policy::config::{ExposeMode, Network};
+use picoclaw_sandbox::isolate::Confinement;
+use picoclaw_sandbox::launch::{run_to_end, start};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const NETWORKS: [Network; 2] = [Network::None, Network::Host];
+
+/// A shell line that says how a connection to a path went.
+fn connect(path: &str) -> String {
+    format!(
+        "python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect('{path}')\" 2>/dev/null && echo reached || echo no"
+    )
+}
+
+fn said(place: &Instance, cage: &Confinement, line: &str) -> String {
+    let finished = run_to_end(place.spec(line, cage.clone())).expect("it runs");
+    finished.stdout.to_text().trim().to_owned()
+}
+
+/// An instance with this network; its cages are made from it as it is then.
+fn with_network(network: Network) -> Instance {
+    let mut place = instance();
+    place.isolation.network = network;
+    place
+}
+
+fn bind(path: &Path) -> UnixListener {
+    std::fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
+    UnixListener::bind(path).expect("a socket")
+}
+
+#[test]
+fn a_socket_of_the_host_stays_masked_wherever_commands_move_it() {
+    for network in NETWORKS {
+        let place = with_network(network);
+        let _listener = bind(&place.workspace.join("sub/dir/socket"));
+        let cage = place.cage();
+        assert_eq!(said(&place, &cage, &connect("sub/dir/socket")), "no", "{network:?}");
+        let control = std::os::unix::net::UnixStream::connect(place.workspace.join("sub/dir/socket"));
+        assert!(control.is_ok(), "the control: {control:?}");
+        let line = "mv sub/dir/socket away; rm sub/dir/socket; mv sub moved && mkdir -p a/b && mv moved a/b/ && ls a/b/moved/dir";
+        assert_eq!(said(&place, &cage, line), "socket", "{network:?}: directories may be moved");
+        assert_eq!(said(&place, &cage, &connect("a/b/moved/dir/socket")), "no", "{network:?}");
+        assert_eq!(
+            said(&place, &place.cage(), &connect("a/b/moved/dir/socket")),
+            "no",
+            "{network:?}: a new cage"
+        );
+        let control = std::os::unix::net::UnixStream::connect(place.workspace.join("a/b/moved/dir/socket"));
+        assert!(control.is_ok(), "the control: {control:?}");
+    }
+}
+
+#[test]
+fn a_directory_that_commands_have_closed_hides_no_socket() {
+    for network in NETWORKS {
+        let place = with_network(network);
+        let _listener = bind(&place.workspace.join("sub/socket"));
+        let cage = place.cage();
+        said(&place, &cage, "mv sub closed; chmod 0 closed");
+        // Root searches it all the same; a user's command is not started.
+        let opened = format!("chmod 700 closed; {}", connect("closed/socket"));
+        if let Ok(spec) = place.try_spec(&opened, &cage, &place.workspace) {
+            let finished = run_to_end(spec).expect("it runs");
+            assert_eq!(finished.stdout.to_text().trim(), "no", "{network:?}");
+        }
+        let path = place.workspace.join("closed");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).expect("it is ours");
+        assert!(path.join("socket").metadata().is_ok_and(|meta| meta.mode() & 0o170_000 == 0o140_000));
+    }
+}
+
+#[test]
+fn a_socket_that_is_gone_leaves_nothing_behind() {
+    for network in NETWORKS {
+        let place = with_network(network);
+        let path = place.workspace.join("socket");
+        let listener = bind(&path);
+        let cage = place.cage();
+        drop(listener);
+        std::fs::remove_file(&path).expect("it was there");
+        assert_eq!(said(&place, &cage, "ls"), "mine", "{network:?}");
+        assert!(!path.exists(), "no file was made to mount on");
+        // Restarted, the server binds the name again.
+        let _listener = bind(&path);
+        assert_eq!(said(&place, &cage, &connect("socket")), "no", "{network:?}");
+        // One that no process has bound any more can be replaced.
+        drop(_listener);
+        let line = "rm -f socket; python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind('socket')\" && echo bound";
+        assert_eq!(said(&place, &place.cage(), line), "bound", "{network:?}");
+    }
+}
+
+#[test]
+fn commands_of_one_cage_reach_each_others_sockets() {
+    const SERVE: &str = "python3 -c \"import socket, time
+for name in ('own', '$HOME/own'):
+    server = socket.socket(socket.AF_UNIX); server.bind(name); server.listen(); globals()[name] = server
+open('up', 'w'); time.sleep(15)\"";
+    for network in NETWORKS {
+        let place = with_network(network);
+        let cage = place.cage();
+        let server = start(place.spec(SERVE, cage.clone())).expect("it starts");
+        let began = Instant::now();
+        while !place.workspace.join("up").exists() {
+            assert!(began.elapsed() < Duration::from_secs(15), "the server did not start");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        for path in ["own", "$HOME/own"] {
+            assert_eq!(said(&place, &cage, &connect(path)), "reached", "{network:?}: {path}");
+        }
+        drop(server);
+    }
+}
+
+#[test]
+fn the_operator_may_expose_one_socket() {
+    for network in NETWORKS {
+        let mut place = with_network(network);
+        let agent = place.outside.join("agent.sock");
+        let other = place.outside.join("other.sock");
+        let _listeners = [bind(&agent), bind(&other)];
+        place.expose(&place.outside.clone(), &place.outside.clone(), ExposeMode::ReadWrite);
+        place.expose(&agent, &agent, ExposeMode::ReadWrite);
+        place.expose(&agent, Path::new("/run/agent.sock"), ExposeMode::ReadWrite);
+        let cage = place.cage();
+        for (path, want) in
+            [(agent.as_path(), "reached"), (Path::new("/run/agent.sock"), "reached"), (&other, "no")]
+        {
+            let path = path.to_str().expect("a path");
+            assert_eq!(said(&place, &cage, &connect(path)), want, "{network:?}: {path}");
+        }
+    }
+}
