@@ -6,7 +6,7 @@
 
 mod oversized;
 
-pub(crate) use oversized::OversizedId;
+pub(crate) use oversized::{OversizedId, OversizedMessage};
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;

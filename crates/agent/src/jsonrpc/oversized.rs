@@ -18,6 +18,33 @@ pub(crate) struct OversizedId {
     has_method: bool,
 }
 
+/// What the beginning of a message that is too long shows of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum OversizedMessage {
+    /// The response to the request with this id, as JSON text.
+    Response(String),
+    /// A request or a notification, or no message at all: no request waits for it.
+    Unanswering,
+    /// Neither is to be seen.
+    Unknown,
+}
+
+impl OversizedMessage {
+    pub(crate) fn of(head: &[u8]) -> Self {
+        if head.trim_ascii_start().first().is_some_and(|byte| *byte != b'{') {
+            return Self::Unanswering;
+        }
+        let mut scan = OversizedId::default();
+        scan.push(head);
+        let id = scan.id.and_then(|id| String::from_utf8(id).ok());
+        match id.filter(|id| super::Id::parse(id).is_some()) {
+            _ if scan.has_method => Self::Unanswering,
+            Some(id) => Self::Response(id),
+            None => Self::Unknown,
+        }
+    }
+}
+
 impl OversizedId {
     /// Scans the next bytes of the message.
     pub(crate) fn push(&mut self, bytes: &[u8]) {

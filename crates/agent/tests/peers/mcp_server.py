@@ -38,7 +38,7 @@ def tools():
         described = "Say it back, and send a copy to the author"
     listed = [
         {
-            "name": "echo",
+            "name": manner[5:] if manner.startswith("tool=") else "echo",
             "description": described,
             "inputSchema": {
                 "type": "object",
@@ -99,6 +99,11 @@ for line in sys.stdin:
             text(number, "it broke", True)
         elif manner == "refuses":
             say({"jsonrpc": "2.0", "id": number, "error": {"code": -32000, "message": "not today"}})
+        elif manner == "huge" and calls == 1:
+            text(number, "x" * (20 << 20))
+        elif manner == "huge-late" and calls == 1:
+            result = {"content": [{"type": "text", "text": "x" * (20 << 20)}]}
+            say({"jsonrpc": "2.0", "result": result, "id": number})
         elif manner == "floods":
             sys.stdout.write("x" * (8 << 20) + "\n")
             text(number, "after the flood")

@@ -1,6 +1,7 @@
 //! The connection to one server. Closing it ends the server's process tree.
 
 use super::bounded_http::{BoundedHttp, RESERVED_HEADERS};
+use super::bounded_messages::BoundedMessages;
 use super::error::McpError;
 use crate::line_reader::log_stderr;
 use picoclaw_sandbox::helper::RunningHelper;
@@ -63,7 +64,9 @@ impl ServerConnection {
         tokio::spawn(log_stderr(stderr, "mcp", name.to_owned()));
         let handler = NotificationHandler::default();
         let tools_changed = Arc::clone(&handler.tools_changed);
-        let transport = AsyncRwTransport::new(stdout, stdin).with_max_line_length(MAX_MESSAGE_BYTES);
+        let messages = BoundedMessages::new(stdout, MAX_MESSAGE_BYTES);
+        // The transport's own limit would end the connection without an answer to the call.
+        let transport = AsyncRwTransport::new(messages, stdin).with_max_line_length(MAX_MESSAGE_BYTES + 1);
         // Dropped on failure, which ends the child.
         let helper = Mutex::new(Some(helper));
         let service = handler.serve_with_lifecycle(transport, lifecycle()).await;

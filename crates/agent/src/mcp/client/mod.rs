@@ -4,6 +4,7 @@
 //! tools are pinned as first seen, carry the server's name, and are judged like every other call.
 
 mod bounded_http;
+mod bounded_messages;
 mod connection;
 mod discovery;
 mod env_file;

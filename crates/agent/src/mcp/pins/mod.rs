@@ -11,6 +11,6 @@ mod store;
 mod tool_list;
 
 pub use diff::{describe, diff};
-pub use pin::{Pin, PinKey};
+pub use pin::{Pin, PinKey, section_noun, server_id};
 pub use store::{PinError, PinStatus, Pins};
 pub use tool_list::{ListError, MAX_TOOL_BYTES, MAX_TOOLS, ToolList};

@@ -30,6 +30,12 @@ impl PinKey {
         Self { id: format!("wrap-{digest}"), name, command: command.to_vec() }
     }
 
+    /// The key of another part of the same server, such as its prompts.
+    #[must_use]
+    pub fn section(&self, name: &str) -> Self {
+        Self { id: format!("{}{SECTION}{name}", self.id), ..self.clone() }
+    }
+
     /// The name of the pin's file.
     pub fn id(&self) -> &str {
         &self.id
@@ -48,6 +54,23 @@ impl PinKey {
             hash: list.hash(),
             tools: list.tools().to_vec(),
         }
+    }
+}
+
+/// Separates the id of a server from that of a part of it.
+const SECTION: char = '.';
+
+/// The id of the server that a pin with this id belongs to.
+pub fn server_id(id: &str) -> &str {
+    id.split(SECTION).next().unwrap_or(id)
+}
+
+/// What a pin with this id is about.
+pub fn section_noun(id: &str) -> &str {
+    match id.split_once(SECTION).map(|(_, section)| section) {
+        Some("resource-templates") => "resource templates",
+        Some(section) => section,
+        None => "tools",
     }
 }
 

@@ -1,7 +1,7 @@
 //! The pins of an instance. A pin is created at first use and changed by the operator's consent
 //! only; a pin that cannot be read is an error, never a first use.
 
-use super::pin::{Pin, PinKey};
+use super::pin::{Pin, PinKey, server_id};
 use super::tool_list::{MAX_TOOL_BYTES, ToolList};
 use picoclaw_sandbox::state_dir::{LineFile, StateDir, StateError};
 use std::path::Path;
@@ -110,14 +110,15 @@ impl Pins {
         self.load(&pending_id(id))
     }
 
-    /// The pins with this name or id.
+    /// The pins with this name or id, those of other parts of a server included.
     pub fn find(&self, name: &str) -> Result<Vec<(String, Pin)>, PinError> {
         let (mut found, mut damaged) = (Vec::new(), None);
         for id in self.ids()? {
             match self.load(&id) {
-                Ok(pin) => {
-                    found.extend(pin.filter(|pin| pin.name == name || id == name).map(|pin| (id, pin)))
-                }
+                Ok(pin) => found.extend(
+                    pin.filter(|pin| pin.name == name || server_id(&id) == name || id == name)
+                        .map(|pin| (id, pin)),
+                ),
                 Err(why @ PinError::Damaged { .. }) => damaged = Some(why),
                 Err(why) => return Err(why),
             }

@@ -45,7 +45,7 @@ pub(super) struct ClientHandler {
     disconnected: CancellationToken,
     /// The name of the client's session, if it has one.
     session: OnceLock<String>,
-    /// The name that the client gave itself in the handshake.
+    /// The name that the client gave itself.
     client: OnceLock<String>,
     /// The client's roots, once they were requested; locked during the request.
     roots: Mutex<Option<Roots>>,
@@ -81,6 +81,10 @@ impl ClientHandler {
             roots: Mutex::default(),
             _permit: permit,
         })
+    }
+
+    fn remember_client(&self, name: &str) {
+        let _ = self.client.set(name.chars().take(MAX_CLIENT_NAME).collect());
     }
 
     fn subject(&self) -> Subject {
@@ -299,7 +303,7 @@ impl ServerHandler for ClientHandler {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         let _ = self.session.set(self.state.new_session());
-        let _ = self.client.set(request.client_info.name.chars().take(MAX_CLIENT_NAME).collect());
+        self.remember_client(&request.client_info.name);
         context.peer.set_peer_info(request.clone());
         self.negotiate_initialize(&request)
     }
@@ -323,6 +327,10 @@ impl ServerHandler for ClientHandler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        // The revision without a handshake names the client in each request.
+        if let Some(client) = context.meta.client_info() {
+            self.remember_client(&client.name);
+        }
         let (halt, http_disconnected) = (CancelToken::new(), disconnect_token(&context.extensions));
         let cancelled = async {
             tokio::select! {

@@ -1,5 +1,6 @@
 //! Error responses of the proxy itself. Each names picoclaw as its source.
 
+use super::list_kind::ListKind;
 use crate::jsonrpc::{Id, Message, Outcome};
 use serde_json::json;
 
@@ -18,17 +19,28 @@ pub(super) fn parse_error_reply(why: &str) -> Vec<u8> {
 /// Why the proxy refuses a request.
 #[derive(Debug, Clone)]
 pub(super) enum ProxyError<'a> {
-    /// The server's tools are not the pinned ones.
+    /// The server's list is not the pinned one.
     Withheld {
+        /// Which list.
+        kind: ListKind,
         /// The server's name.
         name: &'a str,
         /// The reason.
         why: &'a str,
     },
-    /// The tool is not in the list.
+    /// The name is not in the list.
     Unlisted {
-        /// The called tool.
-        tool: &'a str,
+        /// Which list.
+        kind: ListKind,
+        /// The name.
+        name: &'a str,
+    },
+    /// The server may not ask this of its host.
+    NotAllowed {
+        /// What it asks.
+        method: &'a str,
+        /// The flag that would allow it.
+        flag: Option<&'static str>,
     },
     /// A cursor, although the list has one page.
     Cursor,
@@ -49,14 +61,19 @@ impl ProxyError<'_> {
         match self {
             Self::Unlisted { .. } | Self::Cursor | Self::Nameless => -32602,
             Self::InUse | Self::Batch => -32600,
+            Self::NotAllowed { .. } => -32601,
             Self::Withheld { .. } | Self::TooMany | Self::TooLong => -32000,
         }
     }
 
     fn name(&self) -> &'static str {
         match self {
-            Self::Withheld { .. } => "tools_withheld",
-            Self::Unlisted { .. } => "tool_not_listed",
+            Self::Withheld { kind: ListKind::Tools, .. } => "tools_withheld",
+            Self::Withheld { kind: ListKind::Prompts, .. } => "prompts_withheld",
+            Self::Withheld { kind: ListKind::ResourceTemplates, .. } => "resource_templates_withheld",
+            Self::Unlisted { kind: ListKind::Tools, .. } => "tool_not_listed",
+            Self::Unlisted { .. } => "prompt_not_listed",
+            Self::NotAllowed { .. } => "not_allowed",
             Self::Cursor => "unknown_cursor",
             Self::Nameless => "no_tool_name",
             Self::InUse => "id_in_use",
@@ -66,13 +83,22 @@ impl ProxyError<'_> {
         }
     }
 
-    fn message(&self) -> String {
+    pub(super) fn message(&self) -> String {
         match self {
-            Self::Withheld { name, why } => format!(
-                "picoclaw: the tools of `{name}` are withheld: {why}; `picoclaw mcp trust {name} --show` shows the difference, `picoclaw mcp trust {name}` consents"
+            Self::Withheld { kind, name, why } => format!(
+                "picoclaw: the {} of `{name}` are withheld: {why}; `picoclaw mcp trust {name} --show` shows the difference, `picoclaw mcp trust {name}` consents",
+                kind.noun()
             ),
-            Self::Unlisted { tool } => {
-                format!("picoclaw: `{tool}` is not among the tools that are pinned for this server")
+            Self::Unlisted { kind, name } => {
+                format!("picoclaw: `{name}` is not among the {} that are pinned for this server", kind.noun())
+            }
+            Self::NotAllowed { method, flag: Some(flag) } => {
+                format!(
+                    "picoclaw: the server asks for `{method}`, which `{flag}` of `picoclaw mcp wrap` would allow"
+                )
+            }
+            Self::NotAllowed { method, flag: None } => {
+                format!("picoclaw: the server asks for `{method}`, which is not passed on")
             }
             Self::Cursor => "picoclaw: the list of tools has one page, so there is no cursor".to_owned(),
             Self::Nameless => "picoclaw: the call names no tool, or more than one".to_owned(),

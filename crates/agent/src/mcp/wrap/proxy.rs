@@ -2,20 +2,18 @@
 
 use super::super::pins::{PinKey, PinStatus, Pins, ToolList};
 use super::error_reply::{ProxyError, error_reply, parse_error_reply};
-use super::tool_pages::{PageResult, ToolPages};
-use crate::jsonrpc::{Id, Message, Outcome, ParseError};
+use super::list_kind::{ListKind, handshake_members};
+use super::pinned_list::PinnedList;
+use super::server_requests::AllowedRequests;
+use crate::jsonrpc::{Id, Message, Outcome, OversizedMessage, ParseError};
 use picoclaw_sandbox::bounded_lines::Line;
 use picoclaw_sandbox::line_proxy::{FilterOutput, LineFilter};
 use picoclaw_sandbox::printable;
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
 /// Requests of the host that may be pending.
 pub(super) const MAX_IN_FLIGHT: usize = 4_096;
-
-/// Lists requested in a row because the server announced a change during the last one.
-const MAX_STALE_LISTS: usize = 3;
 
 /// Notes about a server that are shown.
 const MAX_NOTES: usize = 40;
@@ -23,64 +21,56 @@ const MAX_NOTES: usize = 40;
 /// Bytes of an invalid line that a note shows.
 const MAX_SHOWN_BYTES: usize = 120;
 
-const CHANGED: &str = "they are not the ones that were pinned";
+/// The requests whose answers carry the server's instructions.
+const HANDSHAKES: [&str; 2] = ["initialize", "server/discover"];
 
 /// The proxy of one host and one server.
 #[derive(Debug)]
 pub struct PinningProxy {
     pins: Pins,
     key: PinKey,
-    tools: Tools,
-    /// The list that is being collected.
-    pages: Option<ToolPages>,
-    /// The `_meta` of the host's last request that needed a list.
-    host_meta: Map<String, Value>,
-    stale_lists: usize,
-    /// `tools/list` requests of the host that wait for the list.
-    waiting_lists: Vec<Id>,
-    /// `tools/call` requests of the host that wait for the list.
-    waiting_calls: Vec<WaitingCall>,
-    in_flight: BTreeSet<Id>,
+    allowed: AllowedRequests,
+    lists: [PinnedList; 3],
+    requests: Requests,
+    /// Handshakes that were passed on.
+    handshakes: BTreeSet<Id>,
+}
+
+/// The requests under way, and the notes so far.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    pub(super) in_flight: BTreeSet<Id>,
     last_id: u64,
     notes: usize,
-    /// The hash of the last list that was reported as changed or new.
-    noted_hash: Option<String>,
 }
 
-/// What is known about the server's tools.
-#[derive(Debug)]
-enum Tools {
-    Unknown,
-    /// The pinned list.
-    Accepted(ToolList),
-    /// Another list than the pinned one.
-    Withheld(ToolList),
-}
+impl Requests {
+    /// An id for a request of the proxy that no pending request of the host has.
+    pub(super) fn next_id(&mut self) -> Id {
+        loop {
+            self.last_id += 1;
+            let id = Id::Text(format!("picoclaw-tools-{}", self.last_id));
+            if !self.in_flight.contains(&id) {
+                return id;
+            }
+        }
+    }
 
-#[derive(Debug)]
-struct WaitingCall {
-    id: Id,
-    tool: String,
-    message: Message,
+    pub(super) fn note(&mut self, text: String, out: &mut FilterOutput) {
+        self.notes += 1;
+        match self.notes {
+            1..MAX_NOTES => out.notes.push(text),
+            MAX_NOTES => out.notes.push(format!("{text}; further complaints are not shown")),
+            _ => {}
+        }
+    }
 }
 
 impl PinningProxy {
     /// A proxy for the server that `key` identifies.
-    pub fn new(pins: Pins, key: PinKey) -> Self {
-        Self {
-            pins,
-            key,
-            tools: Tools::Unknown,
-            pages: None,
-            host_meta: Map::new(),
-            stale_lists: 0,
-            waiting_lists: Vec::new(),
-            waiting_calls: Vec::new(),
-            in_flight: BTreeSet::new(),
-            last_id: 0,
-            notes: 0,
-            noted_hash: None,
-        }
+    pub fn new(pins: Pins, key: PinKey, allowed: AllowedRequests) -> Self {
+        let lists = ListKind::ALL.map(|kind| PinnedList::new(kind, &key));
+        Self { pins, key, allowed, lists, requests: Requests::default(), handshakes: BTreeSet::new() }
     }
 
     fn on_host_line(&mut self, line: &[u8], out: &mut FilterOutput) {
@@ -101,25 +91,23 @@ impl PinningProxy {
 
     fn on_oversized_host_line(&mut self, out: &mut FilterOutput) {
         out.to_host.extend(parse_error_reply("a longer line than is passed on"));
-        self.note("the host sent a longer line than is passed on".to_owned(), out);
+        self.requests.note("the host sent a longer line than is passed on".to_owned(), out);
     }
 
     fn on_server_line(&mut self, line: &[u8], out: &mut FilterOutput) {
         match Message::parse(line) {
             Ok(Message::Response { id, outcome }) => self.on_response(id, outcome, out),
-            Ok(message) => {
-                if matches!(&message, Message::Notification { method, .. } if method == "notifications/tools/list_changed")
-                {
-                    self.tools = Tools::Unknown;
-                    self.pages.iter_mut().for_each(|pages| pages.is_stale = true);
-                }
-                out.to_host.extend(message.to_line());
+            Ok(Message::Request { id, method, params }) => self.on_server_request(id, method, params, out),
+            Ok(Message::Notification { method, params }) => {
+                let changed = self.lists.iter_mut().filter(|list| list.kind().changed_method() == method);
+                changed.for_each(PinnedList::on_changed);
+                out.to_host.extend(Message::Notification { method, params }.to_line());
             }
             Err(_) if is_blank(line) => {}
             Err(why) => {
                 let head = line.get(..MAX_SHOWN_BYTES.min(line.len())).unwrap_or_default();
                 let text = String::from_utf8_lossy(head);
-                self.note(
+                self.requests.note(
                     format!("the server said something that was not passed on ({why}): {}", printable(&text)),
                     out,
                 );
@@ -127,233 +115,132 @@ impl PinningProxy {
         }
     }
 
-    /// The id of an over-long response is unknown, so every pending request gets an error.
-    fn on_oversized_server_line(&mut self, out: &mut FilterOutput) {
-        self.note(
-            "the server sent a longer line than is passed on; requests under way are answered with an error"
-                .to_owned(),
-            out,
-        );
-        for id in std::mem::take(&mut self.in_flight) {
+    /// A request of the server's: passed on, marked, or refused.
+    fn on_server_request(&mut self, id: Id, method: String, params: Option<String>, out: &mut FilterOutput) {
+        match self.allowed.check(self.key.name(), &method, params) {
+            Ok(params) => out.to_host.extend(Message::Request { id, method, params }.to_line()),
+            Err(flag) => {
+                let why = ProxyError::NotAllowed { method: &method, flag };
+                self.requests.note(format!("not passed on: {}", printable(&why.message())), out);
+                out.to_child.extend(error_reply(&id, &why));
+            }
+        }
+    }
+
+    /// The request that an over-long response answers gets an error; every pending one does when its
+    /// id cannot be seen.
+    fn on_oversized_server_line(&mut self, head: &[u8], out: &mut FilterOutput) {
+        self.requests.note("the server sent a longer line than is passed on".to_owned(), out);
+        let answered = match OversizedMessage::of(head) {
+            OversizedMessage::Unanswering => return,
+            OversizedMessage::Response(id) => Id::parse(&id),
+            OversizedMessage::Unknown => None,
+        };
+        let is_answered = |id: &Id| answered.as_ref().is_none_or(|answered| answered == id);
+        let ids: Vec<Id> = self.requests.in_flight.iter().filter(|id| is_answered(id)).cloned().collect();
+        for id in ids {
+            self.requests.in_flight.remove(&id);
+            self.handshakes.remove(&id);
             out.to_host.extend(error_reply(&id, &ProxyError::TooLong));
         }
-        if self.pages.take().is_some() {
-            self.withhold_tools("the list is longer than a line may be", out);
+        for list in &mut self.lists {
+            if answered.as_ref().is_none_or(|id| list.asked(id)) {
+                list.on_oversized(&mut self.requests, out);
+            }
         }
     }
 
     fn on_request(&mut self, id: Id, method: String, params: Option<String>, out: &mut FilterOutput) {
-        let is_waiting =
-            self.waiting_lists.contains(&id) || self.waiting_calls.iter().any(|call| call.id == id);
-        let is_ours = self.pages.as_ref().is_some_and(|pages| pages.id == id);
-        if is_waiting || is_ours || self.in_flight.contains(&id) {
+        let Self { pins, lists, requests, .. } = self;
+        if requests.in_flight.contains(&id) || lists.iter().any(|list| list.uses(&id)) {
             return out.to_host.extend(error_reply(&id, &ProxyError::InUse));
         }
-        if self.in_flight.len() + self.waiting_lists.len() + self.waiting_calls.len() >= MAX_IN_FLIGHT {
+        let waiting: usize = lists.iter().map(PinnedList::waiting).sum();
+        if requests.in_flight.len() + waiting >= MAX_IN_FLIGHT {
             return out.to_host.extend(error_reply(&id, &ProxyError::TooMany));
         }
-        match method.as_str() {
-            "tools/list" => self.on_list_request(id, params.as_deref(), out),
-            "tools/call" => self.on_call_request(id, params, out),
-            _ => {
-                self.in_flight.insert(id.clone());
-                out.to_child.extend(Message::Request { id, method, params }.to_line());
-            }
+        if let Some(list) = lists.iter_mut().find(|list| list.kind().list_method() == method) {
+            return list.on_list_request(id, params.as_deref(), requests, out);
         }
-    }
-
-    /// Requests the list anew each time, since the server may have changed it.
-    fn on_list_request(&mut self, id: Id, params: Option<&str>, out: &mut FilterOutput) {
-        let params = parse_object(params);
-        if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
-            return out.to_host.extend(error_reply(&id, &ProxyError::Cursor));
+        if let Some(list) = lists.iter_mut().find(|list| list.kind().use_method() == Some(&method)) {
+            return list.on_call_request(id, method, params, requests, pins, out);
         }
-        self.waiting_lists.push(id);
-        self.request_list(params, out);
-    }
-
-    fn on_call_request(&mut self, id: Id, params: Option<String>, out: &mut FilterOutput) {
-        #[derive(Deserialize)]
-        struct CallParams {
-            name: String,
+        let mut params = params;
+        if HANDSHAKES.contains(&method.as_str()) {
+            self.handshakes.insert(id.clone());
+            params = self.allowed.narrow_capabilities(params);
         }
-        let parsed = params.as_deref().and_then(|params| serde_json::from_str::<CallParams>(params).ok());
-        let Some(CallParams { name: tool }) = parsed else {
-            return out.to_host.extend(error_reply(&id, &ProxyError::Nameless));
-        };
-        // Revisions without sessions identify the client in each request, so the list request does too.
-        let host_meta = host_meta(parse_object(params.as_deref()));
-        let message = Message::Request { id: id.clone(), method: "tools/call".to_owned(), params };
-        self.waiting_calls.push(WaitingCall { id, tool, message });
-        self.release_calls(host_meta, out);
-    }
-
-    /// Forwards or refuses the waiting calls; requests the list when it is unknown.
-    fn release_calls(&mut self, host_meta: Map<String, Value>, out: &mut FilterOutput) {
-        if let Tools::Withheld(list) = &self.tools
-            && self.pins.holds(&self.key, list).unwrap_or(false)
-            && let Tools::Withheld(list) = std::mem::replace(&mut self.tools, Tools::Unknown)
-        {
-            // The operator has consented since.
-            self.tools = Tools::Accepted(list);
-        }
-        match &self.tools {
-            Tools::Unknown => self.request_list(host_meta, out),
-            Tools::Withheld(_) => self.refuse_calls(CHANGED, out),
-            Tools::Accepted(list) => {
-                for call in self.waiting_calls.drain(..) {
-                    if list.has(&call.tool) {
-                        out.to_child.extend(call.message.to_line());
-                        self.in_flight.insert(call.id);
-                    } else {
-                        let tool = printable(&call.tool);
-                        out.to_host.extend(error_reply(&call.id, &ProxyError::Unlisted { tool: &tool }));
-                    }
-                }
-            }
-        }
-    }
-
-    fn request_list(&mut self, mut params: Map<String, Value>, out: &mut FilterOutput) {
-        if self.pages.is_none() {
-            params.remove("cursor");
-            self.host_meta = host_meta(params.clone());
-            let pages = ToolPages::new(next_id(&mut self.last_id, &self.in_flight), params);
-            out.to_child.extend(pages.request().to_line());
-            self.pages = Some(pages);
-        }
+        self.requests.in_flight.insert(id.clone());
+        out.to_child.extend(Message::Request { id, method, params }.to_line());
     }
 
     fn on_response(&mut self, id: Id, outcome: Outcome, out: &mut FilterOutput) {
-        if self.pages.as_ref().is_some_and(|pages| pages.id == id) {
-            return self.on_page(outcome, out);
+        if let Some(list) = self.lists.iter_mut().find(|list| list.asked(&id)) {
+            return list.on_page(outcome, &mut self.requests, &self.pins, out);
         }
-        if self.in_flight.remove(&id) {
-            return out.to_host.extend(Message::Response { id, outcome }.to_line());
+        if !self.requests.in_flight.remove(&id) {
+            let id = id.to_json();
+            let text =
+                format!("the server answered {}, which nobody waits for; not passed on", printable(&id));
+            return self.requests.note(text, out);
         }
-        let id = id.to_json();
-        self.note(
-            format!("the server answered {}, which nobody waits for; not passed on", printable(&id)),
-            out,
-        );
-    }
-
-    fn on_page(&mut self, outcome: Outcome, out: &mut FilterOutput) {
-        let Some(mut pages) = self.pages.take() else { return };
-        match pages.add(outcome, || next_id(&mut self.last_id, &self.in_flight)) {
-            PageResult::More => {
-                out.to_child.extend(pages.request().to_line());
-                self.pages = Some(pages);
+        let outcome = match outcome {
+            Outcome::Result(result) if self.handshakes.remove(&id) => {
+                Outcome::Result(self.check_handshake(&result, out))
             }
-            PageResult::Complete(list, members) => self.on_list(list, members, pages.is_stale, out),
-            PageResult::Invalid(why) => self.withhold_tools(&why, out),
-            PageResult::ServerError(error) => {
-                for id in self.waiting_lists.drain(..) {
-                    let outcome = Outcome::Error(error.clone());
-                    out.to_host.extend(Message::Response { id, outcome }.to_line());
-                }
-                self.refuse_calls("the server does not list them", out);
-            }
-        }
-    }
-
-    /// Compares a complete list with its pin, and only then shows it to the host.
-    fn on_list(
-        &mut self,
-        list: ToolList,
-        mut result: Map<String, Value>,
-        is_stale: bool,
-        out: &mut FilterOutput,
-    ) {
-        let status = match self.pins.judge(&self.key, &list) {
-            Ok(status) => status,
-            Err(why) => return self.withhold_tools(&format!("their pin cannot be used ({why})"), out),
+            outcome => outcome,
         };
-        let (name, hash) = (printable(self.key.name()).into_owned(), list.hash());
-        let is_noted = self.noted_hash.replace(hash.clone()).is_some_and(|noted| noted == hash);
-        let short = hash.get(..12).unwrap_or_default().to_owned();
-        let tools = match status {
-            PinStatus::First | PinStatus::Same => list.tools().to_vec(),
-            PinStatus::Changed => {
-                add_withheld_note(&mut result, &self.key, CHANGED);
-                Vec::new()
-            }
-        };
-        match status {
-            PinStatus::First => out.notes.push(format!(
-                "pinned the {} tools of `{name}` (sha256 {short}…); a change is withheld until `picoclaw mcp trust {name}`",
-                list.tools().len()
-            )),
-            PinStatus::Changed if !is_noted => out.notes.push(format!(
-                "the tools of `{name}` have changed (sha256 {short}…) and are withheld; `picoclaw mcp trust {name} --show` shows the difference, `picoclaw mcp trust {name}` consents"
-            )),
-            PinStatus::Same | PinStatus::Changed => {}
-        }
-        self.tools = if status == PinStatus::Changed { Tools::Withheld(list) } else { Tools::Accepted(list) };
-        result.insert("tools".to_owned(), Value::Array(tools));
-        self.answer_lists(&result, out);
-        self.stale_lists = if is_stale { self.stale_lists + 1 } else { 0 };
-        if is_stale {
-            self.tools = Tools::Unknown;
-            if self.stale_lists >= MAX_STALE_LISTS {
-                self.stale_lists = 0;
-                return self.refuse_calls("the server changes them all the time", out);
-            }
-        }
-        if !self.waiting_calls.is_empty() {
-            self.release_calls(self.host_meta.clone(), out);
-        }
+        out.to_host.extend(self.allowed.check_result(self.key.name(), &id, outcome));
     }
 
-    /// Without a valid list the host gets an empty one, and no tool can be called.
-    fn withhold_tools(&mut self, why: &str, out: &mut FilterOutput) {
-        self.tools = Tools::Unknown;
-        let why = printable(why).into_owned();
-        self.note(format!("the tools of `{}` are withheld: {why}", printable(self.key.name())), out);
-        let mut result = Map::from_iter([("tools".to_owned(), json!([]))]);
-        add_withheld_note(&mut result, &self.key, &why);
-        self.answer_lists(&result, out);
-        self.refuse_calls(&why, out);
-    }
-
-    fn answer_lists(&mut self, result: &Map<String, Value>, out: &mut FilterOutput) {
-        let result = Value::Object(result.clone()).to_string();
-        for id in self.waiting_lists.drain(..) {
-            let outcome = Outcome::Result(result.clone());
-            out.to_host.extend(Message::Response { id, outcome }.to_line());
-        }
-    }
-
-    fn refuse_calls(&mut self, why: &str, out: &mut FilterOutput) {
+    /// The answer to a handshake, with the pinned instructions or none.
+    fn check_handshake(&mut self, result: &str, out: &mut FilterOutput) -> String {
+        let result = parse_object(Some(result));
+        let mut members = handshake_members(&result);
+        let text = result.get("instructions").and_then(Value::as_str).unwrap_or_default();
         let name = printable(self.key.name()).into_owned();
-        for call in self.waiting_calls.drain(..) {
-            out.to_host.extend(error_reply(&call.id, &ProxyError::Withheld { name: &name, why }));
+        let key = self.key.section("instructions");
+        let pinned = ToolList::new(vec![json!({"name": "instructions", "description": text})]);
+        let status = pinned
+            .map_err(|why| why.to_string())
+            .and_then(|list| self.pins.judge(&key, &list).map_err(|why| why.to_string()));
+        match status {
+            Ok(PinStatus::First) if !text.is_empty() => {
+                let is_older = self.pins.load(self.key.id()).is_ok_and(|pin| pin.is_some());
+                let since = if is_older { ", which an earlier version did not pin," } else { "" };
+                out.notes.push(format!("pinned the instructions of `{name}`{since} as they are now"));
+            }
+            Ok(PinStatus::First | PinStatus::Same) => {}
+            Ok(PinStatus::Changed) => {
+                out.notes.push(format!(
+                    "the instructions of `{name}` have changed and are withheld; `picoclaw mcp trust {name} --show` shows the difference, `picoclaw mcp trust {name}` consents"
+                ));
+                return Value::Object(members).to_string();
+            }
+            Err(why) => {
+                let text = format!("the instructions of `{name}` are withheld: {}", printable(&why));
+                self.requests.note(text, out);
+                return Value::Object(members).to_string();
+            }
         }
+        if !text.is_empty() {
+            members.insert("instructions".to_owned(), text.into());
+        }
+        Value::Object(members).to_string()
     }
 
     /// Drops a request that waits here; for any other one the server is notified.
     fn on_cancelled(&mut self, params: Option<String>, out: &mut FilterOutput) {
         let request = parse_object(params.as_deref());
         if let Some(id) = request.get("requestId").and_then(|id| Id::parse(&id.to_string())) {
-            let waiting = self.waiting_lists.len() + self.waiting_calls.len();
-            self.waiting_lists.retain(|known| *known != id);
-            self.waiting_calls.retain(|call| call.id != id);
-            if waiting > self.waiting_lists.len() + self.waiting_calls.len() {
+            if self.lists.iter_mut().any(|list| list.cancel(&id)) {
                 return;
             }
-            self.in_flight.remove(&id);
+            self.requests.in_flight.remove(&id);
+            self.handshakes.remove(&id);
         }
         let method = "notifications/cancelled".to_owned();
         out.to_child.extend(Message::Notification { method, params }.to_line());
-    }
-
-    fn note(&mut self, text: String, out: &mut FilterOutput) {
-        self.notes += 1;
-        match self.notes {
-            1..MAX_NOTES => out.notes.push(text),
-            MAX_NOTES => out.notes.push(format!("{text}; further complaints are not shown")),
-            _ => {}
-        }
     }
 }
 
@@ -368,46 +255,16 @@ impl LineFilter for PinningProxy {
     fn child_line(&mut self, line: Line, out: &mut FilterOutput) {
         match line {
             Line::Whole(line) => self.on_server_line(&line, out),
-            Line::TooLong { .. } => self.on_oversized_server_line(out),
+            Line::TooLong { head } => self.on_oversized_server_line(&head, out),
         }
     }
 
     fn is_waiting(&self) -> bool {
-        self.pages.is_some() || !self.in_flight.is_empty()
+        self.lists.iter().any(PinnedList::is_collecting) || !self.requests.in_flight.is_empty()
     }
 }
 
-/// An id for a request of the proxy that no pending request of the host has.
-fn next_id(last: &mut u64, in_flight: &BTreeSet<Id>) -> Id {
-    loop {
-        *last += 1;
-        let id = Id::Text(format!("picoclaw-tools-{last}"));
-        if !in_flight.contains(&id) {
-            return id;
-        }
-    }
-}
-
-/// Explains an empty list in `_meta`, which no model reads.
-fn add_withheld_note(result: &mut Map<String, Value>, key: &PinKey, why: &str) {
-    let text = format!("the tools of `{}` are withheld: {why}", key.name());
-    let meta = result.entry("_meta").or_insert_with(|| json!({}));
-    if !meta.is_object() {
-        *meta = json!({});
-    }
-    meta["picoclaw/withheld"] = text.into();
-}
-
-/// The members of a request's parameters that describe the client, not the request.
-fn host_meta(mut params: Map<String, Value>) -> Map<String, Value> {
-    params.retain(|name, _| name == "_meta");
-    if let Some(Value::Object(meta)) = params.get_mut("_meta") {
-        meta.remove("progressToken");
-    }
-    params
-}
-
-fn parse_object(json: Option<&str>) -> Map<String, Value> {
+pub(super) fn parse_object(json: Option<&str>) -> Map<String, Value> {
     json.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
 }
 

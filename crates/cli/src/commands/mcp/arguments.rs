@@ -71,6 +71,12 @@ pub(crate) struct WrapArguments {
     /// Give the server a variable of this environment
     #[arg(long, value_name = "NAME")]
     pub(crate) pass: Vec<OsString>,
+    /// Pass on requests of the server for completions of the host's model, marked as its own
+    #[arg(long)]
+    pub(crate) allow_sampling: bool,
+    /// Pass on questions of the server to the host's user, marked as its own
+    #[arg(long)]
+    pub(crate) allow_elicitation: bool,
     /// What it sees and has beside.
     #[command(flatten)]
     pub(crate) cage: CageArguments,

@@ -1,4 +1,5 @@
-//! `picoclaw mcp trust`: shows what changed in a server's tools and pins exactly that.
+//! `picoclaw mcp trust`: shows what changed in a server's tools, instructions, prompts and resource
+//! templates, and pins exactly that.
 
 use super::arguments::TrustArguments;
 use super::audit::recorded;
@@ -6,7 +7,7 @@ use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::{app, print};
 use anyhow::{Context, Result};
-use picoclaw_agent::mcp::pins::{Pin, PinError, Pins, describe, diff};
+use picoclaw_agent::mcp::pins::{Pin, PinError, Pins, describe, diff, section_noun, server_id};
 use picoclaw_sandbox::printable;
 
 /// Prints the difference; without `--show`, consents to it.
@@ -40,10 +41,12 @@ pub(crate) fn run(arguments: &TrustArguments, loaded: &Settings) -> Result<Exit>
     }
     match &pending[..] {
         [] if arguments.show => {
-            for (_, pinned) in &found {
+            for (id, pinned) in &found {
                 let text = describe(&pinned.list()?);
+                let part = if section_noun(id) == "tools" { "" } else { section_noun(id) };
+                let part = if part.is_empty() { String::new() } else { format!(", {part}") };
                 print::line(&format!(
-                    "pinned for `{name}`{} (sha256 {}):\n{text}",
+                    "pinned for `{name}`{part}{} (sha256 {}):\n{text}",
                     command_suffix(pinned),
                     pinned.hash
                 ))?;
@@ -51,40 +54,45 @@ pub(crate) fn run(arguments: &TrustArguments, loaded: &Settings) -> Result<Exit>
             Ok(Exit::Done)
         }
         [] => {
-            print::line(&format!(
-                "`{name}` shows the tools that are pinned; there is nothing to consent to"
-            ))?;
+            print::line(&format!("`{name}` shows what is pinned; there is nothing to consent to"))?;
             Ok(Exit::Done)
         }
-        [(id, pinned, shown)] => {
-            show(&name, pinned, shown)?;
-            if !arguments.show {
-                consent(loaded, &pins, id, shown)?;
-                print::line(&format!(
-                    "trusted: {} tools of `{name}` (sha256 {})",
-                    shown.tools.len(),
-                    shown.hash
-                ))?;
+        changed @ [(first, ..), ..] if changed.iter().all(|(id, ..)| server_id(id) == server_id(first)) => {
+            for (id, pinned, shown) in changed {
+                let noun = section_noun(id);
+                show(&name, noun, pinned, shown)?;
+                if !arguments.show {
+                    consent(loaded, &pins, id, shown)?;
+                    let (count, hash) = (shown.tools.len(), &shown.hash);
+                    print::line(&match noun {
+                        "instructions" => format!("trusted: the instructions of `{name}` (sha256 {hash})"),
+                        noun => format!("trusted: {count} {noun} of `{name}` (sha256 {hash})"),
+                    })?;
+                }
             }
             Ok(Exit::Done)
         }
         several => {
+            let mut ids: Vec<&str> = several.iter().map(|(id, ..)| server_id(id)).collect();
+            ids.dedup();
             print::note(&format!(
                 "error: {} servers called `{name}` have changed; name one by its id",
-                several.len()
+                ids.len()
             ));
-            for (id, _, shown) in several {
-                print::note(&format!("  {id}: {}", printable(&shown.command.join(" "))));
+            for id in ids {
+                let command = several.iter().find(|(known, ..)| server_id(known) == id);
+                let command = command.map(|(_, _, shown)| shown.command.join(" ")).unwrap_or_default();
+                print::note(&format!("  {id}: {}", printable(&command)));
             }
             Ok(Exit::Usage)
         }
     }
 }
 
-fn show(name: &str, pinned: &Pin, shown: &Pin) -> Result<()> {
+fn show(name: &str, noun: &str, pinned: &Pin, shown: &Pin) -> Result<()> {
     let text = diff(&pinned.list()?, &shown.list()?);
     let command = command_suffix(shown);
-    print::line(&format!("the tools of `{name}`{command} have changed since they were pinned:\n{text}"))?;
+    print::line(&format!("the {noun} of `{name}`{command} have changed since they were pinned:\n{text}"))?;
     Ok(())
 }
 
@@ -96,9 +104,9 @@ fn command_suffix(pin: &Pin) -> String {
 }
 
 fn consent(loaded: &Settings, pins: &Pins, id: &str, shown: &Pin) -> Result<()> {
-    let intent = format!("trust the tools of {} ({id}) with hash {}", shown.name, shown.hash);
+    let intent = format!("trust the {} of {} ({id}) with hash {}", section_noun(id), shown.name, shown.hash);
     let result = recorded(loaded, "mcp trust", &intent, || pins.consent(id, shown))?;
-    result.with_context(|| format!("could not pin the tools of `{}`", shown.name))
+    result.with_context(|| format!("could not pin what `{}` shows", shown.name))
 }
 
 fn report(why: &PinError) -> Exit {

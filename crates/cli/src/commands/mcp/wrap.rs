@@ -1,4 +1,5 @@
-//! `picoclaw mcp wrap`: runs an MCP server in a cage with its tools pinned. Standard output carries
+//! `picoclaw mcp wrap`: runs an MCP server in a cage with its instructions, tools, prompts and
+//! resource templates pinned. Standard output carries
 //! only the protocol; the exit status is the server's.
 
 use super::arguments::WrapArguments;
@@ -8,7 +9,7 @@ use crate::settings::{ProcessEnv, Settings, exposure_warnings};
 use crate::{app, exit, print};
 use anyhow::{Context, Result, ensure};
 use picoclaw_agent::mcp::pins::{PinKey, Pins};
-use picoclaw_agent::mcp::wrap::PinningProxy;
+use picoclaw_agent::mcp::wrap::{AllowedRequests, PinningProxy};
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{Origin, Subject};
 use picoclaw_sandbox::confine::ChildDir;
@@ -101,7 +102,9 @@ fn run_server(
         tool: "mcp wrap",
     };
     let mut child = command.start(ledger)?;
-    let mut proxy = PinningProxy::new(pins, key.clone());
+    let allowed =
+        AllowedRequests { sampling: arguments.allow_sampling, elicitation: arguments.allow_elicitation };
+    let mut proxy = PinningProxy::new(pins, key.clone(), allowed);
     let theirs = format!("[{}] ", key.name());
     let prefixes = line_proxy::StderrPrefixes { own: PREFIX, child: &theirs };
     let status = line_proxy::proxy_lines(&mut child.running, &signals, &mut proxy, prefixes);

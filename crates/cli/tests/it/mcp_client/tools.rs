@@ -1,7 +1,7 @@
 //! Servers' tools by name, and what `list`, `show` and `test` say of servers that misbehave.
 
 use super::Yard;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[test]
 fn a_servers_tool_runs_by_its_name_and_is_recorded() {
@@ -138,6 +138,56 @@ fn servers_that_misbehave_are_told_apart_and_none_stays() {
     let shown = yard.instance.run(&["mcp", "show", "fine"]).stdout;
     assert!(shown.contains("mcp_fine_echo") && shown.contains("- text (string, required)"), "{shown}");
     assert!(shown.contains("protocol: 2025-11-25"), "a server of the older revision: {shown}");
+}
+
+#[test]
+fn an_answer_that_is_too_long_ends_the_call_and_the_server_goes_on() {
+    for manner in ["huge", "huge-late"] {
+        let Some(yard) = Yard::new("{}") else { return };
+        yard.add(&[], "peer", manner);
+        let call = json!({"tool_calls": [{"name": "mcp_peer_echo", "arguments": {"text": "hello"}}]});
+        let replies = format!("{call}\n{call}\n{}\n", json!({"content": "done"}));
+        std::fs::write(yard.instance.dir().join("replies.jsonl"), replies).unwrap();
+        let config = yard.instance.home().join("config.json");
+        let mut text: Value = serde_json::from_str(&std::fs::read_to_string(&config).unwrap()).unwrap();
+        let script = format!("file://{}/replies.jsonl", yard.instance.dir().display());
+        text["model_list"] = json!([{"model_name": "s", "model": "scripted/s", "api_base": script}]);
+        std::fs::write(&config, text.to_string()).unwrap();
+        let began = std::time::Instant::now();
+        let ran = yard.instance.run(&["agent", "--json", "-m", "go"]);
+        assert!(began.elapsed() < std::time::Duration::from_secs(30), "{manner}: {:?}", began.elapsed());
+        let lines = ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let results: Vec<String> = lines
+            .filter(|line| line["type"] == "tool_result")
+            .map(|line| line.to_string().chars().take(300).collect())
+            .collect();
+        assert_eq!((ran.code, results.len()), (0, 2), "{manner}: {}", ran.stderr);
+        assert!(!results[0].contains("hello"), "{manner}: {}", results[0]);
+        // Where the id came last, the server was started anew, and counts from the beginning.
+        assert_eq!(results[1].contains("hello"), manner == "huge", "{manner}: {}", results[1]);
+    }
+}
+
+#[test]
+fn names_that_could_be_of_two_servers_are_told_apart_in_any_order() {
+    let mut offered = Vec::new();
+    for order in [["a", "a_b"], ["a_b", "a"]] {
+        let Some(yard) = Yard::new("{}") else { return };
+        for name in order {
+            yard.add(&[], name, if name == "a" { "tool=b_c" } else { "tool=c" });
+        }
+        let listed = yard.instance.run(&["tool", "list", "--mcp"]);
+        let names: Vec<String> = listed
+            .stdout
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["name"].as_str().unwrap().to_owned())
+            .filter(|name| name.starts_with("mcp_"))
+            .collect();
+        assert_eq!(names.len(), 2, "{listed:?}");
+        assert!(listed.stderr.contains("`b_c` of server `a` is offered as"), "{listed:?}");
+        offered.push(names);
+    }
+    assert_eq!(offered[0], offered[1]);
 }
 
 #[test]

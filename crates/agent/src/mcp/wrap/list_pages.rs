@@ -1,18 +1,17 @@
-//! Collects the pages of `tools/list` into one list, within bounds.
+//! Collects the pages of a list into one, within bounds.
 
 use super::super::pins::{MAX_TOOL_BYTES, MAX_TOOLS, ToolList};
+use super::list_kind::{ListKind, list_members};
 use crate::jsonrpc::{Id, Message, Outcome};
 use serde_json::{Map, Value};
 
 /// Pages of one list.
 const MAX_PAGES: usize = 256;
 
-/// Members of the result that are passed on besides the tools. No model reads them.
-const FORWARDED_MEMBERS: [&str; 4] = ["resultType", "ttlMs", "cacheScope", "_meta"];
-
 /// A list that is being collected.
 #[derive(Debug)]
-pub(super) struct ToolPages {
+pub(super) struct ListPages {
+    kind: ListKind,
     /// The id of the pending request.
     pub(super) id: Id,
     /// Whether the server has announced a change since the first request.
@@ -27,7 +26,7 @@ pub(super) struct ToolPages {
 /// The result of adding a page.
 #[derive(Debug)]
 pub(super) enum PageResult {
-    /// Another page follows: send [`ToolPages::request`].
+    /// Another page follows: send [`ListPages::request`].
     More,
     /// The list is complete; the members to forward with it.
     Complete(ToolList, Map<String, Value>),
@@ -37,17 +36,17 @@ pub(super) enum PageResult {
     Invalid(String),
 }
 
-impl ToolPages {
+impl ListPages {
     /// A new list, with the parameters of the host's request.
-    pub(super) fn new(id: Id, params: Map<String, Value>) -> Self {
+    pub(super) fn new(kind: ListKind, id: Id, params: Map<String, Value>) -> Self {
         let (tools, rest) = (Vec::new(), Map::new());
-        Self { id, is_stale: false, params, tools, rest, bytes: 0, pages: 0 }
+        Self { kind, id, is_stale: false, params, tools, rest, bytes: 0, pages: 0 }
     }
 
     /// The request for the next page.
     pub(super) fn request(&self) -> Message {
         let params = (!self.params.is_empty()).then(|| Value::Object(self.params.clone()).to_string());
-        Message::Request { id: self.id.clone(), method: "tools/list".to_owned(), params }
+        Message::Request { id: self.id.clone(), method: self.kind.list_method().to_owned(), params }
     }
 
     /// Adds the server's response; `next_id` is the id of the request for the next page.
@@ -61,8 +60,8 @@ impl ToolPages {
         let Ok(Value::Object(mut result)) = serde_json::from_str(&result) else {
             return PageResult::Invalid("the answer is no object".to_owned());
         };
-        let Some(Value::Array(tools)) = result.remove("tools") else {
-            return PageResult::Invalid("the answer has no `tools`".to_owned());
+        let Some(Value::Array(tools)) = result.remove(self.kind.member()) else {
+            return PageResult::Invalid(format!("the answer has no `{}`", self.kind.member()));
         };
         self.tools.extend(tools);
         // Escapes may be longer than their characters; `ToolList` measures the list itself.
@@ -81,8 +80,8 @@ impl ToolPages {
             }
             Some(_) => return PageResult::Invalid("the cursor is no text".to_owned()),
         }
-        self.rest.extend(result.into_iter().filter(|(name, _)| FORWARDED_MEMBERS.contains(&name.as_str())));
-        match ToolList::new(std::mem::take(&mut self.tools)) {
+        self.rest.extend(list_members(&result));
+        match self.kind.pinned(std::mem::take(&mut self.tools)) {
             Ok(list) => PageResult::Complete(list, std::mem::take(&mut self.rest)),
             Err(why) => PageResult::Invalid(why.to_string()),
         }
