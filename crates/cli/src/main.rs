@@ -30,6 +30,8 @@ use std::process::ExitCode;
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
 fn main() -> ExitCode {
+    // Before anything else: in a bubblewrap cage this program is a step between bubblewrap and the command.
+    picoclaw_sandbox::isolate::enter_landlock_if_asked();
     // Before anything is read: what this process holds is not for its children or neighbours to look at.
     if let Err(why) = picoclaw_sandbox::launch::harden_self() {
         complain(&format!("could not harden the process: {why}"));

@@ -2,6 +2,7 @@
 //!
 //! Invariant: whatever a backend does not hold is named in its [`Enforced`].
 
+use crate::isolate::bwrap_landlock;
 use crate::isolate::enforced::{Enforced, Grade};
 use crate::isolate::error::IsolateError;
 use crate::isolate::mount_rules::{MountReason, MountRule};
@@ -44,7 +45,7 @@ impl Backend {
         let network = match (self, isolation.network) {
             (Self::Native | Self::Bwrap(_), Network::None) => Grade::Full,
             (Self::Landlock, Network::None) => Grade::None("no network namespace; UDP is open".into()),
-            (Self::Bwrap(_), Network::Host) => Grade::None(
+            (Self::Bwrap(_), Network::Host) if !bwrap_landlock::holds_abstract_sockets() => Grade::None(
                 "`isolation.network` is `host`, and abstract sockets are not held (no Landlock inside bubblewrap)"
                     .into(),
             ),

@@ -14,7 +14,7 @@ use crate::isolate::proc_masks::masked_entries;
 use crate::isolate::rootfs::{DEVICES, c_string};
 use crate::isolate::seccomp_filter::{self, NO_CORE_HANDLER};
 use crate::isolate::seccomp_rules::Pids;
-use crate::isolate::{bwrap, native};
+use crate::isolate::{bwrap, bwrap_landlock, native};
 use crate::launch::{ChildSetup, WorkDir};
 use picoclaw_policy::config::{ExposeMode, Network};
 use picoclaw_sys::linux::landlock::{self, Ruleset, access};
@@ -25,7 +25,7 @@ use rustix::process::Resource;
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
@@ -69,8 +69,12 @@ impl Cage {
             Backend::Bwrap(program) => {
                 let plan = Plan { work_dir: work_dir.path.clone(), ..self.masked_plan()?.into_owned() };
                 let mut arguments = bwrap::bwrap_arguments(&plan, &masked_entries());
+                let setup = self.bwrap(work_dir)?;
+                if let (Some(_), Some(abi)) = (&setup.ruleset, self.landlock) {
+                    arguments.extend(bwrap_landlock::arguments(&plan, abi));
+                }
                 arguments.extend(bwrap::second_stage(plan.limits.processes));
-                ChildSetup { builder: Some((program.clone(), arguments)), ..self.bwrap(work_dir)? }
+                ChildSetup { builder: Some((program.clone(), arguments)), ..setup }
             }
             Backend::Landlock => self.landlock(work_dir)?,
             Backend::Unsupported(why) => return Err(IsolateError::Unsupported { why }),
@@ -129,24 +133,41 @@ impl Cage {
         })
     }
 
-    /// Bubblewrap installs the filter itself, as its last act; the second stage then reports success.
+    /// Bubblewrap installs the filter itself, as its last act; then this program enters the Landlock domain, and the
+    /// second stage reports success.
     fn bwrap(&self, work_dir: WorkDir) -> Result<ChildSetup, IsolateError> {
         let failed = |errno: rustix::io::Errno| kernel_error("hand the filter to bubblewrap")(errno.into());
-        // Numbered above both targets, so that setting one does not close the source of the other.
-        let memfd = |name: &str| {
-            let file = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?;
-            rustix::io::fcntl_dupfd_cloexec(&file, bwrap::FILTER_FD.max(bwrap::STAGE_FD) + 1)
-        };
-        let filter = memfd("filter").map_err(failed)?;
+        // Numbered above all targets, so that setting one does not close the source of another.
+        let above =
+            |file: OwnedFd| rustix::io::fcntl_dupfd_cloexec(&file, bwrap::FILTER_FD + 1).map_err(failed);
+        let memfd =
+            |name: &str| rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC).map_err(failed).and_then(above);
+        let filter = memfd("filter")?;
         rustix::io::write(&filter, &self.filter.bytes()).map_err(failed)?;
         rustix::fs::seek(&filter, rustix::fs::SeekFrom::Start(0)).map_err(failed)?;
-        let stage = memfd("stage").map_err(failed)?;
+        let stage = memfd("stage")?;
         let mut command = self.limits(0);
+        let mut held = Vec::new();
+        let ruleset = match bwrap_landlock::program()? {
+            Some(program) => {
+                let ruleset = self.ruleset(landlock::SCOPE_ABSTRACT_SOCKETS)?;
+                let program = above(program)?;
+                // First, since the ruleset's own number may be one of the targets.
+                command.extend(
+                    ruleset.as_ref().map(|set| Step::DupFd(set.number(), bwrap_landlock::RULESET_FD)),
+                );
+                command.push(Step::DupFd(program.as_raw_fd(), bwrap_landlock::PROGRAM_FD));
+                held.push(program);
+                ruleset
+            }
+            None => None,
+        };
         for (fd, number) in [(&stage, bwrap::STAGE_FD), (&filter, bwrap::FILTER_FD)] {
             command.push(Step::DupFd(fd.as_raw_fd(), number));
         }
-        let (mode, held, ready_file) = (SupervisionMode::Builder, Some(filter), Some(stage));
-        Ok(ChildSetup { command, mode, held, ready_file, ..ChildSetup::unconfined(work_dir) })
+        held.push(filter);
+        let (mode, ready_file) = (SupervisionMode::Builder, Some(stage));
+        Ok(ChildSetup { command, mode, held, ruleset, ready_file, ..ChildSetup::unconfined(work_dir) })
     }
 
     fn landlock(&self, work_dir: WorkDir) -> Result<ChildSetup, IsolateError> {

@@ -6,6 +6,7 @@
 
 mod backend;
 mod bwrap;
+mod bwrap_landlock;
 mod cage;
 mod confinement;
 mod doctor_checks;
@@ -34,6 +35,7 @@ mod toolchain;
 
 pub use backend::Backend;
 pub use bwrap::{INSTALL_HINTS, bwrap_arguments, find_bwrap};
+pub use bwrap_landlock::enter_landlock_if_asked;
 pub use cage::Cage;
 pub use confinement::Confinement;
 pub use doctor_checks::{CheckResult, Decoys, DoctorCheck, Visibility, run_doctor_checks};

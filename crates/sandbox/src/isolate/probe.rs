@@ -91,8 +91,8 @@ fn tells_a_lasting_reason(told: &str) -> bool {
         let text = io::Error::from_raw_os_error(*errno).to_string();
         text.split(" (os error").next().unwrap_or_default().to_owned()
     };
-    // Its own words for user namespaces that are disabled, and for an option of a newer version.
-    let own = ["No permissions to create new namespace", "Unknown option"];
+    // Its own words for user namespaces that are disabled or too many, and for an option of a newer version.
+    let own = ["No permissions to create new namespace", "exceeded (ENOSPC)", "Unknown option"];
     own.iter().any(|words| told.contains(words)) || LASTING.iter().any(|errno| told.contains(&text(errno)))
 }
 

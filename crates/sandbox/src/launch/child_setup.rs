@@ -23,9 +23,9 @@ pub struct ChildSetup {
     pub(crate) work_dir: Option<OwnedFd>,
     /// The Landlock ruleset that steps name.
     pub(crate) ruleset: Option<Ruleset>,
-    /// Another descriptor that steps name.
-    #[expect(dead_code, reason = "keeps the descriptor open until the child has started")]
-    pub(crate) held: Option<OwnedFd>,
+    /// Other descriptors that steps name.
+    #[expect(dead_code, reason = "keeps the descriptors open until the child has started")]
+    pub(crate) held: Vec<OwnedFd>,
     /// A file to which a builder writes once the confinement is complete; while it is empty, an exit is the builder's.
     pub(crate) ready_file: Option<OwnedFd>,
     /// A program that builds the confinement and runs the command in it, with its arguments before the command's.
@@ -43,7 +43,7 @@ impl ChildSetup {
             memory_limit: 0,
             work_dir: Some(work_dir.handle),
             ruleset: None,
-            held: None,
+            held: Vec::new(),
             ready_file: None,
             builder: None,
         }

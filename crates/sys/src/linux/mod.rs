@@ -27,5 +27,5 @@ pub use relro::protect_relro;
 pub use report::{Report, SupervisorCommand};
 pub use seccomp::{Instruction, SeccompFilter};
 pub use signalfd::{SignalFd, die_by, ignore_signal, is_foreground, stop_self, suspend_job};
-pub use spawn::{Spawned, spawn};
+pub use spawn::{Spawned, confine_and_exec, spawn};
 pub use step::{BindMount, Step};

@@ -2,7 +2,7 @@
 //!
 //! The supervisor executes no program. It stays undumpable like this process, so the command cannot read its memory.
 
-use crate::linux::child_spec::{ChildSpec, SupervisionMode};
+use crate::linux::child_spec::{ChildSpec, Exec, SupervisionMode};
 use crate::linux::fd_limit::{restore_fd_limit, set_close_on_exec};
 use crate::linux::process_tree::ProcessTree;
 use crate::linux::raw_syscall::{exit, set_signal_mask, syscall};
@@ -182,6 +182,21 @@ impl Child<'_> {
     fn setup_failed(&self, errno: Errno) -> Report {
         Report::SetupFailed(self.spec.setup.len(), errno.raw_os_error())
     }
+}
+
+/// Takes `steps` in this process and replaces it by `exec`; returns what failed. For a program of one thread: the steps
+/// that confine act on the calling thread.
+pub fn confine_and_exec(steps: &[Step], exec: &Exec) -> (Option<usize>, io::Error) {
+    let mut state = SetupState::default();
+    for (at, step) in steps.iter().enumerate() {
+        if let Err(errno) = step.run(&mut state) {
+            return (Some(at), errno.into());
+        }
+    }
+    let (argv, envp) = (pointers(&exec.argv), pointers(&exec.envp));
+    // SAFETY: the path and both null-terminated arrays point into `exec`, which is alive.
+    let executed = unsafe { syscall!(libc::SYS_execve, exec.path.as_ptr(), argv.as_ptr(), envp.as_ptr()) };
+    (None, executed.err().unwrap_or(Errno::IO).into())
 }
 
 /// In the command: descriptors close at the exec, their limit is the original one, no signal is blocked, and the command is

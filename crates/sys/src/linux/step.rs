@@ -25,6 +25,8 @@ pub enum Step {
     ForegroundGroup(i32),
     /// Duplicates the first descriptor to the second number, without close-on-exec.
     DupFd(i32, i32),
+    /// Closes this descriptor at the exec.
+    CloseOnExec(i32),
     /// Changes to the directory behind this descriptor.
     Fchdir(i32),
     /// Changes to this directory, which must have this device and inode.
@@ -123,6 +125,7 @@ impl Step {
             Self::DupFd(from, to) if from == to => fcntl_setfd(borrow_fd(*from), FdFlags::empty()),
             // SAFETY: integers; this process uses the descriptor behind the second number for nothing else.
             Self::DupFd(from, to) => unsafe { syscall!(libc::SYS_dup3, *from, *to, 0) }.map(drop),
+            Self::CloseOnExec(fd) => fcntl_setfd(borrow_fd(*fd), FdFlags::CLOEXEC),
             Self::Fchdir(directory) => fchdir(borrow_fd(*directory)),
             Self::Chdir(path, expected) => change_directory(path, *expected),
             Self::Rlimit(resource, value) => lower_limit(*resource, *value),
@@ -231,6 +234,7 @@ impl fmt::Display for Step {
             Self::NewProcessGroup => f.write_str("lead a process group"),
             Self::ForegroundGroup(_) => f.write_str("come to the front of the terminal"),
             Self::DupFd(_, to) => write!(f, "set descriptor {to}"),
+            Self::CloseOnExec(fd) => write!(f, "close descriptor {fd}"),
             Self::Fchdir(_) => f.write_str("enter the working directory"),
             Self::Chdir(path, _) => write!(f, "enter `{}`", path.to_string_lossy()),
             Self::Rlimit(resource, value) => write!(f, "limit {resource:?} to {value}"),

@@ -29,7 +29,6 @@ fn processes_are_limited() {
 }
 
 #[test]
-#[ignore = "C13: `/proc/1/exe`, the host's bwrap, is writable by root"]
 fn the_programs_of_other_processes_cannot_be_written() {
     let mut faults = Faults::default();
     // ETXTBSY means that it could be written, were it not running.
@@ -43,16 +42,14 @@ for flags in (os.O_WRONLY, os.O_RDWR):
     }
     for level in [Native, Bwrap] {
         let Some(project) = Project::new(level) else { continue };
-        for pid in ["1", "self"] {
-            let told = project.python(&[], script, &[pid]);
-            let held = told.stdout.lines().all(|line| ["EACCES", "EROFS", "EPERM"].contains(&line));
-            faults.check(held && told.stdout.lines().count() == 2, format!("{level:?}: {pid}: {told:?}"));
-        }
+        // Its own program is a file of the cage on a read-only mount, but the kernel says ETXTBSY before EROFS.
+        let told = project.python(&[], script, &["1"]);
+        let held = told.stdout.lines().all(|line| ["EACCES", "EROFS", "EPERM"].contains(&line));
+        faults.check(held && told.stdout.lines().count() == 2, format!("{level:?}: {told:?}"));
     }
 }
 
 #[test]
-#[ignore = "C13: in bubblewrap no Landlock rules lie beneath the mounts"]
 fn an_inherited_root_is_no_way_out() {
     let mut faults = Faults::default();
     let script = "import os
