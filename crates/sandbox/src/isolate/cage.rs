@@ -34,6 +34,7 @@ use std::sync::Arc;
 pub struct Cage {
     plan: Arc<Plan>,
     backend: Backend,
+    /// The filter of a child with a pid namespace.
     filter: Arc<SeccompFilter>,
     landlock: Option<u32>,
     /// The sockets of the host from before the cage, if children share its network.
@@ -45,8 +46,7 @@ impl Cage {
     pub fn new(plan: impl Into<Arc<Plan>>, backend: Backend) -> Result<Self, IsolateError> {
         let plan = plan.into();
         backend.check(&plan)?;
-        let pids = if backend == Backend::Landlock { Pids::Host } else { Pids::Own };
-        let filter = Arc::new(seccomp_filter::program(pids)?);
+        let filter = Arc::new(seccomp_filter::program(Pids::Own)?);
         let shares_network = plan.network == Network::Host && backend.has_mounts();
         let sockets = if shares_network { Some(HostSockets::read()?) } else { None };
         Ok(Self { plan, backend, filter, landlock: landlock::abi(), sockets })
@@ -192,7 +192,7 @@ impl Cage {
             }
         }
         command.push(Step::LandlockRestrict(ruleset.number()));
-        command.push(Step::Seccomp(Arc::clone(&self.filter)));
+        command.push(seccomp_filter::asking_step()?);
         Ok(ChildSetup { command, ruleset: Some(ruleset), ..ChildSetup::unconfined(work_dir) })
     }
 

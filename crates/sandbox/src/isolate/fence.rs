@@ -9,12 +9,10 @@ use crate::isolate::enforced::{Enforced, Grade};
 use crate::isolate::error::{IsolateError, kernel_error};
 use crate::isolate::landlock_rules::open_for_rule;
 use crate::isolate::seccomp_filter::{self, NO_CORE_HANDLER};
-use crate::isolate::seccomp_rules::Pids;
 use crate::launch::{ChildSetup, WorkDir};
 use picoclaw_sys::linux::Step;
 use picoclaw_sys::linux::landlock::{self, Ruleset, access};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// World-writable devices, and terminals.
 const DEVICES: [&str; 8] = [
@@ -86,7 +84,7 @@ impl Fence {
             setup.command.push(Step::LandlockRestrict(ruleset.number()));
             setup.ruleset = Some(ruleset);
         }
-        setup.command.push(Step::Seccomp(Arc::new(seccomp_filter::program(Pids::Host)?)));
+        setup.command.push(seccomp_filter::asking_step()?);
         Ok(setup)
     }
 

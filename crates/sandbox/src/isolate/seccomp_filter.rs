@@ -9,6 +9,7 @@ use picoclaw_sys::linux::{Instruction, SeccompFilter, Step};
 use rustix::process::Resource;
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 
 const LOAD: u16 = 0x20;
 const AND: u16 = 0x54;
@@ -24,6 +25,8 @@ const ARGUMENTS_AT: u32 = 16;
 
 const ALLOW: u32 = 0x7fff_0000;
 const KILL: u32 = 0x8000_0000;
+/// SECCOMP_RET_USER_NOTIF.
+const ASK: u32 = 0x7fc0_0000;
 const fn errno(value: i32) -> u32 {
     0x0005_0000 | value as u32
 }
@@ -37,14 +40,25 @@ const NATIVE: u32 = 0xc000_00b7;
 /// does), and no core file is written.
 pub(super) const NO_CORE_HANDLER: Step = Step::Rlimit(Resource::Core, 1);
 
-/// The filter of a child that this process starts.
+/// The filter of a child that this process starts, which refuses what only the supervisor could allow.
 pub(super) fn program(pids: Pids) -> Result<SeccompFilter, IsolateError> {
+    compile(pids, errno(libc::EPERM))
+}
+
+/// The step that installs the filter of a child without a pid namespace, which asks the supervisor.
+pub(super) fn asking_step() -> Result<Step, IsolateError> {
+    let (asking, refusing) = (compile(Pids::Host, ASK)?, program(Pids::Host)?);
+    Ok(Step::SeccompAsking(Arc::new(asking), Arc::new(refusing)))
+}
+
+fn compile(pids: Pids, asked: u32) -> Result<SeccompFilter, IsolateError> {
     let root = rustix::process::geteuid().is_root();
-    SeccompFilter::new(&instructions(FilterScope { root, pids }))
+    SeccompFilter::new(&instructions(FilterScope { root, pids }, asked))
         .ok_or_else(|| kernel_error("write the system call filter")(io::ErrorKind::InvalidData.into()))
 }
 
-fn instructions(scope: FilterScope) -> Vec<Instruction> {
+/// The program of a scope; `asked` is what it returns where the supervisor is asked.
+fn instructions(scope: FilterScope, asked: u32) -> Vec<Instruction> {
     let mut program = vec![
         (LOAD, 0, 0, ARCHITECTURE_AT),
         (JUMP_IF_EQUAL, 1, 0, NATIVE),
@@ -62,7 +76,7 @@ fn instructions(scope: FilterScope) -> Vec<Instruction> {
     let (whole, by_argument): (Vec<_>, Vec<_>) =
         by_number.iter().partition(|(_, rules)| rules.iter().any(|rule| rule.when.is_empty()));
     for (number, rules) in by_argument.into_iter().chain(whole) {
-        let mut body: Vec<Instruction> = rules.iter().flat_map(compile_rule).collect();
+        let mut body: Vec<Instruction> = rules.iter().flat_map(|rule| compile_rule(rule, asked)).collect();
         body.push((RETURN, 0, 0, ALLOW));
         program.push((JUMP_IF_EQUAL, 0, body.len() as u8, *number as u32));
         program.append(&mut body);
@@ -72,7 +86,7 @@ fn instructions(scope: FilterScope) -> Vec<Instruction> {
 }
 
 /// A rule for a call that has its number: returns the answer, or continues behind it.
-fn compile_rule(rule: &Rule) -> Vec<Instruction> {
+fn compile_rule(rule: &Rule, asked: u32) -> Vec<Instruction> {
     let length = rule.when.iter().map(|test| instructions_of(test).len()).sum::<usize>() + 1;
     let mut code = Vec::with_capacity(length);
     for test in &rule.when {
@@ -85,7 +99,14 @@ fn compile_rule(rule: &Rule) -> Vec<Instruction> {
             }
         }
     }
-    code.push((RETURN, 0, 0, returned(rule.answer)));
+    let returned = match rule.answer {
+        Answer::Refused => errno(libc::EPERM),
+        Answer::Missing => errno(libc::ENOSYS),
+        Answer::NoSuchFamily => errno(libc::EAFNOSUPPORT),
+        Answer::Pretended => errno(0),
+        Answer::Asked => asked,
+    };
+    code.push((RETURN, 0, 0, returned));
     code
 }
 
@@ -98,15 +119,6 @@ fn instructions_of(test: &Test) -> Vec<Instruction> {
         Compare::AnyBit(bits) => vec![load, (JUMP_IF_ANY_BIT, 0, 0, bits)],
         Compare::Equal(value) | Compare::Differs(value) => vec![load, (JUMP_IF_EQUAL, 0, 0, value)],
         Compare::Masked(mask, value) => vec![load, (AND, 0, 0, mask), (JUMP_IF_EQUAL, 0, 0, value)],
-    }
-}
-
-fn returned(answer: Answer) -> u32 {
-    match answer {
-        Answer::Refused => errno(libc::EPERM),
-        Answer::Missing => errno(libc::ENOSYS),
-        Answer::NoSuchFamily => errno(libc::EAFNOSUPPORT),
-        Answer::Pretended => errno(0),
     }
 }
 

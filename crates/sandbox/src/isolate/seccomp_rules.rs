@@ -51,6 +51,8 @@ pub(super) enum Answer {
     NoSuchFamily,
     /// Success, and nothing happens.
     Pretended,
+    /// The supervisor answers: the call is made if it names a thread of the caller's own process, and refused otherwise.
+    Asked,
 }
 
 /// Which children a rule is for.
@@ -61,6 +63,8 @@ pub(super) enum Applies {
     ToRoot,
     /// Children with a pid namespace: the native cage and bubblewrap.
     OwnPids,
+    /// Children without one: the Landlock level and the fence.
+    HostPids,
 }
 
 impl Rule {
@@ -70,6 +74,7 @@ impl Rule {
             Applies::Everywhere => true,
             Applies::ToRoot => scope.root,
             Applies::OwnPids => scope.pids == Pids::Own,
+            Applies::HostPids => scope.pids == Pids::Host,
         }
     }
 }
@@ -338,6 +343,7 @@ impl Rules {
             Applies::Everywhere,
             why,
         );
+        let threads = "Without a pid namespace the number can be any process of the same user. Threads name each other this way (`pthread_setaffinity_np`), and only the supervisor can tell which they are.";
         let first =
             "The first process of the namespace ends the tree at its deadline and is not to be slowed down.";
         let by_pid =
@@ -346,6 +352,8 @@ impl Rules {
             by_pid.iter().map(|call| (*call, 0)).chain([(*setpriority, 1), (*ioprio_set, 1)])
         {
             self.refuse(call, &[test(argument, Equal(1), "pid == 1")], Applies::OwnPids, first);
+            let other = test(argument, Differs(0), "pid != 0");
+            self.add(call, &[other], Answer::Asked, Applies::HostPids, threads);
         }
     }
 

@@ -15,6 +15,7 @@ mod relro;
 mod report;
 mod scrub_argv;
 mod seccomp;
+mod seccomp_listener;
 mod signalfd;
 mod spawn;
 mod step;

@@ -1,9 +1,14 @@
 //! The messages between a supervisor and its parent: reports one way, commands the other.
 
 use rustix::io::{Errno, Result};
-use rustix::net::{SendFlags, send};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, send, sendmsg,
+};
 use rustix::process::Signal;
-use std::os::fd::AsFd;
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// The length of an encoded report.
 pub(crate) const REPORT_LENGTH: usize = 12;
@@ -73,19 +78,34 @@ impl Report {
         let _ = send(control, &self.encode(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
     }
 
-    /// Writes the report to a pipe. A reader that is gone needs none.
-    pub(crate) fn write(self, pipe: impl AsFd) {
-        let _ = rustix::io::write(pipe, &self.encode());
-    }
-
-    /// Reads a report from a pipe; `None` when it was closed without one.
-    pub(crate) fn read(pipe: impl AsFd) -> Result<Option<Self>> {
-        let mut bytes = [0; REPORT_LENGTH];
-        match rustix::io::read(pipe, &mut bytes)? {
-            0 => Ok(None),
-            _ => Self::decode(&bytes).map(Some).ok_or(Errno::PROTO),
+    /// Reads a report from a socket; `None` when it was closed without one. A message that brings a descriptor is none.
+    pub(crate) fn read(socket: impl AsFd, descriptor: &mut Option<OwnedFd>) -> Result<Option<Self>> {
+        loop {
+            let mut bytes = [0; REPORT_LENGTH];
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+            let mut control = RecvAncillaryBuffer::new(&mut space);
+            let mut parts = [IoSliceMut::new(&mut bytes)];
+            let message = recvmsg(&socket, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC)?;
+            let received = control.drain().find_map(|message| match message {
+                RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+                _ => None,
+            });
+            match (message.bytes, received) {
+                (0, _) => return Ok(None),
+                (_, None) => return Self::decode(&bytes).map(Some).ok_or(Errno::PROTO),
+                (_, received) => *descriptor = received,
+            }
         }
     }
+}
+
+/// Sends a descriptor to the reader of reports.
+pub(crate) fn send_descriptor(socket: impl AsFd, descriptor: BorrowedFd<'_>) -> Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let descriptors = [descriptor];
+    control.push(SendAncillaryMessage::ScmRights(&descriptors));
+    sendmsg(socket, &[IoSlice::new(&[0])], &mut control, SendFlags::NOSIGNAL).map(drop)
 }
 
 /// What a parent asks of a supervisor.

@@ -2,6 +2,7 @@
 
 use crate::linux::raw_syscall::syscall;
 use rustix::io::{Errno, Result};
+use std::os::fd::{FromRawFd, OwnedFd};
 
 /// One instruction of a classic BPF program: code, jump if true, jump if false, operand.
 pub type Instruction = (u16, u8, u8, u32);
@@ -31,10 +32,21 @@ impl SeccompFilter {
 
     /// Installs the filter in the calling thread, which must have no_new_privs.
     pub(crate) fn install(&self) -> Result<()> {
+        self.install_with(0).map(drop)
+    }
+
+    /// The same for a filter that asks; the descriptor is where it does.
+    pub(crate) fn install_with_listener(&self) -> Result<OwnedFd> {
+        let listener = self.install_with(libc::SECCOMP_FILTER_FLAG_NEW_LISTENER)?;
+        // SAFETY: the call has just returned this descriptor, which has no other owner.
+        Ok(unsafe { OwnedFd::from_raw_fd(listener as i32) })
+    }
+
+    fn install_with(&self, flags: libc::c_ulong) -> Result<libc::c_long> {
         let length = u16::try_from(self.0.len()).map_err(|_| Errno::INVAL)?;
         let program = libc::sock_fprog { len: length, filter: self.0.as_ptr().cast_mut() };
         // SAFETY: the program and its instructions are alive; the kernel copies them and writes nothing.
-        unsafe { syscall!(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program) }.map(drop)
+        unsafe { syscall!(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program) }
     }
 }
 

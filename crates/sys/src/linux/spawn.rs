@@ -6,13 +6,12 @@ use crate::linux::child_spec::{ChildSpec, Exec, SupervisionMode};
 use crate::linux::fd_limit::{restore_fd_limit, set_close_on_exec};
 use crate::linux::process_tree::ProcessTree;
 use crate::linux::raw_syscall::{exit, set_signal_mask, syscall};
-use crate::linux::report::Report;
+use crate::linux::report::{Report, send_descriptor};
 use crate::linux::scrub_argv::ArgvRegion;
 use crate::linux::step::{SetupState, Step};
 use crate::linux::supervisor::Supervisor;
 use rustix::io::{Errno, Result, fcntl_dupfd_cloexec};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
     DumpableBehavior, Signal, getpid, set_child_subreaper, set_dumpable_behavior,
     set_parent_process_death_signal, setsid,
@@ -20,7 +19,7 @@ use rustix::process::{
 use rustix::thread::gettid;
 use std::ffi::{CString, c_char, c_int};
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::ptr;
 
 /// A started supervisor.
@@ -101,9 +100,9 @@ impl Child<'_> {
                 report.send(&self.control);
                 exit(1)
             }
-            Ok(command) => {
+            Ok((command, listener)) => {
                 Report::Started.send(&self.control);
-                Supervisor::new(self.control, command, self.spec, self.tree).run()
+                Supervisor::new(self.control, listener, command, self.spec, self.tree).run()
             }
         }
     }
@@ -136,34 +135,37 @@ impl Child<'_> {
         Ok(())
     }
 
-    /// Forks the command and waits until it runs its program: `execve` closes the pipe, a failure is written to it.
-    fn start_command(&self) -> std::result::Result<i32, Report> {
-        let (read, write) = self.status_pipe().map_err(|errno| self.setup_failed(errno))?;
+    /// Forks the command and waits until it runs its program: `execve` closes the socket, a failure is sent over it, and so
+    /// is the descriptor on which the command's filter asks.
+    fn start_command(&self) -> std::result::Result<(i32, Option<OwnedFd>), Report> {
+        let (read, write) = self.status_socket().map_err(|errno| self.setup_failed(errno))?;
         // SAFETY: the child runs prepared steps and then executes its program or exits.
         let command = unsafe { fork(0, &mut -1) }.map_err(|errno| self.setup_failed(errno))?;
         if command == 0 {
-            self.run_command().write(&write);
+            self.run_command(&write).send(&write);
             exit(127);
         }
         drop(write);
-        match Report::read(&read).map_err(|errno| self.setup_failed(errno))? {
-            None => Ok(command),
+        let mut listener = None;
+        match Report::read(&read, &mut listener).map_err(|errno| self.setup_failed(errno))? {
+            None => Ok((command, listener)),
             Some(failure) => Err(failure),
         }
     }
 
-    /// A close-on-exec pipe whose write end has a higher number than every descriptor that the command's steps set.
-    fn status_pipe(&self) -> Result<(OwnedFd, OwnedFd)> {
+    /// A close-on-exec socket pair whose second end has a higher number than every descriptor that the command's steps set.
+    fn status_socket(&self) -> Result<(OwnedFd, OwnedFd)> {
         let numbers = self.spec.command.iter().map(|step| match step {
             Step::DupFd(_, to) => *to,
             _ => 0,
         });
-        let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (read, write) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         Ok((read, fcntl_dupfd_cloexec(&write, numbers.max().unwrap_or(0) + 1)?))
     }
 
     /// Prepares the command and executes its program; returns what failed.
-    fn run_command(&self) -> Report {
+    fn run_command(&self, status: &OwnedFd) -> Report {
         if let Err(errno) = reset_inherited() {
             return Report::CommandFailed(0, errno.raw_os_error());
         }
@@ -172,6 +174,11 @@ impl Child<'_> {
             if let Err(errno) = step.run(&mut state) {
                 return Report::CommandFailed(at, errno.raw_os_error());
             }
+        }
+        if let Some(listener) = &state.listener
+            && let Err(errno) = send_descriptor(status, listener.as_fd())
+        {
+            return Report::CommandFailed(self.spec.command.len(), errno.raw_os_error());
         }
         let (path, argv, envp) = (self.spec.exec.path.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr());
         // SAFETY: the path and both null-terminated arrays point into the spec, which is alive.

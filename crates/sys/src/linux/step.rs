@@ -39,6 +39,9 @@ pub enum Step {
     LandlockRestrict(i32),
     /// Installs a seccomp filter.
     Seccomp(Arc<SeccompFilter>),
+    /// Installs the first filter, which asks the supervisor, or the second, which refuses instead, where another filter
+    /// asks already, the kernel is too old for it or no descriptor is left.
+    SeccompAsking(Arc<SeccompFilter>, Arc<SeccompFilter>),
     /// Writes `uid_map` and `gid_map` of the new user namespace.
     MapIds(CString, CString),
     /// Mounts the cage's own tmpfs with these options.
@@ -95,6 +98,8 @@ pub(crate) struct SetupState {
     tmpfs: Option<OwnedFd>,
     new_root: Option<OwnedFd>,
     umask: Option<Mode>,
+    /// Where an installed filter asks.
+    pub(crate) listener: Option<OwnedFd>,
 }
 
 impl SetupState {
@@ -132,6 +137,14 @@ impl Step {
             Self::NoNewPrivileges => set_no_new_privs(true),
             Self::LandlockRestrict(ruleset) => landlock::restrict_self(*ruleset),
             Self::Seccomp(filter) => filter.install(),
+            Self::SeccompAsking(asking, refusing) => match asking.install_with_listener() {
+                Ok(listener) => {
+                    state.listener = Some(listener);
+                    Ok(())
+                }
+                Err(Errno::BUSY | Errno::INVAL | Errno::MFILE | Errno::NFILE) => refusing.install(),
+                Err(errno) => Err(errno),
+            },
             Self::MapIds(uids, gids) => privilege::map_ids(uids, gids),
             Self::Tmpfs(options) => {
                 // Modes are those that the steps name, not limited by the caller's umask.
@@ -240,7 +253,7 @@ impl fmt::Display for Step {
             Self::Rlimit(resource, value) => write!(f, "limit {resource:?} to {value}"),
             Self::NoNewPrivileges => f.write_str("give up new privileges"),
             Self::LandlockRestrict(_) => f.write_str("enter the Landlock domain"),
-            Self::Seccomp(_) => f.write_str("install the system call filter"),
+            Self::Seccomp(_) | Self::SeccompAsking(..) => f.write_str("install the system call filter"),
             Self::MapIds(..) => f.write_str("map user and group"),
             Self::Tmpfs(_) => f.write_str("mount a tmpfs"),
             Self::NewRoot(_) => f.write_str("make a new root"),

@@ -7,11 +7,12 @@ use crate::linux::fd_limit::close_range;
 use crate::linux::process_tree::ProcessTree;
 use crate::linux::raw_syscall::{exit, kill, now_ms, syscall};
 use crate::linux::report::{Report, SupervisorCommand};
+use crate::linux::seccomp_listener;
 use crate::linux::signalfd::SignalFd;
 use crate::linux::step::foreground_group;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, Mode, OFlags, openat};
-use rustix::io::Errno;
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::net::{RecvFlags, recv};
 use rustix::process::{Pid, Signal, WaitOptions, wait};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -28,10 +29,14 @@ const MEMORY_CHECK_MS: i64 = 50;
 const MAX_FAILED_CHECKS: u32 = 40;
 /// The number of the control socket in the supervisor.
 const CONTROL_FD: i32 = 3;
+/// The number of the descriptor on which the command's seccomp filter asks.
+const LISTENER_FD: i32 = 4;
 
 pub(crate) struct Supervisor {
     /// `None` once the parent has closed its end.
     control: Option<OwnedFd>,
+    /// Where the command's seccomp filter asks, if it does.
+    listener: Option<OwnedFd>,
     command: i32,
     mode: SupervisionMode,
     memory_limit: u64,
@@ -62,10 +67,25 @@ enum Event {
 }
 
 impl Supervisor {
-    pub(crate) fn new(control: OwnedFd, command: i32, spec: &ChildSpec, tree: ProcessTree) -> Self {
+    pub(crate) fn new(
+        control: OwnedFd,
+        listener: Option<OwnedFd>,
+        command: i32,
+        spec: &ChildSpec,
+        tree: ProcessTree,
+    ) -> Self {
         let next_check = now_ms() + MEMORY_CHECK_MS;
         let (mode, memory_limit) = (spec.mode, spec.memory_limit);
-        Self { control: Some(control), command, mode, memory_limit, next_check, failed_checks: 0, tree }
+        Self {
+            control: Some(control),
+            listener,
+            command,
+            mode,
+            memory_limit,
+            next_check,
+            failed_checks: 0,
+            tree,
+        }
     }
 
     /// Supervises until the tree has ended.
@@ -139,17 +159,26 @@ impl Supervisor {
         }
     }
 
-    /// Moves the control socket to a known number and closes every other descriptor.
+    /// Moves the control socket and the listener to known numbers and closes every other descriptor.
     fn release_descriptors(&mut self) {
         let control = self.control.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-        // SAFETY: integers. This process uses no descriptor but the control socket from now on; the owners of the others, in
-        // its copy of the parent's memory, are never dropped, since the process ends by `_exit`.
+        // Above both numbers first, so that neither move closes the source of the other.
+        let listener = self.listener.take().and_then(|fd| fcntl_dupfd_cloexec(fd, LISTENER_FD + 1).ok());
+        // SAFETY: integers. This process uses no descriptor but these two from now on; the owners of the others, in its copy
+        // of the parent's memory, are never dropped, since the process ends by `_exit`.
         unsafe {
             let _ = syscall!(libc::SYS_dup3, control, CONTROL_FD, libc::O_CLOEXEC);
             let moved = OwnedFd::from_raw_fd(CONTROL_FD);
             std::mem::forget(self.control.replace(moved));
+            let mut kept = CONTROL_FD;
+            if let Some(listener) = listener {
+                let _ = syscall!(libc::SYS_dup3, listener.as_raw_fd(), LISTENER_FD, libc::O_CLOEXEC);
+                std::mem::forget(listener);
+                self.listener = Some(OwnedFd::from_raw_fd(LISTENER_FD));
+                kept = LISTENER_FD;
+            }
             close_range(0, CONTROL_FD - 1);
-            close_range(CONTROL_FD + 1, i32::MAX);
+            close_range(kept + 1, i32::MAX);
         }
     }
 
@@ -234,7 +263,7 @@ impl Supervisor {
     }
 
     /// Waits for a signal, a command or the time of the next action.
-    fn wait(&self, signals: &SignalFd, phase: Phase) {
+    fn wait(&mut self, signals: &SignalFd, phase: Phase) {
         let at = match phase {
             Phase::Ending(at) => Some(at),
             Phase::Running => (self.memory_limit > 0).then_some(self.next_check),
@@ -244,9 +273,21 @@ impl Supervisor {
             Timespec { tv_sec: left / 1000, tv_nsec: (left % 1000) * 1_000_000 }
         });
         let control = self.control.as_ref().map_or(signals.as_fd(), AsFd::as_fd);
-        let mut ready =
-            [PollFd::new(signals, PollFlags::IN), PollFd::from_borrowed_fd(control, PollFlags::IN)];
+        let listener = self.listener.as_ref().map_or(signals.as_fd(), AsFd::as_fd);
+        let mut ready = [
+            PollFd::new(signals, PollFlags::IN),
+            PollFd::from_borrowed_fd(control, PollFlags::IN),
+            PollFd::from_borrowed_fd(listener, PollFlags::IN),
+        ];
         let _ = poll(&mut ready, timeout.as_ref());
+        let [.., asked] = ready;
+        let asked = asked.revents();
+        match &self.listener {
+            Some(listener) if asked.contains(PollFlags::IN) => seccomp_listener::answer(listener.as_fd()),
+            // No process with the filter is left; the descriptor would stay ready.
+            Some(_) if !asked.is_empty() => self.listener = None,
+            _ => {}
+        }
     }
 
     /// Receives one message of the parent, if there is one.

@@ -8,7 +8,7 @@ const MISSING: u32 = errno(libc::ENOSYS);
 
 /// Interprets the program for one system call, as the kernel does.
 fn answer(scope: FilterScope, architecture: u32, number: u32, arguments: &[u64]) -> u32 {
-    let program = instructions(scope);
+    let program = instructions(scope, ASK);
     let mut words = vec![number, architecture, 0, 0];
     for at in 0..6 {
         let argument = arguments.get(at).copied().unwrap_or(0);
@@ -47,7 +47,7 @@ fn the_program_is_valid() {
         assert!(program(pids).is_ok());
     }
     for scope in [USER, ROOT, ON_THE_HOST] {
-        let program = instructions(scope);
+        let program = instructions(scope, ASK);
         for (at, (code, yes, no, _)) in program.iter().enumerate() {
             let end = at + 1 + usize::from(*yes.max(no));
             assert!(*code == RETURN || end < program.len(), "a jump behind the end at {at}");
@@ -201,6 +201,30 @@ fn the_supervisor_keeps_its_priority() {
                 ("the supervisor", number, &[process, 1], DENIED),
                 ("a group", number, &[process + 1, 0], DENIED),
                 ("a user", number, &[process + 2, 7], DENIED),
+            ],
+        );
+    }
+}
+
+#[test]
+fn other_processes_of_the_host_keep_their_priority() {
+    for number in [libc::SYS_sched_setscheduler, libc::SYS_sched_setaffinity] {
+        check(
+            ON_THE_HOST,
+            &[
+                ("itself", number, &[0], ALLOW),
+                ("another thread, or another process", number, &[7], ASK),
+                ("a number with upper bits alone, which is 0", number, &[0x1_0000_0000], ALLOW),
+            ],
+        );
+    }
+    for (number, process) in [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)] {
+        check(
+            ON_THE_HOST,
+            &[
+                ("itself", number, &[process, 0], ALLOW),
+                ("another", number, &[process, 7], ASK),
+                ("a group", number, &[process + 1, 0], DENIED),
             ],
         );
     }

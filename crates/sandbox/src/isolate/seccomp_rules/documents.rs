@@ -18,6 +18,7 @@ fn answer(answer: Answer) -> &'static str {
         Answer::Missing => "ENOSYS",
         Answer::NoSuchFamily => "EAFNOSUPPORT",
         Answer::Pretended => "0, without effect",
+        Answer::Asked => "made for a thread of the caller's own process, else EPERM",
     }
 }
 
@@ -26,6 +27,7 @@ fn applies(applies: Applies) -> &'static str {
         Applies::Everywhere => "every child",
         Applies::ToRoot => "children of root",
         Applies::OwnPids => "native, bubblewrap",
+        Applies::HostPids => "Landlock alone, fence",
     }
 }
 
