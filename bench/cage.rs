@@ -189,7 +189,7 @@ fn in_process(instance: &BenchInstance) -> Result<impl Fn() -> Result<LaunchSpec
     let environment = cage_variables([("PATH".into(), "/usr/bin:/bin".into())], &user, &[], &[]);
     Ok(move || {
         let work_dir = WorkDir::open(&instance.workspace)?;
-        let setup = confinement.child_setup(work_dir)?;
+        let setup = confinement.child_setup(work_dir, Vec::new())?;
         Ok(LaunchSpec {
             program: "/bin/true".into(),
             argv: vec!["true".into()],

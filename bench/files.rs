@@ -124,7 +124,8 @@ pub(crate) fn deciding(instance: &BenchInstance, table: &mut Table) -> Result<()
                 Route::Host => PathLocation::Host { resolved: asked.as_path().to_owned(), links: Vec::new() },
                 _ => landing.clone(),
             };
-            let target = Target { asked: asked.clone(), location: landing, kind: FileKind::Regular };
+            let target =
+                Target { asked: asked.clone(), location: landing, kind: FileKind::Regular, resolved: None };
             let verdict = policy.judge(&Intent::Read(target), &instance.subject);
             let _ = black_box((route, verdict));
             Ok(())

@@ -70,6 +70,7 @@ impl BenchInstance {
             on_block: config.tools.exec.on_block,
             hosts: Default::default(),
             spawning: Default::default(),
+            protect: Default::default(),
         };
         let real = own.workspace.last().ok_or("the agent has no workspace")?.as_path().to_owned();
         let instance = Self {

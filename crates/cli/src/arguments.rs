@@ -223,6 +223,9 @@ pub(crate) struct CageArguments {
     /// Expose a path at another path, `ro` or `rw`
     #[arg(long, value_name = "SRC:DST:MODE")]
     pub(crate) expose: Vec<String>,
+    /// Let the command write a protected file of its directory, such as .git/config
+    #[arg(long, value_name = "PATH")]
+    pub(crate) unprotect: Vec<PathBuf>,
     /// The network: a private loopback only, or the host's
     #[arg(long, default_value = "none", value_parser = ["none", "host"])]
     pub(crate) net: String,

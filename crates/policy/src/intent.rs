@@ -134,6 +134,8 @@ pub struct Target {
     pub location: PathLocation,
     /// What is there.
     pub kind: FileKind,
+    /// The absolute path with every link resolved, if the path was looked up.
+    pub resolved: Option<PathBuf>,
 }
 
 /// Where a path leads, as the lookup found it.

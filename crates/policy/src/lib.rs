@@ -10,6 +10,7 @@ pub mod network;
 mod path;
 mod path_rules;
 mod policy;
+mod protect;
 mod refusal;
 pub mod shell;
 mod spawning;
@@ -24,6 +25,7 @@ pub use intent::{
 pub use path::{CleanPath, PathFault};
 pub use path_rules::{PathRules, RuleFault, literal_directory};
 pub use policy::{AgentRules, CommandContext, Policy, PolicyFault, Reach, Route};
+pub use protect::{DEFAULT_PROTECT, ProtectRules, is_tool_directory};
 pub use refusal::{Code, Layer, Refusal};
 pub use spawning::{SpawnIntent, SpawnKind, Spawning};
 pub use subject::{AgentId, Origin, Subject};

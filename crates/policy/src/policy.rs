@@ -8,6 +8,7 @@ use crate::intent::{
 use crate::network::{self, HostRules, NetworkFault};
 use crate::path::CleanPath;
 use crate::path_rules::{PathRules, RuleFault};
+use crate::protect::ProtectRules;
 use crate::refusal::{self, Refusal};
 use crate::shell::Dialect;
 use crate::shell::guard::{Confinement, FileSystem, Guard, GuardContext, Judgement, Remedy};
@@ -61,6 +62,8 @@ pub struct Policy {
     pub hosts: HostRules,
     /// Which agent may start which, and how deep.
     pub spawning: Spawning,
+    /// Files of a workspace that are written only with a person's approval.
+    pub protect: ProtectRules,
 }
 
 /// Where a command would run: the guard's input besides the rules.
@@ -136,6 +139,7 @@ impl Policy {
             on_block: config.tools.exec.on_block,
             hosts: HostRules::compile(&config.tools.web.private_host_whitelist)?,
             spawning: Spawning::compile(config),
+            protect: config.isolation.protect.clone(),
         })
     }
     /// Decides from the text of a path where it may be looked up.
@@ -227,8 +231,31 @@ impl Policy {
         match self.zone(access, target, zones) {
             Err(refusal) => Verdict::Deny(refusal),
             Ok(_) if target.kind == FileKind::Special => Verdict::Deny(refusal::not_a_file(target)),
-            Ok((zone, rule)) => Verdict::Allow(Grant { zone, rule }),
+            Ok((zone, rule)) => {
+                let grant = Grant { zone, rule };
+                if access == Access::Write && self.is_protected_file(target, zones) {
+                    let (text, refusal) = (target.asked.to_string(), refusal::protected_file(target));
+                    return Verdict::Ask(Question { text, refusal, grant });
+                }
+                Verdict::Allow(grant)
+            }
         }
+    }
+
+    /// Whether a file of the workspace is on the list of `isolation.protect`, by the name that was
+    /// asked for or by the one that links lead to.
+    fn is_protected_file(&self, target: &Target, zones: &Zones) -> bool {
+        let resolved = match &target.location {
+            PathLocation::Host { resolved, .. } => Some(resolved),
+            _ => target.resolved.as_ref(),
+        };
+        let resolved = resolved.and_then(|path| CleanPath::absolute(path));
+        let names = [Some(&target.asked), resolved.as_ref()];
+        names
+            .into_iter()
+            .flatten()
+            .filter_map(|path| zones.in_workspace(path))
+            .any(|path| self.protect.covers(path))
     }
 
     fn judge_exec(&self, exec: &ExecIntent, zones: &Zones) -> Verdict {

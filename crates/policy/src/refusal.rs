@@ -17,6 +17,8 @@ pub enum Code {
     SymlinkEscape,
     /// The path is Protected: no setting opens it to an agent.
     Protected,
+    /// A program outside executes or obeys the file, and no person has approved the write.
+    ProtectedFile,
     /// A FIFO, socket, device or procfs entry: reading it could block or act.
     NotAFile,
     /// The agent's configuration switches this tool off.
@@ -56,6 +58,7 @@ impl Code {
             Self::OutsideWorkspace => "outside_workspace",
             Self::SymlinkEscape => "symlink_escape",
             Self::Protected => "protected",
+            Self::ProtectedFile => "protected_file",
             Self::NotAFile => "not_a_file",
             Self::ToolDisabled => "tool_disabled",
             Self::UnknownTool => "unknown_tool",
@@ -188,6 +191,19 @@ pub(crate) fn protected(target: &Target) -> Refusal {
         rule: "protected".to_owned(),
         layer: Layer::Policy,
         hint: format!("`{}` is protected; no setting opens it to an agent", target.asked),
+    }
+}
+
+pub(crate) fn protected_file(target: &Target) -> Refusal {
+    Refusal {
+        code: Code::ProtectedFile,
+        sentence: "access denied: programs outside the workspace execute or obey this file".to_owned(),
+        rule: "isolation.protect".to_owned(),
+        layer: Layer::Policy,
+        hint: format!(
+            "a person can approve the write in `picoclaw agent` or through the gateway; `isolation.protect` lists such files, and a list without this one allows `{}`",
+            target.asked
+        ),
     }
 }
 

@@ -6,7 +6,7 @@ use picoclaw_policy::config::{Config, OnBlock};
 use picoclaw_policy::shell::guard::Guard;
 use picoclaw_policy::{
     Access, AgentId, AgentRules, CleanPath, FileKind, Intent, Link, LinkOwner, Origin, PathLocation,
-    PathRules, Policy, Protected, Reach, Route, Subject, Target, Verdict, Zones,
+    PathRules, Policy, Protected, Question, Reach, Route, Subject, Target, Verdict, Zones,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -42,7 +42,12 @@ fn an_agent_that_is_not_configured_may_nothing() {
     let stranger = Subject { agent: AgentId::parse("stranger").unwrap(), ..subject() };
     let asked = clean(WORKSPACE);
     assert_eq!(policy.route(Access::Read, &asked, &stranger), Route::Closed(PathLocation::NotLookedUp));
-    let intent = Intent::Read(Target { asked, location: PathLocation::Workspace, kind: FileKind::Regular });
+    let intent = Intent::Read(Target {
+        asked,
+        location: PathLocation::Workspace,
+        kind: FileKind::Regular,
+        resolved: None,
+    });
     assert!(matches!(policy.judge(&intent, &stranger), Verdict::Deny(_)));
 }
 
@@ -79,7 +84,8 @@ fn check(row: &toml::Table) {
         Some("missing") => FileKind::Missing,
         _ => FileKind::Regular,
     };
-    let target = Target { asked, location, kind };
+    let resolved = text(row, "resolved").map(PathBuf::from);
+    let target = Target { asked, location, kind, resolved };
     let intent = match access {
         Access::Read => Intent::Read(target),
         Access::List => Intent::List(target),
@@ -87,7 +93,7 @@ fn check(row: &toml::Table) {
     };
     match (policy.judge(&intent, &subject()), text(row, "verdict").unwrap()) {
         (Verdict::Allow(_), "allow") => {}
-        (Verdict::Deny(no), "deny") => {
+        (Verdict::Ask(Question { refusal: no, .. }), "ask") | (Verdict::Deny(no), "deny") => {
             assert_eq!(Some(no.code.as_str()), text(row, "code"), "{why}");
             assert!(!no.hint.is_empty(), "{why}: a no without a hint is no use");
             if let Some(sentence) = text(row, "sentence") {
@@ -120,6 +126,7 @@ fn policy(row: &toml::Table) -> Policy {
         on_block: OnBlock::Deny,
         hosts: Default::default(),
         spawning: Default::default(),
+        protect: Default::default(),
     }
 }
 

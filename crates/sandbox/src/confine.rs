@@ -13,6 +13,7 @@ use crate::launch::environment::{self, Variables};
 use crate::launch::{
     Deadline, LaunchError, LaunchSpec, Output, OutputLimit, Principal, Stdin, Streams, WorkDir,
 };
+use crate::protect::{Protection, Watch};
 use picoclaw_policy::config::{ExposeMode, IsolationConfig};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -74,6 +75,7 @@ pub(crate) struct PlannedCage<'r> {
     isolation: &'r IsolationConfig,
     plan: Arc<Plan>,
     environment: Variables,
+    protection: Protection,
 }
 
 impl<'r> PlannedCage<'r> {
@@ -105,12 +107,17 @@ impl<'r> PlannedCage<'r> {
         let plan = Arc::new(plan(&request, &LiveHost)?);
         let writable: &[PathBuf] = if is_writable { std::slice::from_ref(&work_dir) } else { &[] };
         let environment = cage_environment(host, user, isolation, &home, writable);
-        Ok(Self { isolation, plan, environment })
+        let protection = Protection::of_plan(&plan, &isolation.protect);
+        Ok(Self { isolation, plan, environment, protection })
     }
 
-    /// The plan, one line a rule.
+    /// The plan for the log, one line a rule, with the protected files that exist now. None where
+    /// the log does not show them.
     pub(crate) fn lines(&self) -> Vec<String> {
-        self.plan.lines()
+        if !tracing::enabled!(target: "isolation", tracing::Level::INFO) {
+            return Vec::new();
+        }
+        self.plan.with_protected(self.protection.watch().mounts()).lines()
     }
 
     /// The cage on this backend; refuses what the backend cannot hold.
@@ -119,6 +126,7 @@ impl<'r> PlannedCage<'r> {
         Ok(Confined {
             confinement: Confinement::Cage(Arc::new(cage)),
             environment: self.environment.clone(),
+            protection: self.protection.clone(),
             enforced: backend.enforced(self.isolation),
         })
     }
@@ -130,21 +138,22 @@ pub(crate) struct Confined {
     pub(crate) confinement: Confinement,
     pub(crate) environment: Variables,
     pub(crate) enforced: Enforced,
+    pub(crate) protection: Protection,
 }
 
 impl Confined {
     /// Nothing but the user's own rights.
-    pub(crate) fn none(environment: Variables) -> Self {
+    pub(crate) fn none(environment: Variables, protection: Protection) -> Self {
         let off = || Grade::None("isolation is off".to_owned());
         let enforced =
             Enforced { filesystem: off(), network: off(), processes: off(), syscalls: off(), limits: off() };
-        Self { confinement: Confinement::None, environment, enforced }
+        Self { confinement: Confinement::None, environment, enforced, protection }
     }
 
     /// The write fence.
-    pub(crate) fn fenced(fence: Fence, environment: Variables) -> Self {
+    pub(crate) fn fenced(fence: Fence, environment: Variables, protection: Protection) -> Self {
         let enforced = fence.enforced();
-        Self { confinement: Confinement::Fence(Arc::new(fence)), environment, enforced }
+        Self { confinement: Confinement::Fence(Arc::new(fence)), environment, enforced, protection }
     }
 
     /// What is enforced, as the ledger names it.
@@ -152,18 +161,21 @@ impl Confined {
         self.enforced.layers().iter().map(|(_, name, grade)| format!("{name} {grade}")).collect()
     }
 
-    /// A child in this confinement, without input and without a deadline.
+    /// A child in this confinement, without input and without a deadline, and the watch over the
+    /// protected files of its workspace.
     pub(crate) fn spec(
         &self,
         program: PathBuf,
         argv: Vec<OsString>,
         work_dir: WorkDir,
         principal: Principal,
-    ) -> Result<LaunchSpec, LaunchError> {
+    ) -> Result<(LaunchSpec, Watch), LaunchError> {
         let mut environment = self.environment.clone();
         environment::set_work_dir(&mut environment, &work_dir.path);
-        let setup = self.confinement.child_setup(work_dir).map_err(LaunchError::confinement)?;
-        Ok(LaunchSpec {
+        let mut watch = self.protection.watch();
+        let protected = if self.confinement.has_mounts() { watch.mounts() } else { Vec::new() };
+        let setup = self.confinement.child_setup(work_dir, protected).map_err(LaunchError::confinement)?;
+        let spec = LaunchSpec {
             program,
             argv,
             environment,
@@ -172,7 +184,8 @@ impl Confined {
             output_limit: OutputLimit::default(),
             principal,
             setup,
-        })
+        };
+        Ok((spec, watch))
     }
 }
 
@@ -191,6 +204,14 @@ fn cage_environment(
     }
     for (name, value) in git_identity(home) {
         environment::set(&mut environment, name, value);
+    }
+    let is_config_protected = isolation.protect.git_paths().any(|path| path == "config")
+        && !isolation.protect.is_unprotected(Path::new("/"), Path::new(".git/config"));
+    if is_config_protected && environment::get(&environment, "GIT_CONFIG_COUNT").is_none() {
+        // A new branch would otherwise write to the configuration of its repository.
+        for (name, value) in [("COUNT", "1"), ("KEY_0", "branch.autoSetupMerge"), ("VALUE_0", "false")] {
+            environment::set(&mut environment, format!("GIT_CONFIG_{name}"), value);
+        }
     }
     environment
 }

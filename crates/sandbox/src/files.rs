@@ -170,7 +170,8 @@ impl Files {
                 self.host()?.locate(below, access, agent.protected())?
             }
         };
-        let target = Target { asked: asked.clone(), location: place.landing().clone(), kind: place.kind() };
+        let (location, kind, resolved) = (place.landing(), place.kind(), Some(place.resolved()));
+        let target = Target { asked: asked.clone(), location, kind, resolved };
         Ok(Located { target, place: Some(place) })
     }
 
@@ -202,5 +203,6 @@ impl AgentFiles {
 }
 
 fn not_looked_up(asked: &CleanPath, location: PathLocation) -> Located {
-    Located { target: Target { asked: asked.clone(), location, kind: FileKind::Missing }, place: None }
+    let target = Target { asked: asked.clone(), location, kind: FileKind::Missing, resolved: None };
+    Located { target, place: None }
 }

@@ -13,6 +13,7 @@ use crate::launch::{
 };
 use crate::ledger::LedgerError;
 use crate::permit::OutcomeGuard;
+use crate::protect::{Protection, Watch};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -80,6 +81,7 @@ pub struct HelperLauncher(Settings, AgentWritable);
 /// A helper that is ready to be launched.
 pub(crate) struct PreparedHelper {
     pub(crate) spec: LaunchSpec,
+    pub(crate) protected: Watch,
     pub(crate) work_dir: PathBuf,
     /// What the kernel will enforce, as the ledger names it.
     pub(crate) layers: Vec<String>,
@@ -110,14 +112,15 @@ impl HelperLauncher {
         let confined = self.confine(helper, &user, &program, &dir)?;
         let layers = confined.layers();
         let handle = WorkDir::open(&dir).map_err(|errno| unusable(&dir, errno))?;
-        let spec = confined.spec(program, helper.command.to_vec(), handle, helper.principal.clone())?;
+        let (spec, protected) =
+            confined.spec(program, helper.command.to_vec(), handle, helper.principal.clone())?;
         let (streams, deadline, output_limit) =
             (helper.streams.clone(), helper.deadline, helper.output_limit);
         let mut spec = LaunchSpec { streams, deadline, output_limit, ..spec };
         for (name, value) in helper.variables {
             environment::set(&mut spec.environment, name, value.clone());
         }
-        Ok(PreparedHelper { spec, work_dir: dir, layers })
+        Ok(PreparedHelper { spec, protected, work_dir: dir, layers })
     }
 
     fn confine(
@@ -129,7 +132,12 @@ impl HelperLauncher {
     ) -> Result<Confined, HelperError> {
         let Settings { isolation, secrets, instance, host, backend } = &self.0;
         let Some(backend) = backend else {
-            return Ok(Confined::none(environment::without_secrets(host.iter().cloned(), secrets)));
+            let protection = match helper.dir {
+                ChildDir::Private => Protection::none(),
+                ChildDir::Path { path, .. } => Protection::of_workspace(path, &isolation.protect),
+            };
+            let environment = environment::without_secrets(host.iter().cloned(), secrets);
+            return Ok(Confined::none(environment, protection));
         };
         let arguments = helper.command.get(1..).unwrap_or_default();
         let planned = PlannedCage::new(CageRequest {
@@ -164,24 +172,31 @@ pub struct RunningHelper {
     /// The child, with its pipes.
     pub running: Running,
     outcome: OutcomeGuard,
+    protected: Watch,
 }
 
 impl RunningHelper {
-    pub(crate) fn new(running: Running, outcome: OutcomeGuard) -> Self {
-        Self { running, outcome }
+    pub(crate) fn new(running: Running, outcome: OutcomeGuard, protected: Watch) -> Self {
+        Self { running, outcome, protected }
     }
 
     /// Waits for its end, its deadline, or its cancellation; `watch` sees its output as it comes.
     pub fn finish(self, cancel: &CancelToken, watch: &dyn Fn(&[u8])) -> Finished {
-        let Self { running, outcome } = self;
+        let Self { running, outcome, protected } = self;
         let finished = running.finish_with_output(cancel, watch);
-        outcome.settle_as(&finished.status.outcome_text());
+        settle(outcome, protected, finished.status);
         finished
     }
 
     /// Records an end that the caller has seen.
     pub fn ended(self, status: Status) {
-        self.outcome.settle_as(&status.outcome_text());
+        settle(self.outcome, self.protected, status);
+    }
+}
+
+fn settle(outcome: OutcomeGuard, protected: Watch, status: Status) {
+    if let Some(line) = protected.settle(outcome, status).line() {
+        tracing::warn!(target: "isolation", "{line}");
     }
 }
 

@@ -23,6 +23,7 @@ pub mod permit;
 pub mod presence;
 mod printable;
 pub mod project_envs;
+pub mod protect;
 mod redact;
 pub mod root;
 pub mod sd_notify;

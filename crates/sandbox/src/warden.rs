@@ -204,7 +204,7 @@ impl Warden {
         self.ledger.append(std::slice::from_ref(&decided))?;
         let outcome = OutcomeGuard::new(Arc::clone(&self.ledger), decided);
         match crate::launch::start(prepared.spec) {
-            Ok(running) => Ok(RunningHelper::new(running, outcome)),
+            Ok(running) => Ok(RunningHelper::new(running, outcome, prepared.protected)),
             Err(why) => {
                 outcome.settle_as(&format!("not started: {why}"));
                 Err(why.into())

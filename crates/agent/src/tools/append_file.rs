@@ -7,8 +7,7 @@ use super::pending::Outcome;
 use super::registry::Tool;
 use super::schema::{Need, Parameter, Type};
 use crate::call::Reply;
-use picoclaw_policy::Access;
-use picoclaw_sandbox::files::{self, Write};
+use picoclaw_sandbox::files;
 
 pub(super) struct AppendFile;
 
@@ -41,17 +40,12 @@ impl Tool for AppendFile {
     }
 
     fn run(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Outcome {
-        self.attempt(arguments, context).into()
-    }
-}
-
-impl AppendFile {
-    fn attempt(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Reply, Reply> {
-        let path = arguments.text("path");
-        let permit = file_access::admit(context, self.name(), Access::Write, path, Write)?;
-        Ok(match files::append(permit, arguments.text("content").as_bytes(), context.warden.files()) {
-            Ok(()) => Reply::Done(format!("Appended to {}", file_access::escaped(path))),
-            Err(error) => failed("append to file", &error),
+        let (path, content) = (arguments.text("path").to_owned(), arguments.text("content").to_owned());
+        file_access::write(context, self.name(), arguments.text("path"), move |permit, context| {
+            match files::append(permit, content.as_bytes(), context.warden.files()) {
+                Ok(()) => Reply::Done(format!("Appended to {}", file_access::escaped(&path))),
+                Err(error) => failed("append to file", &error),
+            }
         })
     }
 }

@@ -7,8 +7,7 @@ use super::pending::Outcome;
 use super::registry::Tool;
 use super::schema::{Need, Parameter, Type};
 use crate::call::Reply;
-use picoclaw_policy::Access;
-use picoclaw_sandbox::files::{self, Write};
+use picoclaw_sandbox::files;
 use picoclaw_sandbox::root::RootError;
 
 pub(super) struct EditFile;
@@ -43,22 +42,10 @@ impl Tool for EditFile {
     }
 
     fn run(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Outcome {
-        self.attempt(arguments, context).into()
-    }
-}
-
-impl EditFile {
-    fn attempt(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Reply, Reply> {
-        let path = arguments.text("path");
-        let permit = file_access::admit(context, self.name(), Access::Write, path, Write)?;
-        Ok(
-            match files::edit(
-                permit,
-                arguments.text("old_text"),
-                arguments.text("new_text"),
-                context.warden.files(),
-            ) {
-                Ok(()) => Reply::Done(format!("File edited: {}", file_access::escaped(path))),
+        let [path, old, new] = ["path", "old_text", "new_text"].map(|name| arguments.text(name).to_owned());
+        file_access::write(context, self.name(), arguments.text("path"), move |permit, context| {
+            match files::edit(permit, &old, &new, context.warden.files()) {
+                Ok(()) => Reply::Done(format!("File edited: {}", file_access::escaped(&path))),
                 Err(RootError::NoMatch { .. }) => {
                     Reply::Failed("old_text not found in file. Make sure it matches exactly".to_owned())
                 }
@@ -69,7 +56,7 @@ impl EditFile {
                     failed("read file", &error)
                 }
                 Err(error) => failed("edit file", &error),
-            },
-        )
+            }
+        })
     }
 }

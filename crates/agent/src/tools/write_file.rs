@@ -7,8 +7,7 @@ use super::pending::Outcome;
 use super::registry::Tool;
 use super::schema::{Need, Parameter, Type};
 use crate::call::Reply;
-use picoclaw_policy::Access;
-use picoclaw_sandbox::files::{self, Write};
+use picoclaw_sandbox::files;
 use picoclaw_sandbox::root::{Overwrite, RootError};
 
 pub(super) struct WriteFile;
@@ -48,32 +47,20 @@ impl Tool for WriteFile {
     }
 
     fn run(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Outcome {
-        self.attempt(arguments, context).into()
-    }
-}
-
-impl WriteFile {
-    fn attempt(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Reply, Reply> {
-        let path = arguments.text("path");
-        let permit = file_access::admit(context, self.name(), Access::Write, path, Write)?;
+        let (path, content) = (arguments.text("path").to_owned(), arguments.text("content").to_owned());
         let overwrite = match arguments.flag("overwrite") {
             Some(false) => Overwrite::No,
             _ => Overwrite::Yes,
         };
-        Ok(
-            match files::write(
-                permit,
-                arguments.text("content").as_bytes(),
-                overwrite,
-                context.warden.files(),
-            ) {
-                Ok(()) => Reply::Done(format!("File written: {}", file_access::escaped(path))),
+        file_access::write(context, self.name(), arguments.text("path"), move |permit, context| {
+            match files::write(permit, content.as_bytes(), overwrite, context.warden.files()) {
+                Ok(()) => Reply::Done(format!("File written: {}", file_access::escaped(&path))),
                 Err(RootError::Exists { .. }) => Reply::Failed(format!(
                     "file: {} already exists. Set overwrite=true to replace.",
-                    file_access::escaped(path)
+                    file_access::escaped(&path)
                 )),
                 Err(error) => failed("write file", &error),
-            },
-        )
+            }
+        })
     }
 }

@@ -62,6 +62,7 @@ impl Fixture {
             on_block: config.tools.exec.on_block,
             hosts: HostRules::compile(&config.tools.web.private_host_whitelist).unwrap(),
             spawning: Default::default(),
+            protect: Default::default(),
         };
         let warden = Warden::new(policy, files, exec_env, ledger);
         Self { web: config.tools.web, warden, ledger: instance.ledger(), _dir: dir }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use picoclaw_policy::CleanPath;
 use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, Network};
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 /// The parsed flags.
 #[derive(Debug)]
@@ -17,6 +17,7 @@ pub(crate) struct CageOptions {
     memory_mb: Option<u64>,
     network: Network,
     toolchains: Option<String>,
+    unprotected: Vec<PathBuf>,
 }
 
 impl CageOptions {
@@ -33,7 +34,12 @@ impl CageOptions {
         for text in &arguments.expose {
             exposures.push(parse_exposure(text)?);
         }
+        for path in &arguments.unprotect {
+            let has_dots = path.components().any(|part| part == Component::ParentDir);
+            ensure!(!has_dots, "`--unprotect {}`: a path without `..`", path.display());
+        }
         Ok(Self {
+            unprotected: arguments.unprotect.clone(),
             variables: arguments.env.iter().map(|text| parse_variable(text)).collect::<Result<_>>()?,
             exposures,
             memory_mb: arguments.memory.as_deref().map(units::parse_mebibytes).transpose()?,
@@ -52,6 +58,7 @@ impl CageOptions {
         let mut isolation = configured.clone();
         isolation.enabled = true;
         isolation.network = self.network;
+        self.unprotected.iter().for_each(|path| isolation.protect.unprotect(path));
         isolation.expose_paths.extend(self.exposures.iter().cloned());
         if let Some(toolchains) = &self.toolchains {
             isolation.toolchains.clone_from(toolchains);

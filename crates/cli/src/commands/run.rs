@@ -13,6 +13,7 @@ use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::exec::{OperatorCommand, OperatorCommandError};
 use picoclaw_sandbox::launch::{Principal, Status, Streams};
 use picoclaw_sandbox::ledger::Ledger;
+use picoclaw_sandbox::protect::Report;
 use picoclaw_sandbox::{Redactor, terminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -75,7 +76,7 @@ fn caged(
     };
     let mut child = command.start(ledger)?;
     let status = terminal::relay(&mut child.running, &signals, timeout);
-    child.finish(status);
+    print_report(&child.finish(status), "picoclaw run: ");
     Ok(status)
 }
 
@@ -113,6 +114,17 @@ fn tell(status: Status, timeout: Option<Duration>) {
             }
         }
         _ => {}
+    }
+}
+
+/// Says on standard error what became of the protected files.
+pub(crate) fn print_report(report: &Report, prefix: &str) {
+    for file in &report.refused {
+        print::note(&format!("{prefix}`{file}` is protected and was not changed"));
+        print::note(&format!("hint: `--unprotect {file}` lets the command change it"));
+    }
+    if let Some(line) = report.line() {
+        print::note(&format!("{prefix}{line}"));
     }
 }
 

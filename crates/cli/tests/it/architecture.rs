@@ -42,6 +42,7 @@ const OPENS_IN: &[&str] = &[
     "crates/sandbox/src/ledger/",
     "crates/sandbox/src/launch/",
     "crates/sandbox/src/isolate/",
+    "crates/sandbox/src/protect/",
     "crates/sandbox/src/terminal/",
 ];
 

@@ -12,12 +12,13 @@ mod home;
 mod memory;
 mod output;
 mod priority;
+mod protected;
 mod set_id;
 mod shortage;
 mod supervisor;
 mod terminal;
 mod workspaces;
-// `protected` (C11) and `soak` lie beside these and were never compiled: declare them once they are.
+// `soak` lies beside these and was never compiled: declare it once it is.
 
 use crate::run::{alive, is_here, marker, soon};
 use crate::test_instance::{Ran, TestInstance, ran};

@@ -1,5 +1,6 @@
 //! `isolation`. Each target is exposed once, by its last rule.
 
+use crate::protect::ProtectRules;
 use std::path::PathBuf;
 
 /// `isolation`.
@@ -21,6 +22,8 @@ pub struct IsolationConfig {
     pub toolchains: String,
     /// `require`: layers without which no command starts.
     pub require: Vec<Requirement>,
+    /// `protect`: what a workspace keeps from its commands.
+    pub protect: ProtectRules,
 }
 
 /// One entry of `isolation.expose_paths`.

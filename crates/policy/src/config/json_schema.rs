@@ -42,6 +42,7 @@ fn property_schema(key: &Key) -> Value {
         DefaultValue::Flag(flag) => value["default"] = json!(flag),
         DefaultValue::Whole(number) => value["default"] = json!(number),
         DefaultValue::Text(text) => value["default"] = json!(text),
+        DefaultValue::Texts(texts) => value["default"] = json!(texts),
     }
     value
 }

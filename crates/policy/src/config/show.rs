@@ -159,6 +159,7 @@ fn default_json(key: &Key) -> Json {
         (DefaultValue::Flag(flag), _) => Json::from(flag),
         (DefaultValue::Whole(number), _) => Json::from(number),
         (DefaultValue::Text(text), _) => Json::from(text),
+        (DefaultValue::Texts(texts), _) => Json::from(texts),
         (DefaultValue::Unset, Shape::List(_)) => Json::Array(Vec::new()),
         (DefaultValue::Unset, Shape::Map(_) | Shape::Environment) => Json::Object(serde_json::Map::new()),
         (DefaultValue::Unset, _) => Json::Null,

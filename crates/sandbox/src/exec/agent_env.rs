@@ -8,6 +8,7 @@ use crate::instance::{Instance, Workspace};
 use crate::isolate::{self, Backend, CommandSource, Fence, Grade, UserEnvironment};
 use crate::launch::Principal;
 use crate::launch::environment::{self, Variables};
+use crate::protect::Protection;
 use picoclaw_policy::config::{Config, ExposeMode};
 use picoclaw_policy::shell::guard::Confinement;
 use picoclaw_policy::{CleanPath, literal_directory};
@@ -88,12 +89,13 @@ impl AgentEnv {
             // The shared temporary directory contains something Protected: use the private one.
             environment::set(&mut environment, "TMPDIR", temp.as_os_str());
         }
-        Ok(Self::new(Confined::fenced(fence, environment)))
+        let protection = Protection::of_workspace(own.real.as_path(), &config.isolation.protect);
+        Ok(Self::new(Confined::fenced(fence, environment, protection)))
     }
 
     /// With nothing but the user's own rights.
-    pub(super) fn unconfined(environment: Variables) -> Self {
-        Self::new(Confined::none(environment))
+    pub(super) fn unconfined(environment: Variables, protection: Protection) -> Self {
+        Self::new(Confined::none(environment, protection))
     }
 
     /// Whether the kernel keeps the agent's commands from reading the instance's own files.
@@ -158,7 +160,7 @@ mod tests {
             ("HOME", "/home/u"),
         ];
         let host = host.map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        let kept = AgentEnv::unconfined(host.into()).confined.environment;
+        let kept = AgentEnv::unconfined(host.into(), Protection::none()).confined.environment;
         let names: Vec<_> = kept.iter().map(|(name, _)| name.to_str().unwrap()).collect();
         assert_eq!(names, ["PATH", "HOME"]);
     }

@@ -8,6 +8,7 @@ use crate::confine::Confined;
 use crate::isolate::{Decoys, DoctorCheck, run_doctor_checks};
 use crate::launch::environment::Variables;
 use crate::launch::{Deadline, Finished, LaunchError, LaunchSpec, Principal, WorkDir, run_to_end};
+use crate::protect::Protection;
 use picoclaw_policy::AgentId;
 use std::path::Path;
 use std::time::Duration;
@@ -47,14 +48,14 @@ impl ExecEnv {
     ) -> Result<Finished, LaunchError> {
         let confined = match (mode, self.agent(agent)) {
             (DoctorMode::Confined, Some(env)) => env.confined.clone(),
-            (DoctorMode::Control, _) | (_, None) => Confined::none(host.clone()),
+            (DoctorMode::Control, _) | (_, None) => Confined::none(host.clone(), Protection::none()),
         };
         let handle = WorkDir::open(work_dir).map_err(|errno| LaunchError::Step {
             step: format!("open `{}`", work_dir.display()),
             source: errno.into(),
         })?;
         let argv = vec!["sh".into(), "-c".into(), line.into()];
-        let spec = confined.spec("/bin/sh".into(), argv, handle, Principal::Agent(agent.clone()))?;
+        let (spec, _) = confined.spec("/bin/sh".into(), argv, handle, Principal::Agent(agent.clone()))?;
         run_to_end(LaunchSpec { deadline: Deadline::After(LINE_TIMEOUT), ..spec })
     }
 }

@@ -8,6 +8,7 @@ use crate::confine::Settings;
 use crate::instance::Instance;
 use crate::isolate::{Backend, Enforced, Grade, IsolateError, PlanError, StartError, select_backend};
 use crate::launch::environment::{self, Variables};
+use crate::protect::Protection;
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Config, IsolationConfig};
 use picoclaw_policy::shell::Dialect;
@@ -85,7 +86,10 @@ impl ExecEnv {
                 None if config.restrict_to_workspace && config.tools.exec.fence => {
                     AgentEnv::fenced(own, config, instance, plain.clone())?
                 }
-                None => AgentEnv::unconfined(plain.clone()),
+                None => {
+                    let protect = &config.isolation.protect;
+                    AgentEnv::unconfined(plain.clone(), Protection::of_workspace(own.real.as_path(), protect))
+                }
             };
             agents.insert(own.agent.clone(), env);
         }

@@ -17,6 +17,7 @@ use crate::launch::{
 use crate::ledger::{Entry, Ledger, LedgerError};
 use crate::permit::OutcomeGuard;
 use crate::project_envs::ProjectEnvs;
+use crate::protect::{Report, Watch};
 use crate::state_dir::StateError;
 use picoclaw_policy::config::{Backend as BackendChoice, IsolationConfig};
 use picoclaw_policy::{Grant, Subject, Verdict, Zone};
@@ -119,16 +120,18 @@ pub struct RunningCommand {
     /// The child.
     pub running: Running,
     outcome: OutcomeGuard,
+    protected: Watch,
     /// Held until the child has ended.
     in_use: Option<FileLock>,
 }
 
 impl RunningCommand {
-    /// Records how the child ended.
-    pub fn finish(self, status: Status) {
-        let Self { outcome, in_use, .. } = self;
-        outcome.settle_as(&status.outcome_text());
+    /// Records how the child ended, and returns what became of the protected files.
+    pub fn finish(self, status: Status) -> Report {
+        let Self { outcome, protected, in_use, .. } = self;
+        let report = protected.settle(outcome, status);
         drop(in_use);
+        report
     }
 }
 
@@ -208,15 +211,16 @@ impl OperatorCommand<'_> {
         ledger.append(std::slice::from_ref(&decided))?;
         let outcome = OutcomeGuard::new(Arc::clone(ledger), decided);
         let (argv, principal) = (self.command.to_vec(), self.principal.clone());
-        let started = confined.spec(program.to_path_buf(), argv, handle, principal).and_then(|spec| {
-            let mut spec = LaunchSpec { streams: self.streams.clone(), ..spec };
-            for (name, value) in self.variables {
-                environment::set(&mut spec.environment, name, value.clone());
-            }
-            launch::start(spec)
-        });
+        let started =
+            confined.spec(program.to_path_buf(), argv, handle, principal).and_then(|(spec, protected)| {
+                let mut spec = LaunchSpec { streams: self.streams.clone(), ..spec };
+                for (name, value) in self.variables {
+                    environment::set(&mut spec.environment, name, value.clone());
+                }
+                Ok((launch::start(spec)?, protected))
+            });
         match started {
-            Ok(running) => Ok(RunningCommand { running, outcome, in_use: None }),
+            Ok((running, protected)) => Ok(RunningCommand { running, outcome, protected, in_use: None }),
             Err(why) => {
                 outcome.settle_as(&format!("not started: {why}"));
                 Err(why.into())

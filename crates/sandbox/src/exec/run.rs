@@ -9,6 +9,7 @@ use crate::launch::{
     Principal, Stdin, Streams, WindowSize, WorkDir,
 };
 use crate::permit::Permit;
+use crate::protect::{Report, Watch};
 use crate::root::RootError;
 use picoclaw_policy::AgentId;
 use std::ffi::OsString;
@@ -32,7 +33,7 @@ pub enum ExecError {
 const OUTPUT_RETAINED: OutputLimit = OutputLimit { head: 16 << 10, tail: 16 << 10 };
 
 /// Runs a command to its end, to its deadline, or to its cancellation; `watch` sees its output as it
-/// comes.
+/// comes. The report is about the protected files of the workspace.
 pub fn run(
     permit: Permit<Exec>,
     agent: &AgentId,
@@ -40,17 +41,23 @@ pub fn run(
     deadline: Duration,
     cancel: &CancelToken,
     watch: &dyn Fn(&[u8]),
-) -> Result<Finished, ExecError> {
+) -> Result<(Finished, Report), ExecError> {
     let (exec, outcome) = permit.spend();
     let (deadline, output_limit) = (Deadline::After(deadline), OUTPUT_RETAINED);
-    let result = spec(&exec, agent, exec_env).and_then(|spec| {
-        Ok(launch::run_with_output(LaunchSpec { deadline, output_limit, ..spec }, cancel, watch)?)
+    let ended = spec(&exec, agent, exec_env).and_then(|(spec, protected)| {
+        let spec = LaunchSpec { deadline, output_limit, ..spec };
+        Ok((launch::run_with_output(spec, cancel, watch)?, protected))
     });
-    match &result {
-        Ok(finished) => outcome.settle_as(&finished.status.outcome_text()),
-        Err(why) => outcome.settle_as(&why.to_string()),
+    match ended {
+        Ok((finished, protected)) => {
+            let report = protected.settle(outcome, finished.status);
+            Ok((finished, report))
+        }
+        Err(why) => {
+            outcome.settle_as(&why.to_string());
+            Err(why)
+        }
     }
-    result
 }
 
 /// Starts a command in the background; the session settles the permit when the command has ended.
@@ -68,10 +75,14 @@ pub fn start(
     };
     let (deadline, output_limit) = (Deadline::After(lifetime), Background::OUTPUT_LIMIT);
     let program = Program::of(&exec.intent.judgement);
-    let started = spec(&exec, agent, exec_env)
-        .and_then(|spec| Ok(Background::start(LaunchSpec { streams, deadline, output_limit, ..spec })?));
+    let started = spec(&exec, agent, exec_env).and_then(|(spec, protected)| {
+        let background = Background::start(LaunchSpec { streams, deadline, output_limit, ..spec })?;
+        Ok((background, protected))
+    });
     match started {
-        Ok(background) => Ok(Session::new(background, outcome, exec.intent.command, program)),
+        Ok((background, protected)) => {
+            Ok(Session::new(background, (outcome, protected), exec.intent.command, program))
+        }
         Err(why) => {
             outcome.settle_as(&why.to_string());
             Err(why)
@@ -79,7 +90,7 @@ pub fn start(
     }
 }
 
-fn spec(exec: &Exec, agent: &AgentId, exec_env: &ExecEnv) -> Result<LaunchSpec, ExecError> {
+fn spec(exec: &Exec, agent: &AgentId, exec_env: &ExecEnv) -> Result<(LaunchSpec, Watch), ExecError> {
     let env = exec_env.agent(agent).ok_or_else(|| ExecError::NoAgent(agent.clone()))?;
     let path = exec.intent.cwd.asked.as_path().to_owned();
     let work_dir = WorkDir { handle: exec.open_work_dir()?, path };

@@ -4,6 +4,7 @@
 
 use crate::launch::{Background, BackgroundError, State, TruncatedOutput};
 use crate::permit::OutcomeGuard;
+use crate::protect::Watch;
 use picoclaw_policy::shell::guard::Judgement;
 use std::path::Path;
 use std::sync::Mutex;
@@ -40,7 +41,8 @@ impl Program {
 #[derive(Debug)]
 pub struct Session {
     background: Background,
-    outcome: Mutex<Option<OutcomeGuard>>,
+    /// The record of its end, and the watch over protected files.
+    end: Mutex<Option<(OutcomeGuard, Watch)>>,
     command: String,
     program: Program,
 }
@@ -48,11 +50,11 @@ pub struct Session {
 impl Session {
     pub(super) fn new(
         background: Background,
-        outcome: OutcomeGuard,
+        end: (OutcomeGuard, Watch),
         command: String,
         program: Program,
     ) -> Self {
-        Self { background, outcome: Mutex::new(Some(outcome)), command, program }
+        Self { background, end: Mutex::new(Some(end)), command, program }
     }
 
     /// The command, as it was written.
@@ -101,9 +103,11 @@ impl Session {
 
     fn record_end(&self, state: &State) {
         let State::Ended(status) = state else { return };
-        let outcome = self.outcome.lock().ok().and_then(|mut outcome| outcome.take());
-        if let Some(outcome) = outcome {
-            outcome.settle_as(&status.outcome_text());
+        let end = self.end.lock().ok().and_then(|mut end| end.take());
+        if let Some((outcome, protected)) = end
+            && let Some(line) = protected.settle(outcome, *status).line()
+        {
+            tracing::warn!(target: "isolation", "{line}");
         }
     }
 }

@@ -72,7 +72,8 @@ impl Backend {
             }
             Self::Landlock => Enforced {
                 filesystem: Grade::Partial(
-                    "modes and file attributes outside, and path-name sockets, are not held".into(),
+                    "modes and file attributes outside, path-name sockets and protected files are not held"
+                        .into(),
                 ),
                 network,
                 processes: Grade::Partial(if landlock::abi().is_some_and(|abi| abi >= 6) {

@@ -8,6 +8,7 @@ use crate::isolate::backend::{Backend, host_rights};
 use crate::isolate::error::{IsolateError, kernel_error};
 use crate::isolate::host_sockets::HostSockets;
 use crate::isolate::landlock_rules::{HANDLED, granted_rights, open_for_rule};
+use crate::isolate::mount_rules::MountRule;
 use crate::isolate::plan::Plan;
 use crate::isolate::plan_text::rule_line;
 use crate::isolate::proc_masks::masked_entries;
@@ -62,12 +63,17 @@ impl Cage {
         &self.backend
     }
 
-    /// The setup of a child in this cage, working in `work_dir`.
-    pub(crate) fn setup(&self, work_dir: WorkDir) -> Result<ChildSetup, IsolateError> {
+    /// The setup of a child in this cage, working in `work_dir`, with these mounts over its workspace.
+    pub(crate) fn setup(
+        &self,
+        work_dir: WorkDir,
+        protected: Vec<MountRule>,
+    ) -> Result<ChildSetup, IsolateError> {
         let mut setup = match &self.backend {
-            Backend::Native => self.native(work_dir, self.masked_plan()?.as_ref())?,
+            Backend::Native => self.native(work_dir, &self.masked_plan()?.with_protected(protected))?,
             Backend::Bwrap(program) => {
-                let plan = Plan { work_dir: work_dir.path.clone(), ..self.masked_plan()?.into_owned() };
+                let plan = self.masked_plan()?.with_protected(protected);
+                let plan = Plan { work_dir: work_dir.path.clone(), ..plan };
                 let mut arguments = bwrap::bwrap_arguments(&plan, &masked_entries());
                 let setup = self.bwrap(work_dir)?;
                 if let (Some(_), Some(abi)) = (&setup.ruleset, self.landlock) {

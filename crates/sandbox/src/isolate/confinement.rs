@@ -1,8 +1,10 @@
 //! What confines a child: nothing, the write fence or a cage.
 
+use crate::isolate::backend::Backend;
 use crate::isolate::cage::Cage;
 use crate::isolate::error::IsolateError;
 use crate::isolate::fence::Fence;
+use crate::isolate::mount_rules::MountRule;
 use crate::launch::{ChildSetup, WorkDir};
 use std::sync::Arc;
 
@@ -18,12 +20,21 @@ pub enum Confinement {
 }
 
 impl Confinement {
-    /// The setup of one child that works in `work_dir`.
-    pub fn child_setup(&self, work_dir: WorkDir) -> Result<ChildSetup, IsolateError> {
+    /// Whether it has mounts of its own.
+    pub fn has_mounts(&self) -> bool {
+        matches!(self, Self::Cage(cage) if matches!(cage.backend(), Backend::Native | Backend::Bwrap(_)))
+    }
+
+    /// The setup of one child that works in `work_dir`, with these mounts over its workspace.
+    pub fn child_setup(
+        &self,
+        work_dir: WorkDir,
+        protected: Vec<MountRule>,
+    ) -> Result<ChildSetup, IsolateError> {
         match self {
             Self::None => Ok(ChildSetup::unconfined(work_dir)),
             Self::Fence(fence) => fence.setup(work_dir),
-            Self::Cage(cage) => cage.setup(work_dir),
+            Self::Cage(cage) => cage.setup(work_dir, protected),
         }
     }
 }

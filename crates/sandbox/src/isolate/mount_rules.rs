@@ -65,6 +65,8 @@ pub enum MountReason {
     Operator,
     /// A toolchain of this host.
     Toolchain,
+    /// `isolation.protect`: a file of the workspace, or a directory above one.
+    Protected,
 }
 
 impl MountRule {

@@ -90,6 +90,25 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The same plan with these mounts of host paths over themselves, where it shows those paths.
+    pub(crate) fn with_protected(&self, protected: Vec<MountRule>) -> Self {
+        let mounts = self.mounts.iter().cloned();
+        let mounts = mounts.chain(protected.into_iter().filter(|rule| self.shows_source_of(rule)));
+        Self { mounts: ordered(mounts.collect()), ..self.clone() }
+    }
+
+    /// Whether the target of a rule shows its source already: nothing else is mounted there or hides it.
+    fn shows_source_of(&self, rule: &MountRule) -> bool {
+        let MountRule::Bind { source: wanted, target: at, .. } = rule else { return false };
+        let above = self.mounts.iter().filter(|own| at.starts_with(own.target()));
+        match above.max_by_key(|own| own.target().components().count()) {
+            Some(MountRule::Bind { source, target, .. }) => {
+                at.strip_prefix(target).is_ok_and(|rest| at != target && source.join(rest) == *wanted)
+            }
+            _ => false,
+        }
+    }
+
     /// The size of the tmpfs behind all private directories. Its pages are memory, so it is no larger
     /// than the memory limit.
     pub(super) fn tmpfs_bytes(&self) -> u64 {

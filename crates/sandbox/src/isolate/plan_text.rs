@@ -57,6 +57,7 @@ fn reason_text(reason: MountReason) -> &'static str {
         MountReason::Configured => "expose_paths",
         MountReason::Operator => "operator's command",
         MountReason::Toolchain => "toolchain",
+        MountReason::Protected => "protected",
     }
 }
 

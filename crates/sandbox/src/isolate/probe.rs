@@ -45,7 +45,7 @@ pub(super) fn try_backend(backend: Backend, path: &OsStr) -> Result<(), Unusable
     let program = find_program(OsStr::new("true"), path, Path::new("/")).map_err(|error| unusable(&error))?;
     let cage = Cage::new(minimal_plan(), backend).map_err(|error| unusable(&error))?;
     let work_dir = WorkDir::open(Path::new("/usr")).map_err(|errno| unusable(&io::Error::from(errno)))?;
-    let setup = cage.setup(work_dir).map_err(|error| unusable(&error))?;
+    let setup = cage.setup(work_dir, Vec::new()).map_err(|error| unusable(&error))?;
     let spec = LaunchSpec {
         argv: vec!["true".into()],
         program,

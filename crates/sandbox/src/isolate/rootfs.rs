@@ -88,6 +88,9 @@ impl<'p> RootfsBuilder<'p> {
                 if *reason == MountReason::Etc && *kind == HostEntryKind::File && self.copy(source, target)? {
                     return Ok(());
                 }
+                if *reason == MountReason::Protected {
+                    return self.bind_existing(source, target, *mode);
+                }
                 let read_only = if *mode == ExposeMode::ReadOnly { READ_ONLY } else { 0 };
                 self.bind(source, target, *kind, NO_SUID | NO_DEVICES | read_only)?;
                 self.shown.push(target);
@@ -162,6 +165,22 @@ impl<'p> RootfsBuilder<'p> {
         let (source, expected) = (c_string(source)?, Some(dev_ino(source)?));
         let target = beneath_root(target)?;
         self.steps.push(Step::Bind(BindMount { source, target, owner, attributes, expected }));
+        Ok(())
+    }
+
+    /// Mounts a path of the workspace over itself. It exists; nothing may be made for it on the host.
+    fn bind_existing(
+        &mut self,
+        source: &Path,
+        target: &'p Path,
+        mode: ExposeMode,
+    ) -> Result<(), IsolateError> {
+        let read_only = if mode == ExposeMode::ReadOnly { READ_ONLY } else { 0 };
+        let (source, expected) = (c_string(source)?, Some(dev_ino(source)?));
+        let (owner, attributes) = (PathOwner::Host, NO_SUID | NO_DEVICES | read_only);
+        let at = beneath_root(target)?;
+        self.steps.push(Step::Bind(BindMount { source, target: at, owner, attributes, expected }));
+        self.shown.push(target);
         Ok(())
     }
 

@@ -1,9 +1,9 @@
 //! A whole instance in a temporary directory, and children in its cage.
 
-use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{
     Backend as BackendChoice, Expose, ExposeMode, IsolationConfig, Limits, Network,
 };
+use picoclaw_policy::{AgentId, ProtectRules};
 use picoclaw_sandbox::isolate::{
     Backend, Cage, CommandSource, Confinement, HiddenPath, HostEntryKind, InstancePaths, LiveHost, Plan,
     PlanError, PlanRequest, UserEnvironment, WorkspaceMount, cage_variables, plan, toolchain_variables,
@@ -31,6 +31,7 @@ pub(crate) fn isolation() -> IsolationConfig {
     IsolationConfig {
         enabled: true,
         expose_paths: Vec::new(),
+        protect: ProtectRules::default(),
         backend: BackendChoice::Auto,
         network: Network::None,
         limits: Limits {
@@ -123,8 +124,9 @@ impl Instance {
     ) -> Result<LaunchSpec, LaunchError> {
         let writable = [self.workspace.clone()];
         let work_dir = WorkDir::open(dir).expect("the directory is there");
-        let setup =
-            confinement.child_setup(work_dir).map_err(|error| LaunchError::Confinement(error.into()))?;
+        let setup = confinement
+            .child_setup(work_dir, Vec::new())
+            .map_err(|error| LaunchError::Confinement(error.into()))?;
         Ok(LaunchSpec {
             program: "/bin/sh".into(),
             argv: vec!["sh".into(), "-c".into(), line.into()],

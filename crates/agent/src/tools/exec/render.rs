@@ -2,12 +2,17 @@
 
 use crate::call::Reply;
 use picoclaw_sandbox::launch::{Finished, State, Status};
+use picoclaw_sandbox::protect::Report;
 use serde_json::{Value, json};
 use std::time::Duration;
 
 /// The reply to a command that ran to its end.
-pub(super) fn finished(done: &Finished, deadline: Duration) -> Reply {
-    let output = output(done);
+pub(super) fn finished(done: &Finished, deadline: Duration, report: &Report) -> Reply {
+    let mut output = output(done);
+    for note in notes(report) {
+        let gap = if output.is_empty() { "" } else { "\n\n" };
+        output.push_str(&format!("{gap}[{note}]"));
+    }
     match done.status {
         Status::Exited(0) if output.is_empty() => Reply::Done("(no output)".to_owned()),
         Status::Exited(0) => Reply::Done(output),
@@ -27,6 +32,13 @@ pub(super) fn finished(done: &Finished, deadline: Duration) -> Reply {
             Reply::Ended { how, text }
         }
     }
+}
+
+/// What became of the protected files.
+fn notes(report: &Report) -> impl Iterator<Item = String> {
+    let refused =
+        report.refused.iter().map(|file| format!("`{file}` is protected; `isolation.protect` lists what is"));
+    report.line().into_iter().chain(refused)
 }
 
 /// The status and exit code of a session.

@@ -75,7 +75,7 @@ impl ExecTool {
 fn run_to_end(permit: Permit<Exec>, deadline: Duration, context: &ToolContext<'_>) -> Reply {
     let (agent, shop) = (&context.subject.agent, context.warden.exec_env());
     match exec::run(permit, agent, shop, deadline, context.halt, &|output| (context.watcher)(output)) {
-        Ok(done) => render::finished(&done, deadline),
+        Ok((done, report)) => render::finished(&done, deadline, &report),
         Err(why) => start_failed(&why),
     }
 }

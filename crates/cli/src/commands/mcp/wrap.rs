@@ -108,7 +108,7 @@ fn run_server(
     let theirs = format!("[{}] ", key.name());
     let prefixes = line_proxy::StderrPrefixes { own: PREFIX, child: &theirs };
     let status = line_proxy::proxy_lines(&mut child.running, &signals, &mut proxy, prefixes);
-    child.finish(status);
+    run::print_report(&child.finish(status), PREFIX);
     Ok(status)
 }
 

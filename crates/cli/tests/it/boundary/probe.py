@@ -28,9 +28,9 @@ def any_read(paths):
     return any("MARK" in read(path) for path in paths)
 
 
-def write(path):
+def write(path, mode="w"):
     try:
-        with open(path, "w") as file:
+        with open(path, mode) as file:
             file.write(PLACE)
     except OSError:
         pass
@@ -99,6 +99,9 @@ def observe(own):
         "sockets": connect_any(TARGETS["sockets"]),
         "limits": resource.getrlimit(resource.RLIMIT_NOFILE)[0] != TARGETS["files"],
     }
+    if os.path.exists(".envrc"):
+        write(".envrc", "a")
+        seen["protected"] = PLACE in read(".envrc")
     with open("observed.tmp", "w") as file:
         json.dump(seen, file)
     os.rename("observed.tmp", "observed-" + PLACE)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// The layers, by the names that probes give them and those that people read.
-pub(super) const LAYERS: [(&str, &str); 17] = [
+pub(super) const LAYERS: [(&str, &str); 18] = [
     ("files", "file tools"),
     ("guard", "guard"),
     ("hooks", "hooks"),
@@ -14,6 +14,7 @@ pub(super) const LAYERS: [(&str, &str); 17] = [
     ("principals", "other principals"),
     ("writes", "writes"),
     ("set_user_id", "set-user-ID"),
+    ("protected", "protected files"),
     ("environment", "environment"),
     ("processes", "processes"),
     ("signals", "signals"),

@@ -119,6 +119,9 @@ impl Site {
             put(&dir.join(place), &text);
         }
         put(&self.instance.workspace().join("probe.py"), &text);
+        for place in [self.instance.workspace(), dir.join("project"), dir.join("control")] {
+            put(&place.join(".envrc"), "");
+        }
         put(&self.instance.workspace().join("own.txt"), "of its own");
         put(&self.instance.workspace().join("hooked.txt"), "the hook objects");
         fs::set_permissions(dir.join("opt/bin/claude"), fs::Permissions::from_mode(0o755)).unwrap();

@@ -5,6 +5,7 @@ use crate::config::check::Checker;
 use crate::config::fault::Problem;
 use crate::config::isolation::{Backend, Expose, ExposeMode, IsolationConfig, Limits, Network, Requirement};
 use crate::path::CleanPath;
+use crate::protect::ProtectRules;
 use std::path::{Path, PathBuf};
 
 pub(super) fn isolation(view: &View<'_>, checker: &mut Checker<'_>) -> IsolationConfig {
@@ -21,7 +22,20 @@ pub(super) fn isolation(view: &View<'_>, checker: &mut Checker<'_>) -> Isolation
         env_pass: view.section("env").texts("pass"),
         toolchains: view.owned("toolchains").unwrap_or_default(),
         require: view.texts("require").iter().map(|layer| requirement(layer)).collect(),
+        protect: protect(view, checker),
     }
+}
+
+fn protect(view: &View<'_>, checker: &mut Checker<'_>) -> ProtectRules {
+    let entries = view.texts("protect");
+    for (index, entry) in entries.iter().enumerate() {
+        if !ProtectRules::is_valid(entry) {
+            let problem = Problem::Refused(format!("`{entry}` is not a relative path without dots"));
+            let hint = "name a file or directory of a workspace, such as `.envrc` or `.git/hooks`";
+            checker.report(&view.origin("protect"), &format!("isolation.protect[{index}]"), problem, hint);
+        }
+    }
+    ProtectRules::new(entries)
 }
 
 fn exposures(view: &View<'_>, checker: &mut Checker<'_>) -> Vec<Expose> {

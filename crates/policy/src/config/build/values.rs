@@ -102,7 +102,13 @@ impl<'a> View<'a> {
 
     /// Strings.
     pub(super) fn texts(&self, name: &str) -> Vec<String> {
-        let items = self.get(name).map_or(&[][..], Node::items);
+        let items = match (self.get(name), self.default(name)) {
+            (Some(node), _) => node.items(),
+            (None, DefaultValue::Texts(texts)) => {
+                return texts.iter().map(|text| (*text).to_owned()).collect();
+            }
+            (None, _) => &[],
+        };
         items.iter().filter_map(Node::text).map(str::to_owned).collect()
     }
 

@@ -1,6 +1,7 @@
 //! `isolation`.
 
-use super::key::{Key, Shape};
+use super::key::{DefaultValue, Key, Shape};
+use crate::protect::DEFAULT_PROTECT;
 
 /// `isolation`.
 pub(super) const ISOLATION: &[Key] = &[
@@ -26,6 +27,14 @@ pub(super) const ISOLATION: &[Key] = &[
         Shape::List(&Shape::Choice(&["filesystem", "network", "processes", "syscalls", "limits"])),
         "Layers that must hold in full, or nothing starts.",
     ),
+    Key {
+        default: DefaultValue::Texts(DEFAULT_PROTECT),
+        ..Key::new(
+            "protect",
+            Shape::List(&Shape::Text),
+            "Files of a workspace that programs outside execute or obey; `[]` protects nothing.",
+        )
+    },
 ];
 
 const EXPOSE: &[Key] = &[

@@ -103,6 +103,8 @@ pub(crate) enum DefaultValue {
     Whole(i64),
     /// A string.
     Text(&'static str),
+    /// Strings.
+    Texts(&'static [&'static str]),
 }
 
 impl Key {

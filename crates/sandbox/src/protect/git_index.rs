@@ -1,0 +1,157 @@
+//! Reads from a git index which paths git tracks. Git itself is never run on a project outside a
+//! cage: its configuration names programs.
+//!
+//! A file that is not an index of a known version tracks nothing.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// The largest index that is read; half a million paths fit.
+const MAX_INDEX_BYTES: u64 = 128 << 20;
+
+/// Which of `candidates`, paths relative to the work tree, git tracks: as a file, or as a directory
+/// with at least one tracked file in it.
+pub(super) fn tracked(git_dir: &Path, hash_bytes: usize, candidates: &[&[u8]]) -> Vec<bool> {
+    let mut found = vec![false; candidates.len()];
+    let mut mark = |path: &[u8]| {
+        for (candidate, found) in candidates.iter().zip(&mut found) {
+            // A sparse index has directories, which end with a slash.
+            *found |= lies_in(path, candidate) || (path.ends_with(b"/") && candidate.starts_with(path));
+        }
+    };
+    let index = read_file(&git_dir.join("index"), MAX_INDEX_BYTES);
+    let shared = index.and_then(|index| each_path(&index, hash_bytes, &mut mark));
+    if let Some(Some(shared)) = shared {
+        // Most paths of a split index are in the file that it names.
+        let name: String = shared.iter().map(|byte| format!("{byte:02x}")).collect();
+        let index = read_file(&git_dir.join(format!("sharedindex.{name}")), MAX_INDEX_BYTES);
+        let _ = index.and_then(|index| each_path(&index, hash_bytes, &mut mark));
+    }
+    found
+}
+
+fn lies_in(path: &[u8], directory: &[u8]) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+}
+
+/// The content of a regular file of at most `limit` bytes. A FIFO does not block.
+pub(super) fn read_file(path: &Path, limit: u64) -> Option<Vec<u8>> {
+    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+    let file: File = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let meta = file.metadata().ok()?;
+    if !meta.is_file() || meta.len() > limit {
+        return None;
+    }
+    let mut content = Vec::new();
+    file.take(limit).read_to_end(&mut content).ok()?;
+    Some(content)
+}
+
+/// Visits every path of an index of version 2, 3 or 4, and returns the name of the index that it
+/// shares, if it shares one. `None` when it breaks off.
+fn each_path(index: &[u8], hash_bytes: usize, visit: &mut dyn FnMut(&[u8])) -> Option<Option<Vec<u8>>> {
+    /// Times, device, inode, mode, owner and size.
+    const STAT_BYTES: usize = 40;
+    const EXTENDED: u16 = 0x4000;
+    let mut rest = index.strip_prefix(b"DIRC")?;
+    let (version, count) = (number(&mut rest)?, number(&mut rest)?);
+    if !(2..=4).contains(&version) {
+        return None;
+    }
+    let mut path: Vec<u8> = Vec::new();
+    for _ in 0..count {
+        let before = rest.len();
+        rest = rest.get(STAT_BYTES + hash_bytes..)?;
+        let flags = u16::from_be_bytes([*rest.first()?, *rest.get(1)?]);
+        let is_extended = version >= 3 && flags & EXTENDED != 0;
+        rest = rest.get(if is_extended { 4 } else { 2 }..)?;
+        if version == 4 {
+            let dropped = variable_number(&mut rest)?;
+            path.truncate(path.len().checked_sub(dropped)?);
+        } else {
+            path.clear();
+        }
+        let length = rest.iter().position(|byte| *byte == 0)?;
+        path.extend_from_slice(&rest[..length]);
+        rest = &rest[length..];
+        // One NUL, or as many as fill the entry to a multiple of eight bytes.
+        let padding = if version == 4 { 1 } else { 8 - (before - rest.len()) % 8 };
+        rest = rest.get(padding..)?;
+        visit(&path);
+    }
+    while let Some((name, after)) = rest.split_at_checked(4).filter(|_| rest.len() > hash_bytes) {
+        rest = after;
+        let size = number(&mut rest)? as usize;
+        let (content, after) = rest.split_at_checked(size)?;
+        if name == b"link" {
+            return Some(content.get(..hash_bytes).map(<[u8]>::to_vec));
+        }
+        rest = after;
+    }
+    Some(None)
+}
+
+fn number(rest: &mut &[u8]) -> Option<u32> {
+    let (bytes, after) = rest.split_first_chunk::<4>()?;
+    *rest = after;
+    Some(u32::from_be_bytes(*bytes))
+}
+
+/// Git's encoding of an offset: seven bits a byte, each continuation adding one.
+fn variable_number(rest: &mut &[u8]) -> Option<usize> {
+    let mut value = 0usize;
+    loop {
+        let (byte, after) = rest.split_first()?;
+        *rest = after;
+        value = value.checked_mul(128)?.checked_add(usize::from(byte & 127))?;
+        if byte & 128 == 0 {
+            return Some(value);
+        }
+        value = value.checked_add(1)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "a test builds its trees by path")]
+    #![expect(clippy::disallowed_types, reason = "git makes the index that is read")]
+
+    use super::*;
+    use std::process::Command;
+
+    /// Compares with git itself, in every version of the format.
+    #[test]
+    fn what_git_tracks_is_what_the_index_says() {
+        let git = |dir: &Path, line: &str| {
+            let told = Command::new("sh").args(["-ec", line]).current_dir(dir).env("HOME", dir).output();
+            told.is_ok_and(|told| told.status.success())
+        };
+        if !git(Path::new("/"), "git --version") {
+            picoclaw_testing::skip!("git is not here");
+            return;
+        }
+        const ADD: &str = "mkdir -p .vscode .github/workflows a/b && touch .envrc .vscode/a a/b/c a/b/cd file && git add -f .vscode a && git add -N file";
+        for (why, hash, line) in [
+            ("version 2", 20, "git init -q . && git config index.version 2"),
+            ("version 3", 20, "git init -q . && git config index.version 3"),
+            ("version 4", 20, "git init -q . && git config index.version 4"),
+            ("sha256", 32, "git init -q --object-format=sha256 ."),
+            ("split", 20, "git init -q . && touch first && git add first && git update-index --split-index"),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            assert!(git(dir.path(), &format!("{line} && {ADD}")), "{why}");
+            let git_dir = dir.path().join(".git");
+            let sought =
+                [".vscode", ".envrc", "a/b", "a/b/c", "a/b/d", "a/b/cd", ".github/workflows", "file", "fil"];
+            let found = tracked(&git_dir, hash, &sought.map(str::as_bytes));
+            assert_eq!(found, [true, false, true, true, false, true, false, true, false], "{why}");
+            let index = std::fs::read(git_dir.join("index")).unwrap();
+            for end in 0..index.len() {
+                std::fs::write(git_dir.join("index"), &index[..end]).unwrap();
+                tracked(&git_dir, hash, &[b".vscode"]);
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Protected files of a workspace: what programs outside the cage execute or obey later.
+//!
+//! Before a child starts, the files on the list of `isolation.protect` are looked up. In a cage they
+//! become read-only mounts; everywhere, those that are new or changed at the child's end are
+//! reported.
+
+mod git_index;
+mod report;
+mod scan;
+
+pub use report::Report;
+pub(crate) use report::Watch;
+
+use crate::isolate::{MountReason, MountRule, Plan};
+use picoclaw_policy::ProtectRules;
+use picoclaw_policy::config::ExposeMode;
+use std::path::{Path, PathBuf};
+
+/// Where a child may write, and what is protected there.
+#[derive(Debug, Clone)]
+pub(crate) struct Protection {
+    rules: ProtectRules,
+    roots: Vec<Writable>,
+}
+
+/// A directory of the host that a child may write.
+#[derive(Debug, Clone)]
+struct Writable {
+    source: PathBuf,
+    /// Its path in the cage.
+    target: PathBuf,
+    is_workspace: bool,
+}
+
+impl Protection {
+    /// For a child in a cage: its workspace, and what `expose_paths` shows read-write.
+    pub(crate) fn of_plan(plan: &Plan, rules: &ProtectRules) -> Self {
+        let roots = plan.mounts.iter().filter_map(|rule| match rule {
+            MountRule::Bind {
+                source,
+                target,
+                mode: ExposeMode::ReadWrite,
+                reason: reason @ (MountReason::Workspace | MountReason::Configured),
+                ..
+            } => {
+                let is_workspace = *reason == MountReason::Workspace;
+                Some(Writable { source: source.clone(), target: target.clone(), is_workspace })
+            }
+            _ => None,
+        });
+        Self { rules: rules.clone(), roots: roots.collect() }
+    }
+
+    /// For a child without a cage.
+    pub(crate) fn of_workspace(workspace: &Path, rules: &ProtectRules) -> Self {
+        let root =
+            Writable { source: workspace.to_owned(), target: workspace.to_owned(), is_workspace: true };
+        Self { rules: rules.clone(), roots: vec![root] }
+    }
+
+    /// Nothing.
+    pub(crate) fn none() -> Self {
+        Self { rules: ProtectRules::new(Vec::new()), roots: Vec::new() }
+    }
+}

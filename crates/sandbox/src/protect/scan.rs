@@ -1,0 +1,422 @@
+//! Looks for files on the list in a directory tree, and decides which of them can be read-only.
+//!
+//! The tree is a child's own, so the search is bounded, follows no link out of it and runs no git.
+
+use super::git_index::{read_file, tracked};
+use crate::isolate::HostEntryKind;
+use picoclaw_policy::config::ExposeMode;
+use picoclaw_policy::{ProtectRules, is_tool_directory};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, statat,
+};
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// The most directories that are read, nearest to the root first.
+const MAX_DIRECTORIES: usize = 1_000;
+
+/// The most names that are read.
+const MAX_NAMES: usize = 100_000;
+
+/// How many names deep the search goes.
+const MAX_DEPTH: usize = 10;
+
+/// The most mounts that protect files; the rest is only reported.
+const MAX_MOUNTS: usize = 128;
+
+/// The largest git configuration that is read.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
+
+/// Directories within a git directory that hold no other git directory.
+const GIT_INTERNAL: &[&str] = &["hooks", "info", "logs", "objects", "refs", "lfs", "rr-cache"];
+
+/// What is on the list in one tree. Paths are relative to its root.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// Files and links, with what tells whether they were changed.
+    pub(super) files: BTreeMap<PathBuf, Fingerprint>,
+    /// Whether all of the tree was searched.
+    pub(super) is_complete: bool,
+    found: Vec<Found>,
+    repositories: Vec<Repository>,
+}
+
+/// A file's identity, size, times and mode. A child cannot set the time of change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fingerprint([i128; 5]);
+
+/// An entry that can be made read-only.
+#[derive(Debug)]
+struct Found {
+    path: PathBuf,
+    kind: HostEntryKind,
+    /// The repository whose index is asked about it; `None` where nothing can be tracked.
+    repository: Option<usize>,
+}
+
+#[derive(Debug)]
+struct Repository {
+    work_tree: PathBuf,
+    git_dir: PathBuf,
+    hash_bytes: usize,
+}
+
+/// A directory to search.
+struct Visit {
+    path: PathBuf,
+    kind: VisitKind,
+    repository: Option<usize>,
+}
+
+enum VisitKind {
+    /// A directory of the project.
+    Project,
+    /// On the list with all that it holds.
+    Listed,
+    /// `modules` or `worktrees` of a git directory, or something beneath.
+    GitModules,
+}
+
+struct Search<'s> {
+    root: &'s Path,
+    handle: OwnedFd,
+    rules: &'s ProtectRules,
+    queue: VecDeque<Visit>,
+    names_left: usize,
+    scan: Scan,
+}
+
+impl Scan {
+    /// Searches the tree at `root`.
+    pub(super) fn of(root: &Path, rules: &ProtectRules) -> Self {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let Ok(handle) = openat(CWD, root, flags, Mode::empty()) else { return Self::default() };
+        let mut search = Search {
+            root,
+            handle,
+            rules,
+            queue: VecDeque::new(),
+            names_left: MAX_NAMES,
+            scan: Self { is_complete: true, ..Self::default() },
+        };
+        if !rules.is_empty() {
+            search.enqueue(PathBuf::new(), VisitKind::Project, None);
+        }
+        for _ in 0..MAX_DIRECTORIES {
+            let Some(visit) = search.queue.pop_front() else { return search.scan };
+            search.visit(visit);
+        }
+        search.scan.is_complete = search.queue.is_empty();
+        search.scan
+    }
+
+    /// What is mounted over the tree: each protected entry read-only, and each directory above it over
+    /// itself, since a mount point cannot be renamed.
+    pub(super) fn mounts(
+        &self,
+        root: &Path,
+        rules: &ProtectRules,
+    ) -> BTreeMap<PathBuf, (HostEntryKind, ExposeMode)> {
+        let mut mounts = BTreeMap::new();
+        for found in self.protected() {
+            if mounts.len() >= MAX_MOUNTS {
+                break;
+            }
+            for above in found.path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
+                mounts.entry(above.to_owned()).or_insert((HostEntryKind::Directory, ExposeMode::ReadWrite));
+            }
+            mounts.insert(found.path.clone(), (found.kind, ExposeMode::ReadOnly));
+            for path in rules.unprotected_beneath(root, &found.path) {
+                let stat = statat(CWD, root.join(&path), AtFlags::SYMLINK_NOFOLLOW).ok();
+                let kind = stat.and_then(|stat| entry_kind(FileType::from_raw_mode(stat.st_mode)));
+                mounts.extend(kind.map(|kind| (path, (kind, ExposeMode::ReadWrite))));
+            }
+        }
+        mounts
+    }
+
+    /// What was found, without what git tracks: git replaces such files, and leaves the old ones
+    /// without an error where it cannot.
+    fn protected(&self) -> Vec<&Found> {
+        let mut is_kept = vec![true; self.found.len()];
+        for (number, repository) in self.repositories.iter().enumerate() {
+            let asked = self.found.iter().enumerate().filter_map(|(at, found)| {
+                let path = found.path.strip_prefix(&repository.work_tree).ok()?;
+                (found.repository == Some(number)).then(|| (at, path.as_os_str().as_bytes()))
+            });
+            let (asked, paths): (Vec<usize>, Vec<&[u8]>) = asked.unzip();
+            if !paths.is_empty() {
+                let answers = tracked(&repository.git_dir, repository.hash_bytes, &paths);
+                asked.iter().zip(answers).for_each(|(at, is_tracked)| is_kept[*at] = !is_tracked);
+            }
+        }
+        self.found.iter().zip(is_kept).filter_map(|(found, kept)| kept.then_some(found)).collect()
+    }
+}
+
+impl Search<'_> {
+    fn enqueue(&mut self, path: PathBuf, kind: VisitKind, repository: Option<usize>) {
+        if path.components().count() <= MAX_DEPTH {
+            self.queue.push_back(Visit { path, kind, repository });
+        } else {
+            self.scan.is_complete = false;
+        }
+    }
+
+    fn visit(&mut self, visit: Visit) {
+        let names = self.names(&visit.path);
+        let Visit { path, kind, repository } = visit;
+        match kind {
+            VisitKind::Listed => {
+                for (name, kind) in names {
+                    self.listed(path.join(name), kind, repository);
+                }
+            }
+            VisitKind::GitModules => {
+                self.git_paths(&path, None);
+                for (name, kind) in names {
+                    let is_internal = GIT_INTERNAL.iter().any(|known| name == *known);
+                    if kind == FileType::Directory && !is_internal {
+                        self.enqueue(path.join(name), VisitKind::GitModules, None);
+                    }
+                }
+            }
+            VisitKind::Project if is_git_directory(&names) => self.git_directory(&path, None),
+            VisitKind::Project => self.project(&path, names, repository),
+        }
+    }
+
+    fn project(&mut self, path: &Path, names: Vec<(OsString, FileType)>, above: Option<usize>) {
+        let dot_git = names.iter().find(|(name, _)| is_dot_git(name));
+        let own = dot_git.and_then(|(name, kind)| self.repository(path, &path.join(name), *kind));
+        let repository = own.or(above);
+        for (name, kind) in names.into_iter().filter(|(name, _)| !is_dot_git(name)) {
+            let below = path.join(&name);
+            if self.rules.is_listed(&below) {
+                self.entry(below, kind, repository, repository);
+            } else if kind == FileType::Directory && !is_tool_directory(&name) {
+                self.enqueue(below, VisitKind::Project, repository);
+            }
+        }
+    }
+
+    /// The repository whose work tree is at `work_tree`, by its `.git`.
+    fn repository(&mut self, work_tree: &Path, dot_git: &Path, kind: FileType) -> Option<usize> {
+        self.rules.git_paths().next()?;
+        let git_dir = match kind {
+            FileType::Directory => self.root.join(dot_git),
+            FileType::RegularFile => {
+                self.entry(dot_git.to_owned(), kind, None, None);
+                let text = read_file(&self.root.join(dot_git), MAX_CONFIG_BYTES)?;
+                let to = text.trim_ascii().strip_prefix(b"gitdir:")?.trim_ascii();
+                self.root.join(work_tree).join(OsStr::from_bytes(to))
+            }
+            _ => {
+                self.record(dot_git.to_owned());
+                return None;
+            }
+        };
+        let hash_bytes = GitConfig::read(&git_dir.join("config")).hash_bytes;
+        self.scan.repositories.push(Repository { work_tree: work_tree.to_owned(), git_dir, hash_bytes });
+        let number = Some(self.scan.repositories.len() - 1);
+        if kind == FileType::Directory {
+            self.git_directory(dot_git, number);
+        }
+        number
+    }
+
+    fn git_directory(&mut self, path: &Path, repository: Option<usize>) {
+        self.git_paths(path, repository);
+        for below in ["modules", "worktrees"] {
+            let below = path.join(below);
+            if self.kind_of(&below) == Some(FileType::Directory) {
+                self.enqueue(below, VisitKind::GitModules, None);
+            }
+        }
+    }
+
+    /// What is on the list in the git directory at `path`, and what its configuration leads to.
+    fn git_paths(&mut self, path: &Path, repository: Option<usize>) {
+        for below in self.rules.git_paths() {
+            let below = path.join(below);
+            if let Some(kind) = self.kind_of(&below) {
+                self.entry(below, kind, repository, None);
+            }
+        }
+        let config = GitConfig::read(&self.root.join(path).join("config"));
+        let work_tree = repository.map_or(path, |number| &self.scan.repositories[number].work_tree);
+        let hooks = config.hooks.iter().map(|hooks| work_tree.join(hooks));
+        let includes = config.includes.iter().map(|include| path.join(include));
+        for target in hooks.chain(includes).collect::<Vec<_>>() {
+            if let Some((path, kind)) = self.resolve(&target) {
+                self.entry(path, kind, repository, repository);
+            }
+        }
+    }
+
+    /// An entry of the list; `tracked_by` is the repository whose index is asked about it.
+    fn entry(&mut self, path: PathBuf, kind: FileType, repository: Option<usize>, tracked_by: Option<usize>) {
+        if self.rules.is_unprotected(self.root, &path) {
+            return;
+        }
+        if kind == FileType::Symlink
+            && let Some((target, kind)) = self.resolve(&path)
+        {
+            self.entry(target, kind, repository, repository);
+        }
+        if let Some(kind) = entry_kind(kind) {
+            self.scan.found.push(Found { path: path.clone(), kind, repository: tracked_by });
+        }
+        self.listed(path, kind, repository);
+    }
+
+    /// Records a file on the list, with the file that it leads to, or what a directory holds.
+    fn listed(&mut self, path: PathBuf, kind: FileType, repository: Option<usize>) {
+        if kind == FileType::Directory {
+            return self.enqueue(path, VisitKind::Listed, repository);
+        }
+        if kind == FileType::Symlink
+            && let Some((target, FileType::RegularFile)) = self.resolve(&path)
+            && !self.scan.files.contains_key(&target)
+        {
+            self.entry(target, FileType::RegularFile, repository, repository);
+        }
+        self.record(path);
+    }
+
+    /// What a link or a setting leads to, if that lies in the tree.
+    fn resolve(&self, path: &Path) -> Option<(PathBuf, FileType)> {
+        let root = std::fs::canonicalize(self.root).ok()?;
+        let target = std::fs::canonicalize(self.root.join(path)).ok()?;
+        let below = target.strip_prefix(root).ok().filter(|below| !below.as_os_str().is_empty())?;
+        Some((below.to_owned(), self.kind_of(below)?))
+    }
+
+    fn record(&mut self, path: PathBuf) {
+        let is_sample = path.extension().is_some_and(|end| end == "sample")
+            && path.parent().is_some_and(|parent| parent.ends_with("hooks"));
+        if is_sample || self.rules.is_unprotected(self.root, &path) {
+            return;
+        }
+        if let Some(stat) = self.stat(&path) {
+            self.scan.files.insert(path, Fingerprint::of(&stat));
+        }
+    }
+
+    fn kind_of(&self, path: &Path) -> Option<FileType> {
+        self.stat(path).map(|stat| FileType::from_raw_mode(stat.st_mode))
+    }
+
+    fn stat(&self, path: &Path) -> Option<Stat> {
+        let handle = self.open(path, OFlags::PATH | OFlags::NOFOLLOW)?;
+        fstat(&handle).ok()
+    }
+
+    /// Opens a path of the tree without following a link.
+    fn open(&self, path: &Path, flags: OFlags) -> Option<OwnedFd> {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        openat2(&self.handle, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve).ok()
+    }
+
+    /// The names in a directory, each with what it is.
+    fn names(&mut self, path: &Path) -> Vec<(OsString, FileType)> {
+        let opened = self.open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOCTTY);
+        let Some(directory) = opened.and_then(|handle| Dir::new(handle).ok()) else { return Vec::new() };
+        let mut names = Vec::new();
+        for entry in directory.flatten() {
+            let name = entry.file_name().to_bytes();
+            if matches!(name, b"." | b"..") {
+                continue;
+            }
+            if self.names_left == 0 {
+                self.scan.is_complete = false;
+                break;
+            }
+            self.names_left -= 1;
+            let name = OsString::from_vec(name.to_vec());
+            let kind = match entry.file_type() {
+                FileType::Unknown => self.kind_of(&path.join(&name)).unwrap_or(FileType::Unknown),
+                known => known,
+            };
+            names.push((name, kind));
+        }
+        names
+    }
+}
+
+impl Fingerprint {
+    fn of(stat: &Stat) -> Self {
+        let time = |seconds: i64, nanoseconds: i128| i128::from(seconds) * 1_000_000_000 + nanoseconds;
+        Self([
+            i128::from(stat.st_ino),
+            i128::from(stat.st_size),
+            i128::from(stat.st_mode),
+            time(stat.st_mtime, stat.st_mtime_nsec.into()),
+            time(stat.st_ctime, stat.st_ctime_nsec.into()),
+        ])
+    }
+}
+
+/// What of a git configuration leads elsewhere.
+#[derive(Debug, PartialEq, Eq)]
+struct GitConfig {
+    hooks: Option<PathBuf>,
+    includes: Vec<PathBuf>,
+    hash_bytes: usize,
+}
+
+impl GitConfig {
+    fn read(path: &Path) -> Self {
+        let text = read_file(path, MAX_CONFIG_BYTES).unwrap_or_default();
+        Self::parse(&String::from_utf8_lossy(&text))
+    }
+
+    fn parse(text: &str) -> Self {
+        let mut config = Self { hooks: None, includes: Vec::new(), hash_bytes: 20 };
+        let mut section = String::new();
+        for line in text.lines().map(str::trim) {
+            let line = match line.strip_prefix('[').and_then(|line| line.split_once(']')) {
+                Some((name, rest)) => {
+                    section = name.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
+                    rest.trim()
+                }
+                None => line,
+            };
+            let Some((key, value)) = line.split_once('=') else { continue };
+            let value = value.trim().trim_matches('"');
+            match (section.as_str(), key.trim().to_ascii_lowercase().as_str()) {
+                ("core", "hookspath") => config.hooks = Some(value.into()),
+                ("include" | "includeif", "path") => config.includes.push(value.into()),
+                ("extensions", "objectformat") if value == "sha256" => config.hash_bytes = 32,
+                _ => {}
+            }
+        }
+        config
+    }
+}
+
+fn is_dot_git(name: &OsStr) -> bool {
+    name.eq_ignore_ascii_case(".git")
+}
+
+/// Whether these are the names in a git directory, as git itself decides it.
+fn is_git_directory(names: &[(OsString, FileType)]) -> bool {
+    let has = |wanted: &str, directory: bool| {
+        let is = |kind: &FileType| !directory || *kind == FileType::Directory;
+        names.iter().any(|(name, kind)| name == wanted && is(kind))
+    };
+    has("HEAD", false) && has("objects", true) && has("refs", true)
+}
+
+/// What is mounted over an entry; a link holds no mount.
+fn entry_kind(kind: FileType) -> Option<HostEntryKind> {
+    match kind {
+        FileType::Directory => Some(HostEntryKind::Directory),
+        FileType::RegularFile => Some(HostEntryKind::File),
+        _ => None,
+    }
+}
