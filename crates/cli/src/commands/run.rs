@@ -57,7 +57,7 @@ fn caged(
     let instance = app::open_instance(loaded)?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
     let isolation = asked.apply_to(&loaded.config.isolation);
-    for warning in exposure_warnings(&isolation.expose_paths) {
+    for warning in exposure_warnings(&isolation.expose_paths, process_env) {
         tracing::warn!(target: "isolation", "{warning}");
     }
     let signals = terminal::listen().context("could not listen to signals")?;

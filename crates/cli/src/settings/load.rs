@@ -155,6 +155,7 @@ pub(super) fn load_with_text(
     notices.extend(
         secrets_file.as_ref().and_then(|file| permission_warning(file, &secrets_name, FileContent::Secrets)),
     );
+    notices.extend(workspace_check::exposure_warnings(&loaded.config.isolation.expose_paths, env));
     let presence = if file.is_some() { ConfigPresence::Present } else { ConfigPresence::Missing };
     Ok(Settings {
         config: loaded.config,
@@ -176,10 +177,8 @@ impl Settings {
 
     /// Warnings at start: about the files, and about each protection that is switched off.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let exposed = workspace_check::exposure_warnings(&self.config.isolation.expose_paths);
         let RefusedHelpers { hooks, servers } = RefusedHelpers::of(self);
-        let configured = warnings(&self.config).into_iter().chain(exposed);
-        self.notices.iter().cloned().chain(configured).chain(hooks).chain(servers).collect()
+        self.notices.iter().cloned().chain(warnings(&self.config)).chain(hooks).chain(servers).collect()
     }
 
     /// Every key with its value and origin, secrets masked.

@@ -47,21 +47,25 @@ pub(crate) fn workspace_fault_in(
     check(config, &loaded.home, files, env).into_iter().next()
 }
 
-/// A line for each exposure that makes a system directory writable. It is the operator's to decide.
-pub(crate) fn exposure_warnings(exposures: &[Expose]) -> Vec<String> {
+/// A line for each exposure that makes a system directory or a home directory writable. It is the
+/// operator's to decide.
+pub(crate) fn exposure_warnings(exposures: &[Expose], env: &ProcessEnv) -> Vec<String> {
     let writable: Vec<_> =
         exposures.iter().filter(|exposure| exposure.mode == ExposeMode::ReadWrite).collect();
     if writable.is_empty() {
         return Vec::new();
     }
-    let landmarks = Landmarks::new(system_directories());
+    let homes = home_dirs(env);
+    let known = system_directories().map(Path::to_owned).chain(homes.iter().cloned()).collect::<Vec<_>>();
+    let landmarks = Landmarks::new(known.iter().map(PathBuf::as_path));
     let warning = |exposure: &Expose| {
-        let canonical = canonicalize_existing(&exposure.source);
-        let paths = landmarks.paths(&canonical);
-        let directory = paths.iter().find_map(|path| system_directory(path))?;
+        let paths = landmarks.paths(&canonicalize_existing(&exposure.source));
+        let system = paths.iter().find_map(|path| system_directory(path)).map(|path| ("system", path));
+        let home = || homes.iter().find(|home| paths.iter().any(|path| home.starts_with(path)));
+        let (kind, directory) = system.or_else(|| Some(("home", home()?.as_path())))?;
         let (source, directory) = (exposure.source.display(), directory.display());
         Some(format!(
-            "`{source}` is exposed read-write: commands may change the system directory `{directory}`"
+            "`{source}` is exposed read-write: commands may change the {kind} directory `{directory}`"
         ))
     };
     writable.into_iter().filter_map(warning).collect()

@@ -16,7 +16,7 @@ use crate::isolate::rootfs::{DEVICES, c_string};
 use crate::isolate::seccomp_filter::{self, NO_CORE_HANDLER};
 use crate::isolate::seccomp_rules::Pids;
 use crate::isolate::{bwrap, bwrap_landlock, native};
-use crate::launch::{ChildSetup, WorkDir};
+use crate::launch::{ChildSetup, WorkDir, has_children};
 use picoclaw_policy::config::{ExposeMode, Network};
 use picoclaw_sys::linux::landlock::{self, Ruleset, access};
 use picoclaw_sys::linux::mount::DevIno;
@@ -28,7 +28,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A confinement with its own view of the file system.
 #[derive(Debug)]
@@ -38,8 +38,8 @@ pub struct Cage {
     /// The filter of a child with a pid namespace.
     filter: Arc<SeccompFilter>,
     landlock: Option<u32>,
-    /// The sockets of the host from before the cage, if children share its network.
-    sockets: Option<HostSockets>,
+    /// Sockets that are surely the host's, if children share its network.
+    sockets: Option<Mutex<HostSockets>>,
 }
 
 impl Cage {
@@ -49,7 +49,7 @@ impl Cage {
         backend.check(&plan)?;
         let filter = Arc::new(seccomp_filter::program(Pids::Own)?);
         let shares_network = plan.network == Network::Host && backend.has_mounts();
-        let sockets = if shares_network { Some(HostSockets::read()?) } else { None };
+        let sockets = if shares_network { Some(Mutex::new(HostSockets::read()?)) } else { None };
         Ok(Self { plan, backend, filter, landlock: landlock::abi(), sockets })
     }
 
@@ -92,12 +92,18 @@ impl Cage {
     /// The plan, with masks over the sockets of the host wherever they lie now.
     ///
     /// A child with a network of its own binds its sockets there, so that all that are seen here are
-    /// the host's. In a shared network only those from before the cage surely are: later ones may
-    /// be another command's of this cage, which its commands may use.
+    /// the host's. In a shared network they may be those of another command of this cage, which its
+    /// commands may use: there only what was bound while no child ran is surely the host's.
     fn masked_plan(&self) -> Result<Cow<'_, Plan>, IsolateError> {
         let masks = match &self.sockets {
-            Some(known) => known.masks(&self.plan.mounts)?,
             None => HostSockets::read()?.masks(&self.plan.mounts)?,
+            Some(known) => {
+                let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+                if !has_children() {
+                    *known = HostSockets::read()?;
+                }
+                known.masks(&self.plan.mounts)?
+            }
         };
         if masks.is_empty() {
             return Ok(Cow::Borrowed(&self.plan));

@@ -1,12 +1,12 @@
 //! Masks the path-name UNIX sockets of host processes in the trees that a cage shows.
 //!
-//! No mount, read-only or not, stops connect(2), and neither does a network namespace. So an inert file
-//! is mounted over each socket. Sockets that are bound later, or in another network namespace, are
-//! not found.
+//! No mount, read-only or not, stops connect(2), and neither does a network namespace. So an inert
+//! file is mounted over each socket, and an empty directory over one that could not be searched.
+//! Sockets that are bound later, or in another network namespace, are not found.
 
 use crate::isolate::error::{IsolateError, kernel_error};
 use crate::isolate::host_files::HostEntryKind;
-use crate::isolate::mount_rules::{MountReason, MountRule};
+use crate::isolate::mount_rules::{MountReason, MountRule, ordered};
 use crate::isolate::mount_table::{MountTable, Place};
 use crate::isolate::sock_diag::{BoundSocket, bound_sockets};
 use picoclaw_policy::config::ExposeMode;
@@ -34,47 +34,45 @@ impl HostSockets {
     ///
     /// A socket that the operator exposes by its own path stays, if it is exposed read-write.
     pub(super) fn masks(&self, mounts: &[MountRule]) -> Result<Vec<MountRule>, IsolateError> {
-        let table = MountTable::read();
-        let mut targets = Vec::new();
+        let table = if self.0.is_empty() { None } else { Some(MountTable::read()) };
+        let mut masks = Vec::new();
         for rule in mounts {
             let MountRule::Bind { source, target, mode, kind, reason } = rule else { continue };
             if *kind == HostEntryKind::File {
                 if *mode == ExposeMode::ReadOnly && is_socket(source) {
-                    targets.push(target.clone());
+                    masks.push(MountRule::MaskSocket { target: target.clone() });
                 }
                 continue;
             }
-            for path in self.beneath(source, *reason, &table)? {
-                let seen = target.join(path.strip_prefix(source).unwrap_or(&path));
+            let Some(table) = &table else { continue };
+            let found = self.beneath(source, *reason, table)?;
+            let seen = |path: &PathBuf| {
+                let seen = target.join(path.strip_prefix(source).unwrap_or(path));
                 // Another rule may show something else there, or this very socket.
-                if is_socket(&path) && innermost(mounts, &seen) == Some(rule) {
-                    targets.push(seen);
-                }
-            }
+                (innermost(mounts, &seen) == Some(rule)).then_some(seen)
+            };
+            let sockets = found.sockets.iter().filter(|path| is_socket(path)).filter_map(seen);
+            masks.extend(sockets.map(|target| MountRule::MaskSocket { target }));
+            let kind = HostEntryKind::Directory;
+            let closed = found.closed.iter().filter_map(seen);
+            masks.extend(closed.map(|target| MountRule::Hide { target, kind }));
         }
-        targets.sort();
-        targets.dedup();
-        Ok(targets.into_iter().map(|target| MountRule::MaskSocket { target }).collect())
+        Ok(ordered(masks))
     }
 
-    /// The paths of these sockets beneath `tree`.
-    fn beneath(
-        &self,
-        tree: &Path,
-        reason: MountReason,
-        table: &MountTable,
-    ) -> Result<Vec<PathBuf>, IsolateError> {
+    /// Where these sockets are beneath `tree`.
+    fn beneath(&self, tree: &Path, reason: MountReason, table: &MountTable) -> Result<Found, IsolateError> {
         let places = table.places(tree);
         let is_near = |socket: &&BoundSocket| {
             let device = socket.id.map(|(device, _)| device);
             places.iter().any(|place| device.is_none() || place.device.is_none() || place.device == device)
         };
-        let mut found = Vec::new();
+        let mut found = Found::default();
         let mut lost = HashSet::new();
         for socket in self.0.iter().filter(is_near) {
             let (paths, is_complete) = paths_by_name(socket);
             let inside = |path: &PathBuf| in_places(&places, &table.place(path));
-            found.extend(paths.iter().filter_map(inside));
+            found.sockets.extend(paths.iter().filter_map(inside));
             if !is_complete {
                 lost.extend(socket.id.map(|(_, inode)| inode));
             }
@@ -83,10 +81,18 @@ impl HostSockets {
         let is_searched =
             matches!(reason, MountReason::Workspace | MountReason::UserEnvironment | MountReason::Configured);
         if is_searched && !lost.is_empty() {
-            found.extend(search(tree, &lost)?);
+            search(tree, &lost, &mut found)?;
         }
         Ok(found)
     }
+}
+
+/// What was found in a tree.
+#[derive(Default)]
+struct Found {
+    sockets: Vec<PathBuf>,
+    /// Directories that could not be searched, but that the child could open again.
+    closed: Vec<PathBuf>,
 }
 
 fn in_places(places: &[Place], socket: &Place) -> Option<PathBuf> {
@@ -127,8 +133,7 @@ fn paths_by_name(socket: &BoundSocket) -> (Vec<PathBuf>, bool) {
 
 /// The sockets with these inodes in a tree, breadth first. The device is not compared: `stat` and
 /// sock_diag(7) do not agree about it on every file system, and a socket too many is masked.
-fn search(tree: &Path, inodes: &HashSet<u32>) -> Result<Vec<PathBuf>, IsolateError> {
-    let mut found = Vec::new();
+fn search(tree: &Path, inodes: &HashSet<u32>, found: &mut Found) -> Result<(), IsolateError> {
     let mut count = 0;
     let mut directories = VecDeque::from([tree.to_owned()]);
     while let Some(directory) = directories.pop_front() {
@@ -136,14 +141,19 @@ fn search(tree: &Path, inodes: &HashSet<u32>) -> Result<Vec<PathBuf>, IsolateErr
             Ok(entries) => entries,
             // Gone since, or out of reach for the child as well.
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
-            Err(Errno::ACCESS) if !is_own(&directory) => continue,
+            Err(Errno::ACCESS) => {
+                if is_own(&directory) {
+                    found.closed.push(directory);
+                }
+                continue;
+            }
             Err(errno) => return Err(IsolateError::Unsearched { path: directory, source: errno.into() }),
         };
         for (path, kind) in entries {
             count += 1;
             match kind {
                 FileType::Directory => directories.push_back(path),
-                FileType::Socket if is_among(&path, inodes).is_some() => found.push(path),
+                FileType::Socket if is_among(&path, inodes).is_some() => found.sockets.push(path),
                 _ => {}
             }
         }
@@ -156,7 +166,7 @@ fn search(tree: &Path, inodes: &HashSet<u32>) -> Result<Vec<PathBuf>, IsolateErr
             break;
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 /// The entries of a directory, with their types.

@@ -39,6 +39,7 @@ pub use output_limit::{HeadTail, OutputLimit, TruncatedOutput};
 pub use own_streams::RelayedStreams;
 pub(crate) use own_streams::{RelayedPipe, RelayedTerminal};
 pub use principal::Principal;
+pub(crate) use reap::has_children;
 pub use reap::wait_for_supervisors;
 pub use run::{run_to_end, run_with_output};
 pub use running::Running;

@@ -51,6 +51,11 @@ pub(super) fn unregister(pid: i32) {
     supervisors().remove(&pid);
 }
 
+/// Whether a child of this process runs.
+pub(crate) fn has_children() -> bool {
+    !supervisors().is_empty()
+}
+
 /// Kills the processes that a killed supervisor has left to this one.
 pub(super) fn kill_orphans() {
     if is_subreaper() {

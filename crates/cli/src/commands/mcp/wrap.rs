@@ -80,7 +80,7 @@ fn run_server(
     for note in hidden_path_notes(&arguments.command, from, workspace.as_deref(), instance.home()) {
         print::note(&format!("{PREFIX}{note}"));
     }
-    for warning in exposure_warnings(asked.exposures()) {
+    for warning in exposure_warnings(asked.exposures(), process_env) {
         tracing::warn!(target: "isolation", "{warning}");
     }
     let session = format!("mcp:{}", key.name());

@@ -1,6 +1,7 @@
 //! C3: system directories are no workspace, and a socket of the host in a workspace is no way out.
 
 use super::{Bwrap, Faults, Landlock, Level, Native, Project, is_here, is_root, outside};
+use crate::mcp::wire::{Wire, text};
 use crate::test_instance::{Ran, TestInstance, ran};
 use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::os::unix::net::{UnixDatagram, UnixListener};
@@ -41,6 +42,14 @@ fn a_system_directory_is_no_workspace_of_a_command() {
             faults.check(told.code == 125, format!("{place} {how}: {told:?}"));
             let says = told.stderr.contains("system directory") && told.stderr.contains("hint:");
             faults.check(told.code != 125 || says, format!("{place} {how}: no reason: {told:?}"));
+        }
+        for (words, code) in [
+            (&["mcp", "wrap", "--workspace", place, "--", "true"][..], 125),
+            (&["mcp", "serve", "--workspace", place], 2),
+        ] {
+            let told = project.instance.run(words);
+            let says = told.stderr.contains("system directory") && told.stderr.contains("hint:");
+            faults.check(told.code == code && says, format!("{words:?}: {told:?}"));
         }
         let mut command = project.command(&[], &["true"]);
         let output = command.current_dir(place).output().unwrap();
@@ -110,8 +119,11 @@ fn sockets(
 ) -> (Vec<UnixListener>, UnixDatagram, tempfile::TempDir, Vec<(&'static str, PathBuf)>) {
     let at = |name: &str| project.dir().join(name);
     std::fs::create_dir_all(at("deep/er")).unwrap();
-    let mut listeners: Vec<_> =
-        ["plain", "deep/er/nested", "before"].map(|name| UnixListener::bind(at(name)).unwrap()).into();
+    // What is mounted read-only over itself holds sockets too.
+    std::fs::create_dir_all(at(".git/hooks")).unwrap();
+    let mut listeners: Vec<_> = ["plain", "deep/er/nested", ".git/hooks/hooked", "before"]
+        .map(|name| UnixListener::bind(at(name)).unwrap())
+        .into();
     std::fs::rename(at("before"), at("renamed")).unwrap();
     symlink(at("plain"), at("linked")).unwrap();
     std::fs::hard_link(at("plain"), at("hard")).unwrap();
@@ -120,8 +132,9 @@ fn sockets(
     symlink(project.dir(), aside.path().join("here")).unwrap();
     listeners.push(UnixListener::bind(aside.path().join("here/through")).unwrap());
     let datagram = UnixDatagram::bind(at("datagram")).unwrap();
-    let names = ["plain", "deep/er/nested", "renamed", "linked", "hard", "through", "datagram"]
-        .map(|name| (name, at(name)));
+    let names =
+        ["plain", "deep/er/nested", ".git/hooks/hooked", "renamed", "linked", "hard", "through", "datagram"]
+            .map(|name| (name, at(name)));
     (listeners, datagram, aside, names.into())
 }
 
@@ -226,7 +239,19 @@ fn a_terminal_multiplexer_in_an_exposed_tree_is_out_of_reach() {
         let socket = shared.join("tmux.sock");
         let (shared, socket) = (shared.to_str().unwrap(), socket.to_str().unwrap());
         let marker = project.instance.dir().join("made-by-the-server");
-        let start = ["tmux", "-S", socket, "-f", "/dev/null", "new-session", "-d", "sleep 50"];
+        // The account of a test may have a shell that ends at once.
+        let start = [
+            "env",
+            "SHELL=/bin/sh",
+            "tmux",
+            "-S",
+            socket,
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "sleep 50",
+        ];
         let told = outside(&project.dir(), &start);
         assert_eq!(told.code, 0, "{told:?}");
         let line = format!("touch {}", marker.display());
@@ -261,6 +286,42 @@ fn a_socket_of_the_host_in_the_home_of_a_command_is_masked() {
     }
 }
 
+#[test]
+fn sockets_that_are_bound_later_are_masked_at_the_next_command() {
+    for network in ["none", "host"] {
+        for backend in ["native", "bwrap"] {
+            let config = format!(
+                r#"{{"isolation": {{"enabled": true, "backend": "{backend}", "network": "{network}"}}, "tools": {{"exec": {{"guard": "smart"}}}}}}"#
+            );
+            let instance = TestInstance::with_config(&config);
+            if !is_here("python3") || instance.run(&["tool", "exec", r#"{"command": "true"}"#]).code != 0 {
+                picoclaw_testing::skip!("this host has no {backend} backend");
+                continue;
+            }
+            let workspace = instance.workspace();
+            std::fs::write(workspace.join("connect.py"), CONNECT).unwrap();
+            let mut wire = Wire::greeted(&instance, &[], &serde_json::json!({}));
+            let connect = serde_json::json!({"command": "/usr/bin/python3 connect.py later"});
+            assert!(!text(&wire.call("exec", connect.clone())).contains("REACHED"));
+            let _listener = UnixListener::bind(workspace.join("later")).unwrap();
+            let told = wire.call("exec", connect);
+            assert!(!text(&told).contains("REACHED"), "{backend}, network {network}: {told}");
+            let path = workspace.join("later");
+            let control = outside(&workspace, &["python3", "-c", CONNECT, path.to_str().unwrap()]);
+            assert_eq!(control.stdout, "REACHED\n", "the control: {control:?}");
+            // What a command of the same cage serves is another matter.
+            let serve = "import socket, time; s = socket.socket(socket.AF_UNIX); s.bind('own'); s.listen(); time.sleep(20)";
+            std::fs::write(workspace.join("serve.py"), serve).unwrap();
+            let served = serde_json::json!({"command": "/usr/bin/python3 serve.py", "background": true});
+            let told = wire.call("exec", served);
+            super::soon("the server listens", || workspace.join("own").exists());
+            let own = wire.call("exec", serde_json::json!({"command": "/usr/bin/python3 connect.py own"}));
+            assert!(text(&own).contains("REACHED"), "{backend}, network {network}: {told}: {own}");
+            wire.end();
+        }
+    }
+}
+
 /// Connects to an abstract socket; says REACHED.
 const CONNECT_ABSTRACT: &str = "import socket, sys
 try: socket.socket(socket.AF_UNIX).connect('\\0' + sys.argv[1])
@@ -277,7 +338,9 @@ fn abstract_sockets_of_the_host_are_out_of_reach() {
     server.args(["-c", serve, &name]).stdout(std::process::Stdio::piped());
     let mut server = server.spawn().unwrap();
     std::io::Read::read_exact(server.stdout.as_mut().unwrap(), &mut [0; 3]).unwrap();
-    for (level, net) in [(Native, "none"), (Native, "host"), (Bwrap, "none"), (Landlock, "host")] {
+    for (level, net) in
+        [(Native, "none"), (Native, "host"), (Bwrap, "none"), (Bwrap, "host"), (Landlock, "host")]
+    {
         let Some(project) = Project::new(level) else { continue };
         let control = outside(&project.dir(), &["python3", "-c", CONNECT_ABSTRACT, &name]);
         assert_eq!(control.stdout, "REACHED\n", "the control: {control:?}");
@@ -329,16 +392,21 @@ fn a_bind_mount_hides_neither_a_system_directory_nor_a_socket() {
 #[test]
 fn a_writable_system_directory_is_said() {
     let Some(project) = Project::new(Native) else { return };
+    // The instance is hidden in it, and the project is shown all the same.
+    let home = project.instance.dir().to_str().unwrap().to_owned();
     for (flags, warns) in [
-        (["--rw", "/opt"], true),
-        (["--rw", "/etc/hosts"], true),
-        (["--ro", "/opt"], false),
-        (["--rw", project.dir().to_str().unwrap()], false),
+        (["--rw", "/opt"], "the system directory `/opt`"),
+        (["--rw", "/etc/hosts"], "the system directory `/etc`"),
+        (["--rw", &home], "the home directory"),
+        (["--ro", "/opt"], ""),
+        (["--ro", &home], ""),
+        (["--rw", project.dir().to_str().unwrap()], ""),
     ] {
         let mut command = project.command(&flags, &["true"]);
         let told = ran(command.env("PICOCLAW_LOG_LEVEL", "warn").output().unwrap());
         assert_eq!(told.code, 0, "an exposure is the operator's to decide: {flags:?}: {told:?}");
-        assert_eq!(told.stderr.contains("system directory"), warns, "{flags:?}: {told:?}");
+        let says = told.stderr.contains("is exposed read-write") && told.stderr.contains(warns);
+        assert_eq!(says, !warns.is_empty(), "{flags:?}: {told:?}");
     }
 }
 
