@@ -1,6 +1,7 @@
-//! The fence: a Landlock domain for model-written commands while isolation is off.
+//! The fence for model-written commands while isolation is off: a Landlock domain, the seccomp filter, and no
+//! capabilities.
 //!
-//! It restricts writes and signals, not reads. Landlock cannot exclude a part of what a rule grants,
+//! It restricts writes, signals and system calls, not reads. Landlock cannot exclude a part of what a rule grants,
 //! so a writable directory that contains something Protected is left out as a whole.
 //!
 //! Invariant: a fence only takes rights away.
@@ -62,7 +63,7 @@ impl Fence {
                 filesystem: missing(),
                 network: off(),
                 processes: missing(),
-                syscalls: off(),
+                syscalls: Grade::Full,
                 limits: off(),
             };
         };
@@ -73,7 +74,7 @@ impl Fence {
         } else {
             Grade::None("this kernel's Landlock does not hold signals (needs Linux 6.12)".into())
         };
-        Enforced { filesystem, network: off(), processes, syscalls: off(), limits: off() }
+        Enforced { filesystem, network: off(), processes, syscalls: Grade::Full, limits: off() }
     }
 
     pub(crate) fn setup(&self, work_dir: WorkDir) -> Result<ChildSetup, IsolateError> {

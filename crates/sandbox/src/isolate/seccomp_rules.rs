@@ -11,6 +11,9 @@ pub(super) const NEWEST: u32 = 466;
 /// Newer than some of the libraries' tables; new calls have one number on every architecture.
 const SYS_FCHMODAT2: i64 = 452;
 
+/// The C libraries give it different types.
+const RLIMIT_CORE: u32 = 4;
+
 /// Where a child runs, as far as the filter depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FilterScope {
@@ -361,7 +364,7 @@ impl Rules {
         let [prlimit, setrlimit] = calls![SYS_prlimit64, SYS_setrlimit];
         let why = "A child may change its own limits, but not those of the supervisor or of other processes.";
         self.refuse(*prlimit, &[test(0, Differs(0), "pid != 0")], Applies::Everywhere, why);
-        let core = |argument| test(argument, Equal(libc::RLIMIT_CORE), "resource == RLIMIT_CORE");
+        let core = |argument| test(argument, Equal(RLIMIT_CORE), "resource == RLIMIT_CORE");
         let why = "At a limit of 1 the kernel starts no program for a core dump; at 0 it does. Programs that lower the limit expect success.";
         self.add(*setrlimit, &[core(0)], Answer::Pretended, Applies::Everywhere, why);
         let no_old = [test(3, Equal(0), "old_limit == NULL"), upper(3, Equal(0), "")];
