@@ -23,7 +23,7 @@ pub use intent::{
     SessionIntent, Target,
 };
 pub use path::{CleanPath, PathFault};
-pub use path_rules::{PathRules, RuleFault, literal_directory};
+pub use path_rules::{LiteralPath, PathRules, RuleFault, literal_path, literal_prefix};
 pub use policy::{AgentRules, CommandContext, Policy, PolicyFault, Reach, Route};
 pub use protect::{DEFAULT_PROTECT, ProtectRules, is_tool_directory};
 pub use refusal::{Code, Layer, Refusal};

@@ -34,22 +34,63 @@ impl PathRules {
     }
 }
 
-/// The directory that a pattern names literally, as in `^/srv/out(?:/|$)`, `^/srv/out/.*` or
-/// `^/srv/out/`.
-pub fn literal_directory(pattern: &str) -> Option<PathBuf> {
+/// What a pattern names literally.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LiteralPath {
+    /// A directory and everything beneath it, as in `^/srv/out(?:/|$)`, `^/srv/out/.*` or
+    /// `^/srv/out/`.
+    Directory(PathBuf),
+    /// One path, as in `^/etc/hosts$`.
+    Exact(PathBuf),
+}
+
+/// The path that a pattern names literally, if it does.
+pub fn literal_path(pattern: &str) -> Option<LiteralPath> {
     const ENDS: &[&str] = &["(?:/|$)", "(/|$)", "/.*$", "/.*", "/"];
     let rest = pattern.strip_prefix('^')?;
-    let rest = ENDS.iter().find_map(|end| rest.strip_suffix(end))?;
+    let literal = |rest| match literal_text(rest) {
+        (text, "") => CleanPath::absolute(Path::new(&text)).map(|path| path.as_path().to_owned()),
+        _ => None,
+    };
+    match ENDS.iter().find_map(|end| rest.strip_suffix(end)) {
+        Some(rest) => literal(rest).map(LiteralPath::Directory),
+        None => literal(rest.strip_suffix('$')?).map(LiteralPath::Exact),
+    }
+}
+
+/// The directory beneath which everything that a pattern matches lies; `None` for the root, and for a
+/// pattern that is not anchored.
+pub fn literal_prefix(pattern: &str) -> Option<PathBuf> {
+    let (text, rest) = literal_text(pattern.strip_prefix('^')?);
+    // An alternative at the top level is not anchored, and a repetition may drop the last character.
+    if rest.contains('|') {
+        return None;
+    }
+    let directory = text.rsplit_once('/').map(|(directory, _)| directory)?;
+    CleanPath::absolute(Path::new(directory))
+        .map(|path| path.as_path().to_owned())
+        .filter(|path| path.components().count() > 1)
+}
+
+/// The literal text at the beginning of a pattern with its escapes undone, and the rest.
+fn literal_text(pattern: &str) -> (String, &str) {
     let mut text = String::new();
-    let mut chars = rest.chars();
+    let mut rest = pattern;
+    let mut chars = pattern.chars();
     while let Some(c) = chars.next() {
         match c {
-            '\\' => text.push(chars.next().filter(|c| c.is_ascii_punctuation())?),
-            '.' | '+' | '*' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|' | '^' | '$' => return None,
+            '\\' => match chars.next().filter(char::is_ascii_punctuation) {
+                Some(escaped) => text.push(escaped),
+                None => return (text, rest),
+            },
+            '.' | '+' | '*' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|' | '^' | '$' => {
+                return (text, rest);
+            }
             plain => text.push(plain),
         }
+        rest = chars.as_str();
     }
-    CleanPath::absolute(Path::new(&text)).map(|path| path.as_path().to_owned())
+    (text, rest)
 }
 
 /// Compiles one pattern from the configuration, within the size limit.
@@ -70,18 +111,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_counts_only_where_a_pattern_names_it_literally() {
+    fn a_path_counts_only_where_a_pattern_names_it_literally() {
+        let directory = |path: &str| Some(LiteralPath::Directory(path.into()));
         for (why, pattern, want) in [
-            ("a tree", "^/srv/out(?:/|$)", Some("/srv/out")),
-            ("everything below", "^/srv/out/.*", Some("/srv/out")),
-            ("escapes are undone", r"^/srv/my\.out/.*$", Some("/srv/my.out")),
+            ("a tree", "^/srv/out(?:/|$)", directory("/srv/out")),
+            ("everything below", "^/srv/out/.*", directory("/srv/out")),
+            ("escapes are undone", r"^/srv/my\.out/.*$", directory("/srv/my.out")),
             ("files, not a directory", r"^/tmp/picoclaw-.*\.txt$", None),
-            ("one file", "^/etc/hosts$", None),
+            ("one file", "^/etc/hosts$", Some(LiteralPath::Exact("/etc/hosts".into()))),
+            ("a beginning of names", "^/etc/hosts", None),
             ("a class of directories", "^/srv/[a-z]+/.*", None),
             ("not held at the beginning", "/srv/out/.*", None),
             ("letters behind a backslash mean something else", r"^/srv/\w/.*", None),
         ] {
-            assert_eq!(literal_directory(pattern), want.map(PathBuf::from), "{why}: `{pattern}`");
+            assert_eq!(literal_path(pattern), want, "{why}: `{pattern}`");
+        }
+    }
+
+    #[test]
+    fn a_prefix_holds_everything_that_a_pattern_matches() {
+        for (why, pattern, want) in [
+            ("up to the last whole name", r"^/srv/data/run-[0-9]+\.log$", Some("/srv/data")),
+            ("a name that may be missing its last letter", "^/srv/data/logs?/x$", Some("/srv/data")),
+            ("nothing but the root", "^/[a-z]+/x$", None),
+            ("another beginning", "^/srv/data/x|/etc/.*", None),
+            ("not anchored", "/srv/data/.*", None),
+        ] {
+            assert_eq!(literal_prefix(pattern), want.map(PathBuf::from), "{why}: `{pattern}`");
         }
     }
 }

@@ -86,7 +86,10 @@ fn nothing_configured_means_the_documented_defaults() {
     assert_eq!(config.tools.exec.timeout_seconds, 60);
     assert_eq!(config.tools.cron_exec_timeout_minutes, 5);
     assert_eq!(config.tools.max_read_file_size, 1 << 20);
-    assert!(config.tools.exec.enable_deny_patterns && config.tools.exec.fence);
+    assert!(
+        config.tools.exec.enable_deny_patterns
+            && config.tools.exec.fence == picoclaw_policy::config::FenceMode::Full
+    );
     assert_eq!((config.tools.exec.guard, config.tools.exec.on_block), (Guard::Strict, OnBlock::Deny));
     assert!(config.tools.disabled.is_empty(), "{:?}", config.tools.disabled);
     assert!(!config.isolation.enabled && config.isolation.expose_paths.is_empty());

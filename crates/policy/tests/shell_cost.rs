@@ -21,7 +21,7 @@ fn guard(mode: Mode) -> Guard {
         custom_allow_patterns: vec![r"^git\s+push\s+origin\s+main$".to_owned()],
         timeout_seconds: 60,
         guard: mode,
-        fence: true,
+        fence: picoclaw_policy::config::FenceMode::Full,
         on_block: OnBlock::Deny,
     })
     .unwrap()

@@ -21,7 +21,7 @@ fn config(mode: Mode) -> ExecConfig {
         custom_allow_patterns: Vec::new(),
         timeout_seconds: 60,
         guard: mode,
-        fence: true,
+        fence: picoclaw_policy::config::FenceMode::Full,
         on_block: OnBlock::Deny,
     }
 }

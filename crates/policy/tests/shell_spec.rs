@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene up has failed")]
 
-use picoclaw_policy::config::{ExecConfig, Guard as Mode, OnBlock};
+use picoclaw_policy::config::{ExecConfig, FenceMode, Guard as Mode, OnBlock};
 use picoclaw_policy::shell::Dialect;
 use picoclaw_policy::shell::guard::{
     Confinement, FileSystem, Guard, GuardContext, Judgement, Kind, Remedy, Resolved,
@@ -108,7 +108,7 @@ fn guard(row: &Row, mode: Mode) -> Guard {
         custom_allow_patterns: row.custom_allow.clone(),
         timeout_seconds: 60,
         guard: mode,
-        fence: true,
+        fence: FenceMode::Full,
         on_block: OnBlock::Deny,
     })
     .unwrap()

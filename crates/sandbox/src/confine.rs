@@ -5,9 +5,9 @@
 
 use crate::instance::Instance;
 use crate::isolate::{
-    Backend, Cage, CommandSource, Confinement, Enforced, Fence, Grade, HiddenPath, InstancePaths,
-    IsolateError, LiveHost, Plan, PlanError, PlanRequest, UserEnvironment, WorkspaceMount, cage_variables,
-    git_identity, plan, toolchain_variables,
+    Backend, Cage, CommandSource, Confinement, Enforced, Fence, Grade, HiddenPath, HostEntryKind,
+    InstancePaths, IsolateError, LiveHost, MountReason, MountRule, Plan, PlanError, PlanRequest,
+    UserEnvironment, WorkspaceMount, cage_variables, git_identity, plan, toolchain_variables,
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
@@ -118,6 +118,20 @@ impl<'r> PlannedCage<'r> {
             return Vec::new();
         }
         self.plan.with_protected(self.protection.watch().mounts()).lines()
+    }
+
+    /// Whether the plan shows `path` of the host.
+    pub(crate) fn shows(&self, path: &Path) -> bool {
+        let Ok(path) = path.canonicalize() else { return false };
+        let mut shown = self.plan.mounts.iter();
+        shown.any(|rule| matches!(rule, MountRule::Bind { source, .. } if path.starts_with(source)))
+    }
+
+    /// Shows one more path of the host, for a backend without mounts.
+    pub(crate) fn show(&mut self, path: PathBuf, mode: ExposeMode) {
+        let (target, kind, reason) = (path.clone(), HostEntryKind::File, MountReason::Configured);
+        let rule = MountRule::Bind { source: path, target, mode, kind, reason };
+        Arc::make_mut(&mut self.plan).mounts.push(rule);
     }
 
     /// The cage on this backend; refuses what the backend cannot hold.

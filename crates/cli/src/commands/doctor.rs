@@ -205,7 +205,7 @@ fn report_text(report: &Value) -> String {
     lines.extend(NOT_HELD.iter().map(|what| format!("not held: {what}")));
     if report["isolation_enabled"] == false {
         lines.push(String::new());
-        lines.push("isolation is off in the configuration: commands run behind the write fence alone, and what they read is held by the guard alone".to_owned());
+        lines.push("isolation is off in the configuration: commands run behind the fence (`tools.exec.fence`), not in the cage that was examined".to_owned());
         lines.push(
             "hint: `isolation.enabled`: true puts them into the cage that was just examined".to_owned(),
         );

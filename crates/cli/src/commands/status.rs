@@ -7,9 +7,9 @@ use crate::exit::Exit;
 use crate::print;
 use crate::settings::{ConfigPresence, Settings};
 use anyhow::Result;
-use picoclaw_policy::config::Config;
+use picoclaw_policy::config::{Config, FenceMode};
 use picoclaw_sandbox::instance::Instance;
-use picoclaw_sandbox::isolate::select_backend;
+use picoclaw_sandbox::isolate::{Fence, select_backend};
 use picoclaw_sandbox::ledger::Reader;
 use picoclaw_sandbox::presence::GatewayLock;
 use picoclaw_sandbox::printable;
@@ -99,8 +99,17 @@ fn model_text(config: &Config) -> String {
 /// What really confines commands on this host, found by probing.
 fn isolation_text(config: &Config) -> String {
     if !config.isolation.enabled {
-        let fence = config.restrict_to_workspace && config.tools.exec.fence;
-        return if fence { "off; writes of commands are fenced".to_owned() } else { "off".to_owned() };
+        let fence = match config.tools.exec.fence {
+            FenceMode::Full | FenceMode::Writes if !Fence::is_available() => {
+                "off, and no fence: this kernel has no Landlock"
+            }
+            FenceMode::Full if config.restrict_to_workspace => {
+                "off; a fence holds what commands read and write"
+            }
+            FenceMode::Writes if config.restrict_to_workspace => "off; writes of commands are fenced",
+            FenceMode::Full | FenceMode::Writes | FenceMode::Off => "off",
+        };
+        return fence.to_owned();
     }
     match select_backend(&config.isolation, &std::env::var_os("PATH").unwrap_or_default()) {
         Ok(backend) => format!("on, held by {}: {}", backend.name(), backend.enforced(&config.isolation)),

@@ -23,9 +23,12 @@ fn what_the_text_does_not_say_the_kernel_holds() {
     let reads = r#"python3 -c "print(open(chr(47)+'etc'+chr(47)+'passwd').readline())""#;
     let writes = r#"python3 -c "open('{dir}'.replace('_', chr(47)) + chr(47) + 'planted', 'w')""#;
     for (name, isolation, fence, may_write, may_read_secret) in [
-        ("nothing", false, false, true, true),
-        ("the fence", false, true, false, true),
-        ("the cage", true, true, false, false),
+        ("nothing", false, "\"off\"", true, true),
+        ("nothing, in the older spelling", false, "false", true, true),
+        ("the write fence", false, "\"writes\"", false, true),
+        ("the fence", false, "\"full\"", false, false),
+        ("the fence, in the older spelling", false, "true", false, false),
+        ("the cage", true, "true", false, false),
     ] {
         let instance = TestInstance::with_config(&format!(
             r#"{{"isolation": {{"enabled": {isolation}}}, "tools": {{"exec": {{"guard": "smart", "fence": {fence}}}}}}}"#

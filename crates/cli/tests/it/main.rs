@@ -19,6 +19,7 @@ mod cron;
 mod deploy;
 mod documents;
 mod exec;
+mod fence;
 mod fresh_machine;
 mod front_door;
 mod gateway;

@@ -17,6 +17,7 @@ impl Checker<'_> {
     pub(crate) fn check_scalar(&mut self, node: &mut Node, shape: &'static Shape, path: &str) {
         match shape {
             Shape::Flag => self.check_flag(node, path),
+            Shape::FlagOrChoice(words) => self.check_flag_or_choice(node, words, path),
             Shape::Whole(least, most) => self.check_integer(node, *least, *most, path),
             Shape::Number(least, most) => self.check_number(node, *least, *most, path),
             Shape::Toolchains => self.check_toolchains(node, path),
@@ -32,6 +33,28 @@ impl Checker<'_> {
             };
             self.report_wrong_type(&node.origin, path, "true or false", node.kind(), hint);
         }
+    }
+
+    /// A flag becomes the word that it stands for.
+    fn check_flag_or_choice(&mut self, node: &mut Node, words: &'static [&'static str], path: &str) {
+        let word = match (&node.value, words) {
+            (Value::Flag(true), [first, ..]) => first,
+            (Value::Flag(false), [.., last]) => last,
+            _ => match node.text() {
+                Some(text) if words.contains(&text) => return,
+                Some(text) => return self.report_unknown_word(&node.origin, text, words, path),
+                None => {
+                    return self.report_wrong_type(
+                        &node.origin,
+                        path,
+                        "a string",
+                        node.kind(),
+                        "put `\"` around it",
+                    );
+                }
+            },
+        };
+        node.value = Value::Text((*word).to_owned());
     }
 
     fn check_integer(&mut self, node: &Node, least: i64, most: i64, path: &str) {

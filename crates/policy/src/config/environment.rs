@@ -72,6 +72,11 @@ fn value_of(name: &str, value: &str, shape: &Shape, key: &str, checker: &mut Che
                 None
             }
         },
+        Shape::FlagOrChoice(_) => match value.to_ascii_lowercase().as_str() {
+            "true" | "t" | "1" => plain(Value::Flag(true)),
+            "false" | "f" | "0" => plain(Value::Flag(false)),
+            _ => plain(Value::Text(value.to_owned())),
+        },
         Shape::Whole(..) | Shape::Number(..) => {
             // As in the original, a plus sign or a leading zero is accepted.
             if let Ok(whole) = value.parse::<i64>() {

@@ -14,6 +14,8 @@ pub struct IsolationConfig {
     pub backend: Backend,
     /// `network`.
     pub network: Network,
+    /// `unix_sockets`: whether commands without mounts of their own may make UNIX sockets.
+    pub unix_sockets: bool,
     /// `limits`.
     pub limits: Limits,
     /// `env.pass`.
@@ -79,6 +81,12 @@ pub struct Limits {
     pub open_files: u64,
     /// CPU seconds per process.
     pub cpu_seconds: u64,
+}
+
+impl Limits {
+    /// No limit at all.
+    pub const NONE: Self =
+        Self { memory_mb: 0, processes: 0, file_size_mb: 0, open_files: 0, cpu_seconds: 0 };
 }
 
 /// A layer that `isolation.require` can name.

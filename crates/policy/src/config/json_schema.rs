@@ -58,6 +58,9 @@ fn shape_schema(shape: &Shape) -> Value {
         }
         Shape::Text | Shape::Path | Shape::Program | Shape::Address => json!({ "type": ["string", "null"] }),
         Shape::Choice(words) => json!({ "enum": with_null(words) }),
+        Shape::FlagOrChoice(words) => {
+            json!({ "anyOf": [{ "type": ["boolean", "null"] }, { "enum": words }] })
+        }
         Shape::Word(words) => json!({ "type": ["string", "null"], "examples": words }),
         Shape::Network => json!({ "type": "string", "minLength": 1 }),
         Shape::Pattern => json!({ "type": "string", "format": "regex", "minLength": 1 }),

@@ -47,7 +47,7 @@ pub use resolve_secrets::{NoSecretSource, SecretSource};
 pub use secret::{MASK, Secret};
 pub use show::ShownKey;
 pub use sources::Sources;
-pub use tools::{ExecConfig, Guard, OnBlock, ToolsConfig, WebConfig};
+pub use tools::{ExecConfig, FenceMode, Guard, OnBlock, ToolsConfig, WebConfig};
 pub use warnings::{advice, reminders, warnings};
 pub use workspace_rules::{
     ReservedPaths, WorkspaceFault, WorkspacePlace, check_workspaces, system_directories, system_directory,

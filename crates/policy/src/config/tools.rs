@@ -37,7 +37,7 @@ pub struct ExecConfig {
     /// `guard`.
     pub guard: Guard,
     /// `fence`.
-    pub fence: bool,
+    pub fence: FenceMode,
     /// `on_block`.
     pub on_block: OnBlock,
 }
@@ -49,6 +49,17 @@ pub enum Guard {
     Strict,
     /// The parsed command only.
     Smart,
+}
+
+/// What the kernel holds of commands while isolation is off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FenceMode {
+    /// Reads and writes.
+    Full,
+    /// Writes only.
+    Writes,
+    /// Nothing.
+    Off,
 }
 
 /// What happens to a blocked command.

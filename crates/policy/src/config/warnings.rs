@@ -1,6 +1,7 @@
 //! Warnings about the effective configuration. The defaults cause none.
 
 use super::config::Config;
+use super::tools::FenceMode;
 use regex_syntax::hir::{Look, LookSet};
 
 /// One line for each protection that is switched off.
@@ -26,7 +27,15 @@ pub fn warnings(config: &Config) -> Vec<String> {
             !exec.enable_deny_patterns && !config.restrict_to_workspace,
             "commands are not looked at any more, and anything runs".to_owned(),
         ),
-        off(!exec.fence, "`tools.exec.fence` is false: outside a cage, commands may write anywhere".to_owned()),
+        off(
+            exec.fence == FenceMode::Off,
+            "`tools.exec.fence` is off: outside a cage, commands may read and write anywhere".to_owned(),
+        ),
+        off(
+            exec.fence == FenceMode::Writes,
+            "`tools.exec.fence` is `writes`: outside a cage, what commands read is held by the guard alone"
+                .to_owned(),
+        ),
         off(limits.memory_mb == 0, unlimited("memory_mb")),
         off(limits.processes == 0, unlimited("processes")),
         off(limits.file_size_mb == 0, unlimited("file_size_mb")),
@@ -42,8 +51,11 @@ pub fn reminders(config: &Config) -> Vec<String> {
     if config.isolation.enabled {
         return Vec::new();
     }
-    let text = "`isolation.enabled` is false: what commands read is held by the guard alone";
-    vec![text.to_owned()]
+    let holds = match config.tools.exec.fence {
+        FenceMode::Full if config.restrict_to_workspace => "commands are held by the fence, not by a cage",
+        _ => "what commands read is held by the guard alone",
+    };
+    vec![format!("`isolation.enabled` is false: {holds}")]
 }
 
 /// Remarks of `config check` about patterns that match more than intended.
@@ -90,7 +102,7 @@ mod tests {
             ("the workspace", |c| c.restrict_to_workspace = false, 1),
             ("reads", |c| c.allow_read_outside_workspace = true, 1),
             ("the deny list", |c| c.tools.exec.enable_deny_patterns = false, 1),
-            ("the fence", |c| c.tools.exec.fence = false, 1),
+            ("the fence", |c| c.tools.exec.fence = FenceMode::Off, 1),
             ("a limit", |c| c.isolation.limits.processes = 0, 1),
             (
                 "workspace and deny list together are worse than each",

@@ -3,15 +3,17 @@
 //! A cage that is configured and not available is an error; there is no silent fallback.
 
 use super::exec_env::ExecEnvError;
+use super::fence_paths;
 use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage};
 use crate::instance::{Instance, Workspace};
-use crate::isolate::{self, Backend, CommandSource, Fence, Grade, UserEnvironment};
+use crate::isolate::{self, Backend, CommandSource, Enforced, Fence, Grade, UserEnvironment};
 use crate::launch::Principal;
 use crate::launch::environment::{self, Variables};
 use crate::protect::Protection;
-use picoclaw_policy::config::{Config, ExposeMode};
+use crate::state_dir::StateDir;
+use picoclaw_policy::config::{Config, ExposeMode, FenceMode, IsolationConfig, Limits, Network};
 use picoclaw_policy::shell::guard::Confinement;
-use picoclaw_policy::{CleanPath, literal_directory};
+use picoclaw_policy::{CleanPath, LiteralPath, literal_path};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -68,8 +70,72 @@ impl AgentEnv {
         Ok(Self::new(planned.build(backend)?))
     }
 
-    /// Behind the write fence, while isolation is off.
-    pub(super) fn fenced(
+    /// While isolation is off: behind the fence that is configured, if files are restricted at all.
+    pub(super) fn without_cage(
+        own: &Workspace,
+        config: &Config,
+        instance: &Instance,
+        host: Variables,
+    ) -> Result<Self, ExecEnvError> {
+        let protection = || Protection::of_workspace(own.real.as_path(), &config.isolation.protect);
+        match config.tools.exec.fence {
+            _ if !config.restrict_to_workspace => Ok(Self::unconfined(host, protection())),
+            FenceMode::Off => Ok(Self::unconfined(host, protection())),
+            FenceMode::Full if Fence::is_available() => Self::fenced(own, config, instance, host),
+            FenceMode::Full | FenceMode::Writes => Self::write_fenced(own, config, instance, host),
+        }
+    }
+
+    /// Behind the full fence: the Landlock backend with the view of a cage, in the user's own HOME.
+    fn fenced(
+        own: &Workspace,
+        config: &Config,
+        instance: &Instance,
+        host: Variables,
+    ) -> Result<Self, ExecEnvError> {
+        let user = user_environment(own, instance)?;
+        let protected = instance.covered_from(own);
+        let is_protected = |path: &Path| {
+            protected.iter().any(|hidden| hidden.path.starts_with(path) || path.starts_with(&hidden.path))
+        };
+        let (readable, mut ignored) = fence_paths::opened(&config.tools.allow_read_paths, is_protected);
+        let (writable, ignored_writes) = fence_paths::opened(&config.tools.allow_write_paths, is_protected);
+        ignored.extend(ignored_writes);
+        for pattern in ignored {
+            tracing::warn!(target: "isolation", agent = %own.agent, pattern, "This pattern opens nothing to commands behind the fence");
+        }
+        let isolation = IsolationConfig {
+            expose_paths: Vec::new(),
+            network: Network::Host,
+            limits: Limits::NONE,
+            ..config.isolation.clone()
+        };
+        let mut planned = PlannedCage::new(CageRequest {
+            isolation: &isolation,
+            instance,
+            user: &user,
+            dir: ChildDir::Path { path: own.named.as_path(), mode: ExposeMode::ReadWrite },
+            source: CommandSource::Model,
+            protected: protected.clone(),
+            host: &host,
+        })?;
+        let git_config = write_git_config(instance, &host)?;
+        // A directory that cannot be read hides the programs of the directories behind it.
+        let path = environment::get(&host, "PATH").unwrap_or_default().to_owned();
+        let path = std::env::join_paths(std::env::split_paths(&path).filter(|dir| planned.shows(dir)));
+        let shown = readable.into_iter().chain([git_config.clone()]).map(|path| (path, ExposeMode::ReadOnly));
+        for (path, mode) in shown.chain(writable.into_iter().map(|path| (path, ExposeMode::ReadWrite))) {
+            planned.show(path, mode);
+        }
+        let mut confined = planned.build(&Backend::Landlock)?;
+        confined.environment = fence_environment(host, &confined.environment, &git_config);
+        environment::set(&mut confined.environment, "PATH", path.unwrap_or_default());
+        confined.enforced = fence_enforced(confined.enforced);
+        Ok(Self { confinement: Confinement::Fence, ..Self::new(confined) })
+    }
+
+    /// Behind the write fence.
+    fn write_fenced(
         own: &Workspace,
         config: &Config,
         instance: &Instance,
@@ -77,7 +143,11 @@ impl AgentEnv {
     ) -> Result<Self, ExecEnvError> {
         let user = user_environment(own, instance)?;
         let temp = user.path().join("tmp");
-        let literal = config.tools.allow_write_paths.iter().filter_map(|pattern| literal_directory(pattern));
+        let literal =
+            config.tools.allow_write_paths.iter().filter_map(|pattern| match literal_path(pattern)? {
+                LiteralPath::Directory(path) => Some(path),
+                LiteralPath::Exact(_) => None,
+            });
         let mut writable = vec![own.real.as_path().to_owned(), temp.clone(), "/dev/shm".into()];
         writable.extend(temporary_dirs(&host));
         writable.extend(literal);
@@ -122,6 +192,34 @@ impl AgentEnv {
         let path = path.filter_map(|dir| CleanPath::absolute(&dir)).collect();
         Self { confined, confinement, home, path }
     }
+}
+
+/// The user's environment behind the full fence: HOME keeps its name, while temporary files, caches and
+/// settings are private.
+fn fence_environment(mut host: Variables, cage: &Variables, git_config: &Path) -> Variables {
+    for (name, value) in cage {
+        let is_private = !["HOME", "PATH"].iter().any(|kept| name == kept);
+        if is_private {
+            environment::set(&mut host, name, value);
+        }
+    }
+    environment::set(&mut host, "GIT_CONFIG_GLOBAL", git_config);
+    host
+}
+
+/// Writes the copy of the user's git configuration that commands behind the fence read, where no
+/// command can write.
+fn write_git_config(instance: &Instance, host: &Variables) -> Result<PathBuf, ExecEnvError> {
+    let home = environment::get(host, "HOME").map(PathBuf::from).unwrap_or_default();
+    let directory = StateDir::open(&instance.join("runtime-user-env"), "git")?;
+    directory.replace("config", isolate::filtered_git_config(&home).as_bytes())?;
+    Ok(directory.path().join("config"))
+}
+
+/// What the full fence holds, of what the Landlock backend holds.
+fn fence_enforced(landlock: Enforced) -> Enforced {
+    let off = || Grade::None("isolation is off".to_owned());
+    Enforced { network: off(), limits: off(), ..landlock }
 }
 
 fn user_environment(own: &Workspace, instance: &Instance) -> Result<UserEnvironment, ExecEnvError> {

@@ -8,9 +8,9 @@ use crate::confine::Settings;
 use crate::instance::Instance;
 use crate::isolate::{Backend, Enforced, Grade, IsolateError, PlanError, StartError, select_backend};
 use crate::launch::environment::{self, Variables};
-use crate::protect::Protection;
+use crate::state_dir::StateError;
 use picoclaw_policy::AgentId;
-use picoclaw_policy::config::{Config, IsolationConfig};
+use picoclaw_policy::config::{Config, IsolationConfig, Network};
 use picoclaw_policy::shell::Dialect;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -39,6 +39,9 @@ pub enum ExecEnvError {
     /// The cage cannot be built.
     #[error(transparent)]
     Isolate(#[from] IsolateError),
+    /// The copy of the git configuration cannot be written.
+    #[error(transparent)]
+    State(#[from] StateError),
     /// The directories of the redirected environment cannot be created.
     #[error("could not make the user environment `{}`", path.display())]
     UserEnvironment {
@@ -83,13 +86,7 @@ impl ExecEnv {
         for own in instance.workspaces() {
             let env = match &backend {
                 Some(backend) => AgentEnv::caged(own, config, instance, &host, backend)?,
-                None if config.restrict_to_workspace && config.tools.exec.fence => {
-                    AgentEnv::fenced(own, config, instance, plain.clone())?
-                }
-                None => {
-                    let protect = &config.isolation.protect;
-                    AgentEnv::unconfined(plain.clone(), Protection::of_workspace(own.real.as_path(), protect))
-                }
+                None => AgentEnv::without_cage(own, config, instance, plain.clone())?,
             };
             agents.insert(own.agent.clone(), env);
         }
@@ -143,6 +140,9 @@ fn select_backend_for(config: &Config, host: &Variables) -> Result<Backend, Star
 /// Logs each layer that a backend does not enforce in full, as a warning where namespaces are
 /// missing.
 pub(super) fn log_unenforced(backend: &Backend, isolation: &IsolationConfig) {
+    if *backend == Backend::Landlock && isolation.network == Network::None {
+        tracing::warn!(target: "isolation", "The network is closed by refusing sockets; there is no loopback");
+    }
     for (_, layer, grade) in backend.enforced(isolation).layers() {
         match (backend, grade) {
             (_, Grade::Full) => {}

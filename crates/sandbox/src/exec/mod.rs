@@ -5,6 +5,7 @@
 mod agent_env;
 mod doctor;
 mod exec_env;
+mod fence_paths;
 mod host_fs;
 mod operator_command;
 mod run;

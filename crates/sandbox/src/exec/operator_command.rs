@@ -103,9 +103,9 @@ impl OperatorCommandError {
     /// What would help.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Start(StartError::DisabledKernelFeatures { .. }) => Some(
-                "`--net host` shares the host's network; a cage of its own needs user namespaces".to_owned(),
-            ),
+            Self::Start(StartError::DisabledKernelFeatures { .. }) => {
+                Some("show it under its own path; another path inside needs user namespaces".to_owned())
+            }
             // The rest of the hint is about switching isolation off, which is not possible here.
             Self::Start(why) => why.hint().lines().next().map(str::to_owned),
             Self::Launch(why) => why.hint(),

@@ -43,8 +43,7 @@ impl Backend {
     /// How much of each layer this backend holds.
     pub fn enforced(&self, isolation: &IsolationConfig) -> Enforced {
         let network = match (self, isolation.network) {
-            (Self::Native | Self::Bwrap(_), Network::None) => Grade::Full,
-            (Self::Landlock, Network::None) => Grade::None("no network namespace; UDP is open".into()),
+            (Self::Native | Self::Bwrap(_) | Self::Landlock, Network::None) => Grade::Full,
             (Self::Bwrap(_), Network::Host) if !bwrap_landlock::holds_abstract_sockets() => Grade::None(
                 "`isolation.network` is `host`, and abstract sockets are not held (no Landlock inside bubblewrap)"
                     .into(),
@@ -103,11 +102,6 @@ impl Backend {
             Self::Native | Self::Bwrap(_) => Ok(()),
             Self::Unsupported(why) => Err(IsolateError::Unsupported { why }),
             Self::Landlock => {
-                if plan.network == Network::None {
-                    return Err(IsolateError::DisabledKernelFeatures {
-                        what: "`isolation.network: none`".into(),
-                    });
-                }
                 let unsupported = plan.mounts.iter().find_map(|rule| match rule {
                     MountRule::Bind { source, target, reason: MountReason::Configured, .. }
                         if source != target =>

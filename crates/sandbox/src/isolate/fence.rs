@@ -10,6 +10,7 @@ use crate::isolate::enforced::{Enforced, Grade};
 use crate::isolate::error::{IsolateError, kernel_error};
 use crate::isolate::landlock_rules::open_for_rule;
 use crate::isolate::seccomp_filter::{self, NO_CORE_HANDLER};
+use crate::isolate::seccomp_rules::Sockets;
 use crate::launch::{ChildSetup, WorkDir};
 use picoclaw_sys::linux::Step;
 use picoclaw_sys::linux::landlock::{self, Ruleset, access};
@@ -36,6 +37,11 @@ pub struct Fence {
 }
 
 impl Fence {
+    /// Whether this kernel can hold a fence.
+    pub fn is_available() -> bool {
+        landlock::abi().is_some()
+    }
+
     /// A fence that leaves `writable` writable: the workspace, temporary directories, and what
     /// `allow_write_paths` names literally.
     pub fn new(writable: &[PathBuf], protected: &[PathBuf]) -> Self {
@@ -85,7 +91,7 @@ impl Fence {
             setup.command.push(Step::LandlockRestrict(ruleset.number()));
             setup.ruleset = Some(ruleset);
         }
-        setup.command.push(seccomp_filter::asking_step()?);
+        setup.command.push(seccomp_filter::asking_step(Sockets::ALL)?);
         Ok(setup)
     }
 

@@ -14,7 +14,7 @@ const MAX_BYTES: u64 = 1 << 20;
 pub fn git_identity(home: &Path) -> Variables {
     let files = [home.join(".config/git/config"), home.join(".gitconfig")];
     let mut identity = GitIdentity::default();
-    for text in files.iter().filter_map(|file| read(file)) {
+    for text in files.iter().filter_map(|file| read_git_config(file)) {
         identity.merge(&text);
     }
     identity.variables()
@@ -64,7 +64,7 @@ impl GitIdentity {
 }
 
 /// The text of a regular file; `None` for anything else.
-fn read(path: &Path) -> Option<String> {
+pub(super) fn read_git_config(path: &Path) -> Option<String> {
     let meta = std::fs::metadata(path).ok()?;
     if !meta.is_file() || meta.len() > MAX_BYTES {
         return None;

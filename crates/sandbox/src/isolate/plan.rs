@@ -85,6 +85,8 @@ pub struct Plan {
     pub work_dir: PathBuf,
     /// The network.
     pub network: Network,
+    /// Whether UNIX sockets can be made where the child has no mounts of its own.
+    pub unix_sockets: bool,
     /// The limits.
     pub limits: Limits,
 }
@@ -120,17 +122,22 @@ impl Plan {
     }
 }
 
-/// System directories. On hosts with a merged `/usr` all but the first are links into it.
-const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+/// System directories. On hosts with a merged `/usr` most are links into it.
+const SYSTEM: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt"];
 
-/// The visible part of `/etc`: names, certificates, time, the loader, shells and runtimes. It holds
-/// no private keys.
-const ETC: [&str; 27] = [
+/// The visible part of `/etc`: names, certificates, time, the loader, shells, fonts, and the settings
+/// of common programs. It holds no private keys.
+const ETC: [&str; 51] = [
     "/etc/alternatives",
     "/etc/bash.bashrc",
+    "/etc/chromium.d",
     "/etc/crypto-policies",
+    "/etc/debian_version",
+    "/etc/fonts",
     "/etc/gai.conf",
+    "/etc/gitconfig",
     "/etc/group",
+    "/etc/gtk-3.0",
     "/etc/host.conf",
     "/etc/hosts",
     "/etc/inputrc",
@@ -139,20 +146,39 @@ const ETC: [&str; 27] = [
     "/etc/java-21-openjdk",
     "/etc/java-25-openjdk",
     "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/locale.alias",
+    "/etc/locale.conf",
     "/etc/localtime",
+    "/etc/lsb-release",
+    "/etc/magic",
+    "/etc/magic.mime",
+    "/etc/manpath.config",
+    "/etc/maven",
+    "/etc/mime.types",
+    "/etc/networks",
     "/etc/nsswitch.conf",
     "/etc/os-release",
     "/etc/passwd",
+    "/etc/perl",
     "/etc/pki/ca-trust",
     "/etc/pki/tls/certs",
     "/etc/pki/tls/openssl.cnf",
     "/etc/protocols",
+    "/etc/python3",
+    "/etc/python3.11",
+    "/etc/python3.12",
+    "/etc/python3.13",
     "/etc/resolv.conf",
     "/etc/services",
     "/etc/shells",
     "/etc/ssl/certs",
     "/etc/ssl/openssl.cnf",
+    "/etc/terminfo",
     "/etc/timezone",
+    "/etc/vim",
+    "/etc/wgetrc",
 ];
 
 /// Plans a cage.
@@ -170,6 +196,11 @@ pub fn plan(request: &PlanRequest<'_>, host: &dyn HostFiles) -> Result<Plan, Pla
     toolchains.retain(|rule| !overlaps_protected(rule, instance));
 
     let mut rules = system_rules(host);
+    rules.retain(|rule| !overlaps_protected(rule, instance));
+    // `/opt` gives way to what the operator shows there, which would need mount points on the host.
+    if exposed.iter().any(|rule| is_beneath(rule.target(), Path::new("/opt"))) {
+        rules.retain(|rule| rule.target() != Path::new("/opt"));
+    }
     rules.extend(private_directories(|directory| {
         let mut shown = own.iter().chain(&exposed).chain(&operator).chain(&toolchains);
         shown.any(|rule| is_beneath(rule.target(), directory))
@@ -190,7 +221,8 @@ pub fn plan(request: &PlanRequest<'_>, host: &dyn HostFiles) -> Result<Plan, Pla
     if !is_visible(&mounts, &work_dir) {
         return Err(PlanError::WorkDirOutside { path: work_dir });
     }
-    Ok(Plan { mounts, work_dir, network: request.isolation.network, limits: request.isolation.limits })
+    let IsolationConfig { network, unix_sockets, limits, .. } = *request.isolation;
+    Ok(Plan { mounts, work_dir, network, unix_sockets, limits })
 }
 
 fn is_beneath(path: &Path, directory: &Path) -> bool {

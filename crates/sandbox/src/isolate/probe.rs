@@ -109,8 +109,7 @@ fn minimal_plan() -> Plan {
             MountRule::Symlink { target, to: source }
         });
     }
-    let limits = Limits { memory_mb: 0, processes: 0, file_size_mb: 0, open_files: 0, cpu_seconds: 0 };
-    Plan { mounts, work_dir: "/usr".into(), network: Network::Host, limits }
+    Plan { mounts, work_dir: "/usr".into(), network: Network::Host, unix_sockets: true, limits: Limits::NONE }
 }
 
 /// An error with its causes, in one line.

@@ -3,7 +3,7 @@
 //! Foreign architectures are killed. Numbers beyond the newest known one fail with ENOSYS. What no
 //! rule of [`seccomp_rules`](super::seccomp_rules) answers is allowed.
 
-use super::seccomp_rules::{Answer, Compare, FilterScope, Half, NEWEST, Pids, Rule, Test, rules};
+use super::seccomp_rules::{Answer, Compare, FilterScope, Half, NEWEST, Pids, Rule, Sockets, Test, rules};
 use crate::isolate::error::{IsolateError, kernel_error};
 use picoclaw_sys::linux::{Instruction, SeccompFilter, Step};
 use rustix::process::Resource;
@@ -41,19 +41,19 @@ const NATIVE: u32 = 0xc000_00b7;
 pub(super) const NO_CORE_HANDLER: Step = Step::Rlimit(Resource::Core, 1);
 
 /// The filter of a child that this process starts, which refuses what only the supervisor could allow.
-pub(super) fn program(pids: Pids) -> Result<SeccompFilter, IsolateError> {
-    compile(pids, errno(libc::EPERM))
+pub(super) fn program(pids: Pids, sockets: Sockets) -> Result<SeccompFilter, IsolateError> {
+    compile(pids, sockets, errno(libc::EPERM))
 }
 
 /// The step that installs the filter of a child without a pid namespace, which asks the supervisor.
-pub(super) fn asking_step() -> Result<Step, IsolateError> {
-    let (asking, refusing) = (compile(Pids::Host, ASK)?, program(Pids::Host)?);
+pub(super) fn asking_step(sockets: Sockets) -> Result<Step, IsolateError> {
+    let (asking, refusing) = (compile(Pids::Host, sockets, ASK)?, program(Pids::Host, sockets)?);
     Ok(Step::SeccompAsking(Arc::new(asking), Arc::new(refusing)))
 }
 
-fn compile(pids: Pids, asked: u32) -> Result<SeccompFilter, IsolateError> {
+fn compile(pids: Pids, sockets: Sockets, asked: u32) -> Result<SeccompFilter, IsolateError> {
     let root = rustix::process::geteuid().is_root();
-    SeccompFilter::new(&instructions(FilterScope { root, pids }, asked))
+    SeccompFilter::new(&instructions(FilterScope { root, pids, sockets }, asked))
         .ok_or_else(|| kernel_error("write the system call filter")(io::ErrorKind::InvalidData.into()))
 }
 

@@ -21,6 +21,21 @@ pub(super) struct FilterScope {
     pub(super) root: bool,
     /// Which processes it can name.
     pub(super) pids: Pids,
+    /// Which sockets it can make.
+    pub(super) sockets: Sockets,
+}
+
+/// Which sockets a child can make. Pairs of connected sockets can always be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sockets {
+    /// UNIX sockets, which reach those of the host where the child has no mounts of its own.
+    pub(super) unix: bool,
+    /// Sockets of a network, where the child has no network namespace to close it.
+    pub(super) network: bool,
+}
+
+impl Sockets {
+    pub(super) const ALL: Self = Self { unix: true, network: true };
 }
 
 /// Which processes a child can name.
@@ -68,6 +83,10 @@ pub(super) enum Applies {
     OwnPids,
     /// Children without one: the Landlock level and the fence.
     HostPids,
+    /// Children without mounts of their own, unless `isolation.unix_sockets` is true.
+    WithoutUnixSockets,
+    /// Children without a network namespace whose network is closed.
+    WithoutNetwork,
 }
 
 impl Rule {
@@ -78,6 +97,8 @@ impl Rule {
             Applies::ToRoot => scope.root,
             Applies::OwnPids => scope.pids == Pids::Own,
             Applies::HostPids => scope.pids == Pids::Host,
+            Applies::WithoutUnixSockets => !scope.sockets.unix,
+            Applies::WithoutNetwork => !scope.sockets.network,
         }
     }
 }
@@ -301,6 +322,12 @@ impl Rules {
         let other_family = FAMILIES.map(|(family, text)| test(0, Differs(family), text));
         let why = "Other families are not confined by a network namespace (AF_VSOCK reaches the hypervisor), or are seldom used parts of the kernel.";
         self.add(*socket, &other_family, Answer::NoSuchFamily, Applies::Everywhere, why);
+        let why = "Landlock does not hold connections to UNIX sockets of the host. `socketpair` works.";
+        self.refuse(*socket, &[test(0, Equal(1), "domain == AF_UNIX")], Applies::WithoutUnixSockets, why);
+        let why = "Closes the network where there is no network namespace. There is no loopback then.";
+        let is_network =
+            [test(0, Differs(0), "domain != AF_UNSPEC"), test(0, Differs(1), "domain != AF_UNIX")];
+        self.refuse(*socket, &is_network, Applies::WithoutNetwork, why);
     }
 
     /// Every call that can give a file these mode bits. `mkdir` drops them, but a kernel need not.

@@ -4,7 +4,7 @@ use super::backend::Backend;
 use super::bwrap::find_bwrap;
 use super::error::StartError;
 use super::probe::try_backend;
-use picoclaw_policy::config::{Backend as BackendChoice, IsolationConfig, Network};
+use picoclaw_policy::config::{Backend as BackendChoice, IsolationConfig};
 use picoclaw_sys::linux::landlock;
 use std::ffi::OsStr;
 use std::fmt;
@@ -80,9 +80,6 @@ pub fn choose_backend(isolation: &IsolationConfig, probed: &ProbeResult) -> Resu
     };
     if let Some((layer, grade)) = backend.enforced(isolation).lacks(&isolation.require) {
         return Err(StartError::Required { layer, grade: grade.to_string() });
-    }
-    if backend == Backend::Landlock && isolation.network == Network::None {
-        return Err(StartError::DisabledKernelFeatures { what: "`isolation.network: none`" });
     }
     let remapped = isolation.expose_paths.iter().any(|exposure| exposure.source != exposure.target);
     if backend == Backend::Landlock && remapped {

@@ -55,7 +55,13 @@ const TOOLCHAINS: [Toolchain; 7] = [
         name: "python",
         aliases: &["pyenv", "uv"],
         // Not all of `share/uv`, which also holds credentials.
-        places: &["~/.pyenv", "~/.local/share/uv/python", "~/.local/share/uv/tools", "~/.local/bin"],
+        places: &[
+            "~/.pyenv",
+            "~/.local/share/uv/python",
+            "~/.local/share/uv/tools",
+            "~/.local/bin",
+            "~/.local/lib",
+        ],
         named_by: &[
             ("PYENV_ROOT", ""),
             ("UV_PYTHON_INSTALL_DIR", ""),

@@ -29,6 +29,7 @@ pub(crate) struct Instance {
 
 pub(crate) fn isolation() -> IsolationConfig {
     IsolationConfig {
+        unix_sockets: false,
         enabled: true,
         expose_paths: Vec::new(),
         protect: ProtectRules::default(),

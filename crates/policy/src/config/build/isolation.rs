@@ -18,6 +18,7 @@ pub(super) fn isolation(view: &View<'_>, checker: &mut Checker<'_>) -> Isolation
             _ => Backend::Auto,
         },
         network: if view.text("network") == Some("none") { Network::None } else { Network::Host },
+        unix_sockets: view.flag("unix_sockets"),
         limits: limits(&view.section("limits")),
         env_pass: view.section("env").texts("pass"),
         toolchains: view.owned("toolchains").unwrap_or_default(),

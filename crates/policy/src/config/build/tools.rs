@@ -2,7 +2,7 @@
 
 use super::values::View;
 use crate::config::schema::TOOLS;
-use crate::config::tools::{ExecConfig, Guard, OnBlock, ToolsConfig, WebConfig};
+use crate::config::tools::{ExecConfig, FenceMode, Guard, OnBlock, ToolsConfig, WebConfig};
 
 /// Default of `timeout_seconds`.
 const DEFAULT_EXEC_SECONDS: u64 = 60;
@@ -31,7 +31,11 @@ fn exec(view: &View<'_>) -> ExecConfig {
         custom_allow_patterns: view.texts("custom_allow_patterns"),
         timeout_seconds: view.count_or("timeout_seconds", DEFAULT_EXEC_SECONDS),
         guard: if view.text("guard") == Some("smart") { Guard::Smart } else { Guard::Strict },
-        fence: view.flag("fence"),
+        fence: match view.text("fence") {
+            Some("off") => FenceMode::Off,
+            Some("writes") => FenceMode::Writes,
+            _ => FenceMode::Full,
+        },
         on_block: if view.text("on_block") == Some("ask") { OnBlock::Ask } else { OnBlock::Deny },
     }
 }

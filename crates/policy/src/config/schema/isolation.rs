@@ -18,6 +18,11 @@ pub(super) const ISOLATION: &[Key] = &[
         &["host", "none"],
         "What network a child has; `none` leaves a private loopback.",
     ),
+    Key::flag(
+        "unix_sockets",
+        false,
+        "Whether commands without a file tree of their own (fence, Landlock) may connect to UNIX sockets.",
+    ),
     Key::section("limits", LIMITS, "Bounds of a child and all it starts; 0 is no limit."),
     Key::section("env", ENV, "The environment inside the cage."),
     Key::new("toolchains", Shape::Toolchains, "Toolchains shown inside: `auto`, `none`, or names.")

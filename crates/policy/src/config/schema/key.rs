@@ -60,6 +60,8 @@ pub(crate) enum Shape {
     Text,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// One of these words; `true` stands for the first and `false` for the last.
+    FlagOrChoice(&'static [&'static str]),
     /// One of these words, in any case.
     Word(&'static [&'static str]),
     /// An absolute path, `~` allowed.

@@ -1,6 +1,6 @@
 //! `tools`.
 
-use super::key::{Key, Shape};
+use super::key::{DefaultValue, Key, Shape};
 use super::{mcp, web};
 
 /// The tools that are offered.
@@ -98,7 +98,14 @@ const EXEC: &[Key] = &[
     ),
     Key::count("timeout_seconds", 60, 31_536_000, "Seconds a command may take; 0 is 60."),
     Key::choice("guard", "strict", &["strict", "smart"], "How commands are read."),
-    Key::flag("fence", true, "Keep the kernel's write fence around commands that run outside a cage."),
+    Key {
+        default: DefaultValue::Text("full"),
+        ..Key::new(
+            "fence",
+            Shape::FlagOrChoice(&["full", "writes", "off"]),
+            "What the kernel holds of commands that run outside a cage.",
+        )
+    },
     Key::choice("on_block", "deny", &["deny", "ask"], "What happens to a blocked command."),
     Key::foreign("allow_remote", "commands from chat channels"),
 ];

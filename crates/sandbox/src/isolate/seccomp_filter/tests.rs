@@ -1,8 +1,8 @@
 use super::*;
 
-const USER: FilterScope = FilterScope { root: false, pids: Pids::Own };
-const ROOT: FilterScope = FilterScope { root: true, pids: Pids::Own };
-const ON_THE_HOST: FilterScope = FilterScope { root: false, pids: Pids::Host };
+const USER: FilterScope = FilterScope { root: false, pids: Pids::Own, sockets: Sockets::ALL };
+const ROOT: FilterScope = FilterScope { root: true, pids: Pids::Own, sockets: Sockets::ALL };
+const ON_THE_HOST: FilterScope = FilterScope { root: false, pids: Pids::Host, sockets: Sockets::ALL };
 const DENIED: u32 = errno(libc::EPERM);
 const MISSING: u32 = errno(libc::ENOSYS);
 
@@ -44,7 +44,7 @@ fn check(scope: FilterScope, cases: &[(&str, i64, &[u64], u32)]) {
 #[test]
 fn the_program_is_valid() {
     for pids in [Pids::Own, Pids::Host] {
-        assert!(program(pids).is_ok());
+        assert!(program(pids, Sockets::ALL).is_ok());
     }
     for scope in [USER, ROOT, ON_THE_HOST] {
         let program = instructions(scope, ASK);
@@ -246,4 +246,20 @@ fn the_core_limit_stays() {
             ("the same from a low address", libc::SYS_prlimit64, &[0, CORE, 0x1000, POINTER], DENIED),
         ],
     );
+}
+
+#[test]
+fn sockets_are_refused_where_no_namespace_holds_them() {
+    let (unix, inet, netlink) = ([1], [2], [16]);
+    for (sockets, want) in [
+        (Sockets::ALL, [ALLOW, ALLOW, ALLOW]),
+        (Sockets { unix: false, network: true }, [DENIED, ALLOW, ALLOW]),
+        (Sockets { unix: true, network: false }, [ALLOW, DENIED, DENIED]),
+        (Sockets { unix: false, network: false }, [DENIED, DENIED, DENIED]),
+    ] {
+        let scope = FilterScope { sockets, ..ON_THE_HOST };
+        let got = [unix, inet, netlink].map(|family| answer(scope, NATIVE, libc::SYS_socket as u32, &family));
+        assert_eq!(got, want, "{sockets:?}");
+        assert_eq!(answer(scope, NATIVE, libc::SYS_socketpair as u32, &unix), ALLOW, "{sockets:?}");
+    }
 }

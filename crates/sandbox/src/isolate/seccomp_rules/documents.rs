@@ -28,6 +28,8 @@ fn applies(applies: Applies) -> &'static str {
         Applies::ToRoot => "children of root",
         Applies::OwnPids => "native, bubblewrap",
         Applies::HostPids => "Landlock alone, fence",
+        Applies::WithoutUnixSockets => "fence, Landlock, unless `isolation.unix_sockets`",
+        Applies::WithoutNetwork => "Landlock with a closed network",
     }
 }
 

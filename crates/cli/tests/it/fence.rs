@@ -1,0 +1,179 @@
+//! What a model's command reaches while isolation is off, by effect. The commands are scripts in the workspace, so that
+//! the guard's text analysis has no part in it.
+
+use crate::run::is_here;
+use crate::test_instance::TestInstance;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+const FULL: &str = r#"{"isolation": {"enabled": false}}"#;
+const OFF: &str = r#"{"isolation": {"enabled": false}, "tools": {"exec": {"fence": "off"}}}"#;
+
+/// What a script in the workspace printed, and its own errors.
+fn script(instance: &TestInstance, text: &str) -> String {
+    std::fs::create_dir_all(instance.workspace()).unwrap();
+    std::fs::write(instance.workspace().join("script.sh"), text).unwrap();
+    let ran = instance.tool("exec", r#"{"command": "bash script.sh"}"#);
+    ran.stdout + &ran.stderr
+}
+
+/// With a directory beside the instance that holds `SECRET` in a file, and a home of its own.
+fn instance(config: &str) -> Option<TestInstance> {
+    if !is_here("bash") || !Path::new("/sys/kernel/security/landlock").exists() && !has_landlock() {
+        picoclaw_testing::skip!("no Landlock here, so there is no fence");
+        return None;
+    }
+    let instance = TestInstance::with_config(config);
+    for (file, text) in [
+        ("outside/secret", "SECRET"),
+        ("user/.ssh/id_rsa", "SECRET"),
+        ("user/.netrc", "SECRET"),
+        (
+            "user/.gitconfig",
+            "[user]\n\tname = A Person\n\temail = a@example.org\n[credential]\n\thelper = !echo SECRET\n",
+        ),
+        ("logs/a.log", "OPENED"),
+        ("logs/b.txt", "SECRET"),
+    ] {
+        let path = instance.dir().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let home = instance.dir().join("user").display().to_string();
+    Some(instance.with_env("HOME", &home))
+}
+
+fn has_landlock() -> bool {
+    std::fs::read_to_string("/sys/kernel/security/lsm").is_ok_and(|list| list.contains("landlock"))
+        || TestInstance::new().run(&["doctor"]).stdout.contains("Landlock ABI")
+}
+
+#[test]
+fn a_script_reads_nothing_outside_behind_the_full_fence() {
+    let (Some(full), Some(off)) = (instance(FULL), instance(OFF)) else { return };
+    for (why, line) in [
+        ("a file outside", "cat {dir}/outside/secret"),
+        ("a listing outside", "ls {dir}/outside | sed s/secret/SECRET/"),
+        ("a key in the home", "cat ~/.ssh/id_rsa"),
+        ("a listing of the home", "ls -A ~ | grep -q netrc && echo SECRET"),
+        ("by a link in the workspace", "ln -sf {dir}/outside/secret link; cat link"),
+        ("by a hard link", "ln {dir}/outside/secret hard; cat hard"),
+        ("by a descriptor of a directory", "exec 3< {dir}/outside; cat /proc/self/fd/3/secret"),
+        ("the configuration", "grep -q isolation {dir}/home/config.json && echo SECRET"),
+        (
+            "the environment of another process",
+            "tr '\\0' '\\n' < /proc/{pid}/environ | grep -q PATH && echo SECRET",
+        ),
+        ("by copying", "cp {dir}/outside/secret copy; cat copy"),
+        ("by moving", "mv {dir}/outside/secret moved; cat moved; cp moved {dir}/outside/secret"),
+    ] {
+        let line = |instance: &TestInstance| {
+            line.replace("{dir}", instance.dir().to_str().unwrap())
+                .replace("{pid}", &std::process::id().to_string())
+        };
+        assert!(script(&off, &line(&off)).contains("SECRET"), "the control: {why}");
+        let got = script(&full, &line(&full));
+        assert!(!got.contains("SECRET"), "{why}: {got}");
+    }
+}
+
+#[test]
+fn a_script_changes_nothing_outside_behind_the_full_fence() {
+    let (Some(full), Some(off)) = (instance(FULL), instance(OFF)) else { return };
+    for (why, line) in [
+        ("a new file", "echo x > {dir}/outside/planted"),
+        ("a directory", "mkdir {dir}/outside/planted"),
+        ("a link", "ln -s x {dir}/outside/planted"),
+        (
+            "a socket",
+            "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"{dir}/outside/planted\")'",
+        ),
+        ("a rename", "echo x > mine; mv mine {dir}/outside/planted"),
+    ] {
+        let planted = |instance: &TestInstance| {
+            let _ = script(instance, &line.replace("{dir}", instance.dir().to_str().unwrap()));
+            instance.dir().join("outside/planted").symlink_metadata().is_ok()
+        };
+        assert!(planted(&off), "the control: {why}");
+        let planted_path = off.dir().join("outside/planted");
+        let _ = std::fs::remove_file(&planted_path).or_else(|_| std::fs::remove_dir(&planted_path));
+        assert!(!planted(&full), "{why}");
+    }
+    let truncated = |instance: &TestInstance| {
+        script(instance, &format!(": > {}/outside/secret", instance.dir().display()));
+        std::fs::read(instance.dir().join("outside/secret")).unwrap().is_empty()
+    };
+    assert!(truncated(&off), "the control: emptying");
+    assert!(!truncated(&full), "emptying");
+}
+
+#[test]
+fn rules_open_the_fence_for_what_they_name() {
+    let Some(instance) = instance(FULL) else { return };
+    let escaped = instance.dir().to_str().unwrap().replace('.', r"\\.");
+    instance.configure(&format!(
+        r#"{{"isolation": {{"enabled": false}}, "tools": {{
+        "allow_read_paths": ["^{escaped}/logs/.*\\.log$"], "allow_write_paths": ["^{escaped}/outside/.*"]}}}}"#
+    ));
+    let dir = instance.dir().display();
+    let got =
+        script(&instance, &format!("cat {dir}/logs/a.log {dir}/logs/b.txt; echo x > {dir}/outside/new"));
+    assert!(got.contains("OPENED") && !got.contains("SECRET"), "{got}");
+    assert!(instance.dir().join("outside/new").exists(), "{got}");
+    assert!(!script(&instance, &format!("echo x > {dir}/logs/a.log; cat {dir}/logs/a.log")).contains("x\n"));
+}
+
+#[test]
+fn work_goes_on_behind_the_full_fence() {
+    let Some(instance) = instance(FULL) else { return };
+    for (why, needs, line, want) in [
+        (
+            "git, in the user's name",
+            "git",
+            "git init -q r && cd r && git commit -q --allow-empty -m x && git log -1 --format=%an",
+            "A Person",
+        ),
+        ("git has no helper", "git", "git config --get-all credential.helper || echo none", "none"),
+        ("make", "make", "printf 'all:\\n\\t@echo made > $@; cat $@\\n' > Makefile; make", "made"),
+        ("a temporary file", "mktemp", "f=$(mktemp) && echo mine > $f && cat $f", "mine"),
+        ("a here-document", "cat", "cat <<< here", "here"),
+        (
+            "python",
+            "python3",
+            "python3 -c 'import json, ssl, tempfile; tempfile.mkdtemp(); print(\"snake\")'",
+            "snake",
+        ),
+        (
+            "a pair of sockets",
+            "python3",
+            "python3 -c 'import socket; a, b = socket.socketpair(); a.send(b\"pair\"); print(b.recv(4))'",
+            "pair",
+        ),
+        ("a pipe line", "sort", "printf 'b\\na\\n' | sort | head -n 1 | tr a A", "A"),
+        (
+            "a C program",
+            "cc",
+            "printf 'int main(){return 0;}' > m.c && cc m.c -o m && ./m && echo built",
+            "built",
+        ),
+    ] {
+        if !is_here(needs) {
+            continue;
+        }
+        let got = script(&instance, line);
+        assert!(got.contains(want), "{why}: {got}");
+    }
+}
+
+#[test]
+fn a_socket_of_the_host_is_closed_unless_it_is_allowed() {
+    let connect = "python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect(\"socket\"); print(\"CONNECTED\")'";
+    let allowed = r#"{"isolation": {"enabled": false, "unix_sockets": true}}"#;
+    for (config, want) in [(FULL, false), (allowed, true)] {
+        let Some(instance) = instance(config).filter(|_| is_here("python3")) else { return };
+        std::fs::create_dir_all(instance.workspace()).unwrap();
+        let _listener = UnixListener::bind(instance.workspace().join("socket")).unwrap();
+        let got = script(&instance, connect);
+        assert_eq!(got.contains("CONNECTED"), want, "{config}: {got}");
+    }
+}
