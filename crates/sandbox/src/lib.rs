@@ -33,4 +33,4 @@ pub mod warden;
 pub mod workspace_reader;
 
 pub use printable::{printable, printable_json, printable_lines};
-pub use redact::Redactor;
+pub use redact::{Redactor, is_guessable};

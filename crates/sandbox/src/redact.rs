@@ -2,8 +2,11 @@
 //!
 //! Every byte of an occurrence is removed, also where two secrets overlap: of `sk-abc` and
 //! `sk-abcdef-tail` the longer one is matched, and no tail is left. The JSON spellings of a secret
-//! are matched as well, so that it is found inside a quoted argument. Secrets of less than four
-//! bytes are not removed.
+//! are matched as well, so that it is found inside a quoted argument.
+//!
+//! A secret that can be guessed is not removed: a text with every guess in it would tell which one
+//! is right. Guessable is what has less than 32 bits if its characters were random: 6 lower-case
+//! letters, 9 digits, 5 characters of any kind.
 //!
 //! Out of scope: a secret that was encoded, reversed or split. Children do not get secrets in the
 //! first place.
@@ -16,9 +19,8 @@ use std::sync::Arc;
 /// What replaces a secret.
 const FILTERED: &str = "[FILTERED]";
 
-/// Shorter values are words that happen to be secret; removing them would make every text
-/// unreadable.
-const MIN_SECRET: usize = 4;
+/// Bits below which a secret can be guessed by writing every guess into a text.
+const MIN_SECRET_BITS: f64 = 32.0;
 
 /// Removes known secrets from text, in time linear in the text.
 #[derive(Clone, Default)]
@@ -40,8 +42,8 @@ enum Known {
 impl Redactor {
     /// Matches `secrets`, each in all its spellings.
     pub fn new(secrets: &[String]) -> Self {
-        let mut patterns: Vec<String> = secrets.iter().flat_map(|secret| spellings(secret.trim())).collect();
-        patterns.retain(|pattern| pattern.len() >= MIN_SECRET);
+        let secrets = secrets.iter().map(|secret| secret.trim()).filter(|secret| !is_guessable(secret));
+        let mut patterns: Vec<String> = secrets.flat_map(spellings).collect();
         patterns.sort_unstable();
         patterns.dedup();
         if patterns.is_empty() {
@@ -104,6 +106,20 @@ impl Redactor {
         out.push_str(text.get(kept..).unwrap_or_default());
         Cow::Owned(out)
     }
+}
+
+/// Whether a secret is so short that it is not removed from texts.
+pub fn is_guessable(secret: &str) -> bool {
+    let has = |is_in: fn(&char) -> bool| secret.chars().any(|c| is_in(&c));
+    let kinds = [
+        (has(char::is_ascii_digit), 10.0),
+        (has(char::is_ascii_lowercase), 26.0),
+        (has(char::is_ascii_uppercase), 26.0),
+        (has(|c| !c.is_ascii_alphanumeric()), 33.0),
+    ];
+    let alphabet: f64 = kinds.iter().filter(|(is_used, _)| *is_used).map(|(_, size)| size).sum();
+    let length = u32::try_from(secret.chars().count()).unwrap_or(u32::MAX);
+    f64::from(length) * alphabet.max(1.0).log2() < MIN_SECRET_BITS
 }
 
 /// How many bytes at the end of `text` are a proper prefix of `spelling`.
@@ -182,20 +198,24 @@ mod tests {
                 "sk-abcdef-secret-tail",
                 "[FILTERED]",
             ),
-            ("overlapping secrets leave no tail", &["abcd", "cdef"], "xabcdefy", "x[FILTERED]y"),
-            ("a secret that overlaps itself", &["aaaa"], "aaaaaa", "[FILTERED]"),
-            ("touching secrets stay two", &["aaaa", "bbbb"], "aaaabbbb", "[FILTERED][FILTERED]"),
+            ("overlapping secrets leave no tail", &["abc-123", "123-def"], "xabc-123-defy", "x[FILTERED]y"),
+            ("a secret that overlaps itself", &["aaaaaaa"], "aaaaaaaaa", "[FILTERED]"),
+            ("touching secrets stay two", &["aaaaaaa", "bbbbbbb"], "aaaaaaabbbbbbb", "[FILTERED][FILTERED]"),
             (
                 "a long one that swallows two earlier ones",
-                &["ab12", "cd34", "xab12cd34x"],
-                "xab12cd34x",
+                &["abc-123", "def-456", "xabc-123def-456x"],
+                "xabc-123def-456x",
                 "[FILTERED]",
             ),
-            ("three bytes are a word, not a secret", &["abc"], "abc", "abc"),
-            ("bytes are counted, not characters", &["éé"], "éé", "[FILTERED]"),
-            ("quoted in JSON", &["p\"q\\r"], r#"{"a":"p\"q\\r"}"#, r#"{"a":"[FILTERED]"}"#),
-            ("escaped to ASCII by another writer", &["clé-1"], r"cl\u00e9-1", "[FILTERED]"),
-            ("with escaped slashes", &["a/b/c"], r"a\/b\/c", "[FILTERED]"),
+            (
+                "one that can be guessed is left",
+                &["4711", "abcdef", "aB3-"],
+                "4711 abcdef aB3-",
+                "4711 abcdef aB3-",
+            ),
+            ("quoted in JSON", &["p\"q\\rst"], r#"{"a":"p\"q\\rst"}"#, r#"{"a":"[FILTERED]"}"#),
+            ("escaped to ASCII by another writer", &["clé-12"], r"cl\u00e9-12", "[FILTERED]"),
+            ("with escaped slashes", &["a/b/c/d"], r"a\/b\/c\/d", "[FILTERED]"),
             ("the file it came from ended in a new line", &["tok-123\n"], "tok-123 x", "[FILTERED] x"),
             ("an empty secret is none", &["", "   "], "a b", "a b"),
         ] {
@@ -205,14 +225,14 @@ mod tests {
 
     #[test]
     fn a_secret_that_comes_in_pieces_is_found() {
-        let secrets = ["sk-abc", "sk-abcdef-tail", "abcd", "cdef", "clé-secret"];
+        let secrets = ["sk-abc", "sk-abcdef-tail", "abcd-12", "12-cdef", "clé-secret"];
         for (why, text) in [
             ("plain", "hello there, nothing here"),
             ("one", "key sk-abc end"),
             ("the longer one", "key sk-abcdef-tail end"),
             ("almost the longer one", "key sk-abcdef-tai end"),
-            ("overlapping", "xabcdefy"),
-            ("the first of two that overlap", "xabcdzz"),
+            ("overlapping", "xabcd-12-cdefy"),
+            ("the first of two that overlap", "xabcd-12zz"),
             ("not ASCII", "xclé-secrety clé-secre"),
             ("at the very end", "x sk-abc"),
         ] {
@@ -244,7 +264,7 @@ mod tests {
 
     #[test]
     fn many_secrets_and_a_long_text_take_linear_time() {
-        let nested: Vec<String> = (4..64).map(|n| "a".repeat(n)).collect();
+        let nested: Vec<String> = (7..64).map(|n| "a".repeat(n)).collect();
         let text = "a".repeat(1 << 16);
         let start = std::time::Instant::now();
         assert_eq!(Redactor::new(&nested).clean(&text), FILTERED);
@@ -253,7 +273,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_secret_survives(secrets in prop::collection::vec("[abé]{4,7}", 1..5), text in "[abé]{0,40}") {
+        fn no_secret_survives(secrets in prop::collection::vec("[abé]{7,9}", 1..5), text in "[abé]{0,40}") {
             let clean = Redactor::new(&secrets).clean(&text).into_owned();
             for secret in &secrets {
                 prop_assert!(!clean.contains(secret.as_str()), "{secret} in {clean}");

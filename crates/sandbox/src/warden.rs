@@ -8,6 +8,7 @@ use crate::helper::{HelperError, HelperLauncher, HelperSpec, RunningHelper};
 use crate::ledger::{Entry, Ledger};
 use crate::permit::{Approval, Effect, OutcomeGuard, Permit};
 use crate::root::RootError;
+use picoclaw_policy::config::mask_words;
 use picoclaw_policy::shell::guard::Judgement;
 use picoclaw_policy::{
     Access, AgentId, CleanPath, Code, CommandContext, ExecIntent, Grant, Intent, Layer, PathFault, Policy,
@@ -196,7 +197,7 @@ impl Warden {
             "start {} in {}: {}",
             helper.principal.directory().display(),
             prepared.work_dir.display(),
-            words.join(" ")
+            mask_words(&words).join(" ")
         );
         let grant = Grant { zone: Zone::Workspace, rule: "the operator's own command".to_owned() };
         let decided =

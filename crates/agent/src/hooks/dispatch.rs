@@ -106,7 +106,10 @@ impl Hooks {
                     tracing::warn!(target: "hook", hook = %name, tool, "An approval hook timed out; the call is denied");
                     return Err(format!("tool approval hook {name:?} timed out"));
                 }
-                Err(why) => return Err(format!("tool approval hook {:?} failed: {why}", process.name())),
+                Err(why) => {
+                    tracing::warn!(target: "hook", tool, error = %why, "A call is denied");
+                    return Err(format!("tool approval hook {:?} failed: {why}", process.name()));
+                }
                 Ok(result) if result.get("approved") == Some(&Value::Bool(true)) => {}
                 Ok(result) => return Err(refusal(&result)),
             }

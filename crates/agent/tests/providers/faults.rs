@@ -195,6 +195,18 @@ async fn a_stream_without_end_is_cut_off() {
 }
 
 #[tokio::test]
+async fn a_stream_that_drips_is_cut_off() {
+    let piece = "data: {\"choices\":[{\"delta\":{\"content\":\".\"}}]}\n\n";
+    for (why, packet, seconds) in [("comments", ": still here\n\n", 5), ("an answer without end", piece, 40)]
+    {
+        let began = std::time::Instant::now();
+        let (heard, _) = against(vec![Act::Drip(packet)], streaming()).await;
+        assert_eq!(heard.error().class, ErrorClass::Timeout, "{why}: {}", heard.error());
+        assert!(began.elapsed().as_secs() < seconds, "{why}: {:?}", began.elapsed());
+    }
+}
+
+#[tokio::test]
 async fn a_stream_that_was_complete_is_taken_even_when_its_end_is_missing() {
     let end = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]}).to_string();
     let packets = events(&[&text("hello"), &end]);

@@ -17,6 +17,8 @@ pub(crate) enum Act {
     Broken(Vec<String>),
     /// The same, and then nothing more, for ever.
     Stalled(Vec<String>),
+    /// A stream that sends this again and again, and does not end.
+    Drip(&'static str),
     /// A body of so many bytes.
     Flood(&'static str, usize),
     /// Nothing, for ever.
@@ -98,6 +100,14 @@ async fn serve(mut stream: TcpStream, acts: &[Act], seen: &Mutex<Vec<Seen>>) -> 
         Act::Stalled(packets) => {
             packets_of(&mut stream, packets).await?;
             tokio::time::sleep(Duration::from_secs(3600)).await;
+        }
+        Act::Drip(packet) => {
+            packets_of(&mut stream, &[]).await?;
+            loop {
+                let chunk = format!("{:x}\r\n{packet}\r\n", packet.len());
+                stream.write_all(chunk.as_bytes()).await.ok()?;
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
         }
         Act::Flood(kind, size) => {
             let head = format!("HTTP/1.1 200 X\r\ncontent-type: {kind}\r\ncontent-length: {size}\r\n\r\n");

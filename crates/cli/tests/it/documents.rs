@@ -43,6 +43,7 @@ const DOCUMENTS: &[(&str, &str)] = documents![
     "docs/guide/13-schedule.md",
     "docs/guide/14-hooks.md",
     "docs/guide/15-gateway.md",
+    "docs/guide/16-bounds.md",
     "deploy/README.md",
     "docs/kernel-features.md",
 ];

@@ -6,6 +6,7 @@ use super::document::{Lines, Node, Origin, Value};
 use super::merge::{ConfigTree, LoadedConfig};
 use super::schema::{DefaultValue, Key, KeySupport, ROOT, Shape};
 use super::secret::{MASK, names_a_secret, password_in};
+use super::secret_shape::{mask_word, mask_words};
 use super::sources::Sources;
 use serde_json::Value as Json;
 use std::path::Path;
@@ -20,6 +21,9 @@ pub struct ShownKey {
     /// `default`, `<file>:<line>` or `env <name>`.
     pub origin: String,
 }
+
+/// Keys whose lists are command lines.
+const COMMANDS: [&str; 2] = ["args", "command"];
 
 impl LoadedConfig {
     /// Every supported key, and what else the files contain.
@@ -112,6 +116,14 @@ impl Rows<'_> {
             (Value::Text(text), _) => Json::from(self.without_secrets(text)),
             (Value::Flag(flag), _) => Json::from(*flag),
             (Value::Number(text), _) => text.parse().map_or_else(|_| Json::from(text.as_str()), Json::Number),
+            // The words of a command line: an option names what the next word is.
+            (Value::List(items), _) if COMMANDS.contains(&name) => {
+                let words = items.iter().map(|item| match &item.value {
+                    Value::Text(text) => self.without_secrets(text),
+                    _ => String::new(),
+                });
+                mask_words(&words.collect::<Vec<_>>()).into()
+            }
             (Value::List(items), Shape::List(inner)) => {
                 items.iter().map(|item| self.mask_value(item, inner, name)).collect()
             }
@@ -137,7 +149,7 @@ impl Rows<'_> {
         for secret in self.secrets.iter().filter(|secret| text.contains(secret.as_str())) {
             shown = shown.replace(secret.as_str(), MASK);
         }
-        shown
+        mask_word(&shown)
     }
 
     fn origin_text(&self, origin: &Origin) -> String {

@@ -1,6 +1,7 @@
 //! `tools.web.private_host_whitelist`: private networks that may be reached.
 //!
-//! Entries are numeric addresses or networks; host names are not accepted.
+//! Entries are numeric addresses or networks, with a port if only that one is meant; host names are
+//! not accepted.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,11 +12,12 @@ use std::str::FromStr;
 pub struct Network {
     first: IpAddr,
     length: u8,
+    port: Option<u16>,
 }
 
 /// The text is not a network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is neither an IP address nor a network such as `192.168.0.0/24`")]
+#[error("`{0}` is neither an IP address nor a network such as `192.168.0.0/24`, with or without a port")]
 pub struct NetworkFault(pub String);
 
 impl FromStr for Network {
@@ -23,9 +25,15 @@ impl FromStr for Network {
 
     fn from_str(text: &str) -> Result<Self, NetworkFault> {
         let fault = || NetworkFault(text.to_owned());
-        let (address, length) = match text.trim().split_once('/') {
+        let (network, port) = split_port(text.trim());
+        let port = match port {
+            None => None,
+            Some(digits) if !digits.bytes().all(|b| b.is_ascii_digit()) => return Err(fault()),
+            Some(digits) => Some(digits.parse().ok().filter(|port| *port != 0).ok_or_else(fault)?),
+        };
+        let (address, length) = match network.split_once('/') {
             Some((address, length)) => (address, Some(length)),
-            None => (text.trim(), None),
+            None => (network, None),
         };
         let first: IpAddr = address.parse().map_err(|_| fault())?;
         let most = if first.is_ipv4() { 32 } else { 128 };
@@ -38,9 +46,9 @@ impl FromStr for Network {
         match first.to_canonical() {
             IpAddr::V4(inside) if first.is_ipv6() => {
                 let length = length.checked_sub(96).ok_or_else(fault)?;
-                Ok(Self { first: inside.into(), length })
+                Ok(Self { first: inside.into(), length, port })
             }
-            first => Ok(Self { first, length }),
+            first => Ok(Self { first, length, port }),
         }
     }
 }
@@ -62,7 +70,27 @@ impl Network {
 
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.first, self.length)
+        match (self.port, self.first) {
+            (None, first) => write!(f, "{first}/{}", self.length),
+            (Some(port), IpAddr::V4(first)) => write!(f, "{first}/{}:{port}", self.length),
+            (Some(port), IpAddr::V6(first)) => write!(f, "[{first}/{}]:{port}", self.length),
+        }
+    }
+}
+
+/// A network and its port, as in `127.0.0.1:8080`, `10.0.0.0/8:443` and `[fd00::/8]:443`.
+fn split_port(text: &str) -> (&str, Option<&str>) {
+    if let Some((inside, rest)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        return match rest.strip_prefix(':') {
+            Some(port) => (inside, Some(port)),
+            None if rest.is_empty() => (inside, None),
+            None => (text, None),
+        };
+    }
+    match text.split_once(':') {
+        // One colon: an IPv6 address has more.
+        Some((network, port)) if !port.contains(':') => (network, Some(port)),
+        _ => (text, None),
     }
 }
 
@@ -76,9 +104,10 @@ impl HostRules {
         entries.iter().map(|entry| entry.parse()).collect::<Result<_, _>>().map(Self)
     }
 
-    /// The entry that contains `ip`.
-    pub(super) fn matching(&self, ip: IpAddr) -> Option<&Network> {
-        self.0.iter().find(|network| network.contains(ip))
+    /// The entry that contains `ip` and this port.
+    pub(super) fn matching(&self, ip: IpAddr, port: u16) -> Option<&Network> {
+        let is_open = |network: &&Network| network.port.is_none_or(|own| own == port);
+        self.0.iter().filter(is_open).find(|network| network.contains(ip))
     }
 }
 
@@ -103,6 +132,35 @@ mod tests {
             let network: Network = text.parse().unwrap();
             assert!(network.contains(inside.parse().unwrap()), "{why}: {inside} in {network}");
             assert!(!network.contains(outside.parse().unwrap()), "{why}: {outside} in {network}");
+        }
+    }
+
+    #[test]
+    fn an_entry_with_a_port_opens_that_port_alone() {
+        for (text, ip) in [
+            ("127.0.0.1:8080", "127.0.0.1"),
+            ("10.0.0.0/8:8080", "10.1.2.3"),
+            ("[::1]:8080", "::1"),
+            ("[fd00::/8]:8080", "fd00::1"),
+        ] {
+            let (rules, ip) = (HostRules::compile(&[text.to_owned()]).unwrap(), ip.parse().unwrap());
+            assert_eq!(rules.matching(ip, 8080).map(ToString::to_string).is_some(), true, "{text}");
+            assert!(rules.matching(ip, 8081).is_none() && rules.matching(ip, 80).is_none(), "{text}");
+            let shown = rules.matching(ip, 8080).unwrap().to_string();
+            assert_eq!(shown.parse::<Network>().unwrap().to_string(), shown);
+        }
+        let rules = HostRules::compile(&["127.0.0.1".to_owned()]).unwrap();
+        assert!(rules.matching("127.0.0.1".parse().unwrap(), 1).is_some(), "without a port, every one");
+        for text in [
+            "127.0.0.1:",
+            "127.0.0.1:0",
+            "127.0.0.1:65536",
+            "127.0.0.1:x",
+            "[::1]x",
+            "[::1",
+            "127.0.0.1:80:81",
+        ] {
+            assert!(text.parse::<Network>().is_err(), "{text}");
         }
     }
 

@@ -34,7 +34,7 @@ fn judge_addresses(address: &WebAddress, found: &[IpAddr], rules: &HostRules) ->
     let mut closed: Vec<(IpAddr, &'static str)> = Vec::new();
     for ip in found {
         let Some(why) = why_not_public(*ip) else { continue };
-        match rules.matching(*ip) {
+        match rules.matching(*ip, address.port()) {
             Some(network) => opened = Some(network),
             None => closed.push((*ip, why)),
         }

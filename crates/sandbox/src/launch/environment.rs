@@ -1,7 +1,9 @@
 //! Environment variables of children.
 //!
-//! Invariant: no child gets a variable that is named like a secret or contains a configured one, whatever the isolation.
+//! Invariant: no child gets a variable that is named like a secret, looks like one or contains a
+//! configured one, whatever the isolation.
 
+use picoclaw_policy::config::looks_secret;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -19,7 +21,10 @@ pub fn without_secrets(
 ) -> Variables {
     let mut kept: Variables = Vec::new();
     for (name, value) in host {
-        let plain = !name.is_empty() && !is_secret_name(&name) && !holds_secret(&value, secrets);
+        let plain = !name.is_empty()
+            && !is_secret_name(&name)
+            && !holds_secret(&value, secrets)
+            && !looks_secret(&value.to_string_lossy());
         if plain {
             set(&mut kept, &name, value);
         }
@@ -84,6 +89,9 @@ mod tests {
             ("the shortest spelling", "DB_PASS", "x", false),
             ("a word that only begins so", "PASSIVE_MODE", "1", true),
             ("a terminal's own", "TERM", "xterm", true),
+            ("a URL with a password", "DATABASE_URL", "postgres://u:secret@db/x", false),
+            ("one without", "HOMEPAGE", "https://example.org/x", true),
+            ("what looks like a token", "GH", "ghp_0123456789abcdefghijklmnop", false),
         ] {
             let got = without_secrets([(name.into(), value.into())], &secrets);
             assert_eq!(!got.is_empty(), kept, "{why}: `{name}`");

@@ -51,7 +51,7 @@ impl<R> BoundedMessages<R> {
                         self.add_line(error.as_bytes());
                     }
                     OversizedMessage::Unanswering => {}
-                    // Nobody knows which call it answers, so all of them fail.
+                    // The call that it answers is unknown, so all of them fail.
                     OversizedMessage::Unknown => {
                         self.is_ended = true;
                         return;

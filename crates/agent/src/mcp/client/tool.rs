@@ -160,7 +160,12 @@ impl Tool for McpTool {
             Err(McpError::Refused { message }) => {
                 Reply::Failed(format!("MCP tool returned error: {message}")).into()
             }
-            Err(why) => Reply::Failed(format!("MCP tool execution failed: {why}")).into(),
+            Err(why) => {
+                if !matches!(why, McpError::Halted) {
+                    tracing::warn!(target: "mcp", server = %self.server.name(), tool = %self.server_name, error = %why, "A call of a server failed");
+                }
+                Reply::Failed(format!("MCP tool execution failed: {why}")).into()
+            }
         }
     }
 }

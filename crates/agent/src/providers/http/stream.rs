@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// The longest that one answer may keep coming, however slowly.
-const STREAM_TIMEOUT: Duration = Duration::from_secs(3600);
+/// The longest that one answer may keep coming, however slowly, in multiples of `request_timeout`.
+const STREAM_TIMEOUTS: u32 = 15;
 
 /// How long a complete answer is waited for to say that it is over: only the usage is still missing.
 const USAGE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -30,7 +30,9 @@ pub(super) async fn read<A: Assembler>(
     mut assembler: A,
     sink: &mut dyn Sink,
 ) -> Result<Answer, ProviderError> {
-    let until = Instant::now() + STREAM_TIMEOUT.max(endpoint.timeout);
+    let until = Instant::now() + endpoint.timeout.saturating_mul(STREAM_TIMEOUTS);
+    // Comments keep a connection open; only events with data bring the answer further.
+    let mut idle_until = Instant::now() + endpoint.timeout;
     let has_ended = AtomicBool::new(false);
     let mut line = 0;
     let chunks = endpoint.chunks(response).map(|chunk| {
@@ -54,7 +56,10 @@ pub(super) async fn read<A: Assembler>(
     let mut events = pin!(SseStream::from_bytes_stream(chunks.chain(end)));
     let mut progress = Progress::Open;
     loop {
-        let until = if progress == Progress::Open { until } else { Instant::now() + USAGE_TIMEOUT };
+        let until = match progress {
+            Progress::Open => until.min(idle_until),
+            _ => Instant::now() + USAGE_TIMEOUT,
+        };
         let event = match timeout_at(until, events.next()).await {
             Ok(Some(Ok(event))) => event,
             Ok(None) => break,
@@ -70,6 +75,7 @@ pub(super) async fn read<A: Assembler>(
             Err(_) => return Err(endpoint.timed_out()),
         };
         let Some(data) = event.data.filter(|data| !data.is_empty()) else { continue };
+        idle_until = Instant::now() + endpoint.timeout;
         let taken = assembler.event(&data, sink);
         let taken = if has_ended.load(Ordering::Relaxed) { taken.map_err(cut_off) } else { taken };
         progress = taken?.max(progress);

@@ -1,7 +1,7 @@
 //! Describes a configured server without its secrets: values of variables and headers, and the
 //! credentials and query of a URL.
 
-use picoclaw_policy::config::{Config, MASK, McpServerConfig, McpTransport};
+use picoclaw_policy::config::{Config, MASK, McpServerConfig, McpTransport, mask_words};
 use picoclaw_sandbox::{Redactor, printable};
 
 /// `stdio` or `http`.
@@ -16,7 +16,8 @@ pub(super) fn kind(server: &McpServerConfig) -> &'static str {
 pub(super) fn target(server: &McpServerConfig, config: &Config) -> String {
     let text = match &server.transport {
         McpTransport::Stdio { command, args, .. } => {
-            std::iter::once(command).chain(args).map(|word| shell_quote(word)).collect::<Vec<_>>().join(" ")
+            let words: Vec<&String> = std::iter::once(command).chain(args).collect();
+            mask_words(&words).iter().map(|word| shell_quote(word)).collect::<Vec<_>>().join(" ")
         }
         McpTransport::Http { url, .. } => redact_url(url),
     };

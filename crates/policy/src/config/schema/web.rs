@@ -8,7 +8,7 @@ pub(super) const WEB: &[Key] = &[
     Key::new(
         "private_host_whitelist",
         Shape::List(&Shape::Network),
-        "Private addresses and networks that may be fetched from.",
+        "Private addresses and networks that may be fetched from; `127.0.0.1:8080` opens one port.",
     ),
     Key::new("proxy", Shape::Address, "HTTP proxy."),
     Key::choice("format", "plaintext", &["plaintext", "markdown"], "What a page is turned into."),

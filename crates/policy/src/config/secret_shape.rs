@@ -1,0 +1,190 @@
+//! Values that look like secrets, whatever they are called: passwords in URLs, tokens of well-known
+//! issuers, long random words.
+
+use super::secret::{MASK, names_a_secret, password_in};
+
+/// Beginnings of tokens, with the length from which on they are one.
+const PREFIXES: [(&str, usize); 24] = [
+    ("ghp_", 20),
+    ("gho_", 20),
+    ("ghs_", 20),
+    ("ghu_", 20),
+    ("github_pat_", 20),
+    ("glpat-", 16),
+    ("sk-", 16),
+    ("sk_live_", 16),
+    ("sk_test_", 16),
+    ("rk_live_", 16),
+    ("pk_live_", 16),
+    ("whsec_", 16),
+    ("xoxb-", 16),
+    ("xoxp-", 16),
+    ("xapp-", 16),
+    ("AKIA", 20),
+    ("ASIA", 20),
+    ("AIza", 30),
+    ("ya29.", 20),
+    ("npm_", 20),
+    ("pypi-", 20),
+    ("hf_", 20),
+    ("dop_v1_", 20),
+    ("SG.", 30),
+];
+
+/// The length from which on a word of digits, upper and lower case letters is taken for a token.
+const MIN_RANDOM: usize = 24;
+
+/// The length from which on a hexadecimal word is; a hash of git has 40 digits.
+const MIN_HEX: usize = 48;
+
+/// Whether a value looks like a secret.
+pub fn looks_secret(value: &str) -> bool {
+    let value = value.trim();
+    mask_url(value) != value || value.contains("-----BEGIN ") || value.split_whitespace().any(is_token)
+}
+
+/// A command line with what looks like a secret masked: values of options and assignments that are
+/// named like one, passwords and tokens in URLs, and words that look like tokens.
+pub fn mask_words<S: AsRef<str>>(words: &[S]) -> Vec<String> {
+    let mut is_value = false;
+    let masked = words.iter().map(AsRef::as_ref).map(|word| {
+        let is_option = word.starts_with('-');
+        let was_value =
+            std::mem::replace(&mut is_value, is_option && !word.contains('=') && names_a_secret(word));
+        if was_value && !is_option { MASK.to_owned() } else { mask_word(word) }
+    });
+    masked.collect()
+}
+
+/// A text with passwords, tokens and values of secret names masked.
+pub(super) fn mask_word(word: &str) -> String {
+    let masked = mask_url(word);
+    if masked != word {
+        return masked;
+    }
+    for separator in ['=', ':'] {
+        if let Some((name, value)) = word.split_once(separator)
+            && names_a_secret(name)
+            && !value.trim().is_empty()
+            && !value.starts_with("//")
+        {
+            return format!("{name}{separator}{MASK}");
+        }
+    }
+    if word.split_whitespace().any(is_token) {
+        return word
+            .split(' ')
+            .map(|part| if is_token(part) { MASK } else { part })
+            .collect::<Vec<_>>()
+            .join(" ");
+    }
+    word.to_owned()
+}
+
+/// A URL without its password, a token in place of its user, and the values of secret parameters.
+fn mask_url(text: &str) -> String {
+    if !text.contains("://") {
+        return text.to_owned();
+    }
+    let mut shown = match password_in(text) {
+        Some(password) => text.replacen(&format!(":{password}@"), &format!(":{MASK}@"), 1),
+        None => text.to_owned(),
+    };
+    if let Some((_, rest)) = shown.split_once("://")
+        && let Some((user, _)) =
+            rest.split(['/', '?', '#']).next().and_then(|authority| authority.rsplit_once('@'))
+        && is_token(user)
+    {
+        let user = user.to_owned();
+        shown = shown.replacen(&user, MASK, 1);
+    }
+    let Some((address, query)) = shown.split_once('?') else { return shown };
+    let is_secret = |name: &str| {
+        names_a_secret(name) || ["sig", "signature", "code", "auth", "pass", "pwd"].contains(&name)
+    };
+    let mask = |pair: &str| match pair.split_once('=') {
+        Some((name, value)) if !value.is_empty() && is_secret(&name.to_ascii_lowercase()) => {
+            format!("{name}={MASK}")
+        }
+        _ => pair.to_owned(),
+    };
+    let query: Vec<String> = query.split('&').map(mask).collect();
+    format!("{address}?{}", query.join("&"))
+}
+
+/// Whether one word looks like a token.
+fn is_token(word: &str) -> bool {
+    let word = word.trim_matches(|c| c == '"' || c == '\'');
+    let known = PREFIXES.iter().any(|(prefix, length)| word.starts_with(prefix) && word.len() >= *length);
+    known && word.bytes().all(|b| b.is_ascii_graphic() && b != b'/') || is_jwt(word) || is_random(word)
+}
+
+/// Three parts of base64 with points between them.
+fn is_jwt(word: &str) -> bool {
+    let parts: Vec<&str> = word.split('.').collect();
+    let is_base64 = |part: &&str| part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+    parts.len() == 3 && word.starts_with("eyJ") && word.len() >= 40 && parts.iter().all(is_base64)
+}
+
+fn is_random(word: &str) -> bool {
+    let is_word = word.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-+=".contains(&b));
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    let is_mixed = digits >= 3
+        && word.bytes().any(|b| b.is_ascii_uppercase())
+        && word.bytes().any(|b| b.is_ascii_lowercase());
+    let is_hex = digits >= 3 && digits < word.len() && word.bytes().all(|b| b.is_ascii_hexdigit());
+    is_word && ((word.len() >= MIN_RANDOM && is_mixed) || (word.len() >= MIN_HEX && is_hex))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_known_by_their_look() {
+        for (value, want) in [
+            ("postgres://u:secret@db.example/x", true),
+            ("redis://:secret@db", true),
+            ("amqp://user@host/", false),
+            ("https://ghp_0123456789abcdefghij@github.com/x", true),
+            ("https://hooks.example/?token=abc", true),
+            ("https://example.org/?page=2", false),
+            ("ghp_0123456789abcdefghijklmnop", true),
+            ("sk-proj-0123456789abcdef", true),
+            ("AKIAIOSFODNN7EXAMPLE", true),
+            ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abc-DEF_123", true),
+            ("Zx81kQm4Tt0aLw93Bv7cNn2d", true),
+            ("-----BEGIN OPENSSH PRIVATE KEY-----", true),
+            ("da39a3ee5e6b4b0d3255bfef95601890afd80709", false),
+            ("550e8400-e29b-41d4-a716-446655440000", false),
+            ("/usr/local/bin:/usr/bin", false),
+            ("/home/User1/Projects/MyProject2024/Release3", false),
+            ("en_US.UTF-8", false),
+            ("unix:path=/run/user/1000/bus", false),
+            ("rs=0:di=01;34:ln=01;36:*.tar=01;31", false),
+            ("x86_64-unknown-linux-gnu", false),
+            ("sk-SK.UTF-8", false),
+            ("1.95.0", false),
+            ("vim", false),
+        ] {
+            assert_eq!(looks_secret(value), want, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_command_line_is_shown_without_its_secrets() {
+        for (words, want) in [
+            ("server --token abc --port 80", "server --token ******** --port 80"),
+            ("server --api-key=abc -v", "server --api-key=******** -v"),
+            ("server API_KEY=abc", "server API_KEY=********"),
+            ("server --token --port 80", "server --token --port 80"),
+            ("server https://u:p@h/?token=x&page=2", "server https://u:********@h/?token=********&page=2"),
+            ("server ghp_0123456789abcdefghij", "server ********"),
+            ("npx -y @scope/server /data", "npx -y @scope/server /data"),
+        ] {
+            let words: Vec<&str> = words.split(' ').collect();
+            assert_eq!(mask_words(&words).join(" "), want);
+        }
+        assert_eq!(mask_words(&["curl", "-H", "Authorization: Bearer abc"])[2], "Authorization:********");
+    }
+}
