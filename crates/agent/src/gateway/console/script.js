@@ -221,7 +221,9 @@ async function answer(item, choice, box) {
   const sent = await post('/api/approvals/' + encodeURIComponent(item.id), {hash: item.hash, answer: choice});
   const back = await sent.json().catch(() => ({}));
   const words = {once: 'Allowed once', session: 'Allowed for this session', no: 'Refused'}[choice];
-  $('said').textContent = plain(sent.ok ? words + ': ' + item.tool + ', ' + item.agent + '.' : back.error || 'The answer was not taken.');
+  $('said').textContent = plain(sent.ok ? words + ': ' + item.tool + ', ' + item.agent + '.'
+    : sent.status === 403 ? 'This token may not approve. picoclaw token add NAME --scope watch,approve makes one that may.'
+    : back.error || 'The answer was not taken.');
   await questions();
 }
 function question(item) {
