@@ -269,6 +269,12 @@ pub(crate) struct DoctorArguments {
     /// Remove a layer before testing, to see the test fail: a layer's name, or `all`
     #[arg(long, hide = true, value_name = "LAYER", value_parser = ["filesystem", "network", "processes", "syscalls", "environment", "limits", "all"])]
     pub(crate) fault: Option<String>,
+    /// Take memory of this kind, in a child of the examination
+    #[arg(long, hide = true, value_name = "KIND")]
+    pub(crate) hold: Option<String>,
+    /// How much of it
+    #[arg(long, hide = true, value_name = "MIB", default_value_t = 0)]
+    pub(crate) mebibytes: usize,
 }
 
 /// `picoclaw check`.

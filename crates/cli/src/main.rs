@@ -12,7 +12,7 @@ mod settings;
 mod units;
 
 use anyhow::Result;
-use arguments::{Arguments, Command, ConfigCommand, Listing};
+use arguments::{Arguments, Command, ConfigCommand, DoctorArguments, Listing};
 use clap::Parser;
 use commands::audit::AuditArgs;
 use commands::config::{self, Format};
@@ -57,6 +57,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Command::Completions { shell } => return commands::manual::completions(*shell).map(ExitCode::from),
         Command::Man { dir } => return commands::manual::man(dir.as_deref()).map(ExitCode::from),
         Command::Config(command) => return configuration(command, &request).map(ExitCode::from),
+        Command::Doctor(DoctorArguments { hold: Some(kind), mebibytes, .. }) => {
+            return commands::doctor::hold(kind, *mebibytes).map(ExitCode::from);
+        }
         _ => {}
     }
     let frontend = match &arguments.command {

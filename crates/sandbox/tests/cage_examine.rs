@@ -33,6 +33,7 @@ fn examined(place: &Instance, walls: &Confinement) -> Vec<DoctorCheck> {
         network: place.isolation.network,
         processes: Visibility::Hidden,
         limits: place.isolation.limits,
+        program: None,
     };
     let checks = run_doctor_checks(&baits, &|line| {
         let mut spec = place.spec(line, walls.clone());

@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::{app, print};
 use anyhow::Result;
-use picoclaw_policy::config::Config;
+use picoclaw_policy::config::{Config, Expose, ExposeMode};
 use picoclaw_sandbox::exec::{DoctorMode, ExecEnv};
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::isolate::{
@@ -73,10 +73,21 @@ impl Drop for DecoySocket {
     }
 }
 
+/// In a child of the examination: takes memory of one kind.
+pub(crate) fn hold(kind: &str, mebibytes: usize) -> Result<Exit> {
+    print::line(picoclaw_sandbox::isolate::hold_memory(kind, mebibytes))?;
+    Ok(Exit::Done)
+}
+
 /// The configuration with isolation on, and a memory limit that can be reached.
 fn with_isolation(config: &Config) -> Config {
     let mut config = config.clone();
     config.isolation.enabled = true;
+    if let Ok(program) = std::env::current_exe() {
+        // It takes memory in the cage.
+        let (source, target) = (program.clone(), program);
+        config.isolation.expose_paths.push(Expose { source, target, mode: ExposeMode::ReadOnly });
+    }
     if config.isolation.limits.memory_mb > 0 {
         config.isolation.limits.memory_mb = config.isolation.limits.memory_mb.min(TRIAL_MEMORY_MB);
     }
@@ -91,6 +102,7 @@ fn examine(
     arguments: &DoctorArguments,
 ) -> Vec<DoctorCheck> {
     let config = with_isolation(&settings.config);
+    let program = std::env::current_exe().ok();
     let home = std::env::home_dir().unwrap_or_else(|| PathBuf::from("/root"));
     let secret = instance.ledger().join("HEAD");
     let secret = if secret.exists() { secret } else { settings.config_path.clone() };
@@ -107,6 +119,7 @@ fn examine(
             Visibility::Hidden
         },
         limits: config.isolation.limits,
+        program: program.as_deref(),
     };
     let Some(own) = instance.workspaces().iter().find(|own| own.agent == settings.config.default_agent)
     else {

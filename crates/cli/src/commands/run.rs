@@ -11,7 +11,7 @@ use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{AgentId, Origin};
 use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::exec::{OperatorCommand, OperatorCommandError};
-use picoclaw_sandbox::launch::{Principal, Status, Streams};
+use picoclaw_sandbox::launch::{Limit, Principal, Status, Streams};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::protect::Report;
 use picoclaw_sandbox::{Redactor, terminal};
@@ -30,8 +30,8 @@ pub(crate) fn run(arguments: &RunArguments, loaded: &Settings, process_env: &Pro
         (Err(why), _) | (_, Err(why)) => return Ok(exit::bad_usage(&why).into()),
     };
     match caged(arguments, &asked, timeout, loaded, process_env) {
-        Ok(status) => {
-            tell(status, timeout);
+        Ok((status, limit)) => {
+            tell(status, limit, timeout);
             Ok(code(status.exit_code()))
         }
         Err(why) => {
@@ -48,7 +48,7 @@ fn caged(
     timeout: Option<Duration>,
     loaded: &Settings,
     process_env: &ProcessEnv,
-) -> Result<Status> {
+) -> Result<(Status, Option<Limit>)> {
     let named = match &arguments.workspace {
         Some(path) => std::path::absolute(path)?,
         None => std::env::current_dir().context("there is no current directory")?,
@@ -76,8 +76,9 @@ fn caged(
     };
     let mut child = command.start(ledger)?;
     let status = terminal::relay(&mut child.running, &signals, timeout);
+    let limit = child.running.reached_limit(status);
     print_report(&child.finish(status), "picoclaw run: ");
-    Ok(status)
+    Ok((status, limit))
 }
 
 /// The directory that the child may write: never one that holds more than a project.
@@ -100,15 +101,13 @@ pub(crate) fn code(status: i32) -> ExitCode {
     ExitCode::from(u8::try_from(status).unwrap_or(NO_CAGE))
 }
 
-fn tell(status: Status, timeout: Option<Duration>) {
-    match (status, timeout) {
-        (Status::TimedOut, Some(time)) => {
+fn tell(status: Status, limit: Option<Limit>, timeout: Option<Duration>) {
+    match (status, limit, timeout) {
+        (Status::TimedOut, _, Some(time)) => {
             print::note(&format!("picoclaw run: timed out after {} s", time.as_secs_f64()))
         }
-        (Status::OutOfMemory, _) => {
-            print::note("picoclaw run: out of memory (`--memory`, `isolation.limits.memory_mb`)")
-        }
-        (Status::Signaled(_), _) => {
+        (_, Some(limit), _) => print::note(&format!("picoclaw run: {}", limit_text(limit))),
+        (Status::Signaled(_), ..) => {
             if let Some(limit) = status.limit() {
                 print::note(&format!("picoclaw run: {limit}"));
             }
@@ -125,6 +124,14 @@ pub(crate) fn print_report(report: &Report, prefix: &str) {
     }
     if let Some(line) = report.line() {
         print::note(&format!("{prefix}{line}"));
+    }
+}
+
+/// A limit that a command has reached, and what raises it.
+pub(crate) fn limit_text(limit: Limit) -> String {
+    match limit {
+        Limit::Memory(_) => format!("{limit}; raise it with --memory"),
+        other => format!("{other}; raise it with `{}`", other.setting()),
     }
 }
 

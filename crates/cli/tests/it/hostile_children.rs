@@ -15,10 +15,10 @@ mod priority;
 mod protected;
 mod set_id;
 mod shortage;
+mod soak;
 mod supervisor;
 mod terminal;
 mod workspaces;
-// `soak` lies beside these and was never compiled: declare it once it is.
 
 use crate::run::{alive, is_here, marker, soon};
 use crate::test_instance::{Ran, TestInstance, ran};

@@ -52,8 +52,8 @@ impl Backend {
             (Self::Unsupported(why), _) => Grade::None((*why).into()),
         };
         let full = || Grade::Full;
-        let watched = || {
-            Grade::Partial("memory of the whole tree is watched every 50 ms and each process held by `RLIMIT_DATA`; processes are held by the namespace's `pid_max` (Linux 6.14) or `RLIMIT_NPROC`".into())
+        let counted = || {
+            Grade::Partial("memory and processes of the tree are held by a cgroup where one can be made; elsewhere they are counted every 20 ms, without socket buffers".into())
         };
         match self {
             Self::Native => Enforced {
@@ -61,12 +61,10 @@ impl Backend {
                 network,
                 processes: full(),
                 syscalls: full(),
-                limits: watched(),
+                limits: counted(),
             },
             Self::Bwrap(_) => {
-                let limits = Grade::Partial(
-                    "memory is watched; the number of processes is held, but not root's".into(),
-                );
+                let limits = counted();
                 Enforced { filesystem: full(), network, processes: full(), syscalls: full(), limits }
             }
             Self::Landlock => Enforced {
@@ -81,7 +79,7 @@ impl Backend {
                     "processes are visible; tracing is held, signals are not (needs Linux 6.12)".into()
                 }),
                 syscalls: full(),
-                limits: Grade::Partial("memory is watched; the number of processes is the user's".into()),
+                limits: counted(),
             },
             Self::Unsupported(why) => {
                 let none = || Grade::None((*why).into());

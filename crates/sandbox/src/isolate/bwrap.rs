@@ -43,6 +43,11 @@ pub fn find_bwrap(path: &OsStr) -> Option<PathBuf> {
     })
 }
 
+/// Whether a program changes its user or group when it is executed.
+pub(super) fn is_set_id(program: &Path) -> bool {
+    rustix::fs::statat(CWD, program, AtFlags::empty()).is_ok_and(|stat| stat.st_mode & 0o6000 != 0)
+}
+
 fn is_owned_by_root(path: &Path, kind: FileType) -> bool {
     let Ok(stat) = rustix::fs::statat(CWD, path, AtFlags::empty()) else { return false };
     stat.st_uid == 0 && stat.st_mode & 0o022 == 0 && FileType::from_raw_mode(stat.st_mode) == kind
@@ -88,7 +93,8 @@ pub fn bwrap_arguments(plan: &Plan, masked: &[(&Path, HostEntryKind)]) -> Vec<Os
             arguments.words(&["--remount-ro"]).path(target);
         }
     }
-    arguments.words(&["--remount-ro", "/proc", "--remount-ro", "/"]);
+    // bubblewrap's `/dev` is a tmpfs without a size.
+    arguments.words(&["--remount-ro", "/dev", "--remount-ro", "/proc", "--remount-ro", "/"]);
     arguments.words(&["--seccomp", &FILTER_FD.to_string(), "--chdir"]).path(&plan.work_dir);
     arguments.words(&["--"]);
     arguments.0
@@ -109,8 +115,6 @@ impl Arguments {
 
     fn rule(&mut self, rule: &MountRule, tmpfs_bytes: u64) {
         match rule {
-            // bubblewrap's `/dev` has one already.
-            MountRule::Tmpfs { target } if target.starts_with("/dev") => {}
             MountRule::Tmpfs { target } => {
                 self.words(&["--perms", "1777", "--size", &tmpfs_bytes.to_string(), "--tmpfs"]).path(target);
             }

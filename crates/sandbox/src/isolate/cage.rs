@@ -16,7 +16,7 @@ use crate::isolate::rootfs::{DEVICES, c_string};
 use crate::isolate::seccomp_filter::{self, NO_CORE_HANDLER};
 use crate::isolate::seccomp_rules::{Pids, Sockets};
 use crate::isolate::{bwrap, bwrap_landlock, native};
-use crate::launch::{ChildSetup, WorkDir, has_children};
+use crate::launch::{ChildSetup, TreeLimits, WorkDir, has_children};
 use picoclaw_policy::config::{ExposeMode, Network};
 use picoclaw_sys::linux::landlock::{self, Ruleset, access};
 use picoclaw_sys::linux::mount::DevIno;
@@ -80,12 +80,23 @@ impl Cage {
                     arguments.extend(bwrap_landlock::arguments(&plan, abi));
                 }
                 arguments.extend(bwrap::second_stage(plan.limits.processes));
-                ChildSetup { builder: Some((program.clone(), arguments)), ..setup }
+                let setup = ChildSetup { builder: Some((program.clone(), arguments)), ..setup };
+                match self.landlock {
+                    // A domain needs no_new_privs, which keeps a set-user-ID bubblewrap from its privileges.
+                    Some(abi) if !bwrap::is_set_id(program) => {
+                        setup.scope_signals(abi).map_err(kernel_error("scope signals"))?
+                    }
+                    _ => setup,
+                }
             }
             Backend::Landlock => self.landlock(work_dir)?,
             Backend::Unsupported(why) => return Err(IsolateError::Unsupported { why }),
         };
-        setup.memory_limit = self.plan.limits.memory_mb << 20;
+        let limits = self.plan.limits;
+        setup.tree_limits = TreeLimits { memory_bytes: limits.memory_mb << 20, processes: limits.processes };
+        if self.backend != Backend::Landlock {
+            setup.private_dirs = self.plan.private_dirs();
+        }
         Ok(setup)
     }
 
@@ -140,6 +151,7 @@ impl Cage {
             setup,
             command,
             ruleset,
+            system_v_limit: plan.limits.memory_mb << 20,
             work_dir: None,
             ..ChildSetup::unconfined(work_dir)
         })
@@ -206,7 +218,8 @@ impl Cage {
         command.push(Step::LandlockRestrict(ruleset.number()));
         let sockets = Sockets { unix: self.plan.unix_sockets, network: self.plan.network == Network::Host };
         command.push(seccomp_filter::asking_step(sockets)?);
-        Ok(ChildSetup { command, ruleset: Some(ruleset), ..ChildSetup::unconfined(work_dir) })
+        let setup = ChildSetup { command, ruleset: Some(ruleset), ..ChildSetup::unconfined(work_dir) };
+        setup.scope_signals(abi).map_err(kernel_error(WHAT))
     }
 
     fn ruleset(&self, scoped: u64) -> Result<Option<Ruleset>, IsolateError> {
@@ -220,7 +233,6 @@ impl Cage {
     fn limits(&self, processes: u64) -> Vec<Step> {
         let limits = self.plan.limits;
         let steps = [
-            (Resource::Data, limits.memory_mb << 20),
             (Resource::Nproc, processes),
             (Resource::Fsize, limits.file_size_mb << 20),
             (Resource::Nofile, limits.open_files),

@@ -4,8 +4,10 @@
 
 use crate::launch::{Finished, LaunchError, Status};
 use picoclaw_policy::config::{Limits, Network};
+use picoclaw_sys::linux::MemoryKind;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::path::Path;
+use std::time::Duration;
 
 /// One question, and what a child in the cage observed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +63,12 @@ pub struct Decoys<'b> {
     pub processes: Visibility,
     /// The limits of the cage; small ones are tried.
     pub limits: Limits,
+    /// This program, visible in the cage, which takes memory there with [`hold_memory`]; `None` leaves those kinds out.
+    pub program: Option<&'b Path>,
 }
+
+/// How long a child keeps memory that it could take.
+const HOLD_TIME: Duration = Duration::from_secs(1);
 
 /// The largest memory limit that is tried, in MiB.
 const MAX_TRIED_MB: u64 = 512;
@@ -112,6 +119,7 @@ pub fn run_doctor_checks(
     ];
     checks.push(network(decoys, run));
     checks.push(memory(decoys, run));
+    checks.extend(KINDS.iter().filter_map(|kind| kind_of_memory(decoys, *kind, run)));
     checks
 }
 
@@ -193,7 +201,7 @@ fn network(decoys: &Decoys<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchErr
 }
 
 fn memory(decoys: &Decoys<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) -> DoctorCheck {
-    let (question, layer, expected) = ("can it exhaust memory?", "limits", "no");
+    let (question, layer, expected) = ("can it exhaust private memory?", "limits", "no");
     let limit = decoys.limits.memory_mb;
     if limit == 0 || limit > MAX_TRIED_MB {
         let observed = format!("not tried: the limit is {limit} MiB");
@@ -213,6 +221,60 @@ fn memory(decoys: &Decoys<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchErro
         Err(error) => (format!("no answer: {error}"), CheckResult::Broken),
     };
     DoctorCheck { question, layer, expected, observed, result }
+}
+
+/// Kinds of memory, with their name on the command line.
+const KINDS: [(&str, &str, MemoryKind); 5] = [
+    ("can it exhaust shared memory?", "shared", MemoryKind::Shared),
+    ("can it exhaust memory by memfds?", "memfd", MemoryKind::Memfd),
+    ("can it exhaust System V memory?", "system-v", MemoryKind::SystemV),
+    ("can it exhaust memory by tmpfs files?", "tmpfs", MemoryKind::Tmpfs),
+    ("can it exhaust memory by sockets?", "sockets", MemoryKind::Sockets),
+];
+
+/// The kind of memory with this name on the command line.
+fn kind_named(name: &str) -> Option<MemoryKind> {
+    KINDS.iter().find(|(_, own, _)| *own == name).map(|(_, _, kind)| *kind)
+}
+
+/// In the child of a check: takes memory, and says what came of it.
+pub fn hold_memory(name: &str, mebibytes: usize) -> &'static str {
+    match kind_named(name).map(|kind| picoclaw_sys::linux::hold_memory(kind, mebibytes)) {
+        Some(Ok(held)) => {
+            // Long enough for a limit that is watched.
+            std::thread::sleep(HOLD_TIME);
+            drop(held);
+            "held"
+        }
+        Some(Err(_)) => "refused",
+        None => "unknown",
+    }
+}
+
+fn kind_of_memory(
+    decoys: &Decoys<'_>,
+    (question, name, kind): (&'static str, &str, MemoryKind),
+    run: &dyn Fn(&str) -> Result<Finished, LaunchError>,
+) -> Option<DoctorCheck> {
+    let limit = decoys.limits.memory_mb;
+    let program = quoted(decoys.program.filter(|_| (1..=MAX_TRIED_MB).contains(&limit))?);
+    let finished = run(&format!("exec {program} doctor --hold {name} --mebibytes {}", limit + 64));
+    let (observed, result) = match finished {
+        Ok(finished) if finished.status == Status::OutOfMemory => {
+            ("no: it was ended".to_owned(), CheckResult::Kept)
+        }
+        Ok(finished) => match (finished.stdout.to_text().trim(), kind) {
+            ("refused", _) => ("no: it was refused more".to_owned(), CheckResult::Kept),
+            ("held", MemoryKind::Sockets) => {
+                let why = "yes: socket buffers and descriptors in flight are counted by a cgroup alone";
+                (why.to_owned(), CheckResult::NotPromised)
+            }
+            ("held", _) => ("yes".to_owned(), CheckResult::Broken),
+            _ => (format!("no answer: {:?}", finished.status), CheckResult::Broken),
+        },
+        Err(error) => (format!("no answer: {error}"), CheckResult::Broken),
+    };
+    Some(DoctorCheck { question, layer: "limits", expected: "no", observed, result })
 }
 
 /// A path as one shell word.

@@ -90,6 +90,7 @@ impl Fence {
             let ruleset = self.ruleset(abi).map_err(kernel_error("make the write fence"))?;
             setup.command.push(Step::LandlockRestrict(ruleset.number()));
             setup.ruleset = Some(ruleset);
+            setup = setup.scope_signals(abi).map_err(kernel_error("make the write fence"))?;
         }
         setup.command.push(seccomp_filter::asking_step(Sockets::ALL)?);
         Ok(setup)

@@ -39,7 +39,7 @@ pub use bwrap::{INSTALL_HINTS, bwrap_arguments, find_bwrap};
 pub use bwrap_landlock::enter_landlock_if_asked;
 pub use cage::Cage;
 pub use confinement::Confinement;
-pub use doctor_checks::{CheckResult, Decoys, DoctorCheck, Visibility, run_doctor_checks};
+pub use doctor_checks::{CheckResult, Decoys, DoctorCheck, Visibility, hold_memory, run_doctor_checks};
 pub use enforced::{Enforced, Grade};
 pub use environment::{UserEnvironment, cage_variables};
 pub use error::{IsolateError, PlanError, StartError};

@@ -111,14 +111,25 @@ impl Plan {
         }
     }
 
-    /// The size of the tmpfs behind all private directories. Its pages are memory, so it is no larger
-    /// than the memory limit.
+    /// The size of the tmpfs behind all private directories. Its pages are memory: it is half of the
+    /// memory limit at most, so that a full one is an error of the write and not the end of the tree.
     pub(super) fn tmpfs_bytes(&self) -> u64 {
         const MAX_BYTES: u64 = 1 << 30;
         match self.limits.memory_mb {
             0 => MAX_BYTES,
-            limit => (limit << 20).min(MAX_BYTES),
+            limit => (limit << 19).min(MAX_BYTES),
         }
+    }
+}
+
+impl Plan {
+    /// Directories that lie on a tmpfs of the cage: its root, and what is private.
+    pub(super) fn private_dirs(&self) -> Vec<PathBuf> {
+        let private = self.mounts.iter().filter_map(|rule| match rule {
+            MountRule::Tmpfs { target } => Some(target.clone()),
+            _ => None,
+        });
+        [PathBuf::from("/"), PathBuf::from("/dev")].into_iter().chain(private).collect()
     }
 }
 

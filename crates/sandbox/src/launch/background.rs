@@ -3,7 +3,7 @@
 use crate::launch::cancel::CancelToken;
 use crate::launch::error::LaunchError;
 use crate::launch::output_limit::{HeadTail, OutputLimit, TruncatedOutput};
-use crate::launch::running::Running;
+use crate::launch::running::{KERNEL_TIMEOUT, KILL_TIMEOUT, Running};
 use crate::launch::spec::LaunchSpec;
 use crate::launch::start::start;
 use crate::launch::status::Status;
@@ -183,10 +183,10 @@ impl Background {
     /// Kills the whole tree and waits for its end.
     pub fn kill(&self) -> State {
         self.supervisor.send(SupervisorCommand::Kill);
-        if self.wait(Duration::from_secs(1)) == State::Running {
+        if self.wait(KILL_TIMEOUT) == State::Running {
             self.supervisor.kill_supervisor();
         }
-        self.wait(Duration::from_secs(1))
+        self.wait(KERNEL_TIMEOUT)
     }
 }
 

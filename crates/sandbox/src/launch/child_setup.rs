@@ -1,11 +1,16 @@
 //! The working directory and the confinement of a child, as data.
 
+use crate::launch::cgroup::TreeLimits;
 use crate::launch::spec::WorkDir;
-use picoclaw_sys::linux::landlock::Ruleset;
+use picoclaw_sys::linux::landlock::{self, Ruleset};
 use picoclaw_sys::linux::{Step, SupervisionMode};
 use std::ffi::OsString;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+
+/// The first Landlock ABI version that scopes signals.
+const SIGNALS_SCOPED: u32 = 6;
 
 /// The working directory and the confinement of one child.
 #[derive(Debug)]
@@ -17,12 +22,18 @@ pub struct ChildSetup {
     pub(crate) setup: Vec<Step>,
     /// Steps of the command.
     pub(crate) command: Vec<Step>,
-    /// Limit in bytes on the memory of the whole tree; zero is no limit.
-    pub(crate) memory_limit: u64,
+    /// Limit in bytes on the System V memory of the supervisor's IPC namespace; zero is no limit.
+    pub(crate) system_v_limit: u64,
+    /// Limits of the whole tree.
+    pub(crate) tree_limits: TreeLimits,
+    /// Directories inside the cage that lie on a tmpfs of its own.
+    pub(crate) private_dirs: Vec<PathBuf>,
     /// The working directory; `None` where one of the command's steps enters it.
     pub(crate) work_dir: Option<OwnedFd>,
     /// The Landlock ruleset that steps name.
     pub(crate) ruleset: Option<Ruleset>,
+    /// The ruleset of the supervisor's own domain, which steps name.
+    pub(crate) scope: Option<Ruleset>,
     /// Other descriptors that steps name.
     #[expect(dead_code, reason = "keeps the descriptors open until the child has started")]
     pub(crate) held: Vec<OwnedFd>,
@@ -40,12 +51,26 @@ impl ChildSetup {
             mode: SupervisionMode::Descendants,
             setup: Vec::new(),
             command: Vec::new(),
-            memory_limit: 0,
+            system_v_limit: 0,
+            tree_limits: TreeLimits::default(),
+            private_dirs: Vec::new(),
             work_dir: Some(work_dir.handle),
             ruleset: None,
+            scope: None,
             held: Vec::new(),
             ready_file: None,
             builder: None,
         }
+    }
+
+    /// Puts the supervisor into a Landlock domain that scopes signals, where this ABI has one. The command's own domain lies
+    /// within it, so the supervisor reaches the whole tree and nothing else.
+    pub(crate) fn scope_signals(mut self, abi: u32) -> io::Result<Self> {
+        if abi >= SIGNALS_SCOPED {
+            let scope = Ruleset::new(abi, 0, landlock::SCOPE_SIGNALS)?;
+            self.setup.extend([Step::NoNewPrivileges, Step::LandlockRestrict(scope.number())]);
+            self.scope = Some(scope);
+        }
+        Ok(self)
     }
 }

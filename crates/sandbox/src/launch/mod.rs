@@ -9,6 +9,7 @@
 
 mod background;
 mod cancel;
+mod cgroup;
 mod child_setup;
 pub mod environment;
 mod error;
@@ -27,10 +28,13 @@ mod status;
 mod streams;
 mod supervisor_handle;
 pub mod terminal_keys;
+mod tree_memory;
 mod user_terminal;
+mod watch;
 
 pub use background::{Background, BackgroundError, State};
 pub use cancel::CancelToken;
+pub(crate) use cgroup::TreeLimits;
 pub use child_setup::ChildSetup;
 pub use error::{LaunchError, ProgramError};
 pub use find_program::find_program;
@@ -43,6 +47,7 @@ pub(crate) use reap::has_children;
 pub use reap::wait_for_supervisors;
 pub use run::{run_to_end, run_with_output};
 pub use running::Running;
+pub(crate) use running::{KERNEL_TIMEOUT, TERMINATE_TIMEOUT};
 pub use spec::{Deadline, LaunchSpec, WorkDir};
 pub use start::start;
 pub use status::{Finished, Limit, Status};

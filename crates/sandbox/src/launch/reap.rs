@@ -9,6 +9,7 @@ use rustix::process::{WaitId, WaitIdOptions, waitid};
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -38,8 +39,43 @@ fn queue() -> MutexGuard<'static, Queue> {
     QUEUE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a supervisor. The list is locked meanwhile, so that a new supervisor is never taken for an orphan.
-pub(super) fn spawn_supervisor(spec: &ChildSpec) -> io::Result<Spawned> {
+/// Starts a supervisor, from a thread that lives as long as this process: the kernel kills it when that thread ends.
+pub(super) fn spawn_supervisor(spec: &Arc<ChildSpec>) -> io::Result<Spawned> {
+    static SPAWNER: Mutex<Option<Sender<SpawnRequest>>> = Mutex::new(None);
+    if rustix::thread::gettid() == rustix::process::getpid() {
+        return spawn_here(spec);
+    }
+    let mut spawner = SPAWNER.lock().unwrap_or_else(PoisonError::into_inner);
+    if spawner.is_none() {
+        let (sender, requests) = mpsc::channel();
+        thread::Builder::new().name("spawn".to_owned()).spawn(move || serve_requests(&requests))?;
+        *spawner = Some(sender);
+    }
+    let (reply, answer) = mpsc::sync_channel(1);
+    let sent = spawner.as_ref().map(|spawner| spawner.send(SpawnRequest { spec: Arc::clone(spec), reply }));
+    drop(spawner);
+    match (sent, answer.recv()) {
+        (Some(Ok(())), Ok(spawned)) => spawned,
+        _ => Err(io::ErrorKind::BrokenPipe.into()),
+    }
+}
+
+struct SpawnRequest {
+    spec: Arc<ChildSpec>,
+    reply: SyncSender<io::Result<Spawned>>,
+}
+
+fn serve_requests(requests: &Receiver<SpawnRequest>) {
+    for SpawnRequest { spec, reply } in requests {
+        let spawned = spawn_here(&spec);
+        drop(spec);
+        // The thread that asked waits for it.
+        let _ = reply.send(spawned);
+    }
+}
+
+/// The list is locked meanwhile, so that a new supervisor is never taken for an orphan.
+fn spawn_here(spec: &ChildSpec) -> io::Result<Spawned> {
     let mut supervisors = supervisors();
     let spawned = spawn(spec)?;
     supervisors.insert(spawned.pid);

@@ -3,7 +3,7 @@
 use crate::launch::cancel::CancelToken;
 use crate::launch::error::LaunchError;
 use crate::launch::pipe_pump::{OutputStream, PipePump};
-use crate::launch::running::{Running, SUPERVISOR_TIMEOUT};
+use crate::launch::running::{KERNEL_TIMEOUT, KILL_TIMEOUT, Running, TERMINATE_TIMEOUT};
 use crate::launch::spec::LaunchSpec;
 use crate::launch::start::StartingChild;
 use crate::launch::status::{Finished, Status};
@@ -49,7 +49,8 @@ impl Running {
                 OutputStream::Stderr => stderr.push(bytes),
             }
         });
-        Finished { status, stdout: stdout.take(), stderr: stderr.take(), duration: self.started.elapsed() }
+        let (stdout, stderr, limit) = (stdout.take(), stderr.take(), self.reached_limit(status));
+        Finished { status, stdout, stderr, limit, duration: self.started.elapsed() }
     }
 
     /// Serves the pipes that were not taken until the tree has ended.
@@ -69,16 +70,17 @@ impl Running {
             if cancel.is_cancelled() && ended_by_us.is_none() {
                 self.kill();
                 ended_by_us = Some(Status::Halted);
-                until = Some(Instant::now() + SUPERVISOR_TIMEOUT);
+                until = Some(Instant::now() + KILL_TIMEOUT);
             }
             if until.is_some_and(|until| Instant::now() >= until) {
                 if ended_by_us.is_some() {
-                    self.supervisor.kill_supervisor();
+                    self.kill_supervisor();
+                    until = Some(Instant::now() + KERNEL_TIMEOUT);
                 } else {
                     self.end();
                     ended_by_us = Some(Status::TimedOut);
+                    until = Some(Instant::now() + TERMINATE_TIMEOUT);
                 }
-                until = Some(Instant::now() + SUPERVISOR_TIMEOUT);
             }
         };
         pump.drain(DRAIN_TIMEOUT, sink);

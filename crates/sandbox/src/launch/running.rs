@@ -3,7 +3,7 @@
 use crate::launch::output_limit::{HeadTail, OutputLimit};
 use crate::launch::own_streams::RelayedStreams;
 use crate::launch::spec::{Deadline, LaunchSpec};
-use crate::launch::status::Status;
+use crate::launch::status::{Limit, Status};
 use crate::launch::streams::{ParentStreams, WindowSize, set_size};
 use crate::launch::supervisor_handle::SupervisorHandle;
 use picoclaw_sys::linux::SupervisorCommand;
@@ -12,8 +12,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a supervisor may take to end its tree, the two seconds after SIGTERM included, before it is killed itself.
-pub(super) const SUPERVISOR_TIMEOUT: Duration = Duration::from_millis(2_600);
+/// How long after SIGTERM a supervisor is killed itself, and the rest of its tree with it: the two seconds that processes
+/// have, and a moment more for a supervisor that is about to end them.
+pub(crate) const TERMINATE_TIMEOUT: Duration = Duration::from_millis(2_200);
+/// The same after SIGKILL.
+pub(super) const KILL_TIMEOUT: Duration = Duration::from_millis(100);
+/// How long the kernel may take to end a tree whose supervisor was killed.
+pub(crate) const KERNEL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A running child and its pipes. Dropping it kills the child and everything it started.
 #[derive(Debug)]
@@ -26,13 +31,13 @@ pub struct Running {
 }
 
 impl Running {
-    pub(super) fn new(supervisor: SupervisorHandle, streams: ParentStreams, spec: &LaunchSpec) -> Self {
+    pub(super) fn new(supervisor: Arc<SupervisorHandle>, streams: ParentStreams, spec: &LaunchSpec) -> Self {
         let started = Instant::now();
         let deadline = match spec.deadline {
             Deadline::After(time) => started.checked_add(time),
             Deadline::None => None,
         };
-        Self { supervisor: Arc::new(supervisor), streams, started, deadline, output_limit: spec.output_limit }
+        Self { supervisor, streams, started, deadline, output_limit: spec.output_limit }
     }
 
     /// The pid of its supervisor, for display.
@@ -107,6 +112,11 @@ impl Running {
         self.supervisor.send(SupervisorCommand::Kill);
     }
 
+    /// The limit of its tree that a child which ended like this has reached.
+    pub fn reached_limit(&self, status: Status) -> Option<Limit> {
+        self.supervisor.reached_limit(status)
+    }
+
     /// How it ended, if it has.
     pub fn poll(&mut self) -> Option<Status> {
         self.supervisor.status()
@@ -118,14 +128,20 @@ impl Running {
             return status;
         }
         self.end();
-        self.wait_or_kill(SUPERVISOR_TIMEOUT);
+        self.wait_or_kill(TERMINATE_TIMEOUT);
         Status::TimedOut
     }
 
-    /// Waits for a tree that was told to end; kills the supervisor when it does not.
+    /// Kills the supervisor, and the rest of the tree with it, of a tree that was told to end and has not. Returns at once.
+    pub(crate) fn kill_supervisor(&self) {
+        self.supervisor.kill_supervisor();
+    }
+
+    /// Waits for a tree that was told to end; kills the supervisor when it does not within `time`.
     fn wait_or_kill(&self, time: Duration) {
         if self.supervisor.wait_until(Some(Instant::now() + time)).is_none() {
-            self.supervisor.kill_supervisor();
+            self.kill_supervisor();
+            self.supervisor.wait_until(Some(Instant::now() + KERNEL_TIMEOUT));
         }
     }
 
@@ -138,7 +154,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         if self.supervisor.status().is_none() {
             self.kill();
-            self.wait_or_kill(Duration::from_secs(1));
+            self.wait_or_kill(KILL_TIMEOUT);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Turns a [`LaunchSpec`] into a running child.
 
+use crate::launch::cgroup::{Cgroup, TreeLimits};
 use crate::launch::child_setup::ChildSetup;
 use crate::launch::error::{LaunchError, ProgramError};
 use crate::launch::reap::spawn_supervisor;
@@ -7,12 +8,14 @@ use crate::launch::running::Running;
 use crate::launch::spec::LaunchSpec;
 use crate::launch::streams::{self, ChildStreams, ChildTerminal};
 use crate::launch::supervisor_handle::SupervisorHandle;
+use crate::launch::watch::watch;
 use picoclaw_sys::linux::{ChildSpec, Exec, Report, Step};
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Starts a child, and returns when its program runs. After an error no process of it is left.
 pub fn start(spec: LaunchSpec) -> Result<Running, LaunchError> {
@@ -28,7 +31,7 @@ pub(super) struct StartingChild {
     pub(super) running: Running,
     program: PathBuf,
     /// For naming the step that failed.
-    child_spec: ChildSpec,
+    child_spec: Arc<ChildSpec>,
 }
 
 impl StartingChild {
@@ -39,12 +42,19 @@ impl StartingChild {
             child_streams.allow_reopening(ruleset);
         }
         let ready_file = spec.setup.ready_file.take();
-        let child_spec = child_spec(&mut spec, &child_streams)?;
+        let limits = spec.setup.tree_limits;
+        let cgroup = (limits != TreeLimits::default()).then(|| Cgroup::new(limits)).flatten();
+        let joins = cgroup.iter().flat_map(Cgroup::procs).map(Step::JoinCgroup);
+        spec.setup.command.splice(0..0, joins);
+        let child_spec = Arc::new(child_spec(&mut spec, &child_streams)?);
         let spawned =
             spawn_supervisor(&child_spec).map_err(|error| LaunchError::step("start a process", error))?;
-        let supervisor = SupervisorHandle::new(spawned, ready_file);
+        let supervisor = Arc::new(SupervisorHandle::new(spawned, ready_file, limits, cgroup));
         let program = spec.program.clone();
-        Ok(Self { running: Running::new(supervisor, parent_streams, &spec), program, child_spec })
+        let running = Running::new(Arc::clone(&supervisor), parent_streams, &spec);
+        watch(&supervisor, limits, std::mem::take(&mut spec.setup.private_dirs))
+            .map_err(|error| LaunchError::step("watch its limits", error))?;
+        Ok(Self { running, program, child_spec })
     }
 
     /// Whether the program ran, for a child that has ended.
@@ -93,16 +103,20 @@ fn child_spec(spec: &mut LaunchSpec, streams: &ChildStreams) -> Result<ChildSpec
             *terminal = streams.terminal_path();
         }
     }
-    let ChildSetup { namespaces, mode, memory_limit, .. } = spec.setup;
-    Ok(ChildSpec { namespaces, mode, setup, command, exec, memory_limit })
+    let ChildSetup { namespaces, mode, system_v_limit, .. } = spec.setup;
+    let is_scoped = spec.setup.scope.is_some();
+    Ok(ChildSpec { namespaces, mode, is_scoped, setup, command, exec, system_v_limit })
 }
 
-/// The command gets a process group of its own in the supervisor's session. The group has a parent in its session, so a
-/// terminal's suspend key can stop it; and since the command does not lead the session, it cannot acquire a controlling
-/// terminal by opening one.
+/// With a terminal the command gets a process group of its own in the supervisor's session. The group has a parent in its
+/// session, so a terminal's suspend key can stop it; and since the command does not lead the session, it cannot acquire
+/// another terminal by opening one. Without a terminal it gets a session of its own: the scheduler divides processor time
+/// among sessions first, so a busy tree does not keep its supervisor from running.
 fn terminal_steps(terminal: Option<ChildTerminal>) -> (Vec<Step>, Vec<Step>) {
+    let Some(ChildTerminal { fd, starts_in_background }) = terminal else {
+        return (Vec::new(), vec![Step::NewSession]);
+    };
     let mut command = vec![Step::NewProcessGroup];
-    let Some(ChildTerminal { fd, starts_in_background }) = terminal else { return (Vec::new(), command) };
     if !starts_in_background {
         command.push(Step::ForegroundGroup(fd));
     }

@@ -16,16 +16,21 @@ pub enum Status {
     TimedOut,
     /// Its tree exceeded its memory limit and was killed.
     OutOfMemory,
+    /// Its tree exceeded its limit on processes and was killed.
+    OutOfProcesses,
     /// It was cancelled, and its tree was killed.
     Halted,
 }
 
-/// A limit that ended a command. Limits on processes and open files are errors that the command itself reports.
+/// A limit that a command has reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Limit {
-    /// The memory of the whole tree.
-    #[error("out of memory (`isolation.limits.memory_mb`)")]
-    Memory,
+    /// The memory of the whole tree, in MiB.
+    #[error("memory limit reached ({0} MiB)")]
+    Memory(u64),
+    /// The processes of the whole tree.
+    #[error("process limit reached ({0})")]
+    Processes(u64),
     /// Processor time of one process.
     #[error("out of processor time (`isolation.limits.cpu_seconds`)")]
     Processor,
@@ -34,13 +39,25 @@ pub enum Limit {
     FileSize,
 }
 
+impl Limit {
+    /// The setting that raises it.
+    pub fn setting(self) -> &'static str {
+        match self {
+            Self::Memory(_) => "isolation.limits.memory_mb",
+            Self::Processes(_) => "isolation.limits.processes",
+            Self::Processor => "isolation.limits.cpu_seconds",
+            Self::FileSize => "isolation.limits.file_size_mb",
+        }
+    }
+}
+
 impl Status {
-    /// The limit that ended it, or that ended the last command of a shell, which exits with 128 + the signal's number.
+    /// The limit of one process that ended it, or that ended the last command of a shell, which exits with 128 + the signal's
+    /// number.
     pub fn limit(self) -> Option<Limit> {
         const SIGXCPU: i32 = 24;
         const SIGXFSZ: i32 = 25;
         match self {
-            Self::OutOfMemory => Some(Limit::Memory),
             Self::Signaled(SIGXCPU) | Self::Exited(152) => Some(Limit::Processor),
             Self::Signaled(SIGXFSZ) | Self::Exited(153) => Some(Limit::FileSize),
             _ => None,
@@ -53,7 +70,7 @@ impl Status {
             Self::Exited(code) => code,
             Self::Signaled(signal) => 128 + signal,
             Self::TimedOut => 124,
-            Self::OutOfMemory | Self::Halted => 137,
+            Self::OutOfMemory | Self::OutOfProcesses | Self::Halted => 137,
         }
     }
 
@@ -66,6 +83,7 @@ impl Status {
             Self::Signaled(signal) => format!("signal {signal}{}", limit()),
             Self::TimedOut => "timed out".to_owned(),
             Self::OutOfMemory => "out of memory".to_owned(),
+            Self::OutOfProcesses => "out of processes".to_owned(),
             Self::Halted => "halted".to_owned(),
         }
     }
@@ -88,6 +106,8 @@ pub struct Finished {
     pub stdout: TruncatedOutput,
     /// Its standard error.
     pub stderr: TruncatedOutput,
+    /// The limit of its tree that it has reached.
+    pub limit: Option<Limit>,
     /// How long it ran.
     pub duration: Duration,
 }

@@ -1,16 +1,17 @@
 //! The parent's side of a supervisor: commands out, reports in, reaping.
 //!
-//! Invariant: a supervisor is reaped exactly once, and only its pidfd is ever signalled.
+//! Invariant: a supervisor is reaped exactly once, and signalled only before.
 
+use crate::launch::cgroup::{Cgroup, TreeLimits};
 use crate::launch::reap;
-use crate::launch::status::Status;
-use picoclaw_sys::linux::{Report, Spawned, SupervisorCommand};
+use crate::launch::status::{Limit, Status};
+use picoclaw_sys::linux::{KILLER_SIGNAL, Report, Spawned, SupervisorCommand};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
-use rustix::process::{Signal, pidfd_send_signal};
+use rustix::process::{Pid, Signal, kill_process_group, pidfd_send_signal};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// The exit code for a confinement that could not be built.
 const SETUP_FAILED: i32 = 125;
@@ -18,9 +19,12 @@ const SETUP_FAILED: i32 = 125;
 #[derive(Debug)]
 pub(super) struct SupervisorHandle {
     pid: i32,
+    has_killer: bool,
     pidfd: Arc<OwnedFd>,
     control: OwnedFd,
     ready_file: Option<OwnedFd>,
+    limits: TreeLimits,
+    cgroup: Option<Cgroup>,
     state: Mutex<SupervisorState>,
 }
 
@@ -38,9 +42,23 @@ struct SupervisorState {
 }
 
 impl SupervisorHandle {
-    pub(super) fn new(spawned: Spawned, ready_file: Option<OwnedFd>) -> Self {
-        let Spawned { pid, pidfd, control } = spawned;
-        Self { pid, pidfd: Arc::new(pidfd), control, ready_file, state: Mutex::default() }
+    pub(super) fn new(
+        spawned: Spawned,
+        ready_file: Option<OwnedFd>,
+        limits: TreeLimits,
+        cgroup: Option<Cgroup>,
+    ) -> Self {
+        let Spawned { pid, has_killer, pidfd, control } = spawned;
+        Self {
+            pid,
+            has_killer,
+            pidfd: Arc::new(pidfd),
+            control,
+            ready_file,
+            limits,
+            cgroup,
+            state: Mutex::default(),
+        }
     }
 
     pub(super) fn pid(&self) -> i32 {
@@ -49,6 +67,14 @@ impl SupervisorHandle {
 
     pub(super) fn pidfd(&self) -> BorrowedFd<'_> {
         self.pidfd.as_fd()
+    }
+
+    pub(super) fn shared_pidfd(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.pidfd)
+    }
+
+    pub(super) fn cgroup(&self) -> Option<&Cgroup> {
+        self.cgroup.as_ref()
     }
 
     /// The control socket, or the pidfd when there will be no more reports.
@@ -92,8 +118,31 @@ impl SupervisorHandle {
         state.status.filter(|_| has_ended).map(|status| self.command_status(status))
     }
 
-    /// The exit code of a builder that never ran the command is about the confinement.
+    /// Ends a tree that has reached a limit.
+    pub(super) fn end_at_limit(&self, status: Status) {
+        self.state().status = Some(status);
+        self.kill_supervisor();
+    }
+
+    /// The limit of the tree that a command which ended like this has reached.
+    pub(super) fn reached_limit(&self, status: Status) -> Option<Limit> {
+        let was_refused = || self.cgroup.as_ref().is_some_and(Cgroup::ran_out_of_processes);
+        match status {
+            Status::OutOfMemory => Some(Limit::Memory(self.limits.memory_bytes >> 20)),
+            Status::OutOfProcesses => Some(Limit::Processes(self.limits.processes)),
+            Status::Exited(1..) | Status::Signaled(_) if was_refused() => {
+                Some(Limit::Processes(self.limits.processes))
+            }
+            _ => None,
+        }
+    }
+
+    /// The exit code of a builder that never ran the command is about the confinement. The kernel kills one process at the
+    /// memory limit, which need not be the command.
     fn command_status(&self, status: Status) -> Status {
+        if self.cgroup.as_ref().is_some_and(Cgroup::ran_out_of_memory) {
+            return Status::OutOfMemory;
+        }
         let is_empty = |file: &OwnedFd| rustix::fs::fstat(file).is_ok_and(|stat| stat.st_size == 0);
         match status {
             Status::Exited(_) if self.ready_file.as_ref().is_some_and(is_empty) => {
@@ -123,10 +172,17 @@ impl SupervisorHandle {
         }
     }
 
-    /// Kills a supervisor that does not answer; its orphans are killed when it is reaped.
+    /// Kills a supervisor that does not answer. The kernel or its killer ends its tree with it; orphans are killed when it is
+    /// reaped.
     pub(super) fn kill_supervisor(&self) {
+        let state = self.state();
+        if self.has_killer && !state.is_reaped {
+            // A supervisor that has used its share of the processor among a thousand busy processes dies late of a signal; its
+            // killer has not used any.
+            let group = Pid::from_raw(self.pid);
+            let _ = group.map(|group| kill_process_group(group, KILLER_SIGNAL));
+        }
         let _ = pidfd_send_signal(&*self.pidfd, Signal::KILL);
-        self.wait_until(Some(Instant::now() + Duration::from_secs(1)));
     }
 
     fn receive(&self, state: &mut SupervisorState) {
@@ -186,7 +242,7 @@ impl Drop for SupervisorHandle {
 }
 
 /// Waits until one of `fds` is readable, until `until` at most; whether one is.
-fn wait_readable(fds: &[BorrowedFd<'_>], until: Option<Instant>) -> bool {
+pub(super) fn wait_readable(fds: &[BorrowedFd<'_>], until: Option<Instant>) -> bool {
     let left = until.map(|until| until.saturating_duration_since(Instant::now()));
     let time = left.and_then(|left| Timespec::try_from(left).ok());
     let mut wanted: Vec<_> = fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();

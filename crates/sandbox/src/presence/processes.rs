@@ -112,8 +112,10 @@ impl ProcessRegistry {
         Ok(Self { dir: Arc::new(dir), path })
     }
 
-    /// Adds this process.
+    /// Adds this process, and removes the entries of programs that were killed.
     pub fn register(&self, role: Role) -> Result<Registration, PresenceError> {
+        // What cannot be tidied now is tidied later.
+        let _ = self.others();
         let pid = i32::try_from(std::process::id()).unwrap_or_default();
         let name = format!("{}-{pid}-{}", role.as_str(), start_time(pid).unwrap_or_default());
         loop {

@@ -1,21 +1,39 @@
 //! The deadline of a child in the foreground.
 
-use crate::launch::{Running, Status};
+use crate::launch::{KERNEL_TIMEOUT, Running, Status, TERMINATE_TIMEOUT};
 use std::time::{Duration, Instant};
 
-/// Two seconds from SIGTERM to SIGKILL, and some time for the kernel.
-const END_TIMEOUT: Duration = Duration::from_millis(2_600);
+/// How long after its deadline a run may last.
+const MAX_DELAY: Duration = Duration::from_secs(3);
 
-/// A deadline, and whether it has passed.
+/// A deadline, and what was done since it has passed.
 pub(super) struct ForegroundDeadline {
     until: Option<Instant>,
-    has_passed: bool,
+    last_output: Option<Instant>,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Stage {
+    Before,
+    Terminated,
+    Killed,
 }
 
 impl ForegroundDeadline {
     /// A deadline `time` from now.
     pub(super) fn new(time: Option<Duration>) -> Self {
-        Self { until: time.and_then(|time| Instant::now().checked_add(time)), has_passed: false }
+        let until = time.and_then(|time| Instant::now().checked_add(time));
+        Self {
+            until,
+            last_output: until.and_then(|until| until.checked_add(MAX_DELAY)),
+            stage: Stage::Before,
+        }
+    }
+
+    /// Until when a child's last output is written to a reader that is slow.
+    pub(super) fn drain_until(&self) -> Option<Instant> {
+        self.last_output
     }
 
     /// When to check again.
@@ -28,17 +46,23 @@ impl ForegroundDeadline {
         if self.until.is_none_or(|until| Instant::now() < until) {
             return None;
         }
-        if self.has_passed {
-            return Some(Status::TimedOut);
-        }
-        running.end();
-        self.has_passed = true;
-        self.until = Some(Instant::now() + END_TIMEOUT);
+        let (stage, time) = match self.stage {
+            Stage::Before => {
+                running.end();
+                (Stage::Terminated, TERMINATE_TIMEOUT)
+            }
+            Stage::Terminated => {
+                running.kill_supervisor();
+                (Stage::Killed, KERNEL_TIMEOUT)
+            }
+            Stage::Killed => return Some(Status::TimedOut),
+        };
+        (self.stage, self.until) = (stage, Some(Instant::now() + time));
         None
     }
 
     /// The status of a child that has ended: after its deadline, that it timed out.
     pub(super) fn final_status(&self, status: Status) -> Status {
-        if self.has_passed { Status::TimedOut } else { status }
+        if self.stage == Stage::Before { status } else { Status::TimedOut }
     }
 }

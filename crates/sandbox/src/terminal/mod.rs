@@ -51,7 +51,7 @@ pub fn relay(running: &mut Running, signals: &SignalFd, time: Option<Duration>) 
         let ended =
             running.poll().map(|status| deadline.final_status(status)).or_else(|| deadline.check(running));
         if let Some(status) = ended {
-            relays.drain(signals, drain_until.or(deadline.until()));
+            relays.drain(signals, drain_until.or(deadline.drain_until()));
             return status;
         }
         match running.take_stop() {

@@ -6,10 +6,10 @@ use std::ffi::CString;
 /// How a supervisor finds the processes of its tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SupervisionMode {
-    /// As a subreaper, through `/proc`: for children without a pid namespace.
+    /// As a subreaper: for children without a pid namespace.
     Descendants,
-    /// The same, where the command is a program that builds namespaces (bubblewrap) and then dies of the first signal,
-    /// with everything in them: it is spared when a signal is forwarded or the tree is asked to terminate.
+    /// As a subreaper of a program that builds namespaces (bubblewrap) and dies of the first signal, and when its parent
+    /// dies, with everything in them: it is spared when a signal is forwarded or the tree is asked to terminate.
     Builder,
     /// As the first process of a pid namespace: the kernel ends the rest with it.
     Namespace,
@@ -23,14 +23,17 @@ pub struct ChildSpec {
     pub namespaces: u32,
     /// How the supervisor finds its tree.
     pub mode: SupervisionMode,
+    /// Whether a setup step puts the supervisor into a Landlock domain of its own that scopes signals: -1 is then every
+    /// process of its tree. Otherwise a tree without a pid namespace is looked for in `/proc`.
+    pub is_scoped: bool,
     /// Steps of the supervisor before the command starts.
     pub setup: Vec<Step>,
     /// Steps of the command before it executes its program.
     pub command: Vec<Step>,
     /// The program.
     pub exec: Exec,
-    /// Limit in bytes on the private memory of the whole tree, checked by the supervisor; zero is no limit.
-    pub memory_limit: u64,
+    /// Limit in bytes on the System V memory of the supervisor's IPC namespace; zero is no limit.
+    pub system_v_limit: u64,
 }
 
 /// A program with its arguments and environment.

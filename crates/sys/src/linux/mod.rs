@@ -6,6 +6,7 @@
 
 mod child_spec;
 mod fd_limit;
+mod hold_memory;
 pub mod landlock;
 pub mod mount;
 mod privilege;
@@ -23,10 +24,12 @@ mod supervisor;
 
 pub use child_spec::{ChildSpec, Exec, SupervisionMode};
 pub use fd_limit::raise_fd_limit;
-pub use process_tree::kill_orphans;
+pub use hold_memory::{HeldMemory, MemoryKind, hold_memory};
+pub use process_tree::{descendants, kill_orphans};
+pub use raw_syscall::prefer_short_slices;
 pub use relro::protect_relro;
 pub use report::{Report, SupervisorCommand};
 pub use seccomp::{Instruction, SeccompFilter};
 pub use signalfd::{SignalFd, die_by, ignore_signal, is_foreground, stop_self, suspend_job};
-pub use spawn::{Spawned, confine_and_exec, spawn};
+pub use spawn::{KILLER_SIGNAL, Spawned, confine_and_exec, spawn};
 pub use step::{BindMount, Step};

@@ -10,11 +10,15 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, getpid, pidfd_open, 
 use std::ffi::CStr;
 use std::io::Write as _;
 use std::mem::MaybeUninit;
+use std::time::{Duration, Instant};
 
 /// The most processes that one scan of `/proc` takes in; the next scan finds the rest.
 const MAX_PROCESSES: usize = 32_768;
 /// How often orphans are looked for: killing one hands its children over, and a fork bomb must not hold the caller.
 const MAX_ORPHAN_SCANS: usize = 64;
+/// How long orphans may take to end by themselves, and between two looks at them.
+const ORPHAN_GRACE: Duration = Duration::from_millis(500);
+const ORPHAN_PAUSE: Duration = Duration::from_millis(25);
 
 #[derive(Clone, Copy)]
 struct Process {
@@ -23,19 +27,29 @@ struct Process {
     is_selected: bool,
 }
 
-/// Kills every child of this process that is not in `supervisors`, and what then falls to this process, and returns how many
-/// there were. For a subreaper all of whose children are supervisors: any other has lost its supervisor.
-pub fn kill_orphans(supervisors: &[i32]) -> usize {
+/// The descendants of process `root`; `None` when `/proc` could not be read.
+pub fn descendants(root: i32) -> Option<Vec<i32>> {
     let mut tree = ProcessTree::new();
-    let mut killed = 0;
-    for _ in 0..MAX_ORPHAN_SCANS {
-        let orphans = tree.kill_children_except(supervisors);
-        if orphans == 0 {
-            break;
+    tree.select_descendants(root).then(|| tree.selected().map(|process| process.pid).collect())
+}
+
+/// Ends every child of this process that is not in `supervisors`, and what then falls to this process. For a subreaper all
+/// of whose children are supervisors: any other has lost its supervisor. Most end by themselves, killed by the kernel or by
+/// the [killer](crate::linux::spawn) of their tree, so they are given some time to.
+pub fn kill_orphans(supervisors: &[i32]) {
+    let mut tree = ProcessTree::new();
+    let start = Instant::now();
+    while start.elapsed() < ORPHAN_GRACE {
+        if tree.reap_children_except(supervisors) == 0 {
+            return;
         }
-        killed += orphans;
+        std::thread::sleep(ORPHAN_PAUSE);
     }
-    killed
+    for _ in 0..MAX_ORPHAN_SCANS {
+        if tree.kill_children_except(supervisors) == 0 {
+            return;
+        }
+    }
 }
 
 /// A buffer for scans of `/proc`.
@@ -49,36 +63,41 @@ impl ProcessTree {
         Self { processes: Vec::with_capacity(MAX_PROCESSES) }
     }
 
-    /// Sends `signal` to every descendant of this process but `spared`; whether `/proc` could be read.
-    pub(crate) fn signal(&mut self, signal: Signal, spared: Option<i32>) -> bool {
-        if !self.select_descendants() {
+    /// Sends `signal` to every descendant of process `root` but this process and `spared`; whether `/proc` could be read.
+    pub(crate) fn signal(&mut self, root: i32, signal: Signal, spared: Option<i32>) -> bool {
+        if !self.select_descendants(root) {
             return false;
         }
-        for process in self.selected().filter(|process| Some(process.pid) != spared) {
+        let own = own_pid();
+        for process in self.selected().filter(|process| process.pid != own && Some(process.pid) != spared) {
             signal_process(process, signal);
         }
         true
     }
 
-    /// Private memory of all descendants of this process, in pages; `None` when `/proc` could not be read.
-    pub(crate) fn private_pages(&mut self) -> Option<u64> {
-        self.select_descendants()
-            .then(|| self.selected().map(|process| private_pages(process.pid)).fold(0, u64::saturating_add))
+    fn kill_children_except(&mut self, supervisors: &[i32]) -> usize {
+        self.select_children_except(supervisors);
+        self.selected().for_each(|process| signal_process(process, Signal::KILL));
+        for process in self.selected() {
+            let _ = waitpid(Pid::from_raw(process.pid), WaitOptions::empty());
+        }
+        self.selected().count()
     }
 
-    fn kill_children_except(&mut self, supervisors: &[i32]) -> usize {
-        if !self.scan() {
-            return 0;
-        }
+    /// Reaps the children that have ended; how many have not.
+    fn reap_children_except(&mut self, supervisors: &[i32]) -> usize {
+        self.select_children_except(supervisors);
+        let is_alive =
+            |process: &Process| matches!(waitpid(Pid::from_raw(process.pid), WaitOptions::NOHANG), Ok(None));
+        self.selected().filter(is_alive).count()
+    }
+
+    fn select_children_except(&mut self, supervisors: &[i32]) {
+        self.scan();
         let own = own_pid();
         for process in &mut self.processes {
             process.is_selected = process.parent == own && !supervisors.contains(&process.pid);
         }
-        for process in self.selected() {
-            signal_process(process, Signal::KILL);
-            let _ = waitpid(Pid::from_raw(process.pid), WaitOptions::empty());
-        }
-        self.selected().count()
     }
 
     fn selected(&self) -> impl Iterator<Item = Process> {
@@ -104,10 +123,9 @@ impl ProcessTree {
         true
     }
 
-    /// Selects the children of this process, then their children, until nothing is new; whether `/proc` could be read.
-    fn select_descendants(&mut self) -> bool {
+    /// Selects the children of process `root`, then their children, until nothing is new; whether `/proc` could be read.
+    fn select_descendants(&mut self, root: i32) -> bool {
         let is_read = self.scan();
-        let own = own_pid();
         let mut has_changed = is_read;
         while has_changed {
             has_changed = false;
@@ -115,7 +133,7 @@ impl ProcessTree {
                 let Some(Process { parent, is_selected: false, .. }) = self.processes.get(at).copied() else {
                     continue;
                 };
-                if parent == own || self.is_selected(parent) {
+                if parent == root || self.is_selected(parent) {
                     if let Some(process) = self.processes.get_mut(at) {
                         process.is_selected = true;
                     }
@@ -153,14 +171,6 @@ fn parent_of(pid: i32) -> Option<i32> {
     // The name is in parentheses and may contain any character; the last parenthesis closes it.
     let name_end = stat.iter().rposition(|byte| *byte == b')')?;
     number(stat.get(name_end.checked_add(4)?..)?)
-}
-
-fn private_pages(pid: i32) -> u64 {
-    let mut buffer = [0u8; 256];
-    let Some(statm) = read_proc(pid, "statm", &mut buffer) else { return 0 };
-    let mut fields = statm.split(|byte| *byte == b' ').skip(1).map(|field| number(field).unwrap_or(0));
-    let (resident, shared) = (fields.next().unwrap_or(0), fields.next().unwrap_or(0));
-    u64::try_from(resident.saturating_sub(shared)).unwrap_or(0)
 }
 
 /// Reads `/proc/<pid>/<file>` into `buffer`.
@@ -201,15 +211,5 @@ mod tests {
         ] {
             assert_eq!(number(text), want);
         }
-    }
-
-    #[test]
-    fn private_memory_of_a_process_is_counted() {
-        let block = vec![1u8; 8 << 20];
-        assert!(
-            private_pages(own_pid()) > 1024,
-            "eight touched MiB are more than a thousand pages: {}",
-            block.len()
-        );
     }
 }

@@ -64,3 +64,33 @@ pub(crate) fn now_ms() -> i64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec.wrapping_mul(1000).wrapping_add(now.tv_nsec / 1_000_000)
 }
+
+/// Asks for short time slices, so that this thread runs soon among many that are busy: the scheduler prefers the earliest
+/// deadline, which is a slice away (Linux 6.12; of no effect before). What this thread starts has ordinary slices.
+pub fn prefer_short_slices() {
+    const RESET_ON_FORK: u64 = 1;
+    #[repr(C)]
+    struct Attributes {
+        size: u32,
+        policy: u32,
+        flags: u64,
+        nice: i32,
+        priority: u32,
+        slice_ns: u64,
+        deadline: u64,
+        period: u64,
+    }
+    let Ok(nice) = rustix::process::getpriority_process(None) else { return };
+    let attributes = Attributes {
+        size: size_of::<Attributes>() as u32,
+        policy: 0,
+        flags: RESET_ON_FORK,
+        nice,
+        priority: 0,
+        slice_ns: 100_000,
+        deadline: 0,
+        period: 0,
+    };
+    // SAFETY: a live structure that says how long it is.
+    let _ = unsafe { syscall!(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+}

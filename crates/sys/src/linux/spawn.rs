@@ -3,9 +3,9 @@
 //! The supervisor executes no program. It stays undumpable like this process, so the command cannot read its memory.
 
 use crate::linux::child_spec::{ChildSpec, Exec, SupervisionMode};
-use crate::linux::fd_limit::{restore_fd_limit, set_close_on_exec};
+use crate::linux::fd_limit::{close_range, restore_fd_limit, set_close_on_exec};
 use crate::linux::process_tree::ProcessTree;
-use crate::linux::raw_syscall::{exit, set_signal_mask, syscall};
+use crate::linux::raw_syscall::{exit, kill, prefer_short_slices, set_signal_mask, syscall};
 use crate::linux::report::{Report, send_descriptor};
 use crate::linux::scrub_argv::ArgvRegion;
 use crate::linux::step::{SetupState, Step};
@@ -13,20 +13,24 @@ use crate::linux::supervisor::Supervisor;
 use rustix::io::{Errno, Result, fcntl_dupfd_cloexec};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{
-    DumpableBehavior, Signal, getpid, set_child_subreaper, set_dumpable_behavior,
+    DumpableBehavior, Signal, getpid, getppid, set_child_subreaper, set_dumpable_behavior,
     set_parent_process_death_signal, setsid,
 };
-use rustix::thread::gettid;
 use std::ffi::{CString, c_char, c_int};
 use std::io;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::ptr;
+
+/// The signal on which a killer kills. It is in the process group of its supervisor, which has this signal blocked.
+pub const KILLER_SIGNAL: Signal = Signal::USR1;
 
 /// A started supervisor.
 #[derive(Debug)]
 pub struct Spawned {
     /// Its pid.
     pub pid: i32,
+    /// Whether a killer stands by; see [`ChildSpec::is_scoped`].
+    pub has_killer: bool,
     /// Its pidfd.
     pub pidfd: OwnedFd,
     /// The control socket: [`Report`]s come out, [`SupervisorCommand`](crate::linux::SupervisorCommand)s go in. The
@@ -36,8 +40,8 @@ pub struct Spawned {
 
 /// Starts a supervisor for the child that `spec` describes. Its first report says whether the command runs.
 ///
-/// The supervisor notices the end of this process by its control socket. The kernel's parent-death signal follows the
-/// *thread* that called `clone` (W77), so it is set only where that is the main thread.
+/// The kernel kills the supervisor, and its tree with it, when this process dies. Its parent-death signal follows the
+/// *thread* that called `clone` (W77): the calling thread must live as long as the process.
 pub fn spawn(spec: &ChildSpec) -> io::Result<Spawned> {
     let (ours, control) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     let child = Child {
@@ -45,15 +49,15 @@ pub fn spawn(spec: &ChildSpec) -> io::Result<Spawned> {
         argv: pointers(&spec.exec.argv),
         envp: pointers(&spec.exec.envp),
         control,
-        is_main_thread: gettid() == getpid(),
         argv_region: ArgvRegion::find(),
         tree: ProcessTree::new(),
     };
     let mut pidfd: c_int = -1;
     // No signal handler of this program may run in the copy.
     let mask = set_signal_mask(u64::MAX)?;
+    let flags = spec.namespaces | (libc::CLONE_PIDFD | libc::SIGCHLD) as u32;
     // SAFETY: the child calls `run_supervisor`, which keeps the rules of this module and does not return.
-    let pid = match unsafe { fork(spec.namespaces | libc::CLONE_PIDFD as u32, &mut pidfd) } {
+    let pid = match unsafe { fork(flags, &mut pidfd) } {
         Ok(0) => {
             drop(ours);
             child.run_supervisor()
@@ -65,15 +69,14 @@ pub fn spawn(spec: &ChildSpec) -> io::Result<Spawned> {
     };
     // SAFETY: the kernel has just made this descriptor, which has no other owner.
     let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
-    Ok(Spawned { pid, pidfd, control: ours })
+    Ok(Spawned { pid, has_killer: spec.is_scoped, pidfd, control: ours })
 }
 
-/// `clone(2)` with a copy of this memory, like `fork(2)`. Returns zero in the child.
+/// `clone(2)` with a copy of this memory, like `fork(2)`, with the exit signal in `flags`. Returns zero in the child.
 ///
 /// # Safety
 /// The child may not allocate, take locks or return into code that does: other threads are not copied.
-unsafe fn fork(flags: u32, pidfd: &mut c_int) -> Result<i32> {
-    let flags = u64::from(flags) | libc::SIGCHLD as u64;
+pub(crate) unsafe fn fork(flags: u32, pidfd: &mut c_int) -> Result<i32> {
     // SAFETY: the child has its own copy of the memory and of this stack, and continues here; the kernel writes a pidfd only if
     // the flags ask for one, into a live integer.
     unsafe { syscall!(libc::SYS_clone, flags, 0, ptr::from_mut(pidfd), 0, 0) }.map(|pid| pid as i32)
@@ -85,7 +88,6 @@ struct Child<'s> {
     argv: Vec<*const c_char>,
     envp: Vec<*const c_char>,
     control: OwnedFd,
-    is_main_thread: bool,
     argv_region: Option<ArgvRegion>,
     tree: ProcessTree,
 }
@@ -95,19 +97,22 @@ impl Child<'_> {
         if let Some(region) = self.argv_region {
             region.wipe();
         }
-        match self.set_up().and_then(|()| self.start_command()) {
-            Err(report) => {
-                report.send(&self.control);
-                exit(1)
-            }
+        let killer = match self.set_up() {
+            Ok(killer) => killer,
+            Err(report) => self.fail(report, None),
+        };
+        match self.start_command() {
+            Err(report) => self.fail(report, killer),
             Ok((command, listener)) => {
                 Report::Started.send(&self.control);
-                Supervisor::new(self.control, listener, command, self.spec, self.tree).run()
+                Supervisor::new(self.control, listener, command, killer, self.spec, self.tree).run()
             }
         }
     }
 
-    fn set_up(&self) -> std::result::Result<(), Report> {
+    /// Prepares this process, and returns the killer of its tree where there is one.
+    fn set_up(&self) -> std::result::Result<Option<i32>, Report> {
+        prefer_short_slices();
         // A session of its own keeps the signals of the terminal's keys away from the supervisor.
         let _ = setsid();
         let mut state = SetupState::default();
@@ -115,24 +120,24 @@ impl Child<'_> {
             step.run(&mut state).map_err(|errno| Report::SetupFailed(at, errno.raw_os_error()))?;
         }
         reset_signal_actions();
-        self.protect_self().map_err(|errno| self.setup_failed(errno))
+        self.protect_self().map_err(|errno| self.setup_failed(errno))?;
+        let killer = self.spec.is_scoped.then(start_killer).transpose();
+        killer.map_err(|errno| self.setup_failed(errno))
     }
 
     fn protect_self(&self) -> Result<()> {
         // Also where the program itself is dumpable: this memory lies next to the command.
         set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-        let death_signal = match self.spec.mode {
-            SupervisionMode::Namespace => Signal::KILL,
-            SupervisionMode::Descendants | SupervisionMode::Builder => {
-                set_child_subreaper(Some(getpid()))?;
-                Signal::TERM
-            }
-        };
-        if self.is_main_thread {
-            // Last, since a change of credentials clears it. A parent that died before has closed the control socket.
-            set_parent_process_death_signal(Some(death_signal))?;
+        if self.spec.mode != SupervisionMode::Namespace {
+            set_child_subreaper(Some(getpid()))?;
         }
-        Ok(())
+        let death_signal = match self.spec.mode {
+            SupervisionMode::Descendants if !self.spec.is_scoped => Signal::TERM,
+            // The kernel, the builder or the killer ends the tree with this process.
+            _ => Signal::KILL,
+        };
+        // Last, since a change of credentials clears it. A parent that died before has closed the control socket.
+        set_parent_process_death_signal(Some(death_signal))
     }
 
     /// Forks the command and waits until it runs its program: `execve` closes the socket, a failure is sent over it, and so
@@ -140,7 +145,8 @@ impl Child<'_> {
     fn start_command(&self) -> std::result::Result<(i32, Option<OwnedFd>), Report> {
         let (read, write) = self.status_socket().map_err(|errno| self.setup_failed(errno))?;
         // SAFETY: the child runs prepared steps and then executes its program or exits.
-        let command = unsafe { fork(0, &mut -1) }.map_err(|errno| self.setup_failed(errno))?;
+        let command =
+            unsafe { fork(libc::SIGCHLD as u32, &mut -1) }.map_err(|errno| self.setup_failed(errno))?;
         if command == 0 {
             self.run_command(&write).send(&write);
             exit(127);
@@ -186,6 +192,12 @@ impl Child<'_> {
         Report::ExecFailed(executed.err().unwrap_or(Errno::IO).raw_os_error())
     }
 
+    fn fail(&self, report: Report, killer: Option<i32>) -> ! {
+        end_killer(killer);
+        report.send(&self.control);
+        exit(1)
+    }
+
     fn setup_failed(&self, errno: Errno) -> Report {
         Report::SetupFailed(self.spec.setup.len(), errno.raw_os_error())
     }
@@ -204,6 +216,38 @@ pub fn confine_and_exec(steps: &[Step], exec: &Exec) -> (Option<usize>, io::Erro
     // SAFETY: the path and both null-terminated arrays point into `exec`, which is alive.
     let executed = unsafe { syscall!(libc::SYS_execve, exec.path.as_ptr(), argv.as_ptr(), envp.as_ptr()) };
     (None, executed.err().unwrap_or(Errno::IO).into())
+}
+
+/// Starts a process that kills every other process of its Landlock domain, which is the tree, when it gets its signal or the
+/// supervisor dies. No process of the tree can signal it.
+fn start_killer() -> Result<i32> {
+    let supervisor = getpid();
+    // SAFETY: the child makes system calls and exits. Without an exit signal, waiting for the tree does not see it.
+    let killer = unsafe { fork(0, &mut -1) }?;
+    if killer != 0 {
+        return Ok(killer);
+    }
+    // SAFETY: this process uses no descriptor from now on.
+    unsafe { close_range(0, i32::MAX) };
+    let _ = rustix::thread::set_name(c"picoclaw-killer");
+    prefer_short_slices();
+    let mask = 1u64 << (KILLER_SIGNAL.as_raw() - 1);
+    if set_parent_process_death_signal(Some(KILLER_SIGNAL)).is_ok() && getppid() == Some(supervisor) {
+        // SAFETY: a live signal set of the kernel's size; neither details nor a time limit are asked for. All signals are
+        // blocked in this process.
+        while unsafe { syscall!(libc::SYS_rt_sigtimedwait, &raw const mask, 0, 0, 8) }.is_err() {}
+    }
+    kill(-1, libc::SIGKILL);
+    exit(0)
+}
+
+/// Ends a killer that has nothing left to kill.
+pub(crate) fn end_killer(killer: Option<i32>) {
+    if let Some(killer) = killer {
+        kill(killer, libc::SIGKILL);
+        // SAFETY: integers; the status is not asked for. Only with this flag a child without an exit signal is waited for.
+        let _ = unsafe { syscall!(libc::SYS_wait4, killer, 0, libc::__WALL, 0) };
+    }
 }
 
 /// In the command: descriptors close at the exec, their limit is the original one, no signal is blocked, and the command is

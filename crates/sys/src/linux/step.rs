@@ -7,7 +7,7 @@ use crate::linux::{landlock, privilege};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, chmodat, openat};
 use rustix::io::{Errno, FdFlags, Result, fcntl_setfd};
 use rustix::process::{Pid, Resource, Rlimit};
-use rustix::process::{chdir, fchdir, getpid, getrlimit, ioctl_tiocsctty, setpgid, setrlimit, umask};
+use rustix::process::{chdir, fchdir, getpid, getrlimit, ioctl_tiocsctty, setpgid, setrlimit, setsid, umask};
 use rustix::thread::set_no_new_privs;
 use std::ffi::{CStr, CString};
 use std::fmt;
@@ -19,6 +19,10 @@ use std::sync::Arc;
 pub enum Step {
     /// Makes this terminal the controlling terminal of the session.
     ControllingTerminal(i32),
+    /// Moves this process into the cgroup whose `cgroup.procs` this descriptor is.
+    JoinCgroup(i32),
+    /// Becomes the leader of a new session.
+    NewSession,
     /// Becomes the leader of a new process group.
     NewProcessGroup,
     /// Makes its process group the foreground group of this terminal.
@@ -124,6 +128,8 @@ impl Step {
     pub(crate) fn run(&self, state: &mut SetupState) -> Result<()> {
         match self {
             Self::ControllingTerminal(terminal) => ioctl_tiocsctty(borrow_fd(*terminal)),
+            Self::JoinCgroup(procs) => rustix::io::write(borrow_fd(*procs), b"0").map(drop),
+            Self::NewSession => setsid().map(drop),
             Self::NewProcessGroup => setpgid(None, None),
             Self::ForegroundGroup(terminal) => foreground_group(borrow_fd(*terminal), getpid()),
             // dup3 refuses equal numbers; there the descriptor only has to survive the exec.
@@ -244,6 +250,8 @@ impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ControllingTerminal(_) => f.write_str("take the terminal"),
+            Self::JoinCgroup(_) => f.write_str("join a cgroup"),
+            Self::NewSession => f.write_str("lead a session"),
             Self::NewProcessGroup => f.write_str("lead a process group"),
             Self::ForegroundGroup(_) => f.write_str("come to the front of the terminal"),
             Self::DupFd(_, to) => write!(f, "set descriptor {to}"),

@@ -1,4 +1,4 @@
-//! The process between picoclaw and a command: it reaps, forwards signals, checks memory, and ends the process tree.
+//! The process between picoclaw and a command: it reaps, forwards signals, and ends the process tree.
 //!
 //! Invariant: a supervisor exits only after every process of its tree has ended, unless it is killed itself.
 
@@ -9,24 +9,23 @@ use crate::linux::raw_syscall::{exit, kill, now_ms, syscall};
 use crate::linux::report::{Report, SupervisorCommand};
 use crate::linux::seccomp_listener;
 use crate::linux::signalfd::SignalFd;
+use crate::linux::spawn::{end_killer, fork};
 use crate::linux::step::foreground_group;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::net::{RecvFlags, recv};
-use rustix::process::{Pid, Signal, WaitOptions, wait};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, wait};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 /// From SIGTERM to SIGKILL, in milliseconds.
 const TERMINATE_MS: i64 = 2_000;
 /// The same for what a command left running when it ended, and for everything when picoclaw is gone.
 const LEFTOVER_MS: i64 = 250;
-/// Between two rounds of SIGKILL while processes are still being forked.
-const KILL_AGAIN_MS: i64 = 5;
-/// Between two checks of the memory limit.
-const MEMORY_CHECK_MS: i64 = 50;
-/// Memory that could not be counted this many times in a row counts as exceeded.
-const MAX_FAILED_CHECKS: u32 = 40;
+/// Between two rounds of SIGKILL while processes are left.
+const KILL_AGAIN_MS: i64 = 20;
+/// Between two checks of System V memory.
+const SYSTEM_V_CHECK_MS: i64 = 50;
 /// The number of the control socket in the supervisor.
 const CONTROL_FD: i32 = 3;
 /// The number of the descriptor on which the command's seccomp filter asks.
@@ -37,11 +36,13 @@ pub(crate) struct Supervisor {
     control: Option<OwnedFd>,
     /// Where the command's seccomp filter asks, if it does.
     listener: Option<OwnedFd>,
+    own_pid: i32,
     command: i32,
+    /// The process that ends the tree when the supervisor is killed, where signals are scoped.
+    killer: Option<i32>,
     mode: SupervisionMode,
-    memory_limit: u64,
-    next_check: i64,
-    failed_checks: u32,
+    is_scoped: bool,
+    system_v_limit: u64,
     tree: ProcessTree,
 }
 
@@ -71,21 +72,14 @@ impl Supervisor {
         control: OwnedFd,
         listener: Option<OwnedFd>,
         command: i32,
+        killer: Option<i32>,
         spec: &ChildSpec,
         tree: ProcessTree,
     ) -> Self {
-        let next_check = now_ms() + MEMORY_CHECK_MS;
-        let (mode, memory_limit) = (spec.mode, spec.memory_limit);
-        Self {
-            control: Some(control),
-            listener,
-            command,
-            mode,
-            memory_limit,
-            next_check,
-            failed_checks: 0,
-            tree,
-        }
+        let ChildSpec { mode, is_scoped, system_v_limit, .. } = *spec;
+        let own_pid = getpid().as_raw_pid();
+        let control = Some(control);
+        Self { control, listener, own_pid, command, killer, mode, is_scoped, system_v_limit, tree }
     }
 
     /// Supervises until the tree has ended.
@@ -100,6 +94,7 @@ impl Supervisor {
         loop {
             match self.reap(phase) {
                 Reaped::All(status) => {
+                    end_killer(self.killer);
                     // The parent need not wait until the kernel has taken this process's namespaces apart.
                     self.report(Report::TreeEnded(status.or(ended).unwrap_or(libc::SIGKILL)));
                     exit(0);
@@ -116,23 +111,11 @@ impl Supervisor {
             if let Phase::Ending(at) = phase
                 && now_ms() >= at
             {
-                if self.mode == SupervisionMode::Namespace {
-                    // The first process of a pid namespace takes all others with it: from its exit on the kernel lets none
-                    // of them fork and kills them, however fast they were forking, and the parent is told when they are gone.
-                    if ended.is_none() {
-                        self.report(Report::CommandEnded(libc::SIGKILL));
-                    }
-                    exit(0);
-                }
-                // Stopped first, so that no process is replaced by its child between two scans.
-                self.signal_tree(Signal::STOP);
-                self.signal_tree(Signal::KILL);
-                phase = Phase::Ending(now_ms() + KILL_AGAIN_MS);
+                phase = self.kill_tree(ended.is_some());
             }
-            if phase == Phase::Running && self.exceeds_memory() {
+            if phase == Phase::Running && self.exceeds_system_v_limit() {
                 self.report(Report::OutOfMemory);
-                phase = Phase::Ending(now_ms());
-                continue;
+                phase = self.kill_tree(false);
             }
             self.wait(&signals, phase);
             while let Some(signal) = signals.next() {
@@ -144,7 +127,7 @@ impl Supervisor {
                 Some(Event::Command(SupervisorCommand::Terminate)) if phase == Phase::Running => {
                     phase = self.terminate(TERMINATE_MS);
                 }
-                Some(Event::Command(SupervisorCommand::Kill)) => phase = Phase::Ending(now_ms()),
+                Some(Event::Command(SupervisorCommand::Kill)) => phase = self.kill_tree(ended.is_some()),
                 Some(Event::Command(SupervisorCommand::Forward(signal))) => self.forward(signal),
                 Some(Event::Command(SupervisorCommand::Foreground)) => self.to_foreground(),
                 Some(Event::ParentGone) => phase = self.terminate(LEFTOVER_MS),
@@ -201,20 +184,52 @@ impl Supervisor {
 
     /// Asks the tree to end; SIGKILL follows after `grace` milliseconds.
     fn terminate(&mut self, grace: i64) -> Phase {
-        self.signal_tree(Signal::TERM);
-        // A stopped process does not act on SIGTERM before it is continued.
-        self.signal_tree(Signal::CONT);
+        // In a process of its own: signals to a thousand processes would use up the time that the scheduler grants this
+        // process among them, and it would be late with SIGKILL.
+        // SAFETY: the child makes system calls and exits.
+        let forked = unsafe { fork(libc::SIGCHLD as u32, &mut -1) };
+        if !matches!(forked, Ok(1..)) {
+            self.signal_tree(Signal::TERM);
+            // A stopped process does not act on SIGTERM before it is continued.
+            self.signal_tree(Signal::CONT);
+        }
+        if matches!(forked, Ok(0)) {
+            exit(0);
+        }
         Phase::Ending(now_ms() + grace)
+    }
+
+    /// Kills the whole tree. In a pid namespace this ends the supervisor: from the exit of its first process on the kernel
+    /// lets none of the others fork and kills them, and the parent is told when they are gone.
+    fn kill_tree(&mut self, has_command_ended: bool) -> Phase {
+        if self.mode == SupervisionMode::Namespace {
+            if !has_command_ended {
+                self.report(Report::CommandEnded(libc::SIGKILL));
+            }
+            exit(0);
+        }
+        if self.mode == SupervisionMode::Builder && !has_command_ended {
+            // The kernel ends the namespaces that it has built with it.
+            kill(self.command, libc::SIGKILL);
+        }
+        if !self.is_scoped {
+            // Stopped first, so that no process is replaced by its child between two scans.
+            self.signal_tree(Signal::STOP);
+        }
+        self.signal_tree(Signal::KILL);
+        Phase::Ending(now_ms() + KILL_AGAIN_MS)
     }
 
     /// Sends a signal to every process of the tree.
     fn signal_tree(&mut self, signal: Signal) {
-        if self.mode == SupervisionMode::Namespace {
-            // From the first process of a pid namespace, -1 is every other process in it.
+        let is_spared = self.is_spared(signal);
+        if self.mode == SupervisionMode::Namespace || (self.is_scoped && !is_spared) {
+            // The first process of a pid namespace reaches every other one in it by -1, a process in a Landlock domain that
+            // scopes signals every other one of its domain. None of them can fork while it is signalled.
             return kill(-1, signal.as_raw());
         }
-        let spared = self.is_spared(signal).then_some(self.command);
-        if !self.tree.signal(signal, spared) {
+        let spared = is_spared.then_some(self.command);
+        if !self.tree.signal(self.own_pid, signal, spared) {
             kill(-self.command, signal.as_raw());
         }
     }
@@ -244,29 +259,17 @@ impl Supervisor {
         }
     }
 
-    /// Whether a check is due and finds the tree above its memory limit. Most commands end before the first check.
-    fn exceeds_memory(&mut self) -> bool {
-        if self.memory_limit == 0 || now_ms() < self.next_check {
-            return false;
-        }
-        self.next_check = now_ms() + MEMORY_CHECK_MS;
-        match self.tree.private_pages() {
-            Some(pages) => {
-                self.failed_checks = 0;
-                pages.saturating_mul(4096) > self.memory_limit
-            }
-            None => {
-                self.failed_checks += 1;
-                self.failed_checks >= MAX_FAILED_CHECKS
-            }
-        }
+    /// Whether the segments of this IPC namespace, attached or not, are larger than the limit. Where a cgroup does not count
+    /// them, only a process in the namespace can.
+    fn exceeds_system_v_limit(&self) -> bool {
+        self.system_v_limit > 0 && system_v_bytes() > self.system_v_limit
     }
 
     /// Waits for a signal, a command or the time of the next action.
     fn wait(&mut self, signals: &SignalFd, phase: Phase) {
         let at = match phase {
             Phase::Ending(at) => Some(at),
-            Phase::Running => (self.memory_limit > 0).then_some(self.next_check),
+            Phase::Running => (self.system_v_limit > 0).then(|| now_ms() + SYSTEM_V_CHECK_MS),
         };
         let timeout = at.map(|at| {
             let left = (at - now_ms()).max(0);
@@ -302,5 +305,18 @@ impl Supervisor {
                 Some(Event::ParentGone)
             }
         }
+    }
+}
+
+/// The memory of all System V segments of this IPC namespace that is in use.
+fn system_v_bytes() -> u64 {
+    const SHM_INFO: i32 = 14;
+    // `struct shm_info`: an integer, then five words; the second of these is the number of resident pages, the third of
+    // those in swap.
+    let mut info = [0u64; 6];
+    // SAFETY: a live structure that is as long as the kernel's.
+    match unsafe { syscall!(libc::SYS_shmctl, 0, SHM_INFO, info.as_mut_ptr()) } {
+        Ok(_) => info[2].saturating_add(info[3]).saturating_mul(4096),
+        Err(_) => 0,
     }
 }

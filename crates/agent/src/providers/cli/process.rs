@@ -185,6 +185,7 @@ impl<T: CliFormat + 'static> CliProvider<T> {
                 )));
             }
             Status::OutOfMemory => return Err(failure(format!("`{program}` ran out of memory"))),
+            Status::OutOfProcesses => return Err(failure(format!("`{program}` ran out of processes"))),
             Status::Signaled(_) => None,
         };
         let text = |clipped: &TruncatedOutput| String::from_utf8(clipped.head.clone());

@@ -1,7 +1,7 @@
 //! The result of a command as text for the model.
 
 use crate::call::Reply;
-use picoclaw_sandbox::launch::{Finished, State, Status};
+use picoclaw_sandbox::launch::{Finished, Limit, State, Status};
 use picoclaw_sandbox::protect::Report;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -13,15 +13,16 @@ pub(super) fn finished(done: &Finished, deadline: Duration, report: &Report) -> 
         let gap = if output.is_empty() { "" } else { "\n\n" };
         output.push_str(&format!("{gap}[{note}]"));
     }
+    let limit = done.limit.map(limit_text).unwrap_or_default();
     match done.status {
         Status::Exited(0) if output.is_empty() => Reply::Done("(no output)".to_owned()),
         Status::Exited(0) => Reply::Done(output),
-        Status::Exited(code) => ended(&output, format!("Command exited with code {code}")),
+        Status::Exited(code) => ended(&output, format!("Command exited with code {code}{limit}")),
         Status::Signaled(signal) => {
-            ended(&output, format!("Command killed by signal {signal}{}", signal_name(signal)))
+            ended(&output, format!("Command killed by signal {signal}{}{limit}", signal_name(signal)))
         }
         Status::Halted => ended(&output, "Command stopped".to_owned()),
-        Status::OutOfMemory => ended(&output, "Command ended: out of memory".to_owned()),
+        Status::OutOfMemory | Status::OutOfProcesses => ended(&output, format!("Command ended{limit}")),
         Status::TimedOut => {
             let how = format!("Command timed out after {}", go_duration(deadline));
             let text = if output.is_empty() {
@@ -60,6 +61,11 @@ fn output(done: &Finished) -> String {
         text.push_str(&errors);
     }
     text
+}
+
+/// A sentence about the limit of the whole tree that a command has reached.
+fn limit_text(limit: Limit) -> String {
+    format!("; {limit}; raise it with `{}`", limit.setting())
 }
 
 fn ended(output: &str, how: String) -> Reply {

@@ -14,7 +14,7 @@ use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{Origin, Subject};
 use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::exec::{OperatorCommand, OperatorCommandError};
-use picoclaw_sandbox::launch::{Output, Principal, Status, Stdin, Streams};
+use picoclaw_sandbox::launch::{Limit, Output, Principal, Status, Stdin, Streams};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::{Redactor, line_proxy, printable, terminal};
 use std::ffi::{OsStr, OsString};
@@ -37,9 +37,9 @@ pub(crate) fn run(
         Err(why) => return Ok(exit::bad_usage(&why).into()),
     };
     match run_server(arguments, &key, &asked, &from, loaded, process_env) {
-        Ok(status) => {
-            if status == Status::OutOfMemory {
-                print::note(&format!("{PREFIX}out of memory (`--memory`, `isolation.limits.memory_mb`)"));
+        Ok((status, limit)) => {
+            if let Some(limit) = limit {
+                print::note(&format!("{PREFIX}{}", run::limit_text(limit)));
             }
             Ok(run::code(status.exit_code()))
         }
@@ -61,7 +61,7 @@ fn run_server(
     from: &Path,
     loaded: &Settings,
     process_env: &ProcessEnv,
-) -> Result<Status> {
+) -> Result<(Status, Option<Limit>)> {
     let workspace = match &arguments.workspace {
         Some(path) => Some(run::workspace(&std::path::absolute(path)?, loaded, process_env)?),
         None => None,
@@ -108,8 +108,9 @@ fn run_server(
     let theirs = format!("[{}] ", key.name());
     let prefixes = line_proxy::StderrPrefixes { own: PREFIX, child: &theirs };
     let status = line_proxy::proxy_lines(&mut child.running, &signals, &mut proxy, prefixes);
+    let limit = child.running.reached_limit(status);
     run::print_report(&child.finish(status), PREFIX);
-    Ok(status)
+    Ok((status, limit))
 }
 
 /// The key of the server's pin.

@@ -12,7 +12,6 @@ for child in children: os.kill(child, 9)
 print(len(children))";
 
 #[test]
-#[ignore = "C13: in bubblewrap root's tree has no limit of processes"]
 fn processes_are_limited() {
     let mut faults = Faults::default();
     for level in [Native, Bwrap] {

@@ -141,19 +141,16 @@ fn many(level: Level) {
 }
 
 #[test]
-#[ignore = "C14: stale records; C9: trees that live on"]
 fn hostile_trees_leave_nothing() {
     many(Native);
 }
 
 #[test]
-#[ignore = "C14: stale records; C9: trees that live on"]
 fn hostile_trees_leave_nothing_in_bubblewrap() {
     many(Bwrap);
 }
 
 #[test]
-#[ignore = "C14: stale records; C9: trees that live on"]
 fn hostile_trees_leave_nothing_without_namespaces() {
     many(Landlock);
 }
