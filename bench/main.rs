@@ -83,6 +83,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
         }),
         ("judge", &|table| guard::typical(&instance, table)),
         ("load", &|table| guard::loading(table)),
+        ("worst", &|table| guard::worst(&instance, table)),
         ("lengths", &|table| lengths::growing(&instance, table)),
     ];
     for (name, section) in sections {

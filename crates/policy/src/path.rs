@@ -3,6 +3,7 @@
 //! What is checked must be what is opened, so dots are folded once, here, and only the folded form is
 //! passed on (W48: the original checked one spelling and opened another).
 
+use std::cmp::Ordering;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
@@ -10,8 +11,36 @@ use std::path::{Component, Path, PathBuf};
 const MAX_PATH_LEN: usize = 4095;
 
 /// An absolute path without `.`, `..`, empty components or NUL bytes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+///
+/// Clean paths have one spelling each, so they are compared as bytes, not component by component.
+#[derive(Debug, Clone)]
 pub struct CleanPath(PathBuf);
+
+impl PartialEq for CleanPath {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes() == other.bytes()
+    }
+}
+
+impl Eq for CleanPath {}
+
+impl std::hash::Hash for CleanPath {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.bytes().hash(state);
+    }
+}
+
+impl PartialOrd for CleanPath {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for CleanPath {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.bytes().cmp(other.bytes())
+    }
+}
 
 /// Why a text is not a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -47,7 +76,17 @@ impl CleanPath {
 
     /// The rest of this path below `base`. `None` if it is not below.
     pub fn below(&self, base: &CleanPath) -> Option<&Path> {
+        // Most paths are not below, which their bytes show at once.
+        let rest = self.bytes().strip_prefix(base.bytes())?;
+        let at_boundary = rest.first().is_none_or(|byte| char::from(*byte) == std::path::MAIN_SEPARATOR);
+        if !at_boundary && base.0.parent().is_some() {
+            return None;
+        }
         self.0.strip_prefix(&base.0).ok()
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.0.as_os_str().as_encoded_bytes()
     }
 
     fn fold(base: &Path, path: &Path) -> Result<Self, PathFault> {

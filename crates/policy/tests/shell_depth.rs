@@ -69,3 +69,37 @@ fn a_few_wrappers_are_nothing_special() {
         assert!(allows(text), "`{text}`");
     }
 }
+
+/// The processor time of this thread: others on the machine do not count.
+fn worked() -> std::time::Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    std::time::Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
+}
+
+#[test]
+fn every_construct_spends_the_budget() {
+    let nested = |open: &dyn Fn(usize) -> String, inner: &str, close: &str| {
+        format!("{}{inner}{}", (0..27).map(open).collect::<String>(), close.repeat(27))
+    };
+    for (why, text) in [
+        ("loops", nested(&|n| format!("for v{n} in {n} x; do "), "((1)); ", "done; ")),
+        ("loops over tests", nested(&|n| format!("for v{n} in {n} x; do "), "[[ a ]]; ", "done; ")),
+        ("loops over assignments", nested(&|n| format!("for v{n} in {n} x; do "), "w=$w1; ", "done; ")),
+        ("loops over nothing", nested(&|n| format!("for v{n} in {n} x; do "), ":; ", "done; ")),
+        ("while loops", nested(&|n| format!("while v{n}=$v{n}x; do "), ":; ", "done; ")),
+        ("arithmetic loops", nested(&|n| format!("for ((v{n}=0;v{n}<2;v{n}++)); do "), "((v1)); ", "done; ")),
+        ("cases", nested(&|n| format!("case $v{n} in a) v{n}=b; "), ":; ", ";; b) x=$x1;; esac; ")),
+        ("conditions", nested(&|n| format!("if v{n}=1; then v{n}=$v{n}2; "), ":; ", "else y=3; fi; ")),
+        ("selections", nested(&|n| format!("select v{n} in {n} x; do "), "((1)); ", "done; ")),
+        (
+            "functions",
+            (1..27).map(|n| format!("f{n}() {{ f{}; f{}; }}; ", n - 1, n - 1)).collect::<String>() + "f26",
+        ),
+    ] {
+        let start = worked();
+        allows(&text);
+        let spent = worked() - start;
+        // A debug build is about twenty times slower than a release build.
+        assert!(spent < std::time::Duration::from_secs(2), "{why}: {spent:?}");
+    }
+}

@@ -188,9 +188,8 @@ fn remedied(row: &Row, mode: Mode, judgement: &Judgement) -> Option<(Row, Mode)>
             Remedy::ReadPath(pattern) => row.read_rules.push(pattern.clone()),
             Remedy::WritePath(pattern) => row.write_rules.push(pattern.clone()),
             Remedy::DropDeny(pattern) => row.custom_deny.retain(|known| known != pattern),
-            Remedy::DenyRules => row.deny = Some(false),
             Remedy::Cage => row.cage = Some(true),
-            Remedy::Rewrite(_) | Remedy::None => return None,
+            Remedy::Ask | Remedy::Rewrite(_) | Remedy::None => return None,
         }
     }
     Some((row, mode))
@@ -211,7 +210,7 @@ fn the_settings_that_a_refusal_names_are_enough() {
             }
         }
     }
-    assert!(tried > 1_000, "{tried}");
+    assert!(tried > 500, "{tried}");
     assert!(wrong.is_empty(), "{} of {tried}:\n{}", wrong.len(), wrong.join("\n"));
 }
 

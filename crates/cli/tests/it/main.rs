@@ -23,6 +23,7 @@ mod fence;
 mod fresh_machine;
 mod front_door;
 mod gateway;
+mod guard_effects;
 mod hooks;
 mod hostile;
 mod hostile_children;

@@ -8,6 +8,11 @@ use super::state::{State, Variable};
 use crate::shell::word::Arithmetic;
 use std::rc::Rc;
 
+/// Maximum number of variables that refer to each other.
+const MAX_EVALUATIONS: usize = 2;
+/// Maximum number of names of one value that are followed.
+const MAX_NAMES: usize = 16;
+
 impl Interpreter<'_> {
     /// Judges what an expression runs, and drops the values of variables that it assigns.
     pub(super) fn arithmetic(&mut self, arithmetic: &Arithmetic, state: &mut Rc<State>) {
@@ -20,12 +25,7 @@ impl Interpreter<'_> {
     /// Names in an expression are variables, and their values are expressions, substitutions included.
     pub(super) fn judge_evaluated(&mut self, expression: &str, state: &mut Rc<State>) {
         for (name, rest) in names(expression) {
-            let hidden = match state.variables.get(name) {
-                Some(Variable::Scalar(values) | Variable::Array(values)) => {
-                    values.iter().any(runs_when_evaluated)
-                }
-                _ => false,
-            };
+            let hidden = self.is_run_when_evaluated(name, state, 0);
             if hidden {
                 self.report_not_understood("a variable whose value would be evaluated as arithmetic", name);
             }
@@ -39,14 +39,38 @@ impl Interpreter<'_> {
 }
 
 impl Interpreter<'_> {
+    /// Whether evaluating a variable runs something: its value is an expression, with further names.
+    fn is_run_when_evaluated(&self, name: &str, state: &State, depth: usize) -> bool {
+        let Some(Variable::Scalar(values) | Variable::Array(values)) = state.variables.get(name) else {
+            return false;
+        };
+        depth > MAX_EVALUATIONS
+            || values.iter().any(|value| {
+                runs_when_evaluated(value)
+                    || (self.has_quoted_code
+                        && (value.is_open()
+                            || names(value.as_str()).nth(MAX_NAMES).is_some()
+                            || names(value.as_str())
+                                .take(MAX_NAMES)
+                                .any(|(name, _)| self.is_run_when_evaluated(name, state, depth + 1))))
+            })
+    }
+
     /// Judges values of a variable with the integer attribute: they are expressions.
     pub(super) fn judge_integer(&mut self, value: &Variable, state: &mut Rc<State>) {
         let (Variable::Scalar(values) | Variable::Array(values)) = value else { return };
         for value in values {
-            if runs_when_evaluated(value) {
+            if runs_when_evaluated(value) || (self.has_quoted_code && value.is_open()) {
                 self.report_not_understood("a value that would be evaluated as arithmetic", value.as_str());
             }
             self.judge_evaluated(value.as_str(), state);
+        }
+    }
+
+    /// Notes a substitution that an assigned text contains: whatever evaluates it later would run it.
+    pub(super) fn note_code(&mut self, value: &Variable) {
+        if let Variable::Scalar(values) | Variable::Array(values) = value {
+            self.has_quoted_code |= values.iter().any(holds_code);
         }
     }
 
@@ -56,6 +80,11 @@ impl Interpreter<'_> {
             self.report_not_understood("a subscript that would be expanded again", name.as_str());
         }
     }
+}
+
+/// Whether a text contains a substitution.
+pub(super) fn holds_code(text: &PartialWord) -> bool {
+    text.as_str().contains("$(") || text.as_str().contains("${") || text.as_str().contains('`')
 }
 
 /// `a[$(cmd)]` as the name of a variable.

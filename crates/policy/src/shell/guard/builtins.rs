@@ -4,9 +4,10 @@
 
 use super::arithmetic::is_evaluated;
 use super::dispatch::Invocation;
-use super::interpreter::{Flow, Input, Interpreter};
+use super::interpreter::{Flow, Input, Interpreter, both};
 use super::options::{Grammar, NamedCommand};
 use super::partial_word::{ANYTHING, NAME, PartialWord};
+use super::programs::has_word;
 use super::state::{State, Variable};
 use crate::intent::Access;
 use crate::shell::Dialect;
@@ -20,7 +21,7 @@ impl Interpreter<'_> {
         invocation: &Invocation<'_>,
         state: &Rc<State>,
     ) -> Option<Flow> {
-        if EVALUATING.contains(&call.name) && call.args.iter().any(|arg| is_evaluated(arg.as_str())) {
+        if has_word(EVALUATING, call.name) && call.args.iter().any(|arg| is_evaluated(arg.as_str())) {
             self.report_not_understood(
                 "a subscript that would be expanded again",
                 &join_words(invocation.argv),
@@ -41,7 +42,17 @@ impl Interpreter<'_> {
                     }
                     Rc::make_mut(&mut state).integers = true;
                 }
-                declare_variables(call, &state)
+                if call.args.iter().any(|arg| arg.known().is_none()) {
+                    self.report_not_understood(
+                        "a declaration of a name that is not known",
+                        &join_words(invocation.argv),
+                    );
+                }
+                self.declare_variables(call, &state)
+            }
+            "return" | "break" | "continue" => {
+                self.escaped = both(self.escaped.take(), Some(state.clone()));
+                Flow::either(state.clone()).printing(PartialWord::default())
             }
             "unset" => unset(call, state),
             "read" | "mapfile" | "readarray" => {
@@ -50,17 +61,37 @@ impl Interpreter<'_> {
                         self.interpret_string(&PartialWord::text(code), state, &Input::Inherited);
                     }
                 }
+                if state.integers || self.has_quoted_code {
+                    let text = match call.input {
+                        Input::Text(text) | Input::Piped(text) => text.clone(),
+                        _ => PartialWord::gap(ANYTHING),
+                    };
+                    if super::arithmetic::is_evaluated(text.as_str())
+                        || (state.integers && text.known().is_none())
+                    {
+                        self.report_not_understood(
+                            "a value that would be evaluated as arithmetic",
+                            text.as_str(),
+                        );
+                    }
+                }
                 read_variables(call, state)
             }
-            "printf" if call.args.first().is_some_and(|arg| arg.as_str() == "-v") => {
+            "printf" if call.args.first().is_some_and(|arg| arg.as_str().starts_with("-v")) => {
+                if state.integers && call.args.iter().any(super::arithmetic::holds_code) {
+                    self.report_not_understood(
+                        "a value that would be evaluated as arithmetic",
+                        &join_words(call.args),
+                    );
+                }
                 assigned_by_printf(call, state)
             }
             "getopts" => {
                 let mut state = state.clone();
-                if let Some(name) = call.args.get(1).and_then(PartialWord::known) {
-                    Rc::make_mut(&mut state).set(name, vec![PartialWord::gap(NAME)]);
+                match call.args.get(1).and_then(PartialWord::known) {
+                    Some(name) => Rc::make_mut(&mut state).set(name, vec![PartialWord::gap(NAME)]),
+                    None => Rc::make_mut(&mut state).forget_variables(),
                 }
-                Rc::make_mut(&mut state).set("OPTARG", vec![PartialWord::gap(ANYTHING)]);
                 Flow::either(state)
             }
             "fc" if !call.has(&Grammar { short: "e", ..Grammar::default() }, "l", &[]) => {
@@ -111,7 +142,9 @@ impl Interpreter<'_> {
                 Flow::either(state).printing(PartialWord::default())
             }
             "complete" | "compgen" | "bind" | "enable" | "hash"
-                if call.has_arg(&["-C", "-F", "-W", "-x", "-f", "-p"]) =>
+                if call.args.iter().any(|arg| {
+                    arg.as_str().starts_with('-') && arg.as_str().contains(['C', 'F', 'W', 'x', 'f', 'p'])
+                }) =>
             {
                 self.report_not_understood(
                     "a builtin that ties a command to something else",
@@ -120,6 +153,35 @@ impl Interpreter<'_> {
                 Flow::either(state.clone())
             }
             _ => return None,
+        })
+    }
+
+    /// The values are assigned already. What a nameref, a read-only variable or one with an
+    /// attribute becomes is not followed.
+    fn declare_variables(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
+        let mut next = (**state).clone();
+        let names =
+            || call.args.iter().filter_map(PartialWord::known).filter(|name| !name.starts_with(['-', '+']));
+        if has_attribute(call, 'n') {
+            next.forget_variables();
+        }
+        let untracked = ['l', 'u', 'c', 'i', 'A'].iter().any(|letter| has_attribute(call, *letter));
+        if untracked {
+            names().for_each(|name| next.assign(name, Variable::unknown()));
+        }
+        if untracked || call.name == "readonly" || has_attribute(call, 'r') {
+            names().for_each(|name| next.untrack(name));
+        }
+        let is_local = call.name == "local"
+            || (call.name != "export" && call.name != "readonly" && !has_attribute(call, 'g'));
+        if is_local && let Some(locals) = self.locals.last_mut() {
+            locals.extend(names().map(str::to_owned));
+        }
+        let listing = names().next().is_none();
+        Flow::either(Rc::new(next)).printing(if listing {
+            PartialWord::gap(ANYTHING)
+        } else {
+            PartialWord::default()
         })
     }
 
@@ -159,6 +221,7 @@ impl Interpreter<'_> {
         let mut next = (**state).clone();
         // The file may have set anything.
         next.set("PATH", vec![PartialWord::gap(ANYTHING)]);
+        next.forget_variables();
         Flow::either(Rc::new(next))
     }
 
@@ -205,23 +268,8 @@ impl Interpreter<'_> {
 }
 
 /// Builtins with an argument that names a variable, whose subscript they evaluate.
-const EVALUATING: &[&str] = &[
-    "read",
-    "mapfile",
-    "readarray",
-    "unset",
-    "printf",
-    "test",
-    "[",
-    "let",
-    "declare",
-    "typeset",
-    "local",
-    "export",
-    "readonly",
-    "getopts",
-    "wait",
-];
+const EVALUATING: &str =
+    "read mapfile readarray unset printf test [ let declare typeset local export readonly getopts wait";
 
 /// The language of a file or string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -244,22 +292,28 @@ fn has_attribute(call: &NamedCommand<'_>, letter: char) -> bool {
     flags.filter(|arg| arg.starts_with('-') && !arg.starts_with("--")).any(|arg| arg.contains(letter))
 }
 
-/// The values are assigned already. A nameref can be anything.
-fn declare_variables(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
-    let mut next = state.clone();
-    if call.args.iter().any(|arg| arg.as_str().starts_with('-') && arg.as_str().contains('n')) {
-        for name in call.args.iter().filter_map(PartialWord::known).filter(|name| !name.starts_with('-')) {
-            Rc::make_mut(&mut next).set(name, vec![PartialWord::gap(ANYTHING)]);
-        }
-    }
-    Flow::ok(next).printing(PartialWord::gap(ANYTHING))
-}
-
 fn unset(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
     let mut next = (**state).clone();
-    for name in call.args.iter().filter_map(PartialWord::known).filter(|name| !name.starts_with('-')) {
-        next.assign(name, Variable::Unset);
-        Rc::make_mut(&mut next.functions).remove(name);
+    let functions = has_attribute(call, 'f');
+    for name in call.args {
+        let Some(name) = name.known() else {
+            next.forget_variables();
+            continue;
+        };
+        if name.starts_with('-') {
+            continue;
+        }
+        match name.split_once('[') {
+            Some((array, _)) => next.assign(array, Variable::unknown()),
+            None if !functions => next.assign(name, Variable::Unset),
+            None => {}
+        }
+        if let Some(function) = Rc::make_mut(&mut next.functions).get_mut(name) {
+            function.is_certain = false;
+        }
+        if functions {
+            Rc::make_mut(&mut next.functions).remove(name);
+        }
     }
     Flow::either(Rc::new(next)).printing(PartialWord::default())
 }
@@ -268,45 +322,61 @@ fn unset(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
 fn read_variables(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
     let grammar = Grammar { short: "adinNptuOsC", ..Grammar::default() };
     let mut next = (**state).clone();
+    // Exact only for a line that is read whole, without other separators and escapes.
+    let exact = |text: &str| {
+        !call.has(&grammar, "dinNuO", &[]) && !state.variables.contains_key("IFS") && !text.contains('\\')
+    };
     let value = match call.input {
-        Input::Piped(field) | Input::Text(field) if !field.as_str().is_empty() => first_line(field),
+        Input::Piped(field) | Input::Text(field) if !field.as_str().is_empty() && exact(field.as_str()) => {
+            first_line(field)
+        }
         _ => PartialWord::gap(ANYTHING),
     };
     let names: Vec<&str> = call.operands(&grammar);
-    for name in call.values(&grammar, "a", &[]) {
+    let arrays = call.values(&grammar, "a", &[]);
+    if names.iter().chain(&arrays).any(|name| name.contains('[') || super::partial_word::is_marked(name)) {
+        next.forget_variables();
+    }
+    for name in &arrays {
         let words = match value.known() {
             Some(text) => text.split_whitespace().map(PartialWord::text).collect(),
-            None => vec![value.clone()],
+            None => vec![PartialWord::gap(ANYTHING)],
         };
         next.assign(name, Variable::Array(words));
     }
     let several = names.len() > 1;
-    for name in names {
+    for name in &names {
         let value =
             if several && value.known().is_some() { PartialWord::gap(ANYTHING) } else { value.clone() };
         next.set(name, vec![value]);
     }
-    next.set("REPLY", vec![value]);
+    if names.is_empty() && arrays.is_empty() {
+        next.set("REPLY", vec![value]);
+    }
     Flow::either(Rc::new(next)).printing(PartialWord::default())
 }
 
 fn first_line(field: &PartialWord) -> PartialWord {
-    let text = field.as_str().trim_end_matches('\n');
+    let text = field.as_str().trim();
     if text.contains('\n') { PartialWord::gap(ANYTHING) } else { PartialWord::text(text) }
 }
 
 fn assigned_by_printf(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
     let mut next = (**state).clone();
-    if let [_, name, format, rest @ ..] = call.args
-        && let Some(name) = name.known()
-    {
-        let value = match (format.as_str(), rest) {
-            ("%s", [only]) => only.clone(),
-            (text, []) if !text.contains(['%', '\\']) => format.clone(),
-            _ => PartialWord::gap(ANYTHING),
-        };
-        next.set(name, vec![value]);
+    let (name, rest) = match call.args {
+        [flag, name, rest @ ..] if flag.as_str() == "-v" => (name.as_str(), rest),
+        [flag, rest @ ..] => (flag.as_str().trim_start_matches("-v"), rest),
+        [] => return Flow::either(state.clone()),
+    };
+    if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+        next.forget_variables();
     }
+    let value = match rest {
+        [format, only] if format.as_str() == "%s" => only.clone(),
+        [text] if !text.as_str().contains(['%', '\\']) => text.clone(),
+        _ => PartialWord::gap(ANYTHING),
+    };
+    next.set(name, vec![value]);
     Flow::either(Rc::new(next)).printing(PartialWord::default())
 }
 

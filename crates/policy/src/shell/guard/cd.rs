@@ -3,7 +3,7 @@
 //! After each, the state contains every directory that the shell can be in.
 
 use super::interpreter::{Flow, Interpreter};
-use super::options::{Grammar, NamedCommand, Order};
+use super::options::{Grammar, Item, NamedCommand, Order};
 use super::partial_word::PartialWord;
 use super::state::{ShellDir, State, Variable};
 use crate::intent::{Access, FileKind};
@@ -13,7 +13,11 @@ use std::rc::Rc;
 
 impl Interpreter<'_> {
     pub(super) fn cd(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
-        let operands = call.operands(&Grammar { order: Order::First, ..Grammar::default() });
+        let grammar = Grammar { order: Order::First, ..Grammar::default() };
+        let operands = call.operands(&grammar);
+        // `cd` fails on an option that it does not know, and on a second operand.
+        let plain = |item: &Item<'_>| matches!(item, Item::Short('L' | 'P', None) | Item::Operand(_));
+        let is_plain_call = operands.len() <= 1 && call.items(&grammar).iter().all(plain);
         let mut targets = Vec::new();
         let printed = Flow::either(state.clone()).printing(PartialWord::default());
         match operands.first().copied() {
@@ -44,7 +48,7 @@ impl Interpreter<'_> {
         if targets.is_empty() {
             return printed;
         }
-        let sure = targets.iter().all(|place| self.is_certain(place, state));
+        let sure = is_plain_call && targets.iter().all(|place| self.is_certain(place, state));
         let mut next = (**state).clone();
         next.change_dir(targets);
         Flow { fail: (!sure).then(|| state.clone()), ..Flow::ok(Rc::new(next)) }

@@ -3,7 +3,7 @@
 //!
 //! A string that one of these programs passes to a shell is parsed like the line itself.
 
-use super::builtins::Language;
+use super::builtins::{Language, join_words};
 use super::dispatch::Invocation;
 use super::interpreter::{Input, Interpreter};
 use super::options::{Grammar, NamedCommand, is_abbreviation};
@@ -13,37 +13,6 @@ use super::state::{State, Variable};
 use crate::intent::Access;
 use std::rc::Rc;
 
-/// A program and its options whose value a shell runs.
-struct Code {
-    names: &'static [&'static str],
-    short: &'static str,
-    long: &'static [&'static str],
-}
-
-const CODE: &[Code] = &[
-    Code {
-        names: &["tar", "bsdtar", "gtar"],
-        short: "IF",
-        long: &[
-            "to-command",
-            "use-compress-program",
-            "info-script",
-            "new-volume-script",
-            "rsh-command",
-            "rmt-command",
-        ],
-    },
-    Code { names: &["split"], short: "", long: &["filter"] },
-    Code { names: &["sort"], short: "", long: &["compress-program"] },
-    Code { names: &["man"], short: "PH", long: &["pager", "html"] },
-    Code { names: &["tcpdump"], short: "z", long: &["postrotate-command"] },
-    Code { names: &["zip"], short: "", long: &["unzip-command"] },
-    Code { names: &["wget"], short: "", long: &["use-askpass"] },
-    Code { names: &["nodemon", "entr", "watchexec", "cargo-watch"], short: "xs", long: &["exec", "shell"] },
-    Code { names: &["rsync"], short: "", long: &["rsync-path"] },
-    Code { names: &["go"], short: "", long: &["exec", "toolexec"] },
-];
-
 impl Interpreter<'_> {
     /// Judges the commands in a program's options.
     pub(super) fn judge_command_options(
@@ -52,12 +21,6 @@ impl Interpreter<'_> {
         invocation: &Invocation<'_>,
         state: &Rc<State>,
     ) {
-        if let Some(known) = CODE.iter().find(|known| known.names.contains(&call.name)) {
-            let grammar = Grammar { short: known.short, long: known.long, ..Grammar::default() };
-            for code in call.values(&grammar, known.short, known.long) {
-                self.interpret_with_sh(&PartialWord::text(code), state, &Input::Inherited);
-            }
-        }
         if matches!(call.name, "make" | "gmake" | "awk" | "gawk" | "sed" | "psql" | "vim") {
             let grammar = Grammar { short: "fS", long: &["file", "makefile"], ..Grammar::default() };
             for script in call.values(&grammar, "fS", &["file", "makefile"]) {
@@ -88,26 +51,17 @@ impl Interpreter<'_> {
                     );
                 }
             }
-            "vim" | "vi" | "nvim" | "ex" | "view" | "gvim" | "less" | "more" | "ed" => {
+            "vim" | "vi" | "nvim" | "ex" | "view" | "gvim" | "less" | "more" | "ed" | "red" | "rvim" => {
+                // An editor in a pipe takes commands from it, which open and write files.
+                if matches!(call.name, "ed" | "red" | "ex")
+                    || call.has(&Grammar { short: "cSuU", ..Grammar::default() }, "es", &[])
+                {
+                    self.editor_script(call, invocation, state);
+                }
                 self.judge_editor_commands(call, state)
             }
             "psql" | "sqlite3" | "mysql" | "mariadb" | "gdb" | "dc" | "lftp" | "ftp" => {
                 self.judge_shell_escapes(call, state)
-            }
-            "emacs" | "emacsclient" => {
-                for (at, arg) in call.args.iter().enumerate() {
-                    if matches!(arg.as_str(), "--eval" | "-eval" | "-e" | "--execute")
-                        && let Some(code) = call.args.get(at + 1)
-                    {
-                        self.judge_code(code, Language::Other, state);
-                    }
-                }
-            }
-            "zip" => {
-                let at = call.args.iter().position(|arg| arg.as_str() == "-TT");
-                if let Some(code) = at.and_then(|at| call.args.get(at + 1)) {
-                    self.interpret_with_sh(code, state, &Input::Inherited);
-                }
             }
             "xterm" | "konsole" | "gnome-terminal" | "alacritty" | "kitty" => {
                 if let Some(at) = call.args.iter().position(|arg| matches!(arg.as_str(), "-e" | "--" | "-x"))
@@ -132,6 +86,22 @@ impl Interpreter<'_> {
         }
     }
 
+    /// Commands of an editor that come from its input.
+    fn editor_script(&mut self, call: &NamedCommand<'_>, invocation: &Invocation<'_>, state: &Rc<State>) {
+        match call.input {
+            Input::Inherited => {}
+            Input::Text(text) | Input::Piped(text) if text.known().is_some() => {
+                for line in text.as_str().lines() {
+                    self.editor_command(line, state);
+                }
+            }
+            _ => self.report_not_understood(
+                "an editor that takes its commands from a pipe or a file",
+                &join_words(invocation.argv),
+            ),
+        }
+    }
+
     fn tar_actions(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
         let mut args = call.args.iter().map(PartialWord::as_str);
         while let Some(arg) = args.next() {
@@ -153,19 +123,37 @@ impl Interpreter<'_> {
         let mut commands = call.values(&grammar, "c", &["cmd"]);
         commands.extend(call.args.iter().filter_map(|arg| arg.as_str().strip_prefix('+')));
         for command in commands {
-            if let Some((_, code)) = command.split_once('!') {
-                self.interpret_with_sh(&PartialWord::text(code), state, &Input::Inherited);
-            }
-            let foreign = ["system(", "lua", "py", "perl", "ruby", "tcl"];
-            if foreign.iter().any(|mark| command.contains(mark)) {
-                self.judge_code(&PartialWord::text(command), Language::Other, state);
-            }
-            // `:w file`, `:r file`, `:e file`: a first word with a slash is a search.
-            for file in command.split_whitespace().skip(1).filter(|word| word.starts_with(['/', '~', '.'])) {
-                self.judge_path(&self.expand_home(file, state), Access::Write, state);
-            }
+            self.editor_command(command, state);
         }
         self.judge_shell_escapes(call, state);
+    }
+
+    /// `!` runs a shell; `:w file`, `:r file`, `:e file` name files.
+    fn editor_command(&mut self, command: &str, state: &Rc<State>) {
+        if let Some((_, code)) = command.split_once('!') {
+            self.interpret_with_sh(&PartialWord::text(code), state, &Input::Inherited);
+        }
+        let foreign = [
+            "system(",
+            "lua",
+            "py",
+            "perl",
+            "ruby",
+            "tcl",
+            "execute",
+            "readfile(",
+            "writefile(",
+            "source",
+            "so ",
+        ];
+        if foreign.iter().any(|mark| command.contains(mark)) {
+            self.judge_code(&PartialWord::text(command), Language::Other, state);
+        }
+        // A first word with a slash is a search.
+        let words = command.split_whitespace().skip(1).chain(joined_file(command));
+        for file in words.filter(|word| word.starts_with(['/', '~', '.'])) {
+            self.judge_path(&self.expand_home(file, state), Access::Write, state);
+        }
     }
 
     /// `\!`, `!`, `system`, `shell`: how a program's own language runs a shell.
@@ -187,4 +175,11 @@ impl Interpreter<'_> {
             }
         }
     }
+}
+
+/// `r/etc/passwd`: a file joined to a command of one letter.
+fn joined_file(command: &str) -> Option<&str> {
+    let command = command.trim_start_matches([':', '0', '$', '.', '%', ',']);
+    let file = command.strip_prefix(['r', 'e', 'w', 'E', 'f', 'W'])?;
+    file.split_whitespace().next()
 }

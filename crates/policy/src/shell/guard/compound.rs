@@ -2,6 +2,7 @@
 //!
 //! Both outcomes of a condition are judged, and a loop is iterated to a fixed point.
 
+use super::arithmetic::holds_code;
 use super::interpreter::{Flow, Input, Interpreter, both};
 use super::partial_word::{ANYTHING, PartialWord};
 use super::state::{ShellDir, State, Variable, dedup_values, join};
@@ -116,6 +117,10 @@ impl Interpreter<'_> {
             }
         };
         values.iter().for_each(|field| self.judge_glob_dirs(field, &state));
+        self.has_quoted_code |= values.iter().any(holds_code);
+        if state.integers {
+            self.judge_integer(&Variable::Array(values.clone()), &mut state);
+        }
         let values = dedup_values(values);
         if values.is_empty() {
             return Flow::either(state);
@@ -132,6 +137,14 @@ impl Interpreter<'_> {
         start: Rc<State>,
         mut turn: impl FnMut(&mut Self, Rc<State>) -> Flow,
     ) -> Flow {
+        if self.is_spent() {
+            return Flow::either(start);
+        }
+        let mut turn = |interpreter: &mut Self, state: Rc<State>| {
+            let mut flow = turn(interpreter, state);
+            flow.ok = both(flow.ok, interpreter.escaped.take());
+            flow
+        };
         let once = turn(self, start.clone());
         let Some(after) = once.after() else { return Flow::either(start) };
         if is_same(&after, &start) {
@@ -208,6 +221,9 @@ fn is_same(a: &State, b: &State) -> bool {
         && a.files == b.files
         && a.links == b.links
         && a.arguments == b.arguments
+        && a.namerefs == b.namerefs
+        && a.moved == b.moved
+        && a.functions.len() == b.functions.len()
 }
 
 /// `true`, `:`, `((1))` as the whole condition.

@@ -14,8 +14,15 @@ pub enum Confinement {
     Nothing,
     /// The write fence: writes outside are stopped, reads are not.
     Fence,
-    /// The cage: paths outside do not exist.
+    /// The cage, or the full fence: the kernel refuses paths outside.
     Cage,
+}
+
+impl Confinement {
+    /// Whether the kernel refuses what the text of a command does not show: reads and writes outside.
+    pub fn holds_paths(self) -> bool {
+        self == Self::Cage
+    }
 }
 
 /// Where, and under which rules, a command would run.

@@ -4,13 +4,15 @@
 //! Every command goes through [`Interpreter::invoke`], whether the shell or a wrapper runs it.
 
 use super::builtins::{Language, join_words};
-use super::context::Confinement;
 use super::finding::{Finding, Kind, Remedy};
 use super::guard::ParsedCommand;
-use super::interpreter::{Call, Flow, Input, Interpreter, MAX_NESTING};
+use super::interpreter::{Call, Flow, Input, Interpreter, MAX_NESTING, both};
+use super::interpreters::runs_code;
 use super::options::NamedCommand;
 use super::partial_word::{PartialWord, is_marked, render_marks};
-use super::state::State;
+use super::programs;
+use super::state::{ShellDir, State, Variable};
+use crate::path::CleanPath;
 use crate::policy::Reach;
 use crate::shell::Dialect;
 use crate::shell::ast::Command;
@@ -35,7 +37,7 @@ impl Interpreter<'_> {
         }
         let before = self.lifted;
         if self.guard.has_patterns() {
-            self.match_custom_patterns(invocation);
+            self.match_custom_patterns(invocation, &state);
         }
         let at = self.commands.len();
         self.commands.push(ParsedCommand::from_argv(invocation.argv, &state));
@@ -64,24 +66,24 @@ impl Interpreter<'_> {
     /// Records which part of the text the patterns just suggested would cover.
     fn record_suggestion(&mut self, invocation: &Invocation<'_>, found: usize) {
         let (0, Some(span)) = (self.nested, invocation.span) else { return };
-        if found == self.findings.len() {
-            return;
-        }
-        let normal = format!("^{}$", regex::escape(&render_marks(&join_words(invocation.argv))));
-        let suggested = self.findings[found..]
-            .iter()
-            .any(|finding| matches!(&finding.remedy, Remedy::AllowPattern(pattern) if *pattern == normal));
-        if suggested {
-            self.suggested.push((span, normal));
-        }
+        let suggested = self.findings[found..].iter().find_map(|finding| match &finding.remedy {
+            Remedy::AllowPattern(pattern) => Some(pattern.clone()),
+            _ => None,
+        });
+        self.suggested.extend(suggested.map(|pattern| (span, pattern)));
     }
 
     /// Matches the configured patterns against the command as written and as parsed.
-    fn match_custom_patterns(&mut self, invocation: &Invocation<'_>) {
+    fn match_custom_patterns(&mut self, invocation: &Invocation<'_>, state: &State) {
         let normal = join_words(invocation.argv);
         let normal = if is_marked(&normal) { render_marks(&normal) } else { normal };
         let source = invocation.span.map_or("", |span| span.of(&self.text));
-        if self.guard.allows(&normal) || (!source.is_empty() && self.guard.allows(source.trim())) {
+        let placed = match (state.cwd.as_slice(), invocation.span) {
+            ([ShellDir::At(cwd)], Some(_)) if self.nested == 0 => placed_command(cwd, &normal),
+            _ => String::new(),
+        };
+        let written = !source.is_empty() && self.guard.allows(source.trim());
+        if self.guard.allows(&normal) || written || self.guard.allows_placed(&placed) {
             self.lifted = true;
             if let (0, Some(span)) = (self.nested, invocation.span) {
                 self.allowed.push(span);
@@ -105,8 +107,16 @@ impl Interpreter<'_> {
         if name.is_empty() {
             return Flow::either(state).printing(PartialWord::default());
         }
-        if let Some(body) = state.functions.get(name).cloned() {
-            return self.call_function(name, args, &body, &state, invocation.input);
+        if let Some(function) = state.functions.get(name).cloned() {
+            let mut result: Option<Flow> = None;
+            for body in &function.bodies {
+                let flow = self.call_function(name, args, body, &state, invocation.input);
+                result = Some(result.map_or_else(|| flow.clone(), |other| other.or(flow.clone())));
+            }
+            // A wrapper runs the program of this name, not the function.
+            if function.is_certain && invocation.span.is_some() {
+                return result.unwrap_or_else(|| Flow::either(state));
+            }
         }
         if let Some(code) = state.aliases.get(name).cloned() {
             let mut inner = (*state).clone();
@@ -135,17 +145,18 @@ impl Interpreter<'_> {
         if let Some(flow) = self.builtin(&named, invocation, &state) {
             return flow;
         }
-        self.check_rules(&named, invocation.argv);
+        let remedy = self.exact_pattern(invocation, &state);
+        self.check_rules(&named, invocation.argv, &remedy);
+        if !name.contains('/') && programs::find(base).is_none_or(|program| program.wraps.is_some()) {
+            self.check_unknown_program(&named, invocation.argv);
+        }
         if base == "git" {
             self.git(&named, invocation, &state);
         }
         self.judge_command_options(&named, invocation, &state);
         if let Some(unwrapped) = self.unwrap_command(&named, invocation, &state) {
-            self.judge_by_profile(
-                &args[..unwrapped.own.min(args.len())],
-                super::arg_profile::of(base),
-                &state,
-            );
+            let program = programs::find(base).unwrap_or(&programs::UNKNOWN);
+            self.judge_arguments(&args[..unwrapped.own.min(args.len())], program, &state);
             return unwrapped.flow;
         }
         let interpreted = self.judge_interpreter(&named, invocation, &state);
@@ -179,11 +190,16 @@ impl Interpreter<'_> {
         let mut inner = (**state).clone();
         let arguments = std::mem::replace(&mut inner.arguments, args.to_vec());
         let lifted = std::mem::take(&mut self.lifted);
+        self.locals.push(Vec::new());
         let mut flow = self.command(body, Rc::new(inner), input);
+        flow.ok = both(flow.ok, self.escaped.take());
+        let locals = self.locals.pop().unwrap_or_default();
         self.lifted = lifted;
         self.calls.pop();
-        for state in [&mut flow.ok, &mut flow.fail].into_iter().flatten() {
-            Rc::make_mut(state).arguments.clone_from(&arguments);
+        for state in [&mut flow.ok, &mut flow.fail, &mut flow.ended].into_iter().flatten() {
+            let state = Rc::make_mut(state);
+            state.arguments.clone_from(&arguments);
+            locals.iter().for_each(|name| state.assign(name, Variable::unknown()));
         }
         flow
     }
@@ -192,7 +208,7 @@ impl Interpreter<'_> {
     /// not a danger by itself, but it can access any path: then a cage has to confine it.
     pub(super) fn report_computed(&mut self, rule: &str, what: &str, words: &str) {
         let denied = self.guard.denies();
-        let held = self.context.reach != Reach::Workspace || self.context.confinement == Confinement::Cage;
+        let held = self.context.reach != Reach::Workspace || self.context.confinement.holds_paths();
         if !denied && held {
             return;
         }
@@ -206,14 +222,13 @@ impl Interpreter<'_> {
         });
     }
 
-    /// Reports a dangerous command.
+    /// Reports something dangerous. No pattern is proposed: the words are a part of a command, or
+    /// depend on others.
     pub(super) fn report_danger(&mut self, rule: &str, why: &str, words: &str) {
-        // The words may be a part of the command; a pattern has to cover all of it.
-        let command = self.current.and_then(|at| self.commands.get(at)).map(|command| command.argv.join(" "));
-        let remedy = match command {
-            Some(command) => Remedy::AllowPattern(format!("^{}$", regex::escape(&command))),
-            None => Remedy::DenyRules,
-        };
+        self.report_danger_with(rule, why, words, Remedy::Ask);
+    }
+
+    pub(super) fn report_danger_with(&mut self, rule: &str, why: &str, words: &str, remedy: Remedy) {
         self.report(Finding {
             kind: Kind::Danger,
             rule: rule.to_owned(),
@@ -221,6 +236,32 @@ impl Interpreter<'_> {
             words: render_marks(words),
             remedy,
         });
+    }
+
+    /// The pattern that allows exactly this simple command in this directory; none if the words do
+    /// not say all that would run, or if other words could read the same.
+    fn exact_pattern(&self, invocation: &Invocation<'_>, state: &State) -> Remedy {
+        let [ShellDir::At(cwd)] = state.cwd.as_slice() else { return Remedy::Ask };
+        let name = invocation.argv.first().map_or("", PartialWord::as_str);
+        let plain = |word: &PartialWord| {
+            word.known().is_some_and(|text| !text.is_empty() && !text.contains(char::is_whitespace))
+        };
+        let direct = self.nested == 0
+            && self.calls.is_empty()
+            && invocation.span.is_some()
+            && matches!(invocation.input, Input::Inherited)
+            && invocation.argv.iter().all(plain)
+            && !name.contains('/')
+            && !cwd.to_string().contains(char::is_whitespace)
+            && programs::find(name).is_some_and(|program| program.wraps.is_none() && !program.runs_options())
+            && !runs_code(name);
+        if !direct {
+            return Remedy::Ask;
+        }
+        let placed = placed_command(cwd, &join_words(invocation.argv));
+        // Outside brackets these two need no escape.
+        let escaped = regex::escape(&placed).replace("\\&", "&").replace("\\-", "-");
+        Remedy::AllowPattern(format!("^{escaped}$"))
     }
 
     /// Reports something dangerous at a location in the text.
@@ -238,4 +279,9 @@ impl Interpreter<'_> {
             remedy: Remedy::DropDeny(pattern.to_owned()),
         });
     }
+}
+
+/// A command with its directory, as a pattern names both.
+fn placed_command(cwd: &CleanPath, command: &str) -> String {
+    format!("cd {cwd} && {command}")
 }

@@ -5,6 +5,7 @@
 use super::interpreter::{Flow, Input, Interpreter};
 use super::options::{Grammar, NamedCommand};
 use super::partial_word::{ANYTHING, DOWNLOADED, INSIDE, NAME, PartialWord, is_marked};
+use super::programs::has_word;
 use super::redirect::content_of;
 use super::state::{Content, State};
 use crate::intent::FileKind;
@@ -13,41 +14,18 @@ use std::path::Path;
 use std::rc::Rc;
 
 /// Programs that print one plain name or number.
-const PLAIN: &[&str] = &[
-    "date",
-    "seq",
-    "wc",
-    "id",
-    "whoami",
-    "hostname",
-    "uname",
-    "nproc",
-    "getconf",
-    "tput",
-    "expr",
-    "bc",
-    "logname",
-    "arch",
-    "uuidgen",
-    "pgrep",
-    "pidof",
-    "tty",
-    "cksum",
-    "factor",
-    "shuf",
-    "openssl",
-    "jq-version",
-];
+const PLAIN: &str = "date seq wc id whoami hostname uname nproc getconf tput expr bc logname arch uuidgen pgrep pidof tty \
+    cksum factor shuf openssl jq-version";
 /// Programs that print lines of their input.
-const FILTERS: &[&str] =
-    &["cat", "sort", "uniq", "head", "tail", "grep", "egrep", "fgrep", "tac", "shuf", "tee"];
+const FILTERS: &str = "cat sort uniq head tail grep egrep fgrep tac shuf tee";
 /// Programs that download.
-const FETCHERS: &[&str] =
-    &["curl", "wget", "aria2c", "fetch", "http", "https", "xh", "lynx", "links", "w3m", "ftp", "axel"];
+const FETCHERS: &str = "curl wget aria2c fetch http https xh lynx links w3m ftp axel";
 
 /// Programs that may remove or close a directory.
-const REMOVERS: &[&str] =
-    &["rm", "rmdir", "mv", "chmod", "unlink", "rename", "chattr", "find", "rsync", "tar", "unzip"];
+const REMOVERS: &str = "rm rmdir mv chmod unlink rename chattr find rsync tar unzip";
+
+/// Maximum number of entries of a moved directory that are looked at.
+const MAX_ENTRIES: usize = 64;
 
 impl Interpreter<'_> {
     /// The effect of a command that was judged.
@@ -76,13 +54,15 @@ impl Interpreter<'_> {
                     self.record_content(operand, content.clone(), &mut next);
                 }
             }
-            name if FETCHERS.contains(&name) => self.record_downloads(call, &mut next),
+            name if has_word(FETCHERS, name) => self.record_downloads(call, &mut next),
             _ => {}
         }
-        if REMOVERS.contains(&call.name)
+        if has_word(REMOVERS, call.name)
             || (call.name == "git" && call.has_arg(&["checkout", "clean", "mv", "rm", "switch", "restore"]))
         {
-            Rc::make_mut(&mut next).dirs_may_be_gone = true;
+            let next = Rc::make_mut(&mut next);
+            next.dirs_may_be_gone = true;
+            next.moved |= matches!(call.name, "mv" | "rename" | "git");
         }
         let fail = match call.name {
             "true" | ":" => None,
@@ -129,13 +109,13 @@ impl Interpreter<'_> {
             }
             "stat" if call.has(&grammar, "c", &["format"]) => PartialWord::gap(NAME),
             "cut" | "tr" | "awk" | "sed" => PartialWord::gap(ANYTHING),
-            name if FETCHERS.contains(&name) => PartialWord::gap(DOWNLOADED),
+            name if has_word(FETCHERS, name) => PartialWord::gap(DOWNLOADED),
             "date" if call.args.iter().any(|arg| arg.as_str().contains('/') || arg.is_open()) => {
                 PartialWord::gap(ANYTHING)
             }
             "seq" | "wc" if call.args.iter().any(PartialWord::is_open) => PartialWord::gap(ANYTHING),
-            name if PLAIN.contains(&name) => PartialWord::gap(NAME),
-            name if FILTERS.contains(&name) => self.filter_output(call, state),
+            name if has_word(PLAIN, name) => PartialWord::gap(NAME),
+            name if has_word(FILTERS, name) => self.filter_output(call, state),
             _ => PartialWord::gap(ANYTHING),
         }
     }
@@ -209,9 +189,20 @@ impl Interpreter<'_> {
             };
             let mut place = self.resolve_one(operand, state).filter(|dir| {
                 let above = dir.as_path().parent().and_then(CleanPath::absolute);
-                let blocked =
-                    self.context.file_system.kind(dir) == FileKind::Regular || state.files.contains_key(dir);
-                !blocked
+                let inside = |above: &&Path| {
+                    CleanPath::absolute(above)
+                        .is_some_and(|above| self.context.zones.in_workspace(&above).is_some())
+                };
+                let in_the_way = |above: &Path| {
+                    CleanPath::absolute(above).is_none_or(|above| {
+                        !matches!(
+                            self.context.file_system.kind(&above),
+                            FileKind::Missing | FileKind::Directory
+                        ) || self.resolve_path(&above, state).path != above
+                            || state.files.contains_key(&above)
+                    })
+                };
+                !dir.as_path().ancestors().take_while(inside).any(in_the_way)
                     && (parents
                         || above.is_some_and(|above| {
                             is_dir(&above) || self.context.zones.workspace.contains(&above)
@@ -256,18 +247,27 @@ impl Interpreter<'_> {
         let Some((last, sources)) = operands.split_last() else { return };
         for source in sources {
             let Some(from) = self.resolve_one(source, state) else { continue };
+            let relocates = self.may_hold_links(&from, state);
             let name = source.rsplit('/').next().unwrap_or(source);
             for to in [last.to_string(), format!("{last}/{name}")] {
                 if let Some(content) = state.files.get(&from).cloned() {
                     self.record_content(&to, content, state);
                 }
-                if let (Some(target), Some(to)) =
-                    (state.links.get(&from).cloned(), self.resolve_one(&to, state))
-                {
-                    Rc::make_mut(&mut Rc::make_mut(state).links).insert(to, target);
+                if relocates && let Some(to) = self.resolve_one(&to, state) {
+                    Rc::make_mut(&mut Rc::make_mut(state).relocated).insert(to);
                 }
             }
         }
+    }
+
+    /// Whether a file is a link, or a directory with links: elsewhere they lead elsewhere.
+    fn may_hold_links(&self, from: &CleanPath, state: &State) -> bool {
+        let is_link = |path: &CleanPath| self.resolve_path(path, state).path != *path;
+        let entries = self.context.file_system.entries(from).unwrap_or_default();
+        let inside = |name: &String| CleanPath::new(Path::new(name), from).is_ok_and(|path| is_link(&path));
+        is_link(from)
+            || state.links.keys().any(|link| link.below(from).is_some())
+            || entries.iter().take(MAX_ENTRIES).any(inside)
     }
 
     /// The files that a download saves: under the given name, or under the last part of each URL.

@@ -1,82 +1,103 @@
 //! Variables that make other programs run something. A value that a program would run is judged as
-//! a command.
+//! a command. In a family of such variables, one that is not known to be harmless is not.
 
 use super::builtins::Language;
 use super::interpreter::{Input, Interpreter};
 use super::partial_word::PartialWord;
+use super::programs::has_word;
 use super::simple::Scope;
 use super::state::{State, Variable};
 use crate::intent::Access;
 use std::rc::Rc;
 
-/// Variables that load code into a program.
-const LOADED: &[&str] = &[
-    "LD_PRELOAD",
-    "LD_AUDIT",
-    "DYLD_INSERT_LIBRARIES",
-    "BASH_ENV",
-    "SHELLOPTS",
-    "BASHOPTS",
-    "PYTHONSTARTUP",
+/// Families of variables that load code into a program or run it, and their harmless members.
+const FAMILIES: &[(&str, &str)] = &[
+    ("LD_", "LD_LIBRARY_PATH LD_BIND_NOW LD_RUN_PATH"),
+    ("DYLD_", ""),
+    ("BASH", ""),
+    (
+        "GIT_",
+        "GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE \
+         GIT_TERMINAL_PROMPT GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_MERGE_AUTOEDIT GIT_CONFIG_NOSYSTEM \
+         GIT_OPTIONAL_LOCKS GIT_LFS_SKIP_SMUDGE GIT_REFLOG_ACTION GIT_CEILING_DIRECTORIES GIT_HTTP_LOW_SPEED_LIMIT \
+         GIT_HTTP_LOW_SPEED_TIME GIT_PS1_SHOWDIRTYSTATE GIT_DEPTH GIT_COMMIT GIT_BRANCH GIT_SHA GIT_TAG GIT_URL",
+    ),
+    (
+        "PYTHON",
+        "PYTHONPATH PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONIOENCODING PYTHONHASHSEED PYTHONWARNINGS PYTHONUTF8 \
+         PYTHONNOUSERSITE PYTHONOPTIMIZE PYTHONFAULTHANDLER PYTHONTRACEMALLOC PYTHONASYNCIODEBUG PYTHONDEVMODE \
+         PYTHONPYCACHEPREFIX PYTHON_VERSION PYTHON",
+    ),
+    ("PERL", "PERL5LIB PERL_MM_USE_DEFAULT PERL_UNICODE"),
+    ("RUBY", "RUBYLIB RUBY_VERSION"),
+    ("ZDOTDIR", ""),
+    ("VIMINIT", ""),
+    ("EXINIT", ""),
+    ("MYVIMRC", ""),
+    ("PSQLRC", ""),
+    ("MANOPT", ""),
+    ("LESSKEY", ""),
+    ("RIPGREP_CONFIG_PATH", ""),
+    ("WGETRC", ""),
+    ("CURL_HOME", ""),
+    ("INPUTRC", ""),
+    ("MAKEFILES", ""),
+    ("SHELLOPTS", ""),
+    ("JULIA_LOAD_PATH", ""),
+    ("npm_config_script_shell", ""),
+    ("npm_config_node_options", ""),
+    ("NPM_CONFIG_SCRIPT_SHELL", ""),
 ];
-/// Variables that are commands.
-const COMMANDS: &[&str] = &[
-    "PROMPT_COMMAND",
+/// Variables that are commands, besides the ends of names below.
+const COMMANDS: &str = "PAGER EDITOR VISUAL BROWSER LESSOPEN LESSCLOSE FCEDIT CC CXX CPP FC LD AR AS NVCC RUSTC SHELL \
+    MANROFFOPT SUDO_ASKPASS";
+/// Ends of names of variables that are commands.
+const COMMAND_ENDS: &[&str] = &[
+    "_COMMAND",
+    "_EDITOR",
     "PAGER",
-    "GIT_PAGER",
-    "MANPAGER",
-    "EDITOR",
-    "VISUAL",
-    "GIT_EDITOR",
-    "GIT_SEQUENCE_EDITOR",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_ASKPASS",
-    "SSH_ASKPASS",
-    "BROWSER",
-    "LESSOPEN",
-    "LESSCLOSE",
-    "FCEDIT",
-    "GIT_PROXY_COMMAND",
-    "FZF_DEFAULT_COMMAND",
-    "FZF_CTRL_T_COMMAND",
-    "CC",
-    "CXX",
-    "CPP",
-    "FC",
-    "LD",
-    "AR",
-    "AS",
-    "NVCC",
-    "RUSTC",
-    "RUSTC_WRAPPER",
-    "RUSTC_WORKSPACE_WRAPPER",
-    "CARGO_BUILD_RUSTC_WRAPPER",
+    "_WRAPPER",
+    "_RUNNER",
+    "_LINKER",
+    "_ASKPASS",
+    "_BROWSER",
+    "_EXTERNAL_DIFF",
+    "_SHELL",
+    "_RUSTC",
+    "_PROGRAM",
+    "_HOOK",
 ];
 /// Texts that a shell expands before it prints them.
-const EXPANDED: &[&str] = &["PS0", "PS1", "PS2", "PS4", "MAIL", "MAILPATH"];
+const EXPANDED: &str = "PS0 PS1 PS2 PS3 PS4 MAIL MAILPATH";
 /// Options of interpreters, which may be code.
-const OPTIONS: &[&str] = &[
-    "PERL5OPT",
-    "PERL5DB",
-    "RUBYOPT",
-    "NODE_OPTIONS",
-    "JAVA_TOOL_OPTIONS",
-    "JDK_JAVA_OPTIONS",
-    "_JAVA_OPTIONS",
-];
-/// Tables of the shell that map names to commands.
-const TABLES: &[&str] = &["BASH_ALIASES", "BASH_CMDS"];
-/// Options of tar and make that are commands, as spelled in a variable.
-const HIDDEN: &[(&str, &[&str])] = &[
+const OPTIONS: &str =
+    "PERL5OPT PERL5DB RUBYOPT NODE_OPTIONS JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS _JAVA_OPTIONS MAVEN_OPTS";
+/// Options of programs in a variable, and those that are harmless.
+const PROGRAM_OPTIONS: &[(&str, &[&str])] = &[
     (
         "TAR_OPTIONS",
-        &["checkpoint-action", "to-command", "-I", "compress-program", "-script", "-F", "-command"],
+        &[
+            "--exclude=",
+            "--owner",
+            "--group",
+            "--numeric-owner",
+            "--no-same",
+            "--sort=",
+            "--mtime=",
+            "-v",
+            "-p",
+        ],
     ),
-    ("MAKEFLAGS", &["--eval", "SHELL", "-f", "--file", "--makefile", "-E"]),
-    ("GNUMAKEFLAGS", &["--eval", "SHELL", "-f", "--file", "--makefile", "-E"]),
+    ("MAKEFLAGS", &["-j", "-s", "-k", "-w", "--no-print-directory", "--silent", "--jobs", "-O"]),
+    ("GNUMAKEFLAGS", &["-j", "-s", "-k", "-w", "--no-print-directory", "--silent", "--jobs"]),
+    ("LESS", &["-R", "-F", "-X", "-S", "-i", "-M", "-K", "-r", "-N", "-Q"]),
+    ("GREP_OPTIONS", &["--color", "--exclude", "--include"]),
+    ("RSYNC_RSH", &["ssh"]),
+    ("GIT_SSH", &["ssh"]),
+    ("GIT_SSH_COMMAND", &["ssh", "-o", "-i", "-p", "-4", "-6", "-v"]),
 ];
 /// Lists of directories to search for programs, modules or pages.
-const LISTS: &[&str] = &["PATH", "MANPATH", "INFOPATH", "XDG_DATA_DIRS", "IFS", "PS1", "PS2", "LS_COLORS"];
+const LISTS: &str = "PATH MANPATH INFOPATH XDG_DATA_DIRS IFS LS_COLORS";
 
 impl Interpreter<'_> {
     /// Judges an assignment that a program will see.
@@ -88,63 +109,75 @@ impl Interpreter<'_> {
         scope: Scope,
     ) {
         let (Variable::Scalar(values) | Variable::Array(values)) = value else { return };
-        for value in values {
-            let words = format!("{name}={}", value.as_str());
-            if value.as_str().is_empty() {
-                continue;
+        for value in values.iter().filter(|value| !value.as_str().is_empty()) {
+            self.judge_assigned(name, value, state, scope);
+        }
+    }
+
+    fn judge_assigned(&mut self, name: &str, value: &PartialWord, state: &Rc<State>, scope: Scope) {
+        let words = format!("{name}={}", value.as_str());
+        let text = value.as_str();
+        if let Some((_, harmless)) = PROGRAM_OPTIONS.iter().find(|(variable, _)| *variable == name) {
+            let known = |word: &str| {
+                !word.starts_with('-')
+                    && name.starts_with("MAKE")
+                    && word.bytes().all(|b| b.is_ascii_alphabetic())
+                    || harmless.iter().any(|option| word.starts_with(option))
+            };
+            let ssh = name.starts_with("GIT_SSH") || name == "RSYNC_RSH";
+            let mut words_given = text.split_whitespace();
+            let safe = if ssh {
+                words_given.next().is_some_and(|first| first.rsplit('/').next() == Some("ssh"))
+                    && !text.contains("Command")
+            } else {
+                value.known().is_some() && words_given.all(known)
+            };
+            if !safe {
+                self.report_danger("preload", "gives a program options that may be commands", &words);
             }
-            if LOADED.contains(&name) || (name == "ENV" && value.as_str().contains('/')) {
-                self.report_danger("preload", "puts code into a program before its own", &words);
-            } else if COMMANDS.contains(&name) {
-                self.interpret_with_sh(value, state, &Input::Inherited);
-            } else if EXPANDED.contains(&name) && value.as_str().contains(['$', '`']) {
-                let code = format!(": <<PICOCLAW_PROMPT\n{}\nPICOCLAW_PROMPT\n", value.as_str());
+        } else if name == "ENV" && text.contains('/') || name == "DIFF" && text.contains('/') {
+            self.report_danger("preload", "puts code into a program before its own", &words);
+        } else if has_word(COMMANDS, name)
+            || COMMAND_ENDS.iter().any(|end| name.ends_with(end)) && is_upper(name)
+        {
+            self.interpret_with_sh(value, state, &Input::Inherited);
+        } else if has_word(EXPANDED, name) {
+            if text.contains(['$', '`']) {
+                let code = format!(": <<PICOCLAW_PROMPT\n{text}\nPICOCLAW_PROMPT\n");
                 self.interpret_string(&PartialWord::text(code), state, &Input::Inherited);
-            } else if OPTIONS.contains(&name) && value.known().is_some() {
-                self.judge_code(value, Language::Other, state);
-                for mark in ["OnError=", "OnOutOfMemoryError="] {
-                    if let Some((_, code)) = value.as_str().split_once(mark) {
-                        self.judge_string(code.trim_matches(['"', '\'']), state);
-                    }
-                }
-            } else if TABLES.contains(&name) || name == "GIT_CONFIG_PARAMETERS" {
-                self.report_not_understood("a table that says what a name runs", &words);
-            } else if name.starts_with("TEXTDOMAIN") {
-                // The translation determines what `$"…"` expands to.
-                if self.text.contains("$\"") {
-                    self.report_not_understood("a translation that is chosen on the line", &words);
-                }
-            } else if name.starts_with("GIT_CONFIG_VALUE_") {
-                self.judge_string(value.as_str().trim_start_matches('!'), state);
-            } else if HIDDEN.iter().any(|(variable, marks)| {
-                *variable == name && marks.iter().any(|mark| value.as_str().contains(mark))
-            }) {
-                self.report_danger("preload", "gives a program options that are commands", &words);
-            } else if matches!(name, "GIT_SSH_COMMAND" | "GIT_SSH" | "RSYNC_RSH") {
-                if value
-                    .as_str()
-                    .split_whitespace()
-                    .next()
-                    .is_none_or(|name| name.rsplit('/').next() != Some("ssh"))
-                {
-                    self.report_danger("preload", "runs a command instead of ssh", &words);
-                }
-            } else if let Some(function) = name.strip_prefix("BASH_FUNC_") {
-                self.report_danger("preload", "smuggles a function into a shell", function);
-            } else if scope == Scope::Command && !LISTS.contains(&name) {
-                self.judge_exported(value, state);
             }
+        } else if has_word(OPTIONS, name) {
+            if value.known().is_some() {
+                self.judge_code(value, Language::Other, state);
+            }
+            for mark in ["OnError=", "OnOutOfMemoryError="] {
+                if let Some((_, code)) = text.split_once(mark) {
+                    self.judge_string(code.trim_matches(['"', '\'']), state);
+                }
+            }
+        } else if name.starts_with("TEXTDOMAIN") {
+            // The translation determines what `$"…"` expands to.
+            if self.text.contains("$\"") {
+                self.report_not_understood("a translation that is chosen on the line", &words);
+            }
+        } else if is_of_risky_family(name, text) {
+            self.report_danger(
+                "preload",
+                "changes what a program runs, or is not known to be harmless",
+                &words,
+            );
+        } else if scope == Scope::Command && !has_word(LISTS, name) {
+            self.judge_exported(value, state);
         }
     }
 
     /// A program can open the paths in its environment. An empty or unknown value is not a path of
     /// the line's.
     fn judge_exported(&mut self, value: &PartialWord, state: &Rc<State>) {
-        let text = value.as_str();
-        if text.is_empty() || value.is_open() {
+        if value.is_open() {
             return;
         }
-        for part in text.split(':') {
+        for part in value.as_str().split(':') {
             if part.starts_with(['/', '~']) && !part.starts_with("//")
                 || part.split('/').any(|part| part == "..")
             {
@@ -152,4 +185,21 @@ impl Interpreter<'_> {
             }
         }
     }
+}
+
+fn is_upper(name: &str) -> bool {
+    !name.bytes().any(|byte| byte.is_ascii_lowercase())
+}
+
+fn is_of_risky_family(name: &str, value: &str) -> bool {
+    // Tracing is switched on by a number, and written to a file by a path.
+    if name.starts_with("GIT_TRACE") || name.starts_with("GIT_CURL_VERBOSE") {
+        return value.contains('/');
+    }
+    if matches!(name, "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_SYSTEM") {
+        return value != "/dev/null";
+    }
+    let harmless =
+        FAMILIES.iter().find(|(family, _)| name.starts_with(family)).map(|(_, harmless)| *harmless);
+    harmless.is_some_and(|harmless| !has_word(harmless, name) && !name.starts_with("BASHPID"))
 }

@@ -7,6 +7,7 @@
 use super::braces::{Part, expand_braces};
 use super::interpreter::{Input, Interpreter};
 use super::partial_word::{ANYTHING, CLASS, NAME, ONE, PartialWord, STAR, activate_globs, is_marked};
+use super::programs::has_word;
 use super::state::{ShellDir, State, Variable};
 use crate::shell::ast::Script;
 use crate::shell::word::{Element, Glob, Piece, PieceKind, Quoting, Word};
@@ -70,6 +71,9 @@ impl Builder {
 impl Interpreter<'_> {
     /// The possible argument lists of a word.
     pub(super) fn expand_word(&mut self, word: &Word, state: &mut Rc<State>) -> Vec<Vec<PartialWord>> {
+        if !self.count_step() {
+            return vec![vec![PartialWord::gap(ANYTHING)]];
+        }
         if let Some(text) = word.literal() {
             return vec![vec![PartialWord::text(text)]];
         }
@@ -247,7 +251,9 @@ impl Interpreter<'_> {
         let mut all = Vec::new();
         for element in elements {
             if element.subscript.is_some() {
-                all.extend(self.expand_scalar(&element.value, state));
+                // Which element this is need not be known.
+                self.expand_scalar(&element.value, state);
+                all.push(PartialWord::gap(ANYTHING));
                 continue;
             }
             let mut lists = self.expand_word(&element.value, state);
@@ -261,7 +267,15 @@ impl Interpreter<'_> {
 
     /// The value of a command substitution: its output without trailing newlines.
     fn expand_substitution(&mut self, script: &Script, state: &mut Rc<State>) -> PartialWord {
+        // A substitution goes on after an error, also under `set -e`.
+        let strict = state.exits_on_error;
+        if strict {
+            Rc::make_mut(state).exits_on_error = false;
+        }
         let output = self.subshell(script, state, &Input::Inherited);
+        if strict {
+            Rc::make_mut(state).exits_on_error = true;
+        }
         PartialWord::text(output.as_str().trim_end_matches('\n').to_owned())
     }
 
@@ -277,6 +291,9 @@ impl Interpreter<'_> {
 
     /// The possible texts of a variable.
     pub(super) fn lookup(&self, name: &str, state: &State) -> Vec<PartialWord> {
+        if state.namerefs {
+            return vec![PartialWord::gap(ANYTHING)];
+        }
         match state.variables.get(name) {
             Some(Variable::Scalar(values)) => return values.clone(),
             Some(Variable::Array(values)) => return vec![values.first().cloned().unwrap_or_default()],
@@ -290,43 +307,15 @@ impl Interpreter<'_> {
             "PWD" => state.cwd.iter().map(place).collect(),
             "OLDPWD" => state.previous.iter().map(place).collect(),
             "IFS" => vec![PartialWord::text(" \t\n")],
-            _ if PLAIN.contains(&name) => vec![PartialWord::gap(NAME)],
+            _ if has_word(PLAIN, name) => vec![PartialWord::gap(NAME)],
             _ => vec![PartialWord::gap(ANYTHING)],
         }
     }
 }
 
 /// Variables that the shell or the login sets to a plain name or number.
-const PLAIN: &[&str] = &[
-    "RANDOM",
-    "SRANDOM",
-    "SECONDS",
-    "LINENO",
-    "UID",
-    "EUID",
-    "PPID",
-    "BASHPID",
-    "EPOCHSECONDS",
-    "EPOCHREALTIME",
-    "SHLVL",
-    "COLUMNS",
-    "LINES",
-    "OPTIND",
-    "BASH_VERSION",
-    "OSTYPE",
-    "HOSTTYPE",
-    "MACHTYPE",
-    "USER",
-    "LOGNAME",
-    "HOSTNAME",
-    "LANG",
-    "TERM",
-    "?",
-    "$",
-    "!",
-    "#",
-    "-",
-];
+const PLAIN: &str = "RANDOM SRANDOM SECONDS LINENO UID EUID PPID BASHPID EPOCHSECONDS EPOCHREALTIME SHLVL COLUMNS LINES \
+    OPTIND BASH_VERSION OSTYPE HOSTTYPE MACHTYPE USER LOGNAME HOSTNAME LANG TERM ? $ ! # -";
 
 fn place(place: &ShellDir) -> PartialWord {
     match place {

@@ -89,11 +89,37 @@ impl Finding {
         }
     }
 
+    /// What a model can do instead.
+    fn instead(&self) -> &'static str {
+        let rule = self.rule.as_str();
+        match self.kind {
+            Kind::PathOutside => {
+                "use a path inside the workspace, a file tool or `list_dir`, or ask the person"
+            }
+            Kind::NotUnderstood => "write the command out in plain shell, one step at a time",
+            Kind::Danger if rule.contains("deletion") => {
+                "delete single files with `rm FILE`, or ask the person"
+            }
+            Kind::Danger if rule.contains("run") || rule.contains("interpreter") => {
+                "save the code as a file, read it, and run the file by its name"
+            }
+            Kind::Danger if rule.starts_with("deny_patterns") => {
+                "say it without these words, or ask the person"
+            }
+            Kind::Danger => "find a way without it, or ask the person",
+        }
+    }
+
     /// The words and the reason.
     pub(super) fn describe(&self) -> String {
-        match self.words.is_empty() {
+        let about = match self.words.is_empty() {
             true => format!("{} (rule `{}`)", self.why, self.rule),
             false => format!("`{}`: {} (rule `{}`)", quote_words(&self.words), self.why, self.rule),
+        };
+        match self.remedy {
+            // The remedy says what to do instead.
+            Remedy::Rewrite(_) => format!("{about}; do not retry"),
+            _ => format!("{about}; do not retry, {}", self.instead()),
         }
     }
 }
@@ -104,7 +130,7 @@ impl Remedy {
         match self {
             Self::AllowPattern(pattern) => {
                 format!(
-                    "`tools.exec.custom_allow_patterns`: [{}] would allow exactly this command",
+                    "`tools.exec.custom_allow_patterns`: [{}] would allow exactly this command, in this directory",
                     json_entry(pattern)
                 )
             }
@@ -124,9 +150,7 @@ impl Remedy {
                 "`tools.exec.custom_deny_patterns` holds {}; without it this would be allowed",
                 json_entry(pattern)
             ),
-            Self::DenyRules => {
-                "`tools.exec.enable_deny_patterns`: false would lift it, and every other deny rule".to_owned()
-            }
+            Self::Ask => "`tools.exec.on_block`: \"ask\" would ask a person about it".to_owned(),
             Self::Cage => {
                 "`isolation.enabled`: true would hold it in a cage, or write the path out".to_owned()
             }
@@ -163,29 +187,32 @@ mod tests {
 
     #[test]
     fn a_refusal_begins_with_the_documented_sentence_and_ends_with_what_would_lift_it() {
-        for (kind, sentence, code) in [
+        for (kind, sentence, code, instead) in [
             (
                 Kind::Danger,
                 "Command blocked by safety guard (dangerous pattern detected)",
                 "dangerous_command",
+                "find a way without it, or ask the person",
             ),
             (
                 Kind::NotUnderstood,
                 "Command blocked by safety guard (dangerous pattern detected)",
                 "command_not_understood",
+                "write the command out in plain shell, one step at a time",
             ),
             (
                 Kind::PathOutside,
                 "Command blocked by safety guard (path outside working dir)",
                 "command_path_outside",
+                "use a path inside the workspace, a file tool or `list_dir`, or ask the person",
             ),
         ] {
             let refusal = finding(kind, Remedy::ReadPath("^/etc/hosts$".to_owned())).refusal().unwrap();
             assert_eq!(
                 refusal.to_string(),
                 format!(
-                    "{sentence}\nhint: `x [2J y`: it does harm (rule `rule`); `tools.allow_read_paths`: [\"^/etc/hosts$\"] \
-                     would allow reading exactly this path"
+                    "{sentence}\nhint: `x [2J y`: it does harm (rule `rule`); do not retry, {instead}; \
+                     `tools.allow_read_paths`: [\"^/etc/hosts$\"] would allow reading exactly this path"
                 )
             );
             assert_eq!(refusal.code.as_str(), code);
@@ -197,7 +224,11 @@ mod tests {
         let allow = |pattern: &str| Remedy::AllowPattern(pattern.to_owned());
         let read = |pattern: &str| Remedy::ReadPath(pattern.to_owned());
         for (why, remedies, end) in [
-            ("one is told as ever", vec![allow("^a$")], "would allow exactly this command"),
+            (
+                "one is told as ever",
+                vec![allow("^a$")],
+                "would allow exactly this command, in this directory",
+            ),
             ("twice the same is one", vec![Remedy::Cage, Remedy::Cage], "or write the path out"),
             (
                 "entries of one list stand together",
@@ -220,7 +251,7 @@ mod tests {
                 vec![allow("^a$"), Remedy::Rewrite("write it out".to_owned())],
                 "; 2 reasons in all: write it out",
             ),
-            ("a lone none says enough", vec![Remedy::None], "(rule `rule`)"),
+            ("a lone none says enough", vec![Remedy::None], "or ask the person"),
         ] {
             let mut findings = remedies.into_iter().map(|remedy| {
                 let judgement = finding(Kind::Danger, remedy);

@@ -20,7 +20,7 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(tag = "setting", content = "value", rename_all = "snake_case")]
 pub enum Remedy {
-    /// An entry of `tools.exec.custom_allow_patterns`.
+    /// An entry of `tools.exec.custom_allow_patterns`, for this simple command in this directory.
     AllowPattern(String),
     /// `tools.exec.guard: "smart"`: only the text of a documented pattern matched.
     Smart,
@@ -30,9 +30,8 @@ pub enum Remedy {
     WritePath(String),
     /// Removing this entry of `tools.exec.custom_deny_patterns`.
     DropDeny(String),
-    /// `tools.exec.enable_deny_patterns: false`: no pattern covers it, because it is not part of a
-    /// simple command.
-    DenyRules,
+    /// `tools.exec.on_block: "ask"`: a pattern would allow more than this command.
+    Ask,
     /// `isolation.enabled: true`: a cage confines what the text does not show.
     Cage,
     /// Rewriting the command more plainly.

@@ -1,11 +1,11 @@
 //! Git: settings that are commands, and subcommands that run other commands.
 
-use super::arg_profile::{self, First, Operands, Profile};
 use super::builtins::join_words;
 use super::dispatch::Invocation;
 use super::interpreter::{Input, Interpreter};
 use super::options::{Grammar, NamedCommand, Order, parse};
 use super::partial_word::PartialWord;
+use super::programs;
 use super::state::State;
 use crate::intent::Access;
 use std::rc::Rc;
@@ -18,36 +18,42 @@ pub(super) const GLOBAL: Grammar = Grammar {
 };
 
 /// Subcommands whose operands are branches, tags and commits before they are files.
-const NAMES: &[&str] = &[
-    "tag",
-    "branch",
-    "checkout",
-    "switch",
-    "merge",
-    "rebase",
-    "cherry-pick",
-    "revert",
-    "fetch",
-    "pull",
-    "describe",
-    "rev-parse",
-    "log",
-    "show",
-    "diff",
-    "reset",
-    "remote",
-    "bisect",
-    "worktree",
-    "config",
-    "merge-base",
-    "rev-list",
-];
+const NAMES: &str = "tag branch checkout switch merge rebase cherry-pick revert fetch pull describe \
+    rev-parse log show diff reset remote bisect worktree config merge-base rev-list";
+
+/// Settings whose value is a command.
+const RUN_BY_GIT: &str =
+    "pager editor external textconv clean smudge process program cmd askpass driver packobjectshook command";
+/// Sections, and settings, that run nothing and name no file.
+const HARMLESS: &str = "color user init pull push merge diff log commit tag branch fetch rebase advice status gc pack \
+    index feature rerere i18n column grep blame apply format notes stash versionsort transfer checkout clone \
+    core.autocrlf core.quotepath core.filemode core.ignorecase core.eol core.safecrlf core.abbrev core.commentchar \
+    core.longpaths core.bare core.precomposeunicode core.untrackedcache core.preloadindex core.compression \
+    core.bigfilethreshold core.logallrefupdates core.symlinks core.whitespace http.postbuffer http.version \
+    http.lowspeedlimit http.lowspeedtime protocol.version submodule.recurse submodule.fetchjobs safe.directory \
+    credential.username credential.usehttppath lfs.concurrenttransfers maintenance.auto";
+
+fn is_harmless(key: &str, section: &str, last: &str) -> bool {
+    let remote = section == "remote" && matches!(last, "url" | "fetch" | "pushurl" | "tagopt" | "prune");
+    let names_file =
+        ["file", "dir", "directory", "path", "template", "tool"].iter().any(|end| last.ends_with(end));
+    programs::has_word(HARMLESS, key) || (programs::has_word(HARMLESS, section) && !names_file) || remote
+}
 
 impl Interpreter<'_> {
     /// Judges what git runs because of its arguments.
     pub(super) fn git(&mut self, call: &NamedCommand<'_>, invocation: &Invocation<'_>, state: &Rc<State>) {
         let (_, at) = parse(call.args, &GLOBAL);
         let rest = call.args.get(at..).unwrap_or_default();
+        for option in call.args[..at.min(call.args.len())].iter().map(PartialWord::as_str) {
+            if let Some(long) = option.strip_prefix("--")
+                && ["exec-path=", "config-env", "config-e", "super-prefix"]
+                    .iter()
+                    .any(|risky| long.starts_with(risky))
+            {
+                self.report_danger("git-setting", "says where git takes programs or settings from", option);
+            }
+        }
         let Some(verb) = rest.first() else { return };
         let mut settings: Vec<(String, String)> = Vec::new();
         let mut pairs = call.values(&GLOBAL, "c", &[]);
@@ -59,21 +65,29 @@ impl Interpreter<'_> {
             ));
         }
         settings.extend(
-            pairs.iter().filter_map(|pair| pair.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned())),
+            pairs
+                .iter()
+                .filter_map(|pair| pair.split_once('='))
+                .map(|(k, v)| (k.to_ascii_lowercase(), v.to_owned())),
         );
         if verb.as_str() == "config" {
             let operands = NamedCommand { args: &rest[1..], ..*call }.operands(&Grammar {
                 short: "f",
-                long: &["file", "blob"],
+                long: &["file", "blob", "type", "default", "comment", "value"],
                 ..Grammar::default()
             });
-            if let [key, value, ..] = operands.as_slice() {
-                settings.push(((*key).to_owned(), (*value).to_owned()));
+            let operands = match operands.as_slice() {
+                ["set" | "get" | "unset", rest @ ..] => rest,
+                all => all,
+            };
+            if let [key, value, ..] = operands {
+                settings.push((key.to_ascii_lowercase(), (*value).to_owned()));
             }
         }
         for (key, value) in &settings {
             self.git_setting(key, value, state);
-            if key.strip_prefix("alias.").is_some_and(|name| name == verb.as_str()) && !value.starts_with('!')
+            if key.strip_prefix("alias.").is_some_and(|name| name.eq_ignore_ascii_case(verb.as_str()))
+                && !value.starts_with('!')
             {
                 let alias = value.split_whitespace().map(PartialWord::text).chain(rest[1..].iter().cloned());
                 let argv: Vec<PartialWord> = std::iter::once(PartialWord::text("git")).chain(alias).collect();
@@ -89,40 +103,32 @@ impl Interpreter<'_> {
         self.git_strings(verb.as_str(), &inner, state);
     }
 
+    /// A setting that is not known to be harmless is not.
     fn git_setting(&mut self, key: &str, value: &str, state: &Rc<State>) {
         let key = key.to_ascii_lowercase();
-        let last = key.rsplit('.').next().unwrap_or_default();
-        let shell = value.strip_prefix('!');
+        let (section, last) =
+            (key.split('.').next().unwrap_or_default(), key.rsplit('.').next().unwrap_or_default());
+        let words = format!("{key}={value}");
         if key == "core.sshcommand" {
             if value.split_whitespace().next().is_some_and(|name| name.rsplit('/').next() != Some("ssh")) {
-                self.report_danger(
-                    "git-setting",
-                    "a setting that runs a command instead of ssh",
-                    &format!("{key}={value}"),
-                );
+                self.report_danger("git-setting", "a setting that runs a command instead of ssh", &words);
             }
-        } else if key.starts_with("alias.") || last == "helper" {
-            if let Some(code) = shell {
-                self.interpret_with_sh(&PartialWord::text(code), state, &Input::Inherited);
+        } else if section == "alias" || last == "helper" {
+            match value.strip_prefix('!') {
+                Some(code) => {
+                    self.interpret_with_sh(&PartialWord::text(code), state, &Input::Inherited);
+                }
+                None if value.contains('/') => {
+                    self.judge_path(value, Access::Read, state);
+                }
+                None => {}
             }
-        } else if matches!(
-            last,
-            "pager"
-                | "editor"
-                | "external"
-                | "textconv"
-                | "clean"
-                | "smudge"
-                | "process"
-                | "program"
-                | "cmd"
-                | "askpass"
-                | "driver"
-                | "packobjectshook"
-        ) || key.starts_with("pager.")
-            || (key == "core.fsmonitor" && !matches!(value, "true" | "false"))
-        {
+        } else if programs::has_word(RUN_BY_GIT, last) || section == "pager" {
             self.interpret_with_sh(&PartialWord::text(value), state, &Input::Inherited);
+        } else if !(is_harmless(&key, section, last)
+            || key == "core.fsmonitor" && matches!(value, "true" | "false"))
+        {
+            self.report_danger("git-setting", "a setting that is not known to be harmless", &words);
         }
     }
 
@@ -195,69 +201,11 @@ impl Interpreter<'_> {
         let (_, at) = parse(call.args, &GLOBAL);
         let Some((verb, rest)) = call.args.get(at..).and_then(<[PartialWord]>::split_first) else { return };
         // Names of branches and commits need not be known; a path must be.
-        let named = NAMES.contains(&verb.as_str());
+        let named = programs::has_word(NAMES, verb.as_str());
         let is_path = |arg: &&PartialWord| !(is_remote(arg.as_str()) || named && arg.is_open());
         let rest: Vec<PartialWord> = rest.iter().filter(is_path).cloned().collect();
-        self.judge_by_profile(&rest, &profile_of(verb.as_str()), state);
-    }
-}
-
-fn profile_of(verb: &str) -> Profile {
-    const BASE: Profile = Profile {
-        short: "",
-        long: &[
-            "message", "author", "date", "grep", "since", "until", "after", "before", "format", "pretty",
-            "exec",
-        ],
-        text_long: &[
-            "message",
-            "author",
-            "date",
-            "grep",
-            "since",
-            "until",
-            "after",
-            "before",
-            "format",
-            "pretty",
-            "exec",
-            "committer",
-            "trailer",
-            "abbrev-ref",
-            "upload-pack",
-            "chmod",
-            "decorate",
-            "color",
-            "stat",
-            "depth",
-            "branch",
-            "tree-filter",
-            "index-filter",
-            "msg-filter",
-            "env-filter",
-            "commit-filter",
-        ],
-        ..arg_profile::UNKNOWN
-    };
-    match verb {
-        "commit" | "tag" | "merge" | "notes" | "stash" | "revert" | "cherry-pick" => {
-            Profile { short: "mFtu", text: "mtu", ..BASE }
-        }
-        "log" | "show" | "diff" | "shortlog" | "rev-list" | "whatchanged" | "blame" => {
-            Profile { short: "SGLnUMO", text: "SGLnUM", operands: Operands::Files(Access::Read), ..BASE }
-        }
-        "grep" => Profile {
-            short: "eABCmO",
-            text: "eABCmO",
-            first: First::TextUnless("e", &[]),
-            operands: Operands::Files(Access::Read),
-            ..BASE
-        },
-        "rebase" | "difftool" => Profile { short: "xX", text: "xX", ..BASE },
-        "clone" | "fetch" | "pull" => Profile { short: "bcjou", text: "bcjou", ..BASE },
-        "submodule" => Profile { operands: Operands::Files(Access::Write), ..BASE },
-        "bisect" => Profile { operands: Operands::Text, ..BASE },
-        _ => BASE,
+        let program = programs::find(&format!("git-{}", verb.as_str())).or_else(|| programs::find("git-any"));
+        self.judge_arguments(&rest, program.unwrap_or(&programs::UNKNOWN), state);
     }
 }
 

@@ -164,6 +164,11 @@ impl Guard {
         Ok(())
     }
 
+    /// Whether the parsed command alone decides.
+    pub(super) fn is_smart(&self) -> bool {
+        self.mode == Mode::Smart
+    }
+
     /// Whether deny rules are enabled.
     pub(super) fn denies(&self) -> bool {
         self.denies
@@ -174,15 +179,25 @@ impl Guard {
         !self.custom_allow.is_empty() || !self.custom_deny.is_empty()
     }
 
-    /// Whether an allow pattern covers this simple command.
+    /// Whether an allow pattern covers this simple command, wherever it runs.
     pub(super) fn allows(&self, command: &str) -> bool {
-        self.custom_allow.iter().any(|pattern| pattern.is_match(command))
+        self.custom_allow.iter().any(|pattern| !is_placed(pattern) && pattern.is_match(command))
+    }
+
+    /// Whether an allow pattern covers this simple command in its directory: `cd DIR && COMMAND`.
+    pub(super) fn allows_placed(&self, command: &str) -> bool {
+        self.custom_allow.iter().any(|pattern| is_placed(pattern) && pattern.is_match(command))
     }
 
     /// The first configured deny pattern that matches this simple command.
     pub(super) fn custom_denied(&self, command: &str) -> Option<&str> {
         self.custom_deny.iter().find(|pattern| pattern.is_match(command)).map(Regex::as_str)
     }
+}
+
+/// Whether a pattern names a directory. No simple command has this text, so others never match it.
+fn is_placed(pattern: &Regex) -> bool {
+    pattern.as_str().starts_with("^cd ") && pattern.as_str().contains(" && ")
 }
 
 fn render_path(path: &CleanPath) -> String {

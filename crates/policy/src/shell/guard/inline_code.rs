@@ -10,7 +10,9 @@ use super::interpreter::{Input, Interpreter};
 use super::partial_word::{PartialWord, is_marked};
 use super::state::State;
 use crate::intent::Access;
+use crate::path::CleanPath;
 use crate::shell::{Dialect, parse};
+use std::path::Path;
 use std::rc::Rc;
 
 /// Calls that pass text to a shell, or start a program.
@@ -77,6 +79,7 @@ const DELETES: &[&str] = &[
     "rimraf",
     "fs.rm(",
     "deleteDirectory",
+    "delete-directory",
     "RemoveAll",
     "unlink -r",
     "unlink <",
@@ -86,8 +89,8 @@ const DELETES: &[&str] = &[
 const CHANGES: &[&str] = &["setuid(", "setgid(", "os.chown", "seteuid(", "chown(", "os.chroot", "chroot("];
 /// Top-level directories: a string that begins with one is a path in any language.
 const TOPS: &[&str] = &[
-    "/etc", "/home", "/root", "/var", "/usr", "/proc", "/sys", "/dev", "/tmp", "/opt", "/srv", "/mnt",
-    "/boot", "/run", "/media", "/bin", "/sbin", "/lib", "/lib64", "/Users", "/snap",
+    "etc", "home", "root", "var", "usr", "proc", "sys", "dev", "tmp", "opt", "srv", "mnt", "boot", "run",
+    "media", "bin", "sbin", "lib", "lib64", "Users", "snap",
 ];
 
 /// Longer strings are text, not commands.
@@ -193,10 +196,15 @@ impl Interpreter<'_> {
             Language::Awk
                 if ["getline", ">", "ARG", "@", "close("].iter().any(|sign| text.contains(sign)) =>
             {
-                strings.iter().for_each(|string| self.judge_literal_paths(string, state));
+                strings.iter().for_each(|string| self.judge_paths_in_code(string, true, state));
             }
             Language::Awk => {}
-            _ => self.judge_literal_paths(text, state),
+            _ => {
+                // Text within a longer string is a path only where a shell may run that string.
+                let runs = calls.iter().any(|call| text.contains(call))
+                    || QUOTES.iter().any(|(open, _)| text.contains(open));
+                self.judge_paths_in_code(text, runs, state);
+            }
         }
         let lists_dirs = ["listdir", "scandir", "walk(", "chdir", "readdir", "glob(", "opendir"]
             .iter()
@@ -236,10 +244,10 @@ impl Interpreter<'_> {
             .for_each(|finding| self.report(finding));
     }
 
-    /// Judges every literal path in the text.
-    fn judge_literal_paths(&mut self, text: &str, state: &Rc<State>) {
+    /// Judges every path that begins a string, or every path at all.
+    fn judge_paths_in_code(&mut self, text: &str, anywhere: bool, state: &Rc<State>) {
         let is_part = |c: char| c.is_alphanumeric() || "_./~@%+-".contains(c);
-        let mut before = ' ';
+        let mut before = '"';
         let mut rest = text;
         while let Some(start) = rest.find(is_part) {
             if start > 0 {
@@ -248,14 +256,21 @@ impl Interpreter<'_> {
             let tail = &rest[start..];
             let end = tail.find(|c| !is_part(c)).unwrap_or(tail.len());
             let run = &tail[..end];
-            let top = TOPS
-                .iter()
-                .any(|top| run == *top || run.strip_prefix(top).is_some_and(|after| after.starts_with('/')));
+            let clean = run.starts_with('/').then(|| CleanPath::absolute(Path::new(run))).flatten();
+            let top = clean.as_ref().is_some_and(|path| {
+                let first = path
+                    .as_path()
+                    .components()
+                    .nth(1)
+                    .map(|name| name.as_os_str().to_string_lossy().into_owned());
+                first.is_some_and(|first| TOPS.contains(&first.as_str()))
+            });
             let climbs = run.split('/').any(|part| part == "..") && run.contains('/');
             let home = run.starts_with("~/");
-            if (top && before != ':') || climbs {
+            let begins = anywhere || !before.is_whitespace();
+            if begins && ((top && before != ':') || climbs) {
                 self.judge_path(run, Access::Read, state);
-            } else if home {
+            } else if begins && home {
                 let homes = self.lookup("HOME", state);
                 let home = homes.first().map_or("", PartialWord::as_str);
                 self.judge_path(&format!("{home}{}", &run[1..]), Access::Read, state);

@@ -8,7 +8,7 @@ use super::context::GuardContext;
 use super::finding::{Finding, Kind, Remedy};
 use super::guard::{Guard, ParsedCommand};
 use super::partial_word::{ANYTHING, CLASS, DOWNLOADED, ONE, PartialWord, STAR};
-use super::state::{State, join};
+use super::state::{Function, State, join};
 use crate::path::CleanPath;
 use crate::shell::ast::{Command, CommandKind, Connector, Ending, Pipeline, Script, Statement};
 use crate::shell::span::Span;
@@ -63,6 +63,17 @@ impl Flow {
         self
     }
 
+    /// One of two flows.
+    pub(super) fn or(self, other: Self) -> Self {
+        let output = if self.output == other.output { other.output } else { PartialWord::gap(ANYTHING) };
+        Self {
+            ok: both(self.ok, other.ok),
+            fail: both(self.fail, other.fail),
+            ended: both(self.ended, other.ended),
+            output,
+        }
+    }
+
     /// The state afterwards, whatever the outcome.
     pub(super) fn after(self) -> Option<Rc<State>> {
         both(self.ok, self.fail)
@@ -105,6 +116,12 @@ pub(super) struct Interpreter<'a> {
     pub(super) nested: usize,
     /// Index of the current simple command; `None` between commands, and in a nested text.
     pub(super) current: Option<usize>,
+    /// Whether a word of the line contains a substitution that is not expanded yet.
+    pub(super) has_quoted_code: bool,
+    /// The state at every `return`, `break` and `continue` of the current function or loop.
+    pub(super) escaped: Option<Rc<State>>,
+    /// Names that the functions in progress have made local.
+    pub(super) locals: Vec<Vec<String>>,
     /// Whether an allow pattern covers the current simple command.
     pub(super) lifted: bool,
     /// Number of strings of other languages that were parsed as commands.
@@ -130,6 +147,9 @@ impl<'a> Interpreter<'a> {
             dialect: context.dialect,
             nested: 0,
             current: None,
+            has_quoted_code: false,
+            escaped: None,
+            locals: Vec::new(),
             lifted: false,
             strings: 0,
             seen: BTreeSet::new(),
@@ -172,7 +192,7 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    fn is_spent(&self) -> bool {
+    pub(super) fn is_spent(&self) -> bool {
         self.spent >= MAX_STEPS
     }
 
@@ -270,6 +290,8 @@ impl<'a> Interpreter<'a> {
                 || state.links != outer.links
                 || state.made != outer.made
                 || state.dirs_may_be_gone != outer.dirs_may_be_gone
+                || state.moved != outer.moved
+                || state.relocated != outer.relocated
             {
                 let outer = Rc::make_mut(outer);
                 let files = state.files.iter().map(|(path, content)| (path.clone(), content.clone()));
@@ -278,11 +300,16 @@ impl<'a> Interpreter<'a> {
                     .extend(state.links.iter().map(|(at, to)| (at.clone(), to.clone())));
                 Rc::make_mut(&mut outer.made).extend(state.made.iter().cloned());
                 outer.dirs_may_be_gone |= state.dirs_may_be_gone;
+                outer.moved |= state.moved;
+                Rc::make_mut(&mut outer.relocated).extend(state.relocated.iter().cloned());
             }
         }
     }
 
     fn statement(&mut self, statement: &Statement, mut state: Rc<State>, input: &Input) -> Flow {
+        if !self.count_step() {
+            return Flow::either(state);
+        }
         if statement.ending == Ending::Background {
             self.parallel += 1;
             let flow = self.chain(statement, state.clone(), &Input::Inherited);
@@ -296,7 +323,8 @@ impl<'a> Interpreter<'a> {
     fn chain(&mut self, statement: &Statement, state: Rc<State>, input: &Input) -> Flow {
         if statement.rest.is_empty() {
             let mut flow = self.pipeline(&statement.first, state, input);
-            if self.conditional == 0 && flow.ok.as_ref().is_some_and(|state| state.exits_on_error) {
+            let is_checked = self.conditional == 0 && statement.first.negations == 0;
+            if is_checked && flow.ok.as_ref().is_some_and(|state| state.exits_on_error) {
                 flow.fail = None;
             }
             return flow;
@@ -353,14 +381,17 @@ impl<'a> Interpreter<'a> {
     }
 
     pub(super) fn command(&mut self, command: &Command, mut state: Rc<State>, input: &Input) -> Flow {
+        if !self.count_step() {
+            return Flow::either(state);
+        }
         if let CommandKind::Simple(simple) = &command.kind {
             return self.simple(simple, command, state, input);
         }
         if let CommandKind::Function(function) = &command.kind {
             let mut body = (*function.body).clone();
             body.redirections.extend(command.redirections.iter().cloned());
-            Rc::make_mut(&mut Rc::make_mut(&mut state).functions)
-                .insert(function.name.clone(), Rc::new(body.clone()));
+            let defined = Function { bodies: vec![Rc::new(body.clone())], is_certain: true };
+            Rc::make_mut(&mut Rc::make_mut(&mut state).functions).insert(function.name.clone(), defined);
             // The shell itself calls this function when a command is not found.
             if function.name == "command_not_found_handle" {
                 let mut inner = (*state).clone();

@@ -6,18 +6,17 @@ use super::builtins::{Language, join_words};
 use super::dispatch::Invocation;
 use super::interpreter::{Flow, Input, Interpreter};
 use super::options::{Grammar, Item, NamedCommand, Order, parse};
-use super::partial_word::PartialWord;
+use super::partial_word::{ANYTHING, PartialWord};
+use super::programs::has_word;
 use super::state::{Content, State};
 use crate::intent::Access;
 use crate::path::CleanPath;
 use crate::shell::Dialect;
+use std::path::Path;
 use std::rc::Rc;
 
 /// Shells with a supported grammar.
-pub(super) const SHELLS: &[&str] = &[
-    "sh", "bash", "zsh", "dash", "ksh", "ksh93", "mksh", "ash", "yash", "rbash", "fish", "csh", "tcsh",
-    "pwsh", "hush",
-];
+pub(super) const SHELLS: &str = "sh bash zsh dash ksh ksh93 mksh ash yash rbash fish csh tcsh pwsh hush";
 
 /// An interpreter of another language: its names, the options with code, and the options with other
 /// values.
@@ -60,6 +59,13 @@ const INTERPRETERS: &[InterpreterSpec] = &[
     InterpreterSpec { names: &["expect"], code: "c", code_long: &[], valued: "f" },
 ];
 
+/// Whether a program runs code that its arguments or its input give.
+pub(super) fn runs_code(name: &str) -> bool {
+    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    has_word(SHELLS, name)
+        || INTERPRETERS.iter().any(|known| known.names.contains(&name) || known.names.contains(&plain))
+}
+
 impl Interpreter<'_> {
     /// Judges the code that a program runs; `None` if it runs none.
     pub(super) fn judge_interpreter(
@@ -68,7 +74,7 @@ impl Interpreter<'_> {
         invocation: &Invocation<'_>,
         state: &Rc<State>,
     ) -> Option<Flow> {
-        if SHELLS.contains(&call.name) {
+        if has_word(SHELLS, call.name) {
             return Some(self.shell(call, invocation, state));
         }
         let plain = call.name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -100,7 +106,7 @@ impl Interpreter<'_> {
         let operands = &call.args[start.min(call.args.len())..];
         for file in call.values(&grammar, "", &["rcfile", "init-file"]) {
             let file = PartialWord::text(file);
-            if is_stream(&file) {
+            if is_stream(file.as_str()) {
                 self.code_from_input(Language::Shell(Dialect::Bash), true, invocation, state);
             }
             for place in self.judge_path(file.as_str(), Access::Read, state) {
@@ -119,7 +125,7 @@ impl Interpreter<'_> {
                 self.report_computed("unknown-code", "the code of this shell", &join_words(invocation.argv));
                 return Flow::either(state.clone());
             };
-            inner.name = operands.get(1).cloned().unwrap_or_else(|| PartialWord::text(call.name));
+            inner.name = operands.get(1).cloned().unwrap_or_else(|| PartialWord::gap(ANYTHING));
             inner.arguments = operands.get(2..).unwrap_or_default().to_vec();
             let flow = self.interpret_as(dialect, code, &Rc::new(inner), invocation.input);
             let mut after = state.clone();
@@ -127,7 +133,7 @@ impl Interpreter<'_> {
             return Flow::either(after).printing(flow.output);
         }
         match operands.first() {
-            Some(script) if !has('s') && !is_stream(script) => {
+            Some(script) if !has('s') && !is_stream(script.as_str()) => {
                 self.judge_unknown_script(script, invocation, state);
                 for place in self.judge_path(script.as_str(), Access::Read, state) {
                     self.run_file(&place, Language::Shell(dialect), state, invocation);
@@ -136,7 +142,7 @@ impl Interpreter<'_> {
             _ if items.iter().any(|item| matches!(item, Item::Long("version" | "help", _))) => {}
             script => self.code_from_input(
                 Language::Shell(dialect),
-                script.is_some_and(|s| s.as_str().starts_with("/dev/fd")),
+                script.is_some_and(|s| is_descriptor(s.as_str())),
                 invocation,
                 state,
             ),
@@ -205,6 +211,9 @@ impl Interpreter<'_> {
                     if matches!(rest[0].as_str(), "timeit" | "pdb" | "code" | "doctest") {
                         rest[1..].iter().for_each(|code| self.judge_code(code, Language::Other, state));
                     }
+                    if matches!(rest[0].as_str(), "code" | "asyncio" | "pdb" | "idlelib" | "IPython") {
+                        self.code_from_input(Language::Other, false, invocation, state);
+                    }
                     if matches!(rest[0].as_str(), "pip" | "pip3") {
                         self.invoke(
                             &Invocation { argv: &rest, input: invocation.input, span: None },
@@ -225,13 +234,8 @@ impl Interpreter<'_> {
     }
 
     fn script_operand(&mut self, script: &PartialWord, invocation: &Invocation<'_>, state: &Rc<State>) {
-        if is_stream(script) {
-            return self.code_from_input(
-                Language::Other,
-                script.as_str().starts_with("/dev/fd"),
-                invocation,
-                state,
-            );
+        if is_stream(script.as_str()) {
+            return self.code_from_input(Language::Other, is_descriptor(script.as_str()), invocation, state);
         }
         self.judge_unknown_script(script, invocation, state);
         for place in self.judge_path(script.as_str(), Access::Read, state) {
@@ -298,6 +302,9 @@ impl Interpreter<'_> {
         invocation: &Invocation<'_>,
     ) {
         let landed = self.resolve_path(place, state).path;
+        if is_stream(&landed.to_string()) {
+            return self.code_from_input(language, false, invocation, state);
+        }
         match state.files.get(place).or_else(|| state.files.get(&landed)) {
             None => {}
             Some(Content::Downloaded) => {
@@ -337,8 +344,17 @@ fn with_minus(arg: &PartialWord) -> PartialWord {
 }
 
 /// Standard input by any of its names, or a process substitution.
-fn is_stream(script: &PartialWord) -> bool {
-    matches!(script.as_str(), "-" | "/dev/stdin")
-        || script.as_str().starts_with("/dev/fd/")
-        || script.as_str().starts_with("/proc/self/fd/")
+pub(super) fn is_stream(script: &str) -> bool {
+    if script == "-" {
+        return true;
+    }
+    let clean = CleanPath::absolute(Path::new(script)).map(|path| path.to_string()).unwrap_or_default();
+    clean == "/dev/stdin"
+        || clean.starts_with("/dev/fd/")
+        || (clean.starts_with("/proc/") && clean.contains("/fd/"))
+}
+
+/// A descriptor that another command feeds.
+pub(super) fn is_descriptor(script: &str) -> bool {
+    is_stream(script) && script.contains("fd/")
 }

@@ -5,9 +5,7 @@
 //! are unwrapped, strings that would be run are parsed again, and each simple command is checked
 //! against the rules and its paths are judged.
 
-mod arg_profile;
-mod arg_profile_readers;
-mod arg_profile_tools;
+mod arguments;
 mod arithmetic;
 mod braces;
 mod builtins;
@@ -15,7 +13,6 @@ mod cd;
 mod command_options;
 mod compound;
 mod context;
-mod curl;
 mod deny_patterns;
 mod dispatch;
 mod effects;
@@ -30,11 +27,11 @@ mod guard;
 mod inline_code;
 mod interpreter;
 mod interpreters;
-mod operands;
 mod options;
 mod parameter;
 mod partial_word;
 mod paths;
+mod programs;
 mod redirect;
 mod remedies;
 mod rule_examples;

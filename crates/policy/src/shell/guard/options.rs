@@ -2,7 +2,7 @@
 //! options.
 
 use super::interpreter::Input;
-use super::partial_word::PartialWord;
+use super::partial_word::{ANYTHING, DOWNLOADED, PartialWord, is_marked};
 
 /// Which options of a program have a value.
 #[derive(Debug, Clone, Copy, Default)]
@@ -32,6 +32,8 @@ pub(super) enum Item<'f> {
     Short(char, Option<&'f str>),
     /// `--name`, with its value.
     Long(&'f str, Option<&'f str>),
+    /// An option that is known only when the command runs.
+    Unknown,
     /// Anything else.
     Operand(&'f str),
 }
@@ -62,11 +64,17 @@ impl<'c> NamedCommand<'c> {
         self.items(grammar).into_iter().filter_map(operand).collect()
     }
 
-    /// Whether one of these options is given; `longs` are without dashes.
+    /// Whether one of these options is certainly given: for options that make a command harmless.
+    pub(super) fn surely_has(&self, grammar: &Grammar, shorts: &str, longs: &[&str]) -> bool {
+        !self.items(grammar).contains(&Item::Unknown) && self.has(grammar, shorts, longs)
+    }
+
+    /// Whether one of these options is given, or may be; `longs` are without dashes.
     pub(super) fn has(&self, grammar: &Grammar, shorts: &str, longs: &[&str]) -> bool {
         self.items(grammar).iter().any(|item| match item {
             Item::Short(letter, _) => shorts.contains(*letter),
             Item::Long(given, _) => longs.iter().any(|full| is_abbreviation(given, full)),
+            Item::Unknown => true,
             Item::Operand(_) => false,
         })
     }
@@ -119,6 +127,10 @@ pub(super) fn parse<'f>(args: &'f [PartialWord], grammar: &Grammar) -> (Vec<Item
                 return (items, at - 1);
             }
             items.push(Item::Operand(arg));
+            // A word that may be anything may be an option.
+            if arg.starts_with([ANYTHING, DOWNLOADED]) {
+                items.push(Item::Unknown);
+            }
         }
     }
     // An option at the end may lack its value.
@@ -135,8 +147,11 @@ fn long_option<'f>(
         items.push(Item::Long(name, Some(value)));
         return 0;
     }
-    let exact = grammar.long.contains(&long);
-    if exact || (long.len() > 3 && grammar.long.iter().any(|full| full.starts_with(long))) {
+    if is_marked(long) {
+        items.push(Item::Unknown);
+        return 0;
+    }
+    if grammar.long.iter().any(|full| is_abbreviation(long, full)) {
         items.push(Item::Long(long, next.map(PartialWord::as_str)));
         return 1;
     }
@@ -151,6 +166,10 @@ fn cluster<'f>(
     items: &mut Vec<Item<'f>>,
 ) -> usize {
     for (at, letter) in letters.char_indices() {
+        if is_marked(letter.encode_utf8(&mut [0; 4])) {
+            items.push(Item::Unknown);
+            return 0;
+        }
         if grammar.short.contains(letter) {
             let glued = &letters[at + letter.len_utf8()..];
             if glued.is_empty() {

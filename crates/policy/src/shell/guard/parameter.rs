@@ -45,6 +45,9 @@ impl Interpreter<'_> {
         let joined = parameter.name == "*" || matches!(parameter.subscript, Some(Subscript::Joined));
         let all = match (parameter.name.as_str(), &parameter.subscript) {
             ("@" | "*", _) => state.arguments.clone(),
+            (_, Some(Subscript::All | Subscript::Joined)) if state.namerefs => {
+                vec![PartialWord::gap(ANYTHING)]
+            }
             (name, Some(Subscript::All | Subscript::Joined)) => match state.variables.get(name) {
                 Some(Variable::Array(elements)) => elements.clone(),
                 _ => self.lookup(name, state),
@@ -56,14 +59,19 @@ impl Interpreter<'_> {
             Operation::Length | Operation::Keys => return Some(Values::One(vec![PartialWord::gap(NAME)])),
             Operation::Slice(offset, None) => match self.number(offset, state) {
                 // `${@:1}` begins with the first argument, `${a[@]:0}` with the first element.
-                Some(from) if parameter.name == "@" && from >= 1 => {
+                Some(from) if matches!(parameter.name.as_str(), "@" | "*") && from >= 1 => {
                     all.into_iter().skip(from as usize - 1).collect()
                 }
-                Some(from) if parameter.name != "@" && from >= 0 => {
+                Some(from) if !matches!(parameter.name.as_str(), "@" | "*") && from >= 0 => {
                     all.into_iter().skip(from as usize).collect()
                 }
                 _ => vec![PartialWord::gap(ANYTHING)],
             },
+            Operation::Slice(offset, Some(length)) => {
+                self.number(offset, state);
+                self.number(length, state);
+                vec![PartialWord::gap(ANYTHING)]
+            }
             _ => {
                 let each = all.into_iter().map(|value| self.apply_operation(parameter, vec![value], state));
                 each.map(
@@ -96,7 +104,8 @@ impl Interpreter<'_> {
                 None => PartialWord::default(),
             }];
         }
-        match (&parameter.subscript, state.variables.get(name)) {
+        let known = state.variables.get(name).filter(|_| !state.namerefs);
+        match (&parameter.subscript, known) {
             (Some(Subscript::Index(index)), Some(Variable::Array(elements))) => {
                 let elements = elements.clone();
                 match self.number(index, state).and_then(|at| usize::try_from(at).ok()) {

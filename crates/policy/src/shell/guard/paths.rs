@@ -4,7 +4,7 @@
 //! a link leads to, not the one in the text. Links that this line creates count like existing ones.
 //! A path is allowed only if every place it can lead to is allowed.
 
-use super::context::{Confinement, Resolved};
+use super::context::Resolved;
 use super::finding::{Finding, Kind, Remedy};
 use super::glob;
 use super::interpreter::Interpreter;
@@ -24,6 +24,25 @@ const LETTERED: &[&str] = &["sd", "hd", "vd", "xvd"];
 const NUMBERED: &[&str] = &["nvme", "mmcblk", "loop", "dm-", "md", "sr", "nbd"];
 /// Entries of `/dev` that are disks or memory by another name.
 const BLOCK_NAMES: &[&str] = &["disk", "mapper", "block", "mem", "kmem", "port"];
+/// The system's programs, libraries and headers.
+const SYSTEM: &[&str] = &["/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/opt"];
+/// Directories for temporary files.
+const TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];
+/// What every program may know about the system: its name, its time zone, its certificates.
+const PUBLIC: &[&str] = &[
+    "/etc/os-release",
+    "/etc/lsb-release",
+    "/etc/debian_version",
+    "/etc/alpine-release",
+    "/etc/redhat-release",
+    "/etc/localtime",
+    "/etc/timezone",
+    "/etc/mime.types",
+    "/etc/ssl/certs",
+];
+/// Toolchains, beneath the home directory.
+const TOOLCHAINS: &[&str] =
+    &[".cargo/bin", ".rustup/toolchains", ".nvm/versions", ".pyenv/versions", ".local/bin", "go/bin"];
 /// Longest pattern for one name; names have at most 255 bytes.
 const MAX_PATTERN_LEN: usize = 1024;
 /// Maximum number of places of one pattern that are followed one by one.
@@ -43,8 +62,19 @@ impl Interpreter<'_> {
             self.judge_partial_path(text, access, state);
             return Vec::new();
         }
+        let climbs = !text.starts_with('/') && leaves_base(text);
         let mut all = Vec::new();
         for place in state.cwd.iter() {
+            if text.contains("..") && !state.relocated.is_empty() {
+                self.unknown_path(text);
+            }
+            // A directory that was moved has another parent.
+            if climbs
+                && state.moved
+                && !matches!(place, ShellDir::At(dir) if self.context.zones.workspace.contains(dir))
+            {
+                self.unknown_path(text);
+            }
             let base = match place {
                 _ if text.starts_with('/') => CleanPath::absolute(Path::new("/")),
                 ShellDir::At(cwd) => Some(cwd.clone()),
@@ -96,7 +126,7 @@ impl Interpreter<'_> {
     }
 
     pub(super) fn unknown_path(&mut self, text: &str) {
-        if self.context.reach != Reach::Workspace || self.context.confinement == Confinement::Cage {
+        if self.context.reach != Reach::Workspace || self.context.confinement.holds_paths() {
             return;
         }
         self.report(Finding {
@@ -200,6 +230,9 @@ impl Interpreter<'_> {
         if access == Access::Write && name == "/proc/sysrq-trigger" {
             return self.report_danger("power", "the kernel restarts or halts the machine", text);
         }
+        if state.relocated.iter().any(|at| asked.below(at).is_some()) {
+            return self.unknown_path(text);
+        }
         let zones = self.context.zones;
         if zones.is_protected(asked, access) || zones.is_protected(&landed.path, access) {
             return self.report_outside(
@@ -223,8 +256,38 @@ impl Interpreter<'_> {
         self.report_outside(text, "workspace", why, Finding::path_remedy(asked, &landed.path, access));
     }
 
-    /// Whether a configured rule, or the `PATH`, allows a place outside.
+    /// Whether commands may name what the kernel confines anyway: the system's own files.
+    pub(super) fn is_walled(&self) -> bool {
+        self.guard.is_smart() && self.context.confinement.holds_paths()
+    }
+
+    /// Whether a place belongs to the system, and is no secret.
+    fn is_public(&self, path: &CleanPath, access: Access) -> bool {
+        let beneath = |trees: &[&str]| {
+            let inside = |tree: &&str| {
+                CleanPath::absolute(Path::new(tree)).is_some_and(|tree| path.below(&tree).is_some())
+            };
+            trees.iter().any(inside)
+        };
+        let toolchain = |home: &CleanPath| {
+            let inside = |name: &&str| {
+                CleanPath::new(Path::new(name), home).is_ok_and(|tree| path.below(&tree).is_some())
+            };
+            TOOLCHAINS.iter().any(inside)
+        };
+        beneath(TEMPORARY)
+            || (access != Access::Write
+                && (beneath(SYSTEM) || beneath(PUBLIC) || self.context.home.is_some_and(toolchain)))
+    }
+
+    /// Whether a configured rule, the kernel's confinement, or the `PATH`, allows a place outside.
     fn is_allowed_outside(&self, asked: &CleanPath, landed: &Resolved, access: Access) -> bool {
+        if self.is_walled()
+            && self.is_public(asked, access)
+            && (landed.links == LinkOwner::System || self.is_public(&landed.path, access))
+        {
+            return true;
+        }
         let rules = match access {
             Access::Write => self.context.write_rules,
             Access::Read | Access::List => self.context.read_rules,

@@ -1,6 +1,8 @@
 //! Redirections: what a command reads, and which files it creates.
 
+use super::arithmetic::holds_code;
 use super::interpreter::{Flow, Input, Interpreter};
+use super::interpreters::is_stream;
 use super::partial_word::{ANYTHING, DOWNLOADED, PartialWord, is_marked};
 use super::state::{Content, State};
 use crate::intent::Access;
@@ -14,6 +16,8 @@ pub(super) struct RedirectionEffects {
     pub(super) outputs: Vec<(CleanPath, FileMode)>,
     /// Whether the output goes only to files.
     pub(super) quiet: bool,
+    /// Whether one of them may fail.
+    pub(super) may_fail: bool,
 }
 
 impl Interpreter<'_> {
@@ -23,7 +27,7 @@ impl Interpreter<'_> {
         redirections: &[Redirection],
         state: &mut Rc<State>,
     ) -> RedirectionEffects {
-        let mut all = RedirectionEffects { input: None, outputs: Vec::new(), quiet: false };
+        let mut all = RedirectionEffects { input: None, outputs: Vec::new(), quiet: false, may_fail: false };
         for redirection in redirections {
             let number = match &redirection.descriptor {
                 None => None,
@@ -50,10 +54,12 @@ impl Interpreter<'_> {
                 }
                 RedirectionKind::HereString(word) => {
                     let text = single_value(self.expand_scalar(word, state));
+                    self.has_quoted_code |= holds_code(&text);
                     all.input = Some(Input::Text(text));
                 }
                 RedirectionKind::HereDocument(document) => {
                     let text = single_value(self.expand_text(document.body(), state));
+                    self.has_quoted_code |= holds_code(&text);
                     if number.unwrap_or(0) == 0 {
                         all.input = Some(Input::Text(text));
                     }
@@ -78,9 +84,10 @@ impl Interpreter<'_> {
             return;
         }
         let places = self.judge_path(text, access, state);
+        all.may_fail |= text != "/dev/null";
         if mode == FileMode::Read {
             if number.unwrap_or(0) == 0 {
-                let stream = text.starts_with("/dev/fd/");
+                let stream = is_stream(text) || places.iter().any(|place| is_stream(&place.to_string()));
                 all.input =
                     Some(if stream { Input::Piped(PartialWord::gap(ANYTHING)) } else { Input::File(places) });
             }

@@ -53,13 +53,7 @@ impl Judgement {
     /// One finding for each remedy that is not part of another.
     fn needed_findings(&self) -> Vec<&Finding> {
         let mut needed: Vec<&Finding> = Vec::new();
-        let lifts_all = self.findings().any(|finding| finding.remedy == Remedy::DenyRules);
         for finding in self.findings() {
-            let lifted =
-                matches!(finding.remedy, Remedy::AllowPattern(_) | Remedy::Smart | Remedy::DropDeny(_));
-            if lifts_all && lifted {
-                continue;
-            }
             if !needed.iter().any(|known| known.remedy == finding.remedy) {
                 needed.push(finding);
             }
@@ -93,7 +87,7 @@ fn join_settings(needed: &[&Finding]) -> String {
         }),
         join_dropped(needed),
         flag(&Remedy::Smart, "`tools.exec.guard`: \"smart\""),
-        flag(&Remedy::DenyRules, "`tools.exec.enable_deny_patterns`: false"),
+        flag(&Remedy::Ask, "`tools.exec.on_block`: \"ask\""),
         flag(&Remedy::Cage, "`isolation.enabled`: true"),
     ]
     .into_iter()

@@ -2,6 +2,7 @@
 //!
 //! Every possible list of arguments goes through [`Interpreter::invoke`].
 
+use super::arithmetic::holds_code;
 use super::dispatch::Invocation;
 use super::interpreter::{Flow, Input, Interpreter, both};
 use super::partial_word::{ANYTHING, CLASS, ONE, PartialWord, STAR, is_marked};
@@ -28,6 +29,7 @@ impl Interpreter<'_> {
         let assigned = self.assign_all(&simple.assignments, &mut state);
         let declares = simple.words.first().and_then(Word::literal).is_some_and(|name| is_declaration(&name));
         let lists = self.arguments(&simple.words, declares, &mut state);
+        self.has_quoted_code |= lists.iter().flatten().any(holds_code);
         lists.iter().flatten().for_each(|field| self.judge_glob_dirs(field, &state));
         let redirected = self.judge_redirections(&command.redirections, &mut state);
         let input = redirected.input.as_ref().unwrap_or(input);
@@ -43,6 +45,7 @@ impl Interpreter<'_> {
             self.record_output(&redirected.outputs, &PartialWord::default(), &mut flow);
             return flow;
         }
+        let unchanged = redirected.may_fail.then(|| state.clone());
         let before = (!assigned.is_empty()).then(|| state.clone());
         for (name, value) in assigned {
             self.judge_environment(&name, &value, &state, Scope::Command);
@@ -54,16 +57,7 @@ impl Interpreter<'_> {
             let flow = self.invoke(&invocation, state.clone());
             result = Some(match result {
                 None => flow,
-                Some(other) => {
-                    let output =
-                        if other.output == flow.output { flow.output } else { PartialWord::gap(ANYTHING) };
-                    Flow {
-                        ok: both(other.ok, flow.ok),
-                        fail: both(other.fail, flow.fail),
-                        ended: other.ended.or(flow.ended),
-                        output,
-                    }
-                }
+                Some(other) => other.or(flow),
             });
         }
         let mut flow = result.unwrap_or_else(|| Flow::either(state));
@@ -71,6 +65,8 @@ impl Interpreter<'_> {
             restore_assignments(&simple.assignments, &before, &mut flow);
         }
         self.record_output(&redirected.outputs, &flow.output.clone(), &mut flow);
+        // A redirection that fails keeps the command from running.
+        flow.fail = both(flow.fail, unchanged);
         if redirected.outputs.iter().any(|_| true) && redirected.quiet {
             flow.output = PartialWord::default();
         }
@@ -80,13 +76,19 @@ impl Interpreter<'_> {
     /// Judges the directories that the shell lists to expand a pattern.
     pub(super) fn judge_glob_dirs(&mut self, field: &PartialWord, state: &State) {
         let text = field.as_str();
-        if is_marked(text)
-            && text.contains('/')
-            && text.contains([STAR, ONE, CLASS])
-            && !text.contains("://")
-            && !field.is_open()
-        {
-            self.judge_path(text, Access::List, state);
+        if !is_marked(text) || !text.contains([STAR, ONE, CLASS]) || text.contains("://") || field.is_open() {
+            return;
+        }
+        // The directory of the last pattern is listed, and with it those before.
+        let last = text.rfind([STAR, ONE, CLASS]).unwrap_or_default();
+        match text[..last].rfind('/') {
+            Some(0) => {
+                self.judge_path("/", Access::List, state);
+            }
+            Some(end) => {
+                self.judge_path(&text[..end], Access::List, state);
+            }
+            None => {}
         }
     }
 
@@ -137,9 +139,17 @@ impl Interpreter<'_> {
         let cut = |value: &PartialWord| {
             PartialWord::text(value.as_str().split_once('=').map_or("", |(_, value)| value))
         };
-        let value = Variable::Scalar(values.iter().map(cut).collect());
-        self.judge_environment(&name, &value, state, Scope::Command);
-        Rc::make_mut(state).assign(&name, value);
+        let mut value = Variable::Scalar(values.iter().map(cut).collect());
+        self.note_code(&value);
+        if state.integers {
+            self.judge_integer(&value, state);
+        }
+        if word.literal_prefix().split('=').next().is_some_and(|name| name.contains(['[', '+'])) {
+            value = Variable::unknown();
+        }
+        let plain = name.split('[').next().unwrap_or_default();
+        self.judge_environment(plain, &value, state, Scope::Command);
+        Rc::make_mut(state).assign(plain, value);
         PartialWord::text(name)
     }
 
@@ -149,22 +159,19 @@ impl Interpreter<'_> {
             if let Some(Subscript::Index(index)) = &assignment.subscript {
                 self.arithmetic(index, state);
             }
+            let is_integer = state.integers || EVALUATED.contains(&assignment.name.as_str());
             let mut value = match &assignment.value {
                 Value::Scalar(word) => Variable::Scalar(self.expand_scalar(word, state)),
                 Value::Array(elements) => Variable::Array(self.expand_elements(elements, state)),
             };
-            if state.integers {
+            if is_integer {
                 self.judge_integer(&value, state);
             }
+            self.note_code(&value);
             let old = state.variables.get(&assignment.name);
             if assignment.subscript.is_some() {
-                value = match (old, value) {
-                    (Some(Variable::Array(old)), Variable::Scalar(new)) => {
-                        Variable::Array(old.iter().cloned().chain(new).collect())
-                    }
-                    (_, Variable::Scalar(new)) => Variable::Array(new),
-                    (_, other) => other,
-                };
+                // Which element this is need not be known.
+                value = Variable::unknown();
             } else if assignment.operator == AssignmentOperator::Append {
                 value = match (old, value) {
                     (Some(Variable::Array(old)), Variable::Array(new)) => {
@@ -185,6 +192,10 @@ impl Interpreter<'_> {
         all
     }
 }
+
+/// Variables whose value bash evaluates as arithmetic whenever it is assigned.
+const EVALUATED: &[&str] =
+    &["RANDOM", "SECONDS", "LINENO", "OPTIND", "HISTCMD", "SRANDOM", "BASHPID", "COLUMNS", "LINES"];
 
 /// The environment that an assignment changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,11 +2,12 @@
 //!
 //! Every file that their arguments or scripts name is judged.
 
-use super::arg_profile::{self, First, Operands, Profile};
+use super::arguments::{Argument, Until, parse};
 use super::builtins::Language;
 use super::interpreter::Interpreter;
 use super::options::{Grammar, NamedCommand};
-use super::partial_word::PartialWord;
+use super::partial_word::{ANYTHING, PartialWord};
+use super::programs::{self, Operands, Program, Role};
 use super::sed;
 use super::state::State;
 use crate::intent::Access;
@@ -27,7 +28,12 @@ impl Interpreter<'_> {
                 continue;
             }
             match arg {
-                "-newer" | "-anewer" | "-cnewer" | "-samefile" | "-files0-from" => {
+                "-files0-from" => {
+                    let list = args.next().unwrap_or_default();
+                    self.judge_argument(list, Access::Read, state);
+                    self.unknown_path(list);
+                }
+                "-newer" | "-anewer" | "-cnewer" | "-samefile" => {
                     self.judge_argument(args.next().unwrap_or_default(), Access::Read, state);
                 }
                 "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
@@ -45,29 +51,18 @@ impl Interpreter<'_> {
         }
     }
 
-    pub(super) fn sed_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
-        let in_place = call
-            .args
-            .iter()
-            .any(|arg| arg.as_str().starts_with("-i") || arg.as_str().starts_with("--in-place"));
-        let access = if in_place { Access::Write } else { Access::Read };
-        let profile = Profile {
-            short: "efl",
-            text: "el",
-            long: &["expression", "file", "line-length"],
-            text_long: &["expression", "line-length", "in-place"],
-            first: First::TextUnless("ef", &["expression", "file"]),
-            operands: Operands::Files(access),
-            ..arg_profile::UNKNOWN
+    pub(super) fn sed_operands(&mut self, call: &NamedCommand<'_>, program: &Program, state: &Rc<State>) {
+        let in_place = |argument: &Argument<'_>| {
+            matches!(argument, Argument::Flag(name) if *name == "i" || name.starts_with("in-p"))
+                || matches!(argument, Argument::Value { name, .. } if name.starts_with("in-p"))
         };
-        let args: Vec<PartialWord> = call
-            .args
-            .iter()
-            .filter(|arg| !arg.as_str().starts_with("-i") || !arg.as_str().contains('/'))
-            .cloned()
-            .collect();
-        self.judge_by_profile(&args, &profile, state);
+        let written = parse(call.args, program, Until::End).0.iter().any(in_place);
+        let operands = Operands::All(if written { Role::Write } else { Role::Read });
+        self.judge_arguments(call.args, &program.with_operands(operands), state);
         for script in sed::scripts(call) {
+            if script.starts_with(ANYTHING) {
+                self.report_computed("unknown-code", "this script of sed", script);
+            }
             for effect in sed::effects(script) {
                 match effect {
                     sed::Effect::Runs("") => {
@@ -92,24 +87,27 @@ impl Interpreter<'_> {
         }
     }
 
-    pub(super) fn awk_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
-        let profile = Profile {
-            short: "Fvfie",
-            text: "Fe",
-            long: &["field-separator", "assign", "file", "source", "include"],
-            text_long: &["field-separator", "source"],
-            first: First::TextUnless("fe", &["file", "source"]),
-            operands: Operands::Files(Access::Read),
-            ..arg_profile::UNKNOWN
+    pub(super) fn awk_programs(&mut self, call: &NamedCommand<'_>, program: &Program, state: &Rc<State>) {
+        let (parsed, _) = parse(call.args, program, Until::End);
+        let is_given = |argument: &Argument<'_>| match argument {
+            Argument::Value { name, .. } => programs::has_word(program.first_text.unwrap_or_default(), name),
+            _ => false,
         };
-        self.judge_by_profile(call.args, &profile, state);
-        let grammar = Grammar { short: "Fvfie", long: profile.long, ..Default::default() };
-        let mut programs = call.values(&grammar, "e", &["source"]);
-        if !call.has(&grammar, "fe", &["file", "source"]) {
-            programs.extend(call.operands(&grammar).first());
-        }
-        for program in programs {
-            self.judge_code(&PartialWord::text(program), Language::Awk, state);
+        let first = (!parsed.iter().any(is_given)).then(|| {
+            parsed.iter().find_map(|argument| match argument {
+                Argument::Operand(text) => Some(*text),
+                _ => None,
+            })
+        });
+        let sources = parsed.iter().filter_map(|argument| match argument {
+            Argument::Value { name: "e" | "source", value, .. } => Some(*value),
+            _ => None,
+        });
+        for code in sources.chain(first.flatten()) {
+            if code.starts_with(ANYTHING) {
+                self.report_computed("unknown-code", "this program of awk", code);
+            }
+            self.judge_code(&PartialWord::text(code), Language::Awk, state);
         }
     }
 
@@ -146,56 +144,9 @@ impl Interpreter<'_> {
         }
     }
 
-    pub(super) fn tar_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
-        let profile = Profile {
-            short: "fCTXIgLNVbK",
-            text: "IgLNVbK",
-            long: &[
-                "file",
-                "directory",
-                "exclude",
-                "transform",
-                "files-from",
-                "use-compress-program",
-                "to-command",
-                "checkpoint-action",
-                "strip-components",
-                "owner",
-                "group",
-                "mode",
-            ],
-            text_long: &[
-                "exclude",
-                "transform",
-                "xform",
-                "use-compress-program",
-                "to-command",
-                "checkpoint-action",
-                "checkpoint",
-                "strip-components",
-                "owner",
-                "group",
-                "mode",
-                "rsh-command",
-                "info-script",
-                "new-volume-script",
-                "exclude-vcs",
-            ],
-            ..arg_profile::UNKNOWN
-        };
-        // The first word may be a cluster without its dash: `tar czf out.tgz src`.
-        let mut args = call.args.to_vec();
-        if let Some(first) = args.first_mut()
-            && !first.as_str().starts_with('-')
-            && !first.as_str().contains(['/', '.'])
-        {
-            *first = PartialWord::text(format!("-{}", first.as_str()));
-        }
-        let args = args
-            .into_iter()
-            .map(|arg| if arg.as_str() == "-" { PartialWord::text("./-") } else { arg })
-            .collect::<Vec<_>>();
-        self.judge_by_profile(&args, &profile, state);
+    pub(super) fn tar_operands(&mut self, call: &NamedCommand<'_>, program: &Program, state: &Rc<State>) {
+        let args = tar_arguments(call.args, program);
+        self.judge_arguments(&args, program, state);
         let given = |letter: char, long: &str| {
             args.iter().map(PartialWord::as_str).any(|arg| match arg.strip_prefix("--") {
                 Some(name) => name == long,
@@ -238,4 +189,22 @@ impl Interpreter<'_> {
             }
         }
     }
+}
+
+/// The first word may be a cluster without its dash, whose values follow in order: `tar czf out.tgz src`.
+pub(super) fn tar_arguments(args: &[PartialWord], program: &Program) -> Vec<PartialWord> {
+    let Some((first, rest)) = args.split_first() else { return Vec::new() };
+    if first.as_str().starts_with('-') || first.as_str().contains(['/', '.']) {
+        return args.to_vec();
+    }
+    let mut rest = rest.iter().cloned();
+    let mut all = Vec::with_capacity(args.len() + 4);
+    for letter in first.as_str().chars() {
+        all.push(PartialWord::text(format!("-{letter}")));
+        if program.value_role(letter.encode_utf8(&mut [0; 4])).is_some() {
+            all.extend(rest.next());
+        }
+    }
+    all.extend(rest);
+    all
 }

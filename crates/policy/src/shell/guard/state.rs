@@ -5,6 +5,7 @@
 //! "anything".
 
 use super::partial_word::{ANYTHING, PartialWord};
+use super::programs::has_word;
 use crate::path::CleanPath;
 use crate::shell::ast;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,13 @@ pub(super) enum Variable {
     Array(Vec<PartialWord>),
     /// Unset by the line.
     Unset,
+}
+
+impl Variable {
+    /// Any value.
+    pub(super) fn unknown() -> Self {
+        Self::Scalar(vec![PartialWord::gap(ANYTHING)])
+    }
 }
 
 /// A working directory.
@@ -48,6 +56,15 @@ pub(super) enum Content {
     Computed,
 }
 
+/// A function of the line.
+#[derive(Debug, Clone)]
+pub(super) struct Function {
+    /// Its possible bodies.
+    pub(super) bodies: Vec<Rc<ast::Command>>,
+    /// Whether it is certainly defined: else the name may also be a program's.
+    pub(super) is_certain: bool,
+}
+
 /// The abstract state.
 #[derive(Debug, Clone)]
 pub(super) struct State {
@@ -57,7 +74,7 @@ pub(super) struct State {
     pub(super) cwd: Rc<Vec<ShellDir>>,
     pub(super) previous: Rc<Vec<ShellDir>>,
     pub(super) stack: Vec<Rc<Vec<ShellDir>>>,
-    pub(super) functions: Rc<BTreeMap<String, Rc<ast::Command>>>,
+    pub(super) functions: Rc<BTreeMap<String, Function>>,
     pub(super) aliases: Rc<BTreeMap<String, String>>,
     pub(super) files: Rc<BTreeMap<CleanPath, Content>>,
     pub(super) links: Rc<BTreeMap<CleanPath, CleanPath>>,
@@ -67,7 +84,20 @@ pub(super) struct State {
     pub(super) integers: bool,
     /// Whether the line moved or removed something, so that directories may be gone.
     pub(super) dirs_may_be_gone: bool,
+    /// Whether the line moved something: a directory may have another parent.
+    pub(super) moved: bool,
+    /// Where links may be now that the line moved or copied: what is beneath is unknown.
+    pub(super) relocated: Rc<BTreeSet<CleanPath>>,
+    /// Variables whose next value cannot be followed: read-only ones, and ones with attributes.
+    pub(super) untracked: Rc<BTreeSet<String>>,
+    /// Whether a variable is a name for another: then no value is known.
+    pub(super) namerefs: bool,
 }
+
+/// Variables that the shell sets by itself: a value that the line assigns does not last.
+const SET_BY_SHELL: &str = "_ BASH_ARGV0 BASH_REMATCH MAPFILE BASH_COMMAND DIRSTACK FUNCNAME PIPESTATUS BASH_SOURCE BASH_LINENO \
+    COPROC GROUPS RANDOM SRANDOM SECONDS LINENO EPOCHSECONDS EPOCHREALTIME BASHPID HISTCMD BASH_ARGV \
+    BASH_ARGC BASH_SUBSHELL OPTARG OPTIND";
 
 impl State {
     pub(super) fn new(cwd: &CleanPath) -> Self {
@@ -86,6 +116,10 @@ impl State {
             exits_on_error: false,
             integers: false,
             dirs_may_be_gone: false,
+            moved: false,
+            relocated: Rc::default(),
+            untracked: Rc::default(),
+            namerefs: false,
         }
     }
 
@@ -96,11 +130,33 @@ impl State {
 
     /// Sets a variable to this value.
     pub(super) fn assign(&mut self, name: &str, value: Variable) {
+        if name == "BASH_ARGV0" {
+            self.name = PartialWord::gap(ANYTHING);
+        }
+        if has_word(SET_BY_SHELL, name) {
+            return;
+        }
+        let followed = !self.namerefs && !self.untracked.contains(name);
+        let value = if followed { value } else { Variable::unknown() };
         Rc::make_mut(&mut self.variables).insert(name.to_owned(), value);
+    }
+
+    /// Forgets every value: an assignment may have changed any of them.
+    pub(super) fn forget_variables(&mut self) {
+        Rc::make_mut(&mut self.variables).values_mut().for_each(|value| *value = Variable::unknown());
+        self.namerefs = true;
+    }
+
+    /// Follows a variable no longer.
+    pub(super) fn untrack(&mut self, name: &str) {
+        Rc::make_mut(&mut self.untracked).insert(name.to_owned());
     }
 
     /// Changes to one of these directories.
     pub(super) fn change_dir(&mut self, to: impl Into<Rc<Vec<ShellDir>>>) {
+        if ["PWD", "OLDPWD"].iter().any(|name| self.variables.contains_key(*name)) {
+            Rc::make_mut(&mut self.variables).retain(|name, _| name != "PWD" && name != "OLDPWD");
+        }
         self.previous = std::mem::replace(&mut self.cwd, to.into());
     }
 }
@@ -123,9 +179,7 @@ pub(super) fn join(a: Rc<State>, b: Rc<State>) -> Rc<State> {
         both.stack = vec![Rc::new(vec![ShellDir::Unknown])];
     }
     if !Rc::ptr_eq(&both.functions, &b.functions) {
-        for (name, body) in b.functions.iter() {
-            Rc::make_mut(&mut both.functions).entry(name.clone()).or_insert_with(|| body.clone());
-        }
+        join_functions(Rc::make_mut(&mut both.functions), &b.functions);
     }
     if !Rc::ptr_eq(&both.aliases, &b.aliases) {
         for (name, text) in b.aliases.iter() {
@@ -146,6 +200,17 @@ pub(super) fn join(a: Rc<State>, b: Rc<State>) -> Rc<State> {
     both.exits_on_error &= b.exits_on_error;
     both.integers |= b.integers;
     both.dirs_may_be_gone |= b.dirs_may_be_gone;
+    both.moved |= b.moved;
+    both.namerefs |= b.namerefs;
+    if !Rc::ptr_eq(&both.relocated, &b.relocated) {
+        Rc::make_mut(&mut both.relocated).extend(b.relocated.iter().cloned());
+    }
+    if !Rc::ptr_eq(&both.untracked, &b.untracked) {
+        Rc::make_mut(&mut both.untracked).extend(b.untracked.iter().cloned());
+    }
+    if both.name != b.name {
+        both.name = PartialWord::gap(ANYTHING);
+    }
     Rc::new(both)
 }
 
@@ -161,6 +226,23 @@ fn join_variables(
         (name.clone(), join_values(one(a), one(b)))
     };
     names.into_iter().map(value).collect()
+}
+
+fn join_functions(ours: &mut BTreeMap<String, Function>, theirs: &BTreeMap<String, Function>) {
+    for (name, function) in ours.iter_mut() {
+        function.is_certain &= theirs.get(name).is_some_and(|other| other.is_certain);
+    }
+    for (name, function) in theirs {
+        let Some(known) = ours.get_mut(name) else {
+            ours.insert(name.clone(), Function { is_certain: false, ..function.clone() });
+            continue;
+        };
+        for body in &function.bodies {
+            if !known.bodies.iter().any(|ours| Rc::ptr_eq(ours, body)) {
+                known.bodies.push(body.clone());
+            }
+        }
+    }
 }
 
 fn join_files(ours: &mut BTreeMap<CleanPath, Content>, theirs: &BTreeMap<CleanPath, Content>) {

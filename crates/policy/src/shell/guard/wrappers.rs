@@ -1,94 +1,14 @@
 //! Commands that run other commands. The inner command is judged as if it had been written itself.
 
+use super::arguments::{self, Argument, Until};
 use super::builtins::join_words;
 use super::dispatch::Invocation;
 use super::interpreter::{Flow, Input, Interpreter};
 use super::options::{Grammar, NamedCommand, Order, parse};
 use super::partial_word::PartialWord;
+use super::programs;
 use super::state::State;
 use std::rc::Rc;
-
-/// A program whose operands are another command.
-struct Wrapper {
-    names: &'static [&'static str],
-    short: &'static str,
-    long: &'static [&'static str],
-    /// Number of its own operands before the command.
-    skip: usize,
-}
-
-const PLAIN: Wrapper = Wrapper { names: &[], short: "", long: &[], skip: 0 };
-
-const WRAPPERS: &[Wrapper] = &[
-    Wrapper {
-        names: &[
-            "nohup",
-            "setsid",
-            "command",
-            "builtin",
-            "busybox",
-            "toybox",
-            "unbuffer",
-            "chronic",
-            "fakeroot",
-            "eatmydata",
-            "torsocks",
-            "proxychains",
-            "proxychains4",
-            "dbus-run-session",
-            "caffeinate",
-            "rlwrap",
-            "catchsegv",
-            "nocache",
-            "setarch",
-            "linux32",
-            "linux64",
-            "valgrind",
-            "sem",
-            "entr",
-            "doppler",
-            "aws-vault",
-            "gdbserver",
-            "proot",
-            "spawn",
-            "shx",
-            "coproc",
-        ],
-        ..PLAIN
-    },
-    Wrapper { names: &["env"], short: "uCS", long: &["unset", "chdir", "split-string"], ..PLAIN },
-    Wrapper { names: &["exec"], short: "a", ..PLAIN },
-    Wrapper { names: &["nice"], short: "n", long: &["adjustment"], ..PLAIN },
-    Wrapper { names: &["time"], short: "fo", long: &["format", "output"], ..PLAIN },
-    Wrapper { names: &["stdbuf"], short: "ioe", long: &["input", "output", "error"], ..PLAIN },
-    Wrapper { names: &["ionice"], short: "cnpPu", long: &["class", "classdata", "pid"], ..PLAIN },
-    Wrapper { names: &["chrt"], short: "TPDp", skip: 1, ..PLAIN },
-    Wrapper { names: &["taskset"], short: "p", skip: 1, ..PLAIN },
-    Wrapper { names: &["timeout", "gtimeout"], short: "ks", long: &["kill-after", "signal"], skip: 1 },
-    Wrapper {
-        names: &["sudo"],
-        short: "ugChpTUDRr",
-        long: &["user", "group", "chdir", "host", "prompt", "close-from"],
-        ..PLAIN
-    },
-    Wrapper { names: &["doas"], short: "uC", ..PLAIN },
-    Wrapper { names: &["pkexec"], long: &["user"], ..PLAIN },
-    Wrapper { names: &["runuser", "setpriv"], short: "ugG", long: &["user", "group"], ..PLAIN },
-    Wrapper { names: &["chroot", "faketime", "xvfb-run", "dotenv"], short: "nsfpwe", skip: 1, ..PLAIN },
-    Wrapper { names: &["unshare"], short: "SGRw", ..PLAIN },
-    Wrapper { names: &["nsenter"], short: "tSGrwW", ..PLAIN },
-    Wrapper { names: &["strace", "ltrace", "perf-trace"], short: "eopsaPSuEIObXUln", ..PLAIN },
-    Wrapper { names: &["cpulimit"], short: "lpe", ..PLAIN },
-    Wrapper { names: &["numactl"], short: "NCmipP", ..PLAIN },
-    Wrapper {
-        names: &["systemd-run", "systemd-inhibit"],
-        short: "pHMuEt",
-        long: &["unit", "property", "what", "who", "why"],
-        ..PLAIN
-    },
-    Wrapper { names: &["flock"], short: "wE", long: &["timeout", "conflict-exit-code"], skip: 1 },
-    Wrapper { names: &["npx", "bunx", "pipx", "uvx"], short: "p", long: &["package"], ..PLAIN },
-];
 
 /// Programs with a subcommand whose operands are another command: `bundle exec rspec`.
 const VERBS: &[(&str, &[&str])] = &[
@@ -139,9 +59,7 @@ impl Interpreter<'_> {
             "fd" | "fdfind" => return self.fd(call, invocation, state),
             "parallel" => return Some(self.parallel_jobs(call, invocation, state)),
             "watch" | "hyperfine" => {
-                let grammar =
-                    Grammar { short: "nqw", long: &["interval", "warmup", "runs"], order: Order::First };
-                let own = parse(call.args, &grammar).1;
+                let own = arguments::parse(call.args, programs::find(call.name)?, Until::FirstOperand).1;
                 return Some(self.judge_code_string(&call.args[own..], own, state, invocation.input));
             }
             "script" | "su" | "runuser" | "flock" | "npx" | "npm" | "expect"
@@ -156,6 +74,15 @@ impl Interpreter<'_> {
                     return Some(unwrapped);
                 }
             }
+            "jobs" if call.args.first().is_some_and(|arg| arg.as_str().starts_with("-x")) => {
+                let rest = call.args.get(1..).filter(|rest| !rest.is_empty())?;
+                return Some(self.judge_inner(rest, 1, call, invocation, state));
+            }
+            "ip" => {
+                let own = call.args.iter().position(|arg| arg.as_str() == "exec")? + 2;
+                let rest = call.args.get(own..).filter(|rest| !rest.is_empty())?;
+                return Some(self.judge_inner(rest, own, call, invocation, state));
+            }
             "command" if call.args.first().is_some_and(|arg| matches!(arg.as_str(), "-v" | "-V")) => {
                 let found = call.args.get(1).cloned().unwrap_or_default();
                 return Some(UnwrappedCommand {
@@ -165,11 +92,10 @@ impl Interpreter<'_> {
             }
             _ => {}
         }
-        let (short, long, skip) = match WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&call.name)) {
-            Some(wrapper) => (wrapper.short, wrapper.long, wrapper.skip),
-            None => return self.verb_command(call, invocation, state),
-        };
-        let mut start = parse(call.args, &Grammar { short, long, order: Order::First }).1 + skip;
+        let program = programs::find(call.name).unwrap_or(&programs::UNKNOWN);
+        let Some(skip) = program.wraps else { return self.verb_command(call, invocation, state) };
+        let (parsed, start) = arguments::parse(call.args, program, Until::FirstOperand);
+        let mut start = start + skip;
         // A lone `-` is `-i`.
         start +=
             usize::from(call.name == "env" && call.args.get(start).is_some_and(|arg| arg.as_str() == "-"));
@@ -186,15 +112,14 @@ impl Interpreter<'_> {
             }
         }
         let rest = call.args.get(own..).filter(|rest| !rest.is_empty())?;
-        let elsewhere = NamedCommand { args: &call.args[..own], ..*call }.values(
-            &Grammar { short, long, order: Order::First },
-            "CD",
-            &["chdir"],
-        );
         let mut place = state.clone();
-        if let ("env" | "sudo", Some(dir)) = (call.name, elsewhere.first()) {
-            let to = self.judge_directory(dir, state);
-            Rc::make_mut(&mut place).change_dir(to);
+        for argument in parsed {
+            if let ("env" | "sudo" | "doas", Argument::Value { name: "C" | "D" | "chdir", value, .. }) =
+                (call.name, argument)
+            {
+                let to = self.judge_directory(value, state);
+                Rc::make_mut(&mut place).change_dir(to);
+            }
         }
         let mut unwrapped = self.judge_inner(rest, own, call, invocation, &place);
         if !Rc::ptr_eq(&place, state) {

@@ -6,7 +6,7 @@ use super::builtins::join_words;
 use super::dispatch::Invocation;
 use super::interpreter::{Flow, Input, Interpreter};
 use super::options::{Grammar, Item, NamedCommand, Order, is_abbreviation, parse};
-use super::partial_word::{INSIDE, NAME, PartialWord};
+use super::partial_word::{ANYTHING, INSIDE, PartialWord};
 use super::state::State;
 use super::wrappers::UnwrappedCommand;
 use std::rc::Rc;
@@ -35,24 +35,32 @@ impl Interpreter<'_> {
             _ => None,
         };
         let values: Vec<PartialWord> = match read {
-            Some(text) => text.split_whitespace().take(64).map(PartialWord::text).collect(),
-            // Known only at run time: left to the kernel's confinement, except as the name of a
-            // command.
-            None => vec![PartialWord::gap(NAME)],
-        };
-        let argv: Vec<PartialWord> = match marker {
-            Some(marker) => {
-                let value = if values.len() == 1 { values[0].clone() } else { PartialWord::gap(NAME) };
-                template
-                    .iter()
-                    .map(|word| PartialWord::text(word.as_str().replace(marker, value.as_str())))
-                    .collect()
+            Some(text) if !text.contains(['\'', '"', '\\', '\0']) && items.iter().all(is_plain) => {
+                text.split_whitespace().take(64).map(PartialWord::text).collect()
             }
-            None => template.iter().cloned().chain(values).collect(),
+            _ => match invocation.input {
+                Input::Piped(field) if field.as_str() == INSIDE.to_string() => vec![field.clone()],
+                // Names that another command prints, or that a file holds.
+                _ => vec![PartialWord::gap(ANYTHING)],
+            },
         };
-        self.judge_bulk_deletion(&argv);
-        let inner = Invocation { argv: &argv, input: &Input::Inherited, span: None };
-        let flow = self.invoke(&inner, state.clone());
+        let lists: Vec<Vec<PartialWord>> = match marker {
+            Some(marker) => {
+                let fill = |value: &PartialWord| {
+                    let filled =
+                        |word: &PartialWord| PartialWord::text(word.as_str().replace(marker, value.as_str()));
+                    template.iter().map(filled).collect()
+                };
+                values.iter().map(fill).collect()
+            }
+            None => vec![template.iter().cloned().chain(values).collect()],
+        };
+        let mut flow = Flow::either(state.clone());
+        for argv in &lists {
+            self.judge_bulk_deletion(argv);
+            let inner = Invocation { argv, input: &Input::Inherited, span: None };
+            flow = self.invoke(&inner, state.clone());
+        }
         UnwrappedCommand { own, flow: self.keep_process_effects(state, flow) }
     }
 
@@ -130,7 +138,8 @@ impl Interpreter<'_> {
         let own = parse(call.args, &grammar).1;
         let rest = &call.args[own..];
         let end = rest.iter().position(|arg| arg.as_str().starts_with(":::")).unwrap_or(rest.len());
-        let (template, values) = (&rest[..end], rest.get(end + 1..).unwrap_or_default());
+        let listed = rest.get(end).is_some_and(|arg| arg.as_str().starts_with("::::"));
+        let (template, values) = (&rest[..end], rest.get(end + 1..).filter(|_| !listed).unwrap_or_default());
         if template.is_empty() {
             if values.is_empty() {
                 self.report_danger(
@@ -145,7 +154,7 @@ impl Interpreter<'_> {
             return UnwrappedCommand { own, flow: Flow::either(state.clone()) };
         }
         let code = join_words(template);
-        let gap = [PartialWord::gap(NAME)];
+        let gap = [PartialWord::gap(ANYTHING)];
         let mut flow = Flow::either(state.clone());
         for value in if values.is_empty() { &gap } else { values } {
             let line = if code.contains("{}") {
@@ -162,5 +171,17 @@ impl Interpreter<'_> {
             };
         }
         UnwrappedCommand { own, flow: self.keep_process_effects(state, flow) }
+    }
+}
+
+/// Options of xargs that leave its items as they are.
+fn is_plain(item: &Item<'_>) -> bool {
+    match item {
+        Item::Short(letter, _) => "IinLPprtxs".contains(*letter),
+        Item::Long(name, _) => {
+            ["replace", "max-args", "max-procs", "no-run-if-empty", "verbose"].contains(name)
+        }
+        Item::Operand(_) => true,
+        Item::Unknown => false,
     }
 }

@@ -49,19 +49,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "container",
         why: "runs something in a container, beyond this one's rules",
-        programs: &[
-            "docker",
-            "podman",
-            "nerdctl",
-            "docker-compose",
-            "podman-compose",
-            "buildah",
-            "finch",
-            "lima",
-            "colima",
-            "ctr",
-            "crictl",
-        ],
+        programs: "docker podman nerdctl docker-compose podman-compose buildah finch lima colima ctr crictl",
         when: |call| {
             matches!(engine_subcommand(call, &ENGINE), Some("run" | "exec" | "create" | "attach"))
                 || call.name == "ctr" && call.has_arg(&["run", "exec", "attach"])
@@ -78,7 +66,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "container",
         why: "runs something in a container, beyond this one's rules",
-        programs: &["kubectl", "oc", "k3s", "minikube", "microk8s"],
+        programs: "kubectl oc k3s minikube microk8s",
         when: |call| {
             matches!(
                 engine_subcommand(call, &KUBE),
@@ -91,19 +79,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "container",
         why: "runs something in a container or a virtual machine",
-        programs: &[
-            "lxc",
-            "lxc-attach",
-            "lxc-execute",
-            "incus",
-            "machinectl",
-            "apptainer",
-            "singularity",
-            "toolbox",
-            "distrobox",
-            "multipass",
-            "virsh",
-        ],
+        programs: "lxc lxc-attach lxc-execute incus machinectl apptainer singularity toolbox distrobox \
+                   multipass virsh",
         when: |call| {
             call.name.starts_with("lxc-")
                 || call.has_arg(&["exec", "launch", "shell", "run", "enter", "console", "login"])
@@ -114,7 +91,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "container",
         why: "starts a virtual machine",
-        programs: &["qemu-system-*", "runc", "crun"],
+        programs: "qemu-system-* runc crun",
         when: always,
         stops: &["runc run x"],
         spares: &["qemu-img info x.img"],

@@ -2,6 +2,7 @@
 
 use super::{Rule, always};
 use crate::shell::guard::options::{Grammar, NamedCommand};
+use crate::shell::guard::partial_word::is_marked;
 
 const RM: Grammar = Grammar { short: "", long: &[], order: crate::shell::guard::options::Order::Free };
 
@@ -12,11 +13,20 @@ fn has_switch(call: &NamedCommand<'_>, letters: &[char]) -> bool {
     })
 }
 
+/// Whether a word of `find` may be an action: an unknown one that is not the value of a test.
+fn has_unknown_action(call: &NamedCommand<'_>) -> bool {
+    let is_test = |at: usize| at.checked_sub(1).is_some_and(|at| call.args[at].as_str().starts_with('-'));
+    call.args.iter().enumerate().any(|(at, arg)| {
+        let dashed = arg.as_str().starts_with('-') && is_marked(arg.as_str());
+        dashed || (at > 0 && arg.is_open() && !is_test(at) && !arg.as_str().contains('/'))
+    })
+}
+
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "forced-deletion",
         why: "`rm` with `-r` or `-f` deletes trees, or without asking",
-        programs: &["rm", "grm"],
+        programs: "rm grm",
         when: |call| call.has(&RM, "rRf", &["recursive", "force"]),
         stops: &["rm -rf x", "rm --recurs x", "rm -vr x", "rm x -f"],
         spares: &["rm x", "rm -i x", "rm -- -rf"],
@@ -24,22 +34,23 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "forced-deletion",
         why: "deletes what it finds",
-        programs: &["find"],
-        when: |call| call.has_arg(&["-delete"]),
+        programs: "find",
+        when: |call| call.has_arg(&["-delete"]) || has_unknown_action(call),
         stops: &["find . -delete", "find . -name '*.o' -delete"],
         spares: &["find . -name delete"],
     },
     Rule {
         name: "forced-deletion",
         why: "`git clean -f` deletes everything that is not tracked",
-        programs: &["git"],
+        programs: "git",
         when: |call| {
             let rest = super::version_control::after_subcommand(call, "clean");
             let forced = |rest: &NamedCommand<'_>| {
                 rest.has(&Grammar { short: "e", ..Grammar::default() }, "f", &["force"])
             };
             rest.is_some_and(|rest| {
-                forced(&rest) && !rest.has(&Grammar { short: "e", ..Grammar::default() }, "n", &["dry-run"])
+                forced(&rest)
+                    && !rest.surely_has(&Grammar { short: "e", ..Grammar::default() }, "n", &["dry-run"])
             })
         },
         stops: &["git clean -fdx", "git -C sub clean --force -d"],
@@ -48,7 +59,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "forced-deletion",
         why: "overwrites or deletes beyond recovery",
-        programs: &["shred", "srm", "wipe", "scrub", "bleachbit", "sdelete"],
+        programs: "shred srm wipe scrub bleachbit sdelete",
         when: always,
         stops: &["shred -u x"],
         spares: &["ls shred"],
@@ -56,7 +67,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "forced-deletion",
         why: "deletes whole trees",
-        programs: &["rimraf", "del-cli", "trash-empty"],
+        programs: "rimraf del-cli trash-empty",
         when: always,
         stops: &["npx rimraf dist"],
         spares: &["npm install rimraf"],
@@ -64,9 +75,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "forced-deletion",
         why: "`rsync --delete` removes whatever the source does not have",
-        programs: &["rsync"],
+        programs: "rsync",
         when: |call| {
-            let dry = call.has(&Grammar { short: "efBTM", ..Grammar::default() }, "n", &["dry-run"]);
+            let dry = call.surely_has(&Grammar { short: "efBTM", ..Grammar::default() }, "n", &["dry-run"]);
             !dry && call
                 .args
                 .iter()
@@ -78,7 +89,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "forced-deletion",
         why: "the Windows spelling of a forced or recursive deletion",
-        programs: &["del", "erase"],
+        programs: "del erase",
         when: |call| has_switch(call, &['f', 'q', 's']),
         stops: &["del /f x", "DEL /Q x"],
         spares: &["del x"],
@@ -86,7 +97,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "forced-deletion",
         why: "the Windows spelling of a recursive deletion",
-        programs: &["rmdir", "rd", "deltree"],
+        programs: "rmdir rd deltree",
         when: |call| has_switch(call, &['s']),
         stops: &["rmdir /s x"],
         spares: &["rmdir x"],

@@ -3,12 +3,13 @@
 
 use super::{Rule, always};
 use crate::shell::guard::options::Grammar;
+use crate::shell::guard::partial_word::PartialWord;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "format",
         why: "formats a disk",
-        programs: &["mkfs*", "diskpart", "mke2fs", "mkswap", "newfs*", "mkdosfs", "mkntfs", "format.com"],
+        programs: "mkfs* diskpart mke2fs mkswap newfs* mkdosfs mkntfs format.com",
         when: always,
         stops: &["mkfs x.img", "mkfs.ext4 x.img", "diskpart"],
         spares: &["clang-format -i x.c", "echo mkfs"],
@@ -16,7 +17,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "format",
         why: "formats a disk",
-        programs: &["format"],
+        programs: "format",
         // A project may have a script of that name; it has no drive as an argument.
         when: |call| {
             let drive = |arg: &str| arg.starts_with(['/', '\\']) || arg.as_bytes().get(1) == Some(&b':');
@@ -28,10 +29,12 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "disk-imaging",
         why: "`dd` copies whole devices",
-        programs: &["dd", "dcfldd", "dc3dd", "ddrescue"],
+        programs: "dd dcfldd dc3dd ddrescue",
         when: |call| {
-            call.args.iter().any(|arg| arg.as_str().starts_with("if=") || arg.as_str().starts_with("of=/"))
-                || call.name == "ddrescue"
+            let unknown = |arg: &PartialWord| arg.is_open() && !arg.as_str().contains('=');
+            call.args.iter().any(|arg| {
+                arg.as_str().starts_with("if=") || arg.as_str().starts_with("of=/") || unknown(arg)
+            }) || call.name == "ddrescue"
         },
         stops: &["dd if=a of=b", "dd bs=1 of=/dev/sdb if=a"],
         spares: &["dd --version"],
@@ -39,41 +42,11 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "partition",
         why: "changes partitions, signatures or volumes",
-        programs: &[
-            "fdisk",
-            "sfdisk",
-            "cfdisk",
-            "gdisk",
-            "sgdisk",
-            "cgdisk",
-            "parted",
-            "partprobe",
-            "wipefs",
-            "blkdiscard",
-            "hdparm",
-            "sdparm",
-            "badblocks",
-            "nvme",
-            "lvremove",
-            "lvcreate",
-            "lvresize",
-            "vgremove",
-            "vgcreate",
-            "pvcreate",
-            "pvremove",
-            "mdadm",
-            "cryptsetup",
-            "zpool",
-            "losetup",
-            "dmsetup",
-            "tune2fs",
-            "resize2fs",
-            "fsck*",
-            "e2fsck",
-            "debugfs",
-        ],
+        programs: "fdisk sfdisk cfdisk gdisk sgdisk cgdisk parted partprobe wipefs blkdiscard hdparm sdparm \
+                   badblocks nvme lvremove lvcreate lvresize vgremove vgcreate pvcreate pvremove mdadm \
+                   cryptsetup zpool losetup dmsetup tune2fs resize2fs fsck* e2fsck debugfs",
         when: |call| {
-            let lists = call.has(&Grammar::default(), "lI", &["list", "version", "help"])
+            let lists = call.surely_has(&Grammar::default(), "lI", &["list", "version", "help"])
                 || matches!(
                     call.subcommand(&Grammar::default()),
                     Some("list" | "status" | "print" | "ls" | "info")
@@ -87,7 +60,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "disk-formatting",
         why: "erases disks or whole file systems",
-        programs: &["diskutil", "zfs", "btrfs"],
+        programs: "diskutil zfs btrfs",
         when: |call| {
             let erases = |word: &str| {
                 let word = word.to_ascii_lowercase();
@@ -103,7 +76,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "block-device",
         why: "moves a file over a device",
-        programs: &["mv", "ln"],
+        programs: "mv ln",
         when: |call| {
             call.operands(&Grammar { short: "tS", ..Grammar::default() })
                 .last()
@@ -115,7 +88,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "mount",
         why: "changes what is mounted",
-        programs: &["mount", "umount", "swapon", "swapoff", "pivot_root", "fusermount", "fusermount3"],
+        programs: "mount umount swapon swapoff pivot_root fusermount fusermount3",
         when: |call| {
             !call.operands(&Grammar { short: "to", ..Grammar::default() }).is_empty()
                 || call.has(&Grammar::default(), "a", &["all", "bind"])

@@ -2,20 +2,19 @@
 
 use super::{Rule, always};
 use crate::shell::guard::interpreter::Input;
+use crate::shell::guard::interpreters::{is_descriptor, is_stream};
 use crate::shell::guard::options::{Grammar, NamedCommand};
 
 fn reads_stream(call: &NamedCommand<'_>, values: &[&str]) -> bool {
     let streamed = !matches!(call.input, Input::Inherited);
-    values
-        .iter()
-        .any(|value| value.starts_with("/dev/fd/") || (streamed && matches!(*value, "-" | "/dev/stdin")))
+    values.iter().any(|value| is_descriptor(value) || (streamed && is_stream(value)))
 }
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "pipe-to-interpreter",
         why: "takes its rules or its script from a pipe",
-        programs: &["make", "gmake", "sed", "gsed", "awk", "gawk", "mawk", "nawk"],
+        programs: "make gmake sed gsed awk gawk mawk nawk",
         when: |call| {
             let grammar = Grammar { short: "fCejFv", long: &["file", "makefile"], ..Grammar::default() };
             reads_stream(call, &call.values(&grammar, "f", &["file", "makefile"]))
@@ -26,7 +25,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "make-shell",
         why: "gives make another shell, or rules on its command line",
-        programs: &["make", "gmake"],
+        programs: "make gmake",
         when: |call| {
             call.args.iter().any(|arg| {
                 let arg = arg.as_str();
@@ -42,7 +41,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "fork-bomb",
         why: "starts processes until the machine stands still",
-        programs: &["stress", "stress-ng", "forkbomb"],
+        programs: "stress stress-ng forkbomb",
         when: always,
         stops: &["stress-ng --fork 100"],
         spares: &["echo stress"],

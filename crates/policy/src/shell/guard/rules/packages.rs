@@ -3,69 +3,21 @@
 
 use super::{Rule, always};
 use crate::shell::guard::options::{Grammar, NamedCommand};
+use crate::shell::guard::programs::has_word;
 
-const CHANGES: &[&str] = &[
-    "install",
-    "remove",
-    "purge",
-    "autoremove",
-    "upgrade",
-    "dist-upgrade",
-    "full-upgrade",
-    "erase",
-    "reinstall",
-    "downgrade",
-    "localinstall",
-    "groupinstall",
-    "groupremove",
-    "build-dep",
-    "add",
-    "del",
-    "delete",
-    "uninstall",
-    "in",
-    "rm",
-    "dup",
-    "up",
-    "refresh",
-    "switch",
-    "unlink",
-    "swap",
-    "distro-sync",
-];
+const CHANGES: &str = "install remove purge autoremove upgrade dist-upgrade full-upgrade erase reinstall downgrade \
+    localinstall groupinstall groupremove build-dep add del delete uninstall in rm dup up refresh switch \
+    unlink swap distro-sync";
 
 /// Subcommands that only query.
-const QUERY_SUBCOMMANDS: &[&str] = &[
-    "search",
-    "show",
-    "list",
-    "info",
-    "policy",
-    "depends",
-    "rdepends",
-    "se",
-    "lr",
-    "find",
-    "help",
-    "changelog",
-    "provides",
-    "whatprovides",
-    "repolist",
-    "history",
-    "check",
-    "check-update",
-    "outdated",
-    "deps",
-    "home",
-    "doctor",
-    "config",
-];
+const QUERY_SUBCOMMANDS: &str = "search show list info policy depends rdepends se lr find help changelog provides whatprovides \
+    repolist history check check-update outdated deps home doctor config";
 
 fn is_change(call: &NamedCommand<'_>) -> bool {
     let looks = call
         .subcommand(&Grammar { short: "oct", ..Grammar::default() })
-        .is_some_and(|verb| QUERY_SUBCOMMANDS.contains(&verb));
-    !looks && call.args.iter().any(|arg| CHANGES.contains(&arg.as_str()))
+        .is_some_and(|verb| has_word(QUERY_SUBCOMMANDS, verb));
+    !looks && call.args.iter().any(|arg| has_word(CHANGES, arg.as_str()))
 }
 
 fn is_global(call: &NamedCommand<'_>) -> bool {
@@ -77,36 +29,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "packages",
         why: "changes the packages of the system",
-        programs: &[
-            "apt",
-            "apt-get",
-            "aptitude",
-            "apt-fast",
-            "nala",
-            "yum",
-            "dnf",
-            "dnf5",
-            "microdnf",
-            "tdnf",
-            "zypper",
-            "apk",
-            "snap",
-            "flatpak",
-            "pkg",
-            "pkg_add",
-            "port",
-            "brew",
-            "choco",
-            "winget",
-            "scoop",
-            "opkg",
-            "xbps-install",
-            "eopkg",
-            "swupd",
-            "pkcon",
-            "guix",
-            "urpmi",
-        ],
+        programs: "apt apt-get aptitude apt-fast nala yum dnf dnf5 microdnf tdnf zypper apk snap flatpak pkg \
+                   pkg_add port brew choco winget scoop opkg xbps-install eopkg swupd pkcon guix urpmi",
         when: |call| {
             is_change(call)
                 || matches!(call.name, "pkg_add" | "xbps-install" | "urpmi")
@@ -124,9 +48,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "packages",
         why: "changes the packages of the system",
-        programs: &["pacman", "yay", "paru", "pamac"],
+        programs: "pacman yay paru pamac",
         when: |call| {
-            let asks = call.has(&Grammar::default(), "si", &["search", "info"])
+            let asks = call.surely_has(&Grammar::default(), "si", &["search", "info"])
                 && !call.has(&Grammar::default(), "RU", &["remove", "upgrade"]);
             call.has(&Grammar::default(), "SRU", &["sync", "remove", "upgrade"]) && !asks
         },
@@ -136,10 +60,11 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "packages",
         why: "changes the packages of the system",
-        programs: &["dpkg", "rpm", "installer"],
+        programs: "dpkg rpm installer",
         when: |call| {
             let shorts = if call.name == "dpkg" { "irP" } else { "iUFe" };
-            let reads = call.name == "rpm" && call.has(&Grammar::default(), "qVK", &["query", "verify"]);
+            let reads =
+                call.name == "rpm" && call.surely_has(&Grammar::default(), "qVK", &["query", "verify"]);
             !reads
                 && call.has(
                     &Grammar::default(),
@@ -163,7 +88,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "packages",
         why: "changes the packages of the system",
-        programs: &["emerge", "nix-env", "nix-channel", "slackpkg", "installpkg", "removepkg"],
+        programs: "emerge nix-env nix-channel slackpkg installpkg removepkg",
         when: |call| {
             call.name != "nix-env"
                 || call.has(&Grammar::default(), "iueU", &["install", "upgrade", "uninstall", "remove"])
@@ -174,7 +99,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "packages",
         why: "makes the system over",
-        programs: &["nixos-rebuild", "darwin-rebuild", "home-manager"],
+        programs: "nixos-rebuild darwin-rebuild home-manager",
         when: |call| call.has_arg(&["switch", "boot", "test"]),
         stops: &["nixos-rebuild switch"],
         spares: &["nixos-rebuild dry-build"],
@@ -182,7 +107,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "packages",
         why: "installs for the whole system, not for the project",
-        programs: &["npm", "pnpm", "yarn", "bun", "cnpm"],
+        programs: "npm pnpm yarn bun cnpm",
         when: |call| {
             let changes = call.has_arg(&[
                 "install",
@@ -212,7 +137,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "packages",
         why: "installs for the user or into the system, not into an environment",
-        programs: &["pip*", "uv"],
+        programs: "pip* uv",
         when: |call| {
             call.has_arg(&["install", "uninstall"])
                 && call.args.iter().any(|arg| {
@@ -226,7 +151,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "packages",
         why: "installs for the user, not for the project",
-        programs: &["gem"],
+        programs: "gem",
         when: |call| call.has_arg(&["--user-install", "--system"]),
         stops: &["gem install --user-install x", "gem update --system"],
         spares: &["gem list"],
@@ -234,7 +159,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "packages",
         why: "changes what starts with the system",
-        programs: &["update-rc.d", "chkconfig", "rc-update"],
+        programs: "update-rc.d chkconfig rc-update",
         when: always,
         stops: &["update-rc.d x defaults"],
         spares: &["systemctl list-unit-files"],

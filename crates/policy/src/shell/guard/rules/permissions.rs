@@ -3,14 +3,16 @@
 
 use super::{Rule, always};
 use crate::shell::guard::options::{Grammar, NamedCommand};
-use crate::shell::guard::partial_word::ANYTHING;
+use crate::shell::guard::partial_word::is_marked;
 
 /// The mode of a `chmod`: its first operand, which may itself begin with a dash (`chmod -x f`).
 fn mode<'c>(call: &NamedCommand<'c>) -> Option<&'c str> {
     if call.args.iter().any(|arg| arg.as_str().starts_with("--ref")) {
         return None;
     }
-    call.args.iter().map(|arg| arg.as_str()).find(|arg| !arg.starts_with('-'))
+    let is_mode =
+        |arg: &&str| !arg.starts_with('-') || is_marked(arg) || arg.contains(|c: char| c.is_ascii_digit());
+    call.args.iter().map(|arg| arg.as_str()).find(is_mode)
 }
 
 /// Whether a symbolic mode makes a file setuid, or writable for others.
@@ -34,26 +36,23 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "permissions",
         why: "sets a mode as a number",
-        programs: &["chmod"],
-        when: |call| {
-            mode(call)
-                .is_some_and(|mode| !mode.is_empty() && mode.bytes().all(|b| (b'0'..=b'7').contains(&b)))
-        },
-        stops: &["chmod 777 x", "chmod -R 755 x", "chmod 7 x"],
+        programs: "chmod",
+        when: |call| mode(call).is_some_and(|mode| mode.contains(|c: char| c.is_ascii_digit())),
+        stops: &["chmod 777 x", "chmod -R 755 x", "chmod 7 x", "chmod =777 x", "chmod +4755 x"],
         spares: &["chmod +x x", "chmod --reference=a b"],
     },
     Rule {
         name: "permissions",
         why: "sets a mode that is only known when it runs",
-        programs: &["chmod"],
-        when: |call| mode(call).is_some_and(|mode| mode.contains(ANYTHING)),
-        stops: &["chmod $MODE x"],
+        programs: "chmod",
+        when: |call| mode(call).is_some_and(is_marked),
+        stops: &["chmod $MODE x", "chmod $? x", "chmod +$? x"],
         spares: &["chmod +x x"],
     },
     Rule {
         name: "permissions",
         why: "makes a file setuid, or writable for others",
-        programs: &["chmod"],
+        programs: "chmod",
         when: |call| mode(call).is_some_and(is_unsafe_mode),
         stops: &["chmod u+s x", "chmod a=rwx x", "chmod o+w x", "chmod go=u x"],
         spares: &["chmod +x x", "chmod u+w x", "chmod go-w x", "chmod a+r x", "chmod -x x"],
@@ -61,7 +60,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "ownership",
         why: "changes who owns a file",
-        programs: &["chown", "chgrp"],
+        programs: "chown chgrp",
         when: always,
         stops: &["chown root x", "chgrp staff x"],
         spares: &["echo chown"],
@@ -69,7 +68,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "permissions",
         why: "changes access lists or attributes",
-        programs: &["setfacl", "chattr", "chcon", "icacls", "cacls", "takeown"],
+        programs: "setfacl chattr chcon icacls cacls takeown",
         when: always,
         stops: &["setfacl -m u:eve:rwx x"],
         spares: &["getfacl x", "lsattr x"],
@@ -77,7 +76,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "permissions",
         why: "installs a setuid file, or for another owner",
-        programs: &["install", "ginstall", "mkdir", "mkfifo"],
+        programs: "install ginstall mkdir mkfifo",
         when: |call| {
             let grammar = Grammar {
                 short: "mogtS",
@@ -85,7 +84,10 @@ pub(super) const RULES: &[Rule] = &[
                 ..Grammar::default()
             };
             let special = |mode: &&str| {
-                (mode.len() > 3 && mode.starts_with(['2', '4', '6', '7'])) || mode.contains('s')
+                let digits = mode.trim_start_matches(['=', '+', '0']);
+                is_marked(mode)
+                    || mode.contains('s')
+                    || (digits.len() > 3 && digits.starts_with(['2', '4', '6', '7']))
             };
             call.values(&grammar, "m", &["mode"]).iter().any(special)
                 || call.has(&grammar, "og", &["owner", "group"]) && call.name.ends_with("install")

@@ -2,42 +2,21 @@
 
 use super::{Rule, always};
 use crate::shell::guard::options::Grammar;
+use crate::shell::guard::programs::has_word;
 
-const VERBS: &[&str] = &[
-    "poweroff",
-    "reboot",
-    "halt",
-    "kexec",
-    "suspend",
-    "hibernate",
-    "hybrid-sleep",
-    "suspend-then-hibernate",
-    "rescue",
-    "emergency",
-    "exit",
-    "switch-root",
-    "soft-reboot",
-];
+const VERBS: &str = "poweroff reboot halt kexec suspend hibernate hybrid-sleep suspend-then-hibernate rescue emergency \
+    exit switch-root soft-reboot";
 
 fn names_target(word: &str) -> bool {
     let name = word.trim_end_matches(".target");
-    VERBS.contains(&name) || name.starts_with("runlevel") || name == "shutdown" || name == "ctrl-alt-del"
+    has_word(VERBS, name) || name.starts_with("runlevel") || name == "shutdown" || name == "ctrl-alt-del"
 }
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "power",
         why: "switches the machine off",
-        programs: &[
-            "shutdown",
-            "reboot",
-            "poweroff",
-            "halt",
-            "pm-suspend",
-            "pm-hibernate",
-            "rtcwake",
-            "kexec",
-        ],
+        programs: "shutdown reboot poweroff halt pm-suspend pm-hibernate rtcwake kexec",
         when: always,
         stops: &["shutdown -h now", "reboot", "/sbin/reboot"],
         spares: &["echo reboot", "last reboot"],
@@ -45,7 +24,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "power",
         why: "changes the run level",
-        programs: &["init", "telinit"],
+        programs: "init telinit",
         when: |call| {
             call.args.iter().any(|arg| matches!(arg.as_str(), "0" | "1" | "6" | "s" | "S" | "u" | "U" | "q"))
         },
@@ -55,11 +34,11 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "power",
         why: "switches the machine off",
-        programs: &["systemctl", "loginctl", "busctl", "dbus-send", "gdbus"],
+        programs: "systemctl loginctl busctl dbus-send gdbus",
         when: |call| {
             let words = call.operands(&Grammar { short: "HMtnop", ..Grammar::default() });
             match words.as_slice() {
-                [verb, ..] if VERBS.contains(verb) => true,
+                [verb, ..] if has_word(VERBS, verb) => true,
                 ["isolate" | "start" | "restart" | "enable" | "set-default", units @ ..] => {
                     units.iter().any(|unit| names_target(unit) && unit.ends_with(".target"))
                 }

@@ -8,10 +8,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "privilege",
         why: "runs as another user",
-        programs: &[
-            "sudo", "sudoedit", "su", "doas", "pkexec", "runuser", "run0", "gosu", "su-exec", "setpriv",
-            "capsh", "newgrp", "sg", "runas", "gsudo", "kdesu", "gksu", "gksudo",
-        ],
+        programs: "sudo sudoedit su doas pkexec runuser run0 gosu su-exec setpriv capsh newgrp sg runas gsudo \
+                   kdesu gksu gksudo",
         when: always,
         stops: &["sudo ls", "su root", "doas id"],
         spares: &["echo sudo", "man sudo"],
@@ -19,7 +17,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "namespace",
         why: "changes the root or the namespaces of a process",
-        programs: &["chroot", "unshare", "nsenter", "systemd-nspawn", "bwrap", "firejail"],
+        programs: "chroot unshare nsenter systemd-nspawn bwrap firejail",
         when: always,
         stops: &["unshare -r id", "nsenter -t 1 -m sh"],
         spares: &["man unshare"],
@@ -27,7 +25,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "capability",
         why: "gives a file capabilities",
-        programs: &["setcap"],
+        programs: "setcap",
         when: always,
         stops: &["setcap cap_net_raw+ep app"],
         spares: &["getcap app"],
@@ -35,11 +33,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "account",
         why: "changes accounts, passwords or who may become whom",
-        programs: &[
-            "useradd", "adduser", "userdel", "deluser", "usermod", "groupadd", "addgroup", "groupdel",
-            "delgroup", "groupmod", "passwd", "chpasswd", "chsh", "chfn", "gpasswd", "visudo", "vipw",
-            "vigr", "chage",
-        ],
+        programs: "useradd adduser userdel deluser usermod groupadd addgroup groupdel delgroup groupmod passwd \
+                   chpasswd chsh chfn gpasswd visudo vipw vigr chage",
         when: always,
         stops: &["useradd eve", "passwd root"],
         spares: &["id", "groups"],
@@ -47,23 +42,23 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "schedule",
         why: "runs something later, outside the processes that are watched",
-        programs: &["at", "batch"],
-        when: |call| !call.has(&Grammar { short: "qf", ..Grammar::default() }, "lV", &[]),
+        programs: "at batch",
+        when: |call| !call.surely_has(&Grammar { short: "qf", ..Grammar::default() }, "lV", &[]),
         stops: &["at now", "batch"],
         spares: &["at -l"],
     },
     Rule {
         name: "schedule",
         why: "runs something later, outside the processes that are watched",
-        programs: &["crontab"],
-        when: |call| !call.has(&Grammar { short: "u", ..Grammar::default() }, "l", &[]),
+        programs: "crontab",
+        when: |call| !call.surely_has(&Grammar { short: "u", ..Grammar::default() }, "l", &[]),
         stops: &["crontab x", "crontab -", "crontab -r"],
         spares: &["crontab -l"],
     },
     Rule {
         name: "schedule",
         why: "runs something outside the processes that are watched",
-        programs: &["systemd-run", "start-stop-daemon", "daemonize", "initctl"],
+        programs: "systemd-run start-stop-daemon daemonize initctl",
         when: always,
         stops: &["systemd-run id"],
         spares: &["systemctl status x"],
@@ -71,7 +66,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "kernel",
         why: "changes the running kernel",
-        programs: &["insmod", "modprobe", "rmmod", "kmod", "bpftool"],
+        programs: "insmod modprobe rmmod kmod bpftool",
         when: always,
         stops: &["insmod x.ko"],
         spares: &["lsmod"],
@@ -79,7 +74,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "kernel",
         why: "changes settings of the running kernel",
-        programs: &["sysctl"],
+        programs: "sysctl",
         when: |call| {
             call.has(&Grammar::default(), "wp", &["write", "load", "system"])
                 || call.args.iter().any(|arg| arg.as_str().contains('='))

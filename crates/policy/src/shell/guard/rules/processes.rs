@@ -3,10 +3,16 @@
 
 use super::{Rule, always};
 use crate::shell::guard::options::{Grammar, NamedCommand};
+use crate::shell::guard::partial_word::is_marked;
 
+/// Whether a signal is SIGKILL, or may be.
 fn is_kill(signal: &str) -> bool {
+    if is_marked(signal) {
+        return true;
+    }
     let name = signal.to_ascii_uppercase();
-    matches!(name.strip_prefix("SIG").unwrap_or(&name), "KILL" | "9" | "09")
+    let name = name.strip_prefix("SIG").unwrap_or(&name);
+    name == "KILL" || name.trim_start_matches('0') == "9"
 }
 
 /// Whether `kill` is given SIGKILL, in any spelling.
@@ -38,22 +44,24 @@ fn is_sigkill(call: &NamedCommand<'_>) -> bool {
 /// Whether a `kill` targets every process.
 fn targets_all(call: &NamedCommand<'_>) -> bool {
     let signal_given = call.args.first().is_some_and(|arg| arg.as_str().starts_with('-'));
-    call.args.iter().skip(usize::from(signal_given)).any(|arg| matches!(arg.as_str(), "-1" | "0" | "1"))
+    call.args.iter().skip(usize::from(signal_given)).any(|arg| {
+        matches!(arg.as_str(), "-1" | "0" | "1") || arg.as_str().starts_with('-') && is_marked(arg.as_str())
+    })
 }
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "forced-kill",
         why: "ends a process by force",
-        programs: &["kill", "tskill"],
+        programs: "kill tskill",
         when: is_sigkill,
-        stops: &["kill -9 1234", "kill -s KILL 1234", "kill -SIGKILL 1", "kill -n 9 2"],
+        stops: &["kill -$? 12", "kill -9 1234", "kill -s KILL 1234", "kill -SIGKILL 1", "kill -n 9 2"],
         spares: &["kill 1234", "kill -TERM 1234", "kill -l", "kill -0 12"],
     },
     Rule {
         name: "kill-everybody",
         why: "ends every process it may",
-        programs: &["kill"],
+        programs: "kill",
         when: targets_all,
         stops: &["kill -TERM -1", "kill -- -1"],
         spares: &["kill 12", "kill -1 1234"],
@@ -61,7 +69,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "kill-by-name",
         why: "ends every process of a service, a session or a user",
-        programs: &["systemctl", "loginctl"],
+        programs: "systemctl loginctl",
         when: |call| {
             let verb = call.subcommand(&Grammar { short: "HMtnops", ..Grammar::default() });
             verb.is_some_and(|verb| {
@@ -74,7 +82,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "kill-by-name",
         why: "ends every process of a name",
-        programs: &["pkill", "killall", "killall5", "skill", "snice", "xkill", "taskkill"],
+        programs: "pkill killall killall5 skill snice xkill taskkill",
         when: always,
         stops: &["pkill node", "killall -9 node"],
         spares: &["pgrep node", "echo pkill"],
@@ -82,8 +90,12 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "kill-by-name",
         why: "ends every process that uses a file or a port",
-        programs: &["fuser"],
-        when: |call| call.args.iter().any(|arg| arg.as_str().starts_with('-') && arg.as_str().contains('k')),
+        programs: "fuser",
+        when: |call| {
+            call.args.iter().any(|arg| {
+                arg.as_str().starts_with('-') && (arg.as_str().contains('k') || is_marked(arg.as_str()))
+            })
+        },
         stops: &["fuser -k 8080/tcp", "fuser -vk x"],
         spares: &["fuser -v x"],
     },

