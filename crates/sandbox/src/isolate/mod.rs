@@ -49,6 +49,7 @@ pub use git_config::filtered_git_config;
 pub use git_identity::git_identity;
 pub use host_files::{HostEntry, HostEntryKind, HostFiles, LiveHost};
 pub use mount_rules::{MountReason, MountRule};
+pub use mount_table::MountTable;
 pub use plan::{CommandSource, HiddenPath, InstancePaths, Plan, PlanRequest, WorkspaceMount, plan};
 pub use probe::probe;
 pub use select_backend::{ProbeResult, Unusable, choose_backend, select_backend};

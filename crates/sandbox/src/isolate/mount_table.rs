@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// The mounts of this process, in the order in which they were made.
 #[derive(Debug)]
-pub(super) struct MountTable(Vec<Mount>);
+pub struct MountTable(Vec<Mount>);
 
 #[derive(Debug)]
 struct Mount {
@@ -34,7 +34,7 @@ pub(super) struct Place {
 
 impl MountTable {
     /// The table as it is now; empty if there is no `/proc`.
-    pub(super) fn read() -> Self {
+    pub fn read() -> Self {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let mut text = Vec::new();
         let read = openat(CWD, "/proc/self/mountinfo", flags, Mode::empty())
@@ -48,6 +48,18 @@ impl MountTable {
 
     fn parse(text: &[u8]) -> Self {
         Self(text.split(|byte| *byte == b'\n').filter_map(mount).collect())
+    }
+
+    /// Every path of a canonical path by way of a mount of its file system, its own included.
+    pub fn aliases(&self, path: &Path) -> Vec<PathBuf> {
+        let place = self.place(path);
+        let mounts = self.0.iter().filter(|mount| place.device == Some(mount.device));
+        let alias = |mount: &Mount| Some(joined(&mount.point, place.inner.strip_prefix(&mount.root).ok()?));
+        let mut aliases: Vec<_> = mounts.filter_map(alias).collect();
+        aliases.push(path.to_owned());
+        aliases.sort();
+        aliases.dedup();
+        aliases
     }
 
     /// The place of a canonical path.
@@ -143,6 +155,21 @@ broken line
         let places = table.places(Path::new("/home/u/project"));
         let devices: Vec<_> = places.iter().map(|place| place.device).collect();
         assert_eq!(devices, [Some(254 << 20), Some(27), Some(27)], "the last of two mounts is seen");
+    }
+
+    #[test]
+    fn a_path_has_a_name_by_each_mount_of_its_file_system() {
+        let table = MountTable::parse(TABLE);
+        for (path, want) in [
+            ("/mnt/my project/x", &["/home/u/project/x", "/mnt/my project/x"][..]),
+            ("/home/u/project", &["/home/u/project", "/mnt/my project"]),
+            ("/home/u/projects", &["/home/u/projects"]),
+            ("/run/x", &["/run/x"]),
+        ] {
+            let want: Vec<_> = want.iter().map(PathBuf::from).collect();
+            assert_eq!(table.aliases(Path::new(path)), want, "{path}");
+        }
+        assert_eq!(MountTable::parse(b"").aliases(Path::new("/a")), [PathBuf::from("/a")]);
     }
 
     #[test]

@@ -372,7 +372,7 @@ fn a_bind_mount_hides_neither_a_system_directory_nor_a_socket() {
     let other = project.instance.dir().join("other");
     std::fs::create_dir(&other).unwrap();
     let other = other.to_str().unwrap();
-    for place in ["/etc", "/usr", "/var", "/root", "/"] {
+    for place in ["/etc", "/etc/ssl", "/usr", "/usr/lib/ssl", "/var", "/root", "/"] {
         let setup = format!("mount --bind {place} {other}");
         let Some(told) = with_mounts(&project, &setup, &["run", "--workspace", other, "--", "true"]) else {
             return;
