@@ -109,14 +109,12 @@ impl ProtectRules {
     /// Whether `path`, relative to the workspace, is an entry of the list. Letters match in either
     /// case, since the host's file system may not tell them apart.
     pub fn is_listed(&self, path: &Path) -> bool {
-        let names: Vec<&[u8]> = path.iter().map(OsStr::as_encoded_bytes).collect();
         self.plain_entries().any(|entry| {
-            let count = entry.split('/').count();
-            names.len() >= count
-                && names[names.len() - count..]
-                    .iter()
-                    .zip(entry.split('/'))
-                    .all(|(name, pattern)| matches(pattern.as_bytes(), name))
+            let mut names = path.iter().rev();
+            let mut patterns = entry.rsplit('/');
+            patterns.all(|part| {
+                names.next().is_some_and(|name| matches(part.as_bytes(), name.as_encoded_bytes()))
+            })
         })
     }
 

@@ -109,7 +109,7 @@ impl Scan {
             let Some(visit) = search.queue.pop_front() else { return search.scan };
             search.visit(visit);
         }
-        search.scan.is_complete = search.queue.is_empty();
+        search.scan.is_complete &= search.queue.is_empty();
         search.scan
     }
 
@@ -205,17 +205,20 @@ impl Search<'_> {
 
     /// The repository whose work tree is at `work_tree`, by its `.git`.
     fn repository(&mut self, work_tree: &Path, dot_git: &Path, kind: FileType) -> Option<usize> {
-        self.rules.git_paths().next()?;
         let git_dir = match kind {
             FileType::Directory => self.root.join(dot_git),
             FileType::RegularFile => {
-                self.entry(dot_git.to_owned(), kind, None, None);
+                if self.protects_git() {
+                    self.entry(dot_git.to_owned(), kind, None, None);
+                }
                 let text = read_file(&self.root.join(dot_git), MAX_CONFIG_BYTES)?;
                 let to = text.trim_ascii().strip_prefix(b"gitdir:")?.trim_ascii();
                 self.root.join(work_tree).join(OsStr::from_bytes(to))
             }
             _ => {
-                self.record(dot_git.to_owned());
+                if self.protects_git() {
+                    self.record(dot_git.to_owned());
+                }
                 return None;
             }
         };
@@ -228,7 +231,15 @@ impl Search<'_> {
         number
     }
 
+    /// Whether the list holds anything in git directories.
+    fn protects_git(&self) -> bool {
+        self.rules.git_paths().next().is_some()
+    }
+
     fn git_directory(&mut self, path: &Path, repository: Option<usize>) {
+        if !self.protects_git() {
+            return;
+        }
         self.git_paths(path, repository);
         for below in ["modules", "worktrees"] {
             let below = path.join(below);

@@ -275,6 +275,10 @@ fn the_list_is_the_operator_s() {
         own.host("echo true > deploy.sh");
         assert_eq!(own.sh(&[], line).code, 0, "{level:?}: another list");
         assert_ne!(own.sh(&[], "echo x >> deploy.sh").code, 0, "{level:?}: what it names");
+        let Some(few) = Repository::new(level, r#", "protect": [".vscode", ".i*"]"#) else { continue };
+        let told = few.sh(&[], "echo x > .vscode/settings.json && echo x >> .git/config");
+        assert_eq!(told.code, 0, "{level:?}: what git tracks, whatever the list says of git: {told:?}");
+        assert_ne!(few.sh(&[], "echo x > .idea/new").code, 0, "{level:?}: a pattern");
     }
 }
 
