@@ -172,7 +172,7 @@ impl AgentEnv {
     pub(super) fn hides_instance(&self) -> bool {
         match &self.confined.confinement {
             isolate::Confinement::Cage(_) => true,
-            // The fence holds writes only.
+            // This is the write fence; the full one is a cage of the Landlock backend.
             isolate::Confinement::Fence(_) | isolate::Confinement::None => false,
         }
     }

@@ -236,9 +236,19 @@ for token in tokens:
 "#;
 
 #[test]
-fn a_caged_command_reaches_the_port_and_has_no_token() {
-    let config = r#"{"version": 3, "heartbeat": {"enabled": false}, "isolation": {"enabled": true, "network": "host"}}"#;
-    let instance = TestInstance::with_config(config);
+fn a_confined_command_reaches_the_port_and_has_no_token() {
+    no_token_for_commands(r#"{"enabled": true, "network": "host"}"#);
+    if picoclaw_sandbox::isolate::Fence::is_available() {
+        // Behind the full fence, which is the default.
+        no_token_for_commands(r#"{"enabled": false}"#);
+    } else {
+        picoclaw_testing::skip!("tokens behind the full fence: this kernel has no Landlock");
+    }
+}
+
+fn no_token_for_commands(isolation: &str) {
+    let config = format!(r#"{{"version": 3, "heartbeat": {{"enabled": false}}, "isolation": {isolation}}}"#);
+    let instance = TestInstance::with_config(&config);
     let gateway = Gateway::new(&instance);
     std::fs::create_dir_all(instance.workspace()).unwrap();
     std::fs::write(instance.workspace().join("probe.py"), ANSWER_OWN_QUESTION).unwrap();
@@ -248,6 +258,9 @@ fn a_caged_command_reaches_the_port_and_has_no_token() {
     let asked = json!({"model": "main", "messages": [{"role": "user", "content": command}]});
     let told = gateway.post("/v1/chat/completions", &asked).json();
     let text = told["choices"][0]["message"]["content"].as_str().unwrap().to_owned();
-    assert_eq!(text, "hidden .picoclaw.pid\nhidden .security.yml\nhidden state/tokens.json\nrefused 401\n");
+    let hidden = "hidden .picoclaw.pid\nhidden .security.yml\nhidden state/tokens.json\nrefused 401\n";
+    assert_eq!(text, hidden, "{isolation}");
     assert_eq!(gateway.get("/api/approvals").status, 200, "control: with the token");
+    let answer = gateway.post("/api/approvals/1", &json!({"hash": "x", "answer": "no"}));
+    assert_eq!(answer.status, 404, "{isolation}: it may approve where no command can read it: {answer:?}");
 }
