@@ -238,12 +238,13 @@ fn without_user_namespaces_the_lower_rung_is_taken_and_says_what_it_lacks() {
     assert!(ran.stdout.starts_with("in\n") && ran.code == 1, "{ran:?}");
     assert!(!ran.stdout.contains("SECRET"), "{ran:?}");
     assert!(ran.stderr.contains("Landlock alone holds less than a cage"), "each loss is named: {ran:?}");
-    for (why, arguments, code) in [
-        ("no network was asked for, and cannot be held", &["run", "--", "true"][..], 125),
-        ("the control: the network is shared", &["run", "--net", "host", "--", "true"], 0),
-    ] {
-        let ran = without_user_namespaces(&instance, arguments).unwrap();
-        assert_eq!(ran.code, code, "{why}: {ran:?}");
+    let socket = "use Socket; socket(my $s, PF_INET, SOCK_STREAM, 0) or exit 7";
+    for (why, network, code) in [("closed by refusing sockets", "none", 7), ("the control: open", "host", 0)]
+    {
+        let ran = without_user_namespaces(&instance, &["run", "--net", network, "--", "perl", "-e", socket])
+            .unwrap();
+        assert_eq!(ran.code, code, "the network, {why}: {ran:?}");
+        assert_eq!(ran.stderr.contains("there is no loopback"), code == 7, "{why}: {ran:?}");
     }
     instance.configure(r#"{"isolation": {"enabled": true, "backend": "native"}}"#);
     let ran = without_user_namespaces(&instance, &["tool", "list_dir", "{}"]).unwrap();
