@@ -119,7 +119,7 @@ pub(crate) fn write_default_config(instance: &Instance, settings: &Settings) -> 
     let path = std::env::var_os("PATH").unwrap_or_default();
     let isolation = IsolationConfig { enabled: true, ..settings.config.isolation.clone() };
     let enabled = match select_backend(&isolation, &path) {
-        Ok(Backend::Native | Backend::Bwrap(_)) => true,
+        Ok(Backend::Native | Backend::Bwrap(_) | Backend::Landlock) => true,
         // What failed once is not written down for good.
         Err(why @ StartError::Trial { .. }) => return Err(why.into()),
         Ok(_) | Err(_) => false,
