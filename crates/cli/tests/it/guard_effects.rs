@@ -67,6 +67,7 @@ fn script(lines: &[String]) -> String {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "the rates are read by people")]
 fn hostile_lines_tell_and_change_nothing_outside_the_cage() {
     let instance = TestInstance::new();
     let outside = place_outside(instance.dir());
@@ -97,6 +98,7 @@ fn hostile_lines_tell_and_change_nothing_outside_the_cage() {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "the rates are read by people")]
 fn hostile_lines_are_stopped_by_the_guard_where_there_is_no_cage() {
     let config =
         r#"{"isolation": {"enabled": false}, "tools": {"exec": {"guard": "smart", "timeout_seconds": 2}}}"#;

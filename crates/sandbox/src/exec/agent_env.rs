@@ -131,7 +131,7 @@ impl AgentEnv {
         confined.environment = fence_environment(host, &confined.environment, &git_config);
         environment::set(&mut confined.environment, "PATH", path.unwrap_or_default());
         confined.enforced = fence_enforced(confined.enforced);
-        Ok(Self { confinement: Confinement::Fence, ..Self::new(confined) })
+        Ok(Self { confinement: Confinement::Cage, ..Self::new(confined) })
     }
 
     /// Behind the write fence.
