@@ -3,7 +3,9 @@
 //!
 //! A closed pipe ends the output without an error.
 
-use std::io::{self, Write};
+use picoclaw_sandbox::printable_lines;
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write};
 
 /// Writes a result unchanged.
 pub(crate) fn exactly(text: &str) -> io::Result<()> {
@@ -14,6 +16,12 @@ pub(crate) fn exactly(text: &str) -> io::Result<()> {
 pub(crate) fn line(text: &str) -> io::Result<()> {
     let ended = if text.ends_with('\n') { "" } else { "\n" };
     ignore_broken_pipe(write_all(format!("{text}{ended}").as_bytes()))
+}
+
+/// Text of a command, file or server for standard output: a pipe gets it unchanged, a terminal without the control characters
+/// that it would act on.
+pub(crate) fn untrusted(text: &str) -> Cow<'_, str> {
+    if io::stdout().is_terminal() { printable_lines(text) } else { Cow::Borrowed(text) }
 }
 
 fn write_all(bytes: &[u8]) -> io::Result<()> {

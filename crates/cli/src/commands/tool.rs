@@ -56,9 +56,9 @@ pub(crate) fn run(arguments: &ToolArguments, settings: &Settings) -> Result<Exit
     let text = reply.text();
     // A file's contents are printed unchanged; everything else is a line.
     if call.tool == "read_file" && matches!(reply, Reply::Done(_)) {
-        print::exactly(&text)?;
+        print::exactly(&print::untrusted(&text))?;
     } else {
-        print::line(&text)?;
+        print::line(&print::untrusted(&text))?;
     }
     Ok(match reply {
         Reply::Done(_) => Exit::Done,
@@ -132,7 +132,8 @@ fn parse_call(arguments: &ToolArguments, settings: &Settings) -> Result<Call> {
 
 fn print_tools(registry: &Registry) -> Result<Exit> {
     for tool in registry.tools() {
-        print::line(&serde_json::json!({"name": tool.name(), "description": tool.about(), "parameters": schema_of(tool)}).to_string())?;
+        let entry = serde_json::json!({"name": tool.name(), "description": tool.about(), "parameters": schema_of(tool)});
+        print::line(&print::untrusted(&entry.to_string()))?;
     }
     Ok(Exit::Done)
 }

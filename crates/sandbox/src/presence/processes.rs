@@ -118,6 +118,8 @@ impl ProcessRegistry {
         let _ = self.others();
         let pid = i32::try_from(std::process::id()).unwrap_or_default();
         let name = format!("{}-{pid}-{}", role.as_str(), start_time(pid).unwrap_or_default());
+        // Removes the entries of programs that were killed: no other call may come for a long time.
+        self.others()?;
         loop {
             let file = self.file(&name, OFlags::CREATE).map_err(PresenceError::of("sign in", &self.path))?;
             let lock = FileLock::exclusive(file).map_err(PresenceError::of("sign in", &self.path))?;

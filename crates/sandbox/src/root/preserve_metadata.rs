@@ -1,4 +1,4 @@
-//! Preserves mode, owner and ACL of a file that is replaced (W56). Set-id bits are dropped.
+//! Preserves mode, owner, ACL and user attributes of a file that is replaced (W56). Set-id bits are dropped.
 //!
 //! Invariant: what cannot be preserved leaves the new file with fewer permissions, never more.
 
@@ -6,23 +6,33 @@ use super::create_parents::passes_group_on;
 use super::metadata::FileMeta;
 use super::walk_resolver::DirEntryRef;
 use super::write_context::WriteContext;
-use rustix::fs::{Gid, Mode, Uid, XattrFlags, fchmod, fchown, fgetxattr, fsetxattr, lgetxattr};
+use rustix::fs::{
+    Gid, Mode, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr, fsetxattr, lgetxattr, llistxattr,
+};
 use rustix::io::{Errno, Result};
+use std::ffi::{CStr, CString};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// The extended attribute of a POSIX ACL.
-const ACL: &str = "system.posix_acl_access";
+const ACL: &CStr = c"system.posix_acl_access";
 
 /// The longest ACL that is preserved.
 const MAX_ACL_BYTES: usize = 8 << 10;
+
+/// The longest list of attribute names, of which the user's are preserved.
+const MAX_NAMES_BYTES: usize = 4 << 10;
+
+/// The longest value of an attribute; the kernel allows no longer ones.
+const MAX_VALUE_BYTES: usize = 64 << 10;
 
 /// The metadata of the old file.
 #[derive(Debug)]
 pub(super) struct PreservedMetadata {
     old: FileMeta,
     acl: Acl,
+    attributes: Vec<(CString, Vec<u8>)>,
 }
 
 /// An ACL beyond the permission bits.
@@ -37,21 +47,27 @@ enum Acl {
 impl PreservedMetadata {
     /// Of a file by its directory entry.
     pub(super) fn of_entry(old: &FileMeta, entry: &DirEntryRef) -> Self {
-        let read = |value: &mut [u8]| {
-            let mut path = format!("/proc/self/fd/{}/", entry.dir.as_raw_fd()).into_bytes();
-            path.extend_from_slice(entry.name.as_bytes());
-            lgetxattr(Path::new(std::ffi::OsStr::from_bytes(&path)), ACL, value)
-        };
-        Self { old: *old, acl: read_acl(old, read) }
+        let mut path = format!("/proc/self/fd/{}/", entry.dir.as_raw_fd()).into_bytes();
+        path.extend_from_slice(entry.name.as_bytes());
+        let path = Path::new(std::ffi::OsStr::from_bytes(&path));
+        let read = |name: &CStr, value: &mut [u8]| lgetxattr(path, name, value);
+        let list = |names: &mut [u8]| llistxattr(path, names);
+        Self { old: *old, acl: read_acl(old, read), attributes: user_attributes(list, read) }
     }
 
     /// Of an open file.
     pub(super) fn of_file(old: &FileMeta, file: &OwnedFd) -> Self {
-        Self { old: *old, acl: read_acl(old, |value| fgetxattr(file, ACL, value)) }
+        let read = |name: &CStr, value: &mut [u8]| fgetxattr(file, name, value);
+        let list = |names: &mut [u8]| flistxattr(file, names);
+        Self { old: *old, acl: read_acl(old, read), attributes: user_attributes(list, read) }
     }
 
     /// Applies it to a file that was just made in `dir`.
     pub(super) fn apply(&self, file: &OwnedFd, dir: &FileMeta, context: &WriteContext) -> Result<()> {
+        for (name, value) in &self.attributes {
+            // They say nothing about permissions, and the file system may have no room for them.
+            let _ = fsetxattr(file, name.as_c_str(), value, XattrFlags::empty());
+        }
         let has_group = self.restore_owner(file, dir, context);
         let mut mode = self.old.mode() & 0o777;
         match &self.acl {
@@ -82,14 +98,32 @@ impl PreservedMetadata {
 }
 
 /// The ACL, if there can be one: its mask shows in the group bits.
-fn read_acl(old: &FileMeta, read: impl Fn(&mut [u8]) -> Result<usize>) -> Acl {
+fn read_acl(old: &FileMeta, read: impl Fn(&CStr, &mut [u8]) -> Result<usize>) -> Acl {
     if old.mode() & 0o070 == 0 {
         return Acl::Absent;
     }
     let mut value = [0; MAX_ACL_BYTES];
-    match read(&mut value) {
+    match read(ACL, &mut value) {
         Ok(length) => Acl::Present(value[..length.min(MAX_ACL_BYTES)].to_vec()),
         Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOENT) => Acl::Absent,
         Err(_) => Acl::Unknown,
     }
+}
+
+/// The attributes `user.*` with their values; those that cannot be read are left out.
+fn user_attributes(
+    list: impl Fn(&mut [u8]) -> Result<usize>,
+    read: impl Fn(&CStr, &mut [u8]) -> Result<usize>,
+) -> Vec<(CString, Vec<u8>)> {
+    let mut names = [0; MAX_NAMES_BYTES];
+    let Ok(length @ 1..) = list(&mut names) else { return Vec::new() };
+    let mut value = vec![0; MAX_VALUE_BYTES];
+    let of_user =
+        names.get(..length).unwrap_or(&[]).split(|byte| *byte == 0).filter(|name| name.starts_with(b"user."));
+    let attributes = of_user.filter_map(|name| {
+        let name = CString::new(name).ok()?;
+        let length = read(&name, &mut value).ok()?;
+        Some((name, value.get(..length)?.to_vec()))
+    });
+    attributes.collect()
 }
