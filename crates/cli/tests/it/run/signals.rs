@@ -136,6 +136,26 @@ fn a_stopped_command_stops_picoclaw_and_goes_on_with_it() {
 }
 
 #[test]
+fn the_entry_of_a_killed_run_is_removed_by_the_next() {
+    let Some(project) = Project::new("stale entries") else { return };
+    let entries = || {
+        let running = project.instance.home().join("state/running");
+        let names = std::fs::read_dir(running).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.collect::<Vec<_>>()
+    };
+    let (mut killed, _out) = started(&project, &[], "echo ready; exec sleep 1000");
+    let (mut other, _out) = started(&project, &[], "echo ready; exec sleep 1000");
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert!(entries().iter().any(|name| name.starts_with(&format!("run-{}-", killed.id()))), "the control");
+    assert_eq!(project.sh("true").code, 0);
+    let left = entries();
+    assert!(left.len() == 1 && left[0].starts_with(&format!("run-{}-", other.id())), "{left:?}");
+    other.kill().unwrap();
+    other.wait().unwrap();
+}
+
+#[test]
 fn killing_picoclaw_leaves_nobody_behind() {
     let Some(project) = Project::new("SIGKILL") else { return };
     let mark = marker();
