@@ -1,17 +1,20 @@
 //! Connects a child with the standard streams of this process.
 //!
-//! Files, pipes and the devices that every cage has are inherited. A terminal is relayed by a pseudo-terminal, a socket by a
-//! pipe. Everything else is refused.
+//! Files and pipes are inherited, and devices that every cage has are opened there. A terminal is relayed by a
+//! pseudo-terminal. A socket is relayed by a pipe, and so is a file that the child could change in ways for which it was not
+//! opened. Everything else is refused.
 //!
-//! Invariant: a child holds no terminal, socket, directory or other device of this process.
+//! Invariant: a child holds no terminal, socket, directory or device of this process.
 
 use crate::launch::error::LaunchError;
 use crate::launch::streams::{ChildStreams, ChildTerminal, open_pty, set_nonblocking};
 use crate::launch::user_terminal::{TerminalOwner, UserTerminal, stream};
+use picoclaw_sys::linux::landlock::Ruleset;
 use rustix::fs::{Dev, FileType, OFlags, fcntl_getfl, fstat, fstatfs, major, minor};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+use std::ffi::CStr;
 use std::os::fd::OwnedFd;
 
 /// What stands in for streams of this process. [`crate::terminal::relay`] serves it.
@@ -45,6 +48,8 @@ pub(crate) struct RelayedPipe {
 /// How a stream is connected.
 enum Connection {
     Inherited,
+    /// This device of the cage, with this access mode.
+    Device(&'static CStr, OFlags),
     /// Relayed by a pseudo-terminal; the terminal has this device number.
     Pty(Dev),
     Pipe,
@@ -53,12 +58,16 @@ enum Connection {
 }
 
 /// Connects the streams 0, 1 and 2.
-pub(super) fn open(child: &mut ChildStreams) -> Result<RelayedStreams, LaunchError> {
+pub(super) fn open(
+    child: &mut ChildStreams,
+    ruleset: Option<&Ruleset>,
+) -> Result<RelayedStreams, LaunchError> {
     let mut relayed = RelayedStreams::default();
     let mut terminals: Vec<UserTerminal> = Vec::new();
     for number in 0..3 {
-        match connection(number) {
+        match connection(number, ruleset) {
             Connection::Inherited => {}
+            Connection::Device(path, mode) => child.devices[number] = Some((path, mode)),
             Connection::Refused(what) => return Err(LaunchError::Stream { number, what }),
             Connection::Pipe => open_pipe(number, None, child, &mut relayed)?,
             Connection::Pty(device) => {
@@ -77,7 +86,7 @@ pub(super) fn open(child: &mut ChildStreams) -> Result<RelayedStreams, LaunchErr
     Ok(relayed)
 }
 
-fn connection(number: usize) -> Connection {
+fn connection(number: usize, ruleset: Option<&Ruleset>) -> Connection {
     let (Ok(flags), Ok(stat)) = (fcntl_getfl(stream(number)), fstat(stream(number))) else {
         return Connection::Refused("closed");
     };
@@ -87,18 +96,28 @@ fn connection(number: usize) -> Connection {
         FileType::RegularFile if is_kernel_object(number) => {
             Connection::Refused("a handle of a process or namespace")
         }
+        // A writer can clear `O_APPEND`, and cut the file short.
+        FileType::RegularFile if number != 0 && flags.contains(OFlags::APPEND) => Connection::Pipe,
+        // Without Landlock a file can be opened again for writing, by `/proc/self/fd`.
+        FileType::RegularFile if ruleset.is_none() && flags & OFlags::ACCMODE != OFlags::RDWR => {
+            Connection::Pipe
+        }
         FileType::RegularFile | FileType::Fifo => Connection::Inherited,
         FileType::Socket => Connection::Pipe,
         FileType::BlockDevice => Connection::Refused("a block device"),
-        FileType::CharacterDevice => device_connection(number, stat.st_rdev),
+        FileType::CharacterDevice => device_connection(number, stat.st_rdev, flags & OFlags::ACCMODE),
         _ => Connection::Refused("neither a file, a pipe, a socket nor a terminal"),
     }
 }
 
 /// `/dev/null`, `zero`, `full`, `random` and `urandom` are in every cage.
-fn device_connection(number: usize, device: Dev) -> Connection {
+fn device_connection(number: usize, device: Dev, mode: OFlags) -> Connection {
     match (major(device), minor(device)) {
-        (1, 3 | 5 | 7 | 8 | 9) => Connection::Inherited,
+        (1, 3) => Connection::Device(c"/dev/null", mode),
+        (1, 5) => Connection::Device(c"/dev/zero", mode),
+        (1, 7) => Connection::Device(c"/dev/full", mode),
+        (1, 8) => Connection::Device(c"/dev/random", mode),
+        (1, 9) => Connection::Device(c"/dev/urandom", mode),
         (5, 2) => Connection::Refused("the master side of a pseudo-terminal"),
         // EIO: its other side is gone.
         _ if matches!(tcgetattr(stream(number)), Ok(_) | Err(Errno::IO)) => Connection::Pty(device),

@@ -37,10 +37,8 @@ pub(super) struct StartingChild {
 impl StartingChild {
     /// Starts a child without waiting for its program.
     pub(super) fn new(mut spec: LaunchSpec) -> Result<Self, LaunchError> {
-        let (parent_streams, child_streams) = streams::open(spec.streams.clone())?;
-        if let Some(ruleset) = &spec.setup.ruleset {
-            child_streams.allow_reopening(ruleset);
-        }
+        let (parent_streams, child_streams) =
+            streams::open(spec.streams.clone(), spec.setup.ruleset.as_ref())?;
         let ready_file = spec.setup.ready_file.take();
         let limits = spec.setup.tree_limits;
         let cgroup = (limits != TreeLimits::default()).then(|| Cgroup::new(limits)).flatten();
@@ -94,7 +92,7 @@ fn child_spec(spec: &mut LaunchSpec, streams: &ChildStreams) -> Result<ChildSpec
         envp: environment_strings(&spec.environment)?,
     };
     let (mut setup, mut command) = terminal_steps(streams.terminal);
-    command.extend((0..).zip(streams.numbers).map(|(to, from)| Step::DupFd(from, to)));
+    command.extend(streams.steps());
     command.extend(spec.setup.work_dir.as_ref().map(|directory| Step::Fchdir(directory.as_raw_fd())));
     command.append(&mut spec.setup.command);
     setup.append(&mut spec.setup.setup);

@@ -2,14 +2,15 @@
 
 use crate::launch::error::LaunchError;
 use crate::launch::own_streams::{self, RelayedStreams};
+use picoclaw_sys::linux::Step;
 use picoclaw_sys::linux::landlock::{Ruleset, access};
 use picoclaw_sys::linux::mount::DevIno;
-use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_getfl, fstat};
+use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::stdio::{stderr, stdin, stdout};
 use rustix::termios::{Winsize, tcsetwinsize, ttyname};
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 /// How a child is connected.
@@ -80,6 +81,9 @@ pub(super) struct ChildStreams {
     owned: Vec<OwnedFd>,
     /// The descriptors that become 0, 1 and 2.
     pub(super) numbers: [RawFd; 3],
+    /// Devices that become 0, 1 and 2, with their access modes. The child opens them in its own file tree: through a
+    /// descriptor of this process it could change the mode of the host's device.
+    pub(super) devices: [Option<(&'static CStr, OFlags)>; 3],
     pub(super) terminal: Option<ChildTerminal>,
 }
 
@@ -92,9 +96,18 @@ pub(super) struct ChildTerminal {
 }
 
 impl ChildStreams {
+    /// What makes them 0, 1 and 2.
+    pub(super) fn steps(&self) -> impl Iterator<Item = Step> {
+        let ends = (0..).zip(self.numbers).zip(self.devices);
+        ends.map(|((to, from), device)| match device {
+            Some((path, mode)) => Step::OpenDevice(path.into(), mode, to),
+            None => Step::DupFd(from, to),
+        })
+    }
+
     /// Allows the child to reopen inherited streams that are files (`/dev/stdin`, `/dev/stdout`) for the access that their
-    /// descriptors have. A file that is open for appending stays closed, since reopened it could be overwritten.
-    pub(super) fn allow_reopening(&self, rules: &Ruleset) {
+    /// descriptors have.
+    fn allow_reopening(&self, rules: &Ruleset) {
         for (number, stream) in [(0, stdin()), (1, stdout()), (2, stderr())] {
             let is_inherited = self.numbers.get(number).is_some_and(|fd| usize::try_from(*fd) == Ok(number));
             let is_file = || fstat(stream).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_file());
@@ -125,18 +138,20 @@ impl ChildStreams {
 fn reopening_rights(flags: OFlags) -> u64 {
     let write = access::WRITE_FILE | access::TRUNCATE;
     match flags & OFlags::ACCMODE {
-        _ if flags.contains(OFlags::PATH) => 0,
         OFlags::RDONLY => access::READ_FILE,
-        OFlags::WRONLY if !flags.contains(OFlags::APPEND) => write,
-        OFlags::RDWR if !flags.contains(OFlags::APPEND) => access::READ_FILE | write,
-        _ => 0,
+        OFlags::WRONLY => write,
+        _ => access::READ_FILE | write,
     }
 }
 
 /// Opens both ends of what `streams` describes.
-pub(super) fn open(streams: Streams) -> Result<(ParentStreams, ChildStreams), LaunchError> {
+pub(super) fn open(
+    streams: Streams,
+    ruleset: Option<&Ruleset>,
+) -> Result<(ParentStreams, ChildStreams), LaunchError> {
     let failed = |errno| LaunchError::step("open its streams", errno);
-    let mut child = ChildStreams { owned: Vec::new(), numbers: [0, 1, 2], terminal: None };
+    let mut child =
+        ChildStreams { owned: Vec::new(), numbers: [0, 1, 2], devices: [None; 3], terminal: None };
     let mut parent = ParentStreams::default();
     match streams {
         Streams::Pty(size) => {
@@ -145,11 +160,14 @@ pub(super) fn open(streams: Streams) -> Result<(ParentStreams, ChildStreams), La
             child.terminal = Some(ChildTerminal { fd: slave, starts_in_background: false });
             parent.terminal = Some(master);
         }
-        Streams::Own => parent.relayed = own_streams::open(&mut child)?,
+        Streams::Own => parent.relayed = own_streams::open(&mut child, ruleset)?,
         Streams::Plain { stdin, output } => {
             open_stdin(stdin, &mut parent, &mut child).map_err(failed)?;
             open_output(output, &mut parent, &mut child).map_err(failed)?;
         }
+    }
+    if let Some(ruleset) = ruleset {
+        child.allow_reopening(ruleset);
     }
     Ok((parent, child))
 }
@@ -173,8 +191,7 @@ pub(crate) fn set_size(terminal: impl AsFd, size: WindowSize) -> rustix::io::Res
 fn open_stdin(stdin: Stdin, parent: &mut ParentStreams, child: &mut ChildStreams) -> rustix::io::Result<()> {
     match stdin {
         Stdin::Null => {
-            let null = rustix::fs::openat(CWD, "/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-            child.numbers[0] = child.own(null);
+            child.devices[0] = Some((c"/dev/null", OFlags::RDONLY));
             return Ok(());
         }
         Stdin::Bytes(bytes) => parent.input = bytes,

@@ -1,8 +1,10 @@
 //! Reads and writes that do not block, whatever the mode of the descriptor.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::io::{Errno, Result};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::termios::isatty;
 use std::os::fd::BorrowedFd;
 
 /// As much as a terminal in blocking mode takes when it is ready.
@@ -21,9 +23,9 @@ pub(super) fn read_ready(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<usize>
 pub(super) fn write_ready(fd: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize> {
     match send(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
         Err(Errno::NOTSOCK) if is_ready(fd, PollFlags::OUT) => {
-            let is_nonblocking =
-                rustix::fs::fcntl_getfl(fd).is_ok_and(|flags| flags.contains(rustix::fs::OFlags::NONBLOCK));
-            let length = if is_nonblocking { bytes.len() } else { bytes.len().min(SMALL_WRITE) };
+            let is_nonblocking = fcntl_getfl(fd).is_ok_and(|flags| flags.contains(OFlags::NONBLOCK));
+            let is_all = is_nonblocking || !isatty(fd);
+            let length = if is_all { bytes.len() } else { bytes.len().min(SMALL_WRITE) };
             rustix::io::write(fd, bytes.get(..length).unwrap_or(bytes))
         }
         Err(Errno::NOTSOCK) => Err(Errno::AGAIN),

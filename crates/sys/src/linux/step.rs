@@ -11,7 +11,7 @@ use rustix::process::{chdir, fchdir, getpid, getrlimit, ioctl_tiocsctty, setpgid
 use rustix::thread::set_no_new_privs;
 use std::ffi::{CStr, CString};
 use std::fmt;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 /// One action. Descriptors are given by number; paths beneath the tmpfs and the new root are relative.
@@ -31,6 +31,8 @@ pub enum Step {
     DupFd(i32, i32),
     /// Closes this descriptor at the exec.
     CloseOnExec(i32),
+    /// Opens a device of the file tree that the command sees, with this access mode, as the last number.
+    OpenDevice(CString, OFlags, i32),
     /// Changes to the directory behind this descriptor.
     Fchdir(i32),
     /// Changes to this directory, which must have this device and inode.
@@ -137,6 +139,7 @@ impl Step {
             // SAFETY: integers; this process uses the descriptor behind the second number for nothing else.
             Self::DupFd(from, to) => unsafe { syscall!(libc::SYS_dup3, *from, *to, 0) }.map(drop),
             Self::CloseOnExec(fd) => fcntl_setfd(borrow_fd(*fd), FdFlags::CLOEXEC),
+            Self::OpenDevice(path, mode, to) => open_device(path, *mode, *to),
             Self::Fchdir(directory) => fchdir(borrow_fd(*directory)),
             Self::Chdir(path, expected) => change_directory(path, *expected),
             Self::Rlimit(resource, value) => lower_limit(*resource, *value),
@@ -214,6 +217,12 @@ pub(crate) fn foreground_group(terminal: impl AsFd, group: Pid) -> Result<()> {
     done
 }
 
+fn open_device(path: &CStr, mode: OFlags, to: i32) -> Result<()> {
+    let device = openat(CWD, path, mode | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())?;
+    // SAFETY: integers; this process uses the descriptor behind the number for nothing else.
+    unsafe { syscall!(libc::SYS_dup3, device.as_raw_fd(), to, 0) }.map(drop)
+}
+
 fn change_directory(path: &CStr, expected: DevIno) -> Result<()> {
     chdir(path)?;
     let here = openat(CWD, c".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
@@ -256,6 +265,7 @@ impl fmt::Display for Step {
             Self::ForegroundGroup(_) => f.write_str("come to the front of the terminal"),
             Self::DupFd(_, to) => write!(f, "set descriptor {to}"),
             Self::CloseOnExec(fd) => write!(f, "close descriptor {fd}"),
+            Self::OpenDevice(path, ..) => write!(f, "open `{}`", path.to_string_lossy()),
             Self::Fchdir(_) => f.write_str("enter the working directory"),
             Self::Chdir(path, _) => write!(f, "enter `{}`", path.to_string_lossy()),
             Self::Rlimit(resource, value) => write!(f, "limit {resource:?} to {value}"),

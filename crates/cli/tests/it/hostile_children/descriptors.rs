@@ -127,6 +127,102 @@ fn a_device_as_a_stream_is_refused_unless_the_cage_has_it() {
     }
 }
 
+/// Tries to do more with a descriptor than it was opened for; tells each thing that was done.
+const BEYOND: &str = "import fcntl, os, sys
+def attempt(name, way):
+    try: way()
+    except OSError: return
+    open('done', 'a').write(name + ' ')
+def overwrite():
+    fcntl.fcntl(1, fcntl.F_SETFL, 0)
+    os.lseek(1, 0, 0)
+    os.write(1, b'changed')
+attempt('write', lambda: os.write(os.open('/proc/self/fd/0', os.O_WRONLY), b'changed'))
+attempt('truncate', lambda: os.ftruncate(os.open('/proc/self/fd/0', os.O_RDWR), 0))
+attempt('append', overwrite)
+attempt('shorten', lambda: os.ftruncate(1, 0))";
+
+#[test]
+fn a_file_as_a_stream_is_used_as_it_was_opened() {
+    let mut faults = Faults::default();
+    let files = |dir: &Path| {
+        std::fs::write(dir.join("given"), "given\n").unwrap();
+        std::fs::write(dir.join("log"), "first\n").unwrap();
+        let log = OFlags::WRONLY | OFlags::APPEND;
+        (opened(&dir.join("given"), OFlags::RDONLY), opened(&dir.join("log"), log))
+    };
+    let read = |dir: &Path, name: &str| std::fs::read_to_string(dir.join(name)).unwrap_or_default();
+    for level in [Native, Bwrap, Landlock] {
+        let Some(project) = Project::new(level) else { continue };
+        let dir = project.instance.dir().to_owned();
+        let (given, log) = files(&dir);
+        let mut control = Command::new("python3");
+        control.args(["-c", BEYOND]).current_dir(project.dir()).stdin(given).stdout(log);
+        assert!(control.status().unwrap().success());
+        let done = read(&project.dir(), "done");
+        assert_eq!(done.split_whitespace().count(), 4, "the control: {done}");
+        assert_eq!((read(&dir, "given").as_str(), read(&dir, "log").as_str()), ("", ""), "the control");
+        let (given, log) = files(&dir);
+        let told =
+            ran(project.command(&[], &["python3", "-c", BEYOND]).stdin(given).stdout(log).output().unwrap());
+        assert_eq!(told.code, 0, "{level:?}: {told:?}");
+        faults
+            .check(read(&dir, "given") == "given\n", format!("{level:?}: input: {:?}", read(&dir, "given")));
+        let log = read(&dir, "log");
+        faults.check(log == "first\nchanged" || log == "first\n", format!("{level:?}: log: {log:?}"));
+    }
+}
+
+#[test]
+fn files_pass_complete_and_in_order() {
+    for level in [Native, Bwrap, Landlock] {
+        let Some(project) = Project::new(level) else { continue };
+        let (dir, text) = (project.instance.dir().to_owned(), "0123456789abcde\n".repeat(1 << 16));
+        std::fs::write(dir.join("given"), &text).unwrap();
+        for flags in [OFlags::WRONLY | OFlags::TRUNC, OFlags::WRONLY | OFlags::APPEND] {
+            std::fs::write(dir.join("taken"), "").unwrap();
+            let out = opened(&dir.join("taken"), flags);
+            let mut command =
+                project.command(&[], &["sh", "-c", "echo one; echo two >&2; echo three; cat; echo four >&2"]);
+            command.stdin(opened(&dir.join("given"), OFlags::RDONLY));
+            let status = command.stdout(out.try_clone().unwrap()).stderr(out).status().unwrap();
+            assert_eq!(status.code(), Some(0), "{level:?}");
+            let taken = std::fs::read_to_string(dir.join("taken")).unwrap();
+            assert!(
+                taken == format!("one\ntwo\nthree\n{text}four\n"),
+                "{level:?} {flags:?}: {} bytes",
+                taken.len()
+            );
+        }
+    }
+}
+
+/// The mode of a device of the host, through a descriptor of it: for root that would be everybody's `/dev/null`.
+#[test]
+fn the_mode_of_a_device_cannot_be_changed_through_a_stream() {
+    let Some(project) = Project::new(Native) else { return };
+    let attack = "import os
+for fd in range(3):
+    try: os.fchmod(fd, 0o666)
+    except OSError: continue
+    open('changed', 'a').write(f'{fd} ')";
+    let mut command = project.command(&[], &["python3", "-c", attack]);
+    command.stdin(Stdio::null()).stdout(opened(Path::new("/dev/zero"), OFlags::RDWR));
+    assert_eq!(command.stderr(Stdio::null()).status().unwrap().code(), Some(0));
+    let changed = std::fs::read_to_string(project.dir().join("changed")).unwrap_or_default();
+    assert_eq!(changed, "", "descriptors whose device was changed");
+    // A control without a cage could change the devices of this host for good; the mode is the one that they have.
+    if super::is_root() {
+        let control = Command::new("python3")
+            .args(["-c", attack])
+            .current_dir(project.dir())
+            .stdin(Stdio::null())
+            .status();
+        assert!(control.unwrap().success());
+        assert!(project.dir().join("changed").exists(), "the control");
+    }
+}
+
 #[test]
 fn a_socket_as_a_stream_is_relayed() {
     let mut faults = Faults::default();

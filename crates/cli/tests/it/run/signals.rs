@@ -140,7 +140,9 @@ fn the_entry_of_a_killed_run_is_removed_by_the_next() {
     let Some(project) = Project::new("stale entries") else { return };
     let entries = || {
         let running = project.instance.home().join("state/running");
-        let names = std::fs::read_dir(running).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let names = std::fs::read_dir(running)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap());
         names.collect::<Vec<_>>()
     };
     let (mut killed, _out) = started(&project, &[], "echo ready; exec sleep 1000");

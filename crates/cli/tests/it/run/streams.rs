@@ -29,8 +29,8 @@ fn a_stream_gives_no_right_but_its_own() {
     let given = project.file("given", "given");
     let (added, other) = (OpenOptions::new().append(true).open(&log).unwrap(), File::open(&given).unwrap());
     for (why, line) in [
-        ("what is added to is not overwritten", "echo second; : > /dev/stdout"),
-        ("nor read", "cat < /dev/stdout"),
+        ("what is added to is not overwritten", "echo second; : > /dev/stdout; exit 1"),
+        ("nor read", "timeout 1 cat < /dev/stdout"),
         ("what is read is not written", "echo x > /dev/stdin"),
         ("nor cut short", "truncate -s 0 /dev/stdin"),
         ("what lies beside a stream stays out of reach", "cat ../beside"),
