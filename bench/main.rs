@@ -63,7 +63,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
     let mut table = Table::default();
     let instance = BenchInstance::create(&quiet.join("instance"))?;
     let lived_in = BenchInstance::create(&disk.join("instance"))?;
-    let sections: [(&str, Section<'_>); 15] = [
+    let sections: [(&str, Section<'_>); 16] = [
         ("open", &|table| files::opening(&instance, table)),
         ("read", &|table| files::reading(&instance, &lived_in, table)),
         ("write", &|table| writes::timed(&instance, &lived_in, table)),
