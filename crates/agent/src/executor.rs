@@ -1,10 +1,11 @@
 //! Runs tool calls on blocking threads: the one bridge from async code to the synchronous sandbox.
 
 use crate::call::{Call, Reply};
+use crate::question;
 use crate::tools::{Outcome, PendingCall, Registry, ToolContext, unwatched};
 use picoclaw_policy::{Code, Layer, Refusal, Subject};
 use picoclaw_sandbox::launch::CancelToken;
-use picoclaw_sandbox::permit::Approval;
+use picoclaw_sandbox::permit::{Answer, Approval};
 use picoclaw_sandbox::warden::Warden;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -18,18 +19,8 @@ pub struct ToolExecutor {
     warden: Arc<Warden>,
     /// Replaced as a whole when MCP servers bring more tools.
     registry: Arc<RwLock<Arc<Registry>>>,
-    /// What was approved for the rest of a session.
-    approved: Arc<Mutex<BTreeSet<SessionApproval>>>,
-}
-
-/// One approval for a session. It holds for the same content alone.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct SessionApproval {
-    agent: String,
-    session: String,
-    /// An approval for an agent is none for its subagents.
-    depth: u32,
-    fingerprint: String,
+    /// The digests of the acts that were approved for the rest of their session, which is part of them.
+    approved: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl ToolExecutor {
@@ -59,8 +50,9 @@ impl ToolExecutor {
         self.run_blocking(halt, move |halt| {
             let context = executor.context(&call.subject, halt, &*watcher);
             match executor.registry().run(&call, &context) {
-                Outcome::NeedsApproval(pending) if executor.is_approved(&pending, &call.subject) => {
-                    pending.answer(Approval::Session, "an earlier answer in this session", &context).into()
+                Outcome::NeedsApproval(pending) if executor.is_approved(&pending) => {
+                    let answer = Answer::new(Approval::Session, "an earlier answer in this session");
+                    pending.answer(&answer, &context).into()
                 }
                 outcome => outcome,
             }
@@ -113,19 +105,18 @@ impl ToolExecutor {
         &self,
         pending: PendingCall,
         subject: Subject,
-        answer: Option<(Approval, String)>,
+        answer: Option<Answer>,
         halt: &CancelToken,
         watcher: Watcher,
     ) -> Reply {
-        if let Some((Approval::Session, _)) = &answer {
-            let approval = SessionApproval::new(&pending, &subject);
-            self.approved.lock().unwrap_or_else(PoisonError::into_inner).insert(approval);
-        }
         let executor = self.clone();
         self.run_blocking(halt, move |halt| {
             let context = executor.context(&subject, halt, &*watcher);
             match answer {
-                Some((answer, by)) => pending.answer(answer, &by, &context),
+                Some(answer) => {
+                    executor.remember(&pending, &answer);
+                    pending.answer(&answer, &context)
+                }
                 None => pending.unanswered(&context),
             }
         })
@@ -139,12 +130,28 @@ impl ToolExecutor {
         halt: &'c CancelToken,
         watcher: &'c (dyn Fn(&[u8]) + Sync),
     ) -> ToolContext<'c> {
-        ToolContext { warden: &self.warden, subject, halt, watcher }
+        ToolContext::new(&self.warden, subject, halt, watcher)
     }
 
-    fn is_approved(&self, pending: &PendingCall, subject: &Subject) -> bool {
-        let approval = SessionApproval::new(pending, subject);
-        self.approved.lock().unwrap_or_else(PoisonError::into_inner).contains(&approval)
+    /// Keeps a yes that holds for the same act again.
+    fn remember(&self, pending: &PendingCall, answer: &Answer) {
+        match answer.approval {
+            Approval::Once | Approval::No => {}
+            Approval::Session => {
+                self.approved.lock().unwrap_or_else(PoisonError::into_inner).insert(pending.fingerprint());
+            }
+            Approval::Always => {
+                let text = self.registry().clean(question::text(pending.act(), pending.question()));
+                if let Err(why) = self.warden.always().add(pending.act(), &text, &answer.by) {
+                    tracing::warn!(target: "approvals", error = %why, "The answer `always` counts once: it could not be kept");
+                }
+            }
+        }
+    }
+
+    fn is_approved(&self, pending: &PendingCall) -> bool {
+        let approved = self.approved.lock().unwrap_or_else(PoisonError::into_inner);
+        !approved.is_empty() && approved.contains(&pending.fingerprint())
     }
 
     /// Runs `work` on a blocking thread. Dropping the future cancels it.
@@ -158,17 +165,6 @@ impl ToolExecutor {
         let done = tokio::task::spawn_blocking(move || work(&theirs)).await;
         guard.is_finished = true;
         done.map_err(|_| Reply::Failed("the tool crashed".to_owned()))
-    }
-}
-
-impl SessionApproval {
-    fn new(pending: &PendingCall, subject: &Subject) -> Self {
-        Self {
-            agent: subject.agent.to_string(),
-            session: subject.session.clone(),
-            depth: subject.depth,
-            fingerprint: pending.fingerprint(),
-        }
     }
 }
 

@@ -14,6 +14,7 @@ mod line_reader;
 pub mod mcp;
 pub mod message;
 pub mod providers;
+pub mod question;
 pub mod run;
 pub mod schedule;
 pub mod sessions;

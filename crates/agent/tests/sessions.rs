@@ -41,8 +41,7 @@ impl Fixture {
         let subject = Subject::root(Origin::Cli, AgentId::main(), session);
         let call = Call { tool: "exec".to_owned(), arguments, subject };
         let halt = CancelToken::new();
-        let context =
-            ToolContext { warden: &self.warden, subject: &call.subject, halt: &halt, watcher: &unwatched };
+        let context = ToolContext::new(&self.warden, &call.subject, &halt, &unwatched);
         self.registry.run_unattended(&call, &context)
     }
 

@@ -13,6 +13,7 @@ use picoclaw_agent::subagent;
 use picoclaw_agent::tools::Registry;
 use picoclaw_policy::config::{Config, IsolationConfig, McpConfig};
 use picoclaw_policy::{AgentId, CleanPath, Origin, Policy, Subject, Zones};
+use picoclaw_sandbox::always::AlwaysRules;
 use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::{Created, Instance};
@@ -144,7 +145,8 @@ fn build_core(settings: &Settings, instance: Instance, exec_env: ExecEnv, tools:
     let zones = instance.zones();
     let files = Files::open(zones.clone(), &instance.locks()).context("could not open the workspaces")?;
     let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&settings.config.secrets));
-    let warden = Warden::new(compile_policy(&settings.config, zones, tools)?, files, exec_env, ledger);
+    let warden = Warden::new(compile_policy(&settings.config, zones, tools)?, files, exec_env, ledger)
+        .with_always(AlwaysRules::open(instance.home())?);
     let registry = Arc::new(registry(&settings.config));
     Ok(Core { warden: Arc::new(warden), registry, instance: instance.clone() })
 }

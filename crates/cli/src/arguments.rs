@@ -1,5 +1,6 @@
 //! The command line, as clap types.
 
+use crate::commands::approvals::ApprovalsCommand;
 use crate::commands::audit::AuditArgs;
 use crate::commands::cron::CronCommand;
 use crate::commands::mcp::McpCommand;
@@ -56,6 +57,9 @@ pub(crate) enum Command {
     Config(ConfigCommand),
     /// Read and verify the audit log
     Audit(AuditArgs),
+    /// List and revoke the acts that were answered with `always`
+    #[command(subcommand)]
+    Approvals(ApprovalsCommand),
     /// Serve the tools over MCP, and use the tools of other MCP servers
     #[command(subcommand)]
     Mcp(McpCommand),

@@ -26,7 +26,7 @@ pub use path::{CleanPath, PathFault};
 pub use path_rules::{LiteralPath, PathRules, RuleFault, literal_path, literal_prefix};
 pub use policy::{AgentRules, CommandContext, Policy, PolicyFault, Reach, Route};
 pub use protect::{DEFAULT_PROTECT, ProtectRules, is_tool_directory};
-pub use refusal::{Code, Layer, Refusal};
+pub use refusal::{ASK_RULE, Code, Layer, Refusal};
 pub use spawning::{SpawnIntent, SpawnKind, Spawning};
 pub use subject::{AgentId, Origin, Subject};
 pub use verdict::{Grant, Question, Verdict};

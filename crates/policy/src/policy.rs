@@ -54,6 +54,8 @@ pub struct Policy {
     pub shared: Vec<CleanPath>,
     /// Tools that are disabled for every agent, each with the setting that disables it.
     pub disabled: BTreeMap<String, String>,
+    /// Tools whose every call a person must approve.
+    pub ask: Vec<String>,
     /// The command guard.
     pub guard: Guard,
     /// What happens to a blocked command.
@@ -135,6 +137,7 @@ impl Policy {
             writes,
             shared,
             disabled: disabled.collect(),
+            ask: config.tools.ask.clone(),
             guard: Guard::compile(&config.tools.exec)?,
             on_block: config.tools.exec.on_block,
             hosts: HostRules::compile(&config.tools.web.private_host_whitelist)?,
@@ -225,6 +228,25 @@ impl Policy {
             return Err(refusal::tool_disabled(tool, setting));
         }
         Ok(())
+    }
+
+    /// Whether every call of a tool needs a person's approval.
+    pub fn asks_about(&self, tool: &str) -> bool {
+        self.ask.iter().any(|name| matches_tool(name, tool))
+    }
+
+    /// The verdict on a call of `tool`: an effect that is allowed and that `tools.ask` names becomes a
+    /// question.
+    pub fn judge_call(&self, tool: &str, intent: &Intent, subject: &Subject) -> Verdict {
+        match self.judge(intent, subject) {
+            // Looking at a session of its own is no new act.
+            verdict if matches!(intent, Intent::Session(look) if look.input.is_empty()) => verdict,
+            Verdict::Allow(grant) if self.asks_about(tool) => {
+                let refusal = refusal::needs_approval(tool);
+                Verdict::Ask(Question { text: intent.to_string(), refusal, grant })
+            }
+            verdict => verdict,
+        }
     }
 
     fn judge_file(&self, access: Access, target: &Target, zones: &Zones) -> Verdict {

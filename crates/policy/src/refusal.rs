@@ -230,6 +230,19 @@ pub(crate) fn tool_disabled(tool: &str, setting: &str) -> Refusal {
     }
 }
 
+/// The rule of a question that `tools.ask` causes.
+pub const ASK_RULE: &str = "tools.ask";
+
+pub(crate) fn needs_approval(tool: &str) -> Refusal {
+    Refusal {
+        code: Code::NotApproved,
+        sentence: format!("tool {tool:?} needs approval"),
+        rule: ASK_RULE.to_owned(),
+        layer: Layer::Approver,
+        hint: format!("`{ASK_RULE}` names it: a person must approve each call"),
+    }
+}
+
 /// `text` as a JSON string, ready to be pasted into a configuration.
 fn json_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()

@@ -123,6 +123,7 @@ fn policy(row: &toml::Table) -> Policy {
         shared: vec![clean("/tmp")],
         disabled: BTreeMap::new(),
         guard: Guard::compile(&Config::default().tools.exec).unwrap(),
+        ask: Vec::new(),
         on_block: OnBlock::Deny,
         hosts: Default::default(),
         spawning: Default::default(),

@@ -1,5 +1,6 @@
 //! File effects under permits. Each works on the place that was judged.
 
+use crate::act::Facts;
 use crate::permit::{Effect, Permit, Sealed};
 use crate::root::{
     Excerpt, Listing, Overwrite, Page, Place, ProtectedInodes, Root, RootError, Span, WriteContext,
@@ -39,17 +40,29 @@ impl Effect for Read {
     fn intent(&self) -> Intent {
         Intent::Read(self.0.target.clone())
     }
+
+    fn facts(&self) -> Facts {
+        self.0.facts()
+    }
 }
 
 impl Effect for List {
     fn intent(&self) -> Intent {
         Intent::List(self.0.target.clone())
     }
+
+    fn facts(&self) -> Facts {
+        self.0.facts()
+    }
 }
 
 impl Effect for Write {
     fn intent(&self) -> Intent {
         Intent::Write(self.0.target.clone())
+    }
+
+    fn facts(&self) -> Facts {
+        self.0.facts()
     }
 }
 
@@ -118,6 +131,12 @@ pub fn edit(permit: Permit<Write>, old: &str, new: &str, files: &Files) -> Resul
 }
 
 impl Located {
+    fn facts(&self) -> Facts {
+        let path = self.place.as_ref().map(Place::resolved);
+        let operands = vec![format!("{:?}", self.place.as_ref().and_then(Place::identity))];
+        Facts { path, operands, ..Facts::default() }
+    }
+
     fn place(&self) -> Result<&Place, RootError> {
         self.place.as_ref().ok_or_else(|| RootError::Escapes { path: self.target.asked.as_path().to_owned() })
     }

@@ -4,7 +4,9 @@
 //! [`Warden`](warden::Warden) issues, after the policy has judged it and the ledger has recorded
 //! the decision. This crate is synchronous.
 
+pub mod act;
 pub mod agent_writable;
+pub mod always;
 mod boot_id;
 pub mod bounded_lines;
 pub mod confine;
@@ -32,5 +34,5 @@ pub mod terminal;
 pub mod warden;
 pub mod workspace_reader;
 
-pub use printable::{printable, printable_json, printable_lines};
+pub use printable::{printable, printable_json, printable_lines, unambiguous};
 pub use redact::{Redactor, is_guessable};

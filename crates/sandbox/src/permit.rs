@@ -2,6 +2,7 @@
 //!
 //! A permit moves and is never copied. Spent or dropped, it leaves exactly one closing record.
 
+use crate::act::Facts;
 use crate::ledger::{Entry, Ledger};
 use picoclaw_policy::{Grant, Intent};
 use std::fmt::Display;
@@ -23,17 +24,42 @@ pub trait Effect: Sealed {
     fn enforced(&self) -> Vec<String> {
         Vec::new()
     }
+
+    /// What a person is shown of it beside the arguments.
+    fn facts(&self) -> Facts {
+        Facts::default()
+    }
 }
 
-/// A person's answer to a question. It is bound to what was shown; no answer counts as a no.
+/// What a person decided. It is bound to the act that was shown; no answer counts as a no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Approval {
     /// Yes, this one time.
     Once,
-    /// Yes, and for the same content again in this session.
+    /// Yes, and for the same act again in this session.
     Session,
+    /// Yes, and for the same act again in every session, until the rule is revoked.
+    Always,
     /// No.
     No,
+}
+
+/// A person's answer to a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// What was decided.
+    pub approval: Approval,
+    /// Who decided, for the ledger.
+    pub by: String,
+    /// Why not, for the model.
+    pub reason: Option<String>,
+}
+
+impl Answer {
+    /// An answer without a reason.
+    pub fn new(approval: Approval, by: impl Into<String>) -> Self {
+        Self { approval, by: by.into(), reason: None }
+    }
 }
 
 /// The authority for one effect, within the bounds of its grant.

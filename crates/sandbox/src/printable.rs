@@ -40,6 +40,68 @@ fn escape(text: &str, is_unsafe: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// `text` on one line for a question to a person: nothing in it is invisible, looks like a space or like an
+/// ASCII character, or piles up on its neighbour; a long run of spaces is counted.
+pub fn unambiguous(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    let (mut marks, mut in_ascii_word) = (0, false);
+    while let Some(c) = chars.next() {
+        marks = if is_combining(c) { marks + 1 } else { 0 };
+        if c == ' ' {
+            let mut count = 1;
+            while chars.next_if_eq(&' ').is_some() {
+                count += 1;
+            }
+            if count > MAX_SPACES {
+                out.push_str(&format!("[{count} spaces]"));
+            } else {
+                out.extend(std::iter::repeat_n(' ', count));
+            }
+            in_ascii_word = false;
+            continue;
+        }
+        let next_is_ascii = chars.peek().is_some_and(char::is_ascii_alphanumeric);
+        let is_disguised = has_ascii_twins(c) && (in_ascii_word || next_is_ascii);
+        if marks > MAX_MARKS || is_disguised || is_ambiguous(c) {
+            out.push_str(&escape(&c.to_string(), |_| true));
+        } else {
+            out.push(c);
+        }
+        in_ascii_word = c.is_ascii_alphanumeric() || in_ascii_word && has_ascii_twins(c);
+    }
+    out
+}
+
+/// Spaces in a row that are shown as they are.
+const MAX_SPACES: usize = 16;
+
+/// Combining marks on one character.
+const MAX_MARKS: usize = 2;
+
+/// Whether a person could take `c` for a space, for nothing, or for an ASCII character.
+fn is_ambiguous(c: char) -> bool {
+    is_unprintable(c)
+        || c.is_whitespace() && c != ' '
+        || matches!(c,
+            '\u{034f}' | '\u{180b}'..='\u{180f}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' // no glyph
+            | '\u{02b0}'..='\u{02ff}' | '\u{2000}'..='\u{206f}' | '\u{2212}' | '\u{2215}' | '\u{2216}' | '\u{2223}' // punctuation
+            | '\u{29f5}' | '\u{29f8}' | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ffef}' // wide and small forms
+            | '\u{1d400}'..='\u{1d7ff}' // mathematical letters
+            | '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}') // private use
+}
+
+/// Letters of scripts that share shapes with ASCII. Beside ASCII letters they are a disguise.
+fn has_ascii_twins(c: char) -> bool {
+    matches!(c, '\u{0370}'..='\u{058f}' | '\u{13a0}'..='\u{13ff}' | '\u{2100}'..='\u{214f}' | '\u{ab70}'..='\u{abbf}' | '\u{a4d0}'..='\u{a4ff}')
+}
+
+fn is_combining(c: char) -> bool {
+    matches!(c, '\u{0300}'..='\u{036f}' | '\u{0483}'..='\u{0489}' | '\u{0591}'..='\u{05bd}' | '\u{064b}'..='\u{065f}'
+        | '\u{0e31}' | '\u{0e34}'..='\u{0e3a}' | '\u{0e47}'..='\u{0e4e}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}'
+        | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
+}
+
 /// `value` as compact JSON that is also safe to print.
 pub fn printable_json(value: &impl Serialize) -> io::Result<String> {
     let mut out = Vec::new();
@@ -80,6 +142,7 @@ fn is_unprintable(c: char) -> bool {
             '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' // direction
             | '\u{2028}' | '\u{2029}' // line and paragraph separators
             | '\u{00ad}' | '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{206a}'..='\u{206f}' | '\u{feff}' // invisible
+            | '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}' // letters and patterns without ink
             | '\u{fff9}'..='\u{fffb}' // interlinear annotation
             | '\u{e0000}'..='\u{e007f}') // tags: a second, invisible text
 }
@@ -106,6 +169,32 @@ mod tests {
             ("hidden tag characters", "a\u{e0041}", "a\\u{e0041}"),
         ] {
             assert_eq!(printable(text), want, "{why}");
+        }
+    }
+
+    #[test]
+    fn a_question_has_no_second_reading() {
+        for (why, text, want) in [
+            ("plain text stays", r#"rm -rf "data" | tee x"#, r#"rm -rf "data" | tee x"#),
+            ("other scripts stay", "echo naïve 笔记 привет", "echo naïve 笔记 привет"),
+            ("a few spaces stay", "a    b", "a    b"),
+            ("a flood of spaces is counted", &format!("a{}b", " ".repeat(30_000)), "a[30000 spaces]b"),
+            ("a filler", "a\u{3164}b", "a\\u{3164}b"),
+            ("an empty pattern", "a\u{2800}b", "a\\u{2800}b"),
+            ("a joiner", "a\u{200d}b", "a\\u{200d}b"),
+            ("no-break space", "a\u{a0}b", "a\\u{a0}b"),
+            ("ideographic space", "a\u{3000}b", "a\\u{3000}b"),
+            ("an override", "a\u{202e}b", "a\\u{202e}b"),
+            ("a Cyrillic letter in a Latin word", "c\u{430}t", "c\\u{430}t"),
+            ("at its beginning", "\u{441}at", "\\u{441}at"),
+            ("a wide solidus", "\u{ff0f}etc", "\\u{ff0f}etc"),
+            ("a fraction slash", "\u{2215}etc", "\\u{2215}etc"),
+            ("a minus that is none", "\u{2212}rf", "\\u{2212}rf"),
+            ("two marks stay", "e\u{301}\u{302}", "e\u{301}\u{302}"),
+            ("more do not", "e\u{301}\u{301}\u{301}", "e\u{301}\u{301}\\u{301}"),
+            ("a line end", "a\nb\r\t", "a\\nb\\r\\t"),
+        ] {
+            assert_eq!(unambiguous(text), want, "{why}");
         }
     }
 

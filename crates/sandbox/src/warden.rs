@@ -1,22 +1,27 @@
 //! The warden, a reference monitor: judges each effect, records the decision, and only then issues
 //! a permit.
 
+use crate::act::Act;
 use crate::agent_writable::AgentWritable;
-use crate::exec::{Exec, ExecEnv, HostFs};
+use crate::always::AlwaysRules;
+use crate::exec::{Exec, ExecEnv, HostFs, RunMode};
 use crate::files::{Files, Located};
 use crate::helper::{HelperError, HelperLauncher, HelperSpec, RunningHelper};
 use crate::ledger::{Entry, Ledger};
-use crate::permit::{Approval, Effect, OutcomeGuard, Permit};
+use crate::permit::{Answer, Approval, Effect, OutcomeGuard, Permit};
 use crate::root::RootError;
 use picoclaw_policy::config::mask_words;
 use picoclaw_policy::shell::guard::Judgement;
 use picoclaw_policy::{
-    Access, AgentId, CleanPath, Code, CommandContext, ExecIntent, Grant, Intent, Layer, PathFault, Policy,
-    Question, Refusal, Subject, Verdict, Zone,
+    ASK_RULE, Access, AgentId, CleanPath, Code, CommandContext, ExecIntent, Grant, Intent, Layer, PathFault,
+    Policy, Question, Refusal, Subject, Verdict, Zone,
 };
+use serde_json::Value;
 use std::ffi::OsString;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The warden's answer to an effect.
@@ -28,23 +33,72 @@ pub enum Admission<E: Effect> {
     /// The effect is refused.
     Refusal(Refusal),
     /// A person must approve first.
-    Pending(Box<Pending<E>>),
+    Pending(Box<Pending>),
 }
 
-/// An effect that waits for a person's approval; it holds no thread. Dropped unanswered, it is
-/// recorded as abandoned.
-#[derive(Debug)]
-pub struct Pending<E: Effect> {
-    effect: E,
+/// A call, as far as the warden must know it to bind a person's answer to it.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'r> {
+    /// The tool.
+    pub tool: &'r str,
+    /// Every argument.
+    pub arguments: &'r Value,
+    /// On whose behalf.
+    pub subject: &'r Subject,
+    /// What a person approved, when the call is made again after the answer.
+    pub approved: Option<&'r Approved>,
+}
+
+/// An act that waits for a person's approval; it holds no thread. Dropped unanswered, it is recorded
+/// as abandoned.
+pub struct Pending {
     question: Question,
-    tool: String,
+    act: Act,
+    operands: Vec<String>,
+    intent: String,
     outcome: OutcomeGuard,
+    /// The handles of the effect stay open, so that no inode number is used again meanwhile.
+    _effect: Box<dyn Send>,
 }
 
-impl<E: Effect> Pending<E> {
+impl Pending {
     /// What to ask the person.
     pub fn question(&self) -> &Question {
         &self.question
+    }
+
+    /// The whole act.
+    pub fn act(&self) -> &Act {
+        &self.act
+    }
+}
+
+impl fmt::Debug for Pending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pending")
+            .field("act", &self.act)
+            .field("question", &self.question)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A person's yes to one act. The call is made again with it, and judged again.
+#[derive(Debug)]
+pub struct Approved {
+    digest: String,
+    operands: Vec<String>,
+    by: String,
+    is_used: AtomicBool,
+}
+
+impl Approved {
+    /// Whether this is the act that was approved. A call that `tools.ask` names is approved as a
+    /// whole, with the effects that follow its first one.
+    fn covers(&self, act: &Act, operands: &[String], question: &Question) -> bool {
+        let follows = self.is_used.load(Ordering::Relaxed) && question.refusal.rule == ASK_RULE;
+        let covers = follows || (act.digest() == self.digest && operands == self.operands);
+        self.is_used.fetch_or(covers, Ordering::Relaxed);
+        covers
     }
 }
 
@@ -57,6 +111,7 @@ pub struct Warden {
     exec_env: ExecEnv,
     helpers: HelperLauncher,
     ledger: Arc<Ledger>,
+    always: AlwaysRules,
 }
 
 /// Why a path could not be looked up.
@@ -79,7 +134,18 @@ impl Warden {
         let settings = exec_env.settings().clone();
         let writable = AgentWritable::of_instance(&settings.instance, policy.write_rules.clone());
         let helpers = HelperLauncher::new(settings, writable);
-        Self { policy, files, exec_env, helpers, ledger: Arc::new(ledger) }
+        Self { policy, files, exec_env, helpers, ledger: Arc::new(ledger), always: AlwaysRules::default() }
+    }
+
+    /// The same, with these rules of the person.
+    #[must_use]
+    pub fn with_always(self, always: AlwaysRules) -> Self {
+        Self { always, ..self }
+    }
+
+    /// The rules of the person.
+    pub fn always(&self) -> &AlwaysRules {
+        &self.always
     }
 
     /// Looks a path up for `subject`. Looking is not an effect, and opens nothing that the policy
@@ -92,11 +158,12 @@ impl Warden {
     /// Prepares a command that would start in `cwd`: runs the guard on it and looks the directory
     /// up.
     pub fn prepare_command(&self, command: &str, cwd: &Path, subject: &Subject) -> Result<Exec, LocateError> {
-        let judgement = self.inspect_command(command, cwd, subject)?;
+        let (judgement, operands) = self.inspect(command, cwd, subject)?;
         let Located { target: cwd, place } = self.locate(Access::List, cwd, subject)?;
         let env = self.exec_env.agent(&subject.agent);
         let layers = env.map(|env| env.confined.layers()).unwrap_or_default();
-        Ok(Exec { intent: ExecIntent { command: command.to_owned(), cwd, judgement }, place, layers })
+        let intent = ExecIntent { command: command.to_owned(), cwd, judgement };
+        Ok(Exec { intent, place, layers, operands, mode: RunMode::default() })
     }
 
     /// What the guard finds in `command`, if it ran in `cwd`.
@@ -106,17 +173,31 @@ impl Warden {
         cwd: &Path,
         subject: &Subject,
     ) -> Result<Judgement, LocateError> {
+        self.inspect(command, cwd, subject).map(|(judgement, _)| judgement)
+    }
+
+    /// The same, and what its paths lead to if a person may be asked about it.
+    fn inspect(
+        &self,
+        command: &str,
+        cwd: &Path,
+        subject: &Subject,
+    ) -> Result<(Judgement, Vec<String>), LocateError> {
         let cwd = self.absolute(cwd, subject)?;
         let unknown = || LocateError::NoAgent(subject.agent.clone());
         let env = self.exec_env.agent(&subject.agent).ok_or_else(unknown)?;
+        let host = HostFs::new(&self.files, &env.path);
         let context = CommandContext {
             cwd: &cwd,
             home: env.home.as_ref(),
             dialect: self.exec_env.shell(),
             confinement: env.confinement,
-            file_system: &HostFs::new(&self.files, &env.path),
+            file_system: &host,
         };
-        self.policy.inspect_command(command, &context, subject).ok_or_else(unknown)
+        let judgement = self.policy.inspect_command(command, &context, subject).ok_or_else(unknown)?;
+        let may_ask = !judgement.is_allowed() || self.policy.asks_about("exec");
+        let operands = if may_ask { host.operands(&judgement) } else { Vec::new() };
+        Ok((judgement, operands))
     }
 
     fn absolute(&self, path: &Path, subject: &Subject) -> Result<CleanPath, LocateError> {
@@ -148,13 +229,14 @@ impl Warden {
     pub fn evaluate<E: Effect>(&self, tool: &str, subject: &Subject, effect: &E) -> Verdict {
         match self.policy.check_tool(tool, subject) {
             Err(refusal) => Verdict::Deny(refusal),
-            Ok(()) => self.policy.judge(&effect.intent(), subject),
+            Ok(()) => self.policy.judge_call(tool, &effect.intent(), subject),
         }
     }
 
     /// Judges an effect, writes the *decided* record and returns the permit, the refusal or the
     /// question.
-    pub fn admit<E: Effect>(&self, tool: &str, subject: &Subject, effect: E) -> Admission<E> {
+    pub fn admit<E: Effect + Send + 'static>(&self, request: &Request<'_>, effect: E) -> Admission<E> {
+        let Request { tool, subject, .. } = *request;
         let verdict = self.evaluate(tool, subject, &effect);
         log(tool, subject, &effect.intent(), &verdict);
         let decided = Entry::decided(subject, tool, &effect.intent().to_string(), &verdict)
@@ -162,14 +244,53 @@ impl Warden {
         match verdict {
             Verdict::Deny(refusal) => Admission::Refusal(self.refuse(decided, refusal)),
             Verdict::Allow(grant) => self.mint(decided, grant, effect),
-            Verdict::Ask(question) => match self.ledger.append(std::slice::from_ref(&decided)) {
-                Err(why) => Admission::Refusal(unrecorded(&why)),
-                Ok(()) => {
-                    let outcome = OutcomeGuard::new(Arc::clone(&self.ledger), decided);
-                    let tool = tool.to_owned();
-                    Admission::Pending(Box::new(Pending { effect, question, tool, outcome }))
-                }
-            },
+            Verdict::Ask(question) => self.ask(request, effect, question, decided),
+        }
+    }
+
+    /// Lets a person's yes count for exactly the act that was shown; opens the question otherwise.
+    fn ask<E: Effect + Send + 'static>(
+        &self,
+        request: &Request<'_>,
+        effect: E,
+        question: Question,
+        decided: Entry,
+    ) -> Admission<E> {
+        let Request { tool, arguments, subject, approved } = *request;
+        let facts = effect.facts();
+        let act = Act::new(tool, arguments, subject, &effect, &facts, &question.refusal.rule);
+        let intent = effect.intent().to_string();
+        if let Some(approved) = approved {
+            if approved.covers(&act, &facts.operands, &question) {
+                let grant = Grant { rule: format!("approved by {}", approved.by), ..question.grant };
+                let verdict = Verdict::Allow(grant.clone());
+                let decided = Entry::decided(subject, tool, &intent, &verdict).enforcing(effect.enforced());
+                return self.mint(decided, grant, effect);
+            }
+            let refusal = Refusal {
+                code: Code::NotApproved,
+                layer: Layer::Approver,
+                hint: "what was approved is not what would be done now: its directory or files changed meanwhile"
+                    .to_owned(),
+                ..question.refusal
+            };
+            let decided = Entry::decided(subject, tool, &intent, &Verdict::Deny(refusal.clone()));
+            return Admission::Refusal(self.refuse(decided, refusal));
+        }
+        match self.ledger.append(std::slice::from_ref(&decided)) {
+            Err(why) => Admission::Refusal(unrecorded(&why)),
+            Ok(()) => {
+                let outcome = OutcomeGuard::new(Arc::clone(&self.ledger), decided);
+                let (operands, effect) = (facts.operands, Box::new(effect));
+                Admission::Pending(Box::new(Pending {
+                    question,
+                    act,
+                    operands,
+                    intent,
+                    outcome,
+                    _effect: effect,
+                }))
+            }
         }
     }
 
@@ -245,36 +366,28 @@ impl Warden {
         self.refuse(decided, refusal)
     }
 
-    /// Refuses a pending effect because no person could be asked.
-    pub fn unanswered<E: Effect>(&self, pending: Pending<E>) -> Refusal {
+    /// Refuses a pending act because no person could be asked.
+    pub fn unanswered(&self, pending: Pending) -> Refusal {
         pending.outcome.settle_as("nobody could be asked");
         pending.question.refusal
     }
 
-    /// Takes a person's answer to a pending effect; a yes permits exactly what was shown.
-    pub fn answer<E: Effect>(
-        &self,
-        pending: Pending<E>,
-        subject: &Subject,
-        approval: Approval,
-        by: &str,
-    ) -> Admission<E> {
-        let Pending { effect, question, tool, outcome } = pending;
+    /// Takes a person's answer to a pending act. With a yes the call is made again, and judged again.
+    pub fn answer(&self, pending: Pending, subject: &Subject, answer: &Answer) -> Result<Approved, Refusal> {
+        let Pending { question, act, operands, intent, outcome, _effect } = pending;
+        let Answer { approval, by, reason } = answer;
         outcome.settle_as(&format!("answered {approval:?} by {by}").to_lowercase());
-        let intent = effect.intent().to_string();
-        match approval {
-            Approval::No => {
-                let refusal = Refusal { code: Code::NotApproved, layer: Layer::Approver, ..question.refusal };
-                let verdict = Verdict::Deny(refusal.clone());
-                Admission::Refusal(self.refuse(Entry::decided(subject, &tool, &intent, &verdict), refusal))
-            }
-            Approval::Once | Approval::Session => {
-                let grant = Grant { rule: format!("approved by {by}"), ..question.grant };
-                let verdict = Verdict::Allow(grant.clone());
-                let decided = Entry::decided(subject, &tool, &intent, &verdict).enforcing(effect.enforced());
-                self.mint(decided, grant, effect)
-            }
+        if *approval != Approval::No {
+            let (digest, by) = (act.digest(), by.clone());
+            return Ok(Approved { digest, operands, by, is_used: AtomicBool::new(false) });
         }
+        let hint = match reason {
+            Some(reason) => format!("a person refused it: {reason}"),
+            None => question.refusal.hint,
+        };
+        let refusal = Refusal { code: Code::NotApproved, layer: Layer::Approver, hint, ..question.refusal };
+        let verdict = Verdict::Deny(refusal.clone());
+        Err(self.refuse(Entry::decided(subject, &act.tool, &intent, &verdict), refusal))
     }
 
     fn mint<E: Effect>(&self, decided: Entry, grant: Grant, effect: E) -> Admission<E> {

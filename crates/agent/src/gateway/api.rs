@@ -5,10 +5,11 @@ use super::reload::ReloadError;
 use super::request;
 use super::response::{self, HttpResponse};
 use super::server::Gateway;
+use crate::question;
 use crate::schedule::cron::JobScope;
 use http::{Request, StatusCode};
 use hyper::body::Incoming;
-use picoclaw_sandbox::permit::Approval;
+use picoclaw_sandbox::permit::{Answer, Approval};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -67,6 +68,9 @@ pub(super) fn approvals(gateway: &Gateway) -> HttpResponse {
 struct ApprovalRequest {
     hash: String,
     answer: Choice,
+    /// With `no`: what the model is told.
+    #[serde(default)]
+    reason: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -74,6 +78,7 @@ struct ApprovalRequest {
 enum Choice {
     Once,
     Session,
+    Always,
     No,
 }
 
@@ -88,15 +93,18 @@ pub(super) async fn approve(
         Ok(given) => given,
         Err(response) => return response,
     };
-    let (answer, word) = match given.answer {
+    let (approval, word) = match given.answer {
         Choice::Once => (Approval::Once, "once"),
         Choice::Session => (Approval::Session, "session"),
+        Choice::Always => (Approval::Always, "always"),
         Choice::No => (Approval::No, "no"),
     };
     let Ok(number) = id.parse::<u64>() else {
         return response::error(StatusCode::NOT_FOUND, "no such question is open");
     };
-    match gateway.approvals.answer(number, &given.hash, answer, principal.to_owned()) {
+    let reason = given.reason.as_deref().and_then(question::reason).filter(|_| approval == Approval::No);
+    let answer = Answer { approval, by: principal.to_owned(), reason };
+    match gateway.approvals.answer(number, &given.hash, answer) {
         Ok(()) => {
             gateway.counters.approval(word);
             gateway.events.publish("approval", &json!({"type": "answered", "id": id, "answer": word}));

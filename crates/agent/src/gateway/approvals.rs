@@ -1,10 +1,11 @@
 //! Questions that wait for a person. An answer counts once, in time, and for the content whose hash
 //! it names; everything else is a no.
 
+use crate::question;
 use crate::run::Ask;
 use picoclaw_policy::Subject;
 use picoclaw_sandbox::ledger::Timestamp;
-use picoclaw_sandbox::permit::Approval;
+use picoclaw_sandbox::permit::{Answer, Approval};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,7 +32,7 @@ struct OpenQuestion {
     hash: String,
     /// The question as the API lists it.
     listed: Value,
-    answer: oneshot::Sender<(Approval, String)>,
+    answer: oneshot::Sender<Answer>,
 }
 
 /// Why an answer does not count.
@@ -63,7 +64,13 @@ impl Approvals {
             "hash": ask.fingerprint,
             "agent": subject.agent.as_str(),
             "tool": ask.tool,
-            "text": ask.question.text,
+            "text": question::text(&ask.act, &ask.question),
+            "lines": question::act_lines(&ask.act),
+            "arguments": ask.act.arguments,
+            "cwd": ask.act.path,
+            "background": ask.act.background,
+            "timeout_seconds": ask.act.timeout_seconds,
+            "lineage": ask.act.lineage,
             "asked_at": Timestamp::at(now).to_string(),
             "expires_at": Timestamp::at(now + ANSWER_TIMEOUT).to_string(),
             "origin": subject.origin.as_str(),
@@ -90,32 +97,26 @@ impl Approvals {
     }
 
     /// Answers question `id` for the content with this hash.
-    pub(super) fn answer(
-        &self,
-        id: u64,
-        hash: &str,
-        answer: Approval,
-        by: String,
-    ) -> Result<(), AnswerError> {
+    pub(super) fn answer(&self, id: u64, hash: &str, answer: Answer) -> Result<(), AnswerError> {
         let mut state = self.state();
         let open = state.open.get(&id).ok_or(AnswerError::NotOpen)?;
         if open.hash != hash {
             return Err(AnswerError::HashMismatch);
         }
         let open = state.open.remove(&id).ok_or(AnswerError::NotOpen)?;
-        open.answer.send((answer, by)).map_err(|_| AnswerError::NotOpen)
+        open.answer.send(answer).map_err(|_| AnswerError::NotOpen)
     }
 
     /// Answers every question with no, at shutdown.
     pub fn close(&self) {
         for (_, open) in std::mem::take(&mut self.state().open) {
-            let _ = open.answer.send((Approval::No, "nobody: the gateway ended".to_owned()));
+            let _ = open.answer.send(Answer::new(Approval::No, "nobody: the gateway ended"));
         }
     }
 
     fn expire(&self, id: u64) {
         if let Some(open) = self.state().open.remove(&id) {
-            let _ = open.answer.send((Approval::No, "nobody: no answer within 60 s".to_owned()));
+            let _ = open.answer.send(Answer::new(Approval::No, "nobody: no answer within 60 s"));
         }
     }
 
@@ -128,8 +129,9 @@ impl Approvals {
 mod tests {
     use super::*;
     use picoclaw_policy::{AgentId, Code, Grant, Layer, Origin, Question, Refusal, Zone};
+    use picoclaw_sandbox::act::Act;
 
-    fn ask(text: &str) -> (Ask, oneshot::Receiver<(Approval, String)>) {
+    fn ask(text: &str) -> (Ask, oneshot::Receiver<Answer>) {
         let (answer, answered) = oneshot::channel();
         let refusal = Refusal {
             code: Code::DangerousCommand,
@@ -140,8 +142,14 @@ mod tests {
         };
         let grant = Grant { zone: Zone::Workspace, rule: "approved".to_owned() };
         let question = Question { text: text.to_owned(), refusal, grant };
-        let ask = Ask { tool: "exec".to_owned(), question, fingerprint: format!("hash of {text}"), answer };
+        let act = Act { arguments: json!({"command": text}), ..Act::default() };
+        let fingerprint = format!("hash of {text}");
+        let ask = Ask { tool: "exec".to_owned(), question, act, fingerprint, answer };
         (ask, answered)
+    }
+
+    fn yes() -> Answer {
+        Answer::new(Approval::Once, "p")
     }
 
     fn subject() -> Subject {
@@ -154,21 +162,18 @@ mod tests {
         let (first, answered) = ask("rm x");
         let (id, listed) = approvals.open(&subject(), first).unwrap();
         assert_eq!(listed["text"], "rm x");
-        let wrong = approvals.answer(id, "hash of rm y", Approval::Once, "p".to_owned());
+        let wrong = approvals.answer(id, "hash of rm y", yes());
         assert_eq!(wrong, Err(AnswerError::HashMismatch), "another content");
-        assert_eq!(
-            approvals.answer(id + 1, "hash of rm x", Approval::Once, "p".to_owned()),
-            Err(AnswerError::NotOpen)
-        );
-        assert_eq!(approvals.answer(id, "hash of rm x", Approval::Once, "p".to_owned()), Ok(()));
-        assert_eq!(answered.await.unwrap(), (Approval::Once, "p".to_owned()));
-        let again = approvals.answer(id, "hash of rm x", Approval::Once, "p".to_owned());
+        assert_eq!(approvals.answer(id + 1, "hash of rm x", yes()), Err(AnswerError::NotOpen));
+        assert_eq!(approvals.answer(id, "hash of rm x", yes()), Ok(()));
+        assert_eq!(answered.await.unwrap(), yes());
+        let again = approvals.answer(id, "hash of rm x", yes());
         assert_eq!(again, Err(AnswerError::NotOpen), "a second time");
 
         let (late, answered) = ask("rm z");
         let (id, _) = approvals.open(&subject(), late).unwrap();
-        assert_eq!(answered.await.unwrap().0, Approval::No, "silence is a no");
-        let late = approvals.answer(id, "hash of rm z", Approval::Once, "p".to_owned());
+        assert_eq!(answered.await.unwrap().approval, Approval::No, "silence is a no");
+        let late = approvals.answer(id, "hash of rm z", yes());
         assert_eq!(late, Err(AnswerError::NotOpen));
 
         let (given_up, answered) = ask("rm w");
@@ -188,6 +193,6 @@ mod tests {
         }
         assert!(approvals.open(&subject(), ask("one more").0).is_none());
         approvals.close();
-        assert_eq!(kept.remove(0).await.unwrap().0, Approval::No);
+        assert_eq!(kept.remove(0).await.unwrap().approval, Approval::No);
     }
 }

@@ -3,7 +3,8 @@
 use crate::call::Reply;
 use crate::hooks::HookEvent;
 use picoclaw_policy::{AgentId, Question};
-use picoclaw_sandbox::permit::Approval;
+use picoclaw_sandbox::act::Act;
+use picoclaw_sandbox::permit::Answer;
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -72,12 +73,14 @@ pub enum Event {
 pub struct Ask {
     /// The tool.
     pub tool: String,
-    /// The question, its reason, and the exact content.
+    /// The question, and its reason.
     pub question: Question,
-    /// The hash of what is shown.
+    /// The whole act.
+    pub act: Act,
+    /// The digest of the act.
     pub fingerprint: String,
-    /// Takes the answer, and who gave it.
-    pub answer: oneshot::Sender<(Approval, String)>,
+    /// Takes the answer.
+    pub answer: oneshot::Sender<Answer>,
 }
 
 /// Identifies a subagent.

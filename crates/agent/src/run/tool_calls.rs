@@ -9,7 +9,7 @@ use crate::hooks::HookOutcome;
 use crate::message::ToolCall;
 use crate::tools::{Outcome, PendingCall};
 use picoclaw_policy::{Question, Refusal};
-use picoclaw_sandbox::permit::Approval;
+use picoclaw_sandbox::permit::Answer;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -103,7 +103,7 @@ async fn forward_lines<T>(
 }
 
 /// Emits the question, without secrets.
-fn ask(pending: &PendingCall, context: &TurnContext<'_>) -> oneshot::Receiver<(Approval, String)> {
+fn ask(pending: &PendingCall, context: &TurnContext<'_>) -> oneshot::Receiver<Answer> {
     let (answer, answered) = oneshot::channel();
     let question = pending.question();
     let refusal = &question.refusal;
@@ -117,15 +117,14 @@ fn ask(pending: &PendingCall, context: &TurnContext<'_>) -> oneshot::Receiver<(A
         ..question.clone()
     };
     let (tool, fingerprint) = (pending.tool().to_owned(), pending.fingerprint());
-    context.emit(Event::Ask(Ask { tool, question, fingerprint, answer }));
+    let mut act = pending.act().clone();
+    act.arguments = clean_arguments(&act.arguments, context);
+    context.emit(Event::Ask(Ask { tool, question, act, fingerprint, answer }));
     answered
 }
 
 /// Waits for the answer; `None` when there will be none.
-async fn wait_for_answer(
-    answered: oneshot::Receiver<(Approval, String)>,
-    context: &TurnContext<'_>,
-) -> Option<(Approval, String)> {
+async fn wait_for_answer(answered: oneshot::Receiver<Answer>, context: &TurnContext<'_>) -> Option<Answer> {
     tokio::select! {
         biased;
         () = context.turn.halt.cancelled() => None,

@@ -1,47 +1,24 @@
 //! What the file tools share: from a path to a permit, and the sentences of failures.
 
 use super::context::ToolContext;
-use super::pending::{Outcome, permit_or_reply, with_permit};
+use super::pending::Outcome;
 use crate::call::Reply;
 use picoclaw_policy::{Access, Code, Layer, Refusal};
 use picoclaw_sandbox::files::{Located, Write};
 use picoclaw_sandbox::permit::{Effect, Permit};
 use picoclaw_sandbox::printable;
 use picoclaw_sandbox::root::RootError;
-use picoclaw_sandbox::warden::{Admission, LocateError};
+use picoclaw_sandbox::warden::LocateError;
 use std::path::Path;
 
 /// Locates `path` and asks for the permit.
-pub(super) fn admit<K: Effect>(
+pub(super) fn admit<K: Effect + Send + 'static>(
     context: &ToolContext<'_>,
     tool: &str,
     access: Access,
     path: &str,
     kind: impl FnOnce(Located) -> K,
 ) -> Result<Permit<K>, Reply> {
-    permit_or_reply(admission(context, tool, access, path, kind)?, context)
-}
-
-/// Locates `path` and writes there, at once or when a person has approved.
-pub(super) fn write(
-    context: &ToolContext<'_>,
-    tool: &str,
-    path: &str,
-    write: impl FnOnce(Permit<Write>, &ToolContext<'_>) -> Reply + Send + 'static,
-) -> Outcome {
-    match admission(context, tool, Access::Write, path, Write) {
-        Ok(admission) => with_permit(tool, admission, context, write),
-        Err(reply) => reply.into(),
-    }
-}
-
-fn admission<K: Effect>(
-    context: &ToolContext<'_>,
-    tool: &str,
-    access: Access,
-    path: &str,
-    kind: impl FnOnce(Located) -> K,
-) -> Result<Admission<K>, Reply> {
     // Only a listing has a default: the workspace.
     if path.is_empty() && access != Access::List {
         return Err(invalid(context, tool, "path is required"));
@@ -50,7 +27,20 @@ fn admission<K: Effect>(
     let located = warden
         .locate(access, Path::new(path), subject)
         .map_err(|error| not_located(context, tool, &error))?;
-    Ok(warden.admit(tool, subject, kind(located)))
+    context.admit(tool, kind(located))
+}
+
+/// Locates `path` and writes there, if it is permitted.
+pub(super) fn write(
+    context: &ToolContext<'_>,
+    tool: &str,
+    path: &str,
+    write: impl FnOnce(Permit<Write>, &ToolContext<'_>) -> Reply,
+) -> Outcome {
+    match admit(context, tool, Access::Write, path, Write) {
+        Ok(permit) => write(permit, context).into(),
+        Err(reply) => reply.into(),
+    }
 }
 
 /// `path` for a reply: what a terminal or a model could misread is escaped.

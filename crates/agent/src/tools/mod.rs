@@ -17,7 +17,6 @@ mod write_file;
 
 pub use arguments::Arguments;
 pub use context::{ToolContext, unwatched};
-pub(crate) use pending::permit_or_reply;
 pub use pending::{Outcome, PendingCall};
 pub use registry::{Registry, Tool, ToolVisibility, schema_of, schema_of_parameters};
 pub use schema::{Need, Parameter, Type};

@@ -7,7 +7,7 @@ use super::edit_file::EditFile;
 use super::exec::ExecTool;
 use super::list_dir::ListDir;
 use super::output_lines::OutputLines;
-use super::pending::Outcome;
+use super::pending::{Outcome, PendingCall};
 use super::read_file::ReadFile;
 use super::schema::{Parameter, json_schema};
 use super::web_fetch::WebFetch;
@@ -16,8 +16,9 @@ use crate::call::{Call, Reply};
 use picoclaw_policy::config::ToolsConfig;
 use picoclaw_policy::{Code, Layer, Refusal, Subject};
 use picoclaw_sandbox::Redactor;
+use picoclaw_sandbox::permit::{Answer, Approval};
 use serde_json::Value;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A tool that an agent can call.
 pub trait Tool: Send + Sync {
@@ -55,7 +56,8 @@ pub trait ToolVisibility: Send + Sync {
     fn round_over(&self, subject: &Subject);
 }
 
-/// All tools.
+/// All tools. A clone has the same ones.
+#[derive(Clone)]
 pub struct Registry {
     tools: Vec<Arc<dyn Tool>>,
     redactor: Redactor,
@@ -136,16 +138,35 @@ impl Registry {
     /// Runs one call to its reply or to its question, and logs a failure.
     pub fn run(&self, call: &Call, context: &ToolContext<'_>) -> Outcome {
         tracing::debug!(target: "tool", tool = %call.tool, agent = %call.subject.agent, "Tool execution started");
-        let lines = OutputLines::new(&self.redactor, context.watcher);
-        let outcome = self.dispatch(call, &ToolContext { watcher: &|output| lines.push(output), ..*context });
-        lines.finish();
-        let (tool, redactor) = (call.tool.clone(), self.redactor.clone());
-        match outcome {
-            Outcome::Reply(reply) => Outcome::Reply(finish(reply, &tool, &redactor)),
-            Outcome::NeedsApproval(asked) => {
-                Outcome::NeedsApproval(asked.map_reply(move |reply| finish(reply, &tool, &redactor)))
+        let question = Mutex::new(None);
+        let reply = self.attempt(call, &ToolContext { question: Some(&question), ..*context });
+        let Some(pending) = question.into_inner().unwrap_or_else(PoisonError::into_inner) else {
+            return Outcome::Reply(finish(reply, &call.tool, &self.redactor));
+        };
+        let (again, call) = (self.clone(), call.clone());
+        let asked = PendingCall::new(pending, self.redactor.clone(), move |approved, context| {
+            again.attempt(&call, &ToolContext { approved: Some(approved), ..*context })
+        });
+        match context.warden.always().find(asked.act()) {
+            None => Outcome::NeedsApproval(asked),
+            Some(rule) => {
+                let by = format!("the rule {} of {}", rule.id, rule.by);
+                asked.answer(&Answer::new(Approval::Always, by), context).into()
             }
         }
+    }
+
+    /// Makes one call, once.
+    fn attempt(&self, call: &Call, context: &ToolContext<'_>) -> Reply {
+        let lines = OutputLines::new(&self.redactor, context.watcher);
+        let watcher = |output: &[u8]| lines.push(output);
+        let context = ToolContext { watcher: &watcher, arguments: &call.arguments, ..*context };
+        let reply = match self.dispatch(call, &context) {
+            Outcome::Reply(reply) => reply,
+            Outcome::NeedsApproval(asked) => asked.unanswered(&context),
+        };
+        lines.finish();
+        reply
     }
 
     /// The same where no person can be asked.
@@ -200,7 +221,7 @@ pub fn schema_of_parameters(parameters: &[Parameter]) -> Value {
 }
 
 /// Filters secrets from the reply and logs how it went.
-fn finish(reply: Reply, tool: &str, redactor: &Redactor) -> Reply {
+pub(super) fn finish(reply: Reply, tool: &str, redactor: &Redactor) -> Reply {
     let reply = reply.map_text(|text| redactor.clean_own(text));
     match &reply {
         Reply::Done(_) => tracing::debug!(target: "tool", tool = %tool, "Tool execution completed"),

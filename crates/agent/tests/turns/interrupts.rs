@@ -4,7 +4,7 @@ use crate::fixture::{Act, Fixture, call, run, say, subject};
 use picoclaw_agent::run::{Event, Steering, Turn, TurnError};
 use picoclaw_policy::config::OnBlock;
 use picoclaw_sandbox::launch::CancelToken;
-use picoclaw_sandbox::permit::Approval;
+use picoclaw_sandbox::permit::{Answer, Approval};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -148,7 +148,7 @@ fn a_question_goes_out_and_what_comes_back_decides() {
             if let Event::Ask(ask) = event {
                 shown.lock().unwrap().push_str(&ask.question.text);
                 if let Some(answer) = answer {
-                    ask.answer.send((answer, "a test".to_owned())).unwrap();
+                    ask.answer.send(Answer::new(answer, "a test")).unwrap();
                 }
             }
         };

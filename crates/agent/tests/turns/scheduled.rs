@@ -186,12 +186,8 @@ fn tool_as(fixture: &Fixture, subject: Subject, arguments: &Value) -> Reply {
     let store = Store::open(&fixture.home()).unwrap();
     let cron = CronTool::new(store, system_clock(), &fixture.config.tools, Arc::new(|| {}));
     let registry = executor.registry().with([Arc::new(cron) as Arc<dyn Tool>]);
-    let visit = ToolContext {
-        warden: executor.warden(),
-        subject: &subject,
-        halt: &CancelToken::new(),
-        watcher: &unwatched,
-    };
+    let halt = CancelToken::new();
+    let visit = ToolContext::new(executor.warden(), &subject, &halt, &unwatched);
     let call = Call { tool: "cron".to_owned(), arguments: arguments.clone(), subject: subject.clone() };
     registry.run_unattended(&call, &visit)
 }

@@ -59,6 +59,7 @@ impl Fixture {
                 .map(|tool| (tool.to_string(), format!("tools.{tool}.enabled")))
                 .collect(),
             guard: Guard::compile(&config.tools.exec).unwrap(),
+            ask: Vec::new(),
             on_block: config.tools.exec.on_block,
             hosts: HostRules::compile(&config.tools.web.private_host_whitelist).unwrap(),
             spawning: Default::default(),
@@ -82,7 +83,7 @@ impl Fixture {
 
     pub(crate) fn run(&self, tool: &WebFetch, arguments: &Value, halt: &CancelToken) -> Reply {
         let subject = Subject::root(Origin::Cli, AgentId::main(), "s");
-        let visit = ToolContext { warden: &self.warden, subject: &subject, halt, watcher: &unwatched };
+        let visit = ToolContext::new(&self.warden, &subject, halt, &unwatched);
         match tool.run(&Arguments::check(tool.parameters(), arguments).unwrap(), &visit) {
             Outcome::Reply(reply) => reply,
             Outcome::NeedsApproval(asked) => panic!("{asked:?}"),

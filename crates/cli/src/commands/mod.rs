@@ -1,6 +1,7 @@
 //! The commands, one per file. A command wires and renders; decisions belong to the policy.
 
 pub(crate) mod agent;
+pub(crate) mod approvals;
 pub(crate) mod audit;
 pub(crate) mod cage_flags;
 pub(crate) mod check;

@@ -2,12 +2,14 @@
 
 use crate::app::DIRECT_PROVIDER;
 use crate::arguments::Listing;
+use crate::commands::approvals::rule_line;
 use crate::commands::version::VERSION;
 use crate::exit::Exit;
 use crate::print;
 use crate::settings::{ConfigPresence, Settings};
 use anyhow::Result;
 use picoclaw_policy::config::{Config, FenceMode};
+use picoclaw_sandbox::always::{AlwaysRule, AlwaysRules};
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::isolate::{Fence, select_backend};
 use picoclaw_sandbox::ledger::Reader;
@@ -84,6 +86,7 @@ pub(crate) fn status_json(settings: &StatusInput) -> Result<Value> {
         },
         "gateway": gateway_json(settings),
         "exceptions": settings.warnings,
+        "always": always_json(settings)?,
         "ledger_head": head.map(|tip| json!({"seq": tip.seq, "hash": tip.hash.to_string()})),
     }))
 }
@@ -115,6 +118,16 @@ fn isolation_text(config: &Config) -> String {
         Ok(backend) => format!("on, held by {}: {}", backend.name(), backend.enforced(&config.isolation)),
         Err(why) => format!("on, but not available: {why}"),
     }
+}
+
+/// The acts that are always allowed.
+fn always_json(settings: &StatusInput) -> Result<Value> {
+    // The status of an instance that does not exist creates nothing.
+    if !Instance::exists(&settings.home) {
+        return Ok(json!([]));
+    }
+    let rules = AlwaysRules::open(&settings.home)?.list()?;
+    Ok(serde_json::to_value(rules)?)
 }
 
 /// Whether the gateway runs, and where. Its token is not shown.
@@ -170,6 +183,11 @@ fn status_text(status: &Value) -> String {
             head["hash"].as_str().unwrap_or("-")
         )),
         None => lines.push("ledger:    no records yet".to_owned()),
+    }
+    let always: Vec<AlwaysRule> = serde_json::from_value(status["always"].clone()).unwrap_or_default();
+    if !always.is_empty() {
+        lines.push("always allowed, by an answer of a person (`picoclaw approvals revoke ID`):".to_owned());
+        lines.extend(always.iter().map(|rule| format!("  - {}", rule_line(rule))));
     }
     let exceptions: Vec<_> =
         status["exceptions"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();

@@ -39,12 +39,8 @@ pub(crate) fn run(arguments: &ToolArguments, settings: &Settings) -> Result<Exit
         let consult = async |executor| call_with_services(&executor, &call, settings).await;
         app::with_mcp_servers(settings, core, &subject, is_meant, consult)?
     } else {
-        let visit = ToolContext {
-            warden: &core.warden,
-            subject: &call.subject,
-            halt: &CancelToken::new(),
-            watcher: &unwatched,
-        };
+        let halt = CancelToken::new();
+        let visit = ToolContext::new(&core.warden, &call.subject, &halt, &unwatched);
         (core.registry.run_unattended(&call, &visit), core.registry)
     };
     if !known.knows(&call.tool) {

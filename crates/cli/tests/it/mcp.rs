@@ -6,4 +6,5 @@ pub(crate) mod peers;
 mod questions;
 mod robust;
 mod serve;
+mod whole_act;
 pub(crate) mod wire;

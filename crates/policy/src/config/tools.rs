@@ -11,6 +11,8 @@ pub struct ToolsConfig {
     pub allow_write_paths: Vec<String>,
     /// Tools whose `tools.<name>.enabled` is false.
     pub disabled: Vec<String>,
+    /// `tools.ask`: tools whose every call a person must approve.
+    pub ask: Vec<String>,
     /// `tools.read_file.max_read_file_size`, in bytes.
     pub max_read_file_size: u64,
     /// `tools.exec`.

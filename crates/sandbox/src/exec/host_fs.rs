@@ -5,15 +5,18 @@
 
 use crate::files::Files;
 use crate::root::{EntryKind, Page, Place, ProtectedInodes};
-use picoclaw_policy::shell::guard::{FileSystem, Resolved};
+use picoclaw_policy::shell::guard::{FileSystem, Judgement, Resolved};
 use picoclaw_policy::{Access, CleanPath, FileKind, LinkOwner};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// The most names of a directory that a pattern is compared with.
 const MAX_NAMES: usize = 4096;
+
+/// Paths of a command that are compared when its answer comes.
+const MAX_OPERANDS: usize = 256;
 
 /// The host's file system, as it is during one judgement.
 pub struct HostFs<'a> {
@@ -34,6 +37,29 @@ impl<'a> HostFs<'a> {
     /// `path`.
     pub fn new(files: &'a Files, path: &'a [CleanPath]) -> Self {
         Self { files, path, lookups: RefCell::default(), listings: RefCell::default() }
+    }
+
+    /// What the paths in a command lead to: every path that the guard looked up, and every word that
+    /// could be one. A directory is named by device and inode.
+    pub fn operands(&self, judgement: &Judgement) -> Vec<String> {
+        let mut paths: BTreeSet<CleanPath> = self.lookups.borrow().keys().cloned().collect();
+        for command in &judgement.commands {
+            for (word, cwd) in
+                command.argv.iter().flat_map(|word| command.cwd.iter().map(move |cwd| (word, cwd)))
+            {
+                paths.extend(parts(word).filter_map(|part| CleanPath::absolute(&Path::new(cwd).join(part))));
+            }
+        }
+        paths.iter().take(MAX_OPERANDS).filter_map(|path| self.operand(path)).collect()
+    }
+
+    fn operand(&self, path: &CleanPath) -> Option<String> {
+        let place = self.place(path, Access::Read)?;
+        let directory = place.identity().filter(|_| place.kind() == FileKind::Directory);
+        let resolved = place.resolved();
+        // A file may be rewritten meanwhile; which one the name stands for may not change.
+        (place.kind() != FileKind::Missing)
+            .then(|| format!("{} {} {directory:?}", path.as_path().display(), resolved.display()))
     }
 
     fn lookup(&self, path: &CleanPath) -> CachedLookup {
@@ -85,6 +111,16 @@ impl FileSystem for HostFs<'_> {
         let in_path = dir.is_some_and(|dir| self.path.iter().any(|known| known.as_path() == dir));
         in_path && is_program(path.as_path())
     }
+}
+
+/// A word, the value of an option in it, and the directory in front of a pattern.
+fn parts(word: &str) -> impl Iterator<Item = &str> {
+    [Some(word), word.split_once('=').map(|(_, value)| value)].into_iter().flatten().filter_map(|part| {
+        match part.find(['*', '?', '[', '{', '\u{2026}']) {
+            None => Some(part),
+            Some(at) => part[..at].rfind('/').map(|slash| &part[..=slash]),
+        }
+    })
 }
 
 fn is_program(path: &Path) -> bool {

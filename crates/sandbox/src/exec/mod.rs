@@ -19,11 +19,13 @@ pub use operator_command::{OperatorCommand, OperatorCommandError, RunningCommand
 pub use run::{ExecError, run, start};
 pub use session::{Program, Session};
 
+use crate::act::Facts;
 use crate::permit::{Effect, Sealed};
 use crate::root::{Place, RootError};
 use picoclaw_policy::shell::guard::Judgement;
 use picoclaw_policy::{ExecIntent, Intent, SessionIntent};
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 /// Running a command.
 #[derive(Debug)]
@@ -33,6 +35,18 @@ pub struct Exec {
     pub(crate) place: Option<Place>,
     /// What the kernel will enforce, as the ledger names it.
     pub(crate) layers: Vec<String>,
+    /// What the paths in it lead to, if a person may be asked about it.
+    pub(crate) operands: Vec<String>,
+    pub(crate) mode: RunMode,
+}
+
+/// How a command runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RunMode {
+    /// Whether it runs in the background.
+    pub background: bool,
+    /// When it is ended.
+    pub timeout: Duration,
 }
 
 /// An action on a background session.
@@ -50,6 +64,16 @@ impl Effect for Exec {
     fn enforced(&self) -> Vec<String> {
         self.layers.clone()
     }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            path: self.place.as_ref().map(Place::resolved),
+            directory: self.place.as_ref().and_then(Place::identity),
+            operands: self.operands.clone(),
+            background: self.mode.background,
+            timeout_seconds: Some(self.mode.timeout.as_secs()),
+        }
+    }
 }
 
 impl Effect for SessionAction {
@@ -59,6 +83,12 @@ impl Effect for SessionAction {
 }
 
 impl Exec {
+    /// The same command, run this way.
+    #[must_use]
+    pub fn with_mode(self, mode: RunMode) -> Self {
+        Self { mode, ..self }
+    }
+
     /// What the guard found.
     pub fn judgement(&self) -> &Judgement {
         &self.intent.judgement

@@ -101,6 +101,19 @@ impl Place {
         }
     }
 
+    /// Device and inode of what is there; `None` when nothing is, or it cannot be used.
+    pub fn identity(&self) -> Option<(u64, u64)> {
+        let id = |meta: &FileMeta| (meta.dev(), meta.ino());
+        match &self.handle {
+            PlaceHandle::Open { meta, .. } | PlaceHandle::File { meta, .. } => Some(id(meta)),
+            PlaceHandle::Directory { handle } => {
+                rustix::fs::fstat(handle).ok().map(|stat| id(&FileMeta::from(stat)))
+            }
+            PlaceHandle::Target(target) => target.existing.as_ref().map(id),
+            PlaceHandle::Missing | PlaceHandle::Blocked(_) | PlaceHandle::Closed => None,
+        }
+    }
+
     /// What is there.
     pub fn kind(&self) -> FileKind {
         self.kind

@@ -218,9 +218,10 @@ function frame(text) {
 const asked = new Map();
 async function answer(item, choice, box) {
   for (const button of box.querySelectorAll('button')) button.disabled = true;
-  const sent = await post('/api/approvals/' + encodeURIComponent(item.id), {hash: item.hash, answer: choice});
+  const reason = choice === 'no' && box.querySelector('input').value.trim();
+  const sent = await post('/api/approvals/' + encodeURIComponent(item.id), Object.assign({hash: item.hash, answer: choice}, reason && {reason}));
   const back = await sent.json().catch(() => ({}));
-  const words = {once: 'Allowed once', session: 'Allowed for this session', no: 'Refused'}[choice];
+  const words = {once: 'Allowed once', session: 'Allowed for this session', always: 'Allowed always', no: 'Refused'}[choice];
   $('said').textContent = plain(sent.ok ? words + ': ' + item.tool + ', ' + item.agent + '.'
     : sent.status === 403 ? 'This token may not approve. picoclaw token add NAME --scope watch,approve makes one that may.'
     : back.error || 'The answer was not taken.');
@@ -232,14 +233,19 @@ function question(item) {
   time.max = 1;
   time.setAttribute('aria-hidden', 'true');
   const buttons = el('div', 'buttons');
-  for (const [choice, words, name] of [['once', 'Yes, once', 'yes'], ['session', 'Yes, this session', 'yes'], ['no', 'No', 'no']]) {
+  for (const [choice, words, name] of [['once', 'Yes, once', 'yes'], ['session', 'Yes, this session', 'yes'], ['always', 'Yes, always', 'yes'], ['no', 'No', 'no']]) {
     const button = el('button', name, words);
     button.type = 'button';
     button.addEventListener('click', () => answer(item, choice, box).catch(unreached));
     buttons.append(button);
   }
+  const reason = el('input', 'reason');
+  reason.placeholder = 'No, because …';
+  reason.setAttribute('aria-label', 'Why not: the agent is told');
+  reason.addEventListener('keydown', pressed => { if (pressed.key === 'Enter') answer(item, 'no', box).catch(unreached); });
+  buttons.append(reason);
   holding(box, holding(el('div', 'row'), el('strong', '', item.tool), el('span', 'meta', [item.agent, item.origin, item.session].join(' · ')), left),
-    el('div', 'mono shown', item.text), holding(el('div', 'why'), el('b', '', 'Why it is asked'), ' ', told('', item.why + (item.rule ? ' (rule ' + item.rule + ')' : ''))),
+    el('div', 'mono shown', (item.lines || [item.text]).join('\n')), holding(el('div', 'why'), el('b', '', 'Why it is asked'), ' ', told('', item.why + (item.rule ? ' (rule ' + item.rule + ')' : ''))),
     item.hint && holding(el('div', 'why'), el('b', '', 'To allow it always'), ' ', told('', item.hint)), buttons, time);
   const began = Date.parse(item.asked_at), ends = Date.parse(item.expires_at);
   const tick = () => { const rest = Math.max(0, ends - now()); left.textContent = 'no answer is a no in ' + Math.ceil(rest / 1000) + ' s'; time.value = rest / (ends - began); };

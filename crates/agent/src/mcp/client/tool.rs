@@ -13,7 +13,6 @@ use picoclaw_policy::{Access, McpCallIntent};
 use picoclaw_sandbox::effects::McpCall;
 use picoclaw_sandbox::files::{self, Write};
 use picoclaw_sandbox::root::Overwrite;
-use picoclaw_sandbox::warden::Admission;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -97,15 +96,10 @@ impl McpTool {
             .warden
             .locate(Access::Write, Path::new(&path), visit.subject)
             .map_err(|why| why.to_string())?;
-        match visit.warden.admit(&self.name, visit.subject, Write(sought)) {
-            Admission::Permit(permit) => {
-                files::write(permit, text.as_bytes(), Overwrite::Yes, visit.warden.files())
-                    .map_err(|why| why.to_string())?;
-                Ok(path)
-            }
-            Admission::Refusal(refusal) => Err(refusal.sentence),
-            Admission::Pending(pending) => Err(visit.warden.unanswered(*pending).sentence),
-        }
+        let permit = visit.admit(&self.name, Write(sought)).map_err(|reply| reply.sentence())?;
+        files::write(permit, text.as_bytes(), Overwrite::Yes, visit.warden.files())
+            .map_err(|why| why.to_string())?;
+        Ok(path)
     }
 }
 
@@ -139,12 +133,9 @@ impl Tool for McpTool {
             tool: self.server_name.clone(),
             arguments: Value::Object(given.clone()).to_string(),
         };
-        let permit = match visit.warden.admit(&self.name, visit.subject, McpCall(intent)) {
-            Admission::Permit(permit) => permit,
-            Admission::Refusal(refusal) => return Reply::Refused(refusal).into(),
-            Admission::Pending(pending) => {
-                return Reply::NeedsApproval(visit.warden.unanswered(*pending)).into();
-            }
+        let permit = match visit.admit(&self.name, McpCall(intent)) {
+            Ok(permit) => permit,
+            Err(reply) => return reply.into(),
         };
         let answered =
             permit.call(|_| self.runtime.block_on(self.server.call(&self.server_name, given, visit.halt)));

@@ -1,9 +1,10 @@
 //! Asks the client's user for approval, in the way of the negotiated revision. Only an explicit yes
 //! approves.
 
+use crate::question;
 use crate::tools::PendingCall;
-use picoclaw_sandbox::permit::Approval;
-use picoclaw_sandbox::printable_lines;
+use picoclaw_sandbox::permit::{Answer, Approval};
+use picoclaw_sandbox::{Redactor, unambiguous};
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema,
@@ -53,7 +54,7 @@ impl ApprovalChannel {
 pub(super) async fn elicit(
     form: ElicitRequestParams,
     context: &RequestContext<RoleServer>,
-) -> Option<Approval> {
+) -> Option<Answer> {
     let request = ServerRequest::ElicitRequest(ElicitRequest::new(form));
     let options = PeerRequestOptions::with_timeout(ANSWER_TIMEOUT);
     let handle = context.peer.send_request_with_option(request, options).await.ok()?;
@@ -67,54 +68,78 @@ pub(super) async fn elicit(
 }
 
 /// The result that requires input, to be retried with this ticket.
-pub(super) fn input_required(asked: &PendingCall, ticket: String) -> Option<InputRequiredResult> {
-    let request = InputRequest::Elicitation(ElicitRequest::new(form(asked)?));
+pub(super) fn input_required(form: ElicitRequestParams, ticket: String) -> InputRequiredResult {
+    let request = InputRequest::Elicitation(ElicitRequest::new(form));
     let requests = InputRequests::from([(INPUT_KEY.to_owned(), request)]);
-    Some(InputRequiredResult::new(Some(requests), Some(ticket)))
+    InputRequiredResult::new(Some(requests), Some(ticket))
 }
 
 /// The answer that a retry carries.
-pub(super) fn answer_of_retry(responses: Option<&InputResponses>) -> Approval {
+pub(super) fn answer_of_retry(responses: Option<&InputResponses>) -> Answer {
     let result = responses.and_then(|responses| responses.get(INPUT_KEY));
     let result = result.and_then(|value| serde_json::from_value::<ElicitResult>(value.clone()).ok());
-    result.as_ref().map_or(Approval::No, parse_answer)
+    result.as_ref().map_or_else(|| Answer::new(Approval::No, APPROVER), parse_answer)
 }
 
-fn parse_answer(result: &ElicitResult) -> Approval {
-    let answer = result.content.as_ref().and_then(|content| content.get("answer")).and_then(Value::as_str);
-    match (&result.action, answer) {
+fn parse_answer(result: &ElicitResult) -> Answer {
+    let text =
+        |name: &str| result.content.as_ref().and_then(|content| content.get(name)).and_then(Value::as_str);
+    let approval = match (&result.action, text("answer")) {
         (ElicitationAction::Accept, Some("once")) => Approval::Once,
         (ElicitationAction::Accept, Some("session")) => Approval::Session,
+        (ElicitationAction::Accept, Some("always")) => Approval::Always,
         _ => Approval::No,
-    }
+    };
+    let reason = text("reason").and_then(question::reason);
+    Answer { reason: reason.filter(|_| approval == Approval::No), ..Answer::new(approval, APPROVER) }
 }
 
-/// The form: the whole action, the reason, and the possible answers.
-pub(super) fn form(asked: &PendingCall) -> Option<ElicitRequestParams> {
-    let question = asked.question();
+/// Whether a yes can hold for a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SessionYes {
+    /// The client has a session.
+    Offered,
+    /// It has none: every request stands for itself.
+    Unknown,
+}
+
+/// The form: the whole act, the reason, and the possible answers.
+pub(super) fn form(
+    asked: &PendingCall,
+    session: SessionYes,
+    redactor: &Redactor,
+) -> Option<ElicitRequestParams> {
+    let refusal = &asked.question().refusal;
+    let lines = question::act_lines(asked.act()).join("\n");
     let message = format!(
-        "`{}` wants to do what the policy blocks:\n\n{}\n\n{} (rule: {})",
-        asked.tool(),
-        question.text,
-        question.refusal.sentence,
-        question.refusal.rule
+        "`{}` needs your permission for:\n\n{lines}\n\nwhy: {}\nrule: {}\nthis act and no other: {}",
+        unambiguous(asked.tool()),
+        unambiguous(&refusal.sentence),
+        unambiguous(&refusal.rule),
+        asked.fingerprint().get(..12).unwrap_or_default(),
     );
+    let (answers, about) = match session {
+        SessionYes::Offered => (
+            json!(["once", "session", "always", "no"]),
+            "`once` for this one time, `session` for the same again until the session ends, `always` for the same again until it is revoked, `no` to refuse",
+        ),
+        SessionYes::Unknown => (
+            json!(["once", "always", "no"]),
+            "`once` for this one time, `always` for the same again until it is revoked, `no` to refuse",
+        ),
+    };
     let schema: ElicitationSchema = serde_json::from_value(json!({
         "type": "object",
         "properties": {
-            "answer": {
-                "type": "string",
-                "title": "Allow it?",
-                "description": "`once` for this one time, `session` for the same again until the session ends, `no` to refuse",
-                "enum": ["once", "session", "no"],
-            },
+            "answer": {"type": "string", "title": "Allow it?", "description": about, "enum": answers},
+            "reason": {"type": "string", "title": "Why not?", "description": "With `no`: what the model is told"},
         },
         "required": ["answer"],
     }))
     .ok()?;
     Some(ElicitRequestParams::FormElicitationParams {
         meta: None,
-        message: printable_lines(&message).into_owned(),
+        message: redactor.clean(&message).into_owned(),
         requested_schema: schema,
     })
 }
@@ -128,6 +153,7 @@ mod tests {
         for (why, result, want) in [
             ("once", json!({"action": "accept", "content": {"answer": "once"}}), Approval::Once),
             ("session", json!({"action": "accept", "content": {"answer": "session"}}), Approval::Session),
+            ("always", json!({"action": "accept", "content": {"answer": "always"}}), Approval::Always),
             ("no", json!({"action": "accept", "content": {"answer": "no"}}), Approval::No),
             ("declined", json!({"action": "decline", "content": {"answer": "once"}}), Approval::No),
             ("cancelled", json!({"action": "cancel"}), Approval::No),
@@ -136,8 +162,11 @@ mod tests {
             ("no result", json!({"x": 1}), Approval::No),
         ] {
             let responses = InputResponses::from([(INPUT_KEY.to_owned(), result)]);
-            assert_eq!(answer_of_retry(Some(&responses)), want, "{why}");
+            assert_eq!(answer_of_retry(Some(&responses)), Answer::new(want, APPROVER), "{why}");
         }
-        assert_eq!(answer_of_retry(None), Approval::No, "nothing came");
+        assert_eq!(answer_of_retry(None), Answer::new(Approval::No, APPROVER), "nothing came");
+        let because = json!({"action": "accept", "content": {"answer": "no", "reason": "use the trash"}});
+        let responses = InputResponses::from([(INPUT_KEY.to_owned(), because)]);
+        assert_eq!(answer_of_retry(Some(&responses)).reason.as_deref(), Some("use the trash"));
     }
 }

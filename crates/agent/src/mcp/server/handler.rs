@@ -1,6 +1,6 @@
 //! rmcp's `ServerHandler`: turns a client's requests into calls on behalf of the server's subject.
 
-use super::elicitation::{self, ApprovalChannel};
+use super::elicitation::{self, ApprovalChannel, SessionYes};
 use super::http::disconnect_token;
 use super::pagination::{self, PAGE_SIZE};
 use super::roots::Roots;
@@ -11,11 +11,11 @@ use crate::executor::Watcher;
 use crate::tools::{Outcome, PendingCall};
 use picoclaw_policy::{Code, Layer, Origin, Refusal, Subject};
 use picoclaw_sandbox::launch::CancelToken;
-use picoclaw_sandbox::permit::Approval;
+use picoclaw_sandbox::permit::{Answer, Approval};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult, ErrorCode,
-    ErrorData, Implementation, InitializeRequestParams, InitializeResult, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult,
+    ElicitRequestParams, ErrorCode, ErrorData, Implementation, InitializeRequestParams, InitializeResult,
+    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -188,7 +188,7 @@ impl ClientHandler {
         match ApprovalChannel::of(context) {
             ApprovalChannel::Unavailable => self.continue_call(asked, call, None, context, halt).await.into(),
             ApprovalChannel::Elicitation => {
-                let answer = match elicitation::form(&asked) {
+                let answer = match self.form(&asked) {
                     Some(form) => elicitation::elicit(form, context).await,
                     None => None,
                 };
@@ -201,13 +201,16 @@ impl ClientHandler {
         }
     }
 
+    fn form(&self, asked: &PendingCall) -> Option<ElicitRequestParams> {
+        let session = self.session.get().map_or(SessionYes::Unknown, |_| SessionYes::Offered);
+        elicitation::form(asked, session, &self.state.redactor)
+    }
+
     /// Lets a question wait for the client's retry; it expires unanswered.
     fn require_input(&self, asked: PendingCall, call: &Call) -> Result<CallToolResponse, Box<PendingCall>> {
-        let Some(mut result) = elicitation::input_required(&asked, String::new()) else {
-            return Err(Box::new(asked));
-        };
+        let Some(form) = self.form(&asked) else { return Err(Box::new(asked)) };
         let ticket = self.state.pending.add(asked, call)?;
-        result.request_state = Some(ticket.clone());
+        let result = elicitation::input_required(form, ticket.clone());
         let (state, subject) = (Arc::clone(&self.state), call.subject.clone());
         tokio::spawn(async move {
             tokio::time::sleep(elicitation::ANSWER_TIMEOUT).await;
@@ -224,11 +227,17 @@ impl ClientHandler {
         &self,
         asked: PendingCall,
         call: Call,
-        answer: Option<Approval>,
+        answer: Option<Answer>,
         context: &RequestContext<RoleServer>,
         halt: &CancelToken,
     ) -> CallToolResult {
-        let answer = answer.map(|answer| (answer, elicitation::APPROVER.to_owned()));
+        // A request without a session stands for itself: no other client's answer serves it.
+        let answer = answer.map(|answer| match answer.approval {
+            Approval::Session if self.session.get().is_none() => {
+                Answer { approval: Approval::Once, ..answer }
+            }
+            _ => answer,
+        });
         let run = |watcher| self.state.executor.answer(asked, call.subject, answer, halt, watcher);
         let reply = self.with_progress(context, run).await;
         response::reply_result(&call.tool, reply)

@@ -8,7 +8,7 @@ use super::job_run::Clock;
 use super::schedule::Schedule;
 use super::store::Store;
 use crate::call::Reply;
-use crate::tools::{Arguments, Need, Outcome, Parameter, Tool, ToolContext, Type, permit_or_reply};
+use crate::tools::{Arguments, Need, Outcome, Parameter, Tool, ToolContext, Type};
 use picoclaw_policy::config::ToolsConfig;
 use picoclaw_policy::{Code, Layer, Refusal, ScheduleIntent, Verdict};
 use picoclaw_sandbox::effects::ScheduleEdit;
@@ -87,8 +87,7 @@ impl CronTool {
         }
         let intent =
             ScheduleIntent { action, job: id.to_owned(), detail: detail(task.as_ref(), schedule.as_ref()) };
-        let admission = context.warden.admit(NAME, context.subject, ScheduleEdit(intent));
-        let permit = permit_or_reply(admission, context)?;
+        let permit = context.admit(NAME, ScheduleEdit(intent))?;
         let done = permit.edit(|| self.edit(action, id, arguments, task, schedule, context));
         match done {
             Ok(text) => Ok(Reply::Done(text)),

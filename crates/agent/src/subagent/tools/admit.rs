@@ -4,7 +4,7 @@ use super::Shared;
 use crate::call::Reply;
 use crate::run::{ActiveTurn, SubagentEvent, SubagentInfo};
 use crate::subagent::child::{self, ChildTask};
-use crate::tools::{Arguments, Need, Parameter, ToolContext, Type, permit_or_reply};
+use crate::tools::{Arguments, Need, Parameter, ToolContext, Type};
 use picoclaw_policy::{SpawnIntent, SpawnKind};
 use picoclaw_sandbox::effects::Spawn;
 use picoclaw_sandbox::permit::Permit;
@@ -60,7 +60,7 @@ pub(super) fn admit(
     let agent = Some(agent.to_owned()).filter(|agent| !agent.is_empty() || kind == SpawnKind::Delegate);
     let intent = SpawnIntent { kind, agent, task: task.to_owned() };
     let agent = intent.agent_id(context.subject);
-    let permit = permit_or_reply(context.warden.admit(tool, context.subject, Spawn(intent)), context)?;
+    let permit = context.admit(tool, Spawn(intent))?;
     let parent = shared.turns.find(context.subject, context.halt);
     let (Some(parent), Some(agent)) = (parent, agent) else {
         return Err(settle_failed(permit, "a subagent can be started only in an agent's turn".to_owned()));

@@ -4,7 +4,6 @@
 use super::super::arguments::Arguments;
 use super::super::context::ToolContext;
 use super::super::file_access;
-use super::super::pending::{Outcome, permit_or_reply, with_permit};
 use super::super::registry::Tool;
 use super::render;
 use super::tool::ExecTool;
@@ -47,11 +46,7 @@ impl ExecTool {
         Ok(Reply::Done(json!({"sessionId": id, "output": output.to_text(), "status": status}).to_string()))
     }
 
-    pub(super) fn write(
-        &self,
-        arguments: &Arguments<'_>,
-        context: &ToolContext<'_>,
-    ) -> Result<Outcome, Reply> {
+    pub(super) fn write(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Reply, Reply> {
         let (id, session) = self.find_session(arguments, context)?;
         let data = arguments.text("data");
         if data.is_empty() {
@@ -62,11 +57,9 @@ impl ExecTool {
             Program::Shell => Some(judge_lines(context, data)?),
         };
         let typed = SessionIntent { judgement, ..intent("write", &id, data) };
-        let admission = context.warden.admit(self.name(), context.subject, SessionAction(typed));
-        Ok(with_permit(self.name(), admission, context, move |permit, _| {
-            reply(session_input::write(permit, &session), || {
-                json!({"sessionId": id, "status": "running"}).to_string()
-            })
+        let permit = context.admit(self.name(), SessionAction(typed))?;
+        Ok(reply(session_input::write(permit, &session), || {
+            json!({"sessionId": id, "status": "running"}).to_string()
         }))
     }
 
@@ -74,7 +67,7 @@ impl ExecTool {
         &self,
         arguments: &Arguments<'_>,
         context: &ToolContext<'_>,
-    ) -> Result<Outcome, Reply> {
+    ) -> Result<Reply, Reply> {
         let (id, session) = self.find_session(arguments, context)?;
         let pressed = arguments.text("keys").to_owned();
         if pressed.trim().is_empty() {
@@ -83,12 +76,10 @@ impl ExecTool {
         let typed = session.program() == Program::Shell && !terminal_keys::is_control_only(&pressed);
         let judgement = typed.then(|| typed_keys(&pressed));
         let typed = SessionIntent { judgement, ..intent("send-keys", &id, &pressed) };
-        let admission = context.warden.admit(self.name(), context.subject, SessionAction(typed));
-        Ok(with_permit(self.name(), admission, context, move |permit, _| {
-            reply(session_input::send_keys(permit, &session), || {
-                json!({"sessionId": id, "status": "running", "output": format!("Sent keys: [{pressed}]")})
-                    .to_string()
-            })
+        let permit = context.admit(self.name(), SessionAction(typed))?;
+        Ok(reply(session_input::send_keys(permit, &session), || {
+            json!({"sessionId": id, "status": "running", "output": format!("Sent keys: [{pressed}]")})
+                .to_string()
         }))
     }
 
@@ -125,7 +116,7 @@ fn intent(action: &'static str, id: &str, input: &str) -> SessionIntent {
 }
 
 fn admit(context: &ToolContext<'_>, intent: SessionIntent) -> Result<Permit<SessionAction>, Reply> {
-    permit_or_reply(context.warden.admit("exec", context.subject, SessionAction(intent)), context)
+    context.admit("exec", SessionAction(intent))
 }
 
 /// Judges text for a shell as commands. Lines must be complete: half a line could be completed into anything.

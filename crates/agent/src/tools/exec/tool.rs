@@ -3,7 +3,7 @@
 use super::super::arguments::Arguments;
 use super::super::context::ToolContext;
 use super::super::file_access;
-use super::super::pending::{Outcome, with_permit};
+use super::super::pending::Outcome;
 use super::super::registry::Tool;
 use super::super::schema::Parameter;
 use super::parameters::PARAMETERS;
@@ -11,7 +11,7 @@ use super::render;
 use super::sessions::{MAX_SESSIONS, SESSION_TIMEOUT, Sessions};
 use crate::call::Reply;
 use picoclaw_policy::Subject;
-use picoclaw_sandbox::exec::{self, Exec, ExecError};
+use picoclaw_sandbox::exec::{self, Exec, ExecError, RunMode};
 use picoclaw_sandbox::launch::WindowSize;
 use picoclaw_sandbox::permit::Permit;
 use picoclaw_sandbox::root::RootError;
@@ -35,7 +35,7 @@ impl ExecTool {
         Self { timeout: Duration::from_secs(seconds), sessions: Arc::default() }
     }
 
-    fn run_command(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Outcome, Reply> {
+    fn run_command(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Reply, Reply> {
         let command = arguments.text("command");
         if command.trim().is_empty() {
             return Err(file_access::invalid(context, self.name(), "command is required"));
@@ -53,21 +53,17 @@ impl ExecTool {
             .warden
             .prepare_command(command, Path::new(cwd), context.subject)
             .map_err(|why| file_access::invalid(context, self.name(), &why.to_string()))?;
-        let admission = context.warden.admit(self.name(), context.subject, sought);
+        let timeout = match arguments.count("timeout") {
+            _ if background => SESSION_TIMEOUT,
+            None | Some(0) => self.timeout,
+            Some(seconds) => self.timeout.min(Duration::from_secs(seconds)),
+        };
+        let permit = context.admit(self.name(), sought.with_mode(RunMode { background, timeout }))?;
         Ok(if background {
             let terminal = arguments.flag("pty").unwrap_or(false).then_some(WINDOW_SIZE);
-            let sessions = Arc::clone(&self.sessions);
-            with_permit(self.name(), admission, context, move |permit, context| {
-                start(permit, terminal, &sessions, context)
-            })
+            start(permit, terminal, &self.sessions, context)
         } else {
-            let deadline = match arguments.count("timeout") {
-                None | Some(0) => self.timeout,
-                Some(seconds) => self.timeout.min(Duration::from_secs(seconds)),
-            };
-            with_permit(self.name(), admission, context, move |permit, context| {
-                run_to_end(permit, deadline, context)
-            })
+            run_to_end(permit, timeout, context)
         })
     }
 }
@@ -109,17 +105,17 @@ impl Tool for ExecTool {
     }
 
     fn run(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Outcome {
-        let outcome = match arguments.text("action") {
+        let reply = match arguments.text("action") {
             "" | "run" => self.run_command(arguments, context),
-            "list" => self.list(context).map(Outcome::from),
-            "poll" => self.poll(arguments, context).map(Outcome::from),
-            "read" => self.read(arguments, context).map(Outcome::from),
+            "list" => self.list(context),
+            "poll" => self.poll(arguments, context),
+            "read" => self.read(arguments, context),
             "write" => self.write(arguments, context),
             "send-keys" => self.send_keys(arguments, context),
-            "kill" => self.kill(arguments, context).map(Outcome::from),
+            "kill" => self.kill(arguments, context),
             other => Err(file_access::invalid(context, self.name(), &format!("unknown action: {other}"))),
         };
-        outcome.unwrap_or_else(Outcome::from)
+        reply.into()
     }
 
     fn end_session(&self, subject: &Subject) {

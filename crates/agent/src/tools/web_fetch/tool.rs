@@ -18,7 +18,6 @@ use picoclaw_policy::network::{ConnectIntent, WebAddress};
 use picoclaw_sandbox::outbound::{Connect, Outbound, Resolver, WaitEnded, WaitLimit};
 use picoclaw_sandbox::permit::Permit;
 use picoclaw_sandbox::printable_json;
-use picoclaw_sandbox::warden::Admission;
 use rustls::ClientConfig;
 use serde::Serialize;
 use std::sync::{Arc, OnceLock};
@@ -178,12 +177,12 @@ impl WebFetch {
         let ToolContext { warden, subject, .. } = context;
         let asked = intent.asked.clone();
         let sought = self.outbound.resolve(warden, self.name(), subject, intent, wait_limit);
-        match (warden.admit(self.name(), subject, sought), asked) {
-            (Admission::Permit(permit), Ok(address)) => Ok((address, permit)),
-            (Admission::Refusal(no), _) => Err(Reply::Refused(after_redirect(no, came_from))),
-            (Admission::Pending(pending), _) => Err(Reply::NeedsApproval(warden.unanswered(*pending))),
+        match (context.admit(self.name(), sought), asked) {
+            (Ok(permit), Ok(address)) => Ok((address, permit)),
+            (Err(Reply::Refused(no)), _) => Err(Reply::Refused(after_redirect(no, came_from))),
+            (Err(reply), _) => Err(reply),
             // The policy allows no text that is not an address; the permit is dropped, and recorded as abandoned.
-            (Admission::Permit(_), Err((fault, _))) => Err(Reply::Failed(fault.to_string())),
+            (Ok(_), Err((fault, _))) => Err(Reply::Failed(fault.to_string())),
         }
     }
 

@@ -5,7 +5,7 @@ use crate::fixture::{call, run, say};
 use picoclaw_agent::run::Event;
 use picoclaw_agent::run::SubagentEvent;
 use picoclaw_policy::config::OnBlock;
-use picoclaw_sandbox::permit::Approval;
+use picoclaw_sandbox::permit::{Answer, Approval};
 use std::sync::Mutex;
 
 #[test]
@@ -207,12 +207,12 @@ fn a_subagents_question_reaches_the_person_and_an_earlier_yes_is_not_its_own() {
     let ending = run(stage.turn("s", "go", &|event| match event {
         Event::Ask(ask) => {
             asked.lock().unwrap().push("main");
-            let _ = ask.answer.send((Approval::Session, "a person".to_owned()));
+            let _ = ask.answer.send(Answer::new(Approval::Session, "a person"));
         }
         Event::Subagent { event: SubagentEvent::Event(event), .. } => {
             if let Event::Ask(ask) = *event {
                 asked.lock().unwrap().push("subagent");
-                let _ = ask.answer.send((Approval::No, "a person".to_owned()));
+                let _ = ask.answer.send(Answer::new(Approval::No, "a person"));
             }
         }
         _ => {}

@@ -1,15 +1,16 @@
 //! The approval prompt at the terminal: the exact action, in full, and the reason for asking.
 
 use super::style::{Mark, Style, Tone};
+use picoclaw_agent::question;
 use picoclaw_agent::run::Ask;
-use picoclaw_sandbox::permit::Approval;
-use picoclaw_sandbox::{printable, printable_lines};
+use picoclaw_sandbox::permit::{Answer, Approval};
+use picoclaw_sandbox::{printable, unambiguous};
 
 /// The approver's name in the ledger.
 pub(super) const APPROVED_BY: &str = "terminal";
 
 /// The choices. Enter alone is a no.
-pub(super) const CHOICES: &str = "[o]nce, for this [s]ession, or [N]o? ";
+pub(super) const CHOICES: &str = "[o]nce, for this [s]ession, [a]lways, or [N]o? ";
 
 /// The question as lines, with the complete content.
 pub(super) fn question_lines(ask: &Ask, style: &Style) -> Vec<String> {
@@ -17,27 +18,39 @@ pub(super) fn question_lines(ask: &Ask, style: &Style) -> Vec<String> {
     let mark = style.mark(Mark::Ask);
     let mut lines =
         vec![style.paint(Tone::Alert, &format!("{mark} {} asks for your permission", printable(&ask.tool)))];
-    // A carriage return or an escape in the content is printed as text.
-    for line in printable_lines(&ask.question.text).replace('\t', "\\t").split('\n') {
-        lines.push(format!("  {} {line}", style.paint(Tone::Alert, style.mark(Mark::Edge))));
-    }
-    lines.push(format!("  why:  {}", printable(&no.sentence)));
-    lines.push(format!("  rule: {} ({})", printable(&no.rule), no.layer.as_str()));
+    lines.extend(question::act_lines(&ask.act).iter().map(|line| format!("  {line}")));
+    lines.push(format!("  why:  {}", unambiguous(&no.sentence)));
+    lines.push(format!("  rule: {} ({})", unambiguous(&no.rule), no.layer.as_str()));
     if !no.hint.is_empty() {
-        lines.push(format!("  hint: {}", printable(&no.hint)));
+        lines.push(format!("  hint: {}", unambiguous(&no.hint)));
     }
     let hash = ask.fingerprint.get(..12).unwrap_or(&ask.fingerprint);
-    lines.push(style.paint(Tone::Quiet, &format!("  this content and no other: {hash}")));
+    lines.push(style.paint(
+        Tone::Quiet,
+        &format!("  this act and no other: {hash} (`no, because …` tells the agent why)"),
+    ));
     lines
 }
 
-/// Parses a typed line; anything that is not clearly a yes is a no.
-pub(super) fn parse_answer(line: &str) -> Approval {
-    match line.trim().to_ascii_lowercase().as_str() {
-        "o" | "once" | "y" | "yes" => Approval::Once,
-        "s" | "session" => Approval::Session,
-        _ => Approval::No,
+/// Parses a typed line; anything that is not clearly a yes is a no. `no, because …` has a reason.
+pub(super) fn parse_answer(line: &str) -> Answer {
+    let answer = |approval| Answer::new(approval, APPROVED_BY);
+    let line = line.trim();
+    match line.to_ascii_lowercase().as_str() {
+        "o" | "once" | "y" | "yes" => answer(Approval::Once),
+        "s" | "session" => answer(Approval::Session),
+        "a" | "always" => answer(Approval::Always),
+        _ => Answer { reason: reason(line), ..answer(Approval::No) },
     }
+}
+
+/// What follows `no` or `n`.
+fn reason(line: &str) -> Option<String> {
+    let word = line.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let rest =
+        line.strip_prefix(word).filter(|_| matches!(word.to_ascii_lowercase().as_str(), "n" | "no"))?;
+    let rest = rest.trim_start_matches([',', ':', ';', '.', ' ']);
+    question::reason(rest.strip_prefix("because ").unwrap_or(rest))
 }
 
 /// The answer as a word.
@@ -45,13 +58,14 @@ pub(super) fn answer_text(answer: Approval) -> &'static str {
     match answer {
         Approval::Once => "yes, this once",
         Approval::Session => "yes, for this session",
+        Approval::Always => "yes, always (`picoclaw approvals` lists and revokes it)",
         Approval::No => "no",
     }
 }
 
 /// Sends the answer to the waiting call, if it still waits.
-pub(super) fn send_answer(ask: Ask, answer: Approval) {
-    let _nobody = ask.answer.send((answer, APPROVED_BY.to_owned()));
+pub(super) fn send_answer(ask: Ask, answer: Answer) {
+    let _nobody = ask.answer.send(answer);
 }
 
 #[cfg(test)]
@@ -59,6 +73,7 @@ mod tests {
     use super::super::style::Liveness;
     use super::*;
     use picoclaw_policy::{Code, Grant, Layer, Question, Refusal, Zone};
+    use picoclaw_sandbox::act::Act;
 
     fn ask(text: &str) -> Ask {
         let refusal = Refusal {
@@ -74,17 +89,40 @@ mod tests {
             grant: Grant { zone: Zone::Workspace, rule: "asked".to_owned() },
         };
         let (answer, _) = tokio::sync::oneshot::channel();
-        Ask { tool: "exec".to_owned(), question, fingerprint: "0123456789abcdef".to_owned(), answer }
+        let act = Act {
+            arguments: serde_json::json!({"command": text, "cwd": "sub"}),
+            path: Some("/w/sub".to_owned()),
+            timeout_seconds: Some(60),
+            background: true,
+            agent: "main".to_owned(),
+            session: "cli:default".to_owned(),
+            ..Act::default()
+        };
+        Ask { tool: "exec".to_owned(), question, act, fingerprint: "0123456789abcdef".to_owned(), answer }
     }
 
     #[test]
     fn the_whole_content_is_shown_and_acts_on_nothing() {
         let style = Style::of_environment(|_| None, Liveness::Still);
-        let long = format!("echo {}\n\u{1b}[1A\u{1b}[2Kls\r\u{202e}\ttail", "x".repeat(5000));
+        let long =
+            format!("echo {}\n\u{1b}[1A\u{1b}[2Kls\r\u{202e}\ttail\n  why:  it is fine", "x".repeat(5000));
         let shown = question_lines(&ask(&long), &style).join("\n");
         assert!(shown.contains(&"x".repeat(5000)), "a long line is whole");
-        assert!(shown.contains("  | \\u{1b}[1A\\u{1b}[2Kls\\r\\u{202e}\\ttail"), "{shown}");
+        assert!(shown.contains("    | \\u{1b}[1A\\u{1b}[2Kls\\r\\u{202e}\\ttail"), "{shown}");
         assert!(!shown.contains(['\u{1b}', '\r', '\u{202e}', '\t']), "{shown}");
+        assert!(
+            shown.contains("    |   why:  it is fine"),
+            "a line of the content is marked as such: {shown}"
+        );
+        for part in
+            ["path: /w/sub", "in the background, for at most 60 s", "agent: main; session: cli:default"]
+        {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+        let flood = question_lines(&ask(&format!("ls{}#", " ".repeat(30_000))), &style).join("\n");
+        assert!(flood.contains("command (30003 characters):") && flood.len() < 1000, "{flood}");
+        let folded = question_lines(&ask(&"y".repeat(20_000)), &style).join("\n");
+        assert!(folded.contains("[7712 characters are not shown]"), "{folded}");
         for part in ["rule: git-push (guard)", "why:  Command blocked", "hint: allow it", "0123456789ab"] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
@@ -98,13 +136,23 @@ mod tests {
             ("y", Approval::Once),
             ("s", Approval::Session),
             ("session", Approval::Session),
+            ("a", Approval::Always),
+            ("Always", Approval::Always),
             ("", Approval::No),
             ("n", Approval::No),
             ("yes please go on", Approval::No),
             ("ok", Approval::No),
             ("os", Approval::No),
         ] {
-            assert_eq!(parse_answer(typed), want, "{typed:?}");
+            assert_eq!(parse_answer(typed), Answer::new(want, APPROVED_BY), "{typed:?}");
+        }
+        for (typed, want) in [
+            ("no, use the trash", "use the trash"),
+            ("n because it is mine", "it is mine"),
+            ("No: because", "because"),
+        ] {
+            let answer = parse_answer(typed);
+            assert_eq!((answer.approval, answer.reason.as_deref()), (Approval::No, Some(want)), "{typed:?}");
         }
     }
 }

@@ -11,7 +11,7 @@ use super::style::{Liveness, Mark, Tone};
 use super::turn_view::TurnView;
 use picoclaw_agent::run::{Ask, Steering, TurnError, TurnOutcome};
 use picoclaw_sandbox::launch::CancelToken;
-use picoclaw_sandbox::permit::Approval;
+use picoclaw_sandbox::permit::{Answer, Approval};
 use picoclaw_sandbox::printable;
 use std::future::Future;
 use std::pin::pin;
@@ -110,7 +110,7 @@ impl InteractiveTurn<'_> {
                     keyboard.suspend();
                 }
                 Effect::Interrupt => {
-                    self.answer(Approval::No, input);
+                    self.answer(no(), input);
                     self.stop(input);
                 }
                 Effect::Done(line) if input.open.is_some() => {
@@ -162,13 +162,16 @@ impl InteractiveTurn<'_> {
         if has_more && line.trim().is_empty() {
             return self.show_page(input);
         }
-        let answer = if has_more { Approval::No } else { approval_prompt::parse_answer(line) };
+        let answer = match approval_prompt::parse_answer(line) {
+            answer if has_more && answer.approval != Approval::No => no(),
+            answer => answer,
+        };
         self.answer(answer, input);
     }
 
-    fn answer(&self, answer: Approval, input: &mut InputState) {
+    fn answer(&self, answer: Answer, input: &mut InputState) {
         if let Some(open) = input.open.take() {
-            self.view.record_answer(answer);
+            self.view.record_answer(answer.approval);
             approval_prompt::send_answer(open.ask, answer);
         }
     }
@@ -242,4 +245,8 @@ impl InteractiveTurn<'_> {
             None => self.screen.echo(&"\x08 \x08".repeat(before.chars().count() - after.chars().count())),
         }
     }
+}
+
+fn no() -> Answer {
+    Answer::new(Approval::No, approval_prompt::APPROVED_BY)
 }

@@ -18,7 +18,7 @@ use anyhow::{Context, Result, bail};
 use picoclaw_agent::run::{Ask, Event, Steering, SubagentEvent, SubagentInfo, Turn, TurnError, TurnOutcome};
 use picoclaw_policy::Subject;
 use picoclaw_sandbox::launch::CancelToken;
-use picoclaw_sandbox::permit::Approval;
+use picoclaw_sandbox::permit::{Answer, Approval};
 use picoclaw_sandbox::printable;
 use rustix::stdio::{stderr, stdin};
 use std::io::{BufRead, Read, Write};
@@ -246,7 +246,7 @@ impl<'s> TurnObserver<'s> {
             let _alone = lock(&asking);
             let answer = ask_on_terminal(&ask, &style);
             if let Some(call) = lock(&call).as_mut() {
-                call.record_answer(answer);
+                call.record_answer(answer.approval);
             }
             approval_prompt::send_answer(ask, answer);
         });
@@ -262,7 +262,7 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Shows the question in full and waits for a line; the end of input is a no.
-fn ask_on_terminal(ask: &Ask, style: &Style) -> Approval {
+fn ask_on_terminal(ask: &Ask, style: &Style) -> Answer {
     // Input from before the question is discarded.
     let _gone = rustix::termios::tcflush(stdin(), rustix::termios::QueueSelector::IFlush);
     let shown = approval_prompt::question_lines(ask, style).join("\n");
@@ -274,7 +274,7 @@ fn ask_on_terminal(ask: &Ask, style: &Style) -> Approval {
     let mut line = String::new();
     match std::io::stdin().lock().read_line(&mut line) {
         Ok(count) if count > 0 => approval_prompt::parse_answer(&line),
-        _ => Approval::No,
+        _ => Answer::new(Approval::No, approval_prompt::APPROVED_BY),
     }
 }
 

@@ -115,6 +115,7 @@ impl CallTrace {
         let allowed = match self.answered {
             Some(Approval::Once) => "asked, allowed once",
             Some(Approval::Session) => "asked, allowed for this session",
+            Some(Approval::Always) => "asked, allowed always",
             Some(Approval::No) | None => "allowed",
         };
         match reply {

@@ -75,11 +75,7 @@ fn id(item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> Option<AgentId> 
 
 fn agent(id: AgentId, item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> AgentConfig {
     let tools = item.section("tools");
-    for (index, node) in tools.get("disabled").map_or(&[][..], |node| node.items()).iter().enumerate() {
-        if let Some(fault) = node.text().and_then(tool_fault) {
-            checker.report(&node.origin, &format!("{key}.tools.disabled[{index}]"), fault.0, fault.1);
-        }
-    }
+    known_tools(&tools, "disabled", &format!("{key}.tools.disabled"), checker);
     let subagents = item.section("subagents");
     let (model, model_fallbacks) = model_choice(item);
     let (subagent_model, _) = model_choice(&subagents);
@@ -103,7 +99,16 @@ fn model_choice(view: &View<'_>) -> (Option<String>, Vec<String>) {
     (name, section.texts("fallbacks"))
 }
 
-/// What is wrong with the name of a disabled tool.
+/// Reports the names in a list of tools that are none.
+pub(super) fn known_tools(view: &View<'_>, name: &str, key: &str, checker: &mut Checker<'_>) {
+    for (index, node) in view.get(name).map_or(&[][..], |node| node.items()).iter().enumerate() {
+        if let Some((problem, hint)) = node.text().and_then(tool_fault) {
+            checker.report(&node.origin, &format!("{key}[{index}]"), problem, hint);
+        }
+    }
+}
+
+/// What is wrong with the name of a tool.
 fn tool_fault(name: &str) -> Option<(Problem, String)> {
     let known = || TOOLS.iter().chain(SERVED_TOOLS).chain(FOREIGN_TOOLS).copied();
     let fine = match name.strip_suffix('*') {

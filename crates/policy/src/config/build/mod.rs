@@ -23,6 +23,7 @@ pub(crate) fn build(root: &Node, secrets: Vec<String>, checker: &mut Checker<'_>
     let view = View::root(root);
     let defaults = view.section("agents").section("defaults");
     let (agents, default_agent) = agents::agents(&view, checker);
+    agents::known_tools(&view.section("tools"), "ask", "tools.ask", checker);
     let models = models::models(&view, checker);
     Config {
         agents,

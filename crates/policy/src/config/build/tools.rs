@@ -16,6 +16,7 @@ pub(super) fn tools(view: &View<'_>) -> ToolsConfig {
         allow_read_paths: view.texts("allow_read_paths"),
         allow_write_paths: view.texts("allow_write_paths"),
         disabled: TOOLS.iter().filter(off).map(|tool| (*tool).to_owned()).collect(),
+        ask: view.texts("ask"),
         max_read_file_size: view.section("read_file").count_or("max_read_file_size", DEFAULT_READ_BYTES),
         exec: exec(&view.section("exec")),
         cron_exec_timeout_minutes: view.section("cron").count("exec_timeout_minutes"),

@@ -52,6 +52,11 @@ pub(super) const TOOLS_SECTION: &[Key] = &[
         Shape::List(&Shape::Pattern),
         "Patterns of absolute paths that may be written.",
     ),
+    Key::new(
+        "ask",
+        Shape::List(&Shape::Text),
+        "Tools whose every call a person must approve; `mcp_files_*` names all of a server.",
+    ),
     Key::section("exec", EXEC, "Commands."),
     Key::section("cron", CRON, "Scheduled jobs."),
     Key::section("read_file", READ_FILE, "Reading files."),
