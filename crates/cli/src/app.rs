@@ -19,6 +19,7 @@ use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::{Created, Instance};
 use picoclaw_sandbox::isolate::{Backend, StartError, select_backend};
 use picoclaw_sandbox::ledger::Ledger;
+use picoclaw_sandbox::ledger_anchor;
 use picoclaw_sandbox::warden::Warden;
 use picoclaw_sandbox::{Redactor, printable};
 use std::collections::BTreeMap;
@@ -144,11 +145,25 @@ pub(crate) fn core_with_tools(settings: &Settings, tools: ToolSet) -> Result<Cor
 fn build_core(settings: &Settings, instance: Instance, exec_env: ExecEnv, tools: ToolSet) -> Result<Core> {
     let zones = instance.zones();
     let files = Files::open(zones.clone(), &instance.locks()).context("could not open the workspaces")?;
-    let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&settings.config.secrets));
+    let ledger = open_ledger(&instance, &settings.config)?;
     let warden = Warden::new(compile_policy(&settings.config, zones, tools)?, files, exec_env, ledger)
         .with_always(AlwaysRules::open(instance.home())?);
     let registry = Arc::new(registry(&settings.config));
     Ok(Core { warden: Arc::new(warden), registry, instance: instance.clone() })
+}
+
+/// Opens the ledger of the instance for writing.
+pub(crate) fn open_ledger(instance: &Instance, config: &Config) -> Result<Ledger> {
+    let opened = Ledger::open_with_head(&instance.ledger(), &instance.join("state"));
+    let ledger = opened.map_err(|why| anyhow::anyhow!("{why}\nhint: {}", why.hint()))?;
+    let ledger = ledger.redacting(Redactor::new(&config.secrets));
+    Ok(match &config.ledger_anchor {
+        None => ledger,
+        Some(anchor) => {
+            let host = std::env::vars_os().collect();
+            ledger.anchoring(ledger_anchor::sink(anchor, host, config.secrets.clone()))
+        }
+    })
 }
 
 /// The tools, with the limits of the configuration.

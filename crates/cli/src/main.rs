@@ -171,7 +171,7 @@ fn announce(loaded: &Settings) {
 
 fn audit(arguments: &AuditArgs, loaded: &Settings) -> Result<Exit> {
     let (mut out, mut err) = (std::io::stdout().lock(), std::io::stderr());
-    let code = commands::audit::run(arguments, &loaded.home.join("ledger"), &mut out, &mut err)?;
+    let code = commands::audit::run(arguments, &loaded.home, &mut out, &mut err)?;
     Ok(if code == 0 { Exit::Done } else { Exit::Refused })
 }
 

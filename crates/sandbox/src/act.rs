@@ -3,7 +3,6 @@
 //! A yes is bound to the digest: what differs in one argument, in the directory, in the time limit or
 //! in the caller is another act.
 
-use crate::permit::Effect;
 use data_encoding::HEXLOWER;
 use picoclaw_policy::Subject;
 use serde_json::{Value, json};
@@ -55,13 +54,13 @@ pub struct Act {
 }
 
 impl Act {
-    /// The act of a call with this effect, about which `rule` asks.
-    pub(crate) fn new<E: Effect>(
+    /// The act of a call whose effect has these facts, about which `rule` asks.
+    pub(crate) fn new(
         tool: &str,
         arguments: &Value,
         subject: &Subject,
-        effect: &E,
         facts: &Facts,
+        enforced: Vec<String>,
         rule: &str,
     ) -> Self {
         Self {
@@ -75,7 +74,7 @@ impl Act {
             session: subject.session.clone(),
             depth: subject.depth,
             directory: facts.directory,
-            enforced: effect.enforced(),
+            enforced,
             rule: rule.to_owned(),
         }
     }

@@ -19,6 +19,7 @@ pub mod instance;
 pub mod isolate;
 pub mod launch;
 pub mod ledger;
+pub mod ledger_anchor;
 pub mod line_proxy;
 pub mod outbound;
 pub mod permit;

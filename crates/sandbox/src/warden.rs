@@ -258,7 +258,7 @@ impl Warden {
     ) -> Admission<E> {
         let Request { tool, arguments, subject, approved } = *request;
         let facts = effect.facts();
-        let act = Act::new(tool, arguments, subject, &effect, &facts, &question.refusal.rule);
+        let act = Act::new(tool, arguments, subject, &facts, effect.enforced(), &question.refusal.rule);
         let intent = effect.intent().to_string();
         if let Some(approved) = approved {
             if approved.covers(&act, &facts.operands, &question) {

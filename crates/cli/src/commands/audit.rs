@@ -1,5 +1,6 @@
-//! `picoclaw audit`: shows and verifies the audit log. Read-only; a missing ledger is not an error.
+//! `picoclaw audit`: shows, verifies and accepts the audit log. A missing ledger is not an error.
 
+mod accept;
 mod show;
 mod table;
 mod tail;
@@ -24,6 +25,8 @@ enum AuditCommand {
     Show(show::ShowArgs),
     /// Check that no record was changed, added or removed
     Verify(verify::VerifyArgs),
+    /// Go on after the audit log was emptied, rolled back, replaced or changed; this is recorded
+    Accept,
 }
 
 /// The output streams: the result, and notes about it.
@@ -32,19 +35,21 @@ struct Streams<'w> {
     notes: &'w mut dyn Write,
 }
 
-/// Runs the command on the ledger in `dir`, and returns the exit code. `out` is stdout, `notes` is
+/// Runs the command on the ledger of the instance at `home`, and returns the exit code. `out` is stdout, `notes` is
 /// stderr.
 pub(crate) fn run(
     args: &AuditArgs,
-    dir: &Path,
+    home: &Path,
     out: &mut dyn Write,
     notes: &mut dyn Write,
 ) -> anyhow::Result<u8> {
     let mut streams = Streams { out, notes };
+    let (dir, state) = (&*home.join("ledger"), &*home.join("state"));
     let done = match &args.command {
         AuditCommand::Tail(args) => tail::run(args, dir, &mut streams),
         AuditCommand::Show(args) => show::run(args, dir, &mut streams),
-        AuditCommand::Verify(args) => verify::run(args, dir, &mut streams),
+        AuditCommand::Verify(args) => verify::run(args, dir, state, &mut streams),
+        AuditCommand::Accept => accept::run(dir, state, &mut streams),
     };
     match done.and_then(|code| Ok(streams.out.flush().map(|()| code)?)) {
         // The reader closed the pipe: `picoclaw audit show | head`.

@@ -12,9 +12,8 @@ use picoclaw_policy::{AgentId, Origin};
 use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::exec::{OperatorCommand, OperatorCommandError};
 use picoclaw_sandbox::launch::{Limit, Principal, Status, Streams};
-use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::protect::Report;
-use picoclaw_sandbox::{Redactor, terminal};
+use picoclaw_sandbox::terminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -55,7 +54,7 @@ fn caged(
     };
     let workspace = workspace(&named, loaded, process_env)?;
     let instance = app::open_instance(loaded)?;
-    let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
+    let ledger = app::open_ledger(&instance, &loaded.config)?;
     let isolation = asked.apply_to(&loaded.config.isolation);
     for warning in exposure_warnings(&isolation.expose_paths, process_env) {
         tracing::warn!(target: "isolation", "{warning}");

@@ -1,8 +1,10 @@
 //! The ledger and the logs, through the real binary.
 
 use crate::test_instance::{Ran, TestInstance};
+use sha2::Digest;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::Stdio;
 
 fn two_calls() -> TestInstance {
@@ -43,6 +45,7 @@ fn the_head_in_status_is_an_anchor() {
     let head = status["ledger_head"]["hash"].as_str().unwrap().to_owned();
     assert_eq!(verify(&instance, &["--anchor", &head]).code, 0);
     fs::remove_dir_all(instance.home().join("ledger")).unwrap();
+    fs::remove_file(instance.home().join("state/ledger-head")).unwrap();
     instance.tool("list_dir", "{}");
     assert_eq!(verify(&instance, &[]).code, 0, "the control: a new ledger is intact by itself");
     let ran = verify(&instance, &["--anchor", &head]);
@@ -124,4 +127,124 @@ fn a_closed_stderr_stops_no_work() {
     let status = command.stdout(Stdio::null()).stderr(write).status().unwrap();
     assert_eq!((status.code(), status.signal()), (Some(1), None));
     assert_eq!(instance.records().len(), 6, "and it is in the ledger");
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+}
+
+/// An instance whose ledger can be replaced by an older copy of it, in `{dir}/old`.
+fn with_old_copy() -> TestInstance {
+    let instance = two_calls();
+    copy(&instance.home().join("ledger"), &instance.dir().join("old"));
+    assert_eq!(instance.tool("write_file", r#"{"path": "c.txt", "content": "x"}"#).code, 0);
+    instance
+}
+
+#[test]
+fn a_ledger_that_is_not_the_one_that_was_written_is_refused_until_it_is_accepted() {
+    type Change = fn(&TestInstance, &Path);
+    let rows: [(&str, Change); 10] = [
+        ("removed", |_, ledger| fs::remove_dir_all(ledger).unwrap()),
+        ("its files removed", |_, ledger| {
+            fs::remove_dir_all(ledger).unwrap();
+            fs::create_dir(ledger).unwrap();
+        }),
+        ("its files emptied", |_, ledger| {
+            fs::write(ledger.join("HEAD"), "").unwrap();
+            fs::write(ledger.join("00000001.jsonl"), "").unwrap();
+        }),
+        ("rolled back", |instance, ledger| {
+            fs::remove_dir_all(ledger).unwrap();
+            copy(&instance.dir().join("old"), ledger);
+        }),
+        ("another instance's", |_, ledger| {
+            let other = two_calls();
+            for _ in 0..3 {
+                other.tool("list_dir", "{}");
+            }
+            fs::remove_dir_all(ledger).unwrap();
+            copy(&other.home().join("ledger"), ledger);
+        }),
+        ("a planted segment", |_, ledger| {
+            drop(fs::copy(ledger.join("00000001.jsonl"), ledger.join("00000002.jsonl")).unwrap());
+        }),
+        ("a planted segment further on", |_, ledger| {
+            fs::write(ledger.join("00000009.jsonl"), "{}\n").unwrap();
+        }),
+        ("a planted file that is named like one", |_, ledger| {
+            fs::write(ledger.join("more.jsonl"), "{}\n").unwrap();
+        }),
+        ("without its head", |_, ledger| fs::remove_file(ledger.join("HEAD")).unwrap()),
+        ("without the head outside", |instance, _| {
+            fs::remove_file(instance.home().join("state/ledger-head")).unwrap();
+        }),
+    ];
+    for (why, change) in rows {
+        let instance = with_old_copy();
+        assert!(verify(&instance, &[]).stdout.starts_with("intact: 6 records"), "the control");
+        change(&instance, &instance.home().join("ledger"));
+        let ran = verify(&instance, &[]);
+        assert_eq!((ran.code, &ran.stdout[..9]), (1, "tampered:"), "{why}: {ran:?}");
+        let ran = instance.tool("write_file", r#"{"path": "b.txt", "content": "x"}"#);
+        assert_eq!(ran.code, 1, "{why}: {ran:?}");
+        assert!(ran.stderr.contains("ledger"), "{why}: {ran:?}");
+        assert!(!instance.workspace().join("b.txt").exists(), "{why}: it was done all the same");
+        assert_eq!(verify(&instance, &[]).code, 1, "{why}: a refused writer changes nothing");
+        let accepted = instance.run(&["audit", "accept"]);
+        assert_eq!(accepted.code, 0, "{why}: {accepted:?}");
+        assert_eq!(instance.tool("write_file", r#"{"path": "b.txt", "content": "x"}"#).code, 0, "{why}");
+        let ran = verify(&instance, &[]);
+        assert!(ran.stdout.starts_with("intact: "), "{why}: {ran:?}");
+        let is_recorded = |record: &serde_json::Value| {
+            record["tool"] == "audit" && record["intent"].as_str().unwrap().starts_with("accept ")
+        };
+        assert!(instance.records().iter().any(is_recorded), "{why}");
+    }
+}
+
+#[test]
+fn the_head_outside_is_the_end_of_the_chain_and_the_check_says_what_it_proves() {
+    let instance = two_calls();
+    let head = fs::read_to_string(instance.home().join("state/ledger-head")).unwrap();
+    let last = instance.records().pop().unwrap();
+    assert_eq!(head.lines().next(), last["hash"].as_str());
+    let ran = verify(&instance, &[]);
+    assert!(ran.stdout.contains("\nproves: ") && ran.stdout.contains("\ncannot prove: "), "{ran:?}");
+    // The first version had no head outside.
+    fs::remove_file(instance.home().join("state/ledger-head")).unwrap();
+    let old = fs::read_to_string(instance.home().join("ledger/HEAD")).unwrap();
+    let fields = old.split(",\"kept\"").next().unwrap().to_owned();
+    let check = sha2::Sha256::digest(fields.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let text = format!("{fields},\"check\":\"{}\"}}", &check[..16]);
+    fs::write(instance.home().join("ledger/HEAD"), format!("{text:<319}\n")).unwrap();
+    assert!(verify(&instance, &[]).stdout.starts_with("intact: 4 records"), "an old ledger");
+    let ran = instance.tool("list_dir", "{}");
+    assert_eq!((ran.code, ran.stderr.lines().count()), (0, 1), "it goes on, told in one line: {ran:?}");
+    assert!(ran.stderr.contains("state/ledger-head"), "{ran:?}");
+    assert_eq!(instance.tool("list_dir", "{}").stderr, "", "once");
+    assert!(verify(&instance, &[]).stdout.starts_with("intact: 8 records"));
+}
+
+#[test]
+fn each_new_head_goes_to_the_anchor() {
+    for config in [
+        r#"{"ledger": {"anchor": {"file": "{dir}/anchor"}}}"#,
+        r#"{"ledger": {"anchor": {"command": ["/bin/sh", "-c", "cat >> {dir}/anchor"]}}}"#,
+    ] {
+        let instance = TestInstance::with_config(config);
+        for _ in 0..2 {
+            assert_eq!(instance.tool("list_dir", "{}").code, 0);
+        }
+        let anchored = fs::read_to_string(instance.dir().join("anchor")).unwrap();
+        let last = instance.records().pop().unwrap();
+        let want = format!("{} {}", last["hash"].as_str().unwrap(), last["seq"]);
+        assert_eq!((anchored.lines().count(), anchored.lines().last()), (2, Some(want.as_str())), "{config}");
+    }
+    let both = TestInstance::with_config(r#"{"ledger": {"anchor": {"file": "/x", "command": ["true"]}}}"#);
+    assert_eq!(both.run(&["config", "check"]).code, 2);
 }

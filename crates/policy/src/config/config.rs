@@ -2,7 +2,7 @@
 
 use super::agents::AgentConfig;
 use super::extensions::{HooksConfig, McpConfig};
-use super::gateway::{GatewayConfig, HeartbeatConfig, LogLevel};
+use super::gateway::{GatewayConfig, HeartbeatConfig, LedgerAnchor, LogLevel};
 use super::isolation::IsolationConfig;
 use super::models::{ModelConfig, TurnConfig};
 use super::secret::MASK;
@@ -38,6 +38,8 @@ pub struct Config {
     pub heartbeat: HeartbeatConfig,
     /// `gateway`.
     pub gateway: GatewayConfig,
+    /// `ledger.anchor`.
+    pub ledger_anchor: Option<LedgerAnchor>,
     /// `gateway.log_level`, which `PICOCLAW_LOG_LEVEL` overrides.
     pub log_level: Option<LogLevel>,
     /// Every secret value from configuration, secrets file and environment, for redaction.
@@ -76,7 +78,7 @@ impl fmt::Debug for Config {
             &self.mcp,
             &self.isolation,
             &self.hooks,
-            &(&self.heartbeat, &self.gateway),
+            &(&self.heartbeat, &self.gateway, &self.ledger_anchor),
             &self.log_level,
         ];
         let mut shown = format!("Config {parts:?}");

@@ -1,6 +1,7 @@
-//! `gateway` and `heartbeat`.
+//! `gateway`, `heartbeat` and `ledger`.
 
 use super::secret::Secret;
+use std::path::PathBuf;
 
 /// `gateway`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +16,15 @@ pub struct GatewayConfig {
     pub token: Option<Secret>,
     /// `allowed_hosts`: host names besides the loopback ones that a request may address.
     pub allowed_hosts: Vec<String>,
+}
+
+/// `ledger.anchor`: where each new head of the audit log goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LedgerAnchor {
+    /// A file that gets one line for each.
+    File(PathBuf),
+    /// A program and its arguments; the line is its standard input.
+    Command(Vec<String>),
 }
 
 /// `heartbeat`.

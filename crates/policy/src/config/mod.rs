@@ -38,7 +38,7 @@ pub use config::Config;
 pub use document::{Entry, Node, Origin, Value};
 pub use extensions::{DiscoveryConfig, HookConfig, HooksConfig, McpConfig, McpServerConfig, McpTransport};
 pub use fault::{ConfigError, Fault, Problem, SourceLocation};
-pub use gateway::{GatewayConfig, HeartbeatConfig, LogLevel};
+pub use gateway::{GatewayConfig, HeartbeatConfig, LedgerAnchor, LogLevel};
 pub use isolation::{Backend, Expose, ExposeMode, IsolationConfig, Limits, Network, Requirement};
 pub use json_schema::schema;
 pub use merge::{ConfigTree, Layers, LoadedConfig, merge_layers};

@@ -40,6 +40,14 @@ pub enum LedgerError {
         /// What does not fit.
         what: String,
     },
+    /// The ledger is not the one whose head was kept outside it.
+    #[error("the ledger `{path}` was tampered with: {what}")]
+    Tampered {
+        /// The ledger's directory.
+        path: PathBuf,
+        /// What does not fit.
+        what: String,
+    },
     /// The files were removed or replaced while the ledger was open.
     #[error("the ledger `{path}` was removed or replaced while it was in use")]
     Replaced {
@@ -73,7 +81,10 @@ impl LedgerError {
             Self::NotAFile { .. } => "remove what lies there; picoclaw makes the file anew",
             Self::Busy { .. } => "look for a stopped picoclaw process, and continue or end it",
             Self::Broken { .. } => {
-                "see `picoclaw audit verify`; to begin a new ledger, move the whole directory aside"
+                "see `picoclaw audit verify`; `picoclaw audit accept` sets the directory aside and begins a new ledger"
+            }
+            Self::Tampered { .. } => {
+                "see `picoclaw audit verify`; nothing is permitted until the operator runs `picoclaw audit accept`"
             }
             Self::Replaced { .. } => "start picoclaw again",
             Self::Unsynced { .. } => "check the disk, then start picoclaw again",

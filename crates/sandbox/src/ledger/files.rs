@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 
 const HEAD: &str = "HEAD";
 
+/// The name of the head outside the ledger.
+pub(super) const OUTSIDE_HEAD: &str = "ledger-head";
+
 /// What a file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OpenMode {
@@ -83,6 +86,11 @@ impl Files {
         self.file(&segment_name(number), mode, OFlags::APPEND)
     }
 
+    /// Opens the head that is kept outside the ledger, in the directory of the instance's state.
+    pub(super) fn outside_head(&self, mode: OpenMode) -> Result<Option<File>, LedgerError> {
+        self.file(OUTSIDE_HEAD, mode, OFlags::empty())
+    }
+
     /// Every segment.
     pub(super) fn list(&self) -> Result<Listing, LedgerError> {
         let failed = |errno: Errno| LedgerError::io("list", &self.path)(errno.into());
@@ -98,6 +106,11 @@ impl Files {
         }
         listing.numbers.sort_unstable();
         Ok(listing)
+    }
+
+    /// Whether no writer has written anything here.
+    pub(super) fn is_unused(&self) -> Result<bool, LedgerError> {
+        Ok(self.head(OpenMode::Read)?.is_none() && self.list()?.numbers.is_empty())
     }
 
     /// Syncs the names of new files.

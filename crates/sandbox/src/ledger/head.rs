@@ -29,6 +29,8 @@ pub(super) struct Head {
     pub(super) synced: u64,
     /// The boot id of the machine when this was written.
     pub(super) boot: String,
+    /// Whether the head is also kept outside the ledger's directory.
+    pub(super) kept: bool,
 }
 
 /// What the file `HEAD` contains.
@@ -50,6 +52,8 @@ struct Fields {
     length: u64,
     synced: u64,
     boot: String,
+    #[serde(default)]
+    kept: bool,
 }
 
 impl HeadState {
@@ -75,14 +79,15 @@ impl HeadState {
 impl Head {
     /// The head of a ledger without records.
     pub(super) fn first(boot: &str) -> Self {
-        Self { last: ChainHead::NONE, segment: 1, length: 0, synced: 0, boot: boot.to_owned() }
+        Self { last: ChainHead::NONE, segment: 1, length: 0, synced: 0, boot: boot.to_owned(), kept: false }
     }
 
-    /// The longest numbers and the longest boot id make 257 bytes; spaces fill the rest.
+    /// The longest numbers and the longest boot id make 269 bytes; spaces fill the rest.
     pub(super) fn encode(&self) -> String {
-        let Self { last: ChainHead { seq, hash }, segment, length, synced, boot } = self;
+        let Self { last: ChainHead { seq, hash }, segment, length, synced, boot, kept } = self;
+        let kept = if *kept { ",\"kept\":true" } else { "" };
         let fields = format!(
-            "{hash}\n{{\"seq\":{seq},\"segment\":{segment},\"length\":{length},\"synced\":{synced},\"boot\":\"{boot}\""
+            "{hash}\n{{\"seq\":{seq},\"segment\":{segment},\"length\":{length},\"synced\":{synced},\"boot\":\"{boot}\"{kept}"
         );
         let check = Hash::of(fields.as_bytes()).to_string();
         let text = format!("{fields},\"check\":\"{}\"}}", &check[..16]);
@@ -92,8 +97,9 @@ impl Head {
     /// Parses a head; `None` when these bytes were not written by [`Head::encode`].
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let (hash, fields) = str::from_utf8(bytes).ok()?.split_once('\n')?;
-        let Fields { seq, segment, length, synced, boot } = serde_json::from_str(fields).ok()?;
-        let head = Self { last: ChainHead { seq, hash: Hash::parse(hash)? }, segment, length, synced, boot };
+        let Fields { seq, segment, length, synced, boot, kept } = serde_json::from_str(fields).ok()?;
+        let last = ChainHead { seq, hash: Hash::parse(hash)? };
+        let head = Self { last, segment, length, synced, boot, kept };
         let sound = synced <= seq && seq < u64::MAX && segment > 0 && head.boot.len() <= MAX_BOOT_ID;
         (sound && head.encode().as_bytes() == bytes).then_some(head)
     }
@@ -105,7 +111,14 @@ mod tests {
 
     fn longest() -> Head {
         let last = ChainHead { seq: u64::MAX - 1, hash: Hash::of(b"x") };
-        Head { last, segment: u64::MAX, length: u64::MAX, synced: u64::MAX - 1, boot: "f".repeat(36) }
+        Head {
+            last,
+            segment: u64::MAX,
+            length: u64::MAX,
+            synced: u64::MAX - 1,
+            boot: "f".repeat(36),
+            kept: true,
+        }
     }
 
     #[test]

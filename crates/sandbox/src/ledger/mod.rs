@@ -21,9 +21,10 @@
 //!
 //! # `HEAD`
 //! 320 bytes, replaced by a single write: the hash of the last record on a line of its own, then
-//! one JSON object `{seq, segment, length, synced, boot, check}` padded with spaces. `length` is
+//! one JSON object `{seq, segment, length, synced, boot, kept, check}` padded with spaces. `length` is
 //! the size of the segment after that record; `synced` is the last record known to be on the disk;
-//! `boot` is the kernel's boot id; `check` is the first 16 digits of the SHA-256 of everything in
+//! `boot` is the kernel's boot id; `kept` is there, and true, when the head is also kept in
+//! `<home>/state/ledger-head`, in the same format, after its records are synced; `check` is the first 16 digits of the SHA-256 of everything in
 //! `HEAD` before `,"check"`.
 //!
 //! # What is promised
@@ -37,9 +38,12 @@
 //!   are torn too.
 //! - Anything else that does not fit is *tampered*. A writer does not continue a tail that does not
 //!   fit.
-//! - A user who may write here may also rewrite everything, consistently. Only a hash kept
-//!   elsewhere (`--anchor`) finds that.
+//! - A ledger that lacks the record in `state/ledger-head` was emptied, rolled back or replaced. A
+//!   writer refuses it until the operator accepts it.
+//! - A user who may write in the instance may also rewrite everything, consistently. Only a hash kept
+//!   elsewhere (`--anchor`, `ledger.anchor`) finds that.
 
+mod accept;
 mod chain;
 mod chain_reader;
 mod encode;
@@ -47,6 +51,7 @@ mod entry;
 mod error;
 mod files;
 mod head;
+mod outside_head;
 mod reader;
 mod record;
 mod repair;
@@ -55,13 +60,15 @@ mod time;
 mod verify;
 mod writer;
 
+pub use accept::{Accepted, accept};
 pub use chain::{ChainHead, Hash};
 pub use entry::{Entry, Phase};
 pub use error::LedgerError;
 pub use reader::{Reader, Records, Stored};
 pub use record::Record;
+pub use sync::AnchorSink;
 pub use time::Timestamp;
-pub use verify::{Anchor, Fault, Integrity, Report, verify};
+pub use verify::{Anchor, Fault, Integrity, OutsideState, Report, verify, verify_with_head};
 
 use crate::redact::Redactor;
 use std::path::Path;
@@ -86,6 +93,20 @@ impl Ledger {
         Ok(Self { redactor: Redactor::default(), sync: BackgroundSync::new(Writer::open(dir)?) })
     }
 
+    /// Opens the ledger in `dir` whose head is also kept in the directory `state`; refuses one that was
+    /// emptied, rolled back or replaced since.
+    pub fn open_with_head(dir: &Path, state: &Path) -> Result<Self, LedgerError> {
+        let writer = Writer::open_with_head(dir, state)?;
+        Ok(Self { redactor: Redactor::default(), sync: BackgroundSync::new(writer) })
+    }
+
+    /// Gives each head that is on the disk to `anchor`.
+    #[must_use]
+    pub fn anchoring(self, anchor: AnchorSink) -> Self {
+        self.sync.anchor_to(anchor);
+        self
+    }
+
     /// Removes these secrets from every text that is written.
     #[must_use]
     pub fn redacting(mut self, redactor: Redactor) -> Self {
@@ -107,8 +128,8 @@ impl Ledger {
             return Ok(());
         }
         self.sync.check()?;
-        let (seq, segment) = self.sync.writer().append(entries, &self.redactor)?;
-        self.sync.wrote(seq, segment)
+        let (end, segment) = self.sync.writer().append(entries, &self.redactor)?;
+        self.sync.wrote(end, segment)
     }
 
     /// Syncs everything that was appended to the disk.

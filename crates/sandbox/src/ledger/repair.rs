@@ -73,7 +73,8 @@ fn after_reboot(files: &Files, segment: &File, head: Head, boot: &str) -> Result
         segment.set_len(reader.end).map_err(LedgerError::io("repair", &path))?;
     }
     // What is read now came from the disk.
-    Ok(Head { last, segment: head.segment, length: reader.end, synced: last.seq, boot: boot.to_owned() })
+    let (length, boot) = (reader.end, boot.to_owned());
+    Ok(Head { last, length, synced: last.seq, boot, ..head })
 }
 
 /// The last record of the segment before `number`.

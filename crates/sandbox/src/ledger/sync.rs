@@ -3,10 +3,13 @@
 //! After a failed sync nothing more is appended: the ledger cannot know which records the disk
 //! lost.
 
+use super::chain::ChainHead;
 use super::error::LedgerError;
+use super::head::Head;
 use super::writer::Writer;
+use std::fmt;
 use std::fs::File;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -15,25 +18,34 @@ use std::time::Duration;
 const SYNC_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A writer with its sync thread, which the first append starts.
-#[derive(Debug)]
 pub(super) struct BackgroundSync {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug)]
+impl fmt::Debug for BackgroundSync {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BackgroundSync").finish_non_exhaustive()
+    }
+}
+
 struct Shared {
     writer: Mutex<Writer>,
     /// One sync at a time: a second caller must not return while the first is still syncing.
     gate: Mutex<()>,
     state: Mutex<SyncState>,
     wake: Condvar,
+    /// Gets each head that is on the disk.
+    anchor: OnceLock<AnchorSink>,
 }
+
+/// Takes a head to where the ledger cannot be rewritten.
+pub type AnchorSink = Box<dyn Fn(ChainHead) + Send + Sync>;
 
 #[derive(Debug, Default)]
 struct SyncState {
-    /// The number of the last record that is not synced, and its file. Kept here because the lock
-    /// on the writer may be held for long.
-    unsynced: Option<(u64, Arc<File>)>,
+    /// The end of what is not synced, and its file. Kept here because the lock on the writer may be
+    /// held for long.
+    unsynced: Option<(Head, Arc<File>)>,
     closing: bool,
     thread: Option<JoinHandle<()>>,
     failure: Option<String>,
@@ -52,8 +64,14 @@ impl BackgroundSync {
             gate: Mutex::new(()),
             state: Mutex::new(SyncState::default()),
             wake: Condvar::new(),
+            anchor: OnceLock::new(),
         };
         Self { shared: Arc::new(shared) }
+    }
+
+    /// Gives each head that is on the disk to `anchor`.
+    pub(super) fn anchor_to(&self, anchor: AnchorSink) {
+        let _ = self.shared.anchor.set(anchor);
     }
 
     pub(super) fn writer(&self) -> MutexGuard<'_, Writer> {
@@ -69,12 +87,12 @@ impl BackgroundSync {
         }
     }
 
-    /// Notes that record `seq` in `segment` is to be synced.
-    pub(super) fn wrote(&self, seq: u64, segment: Arc<File>) -> Result<(), LedgerError> {
+    /// Notes that everything up to `end` in `segment` is to be synced.
+    pub(super) fn wrote(&self, end: Head, segment: Arc<File>) -> Result<(), LedgerError> {
         let mut state = lock(&self.shared.state);
         // Threads may come here in another order than they wrote in.
-        if state.unsynced.as_ref().is_none_or(|(last, _)| *last < seq) {
-            state.unsynced = Some((seq, segment));
+        if state.unsynced.as_ref().is_none_or(|(last, _)| last.last.seq < end.last.seq) {
+            state.unsynced = Some((end, segment));
         }
         if state.thread.is_some() {
             self.shared.wake.notify_one();
@@ -136,13 +154,17 @@ impl Shared {
 
     fn sync(&self) -> Result<(), LedgerError> {
         let _gate = lock(&self.gate);
-        let Some((seq, segment)) = lock(&self.state).unsynced.take() else { return Ok(()) };
+        let Some((end, segment)) = lock(&self.state).unsynced.take() else { return Ok(()) };
         if let Err(error) = segment.sync_data() {
             lock(&self.state).failure = Some(error.to_string());
             let path = lock(&self.writer).path().to_owned();
             return Err(LedgerError::Unsynced { path, what: error.to_string() });
         }
-        lock(&self.writer).note_synced(seq)
+        lock(&self.writer).note_synced(&end)?;
+        if let Some(anchor) = self.anchor.get() {
+            anchor(end.last);
+        }
+        Ok(())
     }
 }
 
@@ -157,7 +179,8 @@ mod tests {
         let syncing = BackgroundSync::new(Writer::open(home.path()).unwrap());
         // A pipe cannot be synced: the kernel's answer stands for a disk that fails.
         let (_read, write) = std::io::pipe().unwrap();
-        lock(&syncing.shared.state).unsynced = Some((1, Arc::new(File::from(OwnedFd::from(write)))));
+        lock(&syncing.shared.state).unsynced =
+            Some((Head::first(""), Arc::new(File::from(OwnedFd::from(write)))));
         assert!(syncing.check().is_ok(), "the control: nothing failed yet");
         assert!(syncing.sync().unwrap_err().to_string().contains("ledger"));
         assert!(matches!(syncing.check(), Err(LedgerError::Unsynced { .. })));

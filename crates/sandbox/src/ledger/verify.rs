@@ -7,6 +7,7 @@ use super::chain_reader::{ChainReader, ChainStep};
 use super::error::LedgerError;
 use super::files::{Files, OpenMode, segment_name};
 use super::head::{Head, HeadState};
+use super::outside_head::{OutsideHead, behind};
 use super::writer::BATCH;
 use crate::boot_id::boot_id;
 use std::io::BufReader;
@@ -63,6 +64,26 @@ pub struct Report {
     pub fault: Option<Fault>,
     /// The record that the anchor is the hash of.
     pub anchored: Option<u64>,
+    /// The head that is kept outside the ledger.
+    pub outside: OutsideState,
+}
+
+/// What is known of the head that is kept outside the ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutsideState {
+    /// There is none.
+    Missing,
+    /// It names this record.
+    Record(u64),
+}
+
+impl OutsideState {
+    fn of(head: &HeadState) -> Self {
+        match head {
+            HeadState::Head(kept) => Self::Record(kept.last.seq),
+            HeadState::Empty | HeadState::Foreign => Self::Missing,
+        }
+    }
 }
 
 /// A hash that was kept elsewhere.
@@ -74,16 +95,25 @@ pub enum Anchor {
     Known(Hash),
 }
 
-/// Checks the ledger in `dir`.
+/// Checks the ledger in `dir` by itself.
 pub fn verify(dir: &Path, anchor: Anchor) -> Result<Report, LedgerError> {
-    let mut report = VerifyPass::over(dir, anchor)?;
+    verify_twice(dir, None, anchor)
+}
+
+/// Checks the ledger in `dir` whose head is also kept in the directory `state`.
+pub fn verify_with_head(dir: &Path, state: &Path, anchor: Anchor) -> Result<Report, LedgerError> {
+    verify_twice(dir, Some(state), anchor)
+}
+
+fn verify_twice(dir: &Path, state: Option<&Path>, anchor: Anchor) -> Result<Report, LedgerError> {
+    let mut report = VerifyPass::over(dir, state, anchor)?;
     // Writers may append meanwhile. A fault counts once two passes agree.
     for _ in 0..8 {
         if report.integrity == Integrity::Intact {
             break;
         }
         std::thread::sleep(Duration::from_millis(10));
-        let again = VerifyPass::over(dir, anchor)?;
+        let again = VerifyPass::over(dir, state, anchor)?;
         if again == report {
             break;
         }
@@ -100,6 +130,7 @@ const EMPTY: Report = Report {
     head: ChainHead::NONE,
     fault: None,
     anchored: None,
+    outside: OutsideState::Missing,
 };
 
 /// One pass over all segments.
@@ -110,11 +141,14 @@ struct VerifyPass {
     report: Report,
     /// Whether the record that `HEAD` names is where it says.
     head_fits: bool,
+    outside: HeadState,
+    /// Whether the record that the head outside names is there.
+    outside_fits: bool,
 }
 
 impl VerifyPass {
-    fn over(dir: &Path, anchor: Anchor) -> Result<Report, LedgerError> {
-        match Self::run(dir, anchor) {
+    fn over(dir: &Path, state: Option<&Path>, anchor: Anchor) -> Result<Report, LedgerError> {
+        match Self::run(dir, state, anchor) {
             // A writer creates regular files only.
             Err(LedgerError::NotAFile { path }) => {
                 let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -125,8 +159,16 @@ impl VerifyPass {
         }
     }
 
-    fn run(dir: &Path, anchor: Anchor) -> Result<Report, LedgerError> {
-        let Some(files) = Files::open(dir)? else { return Ok(check_anchor(anchor, EMPTY)) };
+    fn run(dir: &Path, state: Option<&Path>, anchor: Anchor) -> Result<Report, LedgerError> {
+        // Before the ledger: it may be behind it, and never ahead.
+        let outside = match state.map(OutsideHead::open).transpose()?.flatten() {
+            Some(outside) => outside.read()?,
+            None => HeadState::Empty,
+        };
+        let Some(files) = Files::open(dir)? else {
+            let report = Report { outside: OutsideState::of(&outside), ..EMPTY };
+            return Ok(check_anchor(anchor, check_outside(report, &outside, false)));
+        };
         // `HEAD` before the segments: writers then only add records that it does not name yet.
         let found = read_head(&files)?;
         let listing = files.list()?;
@@ -134,7 +176,10 @@ impl VerifyPass {
         let foreign = found == HeadState::Foreign;
         let head = if let HeadState::Head(head) = found { Some(head) } else { None };
         let head_fits = head.as_ref().is_some_and(|head| head.last == ChainHead::NONE && head.length == 0);
-        let mut pass = Self { files, head, anchor, report: Report { segments, ..EMPTY }, head_fits };
+        let kept = head.as_ref().is_some_and(|head| head.kept);
+        let is_kept_outside = state.is_some() && kept;
+        let report = Report { segments, outside: OutsideState::of(&outside), ..EMPTY };
+        let mut pass = Self { files, head, anchor, report, head_fits, outside, outside_fits: false };
         let mut fault = pass.segments(&listing.numbers)?;
         if let Some(name) = listing.foreign {
             fault = fault.or(Some(self::fault(&name, "it is not one of the ledger's segments")));
@@ -148,7 +193,13 @@ impl VerifyPass {
         } else if pass.report.integrity == Integrity::Intact {
             pass.compare_with_head()?;
         }
-        Ok(check_anchor(anchor, pass.report))
+        let Self { report, outside, outside_fits, .. } = pass;
+        let mut report = check_outside(report, &outside, outside_fits);
+        if is_kept_outside && outside == HeadState::Empty && report.integrity != Integrity::Tampered {
+            report.integrity = Integrity::Tampered;
+            report.fault = Some(self::fault("state/ledger-head", "it is not there"));
+        }
+        Ok(check_anchor(anchor, report))
     }
 
     /// Reads all segments and returns the first sign of a change. A torn end is noted in the
@@ -180,6 +231,10 @@ impl VerifyPass {
         loop {
             let (what, seq) = match reader.step().map_err(LedgerError::io("read", &path))? {
                 ChainStep::End => return Ok(None),
+                // A writer names a segment in `HEAD` before it writes there.
+                ChainStep::Record(last) if self.head.as_ref().is_some_and(|head| number > head.segment) => {
+                    ("no writer made this segment", Some(last.seq))
+                }
                 ChainStep::Record(last) => {
                     self.note(last, number, reader.end);
                     continue;
@@ -195,6 +250,7 @@ impl VerifyPass {
     fn note(&mut self, last: ChainHead, segment: u64, end: u64) {
         self.report.head = last;
         self.report.records += 1;
+        self.outside_fits |= matches!(&self.outside, HeadState::Head(kept) if kept.last == last);
         if Anchor::Known(last.hash) == self.anchor {
             self.report.anchored = Some(last.seq);
         }
@@ -265,6 +321,25 @@ const UNFINISHED: &str = "the last line is unfinished";
 
 fn fault(file: &str, what: &str) -> Fault {
     Fault { file: file.to_owned(), line: None, seq: None, what: what.to_owned() }
+}
+
+/// A ledger that lacks the record in the head outside was emptied, rolled back or replaced.
+fn check_outside(report: Report, outside: &HeadState, fits: bool) -> Report {
+    let what = match outside {
+        HeadState::Empty => return report,
+        HeadState::Foreign => "its contents are not ours".to_owned(),
+        HeadState::Head(kept) if kept.last.seq == 0 || fits => return report,
+        HeadState::Head(kept) if kept.last.seq > report.head.seq => behind(kept.last.seq, report.head.seq),
+        HeadState::Head(kept) => format!("record {} is not the one that was written", kept.last.seq),
+    };
+    match report.integrity {
+        Integrity::Tampered => report,
+        _ => Report {
+            integrity: Integrity::Tampered,
+            fault: Some(fault("state/ledger-head", &what)),
+            ..report
+        },
+    }
 }
 
 /// A chain that was rewritten as a whole fits; only a hash that was kept elsewhere is not in it.

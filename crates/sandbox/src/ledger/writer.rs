@@ -7,7 +7,8 @@ use super::encode::encode;
 use super::entry::Entry;
 use super::error::LedgerError;
 use super::files::{Files, OpenMode};
-use super::head::{Head, SIZE};
+use super::head::{Head, HeadState, SIZE};
+use super::outside_head::{OutsideHead, behind, misfit};
 use super::repair;
 use super::time::Timestamp;
 use crate::boot_id::boot_id;
@@ -42,6 +43,8 @@ pub(super) struct Writer {
     /// The last `HEAD` that was read or written.
     known: Option<Head>,
     segment: Option<(u64, Arc<File>)>,
+    /// Where the head is kept as well.
+    outside: Option<OutsideHead>,
 }
 
 impl Writer {
@@ -49,7 +52,64 @@ impl Writer {
         let files = Files::create(dir)?;
         let head_file = open_head(&files)?;
         let boot = boot_id().to_owned();
-        Ok(Self { files, head_file, boot, limit: SEGMENT, known: None, segment: None })
+        Ok(Self { files, head_file, boot, limit: SEGMENT, known: None, segment: None, outside: None })
+    }
+
+    /// The same, with its head also in the directory `state`. A ledger that is not the one whose head
+    /// is there is refused.
+    pub(super) fn open_with_head(dir: &Path, state: &Path) -> Result<Self, LedgerError> {
+        let outside = OutsideHead::create(state)?;
+        if let HeadState::Head(kept) = outside.read()?
+            && kept.last.seq > 0
+            && Files::open(dir)?.map_or(Ok(true), |files| files.is_unused())?
+        {
+            // Nothing is created where the evidence is.
+            return Err(LedgerError::Tampered { path: dir.to_owned(), what: behind(kept.last.seq, 0) });
+        }
+        let mut writer = Self::open(dir)?;
+        writer.outside = Some(outside);
+        writer.compare_with_outside()?;
+        Ok(writer)
+    }
+
+    /// Compares the end of the chain with the head outside, and writes that one if there is none yet.
+    fn compare_with_outside(&mut self) -> Result<(), LedgerError> {
+        let _lock = self.lock()?;
+        let end = self.current()?;
+        let Some(outside) = &self.outside else { return Ok(()) };
+        let kept = outside.read()?;
+        if let Some(what) = misfit(&self.files, &end, &kept)? {
+            return Err(LedgerError::Tampered { path: self.files.path().to_owned(), what });
+        }
+        if kept == HeadState::Empty {
+            self.keep_outside(end)?;
+        }
+        Ok(())
+    }
+
+    /// Begins to keep the head outside, from this end of the chain on.
+    pub(super) fn keep_outside(&mut self, end: Head) -> Result<(), LedgerError> {
+        let Some(outside) = &self.outside else { return Ok(()) };
+        if end.last.seq > 0 {
+            tracing::warn!(target: "ledger", "The head of the ledger is also kept in `{}` from now on", outside.path().display());
+        }
+        if let Some((number, segment)) = &self.segment {
+            segment.sync_data().map_err(LedgerError::io("sync", &self.files.segment_path(*number)))?;
+        }
+        let head = Head { kept: true, ..end };
+        outside.write(&head)?;
+        self.write_head(&head)?;
+        self.known = Some(head);
+        Ok(())
+    }
+
+    /// Takes the ledger as it is for the one to continue.
+    pub(super) fn accept(dir: &Path, state: &Path) -> Result<(), LedgerError> {
+        let mut writer = Self::open(dir)?;
+        writer.outside = Some(OutsideHead::create(state)?);
+        let _lock = writer.lock()?;
+        let end = writer.current()?;
+        writer.keep_outside(end)
     }
 
     pub(super) fn rotate_at(&mut self, bytes: u64) {
@@ -60,13 +120,12 @@ impl Writer {
         self.files.path()
     }
 
-    /// Writes all `entries`, or none of them; returns the number of the last record and the file to
-    /// sync.
+    /// Writes all `entries`, or none of them; returns the new end of the chain and the file to sync.
     pub(super) fn append(
         &mut self,
         entries: &[Entry],
         redactor: &Redactor,
-    ) -> Result<(u64, Arc<File>), LedgerError> {
+    ) -> Result<(Head, Arc<File>), LedgerError> {
         let _lock = self.lock()?;
         let mut head = self.current()?;
         if head.length >= self.limit {
@@ -76,9 +135,15 @@ impl Writer {
         self.write(head, entries, redactor).inspect_err(|_| self.roll_back(&start))
     }
 
-    /// Notes in `HEAD` that everything up to `seq` is on the disk.
-    pub(super) fn note_synced(&mut self, seq: u64) -> Result<(), LedgerError> {
-        let _lock = self.lock()?;
+    /// Notes in `HEAD` that everything up to this end is on the disk, and keeps it outside.
+    pub(super) fn note_synced(&mut self, end: &Head) -> Result<(), LedgerError> {
+        let (_lock, seq) = (self.lock()?, end.last.seq);
+        if let Some(outside) = &self.outside {
+            // Another process may have kept a later one.
+            if !matches!(outside.read()?, HeadState::Head(kept) if kept.last.seq >= seq) {
+                outside.write(end)?;
+            }
+        }
         let Some(head) = self.read_head()? else { return Ok(()) };
         if head.synced >= seq || head.last.seq < seq || head.boot != self.boot {
             return Ok(());
@@ -163,7 +228,7 @@ impl Writer {
         mut head: Head,
         entries: &[Entry],
         redactor: &Redactor,
-    ) -> Result<(u64, Arc<File>), LedgerError> {
+    ) -> Result<(Head, Arc<File>), LedgerError> {
         let segment = self.segment(head.segment)?;
         let path = self.files.segment_path(head.segment);
         let failed = |why| LedgerError::io("write", &path)(why);
@@ -178,7 +243,7 @@ impl Writer {
             self.write_head(&head)?;
             self.known = Some(head.clone());
         }
-        Ok((head.last.seq, segment))
+        Ok((head, segment))
     }
 
     /// Removes what a failed append left. If this fails too, the next writer finds an unfinished

@@ -30,7 +30,7 @@ fn audit(dir: &Path, line: &str) -> Ran {
 /// Six records: three calls, of which the second is denied.
 fn ledger() -> tempfile::TempDir {
     let home = tempfile::tempdir().unwrap();
-    let ledger = Ledger::open(home.path()).unwrap();
+    let ledger = Ledger::open(&home.path().join("ledger")).unwrap();
     let subject = |agent: &str| Subject::root(Origin::Cli, AgentId::parse(agent).unwrap(), "s");
     let yes = Verdict::Allow(Grant { zone: Zone::Workspace, rule: "workspace".to_owned() });
     let no = Verdict::Deny(Refusal {
@@ -85,7 +85,7 @@ fn records_are_chosen_by_what_is_asked() {
 #[test]
 fn json_is_the_line_as_it_is_written() {
     let home = ledger();
-    let file = std::fs::read_to_string(home.path().join("00000001.jsonl")).unwrap();
+    let file = std::fs::read_to_string(home.path().join("ledger/00000001.jsonl")).unwrap();
     assert_eq!(audit(home.path(), "show --json").out, file);
 }
 
@@ -131,8 +131,9 @@ fn verify_says_what_it_found_and_exits_accordingly() {
     ];
     for (why, change, code, word) in rows {
         let home = ledger();
-        assert!(segment(home.path()).exists());
-        change(home.path());
+        let dir = home.path().join("ledger");
+        assert!(segment(&dir).exists());
+        change(&dir);
         let ran = audit(home.path(), "verify");
         assert_eq!(ran.code, code, "{why}: {}", ran.out);
         assert!(ran.out.starts_with(&format!("{word}: ")), "{why}: {}", ran.out);
@@ -165,7 +166,7 @@ fn a_missing_ledger_has_no_records_yet_and_is_not_made() {
         ("verify", "intact: no records yet\n"),
         ("tail --json", ""),
     ] {
-        let ran = audit(&dir, line);
+        let ran = audit(home.path(), line);
         assert_eq!((ran.code, ran.out.as_str()), (0, want), "{line}");
     }
     assert!(!dir.exists());
@@ -218,7 +219,7 @@ fn following_shows_what_is_added_and_ends_with_its_reader() {
     let code = std::thread::scope(|scope| {
         let following = scope.spawn(|| run(&args.audit, home.path(), &mut out, &mut io::sink()).unwrap());
         // It continues until its reader closes the pipe, however many records that needs.
-        let ledger = Ledger::open(home.path()).unwrap();
+        let ledger = Ledger::open(&home.path().join("ledger")).unwrap();
         while !following.is_finished() {
             ledger.append(std::slice::from_ref(&entry)).unwrap();
             std::thread::sleep(Duration::from_millis(20));

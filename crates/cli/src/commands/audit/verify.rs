@@ -3,7 +3,7 @@
 
 use super::Streams;
 use clap::Args;
-use picoclaw_sandbox::ledger::{self, Anchor, Fault, Hash, Integrity, Report};
+use picoclaw_sandbox::ledger::{self, Anchor, Fault, Hash, Integrity, OutsideState, Report};
 use picoclaw_sandbox::{printable, printable_json};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -20,8 +20,13 @@ pub(super) struct VerifyArgs {
     json: bool,
 }
 
-pub(super) fn run(args: &VerifyArgs, dir: &Path, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
-    let report = ledger::verify(dir, args.anchor.map_or(Anchor::Unknown, Anchor::Known))?;
+pub(super) fn run(
+    args: &VerifyArgs,
+    dir: &Path,
+    state: &Path,
+    streams: &mut Streams<'_>,
+) -> anyhow::Result<u8> {
+    let report = ledger::verify_with_head(dir, state, args.anchor.map_or(Anchor::Unknown, Anchor::Known))?;
     let text = if args.json { report_json(&report)? } else { report_text(&report) };
     writeln!(streams.out, "{text}")?;
     Ok(u8::from(report.integrity == Integrity::Tampered))
@@ -51,10 +56,34 @@ fn report_text(report: &Report) -> String {
         Integrity::Intact => {}
         Integrity::Torn => out.push_str("\nhint: a crash explains this; the next write repairs it"),
         Integrity::Tampered => out.push_str(
-            "\nhint: keep the whole directory as evidence; picoclaw begins a new ledger when it is moved aside",
+            "\nhint: nothing is permitted until the operator runs `picoclaw audit accept`, which is recorded; keep a copy of the directory as evidence",
         ),
     }
+    if report.integrity != Integrity::Tampered && report.records > 0 {
+        let (proves, cannot) = proofs(report);
+        let _ = write!(out, "\nproves: {proves}\ncannot prove: {cannot}");
+    }
     out
+}
+
+/// What the check proves, and what it cannot.
+fn proofs(report: &Report) -> (String, &'static str) {
+    let chain = "no record was changed, removed or added without rewriting all later ones";
+    let outside = match report.outside {
+        OutsideState::Record(seq) => {
+            format!("; the ledger holds record {seq}, which `state/ledger-head` remembers")
+        }
+        OutsideState::Missing => "; no head is kept outside the ledger yet".to_owned(),
+    };
+    let cannot = match report.anchored {
+        Some(_) => {
+            "that nothing was rewritten or cut after the anchor by a program that may write in the instance"
+        }
+        None => {
+            "that ledger and `state/ledger-head` were not rewritten together; `--anchor HASH` with a hash kept elsewhere (`ledger.anchor`) does"
+        }
+    };
+    (format!("{chain}{outside}"), cannot)
 }
 
 fn location_text(fault: &Fault) -> String {
@@ -74,6 +103,8 @@ fn report_json(report: &Report) -> std::io::Result<String> {
         .fault
         .as_ref()
         .map(|fault| json!({ "file": fault.file, "line": fault.line, "seq": fault.seq, "what": fault.what }));
+    let (proves, cannot) = proofs(report);
+    let proves = Some(proves).filter(|_| report.integrity != Integrity::Tampered);
     printable_json(&json!({
         "verdict": report.integrity.as_str(),
         "records": report.records,
@@ -81,6 +112,8 @@ fn report_json(report: &Report) -> std::io::Result<String> {
         "head": { "seq": report.head.seq, "hash": report.head.hash.to_string() },
         "anchor": report.anchored,
         "fault": fault,
+        "proves": proves,
+        "cannot_prove": cannot,
     }))
 }
 

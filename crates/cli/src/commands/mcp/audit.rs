@@ -4,8 +4,7 @@ use crate::app;
 use crate::settings::Settings;
 use anyhow::Result;
 use picoclaw_policy::{Grant, Origin, Verdict, Zone};
-use picoclaw_sandbox::Redactor;
-use picoclaw_sandbox::ledger::{Entry, Ledger};
+use picoclaw_sandbox::ledger::Entry;
 use std::time::Instant;
 
 /// Runs `work` between its *decided* and *finished* records.
@@ -16,7 +15,7 @@ pub(crate) fn recorded<T, E>(
     work: impl FnOnce() -> Result<T, E>,
 ) -> Result<Result<T, E>> {
     let instance = app::open_instance(loaded)?;
-    let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
+    let ledger = app::open_ledger(&instance, &loaded.config)?;
     let rule = "the operator's own command".to_owned();
     let verdict = Verdict::Allow(Grant { zone: Zone::Workspace, rule });
     let subject = app::subject(loaded, None, Origin::Cli)?;

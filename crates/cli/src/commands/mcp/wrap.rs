@@ -15,8 +15,7 @@ use picoclaw_policy::{Origin, Subject};
 use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::exec::{OperatorCommand, OperatorCommandError};
 use picoclaw_sandbox::launch::{Limit, Output, Principal, Status, Stdin, Streams};
-use picoclaw_sandbox::ledger::Ledger;
-use picoclaw_sandbox::{Redactor, line_proxy, printable, terminal};
+use picoclaw_sandbox::{line_proxy, printable, terminal};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -70,7 +69,7 @@ fn run_server(
         .as_deref()
         .map_or(ChildDir::Private, |path| ChildDir::Path { path, mode: ExposeMode::ReadWrite });
     let instance = app::open_instance(loaded)?;
-    let ledger = Ledger::open(&instance.ledger())?.redacting(Redactor::new(&loaded.config.secrets));
+    let ledger = app::open_ledger(&instance, &loaded.config)?;
     let pins = Pins::open(instance.home())?;
     let signals = terminal::listen().context("could not listen to signals")?;
     let mut variables = asked.variables.clone();

@@ -14,7 +14,8 @@ mod values;
 use crate::config::check::Checker;
 use crate::config::config::Config;
 use crate::config::document::{Node, Origin, Value};
-use crate::config::gateway::{GatewayConfig, HeartbeatConfig, LogLevel};
+use crate::config::fault::Problem;
+use crate::config::gateway::{GatewayConfig, HeartbeatConfig, LedgerAnchor, LogLevel};
 use crate::config::sources::Sources;
 use values::View;
 
@@ -38,6 +39,7 @@ pub(crate) fn build(root: &Node, secrets: Vec<String>, checker: &mut Checker<'_>
         hooks: extensions::hooks(&view.section("hooks"), checker),
         heartbeat: heartbeat(&view.section("heartbeat")),
         gateway: gateway(&view.section("gateway")),
+        ledger_anchor: ledger_anchor(&view.section("ledger").section("anchor"), checker),
         log_level: log_level(&view.section("gateway")),
         secrets,
     }
@@ -62,6 +64,18 @@ fn gateway(view: &View<'_>) -> GatewayConfig {
 
 fn heartbeat(view: &View<'_>) -> HeartbeatConfig {
     HeartbeatConfig { enabled: view.flag("enabled"), interval_minutes: view.count_or("interval", 30).max(5) }
+}
+
+fn ledger_anchor(view: &View<'_>, checker: &mut Checker<'_>) -> Option<LedgerAnchor> {
+    let (file, command) = (view.path("file"), view.texts("command"));
+    if file.is_some() && !command.is_empty() {
+        let problem = Problem::Refused("it names a file and a command".to_owned());
+        checker.report(&view.origin("command"), "ledger.anchor", problem, "one of the two");
+    }
+    match command.is_empty() {
+        true => file.map(LedgerAnchor::File),
+        false => Some(LedgerAnchor::Command(command)),
+    }
 }
 
 fn log_level(view: &View<'_>) -> Option<LogLevel> {

@@ -1,4 +1,4 @@
-//! `gateway` and `heartbeat`.
+//! `gateway`, `heartbeat` and `ledger`.
 
 use super::key::{DefaultValue, Key, Shape};
 
@@ -21,6 +21,19 @@ pub(super) const GATEWAY: &[Key] = &[
         "allowed_hosts",
         Shape::List(&Shape::Text),
         "Names beside the loopback ones that a request may be for.",
+    ),
+];
+
+/// `ledger`.
+pub(super) const LEDGER: &[Key] =
+    &[Key::section("anchor", ANCHOR, "Where each new head of the audit log goes: a file, or a command.")];
+
+const ANCHOR: &[Key] = &[
+    Key::new("file", Shape::Path, "A file that gets a line `HASH SEQ` for each head."),
+    Key::new(
+        "command",
+        Shape::List(&Shape::Text),
+        "A program and its arguments; the line is its standard input.",
     ),
 ];
 
