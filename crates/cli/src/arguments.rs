@@ -57,6 +57,8 @@ pub(crate) enum Command {
     Config(ConfigCommand),
     /// Read and verify the audit log
     Audit(AuditArgs),
+    /// Bless the content of files that become instructions: AGENT.md, HEARTBEAT.md, memory, skills
+    Trust(TrustArguments),
     /// List and revoke the acts that were answered with `always`
     #[command(subcommand)]
     Approvals(ApprovalsCommand),
@@ -96,6 +98,14 @@ pub(crate) struct Listing {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `picoclaw trust`.
+#[derive(Debug, Args)]
+pub(crate) struct TrustArguments {
+    /// Files in an agent's workspace; what changes later is no longer blessed
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
 }
 
 /// `picoclaw agent`.

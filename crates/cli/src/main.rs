@@ -146,6 +146,7 @@ fn with_settings(command: &Command, loaded: &Settings) -> Result<Exit> {
         Command::Doctor(arguments) => return commands::doctor::run(arguments, loaded),
         Command::Audit(arguments) => return audit(arguments, loaded),
         Command::Token(command) => return commands::token::run(command, loaded),
+        Command::Trust(arguments) => return commands::trust::run(arguments, loaded),
         Command::Approvals(command) => return commands::approvals::run(command, loaded),
         _ => {}
     }

@@ -103,6 +103,18 @@ impl Subject {
         self
     }
 
+    /// The same subject, bounded by these agents as if they had started it.
+    #[must_use]
+    pub fn bounded_by(mut self, agents: impl IntoIterator<Item = AgentId>) -> Self {
+        for agent in agents {
+            if agent != self.agent && !self.lineage.contains(&agent) {
+                self.lineage.push(agent);
+                self.depth = self.depth.max(1);
+            }
+        }
+        self
+    }
+
     /// A subagent of this subject, with its own session.
     #[must_use]
     pub fn child(&self, agent: AgentId, session: impl Into<String>) -> Self {

@@ -52,7 +52,7 @@ fn append(path: &Path, line: &str) -> io::Result<()> {
 fn run(
     command: &[String],
     line: &str,
-    host: &[(OsString, OsString)],
+    host: &environment::Variables,
     secrets: &[String],
 ) -> Result<(), String> {
     let text = |why: &dyn std::fmt::Display| why.to_string();

@@ -7,6 +7,7 @@
 pub mod act;
 pub mod agent_writable;
 pub mod always;
+pub mod authors;
 mod boot_id;
 pub mod bounded_lines;
 pub mod confine;
@@ -32,6 +33,7 @@ pub mod root;
 pub mod sd_notify;
 pub mod state_dir;
 pub mod terminal;
+pub mod trust;
 pub mod warden;
 pub mod workspace_reader;
 

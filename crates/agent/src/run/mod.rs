@@ -5,6 +5,7 @@ mod children;
 mod conversation;
 mod event;
 mod extensions;
+mod instruction_history;
 mod model_call;
 mod prompt;
 mod repair_history;
@@ -23,6 +24,7 @@ mod turn_slots;
 
 pub(crate) use active_turn::{ActiveTurn, TurnRegistry};
 pub use event::{Ask, Event, SubagentEvent, SubagentInfo};
+pub use instruction_history::{HistoryError, InstructionFile, InstructionHistory};
 pub use prompt::PromptSources;
 pub use runner::{Runner, RunnerError};
 pub use steering::{QueueFull, Steering};

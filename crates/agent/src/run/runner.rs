@@ -4,7 +4,8 @@ use super::active_turn::{ActiveTurn, TurnRegistry};
 use super::conversation::Conversation;
 use super::event::Event;
 use super::extensions::Extensions;
-use super::prompt::PromptSources;
+use super::instruction_history::{HistoryError, InstructionHistory};
+use super::prompt::{Instructions, PromptSources};
 use super::repair_history::repair_history;
 use super::subagent_slots::{SessionCounts, SubagentSlot, SubagentSlots};
 use super::token_budget::{BudgetStore, TokenBudget};
@@ -47,6 +48,7 @@ pub struct Runner {
     pub(super) sessions: Sessions,
     pub(super) redactor: Redactor,
     prompt_sources: Arc<PromptSources>,
+    history: Arc<InstructionHistory>,
     budgets: BudgetStore,
     extensions: Arc<Extensions>,
     turns: Arc<TurnRegistry>,
@@ -76,6 +78,9 @@ pub enum RunnerError {
     /// A workspace cannot be read.
     #[error("could not open the workspaces: {0}")]
     Workspaces(#[from] RootError),
+    /// The history of the instructions cannot be read.
+    #[error(transparent)]
+    History(#[from] HistoryError),
     /// The sessions cannot be opened.
     #[error(transparent)]
     Sessions(#[from] crate::sessions::SessionError),
@@ -96,6 +101,7 @@ impl Runner {
         Ok(Self {
             sessions: Sessions::open(instance.home(), redactor.clone())?,
             prompt_sources: Arc::new(PromptSources::open(instance)?),
+            history: Arc::new(InstructionHistory::open(instance.home(), &config)?),
             budgets: BudgetStore::open(instance.home())?,
             turn_slots: TurnSlots::new(config.turns.max_parallel_turns),
             extensions: Arc::new(Extensions::new(Arc::clone(&config), instance.home().to_owned())),
@@ -217,12 +223,14 @@ impl Runner {
         slot: Option<Arc<TurnSlot>>,
         parent: Option<Parent<'_>>,
     ) -> Result<TurnOutcome, TurnError> {
+        let (turn, instructions) = self.bound(turn).await?;
+        let turn = &turn;
         let hooks = self.hooks(turn, parent.as_ref()).await?;
         let payload = json!({"input": self.redactor.clean(&turn.input)});
         hooks.notify(&HookEvent { kind: "agent.turn.start", severity: "info", payload });
         // A turn that is dropped ends as well.
         let mut end = TurnEnd { hooks: &hooks, severity: "warn", status: "aborted" };
-        let outcome = self.run_inner(turn, history, slot, parent, &hooks).await;
+        let outcome = self.run_inner(turn, history, slot, parent, (&hooks, instructions)).await;
         (end.severity, end.status) = if outcome.is_ok() { ("info", "completed") } else { ("error", "error") };
         drop(end);
         outcome
@@ -234,7 +242,7 @@ impl Runner {
         history: History,
         slot: Option<Arc<TurnSlot>>,
         parent: Option<Parent<'_>>,
-        hooks: &TurnHooks,
+        (hooks, instructions): (&TurnHooks, String),
     ) -> Result<TurnOutcome, TurnError> {
         let chain = self.models.chain(&turn.subject.agent, turn.model.as_deref())?;
         let history = match (history, chain.kind()) {
@@ -243,7 +251,7 @@ impl Runner {
             (history, _) => history,
         };
         let parent_budget = parent.as_ref().map(|parent| parent.turn.budget.clone());
-        let (mut session, instructions, budget) = self.prepare(&turn.subject, history, parent_budget).await?;
+        let (mut session, budget) = self.prepare(&turn.subject, history, parent_budget).await?;
         let (child_events, mut events) = unbounded_channel();
         let active = self.turns.register(ActiveTurn {
             subject: turn.subject.clone(),
@@ -296,16 +304,50 @@ impl Runner {
         outcome
     }
 
-    /// Opens the session, reads the instructions and checks the budget, on a thread that may block.
+    /// Reads the instructions of a turn, and bounds it by every agent on whose behalf they could have been written.
+    async fn bound<'t>(&self, turn: &Turn<'t>) -> Result<(Turn<'t>, String), TurnError> {
+        let agent = &turn.subject.agent;
+        let known = self.config.agents.iter().find(|known| known.id == *agent);
+        let name = known.map(|known| known.name.clone()).ok_or_else(|| TurnError::NoAgent(agent.clone()))?;
+        let (runner, subject) = (self.clone(), turn.subject.clone());
+        let read = tokio::task::spawn_blocking(move || {
+            let Instructions { text, files } =
+                runner.prompt_sources.instructions(&name, &subject, jiff::Timestamp::now());
+            (text, runner.history.bounds(&subject.agent, &files))
+        });
+        let (text, bounds) = read.await.map_err(|error| TurnError::Broken(error.to_string()))?;
+        let subject = turn.subject.clone().bounded_by(bounds);
+        if subject.lineage.len() > turn.subject.lineage.len() {
+            let names: Vec<_> = subject.lineage.iter().map(|agent| format!("`{agent}`")).collect();
+            (turn.events)(Event::Notice(format!(
+                "this turn may do only what {} may: its instructions were not blessed (`picoclaw status` shows which, `picoclaw trust FILE` blesses)",
+                names.join(", ")
+            )));
+        }
+        let bounded = Turn {
+            subject,
+            input: turn.input.clone(),
+            model: turn.model.clone(),
+            events: turn.events,
+            steering: turn.steering,
+            halt: turn.halt,
+        };
+        Ok((bounded, text))
+    }
+
+    /// The agents that bound a turn of `agent` whose message is a file of its workspace.
+    pub(crate) fn bounds_of_file(&self, agent: &AgentId, path: &str) -> Vec<AgentId> {
+        let file = self.prompt_sources.file(agent, path);
+        self.history.bounds(agent, file.as_slice())
+    }
+
+    /// Opens the session and checks the budget, on a thread that may block.
     async fn prepare(
         &self,
         subject: &Subject,
         history: History,
         parent_budget: Option<TokenBudget>,
-    ) -> Result<(Session, String, TokenBudget), TurnError> {
-        let agent = &subject.agent;
-        let known = self.config.agents.iter().find(|known| known.id == *agent);
-        let name = known.map(|known| known.name.clone()).ok_or_else(|| TurnError::NoAgent(agent.clone()))?;
+    ) -> Result<(Session, TokenBudget), TurnError> {
         let (runner, subject) = (self.clone(), subject.clone());
         let prepared = tokio::task::spawn_blocking(move || {
             let session = match history {
@@ -313,9 +355,8 @@ impl Runner {
                 History::AppendOnly => runner.sessions.lock_for_append(&subject.agent, &subject.session)?,
                 History::Given(messages) => Session::in_memory(messages, runner.redactor.clone()),
             };
-            let instructions = runner.prompt_sources.instructions(&name, &subject, jiff::Timestamp::now());
             let budget = runner.budgets.of_turn(&subject.agent, &runner.config, parent_budget.as_ref())?;
-            Ok((session, instructions, budget))
+            Ok((session, budget))
         });
         prepared.await.map_err(|error| TurnError::Broken(error.to_string()))?
     }

@@ -87,14 +87,20 @@ impl Heartbeat {
     /// Runs one heartbeat.
     pub async fn beat(&self, halt: &CancelToken) -> HeartbeatRun {
         let list = Arc::clone(&self.tasks);
-        let read = tokio::task::spawn_blocking(move || list.read()).await;
-        let beat = match read {
+        let (runner, agent) = (self.runner.clone(), self.agent.clone());
+        // Before and after: the text that is read lies between.
+        let read = tokio::task::spawn_blocking(move || {
+            let bounds = runner.bounds_of_file(&agent, FILE);
+            let again = || runner.bounds_of_file(&agent, FILE);
+            list.read().map(|text| text.map(|text| (text, [bounds, again()].concat())))
+        });
+        let beat = match read.await {
             Err(why) => HeartbeatRun::Failed(why.to_string()),
             Ok(Err(why)) => HeartbeatRun::Failed(format!("{FILE} cannot be read: {why}")),
             Ok(Ok(None)) => HeartbeatRun::Created,
-            Ok(Ok(Some(text))) => match tasks(&text) {
+            Ok(Ok(Some((text, bounds)))) => match tasks(&text) {
                 None => HeartbeatRun::Empty,
-                Some(text) => self.turn(text, halt).await,
+                Some(text) => self.turn(text, bounds, halt).await,
             },
         };
         match &beat {
@@ -107,9 +113,9 @@ impl Heartbeat {
         beat
     }
 
-    async fn turn(&self, text: &str, halt: &CancelToken) -> HeartbeatRun {
+    async fn turn(&self, text: &str, bounds: Vec<AgentId>, halt: &CancelToken) -> HeartbeatRun {
         let now = jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string();
-        let subject = Subject::root(Origin::Heartbeat, self.agent.clone(), "heartbeat");
+        let subject = Subject::root(Origin::Heartbeat, self.agent.clone(), "heartbeat").bounded_by(bounds);
         let events = |event: Event| (self.events)(&subject, event);
         let steering = Steering::new();
         let turn = Turn {

@@ -19,4 +19,5 @@ pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod token;
 pub(crate) mod tool;
+pub(crate) mod trust;
 pub(crate) mod version;

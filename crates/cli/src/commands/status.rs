@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use crate::print;
 use crate::settings::{ConfigPresence, Settings};
 use anyhow::Result;
+use picoclaw_agent::run::{InstructionHistory, PromptSources};
 use picoclaw_policy::config::{Config, FenceMode};
 use picoclaw_sandbox::always::{AlwaysRule, AlwaysRules};
 use picoclaw_sandbox::instance::Instance;
@@ -87,6 +88,7 @@ pub(crate) fn status_json(settings: &StatusInput) -> Result<Value> {
         "gateway": gateway_json(settings),
         "exceptions": settings.warnings,
         "always": always_json(settings)?,
+        "instructions": instructions_json(settings)?,
         "ledger_head": head.map(|tip| json!({"seq": tip.seq, "hash": tip.hash.to_string()})),
     }))
 }
@@ -118,6 +120,44 @@ fn isolation_text(config: &Config) -> String {
         Ok(backend) => format!("on, held by {}: {}", backend.name(), backend.enforced(&config.isolation)),
         Err(why) => format!("on, but not available: {why}"),
     }
+}
+
+/// The instruction files of each agent: whether they are blessed, and who bounds a turn that reads them.
+fn instructions_json(settings: &StatusInput) -> Result<Value> {
+    if !Instance::exists(&settings.home) {
+        return Ok(json!([]));
+    }
+    let instance = Instance::prepare(&settings.home, &settings.config, &[])?;
+    let sources = PromptSources::open(&instance)?;
+    let history = InstructionHistory::open(&settings.home, &settings.config)?;
+    let mut rows = Vec::new();
+    for agent in &settings.config.agents {
+        for file in sources.files(&agent.id) {
+            let bounds = history.bounds(&agent.id, std::slice::from_ref(&file));
+            rows.push(json!({
+                "agent": agent.id.as_str(),
+                "path": file.path.display().to_string(),
+                "blessed": history.is_blessed(&file),
+                "bounded_by": bounds.iter().map(|agent| agent.as_str()).collect::<Vec<_>>(),
+            }));
+        }
+    }
+    Ok(Value::Array(rows))
+}
+
+/// One line for each instruction file.
+fn instruction_lines(status: &Value) -> Vec<String> {
+    let line = |row: &Value| {
+        let bounds: Vec<_> =
+            row["bounded_by"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let state = match (row["blessed"] == true, bounds.as_slice()) {
+            (true, _) => "blessed".to_owned(),
+            (false, []) => "not blessed; written by its agent alone".to_owned(),
+            (false, bounds) => format!("not blessed; its turns are bounded by {}", bounds.join(", ")),
+        };
+        format!("instructions: {} ({state})", printable(row["path"].as_str().unwrap_or("-")))
+    };
+    status["instructions"].as_array().into_iter().flatten().map(line).collect()
 }
 
 /// The acts that are always allowed.
@@ -184,6 +224,7 @@ fn status_text(status: &Value) -> String {
         )),
         None => lines.push("ledger:    no records yet".to_owned()),
     }
+    lines.extend(instruction_lines(status));
     let always: Vec<AlwaysRule> = serde_json::from_value(status["always"].clone()).unwrap_or_default();
     if !always.is_empty() {
         lines.push("always allowed, by an answer of a person (`picoclaw approvals revoke ID`):".to_owned());

@@ -9,11 +9,11 @@ pub(crate) mod porch;
 pub(crate) mod tool;
 
 use crate::test_instance::TestInstance;
-use agent::Agent;
+use agent::{Agent, Delegated};
 use gateway::{Commands, Spark, Turn};
 use mcp::Mcp;
 use porch::{Asked, Porch, Told, pairs};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use tool::Tool;
@@ -25,6 +25,7 @@ const PORCHES: &[&dyn Porch] = &[
     &Agent(1),
     &Agent(2),
     &Agent(3),
+    &Delegated,
     &Mcp,
     &Turn(Spark::Chat, 0),
     &Turn(Spark::Chat, 1),
@@ -36,12 +37,15 @@ const PORCHES: &[&dyn Porch] = &[
 ];
 
 /// One row of the table.
+#[derive(Clone)]
 struct Row {
     why: String,
     tool: String,
     arguments: String,
     code: String,
     begins: String,
+    /// The same below `coder`, where that differs.
+    below: Option<(String, String)>,
 }
 
 fn rows() -> Vec<Row> {
@@ -54,6 +58,7 @@ fn rows() -> Vec<Row> {
             arguments: text(&row["call"][1]),
             code: text(&row["code"]),
             begins: text(&row["begins"]),
+            below: row.get("below").map(|below| (text(&below[0]), text(&below[1]))),
         }
     };
     table["row"].as_array().unwrap().iter().map(row).collect()
@@ -67,7 +72,7 @@ fn with_config_file() -> TestInstance {
           "heartbeat": {"enabled": false},
           "agents": {
             "defaults": {"model_name": "s", "max_tool_iterations": 1000},
-            "agents": [{"id": "main", "default": true, "tools": {"disabled": ["edit_file"]}}, {"id": "coder"}]
+            "agents": [{"id": "main", "default": true, "tools": {"disabled": ["edit_file"]}}, {"id": "coder", "tools": {"disabled": ["append_file"]}, "subagents": {"allow_agents": ["main"]}}]
           },
           "model_list": [{"model_name": "s", "model": "scripted/s", "api_base": "file://{dir}/replies.jsonl"}]
         }"#,
@@ -133,6 +138,11 @@ fn every_porch_gives_the_same_answer_to_the_same_call() {
         for ((row, first), cell) in rows.iter().zip(&columns[0]).zip(column) {
             let Some((told, pair)) = cell else { continue };
             let why = format!("{porch:?}: {}", row.why);
+            if let Some((code, begins)) = row.below.clone().filter(|_| porch.lineage().contains(&"coder")) {
+                let below = Row { code, begins, ..row.clone() };
+                assert_eq!(misfit(&below, told, pair), None, "{why}");
+                continue;
+            }
             assert_eq!(misfit(row, told, pair), None, "{why}");
             let (first_told, first_pair) = first.as_ref().unwrap();
             assert_eq!(first_pair, pair, "{why}: recorded as by {:?}", PORCHES[0]);
@@ -162,12 +172,18 @@ fn column(porch: &dyn Porch, rows: &[Row]) -> Column {
     let (starts, made): (Vec<&Value>, Vec<&Value>) =
         records.iter().partition(|record| record["depth"].as_u64() < Some(porch.depth()));
     // What started the caller is recorded as well, further up.
-    assert!(starts.iter().all(|record| record["tool"] == "subagent"), "{porch:?}: {starts:?}");
+    let starters = ["subagent", "delegate"];
+    assert!(
+        starts.iter().all(|one| starters.iter().any(|tool| one["tool"] == *tool)),
+        "{porch:?}: {starts:?}"
+    );
     assert!(
         starts.iter().all(|one| one["origin"] == if one["depth"] == 0 { porch.began() } else { "subagent" })
     );
     assert_eq!(starts.len() as u64, 2 * porch.depth(), "{porch:?}");
     assert!(made.iter().all(|record| record["origin"] == porch.origin()), "{porch:?}: {made:?}");
+    let lineage = Some(porch.lineage()).filter(|above| !above.is_empty());
+    assert!(made.iter().all(|record| record["lineage"] == json!(lineage)), "{porch:?}: {made:?}");
     assert_eq!(made.len(), 2 * calls.len(), "{porch:?}: each call has two records");
     let pairs = pairs(porch, &records, &told);
     let mut cells = told.iter().zip(pairs).map(|(Told { text, .. }, pair)| {

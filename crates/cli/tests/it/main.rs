@@ -28,6 +28,7 @@ mod hooks;
 mod hostile;
 mod hostile_children;
 mod isolation;
+mod lineage;
 mod mcp;
 mod mcp_client;
 mod mcp_wrap;

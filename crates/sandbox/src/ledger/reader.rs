@@ -58,6 +58,11 @@ impl Reader {
         Ok(Records::new(self.files, first.unwrap_or(1), 0))
     }
 
+    /// The records from this line of this segment on.
+    pub fn from_line(self, segment: u64, line: u64) -> Records {
+        Records::new(self.files, segment, line.saturating_sub(1))
+    }
+
     /// The last `count` records, and whatever is added after them.
     pub fn last(self, count: u64) -> Result<Records, LedgerError> {
         let numbers = self.files.list()?.numbers;

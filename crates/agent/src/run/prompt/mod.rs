@@ -8,4 +8,5 @@ mod memory;
 mod skills;
 mod sources;
 
+pub(super) use sources::Instructions;
 pub use sources::PromptSources;

@@ -1,15 +1,21 @@
 //! The files that the prompt is made of: an agent's own workspace, and the skills of the instance.
 
+use super::super::instruction_history::InstructionFile;
 use super::front_matter::split;
 use super::{identity, memory, skills};
 use jiff::Timestamp;
-use picoclaw_policy::{AgentId, Subject};
+use picoclaw_policy::{AgentId, Origin, Subject};
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::root::{More, RootError};
-use picoclaw_sandbox::workspace_reader::WorkspaceReader;
+use picoclaw_sandbox::trust::text_hash;
+use picoclaw_sandbox::workspace_reader::{TextPrefix, WorkspaceReader};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+
+/// The longest file whose content can be blessed.
+const MAX_WHOLE_BYTES: usize = 1 << 20;
 
 /// The part of one workspace file that is read.
 const MAX_FILE_BYTES: usize = 32 << 10;
@@ -37,6 +43,15 @@ struct SourceDir {
 pub(super) struct PromptReader<'r> {
     dir: &'r SourceDir,
     warned: &'r Mutex<BTreeSet<(PathBuf, String)>>,
+    /// What was read.
+    files: RefCell<Vec<InstructionFile>>,
+}
+
+/// The system prompt of a turn, and the files of the workspace that it was made of.
+#[derive(Debug, Default)]
+pub(in crate::run) struct Instructions {
+    pub(in crate::run) text: String,
+    pub(in crate::run) files: Vec<InstructionFile>,
 }
 
 impl PromptSources {
@@ -54,16 +69,46 @@ impl PromptSources {
     }
 
     /// The system prompt of a turn, without the summary; empty for an agent that is not configured.
-    pub(in crate::run) fn instructions(&self, name: &str, subject: &Subject, now: Timestamp) -> String {
-        let Some(dir) = self.agents.get(&subject.agent) else { return String::new() };
-        let own = PromptReader { dir, warned: &self.warned };
-        let shared = self.skills.as_ref().map(|dir| PromptReader { dir, warned: &self.warned });
+    pub(in crate::run) fn instructions(&self, name: &str, subject: &Subject, now: Timestamp) -> Instructions {
+        let Some(dir) = self.agents.get(&subject.agent) else { return Instructions::default() };
+        let own = self.reader(dir);
+        let shared = self.skills.as_ref().map(|dir| self.reader(dir));
         let mut parts = vec![identity::identity(name, &dir.path)];
         parts.extend(workspace_files(&own));
         parts.extend(skills::skill_list(&own, shared.as_ref()));
         parts.extend(memory::memory(&own, now));
         parts.push(identity::runtime(subject, now));
-        parts.join(SEPARATOR)
+        Instructions { text: parts.join(SEPARATOR), files: own.files.into_inner() }
+    }
+
+    /// The instruction files of an agent: what a turn reads now, and the list of its heartbeat.
+    pub fn files(&self, agent: &AgentId) -> Vec<InstructionFile> {
+        let subject = Subject::root(Origin::Cli, agent.clone(), "");
+        let mut files = self.instructions("", &subject, Timestamp::now()).files;
+        files.extend(self.file(agent, "HEARTBEAT.md"));
+        files
+    }
+
+    /// One file of an agent's workspace; `None` when there is none.
+    pub(crate) fn file(&self, agent: &AgentId, path: &str) -> Option<InstructionFile> {
+        let reader = self.reader(self.agents.get(agent)?);
+        reader.read(path, MAX_WHOLE_BYTES)?;
+        reader.files.into_inner().pop()
+    }
+
+    /// The file at an absolute path without links; `None` when it is in no workspace.
+    pub fn instruction_file(&self, path: &Path) -> Result<Option<InstructionFile>, RootError> {
+        for dir in self.agents.values() {
+            let real = std::fs::canonicalize(&dir.path).unwrap_or_else(|_| dir.path.clone());
+            let Some(below) = path.strip_prefix(real).ok().and_then(Path::to_str) else { continue };
+            let passage = dir.lectern.read(below, MAX_WHOLE_BYTES)?;
+            return Ok(passage.map(|passage| InstructionFile::of(dir.path.join(below), &passage)));
+        }
+        Ok(None)
+    }
+
+    fn reader<'r>(&'r self, dir: &'r SourceDir) -> PromptReader<'r> {
+        PromptReader { dir, warned: &self.warned, files: RefCell::default() }
     }
 }
 
@@ -89,12 +134,17 @@ fn workspace_files(reader: &PromptReader<'_>) -> Vec<String> {
 impl PromptReader<'_> {
     /// The beginning of a file, with a note where it was cut; `None` when there is no text.
     pub(super) fn read(&self, path: &str, max: usize) -> Option<String> {
-        match self.dir.lectern.read(path, max) {
+        let passage = self.dir.lectern.read(path, MAX_WHOLE_BYTES);
+        if let Ok(Some(passage)) = &passage {
+            self.files.borrow_mut().push(InstructionFile::of(self.dir.path.join(path), passage));
+        }
+        match passage {
             Ok(None) => None,
             Ok(Some(passage)) if passage.text.trim().is_empty() => None,
-            Ok(Some(passage)) if passage.more == More::Follows => {
+            Ok(Some(passage)) if passage.more == More::Follows || passage.text.len() > max => {
                 self.warn(path, "it is too long; its beginning is read");
-                let text = passage.text.trim_end_matches('\u{fffd}');
+                let text = &passage.text[..passage.text.floor_char_boundary(max)];
+                let text = text.trim_end_matches('\u{fffd}');
                 Some(format!("{text}\n[cut here: longer than {max} bytes]"))
             }
             Ok(Some(passage)) => Some(passage.text),
@@ -124,5 +174,11 @@ impl PromptReader<'_> {
         if self.warned.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone()) {
             tracing::warn!(target: "prompt", file = %key.0.display(), "{why}");
         }
+    }
+}
+
+impl InstructionFile {
+    fn of(path: PathBuf, passage: &TextPrefix) -> Self {
+        Self { path, sha256: (passage.more == More::End).then(|| text_hash(&passage.text)) }
     }
 }

@@ -118,6 +118,10 @@ pub(super) fn print_full(record: &Record, out: &mut dyn io::Write) -> io::Result
         ("agent", printable(&record.agent).into_owned()),
         ("session", printable(&record.session).into_owned()),
         ("depth", record.depth.to_string()),
+        (
+            "lineage",
+            record.lineage.as_ref().map_or_else(none, |above| printable(&above.join(", ")).into_owned()),
+        ),
         ("principal", text(&record.principal)),
         ("tool", printable(&record.tool).into_owned()),
         ("intent", text(&record.intent)),

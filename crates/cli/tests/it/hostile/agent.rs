@@ -8,6 +8,49 @@ use serde_json::Value;
 #[derive(Debug)]
 pub(crate) struct Agent(pub(crate) u64);
 
+/// `main`, to which `coder` delegates: what `coder` may not do, it may not do.
+#[derive(Debug)]
+pub(crate) struct Delegated;
+
+impl Porch for Delegated {
+    fn origin(&self) -> &'static str {
+        "subagent"
+    }
+
+    fn depth(&self) -> u64 {
+        1
+    }
+
+    fn lineage(&self) -> Vec<&'static str> {
+        vec!["coder"]
+    }
+
+    fn began(&self) -> &'static str {
+        "cli"
+    }
+
+    fn call(&self, instance: &TestInstance, calls: &[Asked]) -> Vec<Told> {
+        let script = script(1, calls).replacen(
+            r#"{"name":"subagent","arguments":{"task":"go further"}}"#,
+            r#"{"name":"delegate","arguments":{"agent_id":"main","task":"go further"}}"#,
+            1,
+        );
+        assert!(script.contains("delegate"), "{script}");
+        tell(instance, &["agent", "--agent", "coder", "--json", "-m", "go"], &script, 1)
+    }
+}
+
+/// Runs a turn whose model says `script`; what the calls at this depth were told.
+fn tell(instance: &TestInstance, arguments: &[&str], script: &str, depth: u64) -> Vec<Told> {
+    std::fs::write(instance.dir().join("replies.jsonl"), script).unwrap();
+    let ran = instance.run(arguments);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let lines = ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let is_there = |line: &Value| line["depth"].as_u64().unwrap_or(0) == depth;
+    let results = lines.filter(|line| line["type"] == "tool_result" && is_there(line));
+    results.map(|line| Told::new(line["text"].as_str().unwrap())).collect()
+}
+
 impl Porch for Agent {
     fn origin(&self) -> &'static str {
         if self.0 == 0 { "cli" } else { "subagent" }
@@ -22,12 +65,6 @@ impl Porch for Agent {
     }
 
     fn call(&self, instance: &TestInstance, calls: &[Asked]) -> Vec<Told> {
-        std::fs::write(instance.dir().join("replies.jsonl"), script(self.0, calls)).unwrap();
-        let ran = instance.run(&["agent", "--json", "-m", "go"]);
-        assert_eq!(ran.code, 0, "{ran:?}");
-        let lines = ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let depth = |line: &Value| line["depth"].as_u64().unwrap_or(0);
-        let results = lines.filter(|line| line["type"] == "tool_result" && depth(line) == self.0);
-        results.map(|line| Told::new(line["text"].as_str().unwrap())).collect()
+        tell(instance, &["agent", "--json", "-m", "go"], &script(self.0, calls), self.0)
     }
 }

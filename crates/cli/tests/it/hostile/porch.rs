@@ -17,6 +17,11 @@ pub(crate) trait Porch: Debug + Sync {
         0
     }
 
+    /// The agents above the caller, as the ledger names them.
+    fn lineage(&self) -> Vec<&'static str> {
+        vec!["main"; usize::try_from(self.depth()).unwrap()]
+    }
+
     /// As the ledger names whoever began.
     fn began(&self) -> &'static str {
         self.origin()
