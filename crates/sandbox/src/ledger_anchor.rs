@@ -9,6 +9,7 @@ use crate::launch::{
     self, Deadline, LaunchSpec, Output, OutputLimit, Principal, Status, Stdin, Streams, WorkDir, environment,
 };
 use crate::ledger::{AnchorSink, ChainHead};
+use crate::protect::Protection;
 use picoclaw_policy::config::LedgerAnchor;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::ffi::OsString;
@@ -61,10 +62,11 @@ fn run(
     let dir = PathBuf::from("/");
     let path = environment::get(host, "PATH").unwrap_or_default();
     let program = launch::find_program(name, path, &dir).map_err(|why| text(&why))?;
-    let confined = Confined::none(environment::without_secrets(host.iter().cloned(), secrets));
+    let environment = environment::without_secrets(host.iter().cloned(), secrets);
+    let confined = Confined::none(environment, Protection::none());
     let work_dir = WorkDir::open(&dir).map_err(|why| text(&why))?;
     let principal = Principal::Hook("ledger-anchor".to_owned());
-    let spec = confined.spec(program, argv, work_dir, principal).map_err(|why| text(&why))?;
+    let (spec, _) = confined.spec(program, argv, work_dir, principal).map_err(|why| text(&why))?;
     let streams = Streams::Plain { stdin: Stdin::Bytes(line.as_bytes().to_vec()), output: Output::Merged };
     let (deadline, output_limit) = (Deadline::After(TIMEOUT), OutputLimit { head: 1 << 10, tail: 1 << 10 });
     let spec = LaunchSpec { streams, deadline, output_limit, ..spec };
