@@ -142,7 +142,7 @@ mod tests {
         };
         let grant = Grant { zone: Zone::Workspace, rule: "approved".to_owned() };
         let question = Question { text: text.to_owned(), refusal, grant };
-        let act = Act { arguments: json!({"command": text}), ..Act::default() };
+        let act = Box::new(Act { arguments: json!({"command": text}), ..Act::default() });
         let fingerprint = format!("hash of {text}");
         let ask = Ask { tool: "exec".to_owned(), question, act, fingerprint, answer };
         (ask, answered)

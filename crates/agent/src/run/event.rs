@@ -76,7 +76,7 @@ pub struct Ask {
     /// The question, and its reason.
     pub question: Question,
     /// The whole act.
-    pub act: Act,
+    pub act: Box<Act>,
     /// The digest of the act.
     pub fingerprint: String,
     /// Takes the answer.

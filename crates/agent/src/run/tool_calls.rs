@@ -117,7 +117,7 @@ fn ask(pending: &PendingCall, context: &TurnContext<'_>) -> oneshot::Receiver<An
         ..question.clone()
     };
     let (tool, fingerprint) = (pending.tool().to_owned(), pending.fingerprint());
-    let mut act = pending.act().clone();
+    let mut act = Box::new(pending.act().clone());
     act.arguments = clean_arguments(&act.arguments, context);
     context.emit(Event::Ask(Ask { tool, question, act, fingerprint, answer }));
     answered

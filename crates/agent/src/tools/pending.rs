@@ -38,7 +38,7 @@ type Resume = Box<dyn FnOnce(&Approved, &ToolContext<'_>) -> Reply + Send>;
 /// A call that waits for approval without a thread. With a yes it is made again, judged again, and runs only as the act
 /// that was shown; dropped, it is recorded as abandoned.
 pub struct PendingCall {
-    pending: Pending,
+    pending: Box<Pending>,
     resume: Resume,
     redactor: Redactor,
 }
@@ -49,7 +49,7 @@ impl PendingCall {
         redactor: Redactor,
         resume: impl FnOnce(&Approved, &ToolContext<'_>) -> Reply + Send + 'static,
     ) -> Self {
-        Self { pending, resume: Box::new(resume), redactor }
+        Self { pending: Box::new(pending), resume: Box::new(resume), redactor }
     }
 
     /// The tool.
@@ -76,7 +76,7 @@ impl PendingCall {
     pub fn answer(self, answer: &Answer, context: &ToolContext<'_>) -> Reply {
         let Self { pending, resume, redactor } = self;
         let tool = pending.act().tool.clone();
-        let reply = match context.warden.answer(pending, context.subject, answer) {
+        let reply = match context.warden.answer(*pending, context.subject, answer) {
             Ok(approved) => resume(&approved, context),
             Err(refusal) => Reply::Refused(refusal),
         };
@@ -86,7 +86,7 @@ impl PendingCall {
     /// Ends the call: no person could be asked.
     pub fn unanswered(self, context: &ToolContext<'_>) -> Reply {
         let tool = self.tool().to_owned();
-        finish(Reply::NeedsApproval(context.warden.unanswered(self.pending)), &tool, &self.redactor)
+        finish(Reply::NeedsApproval(context.warden.unanswered(*self.pending)), &tool, &self.redactor)
     }
 }
 

@@ -98,7 +98,13 @@ mod tests {
             session: "cli:default".to_owned(),
             ..Act::default()
         };
-        Ask { tool: "exec".to_owned(), question, act, fingerprint: "0123456789abcdef".to_owned(), answer }
+        Ask {
+            tool: "exec".to_owned(),
+            question,
+            act: Box::new(act),
+            fingerprint: "0123456789abcdef".to_owned(),
+            answer,
+        }
     }
 
     #[test]
