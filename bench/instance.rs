@@ -67,6 +67,7 @@ impl BenchInstance {
                 .collect(),
             disabled: BTreeMap::new(),
             guard: Guard::compile(&config.tools.exec)?,
+            ask: Vec::new(),
             on_block: config.tools.exec.on_block,
             hosts: Default::default(),
             spawning: Default::default(),
@@ -94,8 +95,7 @@ impl BenchInstance {
     /// One call that is already there.
     pub(crate) fn walk(&self, call: &Call) -> Result<String, Stop> {
         let halt = CancelToken::new();
-        let visit =
-            ToolContext { warden: &self.warden, subject: &call.subject, halt: &halt, watcher: &unwatched };
+        let visit = ToolContext::new(&self.warden, &call.subject, &halt, &unwatched);
         match self.registry.run_unattended(call, &visit) {
             Reply::Done(text) => Ok(text),
             other => Err(other.text().into()),

@@ -143,12 +143,7 @@ impl Stage {
     fn alone(&self, tool: &str, arguments: serde_json::Value) -> Result<(), Stop> {
         let call = Call { tool: tool.to_owned(), arguments, subject: subject("alone") };
         let halt = CancelToken::new();
-        let visit = ToolContext {
-            warden: self.executor.warden(),
-            subject: &call.subject,
-            halt: &halt,
-            watcher: &unwatched,
-        };
+        let visit = ToolContext::new(self.executor.warden(), &call.subject, &halt, &unwatched);
         match self.executor.registry().run_unattended(&call, &visit) {
             Reply::Done(_) => Ok(()),
             other => Err(other.text().into()),
