@@ -98,7 +98,8 @@ fn a_socket_that_is_gone_leaves_nothing_behind() {
         // One that no process has bound any more can be replaced.
         drop(listener);
         let line = "rm -f socket; python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind('socket')\" && echo bound";
-        assert_eq!(said(&place, &place.cage(), line), "bound", "{network:?}");
+        // A child of another test that has not executed yet may hold a copy of the listener for a moment.
+        assert!((0..50).any(|_| said(&place, &place.cage(), line) == "bound"), "{network:?}");
     }
 }
 
