@@ -135,6 +135,12 @@ fn work_goes_on_behind_the_full_fence() {
         ),
         ("git has no helper", "git", "git config --get-all credential.helper || echo none", "none"),
         ("make", "make", "printf 'all:\\n\\t@echo made > $@; cat $@\\n' > Makefile; make", "made"),
+        (
+            "renaming between directories",
+            "perl",
+            "mkdir -p a b; echo moved > a/f; perl -e 'rename(qw(a/f b/f)) or die $!'; cat b/f",
+            "moved",
+        ),
         ("a temporary file", "mktemp", "f=$(mktemp) && echo mine > $f && cat $f", "mine"),
         ("a here-document", "cat", "cat <<< here", "here"),
         (

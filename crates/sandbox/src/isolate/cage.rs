@@ -82,8 +82,10 @@ impl Cage {
                 arguments.extend(bwrap::second_stage(plan.limits.processes));
                 let setup = ChildSetup { builder: Some((program.clone(), arguments)), ..setup };
                 match self.landlock {
-                    // A domain needs no_new_privs, which keeps a set-user-ID bubblewrap from its privileges.
-                    Some(abi) if !bwrap::is_set_id(program) => {
+                    // A domain needs no_new_privs, which keeps a set-user-ID bubblewrap from its privileges. Around a
+                    // domain for files it would refuse renaming between directories: it cannot allow that, since
+                    // then bubblewrap could not mount.
+                    Some(abi) if setup.ruleset.is_none() && !bwrap::is_set_id(program) => {
                         setup.scope_signals(abi).map_err(kernel_error("scope signals"))?
                     }
                     _ => setup,

@@ -2,8 +2,9 @@
 
 use crate::launch::cgroup::TreeLimits;
 use crate::launch::spec::WorkDir;
-use picoclaw_sys::linux::landlock::{self, Ruleset};
+use picoclaw_sys::linux::landlock::{self, Ruleset, access};
 use picoclaw_sys::linux::{Step, SupervisionMode};
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -67,7 +68,11 @@ impl ChildSetup {
     /// within it, so the supervisor reaches the whole tree and nothing else.
     pub(crate) fn scope_signals(mut self, abi: u32) -> io::Result<Self> {
         if abi >= SIGNALS_SCOPED {
-            let scope = Ruleset::new(abi, 0, landlock::SCOPE_SIGNALS)?;
+            // Every domain denies renaming between directories unless it allows it.
+            let root = openat(CWD, c"/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+            let renaming = if self.builder.is_some() { 0 } else { access::REFER };
+            let scope = Ruleset::new(abi, renaming, landlock::SCOPE_SIGNALS)?;
+            scope.allow(root, renaming)?;
             self.setup.extend([Step::NoNewPrivileges, Step::LandlockRestrict(scope.number())]);
             self.scope = Some(scope);
         }
