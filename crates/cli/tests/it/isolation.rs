@@ -146,8 +146,11 @@ fn the_doctor_sees_a_cage_that_holds_and_one_that_does_not() {
         assert_eq!(ran.code, 1, "{layer}: {}", ran.stdout);
         let report: Value = serde_json::from_str(&ran.stdout).unwrap();
         for probe in report["probes"].as_array().unwrap() {
-            let broken = probe["outcome"] == "broken";
-            assert_eq!(broken, probe["layer"] == layer, "{layer}: {probe}");
+            // What is not promised on this host cannot be broken.
+            if probe["outcome"] != "not promised" {
+                let broken = probe["outcome"] == "broken";
+                assert_eq!(broken, probe["layer"] == layer, "{layer}: {probe}");
+            }
         }
     }
 }

@@ -4,14 +4,14 @@ use crate::linux::mount::{self, DevIno, PathOwner, Submounts};
 use crate::linux::raw_syscall::{borrow_fd, set_signal_mask, syscall};
 use crate::linux::seccomp::SeccompFilter;
 use crate::linux::{landlock, privilege};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, chmodat, openat};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, chmodat, openat, stat};
 use rustix::io::{Errno, FdFlags, Result, fcntl_setfd};
 use rustix::process::{Pid, Resource, Rlimit};
 use rustix::process::{chdir, fchdir, getpid, getrlimit, ioctl_tiocsctty, setpgid, setrlimit, setsid, umask};
 use rustix::thread::set_no_new_privs;
 use std::ffi::{CStr, CString};
 use std::fmt;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::sync::Arc;
 
 /// One action. Descriptors are given by number; paths beneath the tmpfs and the new root are relative.
@@ -218,15 +218,26 @@ pub(crate) fn foreground_group(terminal: impl AsFd, group: Pid) -> Result<()> {
 }
 
 fn open_device(path: &CStr, mode: OFlags, to: i32) -> Result<()> {
-    let device = openat(CWD, path, mode | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())?;
-    // SAFETY: integers; this process uses the descriptor behind the number for nothing else.
-    unsafe { syscall!(libc::SYS_dup3, device.as_raw_fd(), to, 0) }.map(drop)
+    // Closed first: the inherited descriptors may be more than the limit allows, and then this number is the only free one.
+    // SAFETY: an integer; this process uses the descriptor behind the number for nothing else.
+    let _ = unsafe { syscall!(libc::SYS_close, to) };
+    let device = openat(CWD, path, mode | OFlags::NOCTTY, Mode::empty())?.into_raw_fd();
+    if device == to {
+        return Ok(());
+    }
+    // SAFETY: integers; the device is open under its own number until here.
+    unsafe {
+        let moved = syscall!(libc::SYS_dup3, device, to, 0);
+        let _ = syscall!(libc::SYS_close, device);
+        moved.map(drop)
+    }
 }
 
 fn change_directory(path: &CStr, expected: DevIno) -> Result<()> {
     chdir(path)?;
-    let here = openat(CWD, c".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-    if mount::dev_ino(here)? == expected { Ok(()) } else { Err(Errno::STALE) }
+    let here = stat(c".")?;
+    let found = DevIno { device: here.st_dev, inode: here.st_ino };
+    if found == expected { Ok(()) } else { Err(Errno::STALE) }
 }
 
 /// Lowers a limit. A host's lower limit stays, since raising it needs a privilege.

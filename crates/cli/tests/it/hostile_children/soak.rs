@@ -4,7 +4,7 @@
 //! Each is bounded: fifty processes, 96 MB, one second before its deadline.
 
 use super::deadline::{TREE, end_all};
-use super::{Bwrap, Landlock, Level, Native, Project, alive, alone, gone_after, marker};
+use super::{Bwrap, Landlock, Level, Native, Project, alive, alone, gone_after, marker, soon};
 use std::path::Path;
 use std::time::Duration;
 
@@ -49,7 +49,6 @@ const KINDS: &[(&str, &[&str])] = &[
 ];
 
 /// What the host has that a tree could have left.
-#[derive(Debug, PartialEq, Eq)]
 struct Host {
     mounts: usize,
     cgroups: Vec<String>,
@@ -94,6 +93,16 @@ impl Host {
     }
 }
 
+impl Host {
+    fn has_no_more_than(&self, before: &Self) -> bool {
+        let is_known = |now: &[String], then: &[String]| now.iter().all(|name| then.contains(name));
+        self.mounts <= before.mounts
+            && self.segments <= before.segments
+            && is_known(&self.cgroups, &before.cgroups)
+            && is_known(&self.temporary, &before.temporary)
+    }
+}
+
 /// One tree; every fifth loses its launcher at some moment.
 fn tree(project: &Project, round: usize) -> Result<(), String> {
     let (script, words) = KINDS[round % KINDS.len()];
@@ -132,8 +141,9 @@ fn many(level: Level) {
         lanes.into_iter().flat_map(|lane| lane.join().unwrap()).collect()
     });
     assert!(faults.is_empty(), "{level:?}: {faults:#?}");
-    assert_eq!(Host::now(), before, "{level:?}");
     assert_eq!(project.sh(&[], "true").code, 0, "{level:?}: and it still works");
+    // Other tests have cgroups and files of their own, for a moment each.
+    soon("nothing more is left than there was", || Host::now().has_no_more_than(&before));
     let running = names(&project.instance.home().join("state/running"), |_| true);
     assert!(running.is_empty(), "{level:?}: stale records: {running:?}");
     let verified = project.instance.run(&["audit", "verify"]);
