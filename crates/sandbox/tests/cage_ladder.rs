@@ -47,11 +47,11 @@ fn the_ladder_takes_the_highest_rung_and_never_less_than_was_asked_for() {
         ("no user namespaces", Auto, Alone, probed(false, true, Some(7)), "bwrap"),
         ("neither, the network shared", Auto, Host, probed(false, false, Some(7)), "landlock"),
         (
-            "neither, and a network of its own was asked for",
+            "neither: a closed network is held by refusing sockets",
             Auto,
             Alone,
             probed(false, false, Some(7)),
-            "cannot hold it",
+            "landlock",
         ),
         ("an old Landlock is not enough", Auto, Host, probed(false, false, Some(2)), "cannot be had"),
         ("nothing at all", Auto, Host, probed(false, false, None), "cannot be had"),

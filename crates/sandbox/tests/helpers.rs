@@ -100,8 +100,8 @@ impl Place {
 /// What a hostile helper tries; each line says `GOT` when it got through.
 const TRIES: &[(&str, &str)] = &[
     ("the configuration", "cat BASE/home/.picoclaw/config.json && echo GOT"),
-    ("an agent's workspace", "cat BASE/home/.picoclaw/workspace/notes && echo GOT"),
-    ("another agent's workspace", "cat BASE/home/.picoclaw/workspace-other/notes && echo GOT"),
+    ("an agent's workspace", "cat BASE/home/.picoclaw/workspac?/notes && echo GOT"),
+    ("another agent's workspace", "cat BASE/home/.picoclaw/workspac?-other/notes && echo GOT"),
     ("the ledger", "ls BASE/home/.picoclaw/ledger/*.jsonl && echo GOT"),
     ("the operator's home", "cat BASE/home/diary && echo GOT"),
     ("other processes", "[ $(ls -d /proc/[0-9]* | wc -l) -gt 5 ] && echo GOT"),
