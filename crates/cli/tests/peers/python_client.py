@@ -181,9 +181,11 @@ async def approvals(client):
     assert not result.is_error and len(asked) == 3, (result, asked)
     answer = {"action": "decline"}
     result = await client.call_tool("exec", blocked)
-    assert not result.is_error and len(asked) == 3, (result, asked)
+    # Without a session there is no yes for a session: a stateless client is asked again.
+    again = 1 if MODE == "auto" and KIND == "http" else 0
+    assert result.is_error == bool(again) and len(asked) == 3 + again, (result, asked)
     result = await client.call_tool("exec", {"command": "rm -rf other"})
-    assert result.is_error and len(asked) == 4, (result, asked)
+    assert result.is_error and len(asked) == 4 + again, (result, asked)
 
 
 async def nobody_to_ask():
