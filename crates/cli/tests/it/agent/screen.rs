@@ -119,7 +119,12 @@ fn lines_can_be_several_and_are_edited() {
     tmux.keys(&["echo wrong", "C-w", "correct", "Enter"]);
     tmux.shows("corrected", "correct\nmain›");
     tmux.keys(&["Up", "Up", "Up", "Down", "Down", "Enter"]);
-    tmux.shows("from the history", "correct\nmain›");
+    soon("from the history", || tmux.screen().matches("exec echo correct · allowed").count() == 2);
+    tmux.shows(
+        "ready again",
+        "correct
+main›",
+    );
     tmux.keys(&["/he", "Tab", "Enter"]);
     tmux.shows("completed", "/exit       leave (so do `exit`, `quit` and Ctrl-D)\nmain›");
     tmux.keys(&["C-d"]);
