@@ -388,7 +388,10 @@ impl Rules {
     }
 
     fn limits(&mut self) {
-        let [prlimit, setrlimit] = calls![SYS_prlimit64, SYS_setrlimit];
+        let [prctl, prlimit, setrlimit] = calls![SYS_prctl, SYS_prlimit64, SYS_setrlimit];
+        let hides = [test(0, Equal(4), "option == PR_SET_DUMPABLE"), test(1, Equal(0), "arg2 == 0")];
+        let why = "The descriptors of a process that is not dumpable, and so the memory behind them, could not be counted. Programs that ask for it expect success.";
+        self.add(*prctl, &hides, Answer::Pretended, Applies::Everywhere, why);
         let why = "A child may change its own limits, but not those of the supervisor or of other processes.";
         self.refuse(*prlimit, &[test(0, Differs(0), "pid != 0")], Applies::Everywhere, why);
         let core = |argument| test(argument, Equal(RLIMIT_CORE), "resource == RLIMIT_CORE");

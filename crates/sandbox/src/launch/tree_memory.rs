@@ -1,12 +1,13 @@
 //! The memory of a process tree where no cgroup counts it, read from `/proc`.
 //!
 //! Not seen: memory that no process of the tree has mapped or open, such as pages of a shared mapping that only a dead
-//! process touched, descriptors in flight or in the table of a single thread, socket and pipe buffers, and page tables.
+//! process touched, descriptors in flight or in the table of a single thread, descriptors of a
+//! program whose file is executable but not readable (such a process is not dumpable), socket and pipe buffers, and page tables.
 
 use rustix::fs::{AtFlags, CWD, MemfdFlags, Mode, OFlags, fstat, fstatfs, openat, statat};
 use std::collections::{HashMap, HashSet};
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// The type of a tmpfs in `statfs(2)`.
 const TMPFS_MAGIC: i64 = 0x0102_1994;
@@ -45,8 +46,7 @@ impl TreeMemory {
         if at_most + open.values().sum::<u64>() + files <= limit {
             return false;
         }
-        let anonymous: u64 =
-            processes.iter().map(|process| proportional(process.pid).unwrap_or(process.anonymous)).sum();
+        let anonymous: u64 = processes.iter().map(proportional).sum();
         anonymous + self.shared_bytes(&processes, open) + files > limit
     }
 
@@ -69,10 +69,15 @@ impl TreeMemory {
     fn shared_bytes(&self, processes: &[Resident], open: HashMap<u64, u64>) -> u64 {
         let mut mapped: HashMap<u64, u64> = HashMap::new();
         for process in processes.iter().filter(|process| process.shared > 0) {
-            let Some(smaps) = read(process.pid, "smaps") else {
-                // Undumpable, and not of a user namespace of ours: counted as if it shared with no other.
-                mapped.insert(u64::MAX - u64::from(process.pid.unsigned_abs()), process.shared);
-                continue;
+            let smaps = match read_file(process.pid, "smaps") {
+                Ok(text) => text,
+                Err(why) if why.kind() == io::ErrorKind::PermissionDenied => {
+                    // Not dumpable: counted as if it shared with no other.
+                    mapped.insert(u64::MAX - u64::from(process.pid.unsigned_abs()), process.shared);
+                    continue;
+                }
+                // It has ended since it was counted.
+                Err(_) => continue,
             };
             let mut inode = None;
             for line in smaps.lines() {
@@ -137,7 +142,7 @@ fn tmpfs_usage(dir: &Path) -> Option<(u64, u64)> {
 }
 
 fn resident(pid: i32) -> Option<Resident> {
-    let status = read(pid, "status")?;
+    let status = read_file(pid, "status").ok()?;
     let field = |name| {
         status.lines().find_map(|line| kibibytes(line.strip_prefix(name)?.split_ascii_whitespace().next()))
     };
@@ -145,13 +150,18 @@ fn resident(pid: i32) -> Option<Resident> {
     Some(Resident { pid, anonymous, shared: field("RssShmem:")? })
 }
 
-/// The anonymous memory of a process, in memory or swapped out, where a page of several processes counts in part.
-fn proportional(pid: i32) -> Option<u64> {
-    let rollup = read(pid, "smaps_rollup")?;
+/// The anonymous memory of a process, in memory or swapped out, where a page of several processes counts in part. Nothing
+/// for a process that has ended since it was counted; all of it for one that may not be looked into.
+fn proportional(process: &Resident) -> u64 {
+    let rollup = match read_file(process.pid, "smaps_rollup") {
+        Ok(text) => text,
+        Err(why) if why.kind() == io::ErrorKind::PermissionDenied => return process.anonymous,
+        Err(_) => return 0,
+    };
     let field = |name| {
         rollup.lines().find_map(|line| kibibytes(line.strip_prefix(name)?.split_ascii_whitespace().next()))
     };
-    Some(field("Pss_Anon:")? + field("SwapPss:").unwrap_or(0))
+    field("Pss_Anon:").unwrap_or(0) + field("SwapPss:").unwrap_or(0)
 }
 
 fn kibibytes(field: Option<&str>) -> Option<u64> {
@@ -159,6 +169,6 @@ fn kibibytes(field: Option<&str>) -> Option<u64> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "procfs describes a child; no tool names the path")]
-fn read(pid: i32, file: &str) -> Option<String> {
-    fs::read_to_string(format!("/proc/{pid}/{file}")).ok()
+fn read_file(pid: i32, file: &str) -> io::Result<String> {
+    fs::read_to_string(format!("/proc/{pid}/{file}"))
 }

@@ -134,12 +134,6 @@ assert sum(held[at] for at in range(0, len(held), 4096)) == 0";
 
 #[test]
 fn reserved_and_shared_memory_is_not_counted_twice() {
-    if !super::is_root() {
-        picoclaw_testing::skip!(
-            "C2: without a cgroup, fifty processes that share 60 MB pass a limit of 100 MB"
-        );
-        return;
-    }
     let _turn = alone();
     let mut faults = Faults::default();
     for level in [Native, Bwrap, Landlock] {

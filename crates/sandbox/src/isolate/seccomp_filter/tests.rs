@@ -263,3 +263,15 @@ fn sockets_are_refused_where_no_namespace_holds_them() {
         assert_eq!(answer(scope, NATIVE, libc::SYS_socketpair as u32, &unix), ALLOW, "{sockets:?}");
     }
 }
+
+#[test]
+fn a_process_stays_dumpable() {
+    check(
+        ON_THE_HOST,
+        &[
+            ("it would hide", libc::SYS_prctl, &[4, 0], errno(0)),
+            ("it shows itself", libc::SYS_prctl, &[4, 1], ALLOW),
+            ("another option", libc::SYS_prctl, &[15, 0], ALLOW),
+        ],
+    );
+}
