@@ -289,6 +289,9 @@ pub(crate) struct DoctorArguments {
     /// How much of it
     #[arg(long, hide = true, value_name = "MIB", default_value_t = 0)]
     pub(crate) mebibytes: usize,
+    /// Try to connect to this socket, in a child of the examination
+    #[arg(long, hide = true, value_name = "PATH")]
+    pub(crate) connect: Option<PathBuf>,
 }
 
 /// `picoclaw check`.

@@ -60,6 +60,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Command::Doctor(DoctorArguments { hold: Some(kind), mebibytes, .. }) => {
             return commands::doctor::hold(kind, *mebibytes).map(ExitCode::from);
         }
+        Command::Doctor(DoctorArguments { connect: Some(socket), .. }) => {
+            return commands::doctor::connect(socket).map(ExitCode::from);
+        }
         _ => {}
     }
     let frontend = match &arguments.command {

@@ -15,35 +15,31 @@ use picoclaw_sandbox::isolate::{
     Backend, Cage, CheckResult, Confinement, Decoys, DoctorCheck, Visibility, find_bwrap, run_doctor_checks,
 };
 use picoclaw_sandbox::launch::run_to_end;
-use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 
 fn examined(place: &Instance, walls: &Confinement) -> Vec<DoctorCheck> {
     let home = place.base.join("home");
-    let socket = place.workspace.join("socket");
-    let _listener = UnixListener::bind(&socket).expect("a socket");
     std::fs::write(home.join(".bashrc"), "").expect("a file");
     let secret = place.root.join("config.json");
     let baits = Decoys {
         home: &home,
         secret: &secret,
         writable: &place.outside,
-        socket: Some(&socket),
+        socket: None,
+        sockets_held: true,
         variable: "BAIT",
         network: place.isolation.network,
         processes: Visibility::Hidden,
         limits: place.isolation.limits,
         program: None,
     };
-    let checks = run_doctor_checks(&baits, &|line| {
+    run_doctor_checks(&baits, &|line| {
         let mut spec = place.spec(line, walls.clone());
         if matches!(walls, Confinement::None) {
             spec.environment.push(("BAIT".into(), "x".into()));
         }
         run_to_end(spec)
-    });
-    std::fs::remove_file(&socket).expect("it was there");
-    checks
+    })
 }
 
 fn small() -> Instance {

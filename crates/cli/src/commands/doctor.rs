@@ -15,7 +15,7 @@ use picoclaw_sandbox::isolate::{
 };
 use serde_json::{Value, json};
 use std::ffi::OsString;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 /// A variable that must not reach a child.
@@ -79,12 +79,18 @@ pub(crate) fn hold(kind: &str, mebibytes: usize) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// In a child of the examination: tries to connect to a socket of its parent.
+pub(crate) fn connect(socket: &Path) -> Result<Exit> {
+    print::line(if UnixStream::connect(socket).is_ok() { "yes" } else { "no" })?;
+    Ok(Exit::Done)
+}
+
 /// The configuration with isolation on, and a memory limit that can be reached.
 fn with_isolation(config: &Config) -> Config {
     let mut config = config.clone();
     config.isolation.enabled = true;
     if let Ok(program) = std::env::current_exe() {
-        // It takes memory in the cage.
+        // It takes memory and connects in the cage.
         let (source, target) = (program.clone(), program);
         config.isolation.expose_paths.push(Expose { source, target, mode: ExposeMode::ReadOnly });
     }
@@ -106,18 +112,16 @@ fn examine(
     let home = std::env::home_dir().unwrap_or_else(|| PathBuf::from("/root"));
     let secret = instance.ledger().join("HEAD");
     let secret = if secret.exists() { secret } else { settings.config_path.clone() };
+    let landlock = matches!(exec_env.backend(), Some(Backend::Landlock));
     let baits = Decoys {
         home: &home,
         secret: &secret,
         writable: &home,
         socket,
+        sockets_held: !(landlock && config.isolation.unix_sockets),
         variable: BAIT_VARIABLE,
         network: config.isolation.network,
-        processes: if matches!(exec_env.backend(), Some(Backend::Landlock)) {
-            Visibility::Visible
-        } else {
-            Visibility::Hidden
-        },
+        processes: if landlock { Visibility::Visible } else { Visibility::Hidden },
         limits: config.isolation.limits,
         program: program.as_deref(),
     };

@@ -69,8 +69,12 @@ impl Backend {
             }
             Self::Landlock => Enforced {
                 filesystem: Grade::Partial(
-                    "modes and file attributes outside, path-name sockets and protected files are not held"
-                        .into(),
+                    if isolation.unix_sockets {
+                        "modes and file attributes outside, UNIX sockets and protected files are not held"
+                    } else {
+                        "modes and file attributes outside and protected files are not held"
+                    }
+                    .into(),
                 ),
                 network,
                 processes: Grade::Partial(if landlock::abi().is_some_and(|abi| abi >= 6) {

@@ -55,6 +55,8 @@ pub struct Decoys<'b> {
     pub writable: &'b Path,
     /// A socket of this process where the child works; `None` if there is none to try.
     pub socket: Option<&'b Path>,
+    /// Whether the cage promises that it cannot be reached.
+    pub sockets_held: bool,
     /// A variable of this process that no child may see.
     pub variable: &'b str,
     /// The network of the cage.
@@ -63,7 +65,7 @@ pub struct Decoys<'b> {
     pub processes: Visibility,
     /// The limits of the cage; small ones are tried.
     pub limits: Limits,
-    /// This program, visible in the cage, which takes memory there with [`hold_memory`]; `None` leaves those kinds out.
+    /// This program, visible in the cage, which takes memory and connects there; `None` leaves that out.
     pub program: Option<&'b Path>,
 }
 
@@ -94,7 +96,6 @@ pub fn run_doctor_checks(
             &format!("cat {secret} >/dev/null 2>&1 && echo yes; echo no"),
         ),
         write_outside(decoys.writable, run),
-        reach_socket(decoys, run),
         yes_or_no(
             run,
             ("can it signal your processes?", "processes"),
@@ -117,6 +118,7 @@ pub fn run_doctor_checks(
             &format!("env | grep -q '^{}=' && echo yes; echo no", decoys.variable),
         ),
     ];
+    checks.extend(reach_socket(decoys, run));
     checks.push(network(decoys, run));
     checks.push(memory(decoys, run));
     checks.extend(KINDS.iter().filter_map(|kind| kind_of_memory(decoys, *kind, run)));
@@ -151,20 +153,24 @@ fn write_outside(writable: &Path, run: &dyn Fn(&str) -> Result<Finished, LaunchE
     check
 }
 
-/// Whether a socket of this process is one for the child too, and not masked. Without mounts it always is.
-fn reach_socket(decoys: &Decoys<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) -> DoctorCheck {
+/// Whether a child can connect to a socket of this process.
+fn reach_socket(
+    decoys: &Decoys<'_>,
+    run: &dyn Fn(&str) -> Result<Finished, LaunchError>,
+) -> Option<DoctorCheck> {
     let (question, layer) = ("can it connect to sockets outside?", "filesystem");
+    let program = decoys.program?;
     let Some(socket) = decoys.socket else {
-        let observed = "not tried: no socket could be made".to_owned();
-        return DoctorCheck { question, layer, expected: "no", observed, result: CheckResult::NotPromised };
+        let (observed, result) = ("not tried: no socket could be made".to_owned(), CheckResult::NotPromised);
+        return Some(DoctorCheck { question, layer, expected: "no", observed, result });
     };
-    let line = format!("test -S {} && echo yes; echo no", quoted(socket));
+    let line = format!("exec {} doctor --connect {}", quoted(program), quoted(socket));
     let mut check = yes_or_no(run, (question, layer), &line);
-    if decoys.processes == Visibility::Visible {
-        check.expected = "yes: sockets cannot be masked without mounts";
+    if !decoys.sockets_held {
+        check.expected = "yes: `isolation.unix_sockets` is true, and sockets cannot be masked without mounts";
         check.result = CheckResult::NotPromised;
     }
-    check
+    Some(check)
 }
 
 /// Whether `/proc` shows this process, by pid and name: the pid alone may be a process of the cage.

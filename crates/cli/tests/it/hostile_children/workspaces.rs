@@ -176,7 +176,6 @@ fn sockets_of_the_host_in_the_workspace_are_masked_in_bubblewrap() {
 }
 
 #[test]
-#[ignore = "C3: Landlock does not hold connections to UNIX sockets"]
 fn sockets_of_the_host_cannot_be_reached_without_namespaces() {
     let mut faults = Faults::default();
     let Some(project) = Project::new(Landlock) else { return };
