@@ -47,8 +47,6 @@ impl PipePump {
         until: Option<Instant>,
         sink: Sink<'_>,
     ) {
-        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        let time = left.and_then(|left| Timespec::try_from(left).ok());
         let own = [running.pidfd(), running.report_fd()];
         let mut wanted: Vec<_> = own.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).into();
         for (fd, events) in [
@@ -59,7 +57,7 @@ impl PipePump {
             wanted.extend(fd.map(|fd| PollFd::new(fd, events)));
         }
         wanted.extend(cancel.map(|cancel| PollFd::from_borrowed_fd(cancel, PollFlags::IN)));
-        let is_ready = poll(&mut wanted, time.as_ref()).is_ok_and(|ready| ready > 0);
+        let is_ready = wait(&mut wanted, until);
         let has_work = wanted.iter().skip(own.len()).any(|fd| !fd.revents().is_empty());
         drop(wanted);
         if is_ready && has_work {
@@ -67,11 +65,18 @@ impl PipePump {
         }
     }
 
-    /// Reads what is left in the pipes, for `time` at most.
+    /// Reads the streams to their end, for `time` at most. The last output of a pseudo-terminal can become readable after
+    /// its writer has ended.
     pub(super) fn drain(&mut self, time: Duration, sink: Sink<'_>) {
         let until = Instant::now() + time;
         self.stdin = None;
-        while Instant::now() < until && self.serve(sink) {}
+        while (self.stdout.is_some() || self.stderr.is_some()) && Instant::now() < until {
+            if !self.serve(sink) {
+                let open = [&self.stdout, &self.stderr].into_iter().flatten();
+                let mut fds: Vec<_> = open.map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
+                wait(&mut fds, Some(until));
+            }
+        }
     }
 
     /// One read or write for each pipe; whether any byte was moved.
@@ -98,6 +103,13 @@ impl PipePump {
         }
         true
     }
+}
+
+/// Waits for one of `fds`, until `until` at most; whether one is ready.
+fn wait(fds: &mut [PollFd<'_>], until: Option<Instant>) -> bool {
+    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+    let left = left.and_then(|left| Timespec::try_from(left).ok());
+    poll(fds, left.as_ref()).is_ok_and(|ready| ready > 0)
 }
 
 fn read(source: &mut Option<OwnedFd>, buffer: &mut Vec<u8>, stream: OutputStream, sink: Sink<'_>) -> bool {

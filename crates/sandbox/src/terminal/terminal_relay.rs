@@ -120,6 +120,8 @@ impl TerminalRelay {
     /// Reads and writes once in each direction; whether a byte came from the child.
     pub(super) fn copy(&mut self) -> bool {
         self.copy_input();
+        // Not only where a read ends: once the terminal is gone this process is in no foreground, and reads no more.
+        self.is_hung_up |= tcgetattr(stream(self.user.first())).is_err();
         self.copy_output()
     }
 
@@ -130,12 +132,9 @@ impl TerminalRelay {
     fn copy_input(&mut self) {
         if let Some(input) = self.user.input().filter(|_| self.wants_input()) {
             let mut buffer = [0; 4096];
-            match read_ready(input, &mut buffer) {
-                Ok(count @ 1..) => self.to_child.extend_from_slice(buffer.get(..count).unwrap_or(&[])),
-                Err(Errno::AGAIN | Errno::INTR) => {}
-                // Also what a process in the background reads.
-                Ok(0) | Err(_) => self.is_hung_up = tcgetattr(stream(self.user.first())).is_err(),
-            }
+            // Nothing where none was typed, this process is in the background, or the terminal is gone.
+            let count = read_ready(input, &mut buffer).unwrap_or(0);
+            self.to_child.extend_from_slice(buffer.get(..count).unwrap_or(&[]));
         }
         if !self.to_child.is_empty() {
             match write_ready(self.master.as_fd(), &self.to_child) {
