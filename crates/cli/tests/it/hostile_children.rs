@@ -4,6 +4,7 @@
 //! `cargo test --test it hostile_children -- --ignored` shows what is left. Each attack has a control run that must
 //! succeed: the same program without a cage, or an innocent relative of it inside.
 
+mod backends;
 mod bubblewrap;
 mod core_limit;
 mod deadline;

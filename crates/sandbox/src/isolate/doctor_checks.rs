@@ -96,6 +96,9 @@ pub fn run_doctor_checks(
             &format!("cat {secret} >/dev/null 2>&1 && echo yes; echo no"),
         ),
         write_outside(decoys.writable, run),
+    ];
+    checks.extend(reach_socket(decoys, run));
+    checks.extend([
         yes_or_no(
             run,
             ("can it signal your processes?", "processes"),
@@ -117,8 +120,7 @@ pub fn run_doctor_checks(
             ("does it see your environment?", "environment"),
             &format!("env | grep -q '^{}=' && echo yes; echo no", decoys.variable),
         ),
-    ];
-    checks.extend(reach_socket(decoys, run));
+    ]);
     checks.push(network(decoys, run));
     checks.push(memory(decoys, run));
     checks.extend(KINDS.iter().filter_map(|kind| kind_of_memory(decoys, *kind, run)));

@@ -4,7 +4,7 @@
 
 use super::{Bwrap, Faults, Landlock, Level, Native, Project, alone, is_here, outside};
 
-const TAKE: &str = include_str!("memory.py");
+pub(super) const TAKE: &str = include_str!("memory.py");
 const SENTENCE: &str = "picoclaw run: memory limit reached (100 MiB); raise it with --memory\n";
 
 /// Takes four times the limit, of each of these kinds.

@@ -107,7 +107,7 @@ fn a_project_beneath_a_shared_directory_is_a_workspace() {
 }
 
 /// Sends to a socket by its path; says REACHED.
-const CONNECT: &str = "import socket, sys
+pub(super) const CONNECT: &str = "import socket, sys
 for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
     try: socket.socket(socket.AF_UNIX, kind).connect(sys.argv[1])
     except OSError: continue
