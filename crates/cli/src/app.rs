@@ -38,11 +38,22 @@ const DEFAULT_CONFIG: &str = r#"{
       "restrict_to_workspace": true
     }
   },
-  // What a child process can see; `picoclaw doctor` tries it out on this host.
+{tools}  // What a child process can see; `picoclaw doctor` tries it out on this host.
   "isolation": {
     "enabled": {isolation}
   }
 }
+"#;
+
+/// The guard of a new instance whose commands the kernel holds: the parsed command decides, and a
+/// person is asked about what is refused.
+const HELD_TOOLS: &str = r#"  // The kernel holds what a command's text does not show; what the guard refuses is asked about.
+  "tools": {
+    "exec": {
+      "guard": "smart",
+      "on_block": "ask"
+    }
+  },
 "#;
 
 /// Tools that have write effects.
@@ -126,7 +137,9 @@ pub(crate) fn write_default_config(instance: &Instance, settings: &Settings) -> 
         Err(why @ StartError::Trial { .. }) => return Err(why.into()),
         Ok(_) | Err(_) => false,
     };
-    let text = DEFAULT_CONFIG.replace("{isolation}", if enabled { "true" } else { "false" });
+    let text = DEFAULT_CONFIG
+        .replace("{isolation}", if enabled { "true" } else { "false" })
+        .replace("{tools}", if enabled { HELD_TOOLS } else { "" });
     instance.create_file("config.json", &text).context("could not write the default configuration")
 }
 

@@ -25,6 +25,16 @@ fn onboard_makes_an_instance_and_keeps_what_is_there() {
     let config = instance.home().join("config.json");
     assert!(config.is_file());
     assert_eq!(instance.run(&["config", "check"]).code, 0);
+    // Where the kernel holds commands, the parsed command decides, and a person is asked.
+    let written = std::fs::read_to_string(&config).unwrap();
+    let held = written.contains("\"guard\": \"smart\"") && written.contains("\"on_block\": \"ask\"");
+    assert_eq!(held, written.contains("\"enabled\": true"), "{written}");
+    let asked = instance.run(&["check", "exec", "rm -rf node_modules"]);
+    assert_eq!(asked.code, if held { 3 } else { 1 }, "{asked:?}");
+    // A file that does not say so is held by the seeds' defaults.
+    std::fs::write(&config, "{}").unwrap();
+    assert_eq!(instance.run(&["check", "exec", "rm -rf node_modules"]).code, 1);
+    assert_eq!(instance.run(&["check", "exec", "echo $(date)"]).code, 1);
     std::fs::write(&config, "{ // mine\n}").unwrap();
     assert_eq!(instance.run(&["onboard"]).code, 0);
     assert_eq!(std::fs::read_to_string(&config).unwrap(), "{ // mine\n}");

@@ -59,6 +59,27 @@ fn only_a_clear_yes_is_a_yes() {
 }
 
 #[test]
+fn a_new_instance_asks_before_a_tree_of_the_workspace_is_deleted() {
+    if !can_give_a_terminal() {
+        return;
+    }
+    let instance = TestInstance::new();
+    assert_eq!(instance.run(&["onboard"]).code, 0);
+    if !std::fs::read_to_string(instance.home().join("config.json")).unwrap().contains("\"ask\"") {
+        picoclaw_testing::skip!("nothing on this host holds commands");
+    }
+    for (answer, deleted) in [("n\r", false), ("o\r", true)] {
+        let modules = instance.workspace().join("node_modules");
+        std::fs::create_dir_all(&modules).unwrap();
+        let mut terminal = open(&instance, &["-m", "rm -rf node_modules"]);
+        terminal.until("[N]o? ");
+        terminal.type_in(answer);
+        assert_eq!(terminal.end().0, if deleted { 0 } else { 1 }, "{answer:?}");
+        assert_eq!(!modules.exists(), deleted, "{answer:?}");
+    }
+}
+
+#[test]
 fn what_was_typed_before_the_question_answers_nothing() {
     let slow = r#"{"tool_calls": [{"name": "exec", "arguments": {"command": "sleep 1"}}, {"name": "exec", "arguments": {"command": "chmod 700 .; touch done"}}]}
         {"content": "over"}"#;

@@ -10,7 +10,7 @@ const BLOCKED: &str = "Command blocked by safety guard (dangerous pattern detect
 
 #[test]
 fn without_a_model_a_line_is_a_command_and_a_tools_name_is_that_tool() {
-    let instance = TestInstance::new();
+    let instance = TestInstance::with_config("{}");
     for (why, message, code, answer) in [
         ("a line is a command", "echo hi", 0, "hi\n"),
         ("several lines as well", "echo a\necho b", 0, "a\nb\n"),

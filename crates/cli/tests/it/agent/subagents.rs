@@ -84,7 +84,7 @@ fn a_subagents_question_that_nobody_can_be_asked_is_exit_code_3() {
 
 #[test]
 fn without_a_model_a_task_is_a_line_and_a_result_is_never_one() {
-    let instance = TestInstance::new();
+    let instance = TestInstance::with_config("{}");
     let ran = instance.run(&["agent", "-m", r#"subagent {"task": "echo four"}"#]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "four\n"), "{ran:?}");
     // What a subagent brings back looks like a command here, and must not become one.

@@ -150,7 +150,7 @@ impl Remedy {
                 "`tools.exec.custom_deny_patterns` holds {}; without it this would be allowed",
                 json_entry(pattern)
             ),
-            Self::Ask => "`tools.exec.on_block`: \"ask\" would ask a person about it".to_owned(),
+            Self::Ask => "`tools.exec.on_block`: \"ask\" lets a person approve it".to_owned(),
             Self::Cage => {
                 "`isolation.enabled`: true would hold it in a cage, or write the path out".to_owned()
             }
