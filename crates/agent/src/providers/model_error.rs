@@ -12,7 +12,7 @@ pub enum ModelError {
         known: Vec<String>,
     },
     /// The protocol is not known.
-    #[error("model `{name}`: nobody here speaks the protocol `{protocol}`")]
+    #[error("model `{name}`: the protocol `{protocol}` is not supported")]
     Protocol {
         /// The entry.
         name: String,

@@ -204,7 +204,7 @@ fn a_name_means_an_entry_or_it_is_an_error_with_a_remedy() {
         ("no model at all is always there", Some("direct"), Ok("direct")),
         ("nobody has that name", Some("b"), Err("there is no model `b`")),
         ("a hosted model wants a key", Some("keyless"), Err("model `keyless` has no key")),
-        ("an unknown protocol", Some("odd"), Err("model `odd`: nobody here speaks the protocol `acme`")),
+        ("an unknown protocol", Some("odd"), Err("model `odd`: the protocol `acme` is not supported")),
         ("a script without a file", Some("lost"), Err("model `lost`: a scripted model has an `api_base`")),
         ("a stand-in that does not exist", Some("stray"), Err("there is no model `nobody`")),
         ("what a model makes up is no entry", Some("claude-cli/claude-code"), Err("there is no model")),

@@ -1,8 +1,7 @@
 //! Hostile programs under `picoclaw run`: what they try against the operator, the host and the limits.
 //!
-//! One file a topic. A test that still fails is ignored under the number of its finding (`C1` to `C14`);
-//! `cargo test --test it hostile_children -- --ignored` shows what is left. Each attack has a control run that must
-//! succeed: the same program without a cage, or an innocent relative of it inside.
+//! One file a topic. Each attack has a control run that must succeed: the same program without a cage, or an innocent
+//! relative of it inside.
 
 mod backends;
 mod bubblewrap;
