@@ -20,43 +20,56 @@ cargo fmt --all --check
 cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 bash scripts/deny.sh
 
-begin "all tests, as $(id -un)"
-PICOCLAW_SKIPS=$skips PICOCLAW_PASS=own cargo test --workspace --locked
-
-# as_ordinary_user: the test programs again as uid 65534, from copies, since that user cannot read a private checkout.
-as_ordinary_user() {
+# programs: the test programs and the binaries that they start, one a line: kind, name, path.
+programs() {
   cargo test --workspace --locked --no-run --message-format=json 2>/dev/null |
     python3 -c '
 import json, sys
 for line in sys.stdin:
     message = json.loads(line)
     if message.get("executable"):
-        name = message["target"]["name"]
-        print(name if message["profile"]["test"] else "bin/" + name, message["executable"])' > "$stage/programs"
-  # Apart from the test programs: one of them is called `picoclaw` as well.
-  mkdir -m 755 "$stage/bin"
-  while read -r name program; do cp "$program" "$stage/$name"; done < "$stage/programs"
-  while read -r name _; do
-    case $name in bin/*) continue ;; esac
-    echo "as uid 65534: $name"
-    (cd "$stage/tmp" && env -i PATH="$PATH" HOME="$stage/tmp" TMPDIR="$stage/tmp" ${PICOCLAW_SOAK:+PICOCLAW_SOAK="$PICOCLAW_SOAK"} \
-      PICOCLAW_SKIPS="$skips" PICOCLAW_PASS=other PICOCLAW_TEST_BINARY="$stage/bin/picoclaw" \
-      setpriv --reuid=65534 --regid=65534 --clear-groups "$stage/$name" --quiet --skip architecture:: --skip documents::)
-  done < "$stage/programs"
+        kind = "test" if message["profile"]["test"] else "binary"
+        print(kind, message["target"]["name"], message["executable"])'
 }
 
-if [ "$(id -u)" != 0 ]; then
-  printf 'script\tthe run as another user\tneeds root\n' >> "$skips"
-elif ! command -v setpriv >/dev/null; then
-  printf 'script\tthe run as another user\tneeds setpriv\n' >> "$skips"
+# as_ordinary_user: every test program as uid 65534, from copies, since that user cannot read a private checkout.
+as_ordinary_user() {
+  mkdir -m 755 "$stage/test" "$stage/binary"
+  programs > "$stage/programs"
+  while read -r kind name path; do cp "$path" "$stage/$kind/$name"; done < "$stage/programs"
+  for program in "$stage"/test/*; do
+    echo "as uid 65534: $(basename "$program")"
+    (cd "$stage/tmp" && env -i PATH="$PATH" HOME="$stage/tmp" TMPDIR="$stage/tmp" ${PICOCLAW_SOAK:+PICOCLAW_SOAK="$PICOCLAW_SOAK"} \
+      PICOCLAW_SKIPS="$skips" PICOCLAW_PASS=other PICOCLAW_TEST_BINARY="$stage/binary/picoclaw" \
+      setpriv --reuid=65534 --regid=65534 --clear-groups "$program" --quiet --skip architecture:: --skip documents::)
+  done
+}
+
+# integration_tests_except: options of `cargo test` for every test but those of the whole program.
+integration_tests_except() {
+  cargo metadata --no-deps --format-version 1 | python3 -c '
+import json, sys
+targets = [target for package in json.load(sys.stdin)["packages"] for target in package["targets"]]
+print(*("--test " + target["name"] for target in targets if target["kind"] == ["test"] and target["name"] != sys.argv[1]))' "$1"
+}
+
+# The tests of the whole program (`it`) take most of the time. They run twice: with the debug build as an ordinary user, and
+# with the release binary as root; an ordinary user runs both alone.
+if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
+  begin "all tests, as $(id -un)"
+  printf 'script\tthe run as another user\tneeds root and setpriv\n' >> "$skips"
+  PICOCLAW_SKIPS=$skips PICOCLAW_PASS=own cargo test --workspace --locked
 else
+  begin "all tests but those of the whole program, as root"
+  # shellcheck disable=SC2046
+  PICOCLAW_SKIPS=$skips PICOCLAW_PASS=own cargo test --workspace --locked --lib --bins $(integration_tests_except it)
   begin "all tests, as an ordinary user (uid 65534)"
   as_ordinary_user
 fi
 
-begin "integration tests against the release binary"
+begin "integration tests against the release binary, as $(id -un)"
 bash scripts/build.sh
-PICOCLAW_SKIPS=$skips PICOCLAW_PASS=release PICOCLAW_TEST_BINARY=$PWD/target/picoclaw \
+PICOCLAW_SKIPS=$skips PICOCLAW_PASS=own PICOCLAW_TEST_BINARY=$PWD/target/picoclaw \
   cargo test --workspace --locked --test it
 
 # A test that ran in the other user's run is none that was skipped.
