@@ -26,9 +26,9 @@ cpu = min(os.sched_getaffinity(0))
 # A group that is not in this namespace cannot be named.
 group = os.getpgid(pid) or pid
 tell("sched_setaffinity", lambda: os.sched_setaffinity(pid, {cpu}))
-tell("setpriority", lambda: os.setpriority(os.PRIO_PROCESS, pid, 5))
-tell("setpriority_group", lambda: os.setpriority(os.PRIO_PGRP, group, 5))
-tell("setpriority_user", lambda: os.setpriority(os.PRIO_USER, uid, 5))
+tell("setpriority", lambda: os.setpriority(os.PRIO_PROCESS, pid, 19))
+tell("setpriority_group", lambda: os.setpriority(os.PRIO_PGRP, group, 19))
+tell("setpriority_user", lambda: os.setpriority(os.PRIO_USER, uid, 19))
 tell("ioprio_set", lambda: libc.syscall(number[0], 1, pid, 3 << 13))
 tell("ioprio_set_group", lambda: libc.syscall(number[0], 2, group, 3 << 13))
 tell("ioprio_set_user", lambda: libc.syscall(number[0], 3, uid or os.getuid(), 3 << 13))
