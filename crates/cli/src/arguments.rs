@@ -214,6 +214,9 @@ pub(crate) struct RunArguments {
     /// The working directory, which the command may write, instead of the current one
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
+    /// The project root, which the command may write, instead of the enclosing git work tree; `none` for the working directory alone
+    #[arg(long, value_name = "DIR|none")]
+    pub(crate) root: Option<PathBuf>,
     /// The cage.
     #[command(flatten)]
     pub(crate) cage: CageArguments,

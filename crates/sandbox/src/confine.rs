@@ -31,6 +31,13 @@ pub enum ChildDir<'d> {
         /// Whether the child may write there.
         mode: ExposeMode,
     },
+    /// A directory in a project of the operator's.
+    Project {
+        /// The directory.
+        path: &'d Path,
+        /// The project's root, which the child may write.
+        root: &'d Path,
+    },
 }
 
 impl ChildDir<'_> {
@@ -38,8 +45,18 @@ impl ChildDir<'_> {
     pub(crate) fn resolve(&self, user: &UserEnvironment) -> PathBuf {
         match self {
             Self::Private => user.path().join("home"),
-            Self::Path { path, .. } => (*path).to_owned(),
+            Self::Path { path, .. } | Self::Project { path, .. } => (*path).to_owned(),
         }
+    }
+
+    /// What the child sees as its workspace.
+    fn workspace(&self) -> Option<WorkspaceMount> {
+        let (path, mode) = match *self {
+            Self::Private => return None,
+            Self::Path { path, mode } => (path, mode),
+            Self::Project { root, .. } => (root, ExposeMode::ReadWrite),
+        };
+        Some(WorkspaceMount { path: path.to_owned(), mode })
     }
 }
 
@@ -76,18 +93,28 @@ pub(crate) struct PlannedCage<'r> {
     plan: Arc<Plan>,
     environment: Variables,
     protection: Protection,
+    /// Whether the plan has a link to the child's temporary directory.
+    has_temp_link: bool,
 }
+
+/// A link to the temporary directory of a child whose path is long. The path of a UNIX socket holds
+/// 107 bytes, and programs (Chromium, tmux) put sockets deep into their temporary directory.
+const TEMP_LINK: &str = "/run/tmp";
+
+/// The longest path of a temporary directory that needs no link.
+const MAX_TEMP_BYTES: usize = 60;
 
 impl<'r> PlannedCage<'r> {
     /// Plans the cage and its environment from the host's files as they are now.
     pub(crate) fn new(request: CageRequest<'r>) -> Result<Self, PlanError> {
         let CageRequest { isolation, instance, user, dir, source, protected, host } = request;
         let work_dir = dir.resolve(user);
-        let workspace = match dir {
-            ChildDir::Private => None,
-            ChildDir::Path { path, mode } => Some(WorkspaceMount { path: path.to_owned(), mode }),
+        let workspace = dir.workspace();
+        let writable = match &workspace {
+            Some(workspace) if workspace.mode == ExposeMode::ReadOnly => None,
+            Some(workspace) => Some(workspace.path.clone()),
+            None => Some(work_dir.clone()),
         };
-        let is_writable = workspace.as_ref().is_none_or(|workspace| workspace.mode == ExposeMode::ReadWrite);
         let home = operator_home(host);
         let view = InstancePaths {
             root: instance.home().to_owned(),
@@ -104,11 +131,12 @@ impl<'r> PlannedCage<'r> {
             home: &home,
             variables: host,
         };
-        let plan = Arc::new(plan(&request, &LiveHost)?);
-        let writable: &[PathBuf] = if is_writable { std::slice::from_ref(&work_dir) } else { &[] };
-        let environment = cage_environment(host, user, isolation, &home, writable);
+        let mut plan = plan(&request, &LiveHost)?;
+        let has_temp_link = link_temp(&mut plan, user);
+        let plan = Arc::new(plan);
+        let environment = cage_environment(host, user, isolation, &home, writable.as_slice());
         let protection = Protection::of_plan(&plan, &isolation.protect);
-        Ok(Self { isolation, plan, environment, protection })
+        Ok(Self { isolation, plan, environment, protection, has_temp_link })
     }
 
     /// The plan for the log, one line a rule, with the protected files that exist now. None where
@@ -122,9 +150,12 @@ impl<'r> PlannedCage<'r> {
 
     /// Whether the plan shows `path` of the host.
     pub(crate) fn shows(&self, path: &Path) -> bool {
-        let Ok(path) = path.canonicalize() else { return false };
-        let mut shown = self.plan.mounts.iter();
-        shown.any(|rule| matches!(rule, MountRule::Bind { source, .. } if path.starts_with(source)))
+        path.canonicalize().is_ok_and(|path| self.plan.shows(&path))
+    }
+
+    /// The plan.
+    pub(crate) fn plan(&self) -> &Arc<Plan> {
+        &self.plan
     }
 
     /// Shows one more path of the host, for a backend without mounts.
@@ -137,9 +168,13 @@ impl<'r> PlannedCage<'r> {
     /// The cage on this backend; refuses what the backend cannot hold.
     pub(crate) fn build(&self, backend: &Backend) -> Result<Confined, IsolateError> {
         let cage = Cage::new(Arc::clone(&self.plan), backend.clone())?;
+        let mut environment = self.environment.clone();
+        if self.has_temp_link && backend.has_mounts() {
+            environment::set(&mut environment, "TMPDIR", TEMP_LINK);
+        }
         Ok(Confined {
             confinement: Confinement::Cage(Arc::new(cage)),
-            environment: self.environment.clone(),
+            environment,
             protection: self.protection.clone(),
             enforced: backend.enforced(self.isolation),
         })
@@ -203,6 +238,17 @@ impl Confined {
     }
 }
 
+/// Adds the link to a temporary directory with a long path; whether it did.
+fn link_temp(plan: &mut Plan, user: &UserEnvironment) -> bool {
+    let (target, to) = (PathBuf::from(TEMP_LINK), user.path().join("tmp"));
+    let is_taken = plan.mounts.iter().any(|rule| target.starts_with(rule.target()));
+    if is_taken || to.as_os_str().len() <= MAX_TEMP_BYTES {
+        return false;
+    }
+    plan.mounts.push(MountRule::Symlink { target, to });
+    true
+}
+
 /// The whole environment inside a cage: what passes, what is redirected, toolchains, git's
 /// identity.
 fn cage_environment(
@@ -218,6 +264,11 @@ fn cage_environment(
     }
     for (name, value) in git_identity(home) {
         environment::set(&mut environment, name, value);
+    }
+    if environment::get(&environment, "LSAN_OPTIONS").is_none() {
+        // LeakSanitizer traces its own process, which the filter refuses; without this every program
+        // that is built with AddressSanitizer would fail at its end.
+        environment::set(&mut environment, "LSAN_OPTIONS", "detect_leaks=0");
     }
     let is_config_protected = isolation.protect.git_paths().any(|path| path == "config")
         && !isolation.protect.is_unprotected(Path::new("/"), Path::new(".git/config"));

@@ -134,7 +134,9 @@ impl HelperLauncher {
         let Some(backend) = backend else {
             let protection = match helper.dir {
                 ChildDir::Private => Protection::none(),
-                ChildDir::Path { path, .. } => Protection::of_workspace(path, &isolation.protect),
+                ChildDir::Path { path, .. } | ChildDir::Project { root: path, .. } => {
+                    Protection::of_workspace(path, &isolation.protect)
+                }
             };
             let environment = environment::without_secrets(host.iter().cloned(), secrets);
             return Ok(Confined::none(environment, protection));

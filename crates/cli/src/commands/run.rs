@@ -4,16 +4,15 @@
 
 use crate::arguments::RunArguments;
 use crate::commands::cage_flags::CageOptions;
+use crate::commands::project::Project;
 use crate::settings::{ProcessEnv, Settings, exposure_warnings, workspace_fault};
 use crate::{app, exit, print, units};
 use anyhow::{Context, Result, bail};
-use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{AgentId, Origin};
-use picoclaw_sandbox::confine::ChildDir;
-use picoclaw_sandbox::exec::{OperatorCommand, OperatorCommandError};
+use picoclaw_sandbox::exec::{HiddenTarget, OperatorCommand, OperatorCommandError};
 use picoclaw_sandbox::launch::{Limit, Principal, Status, Streams};
 use picoclaw_sandbox::protect::Report;
-use picoclaw_sandbox::terminal;
+use picoclaw_sandbox::{printable, terminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -52,10 +51,12 @@ fn caged(
         Some(path) => std::path::absolute(path)?,
         None => std::env::current_dir().context("there is no current directory")?,
     };
-    let workspace = workspace(&named, loaded, process_env)?;
+    let project = Project::find(&named, arguments.root.as_deref(), loaded, process_env)?;
     let instance = app::open_instance(loaded)?;
     let ledger = app::open_ledger(&instance, &loaded.config)?;
-    let isolation = asked.apply_to(&loaded.config.isolation);
+    let mut isolation = asked.apply_to(&loaded.config.isolation);
+    isolation.expose_paths.splice(0..0, project.exposures.iter().cloned());
+    let variables: Vec<_> = project.variables.iter().chain(&asked.variables).cloned().collect();
     for warning in exposure_warnings(&isolation.expose_paths, process_env) {
         tracing::warn!(target: "isolation", "{warning}");
     }
@@ -63,11 +64,11 @@ fn caged(
     let command = OperatorCommand {
         isolation: &isolation,
         instance: &instance,
-        principal: Principal::Project(workspace.clone()),
-        dir: ChildDir::Path { path: &workspace, mode: ExposeMode::ReadWrite },
-        from: &workspace,
+        principal: Principal::Project(project.root.clone()),
+        dir: project.child_dir(),
+        from: &project.dir,
         command: &arguments.command,
-        variables: &asked.variables,
+        variables: &variables,
         host: std::env::vars_os().collect(),
         streams: Streams::Own,
         subject: app::subject(loaded, None, Origin::Cli)?,
@@ -76,7 +77,12 @@ fn caged(
     let mut child = command.start(ledger)?;
     let status = terminal::relay(&mut child.running, &signals, timeout);
     let limit = child.running.reached_limit(status);
+    let hidden = match status {
+        Status::Exited(0) => Vec::new(),
+        _ => child.hidden_targets(arguments.command.get(1..).unwrap_or_default()),
+    };
     print_report(&child.finish(status), "picoclaw run: ");
+    hidden.iter().for_each(print_hidden);
     Ok((status, limit))
 }
 
@@ -124,6 +130,14 @@ pub(crate) fn print_report(report: &Report, prefix: &str) {
     if let Some(line) = report.line() {
         print::note(&format!("{prefix}{line}"));
     }
+}
+
+/// Names what a failed command may have missed, and the flag that shows it.
+fn print_hidden(hidden: &HiddenTarget) {
+    let [name, target] = [&hidden.name, &hidden.target].map(|path| path.to_string_lossy());
+    let (name, target) = (printable(&name), printable(&target));
+    let leads = if name == target { String::new() } else { format!(" leads to `{target}`, which") };
+    print::note(&format!("hint: `{name}`{leads} is not visible in the cage; `--ro {target}` shows it"));
 }
 
 /// A limit that a command has reached, and what raises it.

@@ -18,6 +18,7 @@ mod config;
 mod cron;
 mod deploy;
 mod documents;
+mod everyday;
 mod exec;
 mod fence;
 mod fresh_machine;

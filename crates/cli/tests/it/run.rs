@@ -4,6 +4,7 @@ mod crowd;
 mod everyday;
 mod jobs;
 pub(crate) mod pty;
+mod root;
 mod signals;
 mod status;
 mod streams;

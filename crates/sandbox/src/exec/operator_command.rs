@@ -8,7 +8,8 @@ use crate::confine::{CageRequest, ChildDir, PlannedCage};
 use crate::file_lock::FileLock;
 use crate::instance::Instance;
 use crate::isolate::{
-    Backend, CommandSource, IsolateError, PlanError, StartError, UserEnvironment, select_backend,
+    Backend, CommandSource, IsolateError, MountReason, MountRule, Plan, PlanError, StartError,
+    UserEnvironment, select_backend,
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
@@ -121,11 +122,53 @@ pub struct RunningCommand {
     pub running: Running,
     outcome: OutcomeGuard,
     protected: Watch,
+    plan: Arc<Plan>,
+    work_dir: PathBuf,
     /// Held until the child has ended.
     in_use: Option<FileLock>,
 }
 
+/// A path that a failed command may have missed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HiddenTarget {
+    /// A link in its directory, or an argument.
+    pub name: PathBuf,
+    /// What it leads to, which the cage does not show.
+    pub target: PathBuf,
+}
+
+/// The most names of a directory that are looked at, and the most paths that are named.
+const MAX_NAMES: usize = 1_000;
+const MAX_HIDDEN: usize = 3;
+
 impl RunningCommand {
+    /// Links in the working directory and in the workspace, and arguments, that lead to what the
+    /// cage does not show. What lies behind a name with a dot is not for a hint.
+    pub fn hidden_targets(&self, arguments: &[OsString]) -> Vec<HiddenTarget> {
+        let workspaces = self.plan.mounts.iter().filter_map(|rule| match rule {
+            MountRule::Bind { source, reason: MountReason::Workspace, .. } => Some(source.as_path()),
+            _ => None,
+        });
+        let dirs = workspaces.filter(|dir| *dir != self.work_dir).chain([self.work_dir.as_path()]);
+        let names = dirs.filter_map(|dir| std::fs::read_dir(dir).ok());
+        let links = names.flat_map(|names| names.flatten().take(MAX_NAMES));
+        let links = links.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+        let named = arguments.iter().map(|argument| self.work_dir.join(argument));
+        let mut hidden: Vec<HiddenTarget> = Vec::new();
+        for name in links.map(|entry| entry.path()).chain(named) {
+            let Ok(target) = name.canonicalize() else { continue };
+            let common = target.iter().zip(&self.work_dir).take_while(|(one, other)| one == other).count();
+            let is_private = target.iter().skip(common).any(|part| part.as_encoded_bytes().starts_with(b"."));
+            let is_shown = self.plan.shows(&target) || self.plan.private_dirs().contains(&target);
+            let is_known = hidden.iter().any(|known| known.target == target);
+            if !is_private && !is_shown && !is_known && !is_system_path(&target) {
+                hidden.push(HiddenTarget { name, target });
+            }
+        }
+        hidden.truncate(MAX_HIDDEN);
+        hidden
+    }
+
     /// Records how the child ended, and returns what became of the protected files.
     pub fn finish(self, status: Status) -> Report {
         let Self { outcome, protected, in_use, .. } = self;
@@ -146,7 +189,7 @@ impl OperatorCommand<'_> {
     fn enter_project(&self) -> Result<Option<FileLock>, OperatorCommandError> {
         let project = match (&self.principal, self.dir) {
             (Principal::Project(path), _) => path.as_path(),
-            (Principal::Mcp(_), ChildDir::Path { path, .. }) => path,
+            (Principal::Mcp(_), ChildDir::Path { path, .. } | ChildDir::Project { path, .. }) => path,
             _ => return Ok(None),
         };
         Ok(Some(ProjectEnvs::open(self.instance.home())?.enter(&self.principal, project)?))
@@ -220,7 +263,10 @@ impl OperatorCommand<'_> {
                 Ok((launch::start(spec)?, protected))
             });
         match started {
-            Ok((running, protected)) => Ok(RunningCommand { running, outcome, protected, in_use: None }),
+            Ok((running, protected)) => {
+                let (plan, work_dir) = (Arc::clone(planned.plan()), work_dir.clone());
+                Ok(RunningCommand { running, outcome, protected, plan, work_dir, in_use: None })
+            }
             Err(why) => {
                 outcome.settle_as(&format!("not started: {why}"));
                 Err(why.into())
@@ -242,6 +288,12 @@ struct PreparedCommand<'c> {
     program: &'c Path,
     planned: PlannedCage<'c>,
     work_dir: PathBuf,
+}
+
+/// Whether a path is the kernel's or the system's, of which a cage has its own selection.
+fn is_system_path(path: &Path) -> bool {
+    let system = ["/boot", "/dev", "/etc", "/proc", "/run", "/sys"];
+    path == Path::new("/") || system.iter().any(|own| path.starts_with(own))
 }
 
 fn unusable(path: &Path, errno: rustix::io::Errno) -> OperatorCommandError {

@@ -36,7 +36,7 @@ impl Backend {
     }
 
     /// Whether children have a file tree of their own.
-    pub(super) fn has_mounts(&self) -> bool {
+    pub(crate) fn has_mounts(&self) -> bool {
         matches!(self, Self::Native | Self::Bwrap(_))
     }
 

@@ -5,6 +5,7 @@
 use crate::launch::environment::Variables;
 use std::ffi::OsString;
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// The largest configuration file that is read.
@@ -63,13 +64,15 @@ impl GitIdentity {
     }
 }
 
-/// The text of a regular file; `None` for anything else.
+/// The text of a regular file; `None` for anything else. A FIFO does not block.
 pub(super) fn read_git_config(path: &Path) -> Option<String> {
-    let meta = std::fs::metadata(path).ok()?;
+    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let meta = file.metadata().ok()?;
     if !meta.is_file() || meta.len() > MAX_BYTES {
         return None;
     }
-    std::io::read_to_string(std::fs::File::open(path).ok()?.take(MAX_BYTES)).ok()
+    std::io::read_to_string(file.take(MAX_BYTES)).ok()
 }
 
 #[cfg(test)]

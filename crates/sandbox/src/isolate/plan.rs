@@ -99,6 +99,12 @@ impl Plan {
         Self { mounts: ordered(mounts.collect()), ..self.clone() }
     }
 
+    /// Whether it shows the canonical `path` of the host.
+    pub(crate) fn shows(&self, path: &Path) -> bool {
+        let mut shown = self.mounts.iter();
+        shown.any(|rule| matches!(rule, MountRule::Bind { source, .. } if path.starts_with(source)))
+    }
+
     /// Whether the target of a rule shows its source already: nothing else is mounted there or hides it.
     fn shows_source_of(&self, rule: &MountRule) -> bool {
         let MountRule::Bind { source: wanted, target: at, .. } = rule else { return false };
@@ -124,7 +130,7 @@ impl Plan {
 
 impl Plan {
     /// Directories that lie on a tmpfs of the cage: its root, and what is private.
-    pub(super) fn private_dirs(&self) -> Vec<PathBuf> {
+    pub(crate) fn private_dirs(&self) -> Vec<PathBuf> {
         let private = self.mounts.iter().filter_map(|rule| match rule {
             MountRule::Tmpfs { target } => Some(target.clone()),
             _ => None,
@@ -133,8 +139,10 @@ impl Plan {
     }
 }
 
-/// System directories. On hosts with a merged `/usr` most are links into it.
-const SYSTEM: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt"];
+/// System directories, and the list of installed packages. On hosts with a merged `/usr` most are
+/// links into it.
+const SYSTEM: [&str; 9] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/var/lib/dpkg"];
 
 /// The visible part of `/etc`: names, certificates, time, the loader, shells, fonts, and the settings
 /// of common programs. It holds no private keys.

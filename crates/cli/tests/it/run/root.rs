@@ -1,0 +1,251 @@
+//! The project root: what a command sees above its working directory, and what it never sees.
+
+use super::{Project, is_here};
+use crate::test_instance::{Ran, ran};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+
+impl Project {
+    /// A shell line in the directory `dir`, relative to the temporary directory.
+    fn sh_in(&self, dir: &str, flags: &[&str], line: &str) -> Ran {
+        let mut command = self.command(flags);
+        let command = command.args(["--", "sh", "-c", line]).current_dir(self.instance.dir().join(dir));
+        ran(command.output().unwrap())
+    }
+
+    /// Arranges files on the host.
+    fn host(&self, line: &str) {
+        let identity = ["AUTHOR", "COMMITTER"]
+            .iter()
+            .flat_map(|who| [(format!("GIT_{who}_NAME"), "a"), (format!("GIT_{who}_EMAIL"), "a@b")]);
+        let dir = self.instance.dir();
+        let mut command = Command::new("sh");
+        command.args(["-ec", line]).current_dir(dir).env("HOME", dir).envs(identity);
+        let ran = ran(command.output().unwrap());
+        assert_eq!(ran.code, 0, "{line}: {ran:?}");
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.instance.dir().join(name)).unwrap_or_default()
+    }
+}
+
+fn with_git(why: &str) -> Option<Project> {
+    if is_here("git") { Project::new(why) } else { None }
+}
+
+#[test]
+fn a_subdirectory_of_a_work_tree_brings_the_whole_of_it() {
+    let Some(project) = with_git("the root of a work tree") else { return };
+    project.host("git init -q project && mkdir -p project/sub/deep && echo x > key");
+    let line = "echo new > ../../top && git add -A && git status --short && pwd && cat ../../../key";
+    let ran = project.sh_in("project/sub/deep", &[], line);
+    assert!(ran.stdout.contains("A  ../../top"), "{ran:?}");
+    assert!(ran.stdout.contains("project/sub/deep\n"), "the working directory stays: {ran:?}");
+    assert_eq!((ran.code, project.read("project/top").as_str()), (1, "new\n"), "{ran:?}");
+    let line = ran.stderr.lines().next().unwrap_or_default();
+    let dir = project.dir().canonicalize().unwrap();
+    let root = format!("picoclaw run: the project root is `{}`, a git work tree", dir.display());
+    assert!(line.starts_with(&root) && line.contains("`--root none`"), "{ran:?}");
+    // Controls: at the root there is nothing to say, and the flag shows the directory alone.
+    assert_eq!(project.sh_in("project", &[], "git status >/dev/null").stderr, "");
+    let alone = project.sh_in("project/sub", &["--root", "none"], "git status || ls -A ..");
+    assert_eq!(alone.stdout, "sub\n", "{alone:?}");
+}
+
+#[test]
+fn the_root_can_be_named() {
+    let Some(project) = Project::new("`--root DIR`") else { return };
+    project.host("mkdir -p project/sub other");
+    let ran = project.sh_in("project/sub", &["--root", ".."], "echo new > ../top && pwd");
+    assert_eq!((ran.code, project.read("project/top").as_str()), (0, "new\n"), "{ran:?}");
+    assert!(ran.stdout.ends_with("project/sub\n"), "{ran:?}");
+    for (root, want) in
+        [("../../other", "does not lie in it"), ("/", "125"), ("../..", "instance"), ("nowhere", "nowhere")]
+    {
+        let ran = project.sh_in("project/sub", &["--root", root], "true");
+        assert_eq!(ran.code, 125, "{root}: {ran:?}");
+        assert!(want == "125" || ran.stderr.contains(want), "{root}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_linked_work_tree_and_a_submodule_bring_their_git_directories() {
+    let Some(project) = with_git("work trees and submodules") else { return };
+    project.host(
+        "git init -q main && git -C main commit -qm first --allow-empty && git -C main worktree add -q ../side
+         echo secret > main/secret && git init -q lib && git -C lib commit -qm first --allow-empty
+         git init -q top && cd top && git -c protocol.file.allow=always submodule --quiet add ../lib lib",
+    );
+    let commit = "echo a > a && git add a && git -c user.name=a -c user.email=a@b commit -qm second && git log --oneline | wc -l";
+    let ran = project.sh_in("side", &[], &format!("{commit}; cat ../main/secret"));
+    assert_eq!((ran.stdout.as_str(), ran.code), ("2\n", 1), "{ran:?}");
+    assert!(ran.stderr.contains("with its git directory"), "{ran:?}");
+    let ran = project.sh_in("top/lib", &[], commit);
+    assert_eq!((ran.stdout.as_str(), ran.code), ("2\n", 0), "{ran:?}");
+    // What programs outside obey is read-only there too.
+    for (dir, git_dir) in [("side", "../main/.git"), ("top/lib", "../.git/modules/lib")] {
+        for name in ["config", "hooks/pre-commit"] {
+            let ran = project.sh_in(dir, &[], &format!("echo evil >> {git_dir}/{name}"));
+            assert!(
+                ran.code != 0 && ran.stderr.contains("Read-only file system"),
+                "{git_dir}/{name}: {ran:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn protected_files_at_the_root_are_protected_from_a_subdirectory() {
+    let Some(project) = with_git("protected files at the root") else { return };
+    project.host("git init -q project && mkdir project/sub && echo 'use nix' > project/.envrc");
+    for name in [".envrc", ".git/config", ".git/hooks/pre-commit"] {
+        let ran = project.sh_in("project/sub", &[], &format!("echo evil >> ../{name}"));
+        assert!(ran.code != 0 && ran.stderr.contains("Read-only file system"), "{name}: {ran:?}");
+    }
+    let ran = project.sh_in(
+        "project/sub",
+        &[],
+        "mv ../.git ../gone; git -C .. config a.b c; echo evil > ../.bashrc",
+    );
+    assert!(project.dir().join(".git/config").exists(), "{ran:?}");
+    assert!(ran.stderr.contains("`--unprotect .git/config`"), "{ran:?}");
+    assert!(ran.stderr.contains("`.bashrc` (new)"), "{ran:?}");
+    let control = project.sh_in("project/sub", &["--unprotect", ".envrc"], "echo layout > ../.envrc");
+    assert_eq!((control.code, project.read("project/.envrc").as_str()), (0, "layout\n"), "{control:?}");
+}
+
+#[test]
+fn a_git_file_that_names_another_repository_shows_nothing_of_it() {
+    let Some(project) = with_git("hostile git files") else { return };
+    project.host(
+        "git init -q victim && git -C victim commit -qm first --allow-empty && git -C victim worktree add -q ../real
+         echo secret > victim/.git/secret",
+    );
+    let dir = project.instance.dir().canonicalize().unwrap();
+    let dir = dir.display();
+    for (why, text) in [
+        ("the repository", format!("gitdir: {dir}/victim/.git")),
+        ("the git directory of another work tree", format!("gitdir: {dir}/victim/.git/worktrees/real")),
+        ("a relative path", "gitdir: ../victim/.git/worktrees/real".to_owned()),
+        ("a home", format!("gitdir: {dir}")),
+    ] {
+        project.file("project/.git", &format!("{text}\n"));
+        let ran = project.sh("cat ../victim/.git/secret; ls -A ../victim");
+        assert!(!ran.stdout.contains("secret") && ran.code != 0, "{why}: {ran:?}");
+        assert!(ran.stderr.contains("is not taken as the project root"), "{why}: {ran:?}");
+    }
+    let control = project.sh_in("real", &[], "cat ../victim/.git/secret");
+    assert_eq!(control.stdout, "secret\n", "the control: a work tree that is named in turn: {control:?}");
+}
+
+#[test]
+fn a_spoilt_git_directory_does_not_widen_the_next_run() {
+    let Some(project) = with_git("a spoilt git directory") else { return };
+    project.host("git init -q . && git init -q project && mkdir project/sub && echo secret > key");
+    // The instance lies in the outer work tree, which is why that is refused; the inner one is what counts.
+    project.sh("rm -rf .git/HEAD .git/objects; mv .git gone");
+    let ran = project.sh_in("project/sub", &[], "cat ../../key");
+    assert!(ran.code != 0 && !ran.stdout.contains("secret"), "{ran:?}");
+    assert!(ran.stderr.contains("is not taken as the project root"), "{ran:?}");
+}
+
+#[test]
+fn a_home_that_is_a_work_tree_is_not_the_root() {
+    let Some(project) = with_git("a home that is a work tree") else { return };
+    project.host("mkdir -p person/src/app person/.config/app && git init -q person && git init -q person/.config && echo secret > person/key");
+    let home = project.instance.dir().join("person");
+    for (dir, key) in [("person/src/app", "../../key"), ("person/.config/app", "../../key")] {
+        let mut command = project.command(&["--", "sh", "-c", &format!("cat {key}; ls -A ../..")]);
+        let ran =
+            ran(command.env("HOME", &home).current_dir(project.instance.dir().join(dir)).output().unwrap());
+        assert!(!ran.stdout.contains("secret") && !ran.stdout.contains("key"), "{dir}: {ran:?}");
+        assert!(ran.stderr.contains("is not taken as the project root"), "{dir}: {ran:?}");
+    }
+    let control = project.sh_in("person/src/app", &[], "cat ../../key");
+    assert_eq!(control.stdout, "secret\n", "the control: another home: {control:?}");
+}
+
+#[test]
+fn another_owner_or_file_system_ends_the_search() {
+    let Some(project) = with_git("owners and file systems") else { return };
+    if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
+        picoclaw_testing::skip!("only root changes owners and mounts");
+        return;
+    }
+    project
+        .host("git init -q tree && mkdir -p tree/sub tree/disk && echo secret > tree/key && chmod 755 tree");
+    let secret = "cat ../key";
+    assert_eq!(project.sh_in("tree/sub", &[], secret).stdout, "secret\n", "the control");
+    let mount = format!(
+        "mount -t tmpfs none {0} && cd {0} && exec \"$@\"",
+        project.instance.dir().join("tree/disk").display()
+    );
+    let mut command = project
+        .instance
+        .wrapped(&["unshare", "-m", "sh", "-c", &mount, "sh"], &["run", "--", "sh", "-c", secret]);
+    let other_disk = ran(command.output().unwrap());
+    assert!(
+        other_disk.code != 0 && other_disk.stderr.contains("another owner or file system"),
+        "{other_disk:?}"
+    );
+    for owned in ["tree", "tree/.git"] {
+        project.host(&format!("chown 12345 {owned}"));
+        let ran = project.sh_in("tree/sub", &[], secret);
+        assert!(ran.code != 0 && ran.stderr.contains("another owner or file system"), "{owned}: {ran:?}");
+        project.host(&format!("chown 0 {owned}"));
+    }
+}
+
+#[test]
+fn a_root_that_only_a_manifest_tells_is_read() {
+    let Some(project) = Project::new("roots by manifest") else { return };
+    for (name, text) in [
+        ("Cargo.toml", "[workspace]\nmembers = [\"one\"]\n"),
+        ("package.json", "{\"workspaces\": [\"one\"]}"),
+        ("pnpm-workspace.yaml", "packages: [one]\n"),
+        ("go.work", "go 1.20\n"),
+        ("pyproject.toml", "[tool.uv.workspace]\nmembers = [\"one\"]\n"),
+    ] {
+        project.host("rm -rf many && mkdir -p many/one many/two && echo shared > many/two/file");
+        project.file(&format!("many/{name}"), text);
+        let ran =
+            project.sh_in("many/one", &[], "cat ../two/file && echo mine > mine && echo evil > ../two/evil");
+        assert_eq!(ran.stdout, "shared\n", "{name}: {ran:?}");
+        assert!(ran.stderr.contains("Read-only file system") && ran.stderr.contains(name), "{name}: {ran:?}");
+        assert_eq!(project.read("many/one/mine"), "mine\n", "{name}");
+        assert!(!project.instance.dir().join("many/two/evil").exists(), "{name}");
+        let alone = project.sh_in("many/one", &["--root", "none"], "cat ../two/file");
+        assert_eq!((alone.stdout.as_str(), alone.code), ("", 1), "{name}: the control: {alone:?}");
+    }
+}
+
+#[test]
+fn a_link_that_leads_out_is_named_with_the_flag_that_shows_it() {
+    let Some(project) = Project::new("links that lead out") else { return };
+    project.host("mkdir data && echo data > data/file && ln -s ../data project/data && echo x > .hidden && ln -s ../.hidden project/h");
+    let ran = project.sh("cat data/file");
+    let data = project.instance.dir().canonicalize().unwrap().join("data");
+    let want =
+        format!("leads to `{0}`, which is not visible in the cage; `--ro {0}` shows it", data.display());
+    assert!(ran.code != 0 && ran.stderr.contains(&want), "{ran:?}");
+    assert!(!ran.stderr.contains(".hidden"), "what is hidden by its name is not proposed: {ran:?}");
+    let flag = format!("{}", data.display());
+    let shown = project.run(&["--ro", &flag, "--", "cat", "data/file"]);
+    assert_eq!((shown.stdout.as_str(), shown.stderr.as_str()), ("data\n", ""), "{shown:?}");
+    let named = project.run(&["--", "cat", Path::new(&flag).join("file").to_str().unwrap()]);
+    assert!(named.stderr.contains(&format!("`--ro {flag}/file` shows it")), "{named:?}");
+    assert!(!project.sh("true").stderr.contains("hint"), "the control: nothing failed");
+}
+
+#[test]
+fn a_configured_workspace_does_not_widen() {
+    let Some(project) = with_git("configured workspaces") else { return };
+    project.host("git init -q tree && mkdir tree/ws && echo secret > tree/key");
+    let config = r#"{"agents": {"defaults": {"workspace": "{dir}/tree/ws"}}, "isolation": {"enabled": true}, "tools": {"exec": {"enable_deny_patterns": false}}}"#;
+    project.instance.configure(config);
+    let line = r#"{"command": "git status; cat $(dirname $PWD)/key; echo done"}"#;
+    let ran = project.instance.tool("exec", line);
+    assert!(!ran.stdout.contains("secret"), "{ran:?}");
+}
