@@ -78,7 +78,7 @@ fn what_is_wrong_is_told_before_anything_starts() {
         ("a size beyond all numbers", &["--memory", "99999999999999999999G"], 2, "is not a size"),
         ("no time", &["--timeout", "soon"], 2, "`soon` is not a time"),
         ("no time at all", &["--timeout", "0"], 2, "`0` is not a time"),
-        ("an unknown flag", &["--root"], 2, "unexpected argument '--root'"),
+        ("an unknown flag", &["--rooot"], 2, "unexpected argument '--rooot'"),
         // The machine and the cage: 125.
         ("a source that is not there", &["--ro", "/no/such/place"], 125, "`/no/such/place`"),
         ("the same, relative", &["--rw", "no-such-place"], 125, "no-such-place"),
