@@ -97,7 +97,7 @@ pub(crate) struct PlannedCage<'r> {
     has_temp_link: bool,
 }
 
-/// A link to the temporary directory of a child whose path is long. The path of a UNIX socket holds
+/// A link to the temporary directory of a command of `picoclaw run`, whose path is long. The path of a UNIX socket holds
 /// 107 bytes, and programs (Chromium, tmux) put sockets deep into their temporary directory.
 const TEMP_LINK: &str = "/run/tmp";
 
@@ -132,7 +132,7 @@ impl<'r> PlannedCage<'r> {
             variables: host,
         };
         let mut plan = plan(&request, &LiveHost)?;
-        let has_temp_link = link_temp(&mut plan, user);
+        let has_temp_link = matches!(dir, ChildDir::Project { .. }) && link_temp(&mut plan, user);
         let plan = Arc::new(plan);
         let environment = cage_environment(host, user, isolation, &home, writable.as_slice());
         let protection = Protection::of_plan(&plan, &isolation.protect);
