@@ -3,7 +3,7 @@
 //! Commands of agents, commands of the operator, helpers and the doctor's checks all get their
 //! confinement here.
 
-use crate::instance::Instance;
+use crate::instance::{Instance, Workspace};
 use crate::isolate::{
     Backend, Cage, CommandSource, Confinement, Enforced, Fence, Grade, HiddenPath, HostEntryKind,
     InstancePaths, IsolateError, LiveHost, MountReason, MountRule, Plan, PlanError, PlanRequest,
@@ -116,7 +116,10 @@ impl<'r> PlannedCage<'r> {
             None => Some(work_dir.clone()),
         };
         let home = operator_home(host);
+        let is_open = |own: &&Workspace| !protected.iter().any(|hidden| hidden.path == own.real.as_path());
+        let open = instance.workspaces().iter().filter(is_open).flat_map(|own| [&own.named, &own.real]);
         let view = InstancePaths {
+            open_workspaces: open.map(|path| path.as_path().to_owned()).collect(),
             root: instance.home().to_owned(),
             workspace,
             user_environment: user.path().to_owned(),

@@ -6,6 +6,7 @@
 
 use crate::agent_writable::AgentWritable;
 use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage, Settings};
+use crate::instance::Workspace;
 use crate::isolate::{CommandSource, HiddenPath, IsolateError, PlanError, UserEnvironment};
 use crate::launch::{
     self, CancelToken, Deadline, Finished, LaunchError, LaunchSpec, OutputLimit, Principal, ProgramError,
@@ -148,7 +149,7 @@ impl HelperLauncher {
             user,
             dir: helper.dir,
             source: CommandSource::Operator { program, arguments },
-            protected: self.protected(dir),
+            protected: self.protected(dir, arguments),
             host,
         })?;
         for rule in planned.lines() {
@@ -157,14 +158,19 @@ impl HelperLauncher {
         Ok(planned.build(backend)?)
     }
 
-    /// What the helper may not see: everything Protected, but the agent's workspace that the
-    /// operator put it in.
-    fn protected(&self, dir: &Path) -> Vec<HiddenPath> {
-        let instance = &self.0.instance;
-        let mut workspaces = instance.workspaces().iter();
-        let own = workspaces
-            .find(|own| dir.starts_with(own.named.as_path()) || dir.starts_with(own.real.as_path()));
-        own.map_or_else(|| instance.covered(), |own| instance.covered_from(own))
+    /// What the helper may not see: everything Protected, but the workspaces that the operator put it
+    /// in or named among its arguments.
+    fn protected(&self, dir: &Path, arguments: &[OsString]) -> Vec<HiddenPath> {
+        let value = |argument: &OsString| Some(PathBuf::from(argument.to_str()?.split_once('=')?.1));
+        let named = arguments.iter().flat_map(|word| [Some(PathBuf::from(word)), value(word)]).flatten();
+        let paths: Vec<PathBuf> = named.chain([dir.to_owned()]).collect();
+        let is_open = |own: &&Workspace| {
+            paths
+                .iter()
+                .any(|path| path.starts_with(own.named.as_path()) || path.starts_with(own.real.as_path()))
+        };
+        let open: Vec<&Workspace> = self.0.instance.workspaces().iter().filter(is_open).collect();
+        self.0.instance.covered_except(&open)
     }
 }
 

@@ -177,6 +177,13 @@ impl Instance {
         Self::hidden(self.zones_of(own).protected.trees.iter())
     }
 
+    /// What no child may see that the operator lets read in these workspaces.
+    pub(crate) fn covered_except(&self, open: &[&Workspace]) -> Vec<HiddenPath> {
+        let closed = self.workspaces.iter().filter(|own| !open.iter().any(|open| open.agent == own.agent));
+        let trees = closed.flat_map(|own| [&own.named, &own.real]);
+        Self::hidden(trees.chain([&self.home, &self.real_home]).chain(&self.pinned))
+    }
+
     /// With links resolved, each once, in order; paths that do not exist are left out.
     fn hidden<'t>(trees: impl Iterator<Item = &'t CleanPath>) -> Vec<HiddenPath> {
         let found = trees.filter_map(|tree| LiveHost.find(tree.as_path()));

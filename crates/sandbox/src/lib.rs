@@ -10,6 +10,7 @@ pub mod always;
 pub mod authors;
 mod boot_id;
 pub mod bounded_lines;
+mod command_code;
 pub mod confine;
 pub mod effects;
 pub mod exec;

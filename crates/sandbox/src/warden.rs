@@ -132,7 +132,8 @@ impl Warden {
     /// A warden over this policy and these files, recording in this ledger.
     pub fn new(policy: Policy, files: Files, exec_env: ExecEnv, ledger: Ledger) -> Self {
         let settings = exec_env.settings().clone();
-        let writable = AgentWritable::of_instance(&settings.instance, policy.write_rules.clone());
+        let rules = policy.write_rules.clone();
+        let writable = AgentWritable::of_instance(&settings.instance, &settings.isolation, rules);
         let helpers = HelperLauncher::new(settings, writable);
         Self { policy, files, exec_env, helpers, ledger: Arc::new(ledger), always: AlwaysRules::default() }
     }

@@ -73,6 +73,7 @@ fn host() -> BTreeMap<PathBuf, HostEntry> {
 fn view(environment: &str) -> InstancePaths {
     let root = PathBuf::from("/home/u/.picoclaw");
     InstancePaths {
+        open_workspaces: Vec::new(),
         workspace: Some(WorkspaceMount { path: root.join("workspace"), mode: ExposeMode::ReadWrite }),
         user_environment: root.join("runtime-user-env").join(environment),
         skills: root.join("skills"),

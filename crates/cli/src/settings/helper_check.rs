@@ -22,7 +22,7 @@ impl RefusedHelpers {
         let config = &settings.config;
         let Ok(rules) = PathRules::compile(&config.tools.allow_write_paths) else { return Self::default() };
         let workspaces = config.agents.iter().map(|agent| config.workspace_of(&agent.id, &settings.home));
-        let writable = AgentWritable::new(workspaces, rules);
+        let writable = AgentWritable::new(&settings.home, workspaces, &config.isolation, rules);
         let path = std::env::var_os("PATH").unwrap_or_default();
         let describe = |kind: &str,
                         name: &str,

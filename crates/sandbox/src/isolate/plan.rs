@@ -41,6 +41,9 @@ pub struct InstancePaths {
     pub skills: PathBuf,
     /// What stays hidden wherever it lies: the instance, configuration files, other workspaces.
     pub protected: Vec<HiddenPath>,
+    /// Workspaces, as named and with links resolved, in which the operator's arguments may name files
+    /// for the child to read.
+    pub open_workspaces: Vec<PathBuf>,
 }
 
 /// A workspace as a child sees it.
@@ -407,8 +410,14 @@ fn hide_protected(mut rules: Vec<MountRule>, instance: &InstancePaths) -> Result
     let mut hidden_rules = Vec::new();
     for rule in &rules {
         let MountRule::Bind { source, target, reason, .. } = rule else { continue };
+        let is_open = |path: &Path| instance.open_workspaces.iter().any(|own| path.starts_with(own));
+        let is_named = *reason == MountReason::Operator && is_open(source);
+        // An agent may have put a link there.
+        if *reason == MountReason::Operator && is_open(target) && !is_named {
+            return Err(PlanError::Protected { path: target.clone() });
+        }
         for hidden in &instance.protected {
-            if source.starts_with(&hidden.path) && !is_own(*reason) && !lies_in_own(source) {
+            if source.starts_with(&hidden.path) && !is_own(*reason) && !lies_in_own(source) && !is_named {
                 return Err(PlanError::Protected { path: source.clone() });
             }
             if let Ok(rest) = hidden.path.strip_prefix(source)

@@ -81,6 +81,7 @@ impl Instance {
         let user = self.user();
         user.prepare().expect("directories");
         InstancePaths {
+            open_workspaces: Vec::new(),
             root: self.root.clone(),
             workspace: Some(WorkspaceMount { path: self.workspace.clone(), mode: ExposeMode::ReadWrite }),
             user_environment: user.path().to_owned(),

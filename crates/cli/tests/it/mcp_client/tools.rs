@@ -56,6 +56,56 @@ fn a_server_in_a_temporary_directory_runs_in_every_cage() {
 }
 
 #[test]
+fn a_servers_tool_can_be_asked_about() {
+    let Some(yard) = Yard::new(r#"{"tools": {"ask": ["mcp_peer_*"]}}"#) else { return };
+    yard.add(&[], "peer", "plain");
+    yard.add(&[], "other", "plain");
+    let ran = yard.instance.tool("mcp_other_echo", r#"{"text": "hello"}"#);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "hello\n"), "the control: {ran:?}");
+    let ran = yard.instance.tool("mcp_peer_echo", r#"{"text": "hello"}"#);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.stdout.starts_with("tool \"mcp_peer_echo\" needs approval"), "{ran:?}");
+    let decided = |record: &Value| record["tool"] == "mcp_peer_echo" && record["verdict"] == "ask";
+    assert!(yard.instance.records().iter().any(decided));
+}
+
+#[test]
+fn a_server_may_be_given_a_folder_of_a_workspace_and_no_code_of_one() {
+    for isolated in [true, false] {
+        let Some(yard) = Yard::new(&format!(r#"{{"isolation": {{"enabled": {isolated}}}}}"#)) else { return };
+        let folder = yard.instance.workspace().join("docs");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("server.py"), super::SERVER).unwrap();
+        let (folder, script) = (folder.to_str().unwrap(), folder.join("server.py"));
+        let add = |name: &str, command: &[&str]| {
+            let ran = yard.instance.run(&[&["mcp", "add", name, "--", "/usr/bin/python3"], command].concat());
+            assert_eq!(ran.code, 0, "{ran:?}");
+        };
+        add("data", &[&yard.script, "plain", folder, &format!("--root={folder}")]);
+        let ran = yard.instance.tool("mcp_data_echo", r#"{"text": "hello"}"#);
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, "hello\n"), "{ran:?}");
+        assert_eq!(yard.instance.run(&["config", "check"]).code, 0);
+        // What an agent puts in its place shows the server nothing else.
+        if isolated {
+            let (hidden, away) = (yard.instance.dir().join("hidden"), yard.instance.workspace().join("away"));
+            std::fs::create_dir(&hidden).unwrap();
+            std::fs::rename(folder, &away).unwrap();
+            std::os::unix::fs::symlink(&hidden, folder).unwrap();
+            let ran = yard.instance.tool("mcp_data_echo", r#"{"text": "hello"}"#);
+            assert!(ran.code != 0 && ran.stderr.contains("cannot be shown in the cage"), "{ran:?}");
+            std::fs::remove_file(folder).unwrap();
+            std::fs::rename(&away, folder).unwrap();
+        }
+        add("code", &[script.to_str().unwrap(), "plain"]);
+        let ran = yard.instance.tool("mcp_code_echo", r#"{"text": "hello"}"#);
+        assert_ne!(ran.code, 0, "{ran:?}");
+        assert!(ran.stderr.contains("`code`") && ran.stderr.contains("where an agent can write"), "{ran:?}");
+        let ran = yard.instance.tool("mcp_data_echo", r#"{"text": "hello"}"#);
+        assert_eq!(ran.code, 0, "the other one goes on: {ran:?}");
+    }
+}
+
+#[test]
 fn only_servers_that_can_be_meant_are_started() {
     let Some(yard) = Yard::new("{}") else { return };
     yard.add(&[], "one", "plain");
