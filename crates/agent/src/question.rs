@@ -17,6 +17,12 @@ const TAIL: usize = 4 << 10;
 /// The longest reason, in characters.
 const MAX_REASON: usize = 2000;
 
+/// The links that are shown.
+const MAX_LINKS: usize = 10;
+
+/// The characters of an argument's name that are shown.
+const MAX_NAME: usize = 80;
+
 /// The lines of an argument that are shown.
 const MAX_LINES: usize = 200;
 
@@ -36,10 +42,15 @@ pub fn act_lines(act: &Act) -> Vec<String> {
         let shown: Vec<&str> = folded.iter().map(String::as_str).collect();
         let size =
             if length > 80 || shown.len() > 1 { format!(" ({length} characters)") } else { String::new() };
-        lines.push(format!("{}{size}:", unambiguous(name)));
+        let name: String = name.chars().take(MAX_NAME).collect();
+        lines.push(format!("{}{size}:", unambiguous(&name)));
         lines.extend(shown.iter().map(|line| format!("  | {line}")));
     }
     lines.extend(act.path.iter().map(|path| format!("path: {}", unambiguous(path))));
+    lines.extend(act.links.iter().take(MAX_LINKS).map(|link| format!("link: {}", unambiguous(link))));
+    if act.links.len() > MAX_LINKS {
+        lines.push(format!("links that are not shown: {}", act.links.len() - MAX_LINKS));
+    }
     if let Some(seconds) = act.timeout_seconds {
         let background = if act.background { "in the background" } else { "in the foreground" };
         lines.push(format!("runs: {background}, for at most {seconds} s"));

@@ -17,11 +17,22 @@ pub struct Facts {
     /// Device and inode of the directory that a command starts in.
     pub directory: Option<(u64, u64)>,
     /// What the paths of the act lead to. It must be the same when the answer comes.
-    pub operands: Vec<String>,
+    pub operands: Operands,
     /// Whether a command runs in the background.
     pub background: bool,
     /// Seconds after which a command is ended.
     pub timeout_seconds: Option<u64>,
+}
+
+/// What the paths of an act lead to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Operands {
+    /// Each path, with what it resolves to and which directory that is.
+    pub paths: Vec<String>,
+    /// Those that lead through links. A yes that holds for the same act again is bound to them too.
+    pub links: Vec<String>,
+    /// Whether there were more than could be looked up. Such an act cannot be compared.
+    pub is_cut: bool,
 }
 
 /// The whole act.
@@ -47,6 +58,8 @@ pub struct Act {
     pub depth: u32,
     /// Device and inode of the directory.
     pub directory: Option<(u64, u64)>,
+    /// Paths that lead elsewhere through links, each with where it leads.
+    pub links: Vec<String>,
     /// What the kernel enforces: a yes for a caged command is none for one without a cage.
     pub enforced: Vec<String>,
     /// The rule that asks.
@@ -74,6 +87,7 @@ impl Act {
             session: subject.session.clone(),
             depth: subject.depth,
             directory: facts.directory,
+            links: facts.operands.links.clone(),
             enforced,
             rule: rule.to_owned(),
         }
@@ -95,6 +109,7 @@ impl Act {
             "arguments": self.arguments,
             "path": self.path,
             "directory": self.directory,
+            "links": self.links,
             "background": self.background,
             "timeout_seconds": self.timeout_seconds,
             "enforced": self.enforced,
@@ -142,6 +157,7 @@ mod tests {
             session: "s".to_owned(),
             depth: 0,
             directory: Some((1, 2)),
+            links: Vec::new(),
             enforced: vec!["filesystem: full".to_owned()],
             rule: "rm".to_owned(),
         }
@@ -150,12 +166,13 @@ mod tests {
     #[test]
     fn every_part_of_an_act_is_in_its_digest() {
         type Change = fn(&mut Act);
-        let rows: [(&str, Change); 12] = [
+        let rows: [(&str, Change); 13] = [
             ("the tool", |act| act.tool = "cron".to_owned()),
             ("an argument", |act| act.arguments["cwd"] = json!("b")),
             ("one more argument", |act| act.arguments["background"] = json!(true)),
             ("the resolved path", |act| act.path = Some("/w/b".to_owned())),
             ("the directory itself", |act| act.directory = Some((1, 3))),
+            ("where a link leads", |act| act.links.push("/w/a/data -> /w/b".to_owned())),
             ("the background", |act| act.background = true),
             ("the time limit", |act| act.timeout_seconds = Some(5)),
             ("the cage", |act| act.enforced.clear()),

@@ -1,6 +1,6 @@
 //! File effects under permits. Each works on the place that was judged.
 
-use crate::act::Facts;
+use crate::act::{Facts, Operands};
 use crate::permit::{Effect, Permit, Sealed};
 use crate::root::{
     Excerpt, Listing, Overwrite, Page, Place, ProtectedInodes, Root, RootError, Span, WriteContext,
@@ -133,7 +133,8 @@ pub fn edit(permit: Permit<Write>, old: &str, new: &str, files: &Files) -> Resul
 impl Located {
     fn facts(&self) -> Facts {
         let path = self.place.as_ref().map(Place::resolved);
-        let operands = vec![format!("{:?}", self.place.as_ref().and_then(Place::identity))];
+        let identity = format!("{:?}", self.place.as_ref().and_then(Place::identity));
+        let operands = Operands { paths: vec![identity], ..Operands::default() };
         Facts { path, operands, ..Facts::default() }
     }
 

@@ -1,7 +1,7 @@
 //! The warden, a reference monitor: judges each effect, records the decision, and only then issues
 //! a permit.
 
-use crate::act::Act;
+use crate::act::{Act, Operands};
 use crate::agent_writable::AgentWritable;
 use crate::always::AlwaysRules;
 use crate::exec::{Exec, ExecEnv, HostFs, RunMode};
@@ -54,7 +54,7 @@ pub struct Request<'r> {
 pub struct Pending {
     question: Question,
     act: Act,
-    operands: Vec<String>,
+    operands: Operands,
     intent: String,
     outcome: OutcomeGuard,
     /// The handles of the effect stay open, so that no inode number is used again meanwhile.
@@ -86,7 +86,7 @@ impl fmt::Debug for Pending {
 #[derive(Debug)]
 pub struct Approved {
     digest: String,
-    operands: Vec<String>,
+    operands: Operands,
     by: String,
     is_used: AtomicBool,
 }
@@ -94,9 +94,10 @@ pub struct Approved {
 impl Approved {
     /// Whether this is the act that was approved. A call that `tools.ask` names is approved as a
     /// whole, with the effects that follow its first one.
-    fn covers(&self, act: &Act, operands: &[String], question: &Question) -> bool {
+    fn covers(&self, act: &Act, operands: &Operands, question: &Question) -> bool {
         let follows = self.is_used.load(Ordering::Relaxed) && question.refusal.rule == ASK_RULE;
-        let covers = follows || (act.digest() == self.digest && operands == self.operands);
+        let is_same = !operands.is_cut && *operands == self.operands && act.digest() == self.digest;
+        let covers = follows || is_same;
         self.is_used.fetch_or(covers, Ordering::Relaxed);
         covers
     }
@@ -183,7 +184,7 @@ impl Warden {
         command: &str,
         cwd: &Path,
         subject: &Subject,
-    ) -> Result<(Judgement, Vec<String>), LocateError> {
+    ) -> Result<(Judgement, Operands), LocateError> {
         let cwd = self.absolute(cwd, subject)?;
         let unknown = || LocateError::NoAgent(subject.agent.clone());
         let env = self.exec_env.agent(&subject.agent).ok_or_else(unknown)?;
@@ -197,7 +198,7 @@ impl Warden {
         };
         let judgement = self.policy.inspect_command(command, &context, subject).ok_or_else(unknown)?;
         let may_ask = !judgement.is_allowed() || self.policy.asks_about("exec");
-        let operands = if may_ask { host.operands(&judgement) } else { Vec::new() };
+        let operands = if may_ask { host.operands(&judgement) } else { Operands::default() };
         Ok((judgement, operands))
     }
 

@@ -3,6 +3,7 @@
 //! The guard asks about the same few paths again and again during one judgement; each is looked up
 //! once. Nothing is opened, and where a lookup fails the guard gets the answer that allows least.
 
+use crate::act::Operands;
 use crate::files::Files;
 use crate::root::{EntryKind, Page, Place, ProtectedInodes};
 use picoclaw_policy::shell::guard::{FileSystem, Judgement, Resolved};
@@ -15,8 +16,8 @@ use std::path::Path;
 /// The most names of a directory that a pattern is compared with.
 const MAX_NAMES: usize = 4096;
 
-/// Paths of a command that are compared when its answer comes.
-const MAX_OPERANDS: usize = 256;
+/// Paths of a command that are compared when its answer comes. One with more cannot be approved.
+const MAX_OPERANDS: usize = 4096;
 
 /// The host's file system, as it is during one judgement.
 pub struct HostFs<'a> {
@@ -41,7 +42,7 @@ impl<'a> HostFs<'a> {
 
     /// What the paths in a command lead to: every path that the guard looked up, and every word that
     /// could be one. A directory is named by device and inode.
-    pub fn operands(&self, judgement: &Judgement) -> Vec<String> {
+    pub fn operands(&self, judgement: &Judgement) -> Operands {
         let mut paths: BTreeSet<CleanPath> = self.lookups.borrow().keys().cloned().collect();
         for command in &judgement.commands {
             for (word, cwd) in
@@ -50,16 +51,20 @@ impl<'a> HostFs<'a> {
                 paths.extend(parts(word).filter_map(|part| CleanPath::absolute(&Path::new(cwd).join(part))));
             }
         }
-        paths.iter().take(MAX_OPERANDS).filter_map(|path| self.operand(path)).collect()
-    }
-
-    fn operand(&self, path: &CleanPath) -> Option<String> {
-        let place = self.place(path, Access::Read)?;
-        let directory = place.identity().filter(|_| place.kind() == FileKind::Directory);
-        let resolved = place.resolved();
-        // A file may be rewritten meanwhile; which one the name stands for may not change.
-        (place.kind() != FileKind::Missing)
-            .then(|| format!("{} {} {directory:?}", path.as_path().display(), resolved.display()))
+        let mut operands = Operands { is_cut: paths.len() > MAX_OPERANDS, ..Operands::default() };
+        for path in paths.iter().take(MAX_OPERANDS) {
+            let Some(place) = self.place(path, Access::Read) else { continue };
+            let (named, resolved) = (path.as_path().display(), place.resolved());
+            if resolved != path.as_path() {
+                operands.links.push(format!("{named} -> {}", resolved.display()));
+            }
+            // A file may be rewritten meanwhile; which one the name stands for may not change.
+            if place.kind() != FileKind::Missing {
+                let directory = place.identity().filter(|_| place.kind() == FileKind::Directory);
+                operands.paths.push(format!("{named} {} {directory:?}", resolved.display()));
+            }
+        }
+        operands
     }
 
     fn lookup(&self, path: &CleanPath) -> CachedLookup {

@@ -19,7 +19,7 @@ pub use operator_command::{HiddenTarget, OperatorCommand, OperatorCommandError, 
 pub use run::{ExecError, run, start};
 pub use session::{Program, Session};
 
-use crate::act::Facts;
+use crate::act::{Facts, Operands};
 use crate::permit::{Effect, Sealed};
 use crate::root::{Place, RootError};
 use picoclaw_policy::shell::guard::Judgement;
@@ -36,7 +36,7 @@ pub struct Exec {
     /// What the kernel will enforce, as the ledger names it.
     pub(crate) layers: Vec<String>,
     /// What the paths in it lead to, if a person may be asked about it.
-    pub(crate) operands: Vec<String>,
+    pub(crate) operands: Operands,
     pub(crate) mode: RunMode,
 }
 

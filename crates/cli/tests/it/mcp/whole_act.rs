@@ -117,6 +117,47 @@ fn what_changed_between_question_and_answer_is_refused() {
 }
 
 #[test]
+fn a_standing_yes_does_not_follow_a_path_elsewhere() {
+    for word in ["session", "always"] {
+        let instance = workspace(ASKING);
+        let mut wire = Wire::greeted(&instance, &[], &json!({"elicitation": {}}));
+        let act = json!({"command": "rm -rf one/data.txt"});
+        let (asked, _) = call(&mut wire, "exec", &act, &json!({"answer": word}), || {});
+        assert!(asked.is_some());
+        fs::write(instance.workspace().join("one/data.txt"), "again").unwrap();
+        let (asked, _) = call(&mut wire, "exec", &act, &json!({"answer": "no"}), || {});
+        assert_eq!(asked, None, "{word}: the control, the same act");
+        let ws = instance.workspace();
+        fs::rename(ws.join("one"), ws.join("away")).unwrap();
+        symlink("kept", ws.join("one")).unwrap();
+        let (asked, _) = call(&mut wire, "exec", &act, &json!({"answer": "no"}), || {});
+        let asked = asked.unwrap_or_else(|| panic!("{word}: the path leads elsewhere now"));
+        let link = format!("link: {}/one/data.txt -> ", fs::canonicalize(&ws).unwrap().display());
+        assert!(asked.contains(&link) || asked.contains("/one/data.txt -> "), "{asked}");
+        assert!(ws.join("kept/data.txt").exists(), "{word}");
+    }
+}
+
+#[test]
+fn no_crowd_of_words_hides_a_path_that_changed() {
+    let instance = workspace(ASKING);
+    let mut wire = Wire::greeted(&instance, &[], &json!({"elicitation": {}}));
+    let crowd: Vec<String> = (0..1000).map(|at| format!("a{at}")).collect();
+    let act = json!({"command": format!("rm -rf {} one/data.txt", crowd.join(" "))});
+    let swap = || {
+        let ws = instance.workspace();
+        fs::rename(ws.join("one"), ws.join("away")).unwrap();
+        symlink("kept", ws.join("one")).unwrap();
+    };
+    let (asked, result) = call(&mut wire, "exec", &act, &json!({"answer": "once"}), swap);
+    assert!(asked.is_some(), "{result}");
+    assert_eq!(result["structuredContent"]["code"], "not_approved", "{result}");
+    assert!(instance.workspace().join("kept/data.txt").exists());
+    let (_, result) = call(&mut wire, "exec", &act, &json!({"answer": "once"}), || {});
+    assert!(result["structuredContent"]["code"].is_null(), "the control: {result}");
+}
+
+#[test]
 fn a_no_can_say_why_and_the_model_is_told() {
     let instance = workspace(ASKING);
     let mut wire = Wire::greeted(&instance, &[], &json!({"elicitation": {}}));
