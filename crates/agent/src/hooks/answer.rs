@@ -86,6 +86,9 @@ impl<'p> HookAnswer<'p> {
                 };
                 let tool = self.member(call, "tool")?;
                 let arguments = self.member::<Map<String, Value>>(call, "arguments")?.map(Value::Object);
+                if tool.is_none() && arguments.is_none() {
+                    return Err(self.invalid("a `call` without `tool` and `arguments`"));
+                }
                 Ok(ToolAction::Proceed { tool, arguments })
             }
         }
@@ -104,10 +107,15 @@ impl<'p> HookAnswer<'p> {
     /// Applies what a `before_llm` hook may change: messages but the instructions, and fewer tools.
     pub(super) fn change_request(&self, request: &mut Request) -> Result<(), HookError> {
         let Some(changed) = self.changed("request")? else { return Ok(()) };
-        if let Some(messages) = self.member::<Vec<Message>>(changed, "messages")? {
+        let (messages, kept) =
+            (self.member::<Vec<Message>>(changed, "messages")?, self.member::<Vec<Value>>(changed, "tools")?);
+        if messages.is_none() && kept.is_none() {
+            return Err(self.invalid("a `request` without `messages` and `tools`"));
+        }
+        if let Some(messages) = messages {
             request.messages = keep_system_messages(&request.messages, messages);
         }
-        if let Some(kept) = self.member::<Vec<Value>>(changed, "tools")? {
+        if let Some(kept) = kept {
             let name =
                 |tool: &Value| tool["function"]["name"].as_str().or(tool["name"].as_str()).map(str::to_owned);
             let names: Option<Vec<String>> = kept.iter().map(name).collect();

@@ -56,6 +56,11 @@ impl CallHooks {
         reply
     }
 
+    /// Whether a hook has to see results before the caller does.
+    pub(crate) fn review_results(&self) -> bool {
+        self.hooks.has_interceptors("after_tool")
+    }
+
     /// Ends the hooks, after giving them time to exit.
     pub async fn close(&self) {
         self.hooks.close().await;

@@ -56,6 +56,11 @@ impl TurnHooks {
         self.hooks.has_observers()
     }
 
+    /// Whether a hook has to see the model's answers before anyone else does.
+    pub(crate) fn review_answers(&self) -> bool {
+        self.hooks.has_interceptors("after_llm")
+    }
+
     /// Notifies the observers of an event.
     pub(crate) fn notify(&self, event: &HookEvent) {
         if self.has_observers() {

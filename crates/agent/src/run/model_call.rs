@@ -25,7 +25,12 @@ pub(super) async fn ask(
     let hooks = context.hooks;
     let changed = hooks.before_llm(round, chain.model(), &conversation.request).await?;
     let request = changed.as_ref().unwrap_or(&conversation.request);
-    let mut sink = FilteringSink { context, pending: String::new() };
+    let mut sink = FilteringSink {
+        context,
+        pending: String::new(),
+        is_withheld: hooks.review_answers(),
+        has_streamed: false,
+    };
     let on_retry = |retry: &Retry| {
         let why = context.clean(&format!("{}: {}", retry.model, retry.why));
         context.emit(Event::Retry { why, wait: retry.wait });
@@ -39,6 +44,7 @@ pub(super) async fn ask(
     match answer {
         Ok((answer, model)) => {
             let answer = hooks.after_llm(round, &model, with_unique_ids(answer, round)).await?;
+            sink.release(&answer);
             let tokens = cost(&answer, conversation);
             Ok(Some(ModelAnswer { answer, model, tokens }))
         }
@@ -73,9 +79,19 @@ fn with_unique_ids(mut answer: Answer, round: u64) -> Answer {
 struct FilteringSink<'t> {
     context: &'t TurnContext<'t>,
     pending: String,
+    /// Whether a hook has to see the answer first.
+    is_withheld: bool,
+    has_streamed: bool,
 }
 
 impl FilteringSink<'_> {
+    /// Emits the text that the hooks left, in place of what was withheld.
+    fn release(&self, answer: &Answer) {
+        if self.is_withheld && self.has_streamed && !answer.content.is_empty() {
+            self.context.emit(Event::Text(self.context.clean(&answer.content)));
+        }
+    }
+
     fn finish(&mut self) {
         let rest = std::mem::take(&mut self.pending);
         if !rest.is_empty() {
@@ -86,6 +102,10 @@ impl FilteringSink<'_> {
 
 impl Sink for FilteringSink<'_> {
     fn text(&mut self, piece: &str) {
+        self.has_streamed = true;
+        if self.is_withheld {
+            return;
+        }
         self.pending.push_str(piece);
         let ready = self.context.redactor.ready(&mut self.pending);
         if !ready.is_empty() {

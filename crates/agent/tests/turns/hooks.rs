@@ -1,10 +1,11 @@
 //! Turns under the eyes of hooks: real programs, asked at every call.
 
 use crate::fixture::{Fixture, call, say};
-use picoclaw_agent::run::{Turn, TurnError};
+use picoclaw_agent::run::{Event, Turn, TurnError};
 use picoclaw_policy::config::{Config, HookConfig, Secret};
 use serde_json::Value;
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 /// A hook that answers everything it is asked with `manner`.
 pub(crate) fn hooked(config: &mut Config, intercept: &[&str], manner: &str) {
@@ -164,10 +165,45 @@ fn an_answer_of_the_model_can_be_changed_in_either_form() {
 }
 
 #[test]
+fn an_answer_is_streamed_when_the_hook_has_seen_it() {
+    let shown = |intercept: &[&str]| {
+        let manner = r#"{"action": "modify", "response": {"content": "less"}}"#;
+        let fixture = Fixture::with(vec![say("a secret")], |config| hooked(config, intercept, manner));
+        let heard = Mutex::new(String::new());
+        let events = |event: Event| {
+            if let Event::Text(text) = event {
+                heard.lock().unwrap().push_str(&text);
+            }
+        };
+        fixture.turn_as("main", "s", "go", &events).unwrap();
+        heard.into_inner().unwrap()
+    };
+    assert_eq!(shown(&["before_tool"]), "a secret", "the control");
+    assert_eq!(shown(&["after_llm"]), "less");
+}
+
+#[test]
+fn a_call_that_cannot_be_understood_is_denied() {
+    for manner in [
+        r#"{"action": "modify"}"#,
+        r#"{"action": "modify", "call": {}}"#,
+        r#"{"action": "modify", "call": {"args": {"command": "echo less"}}}"#,
+        r#"{"action": "modify", "call": {"arguments": "echo less"}}"#,
+        r#"{"action": "continue", "call": {"name": "exec"}}"#,
+        r#"{"action": "respond"}"#,
+        r#"{"Action": "modify"}"#,
+    ] {
+        let (result, _) = told(&["before_tool"], manner);
+        assert!(result.starts_with("Tool execution denied by hook: hook `judge` "), "{manner}: {result}");
+    }
+}
+
+#[test]
 fn a_request_that_cannot_be_understood_ends_the_turn() {
     for (manner, ends) in [
         (r#"{"action": "modify", "request": {"messages": "none"}}"#, true),
         (r#"{"action": "modify", "request": {"tools": [1]}}"#, true),
+        (r#"{"action": "modify", "request": {"mesages": []}}"#, true),
         (r#"{"action": "modify"}"#, true),
         ("garbage", true),
         (

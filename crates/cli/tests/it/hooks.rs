@@ -3,6 +3,7 @@
 use crate::hostile::mcp::Mcp;
 use crate::hostile::porch::Porch;
 use crate::hostile::tool::Tool;
+use crate::mcp::wire::{Wire, text};
 use crate::test_instance::TestInstance;
 use serde_json::json;
 
@@ -103,6 +104,33 @@ fn a_hook_that_an_agent_can_write_is_refused() {
     assert!(checked.code == 2 && checked.stderr.contains(text), "{checked:?}");
     let status = instance.run(&["status"]);
     assert!(status.code == 0 && status.stdout.contains(text), "{status:?}");
+}
+
+#[test]
+fn results_of_approved_calls_pass_the_hooks_too() {
+    let instance = TestInstance::new();
+    let script = instance.dir().join("hook.py");
+    std::fs::write(&script, HOOK).unwrap();
+    let manner = r#"{"action": "modify", "result": {"result": {"for_llm": "less"}}}"#;
+    let hook = json!({"enabled": true, "command": ["python3", script, manner], "intercept": ["after_tool"]});
+    let config = json!({"version": 3, "tools": {"ask": ["exec"]}, "hooks": {"processes": {"judge": hook}}});
+    let instance = instance.with_config_file(&config.to_string());
+    let mut wire = Wire::greeted(&instance, &[], &json!({"elicitation": {}}));
+    let arguments = json!({"command": "echo a secret"});
+    let call = json!({"name": "exec", "arguments": arguments, "_meta": {"progressToken": 1}});
+    let id = wire.send("tools/call", call);
+    let asked = wire.hear();
+    assert_eq!(asked["method"], "elicitation/create", "{asked}");
+    let yes = json!({"action": "accept", "content": {"answer": "once"}});
+    wire.say(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": yes}));
+    loop {
+        let heard = wire.hear();
+        assert!(!heard.to_string().contains("a secret"), "nor as progress: {heard}");
+        if heard["id"] == id {
+            assert_eq!(text(&heard["result"]), "less", "{heard}");
+            break;
+        }
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use super::state::ServerState;
 use super::{builtin_tools, progress, response};
 use crate::call::{Call, Reply};
 use crate::executor::Watcher;
+use crate::hooks::CallHooks;
 use crate::tools::{Outcome, PendingCall};
 use picoclaw_policy::{Code, Layer, Origin, Refusal, Subject};
 use picoclaw_sandbox::launch::CancelToken;
@@ -148,15 +149,18 @@ impl ClientHandler {
         let started = Instant::now();
         let run = |watcher| self.state.executor.call(call.clone(), halt, watcher);
         match self.with_progress(context, run).await {
-            Outcome::Reply(reply) => {
-                let reply = match self.state.call_hooks().await {
-                    None => reply,
-                    Some(hooks) => hooks.after(&call, reply, started.elapsed()).await,
-                };
-                response::reply_result(&call.tool, reply).into()
-            }
+            Outcome::Reply(reply) => self.review(&call, reply, started.elapsed()).await.into(),
             Outcome::NeedsApproval(asked) => self.ask(asked, original, context, halt).await,
         }
+    }
+
+    /// Shows the reply to the hooks: what the client is told.
+    async fn review(&self, call: &Call, reply: Reply, took: Duration) -> CallToolResult {
+        let reply = match self.state.call_hooks().await {
+            None => reply,
+            Some(hooks) => hooks.after(call, reply, took).await,
+        };
+        response::reply_result(&call.tool, reply)
     }
 
     /// Refuses and records a call whose arguments are not an object.
@@ -238,18 +242,23 @@ impl ClientHandler {
             }
             _ => answer,
         });
-        let run = |watcher| self.state.executor.answer(asked, call.subject, answer, halt, watcher);
+        // A hook may have changed the call that the client sent.
+        let (tool, arguments) = (asked.tool().to_owned(), asked.act().arguments.clone());
+        let (call, started) = (Call { tool, arguments, ..call }, Instant::now());
+        let run = |watcher| self.state.executor.answer(asked, call.subject.clone(), answer, halt, watcher);
         let reply = self.with_progress(context, run).await;
-        response::reply_result(&call.tool, reply)
+        self.review(&call, reply, started.elapsed()).await
     }
 
-    /// Runs `work` and sends its output as progress, where the client has asked for it.
+    /// Runs `work` and sends its output as progress, where the client has asked for it and no hook has
+    /// to see the result first.
     async fn with_progress<T, F: Future<Output = T>>(
         &self,
         context: &RequestContext<RoleServer>,
         work: impl FnOnce(Watcher) -> F,
     ) -> T {
-        match context.meta.get_progress_token() {
+        let hooks = self.state.call_hooks().await;
+        match context.meta.get_progress_token().filter(|_| !hooks.is_some_and(CallHooks::review_results)) {
             None => work(progress::unwatched()).await,
             Some(token) => {
                 let (watcher, sender) = progress::watched(context.peer.clone(), token);
