@@ -1,5 +1,6 @@
 //! Instruction files that the operator blessed, by the hash of their text: `<home>/state/trusted.json`.
 
+use crate::authors::Since;
 use crate::ledger::Timestamp;
 use crate::state_dir::{StateDir, StateError};
 use data_encoding::HEXLOWER;
@@ -22,8 +23,9 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct Trusted {
     /// The SHA-256 of its text.
     pub sha256: String,
-    /// The last record of the ledger at that time.
-    pub seq: u64,
+    /// When, as the ledger counts.
+    #[serde(flatten)]
+    pub since: Since,
     /// When.
     pub at: String,
 }
@@ -47,12 +49,12 @@ impl TrustedFiles {
         bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
-    /// Blesses a file with this hash; `seq` is the last record of the ledger.
-    pub fn add(&self, path: &Path, sha256: &str, seq: u64) -> Result<(), StateError> {
+    /// Blesses a file with this hash, as it is since then.
+    pub fn add(&self, path: &Path, sha256: &str, since: Since) -> Result<(), StateError> {
         let _held = self.0.lock(LOCK, LOCK_TIMEOUT)?;
         let mut files = self.read();
         let at = Timestamp::now().to_string();
-        files.insert(path.display().to_string(), Trusted { sha256: sha256.to_owned(), seq, at });
+        files.insert(path.display().to_string(), Trusted { sha256: sha256.to_owned(), since, at });
         let text = serde_json::to_vec_pretty(&files).unwrap_or_default();
         self.0.replace(FILE, &text)
     }

@@ -3,7 +3,7 @@
 
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::Config;
-use picoclaw_sandbox::authors::{Authors, AuthorsError};
+use picoclaw_sandbox::authors::{Authors, AuthorsError, Since};
 use picoclaw_sandbox::state_dir::StateError;
 use picoclaw_sandbox::trust::TrustedFiles;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,8 @@ pub struct InstructionFile {
 pub struct InstructionHistory {
     authors: Authors,
     trusted: TrustedFiles,
-    agents: Vec<AgentId>,
+    /// Every agent, with those that it may start.
+    agents: Vec<(AgentId, Vec<String>)>,
 }
 
 /// Why the history is not known.
@@ -42,7 +43,11 @@ impl InstructionHistory {
         Ok(Self {
             authors: Authors::open(home)?,
             trusted: TrustedFiles::open(home)?,
-            agents: config.agents.iter().map(|agent| agent.id.clone()).collect(),
+            agents: config
+                .agents
+                .iter()
+                .map(|agent| (agent.id.clone(), agent.allow_agents.clone()))
+                .collect(),
         })
     }
 
@@ -50,9 +55,13 @@ impl InstructionHistory {
     /// agent.
     pub fn bounds(&self, owner: &AgentId, files: &[InstructionFile]) -> Vec<AgentId> {
         let Some(since) = self.unblessed_since(files) else { return Vec::new() };
-        self.authors.of(owner, since, &self.agents).unwrap_or_else(|why| {
+        // The first version did not record who had started a subagent.
+        let may_start = |allowed: &[String]| allowed.iter().any(|name| name == "*" || name == owner.as_str());
+        let starters = self.agents.iter().filter(|(_, allowed)| may_start(allowed));
+        let starters: Vec<AgentId> = starters.map(|(agent, _)| agent.clone()).collect();
+        self.authors.of(owner, &since, &starters).unwrap_or_else(|why| {
             tracing::error!(target: "prompt", error = %why, "The history of the instructions is not known");
-            self.agents.iter().filter(|agent| *agent != owner).cloned().collect()
+            self.agents.iter().map(|(agent, _)| agent).filter(|agent| *agent != owner).cloned().collect()
         })
     }
 
@@ -61,17 +70,17 @@ impl InstructionHistory {
         self.unblessed_since(std::slice::from_ref(file)).is_none()
     }
 
-    /// The record since which one of the files may have been changed; `None` when all are blessed.
-    fn unblessed_since(&self, files: &[InstructionFile]) -> Option<u64> {
-        if files.is_empty() {
-            return None;
-        }
+    /// The point since which one of the files may have been changed; `None` when all are blessed.
+    fn unblessed_since(&self, files: &[InstructionFile]) -> Option<Since> {
         let trusted = self.trusted.read();
         let since = |file: &InstructionFile| match trusted.get(&file.path.display().to_string()) {
             Some(known) if file.sha256.as_ref() == Some(&known.sha256) => None,
-            Some(known) => Some(known.seq),
-            None => Some(0),
+            Some(known) => Some(known.since.clone()),
+            None => Some(Since::default()),
         };
-        files.iter().filter_map(since).min()
+        let points: Vec<Since> = files.iter().filter_map(since).collect();
+        // Points in different ledgers cannot be compared.
+        let is_one = points.iter().all(|point| point.ledger == points[0].ledger);
+        if is_one { points.into_iter().min_by_key(|point| point.seq) } else { Some(Since::default()) }
     }
 }

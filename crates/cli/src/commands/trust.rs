@@ -7,8 +7,9 @@ use crate::{app, print};
 use anyhow::{Context, Result, bail};
 use picoclaw_agent::run::PromptSources;
 use picoclaw_policy::{Grant, Origin, Verdict, Zone};
+use picoclaw_sandbox::authors::Authors;
 use picoclaw_sandbox::instance::Instance;
-use picoclaw_sandbox::ledger::{Entry, Reader};
+use picoclaw_sandbox::ledger::Entry;
 use picoclaw_sandbox::trust::TrustedFiles;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,8 +32,7 @@ pub(crate) fn run(arguments: &TrustArguments, settings: &Settings) -> Result<Exi
         let grant = Grant { zone: Zone::Workspace, rule: "the operator's own command".to_owned() };
         let decided = Entry::decided(&subject, "trust", &intent, &Verdict::Allow(grant));
         ledger.append(&[decided.clone(), decided.finished("ok", Duration::ZERO)])?;
-        let head = Reader::open(&instance.ledger())?.map(|reader| reader.head()).transpose()?.flatten();
-        trusted.add(&path, &sha256, head.map_or(0, |head| head.seq))?;
+        trusted.add(&path, &sha256, Authors::open(instance.home())?.now()?)?;
         print::line(&format!("trusted {} (sha256 {sha256})", path.display()))?;
     }
     Ok(Exit::Done)

@@ -86,6 +86,36 @@ fn instructions_bound_the_turn_that_reads_them_unless_they_are_blessed() {
 }
 
 #[test]
+fn a_new_ledger_does_not_forget_who_wrote_the_instructions() {
+    let exec = |instance: &TestInstance| {
+        turn(instance, "main", &[calls("exec", json!({"command": "echo hi"})), say("done")]);
+        last_exec(instance)
+    };
+    let archive = |instance: &TestInstance| {
+        fs::rename(instance.home().join("ledger"), instance.dir().join("archived")).unwrap();
+        assert_eq!(instance.run(&["audit", "accept"]).code, 0);
+    };
+    let bound = json!(["deny", "tool_disabled", ["clerk"]]);
+    // Written before.
+    let instance = TestInstance::with_config(CONFIG);
+    write(&instance, "clerk", "AGENT.md", "one\n");
+    assert_eq!(exec(&instance), bound, "the control");
+    archive(&instance);
+    assert_eq!(exec(&instance), bound, "written before the new ledger");
+    // Blessed before, and changed after: the numbers of the new ledger begin again.
+    let instance = TestInstance::with_config(CONFIG);
+    for round in 0..5 {
+        write(&instance, "main", "AGENT.md", &format!("{round}\n"));
+    }
+    let file = instance.workspace().join("AGENT.md");
+    assert_eq!(instance.run(&["trust", file.to_str().unwrap()]).code, 0);
+    archive(&instance);
+    assert_eq!(exec(&instance), json!(["allow", null, null]), "still blessed");
+    write(&instance, "clerk", "AGENT.md", "changed\n");
+    assert_eq!(exec(&instance), bound, "changed since");
+}
+
+#[test]
 fn a_heartbeat_has_no_more_authority_than_whoever_wrote_its_list() {
     for (writer, want) in
         [("main", json!(["allow", null, null])), ("clerk", json!(["deny", "tool_disabled", ["clerk"]]))]

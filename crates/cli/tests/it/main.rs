@@ -21,6 +21,7 @@ mod documents;
 mod everyday;
 mod exec;
 mod fence;
+mod first_version;
 mod fresh_machine;
 mod front_door;
 mod gateway;

@@ -13,6 +13,9 @@ const HEAD: &str = "HEAD";
 /// The name of the head outside the ledger.
 pub(super) const OUTSIDE_HEAD: &str = "ledger-head";
 
+/// The name of the copy of a `HEAD` that the first version wrote.
+pub(super) const BACKUP: &str = "ledger-head.v1";
+
 /// What a file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OpenMode {
@@ -89,6 +92,11 @@ impl Files {
     /// Opens the head that is kept outside the ledger, in the directory of the instance's state.
     pub(super) fn outside_head(&self, mode: OpenMode) -> Result<Option<File>, LedgerError> {
         self.file(OUTSIDE_HEAD, mode, OFlags::empty())
+    }
+
+    /// Opens the copy of a `HEAD` that the first version wrote, in the same directory.
+    pub(super) fn backup(&self, mode: OpenMode) -> Result<Option<File>, LedgerError> {
+        self.file(BACKUP, mode, OFlags::empty())
     }
 
     /// Every segment.

@@ -5,7 +5,7 @@
 
 use super::chain::ChainHead;
 use super::error::LedgerError;
-use super::files::{Files, OUTSIDE_HEAD, OpenMode};
+use super::files::{BACKUP, Files, OUTSIDE_HEAD, OpenMode};
 use super::head::{Head, HeadState};
 use super::record::Record;
 use std::os::unix::fs::FileExt;
@@ -49,6 +49,18 @@ impl OutsideHead {
         let file = self.files.outside_head(OpenMode::Create)?.ok_or_else(gone)?;
         file.write_all_at(head.encode().as_bytes(), 0).map_err(LedgerError::io("write", &path))?;
         file.sync_data().map_err(LedgerError::io("sync", &path))
+    }
+}
+
+impl OutsideHead {
+    /// Copies the `HEAD` of the first version before it is changed; the path of the copy.
+    pub(super) fn back_up(&self, head: &Head) -> Result<PathBuf, LedgerError> {
+        let path = self.files.path().join(BACKUP);
+        let gone = || LedgerError::Replaced { path: path.clone() };
+        let file = self.files.backup(OpenMode::Create)?.ok_or_else(gone)?;
+        file.write_all_at(head.encode().as_bytes(), 0).map_err(LedgerError::io("write", &path))?;
+        file.sync_data().map_err(LedgerError::io("sync", &path))?;
+        Ok(path)
     }
 }
 

@@ -82,6 +82,10 @@ impl Writer {
             return Err(LedgerError::Tampered { path: self.files.path().to_owned(), what });
         }
         if kept == HeadState::Empty {
+            if end.last.seq > 0 {
+                let copy = outside.back_up(&end)?;
+                tracing::warn!(target: "ledger", "The ledger of an earlier version goes on; its head is also kept in `{}` from now on, a copy of the old one is `{}`", outside.path().display(), copy.display());
+            }
             self.keep_outside(end)?;
         }
         Ok(())
@@ -90,9 +94,6 @@ impl Writer {
     /// Begins to keep the head outside, from this end of the chain on.
     pub(super) fn keep_outside(&mut self, end: Head) -> Result<(), LedgerError> {
         let Some(outside) = &self.outside else { return Ok(()) };
-        if end.last.seq > 0 {
-            tracing::warn!(target: "ledger", "The head of the ledger is also kept in `{}` from now on", outside.path().display());
-        }
         if let Some((number, segment)) = &self.segment {
             segment.sync_data().map_err(LedgerError::io("sync", &self.files.segment_path(*number)))?;
         }
