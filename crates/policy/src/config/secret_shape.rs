@@ -37,10 +37,37 @@ const MIN_RANDOM: usize = 24;
 /// The length from which on a hexadecimal word is; a hash of git has 40 digits.
 const MIN_HEX: usize = 48;
 
+/// Names of secrets within a connection string or a JSON object.
+const MEMBERS: [&str; 9] =
+    ["password", "passwd", "pwd", "secret", "token", "api_key", "apikey", "accesskey", "accountkey"];
+
 /// Whether a value looks like a secret.
 pub fn looks_secret(value: &str) -> bool {
     let value = value.trim();
-    mask_url(value) != value || value.contains("-----BEGIN ") || value.split_whitespace().any(is_token)
+    mask_url(value) != value
+        || value.contains("-----BEGIN ")
+        || value.split_whitespace().any(is_token)
+        || has_secret_member(value)
+        || is_data_source(value)
+}
+
+/// Whether `value` is a list such as `host=db;password=x`, or a JSON object with such a member.
+fn has_secret_member(value: &str) -> bool {
+    let value = value.to_ascii_lowercase();
+    let names_one = |name: &str| MEMBERS.iter().any(|member| name.ends_with(member));
+    let is_secret = |pair: &str| {
+        pair.split_once('=').is_some_and(|(name, value)| names_one(name.trim()) && !value.is_empty())
+    };
+    let in_object = || value.split('"').skip(1).step_by(2).any(names_one);
+    value.split([';', ' ', ',', '&', '\n']).any(is_secret) || (value.starts_with('{') && in_object())
+}
+
+/// Whether `value` has the form `user:password@tcp(host)/database`.
+fn is_data_source(value: &str) -> bool {
+    let Some((credentials, address)) = value.split_once('@') else { return false };
+    let Some((user, password)) = credentials.split_once(':') else { return false };
+    let is_user = !user.is_empty() && user.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b));
+    is_user && !password.is_empty() && !password.contains(['/', ' ']) && address.contains(['(', '/'])
 }
 
 /// A command line with what looks like a secret masked: values of options and assignments that are
@@ -155,6 +182,15 @@ mod tests {
             ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abc-DEF_123", true),
             ("Zx81kQm4Tt0aLw93Bv7cNn2d", true),
             ("-----BEGIN OPENSSH PRIVATE KEY-----", true),
+            ("user:secret@tcp(127.0.0.1:3306)/db", true),
+            ("host=db user=u password=secret", true),
+            ("Server=db;User Id=u;Pwd=secret;", true),
+            ("DefaultEndpointsProtocol=https;AccountKey=abc==", true),
+            (r#"{"registry": {"token": "abc"}}"#, true),
+            (r#"{"level": "debug"}"#, false),
+            ("git@github.com:owner/repository", false),
+            ("-Xmx1g -Dfile.encoding=UTF-8", false),
+            ("--max-old-space-size=4096", false),
             ("da39a3ee5e6b4b0d3255bfef95601890afd80709", false),
             ("550e8400-e29b-41d4-a716-446655440000", false),
             ("/usr/local/bin:/usr/bin", false),

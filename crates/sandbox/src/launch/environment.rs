@@ -56,7 +56,11 @@ pub fn set_work_dir(variables: &mut Variables, path: &Path) {
 pub fn is_secret_name(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_ascii_uppercase();
     let words = SECRET_WORDS.iter().any(|word| name.contains(word));
-    words || name.starts_with("PICOCLAW_") || name == "PASS" || name.ends_with("_PASS")
+    words
+        || name.starts_with("PICOCLAW_")
+        || name == "PASS"
+        || name.ends_with("_PASS")
+        || name.ends_with("_PWD")
 }
 
 /// Whether a value contains a configured secret. Secrets shorter than four bytes would match too much.
@@ -78,6 +82,8 @@ mod tests {
             ("an ordinary variable", "EDITOR", "vim", true),
             ("the search path", "PATH", "/usr/bin:/bin", true),
             ("a provider's key", "OPENAI_API_KEY", "x", false),
+            ("a password by another name", "MYSQL_PWD", "x", false),
+            ("the directory", "PWD", "/x", true),
             ("in lower case too", "github_token", "x", false),
             ("our own settings", "PICOCLAW_LOG_LEVEL", "debug", false),
             ("a database password", "PGPASSWORD", "x", false),
