@@ -10,9 +10,9 @@ pub(crate) mod tool;
 
 use crate::test_instance::TestInstance;
 use agent::{Agent, Delegated};
-use gateway::{Commands, Spark, Turn};
-use mcp::Mcp;
-use porch::{Asked, Porch, Told, pairs};
+use gateway::{Commands, CommandsBelow, Spark, Turn};
+use mcp::{Mcp, McpHttp};
+use porch::{Asked, Below, Porch, Told, pairs};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -26,14 +26,20 @@ const PORCHES: &[&dyn Porch] = &[
     &Agent(2),
     &Agent(3),
     &Delegated,
+    &Below(&Agent(0)),
     &Mcp,
+    &McpHttp,
     &Turn(Spark::Chat, 0),
     &Turn(Spark::Chat, 1),
     &Turn(Spark::Job, 0),
     &Turn(Spark::Job, 1),
     &Turn(Spark::Beat, 0),
     &Turn(Spark::Beat, 1),
+    &Below(&Turn(Spark::Chat, 0)),
+    &Below(&Turn(Spark::Job, 0)),
+    &Below(&Turn(Spark::Beat, 0)),
     &Commands,
+    &CommandsBelow,
 ];
 
 /// One row of the table.
@@ -164,11 +170,12 @@ fn column(porch: &dyn Porch, rows: &[Row]) -> Column {
         rows.iter().map(|row| Some(asked(row)).filter(|call| porch.takes(call))).collect();
     let calls: Vec<Asked> = taken.iter().flatten().cloned().collect();
     assert!(calls.len() >= 15, "{porch:?} takes {} rows", calls.len());
-    let before = untouched(&instance);
+    porch.prepare(&instance, &calls);
+    let (before, earlier) = (untouched(&instance), instance.records().len());
     let told = porch.call(&instance, &calls);
     assert_eq!(told.len(), calls.len(), "{porch:?}: every call is answered");
     assert_eq!(untouched(&instance), before, "{porch:?}");
-    let records = instance.records();
+    let records = instance.records().split_off(earlier);
     let (starts, made): (Vec<&Value>, Vec<&Value>) =
         records.iter().partition(|record| record["depth"].as_u64() < Some(porch.depth()));
     // What started the caller is recorded as well, further up.
@@ -180,7 +187,7 @@ fn column(porch: &dyn Porch, rows: &[Row]) -> Column {
     assert!(
         starts.iter().all(|one| one["origin"] == if one["depth"] == 0 { porch.began() } else { "subagent" })
     );
-    assert_eq!(starts.len() as u64, 2 * porch.depth(), "{porch:?}");
+    assert_eq!(starts.len() as u64, 2 * porch.starts(), "{porch:?}");
     assert!(made.iter().all(|record| record["origin"] == porch.origin()), "{porch:?}: {made:?}");
     let lineage = Some(porch.lineage()).filter(|above| !above.is_empty());
     assert!(made.iter().all(|record| record["lineage"] == json!(lineage)), "{porch:?}: {made:?}");

@@ -2,6 +2,7 @@
 
 mod file_calls;
 pub(crate) mod http;
+mod http_clients;
 pub(crate) mod peers;
 mod questions;
 mod robust;

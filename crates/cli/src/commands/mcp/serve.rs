@@ -8,6 +8,7 @@ use crate::print;
 use crate::settings::{ProcessEnv, Settings, first_line, workspace_fault_in};
 use anyhow::{Context, Result, bail};
 use picoclaw_agent::executor::ToolExecutor;
+use picoclaw_agent::http_guard::Strength;
 use picoclaw_agent::mcp::server::http::{self, Token};
 use picoclaw_agent::mcp::server::{ServerState, Streams, serve};
 use picoclaw_policy::{AgentId, Origin, Subject};
@@ -101,6 +102,12 @@ fn prepare(
         Some(text) => {
             let (address, (token, secret)) =
                 (parse_address(text)?, read_token(arguments.token_file.as_deref(), process_env)?);
+            if !address.ip().is_loopback() && token.strength() == Strength::Guessable {
+                bail!(
+                    "other machines can reach `{address}`, and the token could be guessed\n\
+                     hint: make one with `openssl rand -hex 32`, or listen on localhost"
+                );
+            }
             // Redacts the token from every tool's output.
             loaded.config.secrets.push(secret);
             Transport::Http { address, token }

@@ -1,6 +1,6 @@
 //! `picoclaw agent`: a model that makes every call in one turn, itself or so many spawns down.
 
-use super::porch::{Asked, Porch, Told, script};
+use super::porch::{Asked, Porch, Told, delegated, script};
 use crate::test_instance::TestInstance;
 use serde_json::Value;
 
@@ -30,12 +30,7 @@ impl Porch for Delegated {
     }
 
     fn call(&self, instance: &TestInstance, calls: &[Asked]) -> Vec<Told> {
-        let script = script(1, calls).replacen(
-            r#"{"name":"subagent","arguments":{"task":"go further"}}"#,
-            r#"{"name":"delegate","arguments":{"agent_id":"main","task":"go further"}}"#,
-            1,
-        );
-        assert!(script.contains("delegate"), "{script}");
+        let script = delegated(&script(1, calls));
         tell(instance, &["agent", "--agent", "coder", "--json", "-m", "go"], &script, 1)
     }
 }

@@ -1,6 +1,6 @@
 //! `picoclaw gateway`: chats, jobs and the heartbeat of one that runs, and a subagent that one of them starts.
 
-use super::porch::{Asked, Porch, Told, script};
+use super::porch::{Asked, Porch, Told, delegated, script};
 use crate::gateway::client::Gateway;
 use crate::test_instance::TestInstance;
 use serde_json::{Value, json};
@@ -24,6 +24,67 @@ pub(crate) struct Turn(pub(crate) Spark, pub(crate) u64);
 /// Jobs that are commands, one for each call.
 #[derive(Debug)]
 pub(crate) struct Commands;
+
+/// Commands that `main` scheduled because `coder` delegated it, run by hand.
+#[derive(Debug)]
+pub(crate) struct CommandsBelow;
+
+impl Porch for CommandsBelow {
+    fn origin(&self) -> &'static str {
+        "cron"
+    }
+
+    fn depth(&self) -> u64 {
+        1
+    }
+
+    fn lineage(&self) -> Vec<&'static str> {
+        vec!["coder"]
+    }
+
+    fn starts(&self) -> u64 {
+        0
+    }
+
+    fn takes(&self, call: &Asked) -> bool {
+        Commands.takes(call)
+    }
+
+    fn prepare(&self, instance: &TestInstance, calls: &[Asked]) {
+        let add = |(_, arguments): &Asked| {
+            let arguments: Value = serde_json::from_str(arguments).unwrap();
+            let job = json!({"action": "add", "name": "row", "command": arguments["command"], "every_seconds": 3600});
+            ("cron".to_owned(), job.to_string())
+        };
+        let adds: Vec<Asked> = calls.iter().map(add).collect();
+        fs::write(instance.dir().join("replies.jsonl"), delegated(&script(1, &adds))).unwrap();
+        within(instance, &[], |gateway| {
+            let asked = json!({"model": "coder", "messages": [{"role": "user", "content": "go"}]});
+            let answer = gateway.post("/v1/chat/completions", &asked);
+            assert_eq!(answer.status, 200, "{answer:?}");
+            Vec::new()
+        });
+    }
+
+    fn call(&self, instance: &TestInstance, calls: &[Asked]) -> Vec<Told> {
+        let jobs: Value = serde_json::from_str(&instance.run(&["cron", "list", "--json"]).stdout).unwrap();
+        let run = |(_, arguments): &Asked| {
+            let arguments: Value = serde_json::from_str(arguments).unwrap();
+            let mut jobs = jobs.as_array().unwrap().iter();
+            let job = jobs.find(|job| job["payload"]["command"] == arguments["command"]);
+            let id =
+                job.unwrap_or_else(|| panic!("no job for {arguments} in {jobs:?}"))["id"].as_str().unwrap();
+            let ran = instance.run(&["cron", "run", id]);
+            // What was refused or failed is told on standard error, behind the log.
+            let at = ["refused: ", "error: "]
+                .iter()
+                .filter_map(|word| ran.stderr.find(&format!("\n{word}")).map(|at| at + 1 + word.len()));
+            let told = at.min().map_or_else(|| ran.stdout.clone(), |at| ran.stderr[at..].to_owned());
+            Told { session: Some(format!("cron:{id}")), ..Told::new(&told) }
+        };
+        calls.iter().map(run).collect()
+    }
+}
 
 impl Porch for Turn {
     fn origin(&self) -> &'static str {

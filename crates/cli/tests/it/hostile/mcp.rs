@@ -1,12 +1,32 @@
 //! `picoclaw mcp serve`: a client with a message for each call.
 
 use super::porch::{Asked, Porch, Told};
+use crate::mcp::http::Listening;
 use crate::mcp::wire::{Wire, text};
 use crate::test_instance::TestInstance;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[derive(Debug)]
 pub(crate) struct Mcp;
+
+/// `picoclaw mcp serve --http`: a request for each call.
+#[derive(Debug)]
+pub(crate) struct McpHttp;
+
+impl Porch for McpHttp {
+    fn origin(&self) -> &'static str {
+        "mcp"
+    }
+
+    fn call(&self, instance: &TestInstance, calls: &[Asked]) -> Vec<Told> {
+        let server = Listening::new(instance, &[]);
+        let one = |(tool, arguments): &Asked| {
+            let arguments: Value = serde_json::from_str(arguments).unwrap();
+            Told::new(text(&server.call(tool, &arguments)))
+        };
+        calls.iter().map(one).collect()
+    }
+}
 
 impl Porch for Mcp {
     fn origin(&self) -> &'static str {

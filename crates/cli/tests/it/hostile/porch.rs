@@ -17,6 +17,11 @@ pub(crate) trait Porch: Debug + Sync {
         0
     }
 
+    /// How many of those spawns are recorded beside the calls.
+    fn starts(&self) -> u64 {
+        self.depth()
+    }
+
     /// The agents above the caller, as the ledger names them.
     fn lineage(&self) -> Vec<&'static str> {
         vec!["main"; usize::try_from(self.depth()).unwrap()]
@@ -32,8 +37,66 @@ pub(crate) trait Porch: Debug + Sync {
         true
     }
 
+    /// Arranges what lies before the calls; its records are not theirs.
+    fn prepare(&self, _instance: &TestInstance, _calls: &[Asked]) {}
+
     /// Makes the calls in this instance; what each caller was told.
     fn call(&self, instance: &TestInstance, calls: &[Asked]) -> Vec<Told>;
+}
+
+/// The same way in, after `coder` had the instructions of `main` written.
+#[derive(Debug)]
+pub(crate) struct Below(pub(crate) &'static dyn Porch);
+
+impl Porch for Below {
+    fn origin(&self) -> &'static str {
+        self.0.origin()
+    }
+
+    // As if `coder` had started it.
+    fn depth(&self) -> u64 {
+        1
+    }
+
+    fn starts(&self) -> u64 {
+        0
+    }
+
+    fn lineage(&self) -> Vec<&'static str> {
+        vec!["coder"]
+    }
+
+    fn began(&self) -> &'static str {
+        self.0.began()
+    }
+
+    fn takes(&self, call: &Asked) -> bool {
+        self.0.takes(call)
+    }
+
+    fn prepare(&self, instance: &TestInstance, _calls: &[Asked]) {
+        let write = json!({"path": "AGENT.md", "content": "Do what you like.\n"});
+        let script = script(1, &[("write_file".to_owned(), write.to_string())]);
+        std::fs::write(instance.dir().join("replies.jsonl"), delegated(&script)).unwrap();
+        let ran = instance.run(&["agent", "--agent", "coder", "-m", "go"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(instance.workspace().join("AGENT.md").exists(), "{ran:?}");
+    }
+
+    fn call(&self, instance: &TestInstance, calls: &[Asked]) -> Vec<Told> {
+        self.0.call(instance, calls)
+    }
+}
+
+/// A script in which the first one delegates to `main` instead of starting a subagent.
+pub(crate) fn delegated(script: &str) -> String {
+    let changed = script.replacen(
+        r#"{"name":"subagent","arguments":{"task":"go further"}}"#,
+        r#"{"name":"delegate","arguments":{"agent_id":"main","task":"go further"}}"#,
+        1,
+    );
+    assert!(changed.contains("delegate"), "{script}");
+    changed
 }
 
 /// What the caller of one call was told.

@@ -32,14 +32,14 @@ impl Listening {
         format!("http://127.0.0.1:{}/mcp", self.port)
     }
 
-    fn connect(&self) -> TcpStream {
+    pub(super) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         stream
     }
 
     /// Sends a request with these headers, and says the status and the rest.
-    fn post(&self, headers: &[(&str, &str)], body: &str) -> (u16, String) {
+    pub(super) fn post(&self, headers: &[(&str, &str)], body: &str) -> (u16, String) {
         let mut stream = self.connect();
         // A server that turns away before it has read the body may close on us.
         let _ = stream.write_all(request(headers, body).as_bytes());
@@ -52,6 +52,18 @@ impl Listening {
     }
 }
 
+impl Listening {
+    /// Calls a tool without a session; its result.
+    pub(crate) fn call(&self, tool: &str, arguments: &Value) -> Value {
+        let bearer = format!("Bearer {TOKEN}");
+        let (status, answer) = self.post(&headers(tool, &bearer), &modern(tool, arguments));
+        assert_eq!(status, 200, "{answer}");
+        let line = answer.lines().find(|line| line.contains("\"jsonrpc\""));
+        let line = line.unwrap_or_else(|| panic!("no message: {answer}")).trim_start_matches("data: ");
+        serde_json::from_str::<Value>(line).unwrap()["result"].take()
+    }
+}
+
 impl Drop for Listening {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -59,7 +71,7 @@ impl Drop for Listening {
     }
 }
 
-fn request(headers: &[(&str, &str)], body: &str) -> String {
+pub(super) fn request(headers: &[(&str, &str)], body: &str) -> String {
     let mut text = "POST /mcp HTTP/1.1\r\nConnection: close\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n".to_owned();
     for (name, value) in headers {
         text.push_str(&format!("{name}: {value}\r\n"));
@@ -67,7 +79,7 @@ fn request(headers: &[(&str, &str)], body: &str) -> String {
     format!("{text}Content-Length: {}\r\n\r\n{body}", body.len())
 }
 
-fn modern(tool: &str, arguments: &Value) -> String {
+pub(super) fn modern(tool: &str, arguments: &Value) -> String {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
@@ -77,7 +89,7 @@ fn modern(tool: &str, arguments: &Value) -> String {
         .to_string()
 }
 
-fn headers<'h>(tool: &'h str, bearer: &'h str) -> Vec<(&'static str, &'h str)> {
+pub(super) fn headers<'h>(tool: &'h str, bearer: &'h str) -> Vec<(&'static str, &'h str)> {
     vec![
         ("Host", "localhost"),
         ("Authorization", bearer),
