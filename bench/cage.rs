@@ -175,6 +175,7 @@ fn in_process(instance: &BenchInstance) -> Result<impl Fn() -> Result<LaunchSpec
         user_environment: user.path().to_owned(),
         skills: instance.home.join("skills"),
         protected: Vec::new(),
+        open_workspaces: Vec::new(),
     };
     let request = PlanRequest {
         isolation: &config.isolation,
