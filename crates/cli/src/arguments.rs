@@ -255,6 +255,12 @@ pub(crate) struct CageArguments {
     /// Memory limit of the process tree, such as 512M or 2G
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
+    /// Size of the private /tmp and /dev/shm, which count as memory, such as 512M or 2G
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) tmp: Option<String>,
+    /// Let the processes of the cage trace and profile each other: gdb, strace, perf
+    #[arg(long)]
+    pub(crate) debug: bool,
 }
 
 /// `picoclaw clean`.

@@ -268,7 +268,7 @@ fn cage_environment(
     for (name, value) in git_identity(home) {
         environment::set(&mut environment, name, value);
     }
-    if environment::get(&environment, "LSAN_OPTIONS").is_none() {
+    if !isolation.debug && environment::get(&environment, "LSAN_OPTIONS").is_none() {
         // LeakSanitizer traces its own process, which the filter refuses; without this every program
         // that is built with AddressSanitizer would fail at its end.
         environment::set(&mut environment, "LSAN_OPTIONS", "detect_leaks=0");

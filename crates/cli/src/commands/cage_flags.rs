@@ -15,14 +15,16 @@ pub(crate) struct CageOptions {
     pub(crate) variables: Vec<(OsString, OsString)>,
     exposures: Vec<Expose>,
     memory_mb: Option<u64>,
+    tmp_mb: Option<u64>,
+    debug: bool,
     network: Network,
     toolchains: Option<String>,
     unprotected: Vec<PathBuf>,
 }
 
 impl CageOptions {
-    /// Parses the flags.
-    pub(crate) fn parse(arguments: &CageArguments) -> Result<Self> {
+    /// Parses the flags, and compares them with the configured limits.
+    pub(crate) fn parse(arguments: &CageArguments, configured: &IsolationConfig) -> Result<Self> {
         let mut exposures = Vec::new();
         for (paths, mode) in [(&arguments.ro, ExposeMode::ReadOnly), (&arguments.rw, ExposeMode::ReadWrite)] {
             for path in paths {
@@ -38,11 +40,20 @@ impl CageOptions {
             let has_dots = path.components().any(|part| part == Component::ParentDir);
             ensure!(!has_dots, "`--unprotect {}`: a path without `..`", path.display());
         }
+        let memory_mb = arguments.memory.as_deref().map(units::parse_mebibytes).transpose()?;
+        let tmp_mb = arguments.tmp.as_deref().map(units::parse_mebibytes).transpose()?;
+        let limit = memory_mb.unwrap_or(configured.limits.memory_mb);
+        ensure!(
+            limit == 0 || tmp_mb.is_none_or(|size| size < limit),
+            "`--tmp` is to be less than the memory limit of {limit} MiB, which counts it; raise that with --memory"
+        );
         Ok(Self {
             unprotected: arguments.unprotect.clone(),
             variables: arguments.env.iter().map(|text| parse_variable(text)).collect::<Result<_>>()?,
             exposures,
-            memory_mb: arguments.memory.as_deref().map(units::parse_mebibytes).transpose()?,
+            memory_mb,
+            tmp_mb,
+            debug: arguments.debug,
             network: if arguments.net == "host" { Network::Host } else { Network::None },
             toolchains: arguments.toolchain.clone(),
         })
@@ -66,7 +77,21 @@ impl CageOptions {
         if let Some(memory) = self.memory_mb {
             isolation.limits.memory_mb = memory;
         }
+        isolation.debug = self.debug;
+        isolation.tmp_mb = self.tmp_mb;
         isolation
+    }
+
+    /// The program that traces other processes, if the command names one and may not use it.
+    pub(crate) fn refused_debugger(&self, command: &[OsString]) -> Option<&'static str> {
+        const DEBUGGERS: [&str; 7] = ["strace", "ltrace", "gdb", "lldb", "perf", "rr", "gdbserver"];
+        let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+        let mut words =
+            words.iter().flat_map(|word| word.split(|c: char| c.is_whitespace() || ";|&()".contains(c)));
+        let name = |word: &str| {
+            word.rsplit('/').next().and_then(|name| DEBUGGERS.iter().find(|known| **known == name))
+        };
+        words.find_map(name).copied().filter(|_| !self.debug)
     }
 }
 

@@ -23,7 +23,8 @@ pub(crate) const NO_CAGE: u8 = 125;
 /// Runs the command and answers its status.
 pub(crate) fn run(arguments: &RunArguments, loaded: &Settings, process_env: &ProcessEnv) -> Result<ExitCode> {
     let timeout = arguments.timeout.as_deref().map(units::parse_duration).transpose();
-    let (asked, timeout) = match (CageOptions::parse(&arguments.cage), timeout) {
+    let asked = CageOptions::parse(&arguments.cage, &loaded.config.isolation);
+    let (asked, timeout) = match (asked, timeout) {
         (Ok(asked), Ok(timeout)) => (asked, timeout),
         (Err(why), _) | (_, Err(why)) => return Ok(exit::bad_usage(&why).into()),
     };
@@ -83,6 +84,9 @@ fn caged(
     };
     print_report(&child.finish(status), "picoclaw run: ");
     hidden.iter().for_each(print_hidden);
+    if let Some(program) = asked.refused_debugger(&arguments.command) {
+        print::note(&format!("hint: `{program}` cannot trace processes in this cage; `--debug` lets it"));
+    }
     Ok((status, limit))
 }
 

@@ -1,6 +1,7 @@
 //! `picoclaw run` from the outside: the real binary, real cages, a real terminal.
 
 mod crowd;
+mod debug;
 mod everyday;
 mod jobs;
 pub(crate) mod pty;

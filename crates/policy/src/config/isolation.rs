@@ -26,6 +26,10 @@ pub struct IsolationConfig {
     pub require: Vec<Requirement>,
     /// `protect`: what a workspace keeps from its commands.
     pub protect: ProtectRules,
+    /// Whether the processes of a cage may trace each other. No key: `--debug` of one command.
+    pub debug: bool,
+    /// The size of the private directories in MiB, where it is given. No key: `--tmp` of one command.
+    pub tmp_mb: Option<u64>,
 }
 
 /// One entry of `isolation.expose_paths`.

@@ -103,6 +103,10 @@ impl Backend {
         match self {
             Self::Native | Self::Bwrap(_) => Ok(()),
             Self::Unsupported(why) => Err(IsolateError::Unsupported { why }),
+            // Without a pid namespace the filter refuses tracing.
+            Self::Landlock if plan.debug => {
+                Err(IsolateError::DisabledKernelFeatures { what: "tracing".to_owned() })
+            }
             Self::Landlock => {
                 let unsupported = plan.mounts.iter().find_map(|rule| match rule {
                     MountRule::Bind { source, target, reason: MountReason::Configured, .. }

@@ -14,7 +14,7 @@ use crate::isolate::plan_text::rule_line;
 use crate::isolate::proc_masks::masked_entries;
 use crate::isolate::rootfs::{DEVICES, c_string};
 use crate::isolate::seccomp_filter::{self, NO_CORE_HANDLER};
-use crate::isolate::seccomp_rules::{Pids, Sockets};
+use crate::isolate::seccomp_rules::Sockets;
 use crate::isolate::{bwrap, bwrap_landlock, native};
 use crate::launch::{ChildSetup, TreeLimits, WorkDir, has_children};
 use picoclaw_policy::config::{ExposeMode, Network};
@@ -47,7 +47,7 @@ impl Cage {
     pub fn new(plan: impl Into<Arc<Plan>>, backend: Backend) -> Result<Self, IsolateError> {
         let plan = plan.into();
         backend.check(&plan)?;
-        let filter = Arc::new(seccomp_filter::program(Pids::Own, Sockets::ALL)?);
+        let filter = Arc::new(seccomp_filter::caged_program(plan.debug)?);
         let shares_network = plan.network == Network::Host && backend.has_mounts();
         let sockets = if shares_network { Some(Mutex::new(HostSockets::read()?)) } else { None };
         Ok(Self { plan, backend, filter, landlock: landlock::abi(), sockets })

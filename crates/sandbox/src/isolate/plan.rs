@@ -92,6 +92,10 @@ pub struct Plan {
     pub unix_sockets: bool,
     /// The limits.
     pub limits: Limits,
+    /// Whether the processes may trace each other.
+    pub debug: bool,
+    /// The size of the private directories, where the operator gave one.
+    pub tmp_mb: Option<u64>,
 }
 
 impl Plan {
@@ -120,13 +124,14 @@ impl Plan {
         }
     }
 
-    /// The size of the tmpfs behind all private directories. Its pages are memory: it is half of the
+    /// The size of the tmpfs behind all private directories. Its pages are memory: by default it is half of the
     /// memory limit at most, so that a full one is an error of the write and not the end of the tree.
     pub(super) fn tmpfs_bytes(&self) -> u64 {
         const MAX_BYTES: u64 = 1 << 30;
-        match self.limits.memory_mb {
-            0 => MAX_BYTES,
-            limit => (limit << 19).min(MAX_BYTES),
+        match (self.tmp_mb, self.limits.memory_mb) {
+            (Some(size), _) => size << 20,
+            (None, 0) => MAX_BYTES,
+            (None, limit) => (limit << 19).min(MAX_BYTES),
         }
     }
 }
@@ -243,8 +248,8 @@ pub fn plan(request: &PlanRequest<'_>, host: &dyn HostFiles) -> Result<Plan, Pla
     if !is_visible(&mounts, &work_dir) {
         return Err(PlanError::WorkDirOutside { path: work_dir });
     }
-    let IsolationConfig { network, unix_sockets, limits, .. } = *request.isolation;
-    Ok(Plan { mounts, work_dir, network, unix_sockets, limits })
+    let IsolationConfig { network, unix_sockets, limits, debug, tmp_mb, .. } = *request.isolation;
+    Ok(Plan { mounts, work_dir, network, unix_sockets, limits, debug, tmp_mb })
 }
 
 fn is_beneath(path: &Path, directory: &Path) -> bool {

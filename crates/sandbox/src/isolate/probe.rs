@@ -109,7 +109,15 @@ fn minimal_plan() -> Plan {
             MountRule::Symlink { target, to: source }
         });
     }
-    Plan { mounts, work_dir: "/usr".into(), network: Network::Host, unix_sockets: true, limits: Limits::NONE }
+    Plan {
+        mounts,
+        work_dir: "/usr".into(),
+        network: Network::Host,
+        unix_sockets: true,
+        limits: Limits::NONE,
+        debug: false,
+        tmp_mb: None,
+    }
 }
 
 /// An error with its causes, in one line.

@@ -40,20 +40,28 @@ const NATIVE: u32 = 0xc000_00b7;
 /// does), and no core file is written.
 pub(super) const NO_CORE_HANDLER: Step = Step::Rlimit(Resource::Core, 1);
 
+/// The filter of a child with a pid namespace of its own, whose processes may trace each other if `debug`.
+pub(super) fn caged_program(debug: bool) -> Result<SeccompFilter, IsolateError> {
+    compile(FilterScope { debug, ..scope(Pids::Own, Sockets::ALL) }, errno(libc::EPERM))
+}
+
 /// The filter of a child that this process starts, which refuses what only the supervisor could allow.
 pub(super) fn program(pids: Pids, sockets: Sockets) -> Result<SeccompFilter, IsolateError> {
-    compile(pids, sockets, errno(libc::EPERM))
+    compile(scope(pids, sockets), errno(libc::EPERM))
 }
 
 /// The step that installs the filter of a child without a pid namespace, which asks the supervisor.
 pub(super) fn asking_step(sockets: Sockets) -> Result<Step, IsolateError> {
-    let (asking, refusing) = (compile(Pids::Host, sockets, ASK)?, program(Pids::Host, sockets)?);
+    let (asking, refusing) = (compile(scope(Pids::Host, sockets), ASK)?, program(Pids::Host, sockets)?);
     Ok(Step::SeccompAsking(Arc::new(asking), Arc::new(refusing)))
 }
 
-fn compile(pids: Pids, sockets: Sockets, asked: u32) -> Result<SeccompFilter, IsolateError> {
-    let root = rustix::process::geteuid().is_root();
-    SeccompFilter::new(&instructions(FilterScope { root, pids, sockets }, asked))
+fn scope(pids: Pids, sockets: Sockets) -> FilterScope {
+    FilterScope { root: rustix::process::geteuid().is_root(), pids, sockets, debug: false }
+}
+
+fn compile(scope: FilterScope, asked: u32) -> Result<SeccompFilter, IsolateError> {
+    SeccompFilter::new(&instructions(scope, asked))
         .ok_or_else(|| kernel_error("write the system call filter")(io::ErrorKind::InvalidData.into()))
 }
 

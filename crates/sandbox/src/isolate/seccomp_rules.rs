@@ -23,6 +23,8 @@ pub(super) struct FilterScope {
     pub(super) pids: Pids,
     /// Which sockets it can make.
     pub(super) sockets: Sockets,
+    /// Whether its processes may trace each other.
+    pub(super) debug: bool,
 }
 
 /// Which sockets a child can make. Pairs of connected sockets can always be made.
@@ -87,6 +89,10 @@ pub(super) enum Applies {
     WithoutUnixSockets,
     /// Children without a network namespace whose network is closed.
     WithoutNetwork,
+    /// Children that may not trace each other: all but those of `picoclaw run --debug`.
+    WithoutDebug,
+    /// Children that may.
+    WithDebug,
 }
 
 impl Rule {
@@ -99,6 +105,8 @@ impl Rule {
             Applies::HostPids => scope.pids == Pids::Host,
             Applies::WithoutUnixSockets => !scope.sockets.unix,
             Applies::WithoutNetwork => !scope.sockets.network,
+            Applies::WithoutDebug => !scope.debug,
+            Applies::WithDebug => scope.debug,
         }
     }
 }
@@ -171,18 +179,8 @@ const REFUSED: &[(&str, &[Call])] = &[
         calls![SYS_quotactl, SYS_quotactl_fd, SYS_swapon, SYS_swapoff, SYS_acct],
     ),
     (
-        "Memory, descriptors and namespaces of other processes. Debuggers and `strace` need these.",
-        calls![
-            SYS_ptrace,
-            SYS_process_vm_readv,
-            SYS_process_vm_writev,
-            SYS_process_madvise,
-            SYS_pidfd_getfd,
-            SYS_kcmp,
-            SYS_migrate_pages,
-            SYS_move_pages,
-            SYS_setns,
-        ],
+        "Memory, descriptors and namespaces of other processes.",
+        calls![SYS_process_madvise, SYS_pidfd_getfd, SYS_migrate_pages, SYS_move_pages, SYS_setns,],
     ),
     (
         "Keys are shared by every process of a user, in and out of cages.",
@@ -196,7 +194,6 @@ const REFUSED: &[(&str, &[Call])] = &[
         "Parts of the kernel with a history of vulnerabilities, which ordinary programs do not need.",
         calls![
             SYS_bpf,
-            SYS_perf_event_open,
             SYS_userfaultfd,
             SYS_fanotify_init,
             SYS_lookup_dcookie,
@@ -267,6 +264,7 @@ pub(super) fn rules() -> Vec<Rule> {
             rules.add(*call, &[], Answer::Refused, Applies::Everywhere, reason);
         }
     }
+    rules.tracing();
     rules.hidden_arguments();
     rules.namespaces_and_devices();
     rules.mode_bits(
@@ -295,6 +293,28 @@ impl Rules {
 
     fn refuse(&mut self, call: Call, when: &[Test], applies: Applies, reason: &'static str) {
         self.add(call, when, Answer::Refused, applies, reason);
+    }
+
+    /// Debuggers and profilers. The kernel decides which processes may be traced: those of the own
+    /// pid namespace that are dumpable, which the supervisor is not.
+    fn tracing(&mut self) {
+        let why = "Memory and registers of other processes. Debuggers and `strace` need these: `picoclaw run --debug`.";
+        for call in calls![SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp] {
+            self.refuse(*call, &[], Applies::WithoutDebug, why);
+        }
+        let [ptrace, perf] = calls![SYS_ptrace, SYS_perf_event_open];
+        let why = "A part of the kernel with a history of vulnerabilities. Profilers need it: `picoclaw run --debug`.";
+        self.refuse(*perf, &[], Applies::WithoutDebug, why);
+        let why = "The first process of the namespace is the supervisor.";
+        self.refuse(*ptrace, &[test(1, Equal(1), "pid == 1")], Applies::WithDebug, why);
+        let why = "Counts every process of the machine, or of a cgroup.";
+        self.refuse(*perf, &[test(1, Equal(u32::MAX), "pid == -1")], Applies::WithDebug, why);
+        self.refuse(
+            *perf,
+            &[test(4, AnyBit(1 << 2), "flags & PERF_FLAG_PID_CGROUP")],
+            Applies::WithDebug,
+            why,
+        );
     }
 
     fn hidden_arguments(&mut self) {

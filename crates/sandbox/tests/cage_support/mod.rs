@@ -43,6 +43,8 @@ pub(crate) fn isolation() -> IsolationConfig {
             cpu_seconds: 0,
         },
         env_pass: Vec::new(),
+        debug: false,
+        tmp_mb: None,
         toolchains: "none".into(),
         require: Vec::new(),
     }

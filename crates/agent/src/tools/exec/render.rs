@@ -6,6 +6,10 @@ use picoclaw_sandbox::protect::Report;
 use serde_json::{Value, json};
 use std::time::Duration;
 
+/// What helps a command that needs more time.
+const TIMEOUT_HINT: &str = "hint: `background: true` lets a command run on, to be read with `action: poll`; \
+    `tools.exec.timeout_seconds` is the longest time of any other";
+
 /// The reply to a command that ran to its end.
 pub(super) fn finished(done: &Finished, deadline: Duration, report: &Report) -> Reply {
     let mut output = output(done);
@@ -25,11 +29,11 @@ pub(super) fn finished(done: &Finished, deadline: Duration, report: &Report) -> 
         Status::OutOfMemory | Status::OutOfProcesses => ended(&output, format!("Command ended{limit}")),
         Status::TimedOut => {
             let how = format!("Command timed out after {}", go_duration(deadline));
-            let text = if output.is_empty() {
-                how.clone()
-            } else {
-                format!("{how}\n\nPartial output before timeout:\n{output}")
-            };
+            let mut text = how.clone();
+            if !output.is_empty() {
+                text.push_str(&format!("\n\nPartial output before timeout:\n{output}"));
+            }
+            text.push_str(&format!("\n{TIMEOUT_HINT}"));
             Reply::Ended { how, text }
         }
     }

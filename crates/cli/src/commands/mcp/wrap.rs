@@ -30,7 +30,8 @@ pub(crate) fn run(
     process_env: &ProcessEnv,
 ) -> Result<ExitCode> {
     let from = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    let asked = CageOptions::parse(&arguments.cage).and_then(|asked| Ok((pin_key(arguments, &from)?, asked)));
+    let asked = CageOptions::parse(&arguments.cage, &loaded.config.isolation)
+        .and_then(|asked| Ok((pin_key(arguments, &from)?, asked)));
     let (key, asked) = match asked {
         Ok(asked) => asked,
         Err(why) => return Ok(exit::bad_usage(&why).into()),

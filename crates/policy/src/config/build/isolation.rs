@@ -24,6 +24,8 @@ pub(super) fn isolation(view: &View<'_>, checker: &mut Checker<'_>) -> Isolation
         toolchains: view.owned("toolchains").unwrap_or_default(),
         require: view.texts("require").iter().map(|layer| requirement(layer)).collect(),
         protect: protect(view, checker),
+        debug: false,
+        tmp_mb: None,
     }
 }
 

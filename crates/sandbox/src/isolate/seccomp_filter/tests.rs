@@ -1,8 +1,10 @@
 use super::*;
 
-const USER: FilterScope = FilterScope { root: false, pids: Pids::Own, sockets: Sockets::ALL };
-const ROOT: FilterScope = FilterScope { root: true, pids: Pids::Own, sockets: Sockets::ALL };
-const ON_THE_HOST: FilterScope = FilterScope { root: false, pids: Pids::Host, sockets: Sockets::ALL };
+const USER: FilterScope = FilterScope { root: false, pids: Pids::Own, sockets: Sockets::ALL, debug: false };
+const ROOT: FilterScope = FilterScope { root: true, pids: Pids::Own, sockets: Sockets::ALL, debug: false };
+const ON_THE_HOST: FilterScope =
+    FilterScope { root: false, pids: Pids::Host, sockets: Sockets::ALL, debug: false };
+const DEBUGGED: FilterScope = FilterScope { debug: true, ..USER };
 const DENIED: u32 = errno(libc::EPERM);
 const MISSING: u32 = errno(libc::ENOSYS);
 
@@ -272,6 +274,40 @@ fn a_process_stays_dumpable() {
             ("it would hide", libc::SYS_prctl, &[4, 0], errno(0)),
             ("it shows itself", libc::SYS_prctl, &[4, 1], ALLOW),
             ("another option", libc::SYS_prctl, &[15, 0], ALLOW),
+        ],
+    );
+}
+
+#[test]
+fn processes_are_traced_with_the_flag_alone() {
+    let calls = [
+        libc::SYS_ptrace,
+        libc::SYS_process_vm_readv,
+        libc::SYS_process_vm_writev,
+        libc::SYS_kcmp,
+        libc::SYS_perf_event_open,
+    ];
+    for number in calls {
+        check(DEBUGGED, &[("another process of the cage", number, &[0, 7], ALLOW)]);
+        for scope in [USER, ROOT, ON_THE_HOST] {
+            check(scope, &[("without the flag", number, &[0, 7], DENIED)]);
+        }
+    }
+    check(
+        DEBUGGED,
+        &[
+            ("the supervisor", libc::SYS_ptrace, &[16, 1], DENIED),
+            (
+                "the same, with upper bits that the kernel drops",
+                libc::SYS_ptrace,
+                &[16, 0xdead_0000_0001],
+                DENIED,
+            ),
+            ("every process of the machine", libc::SYS_perf_event_open, &[0, u64::MAX, 0], DENIED),
+            ("the same in 32 bits", libc::SYS_perf_event_open, &[0, 0xffff_ffff, 0], DENIED),
+            ("a cgroup", libc::SYS_perf_event_open, &[0, 3, 0, 0, 4], DENIED),
+            ("descriptors of another process", libc::SYS_pidfd_getfd, &[], DENIED),
+            ("a mount", libc::SYS_mount, &[], DENIED),
         ],
     );
 }

@@ -30,6 +30,8 @@ fn applies(applies: Applies) -> &'static str {
         Applies::HostPids => "Landlock alone, fence",
         Applies::WithoutUnixSockets => "fence, Landlock, unless `isolation.unix_sockets`",
         Applies::WithoutNetwork => "Landlock with a closed network",
+        Applies::WithoutDebug => "every child without `--debug`",
+        Applies::WithDebug => "`picoclaw run --debug`",
     }
 }
 
