@@ -6,9 +6,9 @@
 #[expect(clippy::disallowed_methods, reason = "a test makes its files by path")]
 mod cage_support;
 
-use cage_support::instance;
+use cage_support::{instance, wait_for_threads};
 use picoclaw_sandbox::isolate::Confinement;
-use picoclaw_sandbox::launch::{run_to_end, wait_for_supervisors};
+use picoclaw_sandbox::launch::run_to_end;
 
 #[test]
 fn many_children_at_once_leave_nothing() {
@@ -16,7 +16,7 @@ fn many_children_at_once_leave_nothing() {
     let descriptors = || std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
     for (why, walls) in [("without walls", Confinement::None), ("in cages", place.cage())] {
         run_to_end(place.spec("true", walls.clone())).expect(why);
-        wait_for_supervisors();
+        wait_for_threads();
         let before = descriptors();
         std::thread::scope(|scope| {
             for _ in 0..8 {
@@ -32,7 +32,7 @@ fn many_children_at_once_leave_nothing() {
                 });
             }
         });
-        wait_for_supervisors();
+        wait_for_threads();
         // What belonged to the first child may have been there a moment longer.
         assert!(descriptors() <= before, "{why}");
     }

@@ -10,9 +10,9 @@
 #[expect(dead_code, reason = "each test file uses a part of it")]
 mod cage_support;
 
-use cage_support::instance;
-use picoclaw_sandbox::launch::{Deadline, run_to_end, wait_for_supervisors};
-use std::time::{Duration, Instant};
+use cage_support::{instance, wait_for_threads};
+use picoclaw_sandbox::launch::{Deadline, run_to_end};
+use std::time::Duration;
 
 #[derive(Debug)]
 struct Use {
@@ -23,20 +23,8 @@ struct Use {
     resident_kib: u64,
 }
 
-/// The threads that watch trees; each ends once it has seen the end of its own.
-fn watching() -> usize {
-    let threads = std::fs::read_dir("/proc/self/task").expect("it is there").flatten();
-    let name = |entry: std::fs::DirEntry| std::fs::read_to_string(entry.path().join("comm")).ok();
-    threads.filter_map(name).filter(|name| name.trim() == "watch").count()
-}
-
 fn usage() -> Use {
-    wait_for_supervisors();
-    let until = Instant::now() + Duration::from_secs(20);
-    while watching() > 0 {
-        assert!(Instant::now() < until, "a thread watches a tree that has ended");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_for_threads();
     let open = std::fs::read_dir("/proc/self/fd").expect("it is there").flatten();
     let mut descriptors: Vec<String> = open
         .filter_map(|entry| std::fs::read_link(entry.path()).ok())

@@ -11,11 +11,11 @@ use picoclaw_sandbox::isolate::{
 use picoclaw_sandbox::launch::environment::{Variables, set};
 use picoclaw_sandbox::launch::{
     Deadline, Finished, LaunchError, LaunchSpec, Output, OutputLimit, Principal, Stdin, Streams, WorkDir,
-    harden_self, run_to_end,
+    harden_self, run_to_end, wait_for_supervisors,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// An instance of its own: secrets, a workspace with a file in it, somebody else's workspace, a victim outside.
 pub(crate) struct Instance {
@@ -159,5 +159,20 @@ impl Instance {
 
     pub(crate) fn expose(&mut self, source: &Path, target: &Path, mode: ExposeMode) {
         self.isolation.expose_paths.push(Expose { source: source.into(), target: target.into(), mode });
+    }
+}
+
+/// Waits until the threads that serve children of this process have seen their ends. Until then each has a descriptor.
+pub(crate) fn wait_for_threads() {
+    wait_for_supervisors();
+    let watching = || {
+        let threads = std::fs::read_dir("/proc/self/task").expect("it is there").flatten();
+        let name = |entry: std::fs::DirEntry| std::fs::read_to_string(entry.path().join("comm")).ok();
+        threads.filter_map(name).any(|name| name.trim() == "watch")
+    };
+    let until = Instant::now() + Duration::from_secs(20);
+    while watching() {
+        assert!(Instant::now() < until, "a thread watches a tree that has ended");
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
