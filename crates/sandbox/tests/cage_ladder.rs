@@ -6,6 +6,7 @@
     reason = "a test stops where it cannot go on, and looks at the host from outside the rooms"
 )]
 
+#[expect(dead_code, reason = "each test file uses a part of it")]
 mod cage_support;
 
 use cage_support::{instance, isolation};

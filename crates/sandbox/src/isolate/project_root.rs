@@ -163,6 +163,7 @@ fn manifest_of(dir: &Path) -> Option<&'static str> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test makes its files by path")]
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
