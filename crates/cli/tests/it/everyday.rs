@@ -173,6 +173,7 @@ fn what_passes_on_the_host_passes_in_the_cage() {
 
 #[test]
 #[ignore = "prints a table for a person"]
+#[expect(clippy::print_stdout, reason = "the table is read by people")]
 fn compare_with_bubblewrap() {
     let Some(instance) = instance() else { return };
     println!("| task | host | cage | bubblewrap |\n|---|---|---|---|");
