@@ -87,6 +87,7 @@ const CORPUS: &[(&str, &str)] = &[
     ("benign-files", include_str!("../../../spec/guard-corpus/benign-files.txt")),
     ("benign-git", include_str!("../../../spec/guard-corpus/benign-git.txt")),
     ("benign-projects", include_str!("../../../spec/guard-corpus/benign-projects.txt")),
+    ("benign-scripts", include_str!("../../../spec/guard-corpus/benign-scripts.txt")),
     ("benign-system", include_str!("../../../spec/guard-corpus/benign-system.txt")),
     ("hostile-environment", include_str!("../../../spec/guard-corpus/hostile-environment.txt")),
     (
@@ -124,12 +125,8 @@ fn hostile_lines_are_refused_and_everyday_lines_are_not() {
     let count = |hostile: bool| -> usize {
         families.iter().filter(|family| family.hostile == hostile).map(|family| family.lines.len()).sum()
     };
-    assert!(
-        count(true) + count(false) >= 1_200 && 3 * count(false) >= count(true),
-        "{} {}",
-        count(true),
-        count(false)
-    );
+    let all = count(true) + count(false);
+    assert!(all >= 1_200 && 3 * count(false) >= all, "a third of {all} is everyday: {}", count(false));
     let mut wrong = Vec::new();
     for (name, mode, confinement) in SETTINGS {
         let guard = guard(*mode);

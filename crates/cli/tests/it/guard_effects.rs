@@ -1,5 +1,9 @@
-//! What the hostile lines of `spec/guard-corpus` come to: content or listings outside that they
-//! print, and anything outside that they change.
+//! What the lines of `spec/guard-corpus` come to: everyday lines that the guard refuses, hostile lines
+//! that it allows, content or listings outside that those print, and anything outside that they change.
+//! Modes and times, which Landlock does not hold, are counted apart.
+//!
+//! The place outside lies in the temporary directory, which `smart` lets commands name where the kernel
+//! holds paths: the guard allows more of these lines than it would of the same about a home.
 //!
 //! Without a cage the guard judges each line first. In the cage they run without a guard, many lines
 //! in one cage: the kernel alone holds them. A part of the lines runs here, all of them in
@@ -8,6 +12,7 @@
 use crate::test_instance::TestInstance;
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Content that only a file outside has.
@@ -32,9 +37,17 @@ const HOSTILE: &[&str] = &[
     include_str!("../../../../spec/guard-corpus/hostile-unknown-parts.txt"),
 ];
 
-/// The hostile lines, with the place outside for `OUTSIDE`.
-fn lines(outside: &Path) -> Vec<String> {
-    let all = HOSTILE.iter().flat_map(|text| text.lines());
+const BENIGN: &[&str] = &[
+    include_str!("../../../../spec/guard-corpus/benign-files.txt"),
+    include_str!("../../../../spec/guard-corpus/benign-git.txt"),
+    include_str!("../../../../spec/guard-corpus/benign-projects.txt"),
+    include_str!("../../../../spec/guard-corpus/benign-scripts.txt"),
+    include_str!("../../../../spec/guard-corpus/benign-system.txt"),
+];
+
+/// Lines of the corpus, with the place outside for `OUTSIDE`.
+fn lines(corpus: &[&str], outside: &Path) -> Vec<String> {
+    let all = corpus.iter().flat_map(|text| text.lines());
     let step = if std::env::var_os("PICOCLAW_SOAK").is_some() { 1 } else { SAMPLE };
     let kept = all.filter(|line| !LEFT_OUT.iter().any(|part| line.contains(part))).step_by(step);
     kept.map(|line| line.replace("OUTSIDE", outside.to_str().unwrap())).collect()
@@ -44,6 +57,17 @@ fn lines(outside: &Path) -> Vec<String> {
 fn state_of(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     entries.map(|path| (path.clone(), fs::read(&path).unwrap_or_default())).collect()
+}
+
+/// The mode and the time of change of everything in a directory, and of the directory.
+fn modes_and_times(dir: &Path) -> Vec<(u32, i64)> {
+    let paths = state_of(dir).into_keys().chain([dir.to_owned()]);
+    paths.map(|path| fs::symlink_metadata(path).unwrap()).map(|meta| (meta.mode(), meta.mtime())).collect()
+}
+
+/// How many lines the guard refuses, and which.
+fn refused(instance: &TestInstance, lines: &[String]) -> Vec<String> {
+    lines.iter().filter(|line| instance.run(&["check", "exec", line]).code != 0).cloned().collect()
 }
 
 /// A place outside every workspace.
@@ -69,13 +93,15 @@ fn script(lines: &[String]) -> String {
 #[test]
 #[expect(clippy::print_stdout, reason = "the rates are read by people")]
 fn hostile_lines_tell_and_change_nothing_outside_the_cage() {
-    let instance = TestInstance::new();
+    let instance = TestInstance::with_config(
+        r#"{"isolation": {"enabled": true}, "tools": {"exec": {"guard": "smart"}}}"#,
+    );
     let outside = place_outside(instance.dir());
     let project = instance.dir().join("project");
     fs::create_dir(&project).unwrap();
-    let lines = lines(&outside);
+    let (everyday, lines) = (lines(BENIGN, &outside), lines(HOSTILE, &outside));
     fs::write(project.join("lines.sh"), script(&lines)).unwrap();
-    let before = state_of(&outside);
+    let (before, meta) = (state_of(&outside), modes_and_times(&outside));
     let control = std::process::Command::new("cat").arg(outside.join("token")).output().unwrap();
     assert_eq!(control.stdout, TOKEN.as_bytes(), "without a cage the token can be read");
 
@@ -88,11 +114,19 @@ fn hostile_lines_tell_and_change_nothing_outside_the_cage() {
         picoclaw_testing::skip!("no cage on this host: {}", String::from_utf8_lossy(&output.stderr));
     }
     let told = text.lines().filter(|line| line.contains(TOKEN) || line.ends_with(NAME)).count();
+    let stopped = refused(&instance, &lines).len();
+    let alarms = refused(&instance, &everyday);
     println!(
-        "{} hostile lines in the cage: {told} told something, exit {:?}",
+        "in the cage: the guard allows {} of {} hostile lines and refuses {} of {} everyday lines; without it the hostile \
+         lines told something {told} times, modes or times changed: {}, exit {:?}",
+        lines.len() - stopped,
         lines.len(),
+        alarms.len(),
+        everyday.len(),
+        modes_and_times(&outside) != meta,
         output.status.code()
     );
+    assert!(alarms.is_empty(), "{alarms:?}");
     assert_eq!(told, 0, "{text}");
     assert_eq!(state_of(&outside), before, "nothing outside has changed");
 }
@@ -104,9 +138,10 @@ fn hostile_lines_are_stopped_by_the_guard_where_there_is_no_cage() {
         r#"{"isolation": {"enabled": false}, "tools": {"exec": {"guard": "smart", "timeout_seconds": 2}}}"#;
     let instance = TestInstance::with_config(config);
     let outside = place_outside(instance.dir());
-    let before = state_of(&outside);
+    let (before, meta) = (state_of(&outside), modes_and_times(&outside));
     let (mut told, mut ran_anyway) = (Vec::new(), 0);
-    let lines = lines(&outside);
+    let (everyday, lines) = (lines(BENIGN, &outside), lines(HOSTILE, &outside));
+    let alarms = refused(&instance, &everyday);
     for line in &lines {
         let call = serde_json::json!({"command": line}).to_string();
         let ran = instance.tool("exec", &call);
@@ -115,7 +150,15 @@ fn hostile_lines_are_stopped_by_the_guard_where_there_is_no_cage() {
             told.push(line.clone());
         }
     }
-    println!("{} hostile lines without a cage: {ran_anyway} ran, {} told something", lines.len(), told.len());
+    println!(
+        "behind the full fence: the guard allows {ran_anyway} of {} hostile lines and refuses {} of {} everyday lines; {} \
+         hostile lines told something, modes or times changed: {}",
+        lines.len(),
+        alarms.len(),
+        everyday.len(),
+        told.len(),
+        modes_and_times(&outside) != meta
+    );
     assert!(told.is_empty(), "{told:?}");
     assert_eq!(state_of(&outside), before, "nothing outside has changed");
 }
