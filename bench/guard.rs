@@ -4,6 +4,9 @@
 //!
 //! Invariant: what is timed is a whole judgement, from the text to the findings.
 
+#[path = "../crates/policy/tests/shell_cost/inputs.rs"]
+mod inputs;
+
 use super::Stop;
 use super::instance::{BenchInstance, custom};
 use super::measure::{Clock, Figures, alone, take_turns, time};
@@ -147,78 +150,6 @@ pub(crate) fn typical(instance: &BenchInstance, table: &mut Table) -> Result<(),
     Ok(())
 }
 
-/// Pieces of shell that random inputs are made of.
-const PIECES: &[&str] = &[
-    "ls ",
-    "cat ",
-    "rm -rf ",
-    "x",
-    "$x",
-    "${x:-y}",
-    "$(ls)",
-    "`pwd`",
-    "; ",
-    " && ",
-    " | ",
-    " || ",
-    "for i in a b; do ",
-    "done; ",
-    "if ",
-    "then ",
-    "fi; ",
-    "{ ",
-    "}; ",
-    "( ",
-    ") ",
-    "x=1; ",
-    "a=(b c) ",
-    "'q q' ",
-    "\"$x\" ",
-    "../ ",
-    "/etc/passwd ",
-    "*.rs ",
-    "{a,b} ",
-    "> out ",
-    "< in ",
-    "<<< text ",
-    "while read l; do ",
-    "case x in a) ",
-    ";; esac ",
-    "git ",
-    "find . -exec ",
-    "\\; ",
-    "xargs ",
-    "env ",
-    "sh -c '",
-    "' ",
-    "$((1+x)) ",
-    "[[ -f x ]] ",
-    "f() { ",
-    "cd src; ",
-    "declare -i n; ",
-    "\n",
-];
-
-/// Shapes whose cost could multiply, by their depth.
-fn hostile_input(at: usize) -> String {
-    let (shape, depth) = (at % 10, 5 + at / 10);
-    let nested = |open: &dyn Fn(usize) -> String, inner: &str, close: &str| {
-        format!("{}{inner}{}", (0..depth).map(open).collect::<String>(), close.repeat(depth))
-    };
-    match shape {
-        0 => nested(&|n| format!("for v{n} in {n} x; do "), "((1)); ", "done; "),
-        1 => nested(&|n| format!("while v{n}=$v{n}x; do "), ":; ", "done; "),
-        2 => nested(&|n| format!("if v{n}=1; then v{n}=$v{n}2; "), ":; ", "else y=3; fi; "),
-        3 => nested(&|n| format!("case $v{n} in a) v{n}=b; "), ":; ", ";; b) x=$z;; esac; "),
-        4 => nested(&|_| "$(echo ".to_owned(), "x", ")"),
-        5 => nested(&|_| "(cd src; ".to_owned(), "ls", ")"),
-        6 => (1..depth).map(|n| format!("f{n}() {{ f{}; f{}; }}; ", n - 1, n - 1)).collect::<String>() + "f4",
-        7 => format!("cat {}", "../".repeat(40 * depth)),
-        8 => "x={a,b}{c,d}; y=$x$x; [ -f $y ]; ".repeat(depth),
-        _ => format!("python3 -c 'os.system({})'", "\"ls x\",".repeat(10 * depth)),
-    }
-}
-
 /// The slowest of many random and of many hostile inputs.
 pub(crate) fn worst(instance: &BenchInstance, table: &mut Table) -> Result<(), Stop> {
     let guard = guard(Mode::Strict)?;
@@ -234,20 +165,9 @@ pub(crate) fn worst(instance: &BenchInstance, table: &mut Table) -> Result<(), S
         inputs.map(cost).fold(0.0, f64::max)
     };
     let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
-    let mut next = || {
-        // xorshift: the same inputs in every run.
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        seed as usize
-    };
-    let mut random = (0..10_000).map(|_| {
-        let length = 1 + next() % 120;
-        (0..length).map(|_| PIECES[next() % PIECES.len()]).collect::<String>()
-    });
-    let random = slowest(&mut random);
+    let random = slowest(&mut (0..10_000).map(|_| inputs::random_input(&mut seed)));
     table.goal("judging the slowest of 10,000 random inputs", &time(random), random, WORST_GOAL, "≤ 50 ms");
-    let hostile = slowest(&mut (0..500).map(hostile_input));
+    let hostile = slowest(&mut (0..500).map(inputs::hostile_input));
     table.goal("judging the slowest of 500 hostile inputs", &time(hostile), hostile, WORST_GOAL, "≤ 50 ms");
     Ok(())
 }

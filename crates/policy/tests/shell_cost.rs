@@ -1,7 +1,10 @@
-//! The cost of judging, which is linear in the text. Run by hand: `cargo test --release -p
-//! picoclaw-policy --test shell_cost -- --ignored --nocapture`.
+//! The cost of judging. In full, by hand: `cargo test --release -p picoclaw-policy --test shell_cost --
+//! --ignored --nocapture`.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene up has failed")]
+
+#[path = "shell_cost/inputs.rs"]
+mod inputs;
 
 use picoclaw_policy::config::{ExecConfig, Guard as Mode, OnBlock};
 use picoclaw_policy::shell::guard::{Confinement, Guard, GuardContext, NoFileSystem};
@@ -130,4 +133,37 @@ fn what_judging_costs() {
             eprintln!("{:>6} bytes {least:>10.2?} ({reading:>9.2?} of it reading)  {name}", text.len());
         }
     }
+}
+
+/// The inputs of the bench, and the slowest of them.
+fn slowest(random: usize) -> (Duration, String) {
+    let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
+    let random = (0..random).map(|_| inputs::random_input(&mut seed));
+    let all: Vec<String> = random.chain((0..500).map(inputs::hostile_input)).collect();
+    let mut slowest = Vec::new();
+    for mode in [Mode::Strict, Mode::Smart] {
+        let guard = guard(mode);
+        judged(&guard, "ls");
+        slowest.extend(all.iter().map(|text| (judged(&guard, text), text.clone())));
+    }
+    slowest.sort();
+    for (took, text) in slowest.iter().rev().take(30) {
+        let shown: String = text.chars().take(100).collect();
+        eprintln!("{took:>10.1?} {:>6} bytes  {shown:?}", text.len());
+    }
+    slowest.pop().unwrap_or_default()
+}
+
+#[test]
+fn no_input_takes_long() {
+    // 50 ms in a release build, which is about twenty times as fast as an unoptimised one.
+    let limit = Duration::from_millis(if cfg!(debug_assertions) { 1_000 } else { 50 });
+    let (took, text) = slowest(1_000);
+    assert!(took <= limit, "{took:?}: {}", text.chars().take(300).collect::<String>());
+}
+
+#[test]
+#[ignore = "a measurement, for a release build"]
+fn the_slowest_inputs() {
+    slowest(10_000);
 }

@@ -44,12 +44,11 @@ impl<'a> HostFs<'a> {
     /// could be one. A directory is named by device and inode.
     pub fn operands(&self, judgement: &Judgement) -> Operands {
         let mut paths: BTreeSet<CleanPath> = self.lookups.borrow().keys().cloned().collect();
-        for command in &judgement.commands {
-            for (word, cwd) in
-                command.argv.iter().flat_map(|word| command.cwd.iter().map(move |cwd| (word, cwd)))
-            {
-                paths.extend(parts(word).filter_map(|part| CleanPath::absolute(&Path::new(cwd).join(part))));
-            }
+        let words = judgement.commands.iter().flat_map(|command| {
+            command.argv.iter().flat_map(|word| command.cwd.iter().map(move |cwd| (word, cwd)))
+        });
+        for (word, cwd) in words.take(16 * MAX_OPERANDS) {
+            paths.extend(parts(word).filter_map(|part| CleanPath::absolute(&Path::new(cwd).join(part))));
         }
         let mut operands = Operands { is_cut: paths.len() > MAX_OPERANDS, ..Operands::default() };
         for path in paths.iter().take(MAX_OPERANDS) {

@@ -18,7 +18,7 @@ use picoclaw_sandbox::root::RootError;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The size of a session's terminal.
 const WINDOW_SIZE: WindowSize = WindowSize { rows: 24, columns: 80 };
@@ -49,6 +49,7 @@ impl ExecTool {
             "" => arguments.text("working_dir"),
             cwd => cwd,
         };
+        let started = Instant::now();
         let sought = context
             .warden
             .prepare_command(command, Path::new(cwd), context.subject)
@@ -58,20 +59,23 @@ impl ExecTool {
             None | Some(0) => self.timeout,
             Some(seconds) => self.timeout.min(Duration::from_secs(seconds)),
         };
+        // What the guard took is time of the call; waiting for an answer is not.
+        let judged = started.elapsed();
         let permit = context.admit(self.name(), sought.with_mode(RunMode { background, timeout }))?;
         Ok(if background {
             let terminal = arguments.flag("pty").unwrap_or(false).then_some(WINDOW_SIZE);
             start(permit, terminal, &self.sessions, context)
         } else {
-            run_to_end(permit, timeout, context)
+            run_to_end(permit, timeout, judged, context)
         })
     }
 }
 
-fn run_to_end(permit: Permit<Exec>, deadline: Duration, context: &ToolContext<'_>) -> Reply {
+fn run_to_end(permit: Permit<Exec>, timeout: Duration, judged: Duration, context: &ToolContext<'_>) -> Reply {
     let (agent, shop) = (&context.subject.agent, context.warden.exec_env());
-    match exec::run(permit, agent, shop, deadline, context.halt, &|output| (context.watcher)(output)) {
-        Ok((done, report)) => render::finished(&done, deadline, &report),
+    let left = timeout.saturating_sub(judged);
+    match exec::run(permit, agent, shop, left, context.halt, &|output| (context.watcher)(output)) {
+        Ok((done, report)) => render::finished(&done, timeout, &report),
         Err(why) => start_failed(&why),
     }
 }

@@ -32,6 +32,9 @@ pub(super) struct Invocation<'g> {
 impl Interpreter<'_> {
     /// Judges one command that the shell or a wrapper runs.
     pub(super) fn invoke(&mut self, invocation: &Invocation<'_>, state: Rc<State>) -> Flow {
+        // Rules and options read every word.
+        self.count_entries(invocation.argv.len());
+        self.count_bytes(invocation.argv.iter().map(|word| word.as_str().len()).sum());
         if !self.count_step() {
             return Flow::either(state);
         }

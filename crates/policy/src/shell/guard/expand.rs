@@ -18,7 +18,7 @@ const MAX_WORD_LISTS: usize = 32;
 /// Maximum length of an expanded value with gaps.
 const MAX_VALUE_LEN: usize = 4 * 1024;
 /// Maximum length of known text, which may be a whole here-document.
-const MAX_KNOWN_LEN: usize = 32 * 1024;
+pub(super) const MAX_KNOWN_LEN: usize = 32 * 1024;
 
 /// The values of one piece of a word.
 pub(super) enum Values {
@@ -119,13 +119,14 @@ impl Interpreter<'_> {
                 texts.iter_mut().for_each(|text| append_value(text, only.as_str()));
                 continue;
             }
-            texts = texts
-                .iter()
-                .flat_map(|text| values.iter().map(move |value| glued(text, value.as_str())))
-                .collect();
-            if texts.len() > MAX_WORD_LISTS {
-                texts = vec![ANYTHING.to_string()];
-            }
+            texts = if texts.len() * values.len() > MAX_WORD_LISTS {
+                vec![ANYTHING.to_string()]
+            } else {
+                let longer = |text: &String| {
+                    values.iter().map(|value| glued(text, value.as_str())).collect::<Vec<_>>()
+                };
+                texts.iter().flat_map(longer).collect()
+            };
         }
         texts.into_iter().map(PartialWord::text).collect()
     }

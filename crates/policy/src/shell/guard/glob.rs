@@ -10,9 +10,26 @@ enum Token {
     Class { negated: bool, members: Vec<(char, char)> },
 }
 
-/// Whether `text` matches a pattern with marks; a gap matches anything.
+/// A pattern with marks; a gap matches anything.
+pub(super) struct Pattern(Vec<Token>);
+
+impl Pattern {
+    pub(super) fn new(pattern: &str) -> Self {
+        Self(tokens(pattern))
+    }
+
+    /// Whether `text` matches.
+    pub(super) fn matches(&self, text: &str) -> bool {
+        match_tokens(&self.0, text)
+    }
+}
+
+/// Whether `text` matches a pattern with marks.
 pub(super) fn matches(pattern: &str, text: &str) -> bool {
-    let tokens = tokens(pattern);
+    Pattern::new(pattern).matches(text)
+}
+
+fn match_tokens(tokens: &[Token], text: &str) -> bool {
     let text: Vec<char> = text.chars().collect();
     let (mut at, mut from) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;

@@ -13,13 +13,21 @@ use crate::path::CleanPath;
 use crate::shell::ast::{Command, CommandKind, Connector, Ending, Pipeline, Script, Statement};
 use crate::shell::span::Span;
 use crate::shell::{Dialect, parse};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Maximum nesting of lists, strings and calls.
 pub(super) const MAX_NESTING: usize = 32;
-/// Maximum number of commands and paths of one line.
+/// Maximum number of steps of one line, of about 20 µs at most: a command, a path, or a part of the work
+/// that grows with the text, the lists and the state of the line.
 const MAX_STEPS: usize = 2_000;
+/// Entries of the state or of a list that cost a step.
+const ENTRIES_PER_STEP: usize = 16;
+/// Bytes that are read, compared or copied for a step.
+const BYTES_PER_STEP: usize = 512;
+/// What parsing a byte takes, compared with reading it.
+const PARSE_COST: usize = 8;
 
 /// The standard input of a command.
 #[derive(Debug, Clone)]
@@ -127,7 +135,7 @@ pub(super) struct Interpreter<'a> {
     /// Number of strings of other languages that were parsed as commands.
     pub(super) strings: usize,
     pub(super) seen: BTreeSet<(String, String, Remedy)>,
-    spent: usize,
+    spent: Cell<usize>,
 }
 
 impl<'a> Interpreter<'a> {
@@ -153,7 +161,7 @@ impl<'a> Interpreter<'a> {
             lifted: false,
             strings: 0,
             seen: BTreeSet::new(),
-            spent: 0,
+            spent: Cell::new(0),
         }
     }
 
@@ -180,9 +188,23 @@ impl<'a> Interpreter<'a> {
     }
 
     /// Counts a command or path; `false` beyond the limit.
-    pub(super) fn count_step(&mut self) -> bool {
-        self.spent += 1;
+    pub(super) fn count_step(&self) -> bool {
+        self.spend(1);
         !self.is_spent()
+    }
+
+    fn spend(&self, steps: usize) {
+        self.spent.set(self.spent.get().saturating_add(steps));
+    }
+
+    /// Counts the entries of a list or of the state, each of which is copied or compared.
+    pub(super) fn count_entries(&self, entries: usize) {
+        self.spend(entries / ENTRIES_PER_STEP);
+    }
+
+    /// Counts the bytes of a text that is read.
+    pub(super) fn count_bytes(&self, bytes: usize) {
+        self.spend(bytes / BYTES_PER_STEP);
     }
 
     /// Ends the interpretation: a line that was not followed to its end is not understood.
@@ -193,7 +215,7 @@ impl<'a> Interpreter<'a> {
     }
 
     pub(super) fn is_spent(&self) -> bool {
-        self.spent >= MAX_STEPS
+        self.spent.get() >= MAX_STEPS
     }
 
     /// Interprets a text that a program passes to `/bin/sh`, which need not be the line's own
@@ -225,6 +247,10 @@ impl<'a> Interpreter<'a> {
             self.report_computed("unknown-code", "a string that is run as a command", code.as_str());
             return flow;
         };
+        self.count_bytes(PARSE_COST * code.len());
+        if self.is_spent() {
+            return flow;
+        }
         let script = match parse(code, self.dialect) {
             Ok(script) => script,
             Err(fault) => {
@@ -381,6 +407,8 @@ impl<'a> Interpreter<'a> {
     }
 
     pub(super) fn command(&mut self, command: &Command, mut state: Rc<State>, input: &Input) -> Flow {
+        // The state is copied and joined at most a few times for each command.
+        self.count_entries(state.entries());
         if !self.count_step() {
             return Flow::either(state);
         }

@@ -2,7 +2,7 @@
 //! at least as wide as its result.
 
 use super::expand::Values;
-use super::glob;
+use super::glob::Pattern;
 use super::interpreter::Interpreter;
 use super::partial_word::{ANYTHING, INSIDE, NAME, PartialWord, activate_globs, is_marked};
 use super::state::{State, Variable, dedup_values};
@@ -12,8 +12,12 @@ use crate::shell::word::{
 };
 use std::rc::Rc;
 
-/// Longer values are not cut and replaced exactly: matching at every offset would take too long.
-const MAX_MATCHED_LEN: usize = 512;
+/// Longer values and patterns are not matched exactly: trying every offset would take too long.
+const MAX_MATCHED_LEN: usize = 256;
+/// The same for replacements, which try every offset and every end.
+const MAX_REPLACED_LEN: usize = 128;
+/// Longest result of replacing a literal text everywhere.
+const MAX_REPLACED_VALUE: usize = 16 * 1024;
 
 impl Interpreter<'_> {
     pub(super) fn parameter(
@@ -54,6 +58,10 @@ impl Interpreter<'_> {
             },
             _ => return None,
         };
+        self.count_entries(all.len());
+        if self.is_spent() {
+            return Some(Values::One(vec![PartialWord::gap(ANYTHING)]));
+        }
         let all = match &parameter.operation {
             Operation::Value => all,
             Operation::Length | Operation::Keys => return Some(Values::One(vec![PartialWord::gap(NAME)])),
@@ -161,6 +169,7 @@ impl Interpreter<'_> {
             }
             Operation::Remove(side, how, word) => {
                 let patterns = self.expand_patterns(word, state);
+                self.count_matches(&values, &patterns);
                 each(values, &patterns, |value, pattern| remove_match(value, pattern, *side, *how))
             }
             Operation::Replace(place, word, with) => {
@@ -169,6 +178,7 @@ impl Interpreter<'_> {
                     .as_ref()
                     .map_or(vec![PartialWord::default()], |with: &Word| self.expand_scalar(with, state));
                 let [with] = with.as_slice() else { return vec![PartialWord::gap(ANYTHING)] };
+                self.count_matches(&values, &patterns);
                 each(values, &patterns, |value, pattern| replace_match(value, pattern, with, *place))
             }
             Operation::Slice(offset, length) => {
@@ -213,6 +223,12 @@ impl Interpreter<'_> {
             patterns.extend(active);
         }
         patterns
+    }
+
+    /// Counts what it takes to match these values at every offset.
+    fn count_matches(&self, values: &[PartialWord], patterns: &[PartialWord]) {
+        let bytes: usize = values.iter().map(|value| value.as_str().len()).sum();
+        self.count_bytes(bytes * MAX_REPLACED_LEN * patterns.len());
     }
 
     /// An expression that is a plain number.
@@ -272,17 +288,18 @@ fn remove_match(value: &PartialWord, pattern: &PartialWord, side: Side, how: Mat
             PartialWord::text(name)
         };
     }
-    if is_marked(text) || text.len() > MAX_MATCHED_LEN {
+    if is_marked(text) || text.len().max(pattern.as_str().len()) > MAX_MATCHED_LEN {
         return widen(value);
     }
+    let matcher = Pattern::new(pattern.as_str());
     let mut cuts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let longest = how == Match::Longest;
     if (side == Side::Prefix) == longest {
         cuts.reverse();
     }
     let fits = |at: &usize| match side {
-        Side::Prefix => glob::matches(pattern.as_str(), &text[..*at]),
-        Side::Suffix => glob::matches(pattern.as_str(), &text[*at..]),
+        Side::Prefix => matcher.matches(&text[..*at]),
+        Side::Suffix => matcher.matches(&text[*at..]),
     };
     match cuts.iter().find(|at| fits(at)) {
         Some(at) if side == Side::Prefix => PartialWord::text(&text[*at..]),
@@ -298,13 +315,22 @@ fn replace_match(
     place: ReplaceAnchor,
 ) -> PartialWord {
     let text = value.as_str();
-    if is_marked(text) || text.len() > MAX_MATCHED_LEN || is_marked(with.as_str()) || pattern.is_open() {
+    let too_long = text.len().max(pattern.as_str().len()) > MAX_REPLACED_LEN;
+    if let (Some(text), Some(literal), Some(with)) = (value.known(), pattern.known(), with.known())
+        && place == ReplaceAnchor::All
+        && !literal.is_empty()
+        && text.len() * with.len().max(1) <= MAX_REPLACED_VALUE
+    {
+        return PartialWord::text(text.replace(literal, with));
+    }
+    if is_marked(text) || too_long || is_marked(with.as_str()) || pattern.is_open() {
         let harmless = !with.as_str().contains(['/', '.', ANYTHING, INSIDE]);
         return if harmless && !pattern.is_open() { widen(value) } else { PartialWord::gap(ANYTHING) };
     }
     if pattern.as_str().is_empty() {
         return value.clone();
     }
+    let matcher = Pattern::new(pattern.as_str());
     let mut result = String::new();
     let mut at = 0;
     let mut done = false;
@@ -319,7 +345,7 @@ fn replace_match(
         let hit = if allowed {
             ends.into_iter()
                 .filter(|end| place != ReplaceAnchor::Suffix || *end == text.len())
-                .find(|end| *end > at && glob::matches(pattern.as_str(), &text[at..*end]))
+                .find(|end| *end > at && matcher.matches(&text[at..*end]))
         } else {
             None
         };

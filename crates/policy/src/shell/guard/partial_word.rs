@@ -5,8 +5,9 @@
 //! characters itself is refused. A word without marks is exactly the argument that the program
 //! gets.
 
-use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
+use std::rc::Rc;
 
 /// A gap that can be any text: none, or several arguments, too.
 pub(super) const ANYTHING: char = '\u{10FF00}';
@@ -26,18 +27,26 @@ pub(super) const DOWNLOADED: char = '\u{10FF06}';
 pub(super) const MARK_BYTE: u8 = 0xF4;
 
 /// One argument, value or output.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(super) struct PartialWord(Cow<'static, str>);
+///
+/// A copy shares its text: a value of many kilobytes may be in many variables.
+#[derive(Clone)]
+pub(super) struct PartialWord(Text);
+
+#[derive(Clone)]
+enum Text {
+    Fixed(&'static str),
+    Shared(Rc<str>),
+}
 
 impl PartialWord {
     /// Known text.
-    pub(super) fn text(text: impl Into<String>) -> Self {
-        Self(Cow::Owned(text.into()))
+    pub(super) fn text(text: impl Into<Rc<str>>) -> Self {
+        Self(Text::Shared(text.into()))
     }
 
     /// Static text, without an allocation.
     pub(super) const fn fixed(text: &'static str) -> Self {
-        Self(Cow::Borrowed(text))
+        Self(Text::Fixed(text))
     }
 
     /// One gap.
@@ -55,29 +64,59 @@ impl PartialWord {
 
     /// The text with its marks.
     pub(super) fn as_str(&self) -> &str {
-        &self.0
+        match &self.0 {
+            Text::Fixed(text) => text,
+            Text::Shared(text) => text,
+        }
     }
 
     /// The exact text, if all of it is known.
     pub(super) fn known(&self) -> Option<&str> {
-        (!is_marked(&self.0)).then_some(&*self.0)
+        Some(self.as_str()).filter(|text| !is_marked(text))
     }
 
     /// Whether it can be any text.
     pub(super) fn is_open(&self) -> bool {
-        self.0.contains([ANYTHING, DOWNLOADED])
+        self.as_str().contains([ANYTHING, DOWNLOADED])
+    }
+}
+
+impl Default for PartialWord {
+    fn default() -> Self {
+        Self::fixed("")
+    }
+}
+
+impl PartialEq for PartialWord {
+    fn eq(&self, other: &Self) -> bool {
+        let (ours, theirs) = (self.as_str(), other.as_str());
+        std::ptr::eq(ours, theirs) || ours == theirs
+    }
+}
+
+impl Eq for PartialWord {}
+
+impl PartialOrd for PartialWord {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for PartialWord {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_str().cmp(other.as_str())
     }
 }
 
 impl fmt::Debug for PartialWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&render_marks(&self.0), f)
+        fmt::Debug::fmt(&render_marks(self.as_str()), f)
     }
 }
 
 impl fmt::Display for PartialWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&render_marks(&self.0))
+        f.write_str(&render_marks(self.as_str()))
     }
 }
 

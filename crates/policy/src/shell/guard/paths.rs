@@ -44,7 +44,7 @@ const PUBLIC: &[&str] = &[
 const TOOLCHAINS: &[&str] =
     &[".cargo/bin", ".rustup/toolchains", ".nvm/versions", ".pyenv/versions", ".local/bin", "go/bin"];
 /// Longest pattern for one name; names have at most 255 bytes.
-const MAX_PATTERN_LEN: usize = 1024;
+const MAX_PATTERN_LEN: usize = 256;
 /// Maximum number of places of one pattern that are followed one by one.
 const MAX_PLACES: usize = 64;
 
@@ -62,6 +62,7 @@ impl Interpreter<'_> {
             self.judge_partial_path(text, access, state);
             return Vec::new();
         }
+        self.count_bytes(text.len() * state.cwd.len());
         let climbs = !text.starts_with('/') && leaves_base(text);
         let mut all = Vec::new();
         for place in state.cwd.iter() {
@@ -145,6 +146,10 @@ impl Interpreter<'_> {
         }
         let mut places = vec![base.as_path().to_owned()];
         for part in text.split('/').filter(|part| !part.is_empty() && *part != ".") {
+            self.count_entries(places.len());
+            if self.is_spent() {
+                break;
+            }
             if part == ".." {
                 places.iter_mut().for_each(|place| self.go_up(place, state));
             } else if is_marked(part) {
@@ -166,7 +171,12 @@ impl Interpreter<'_> {
     /// The matches of a pattern: existing names, the pattern itself, and `..` if it can match that.
     fn expand_pattern(&self, part: &str, places: Vec<PathBuf>, state: &State) -> Vec<PathBuf> {
         let mut next = Vec::new();
+        let pattern = glob::Pattern::new(part);
         for place in places {
+            // Every place is looked up and listed.
+            if !self.count_step() {
+                break;
+            }
             if glob::can_match_parent(part) {
                 let mut up = place.clone();
                 self.go_up(&mut up, state);
@@ -179,11 +189,12 @@ impl Interpreter<'_> {
             let names: Vec<String> =
                 here.and_then(|dir| self.context.file_system.entries(&dir)).unwrap_or_default();
             let made = made.filter_map(|link| Some(link.as_path().file_name()?.to_str()?.to_owned()));
+            self.count_bytes(names.len() * part.len());
             next.extend(
                 names
                     .into_iter()
                     .chain(made)
-                    .filter(|name| glob::matches(part, name))
+                    .filter(|name| !self.is_spent() && pattern.matches(name))
                     .map(|name| place.join(name)),
             );
             next.push(place.join(render_marks(part)));

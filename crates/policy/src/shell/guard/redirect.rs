@@ -1,6 +1,7 @@
 //! Redirections: what a command reads, and which files it creates.
 
 use super::arithmetic::holds_code;
+use super::expand::MAX_KNOWN_LEN;
 use super::interpreter::{Flow, Input, Interpreter};
 use super::interpreters::is_stream;
 use super::partial_word::{ANYTHING, DOWNLOADED, PartialWord, is_marked};
@@ -112,7 +113,7 @@ impl Interpreter<'_> {
                 if matches!(mode, FileMode::Append | FileMode::AppendBoth) {
                     content = match (state.files.get(path), content) {
                         (Some(Content::Downloaded), _) | (_, Content::Downloaded) => Content::Downloaded,
-                        (Some(Content::Known(old)), Content::Known(new)) => {
+                        (Some(Content::Known(old)), Content::Known(new)) if old.len() < MAX_KNOWN_LEN => {
                             Content::Known(format!("{old}{new}"))
                         }
                         _ => Content::Computed,

@@ -175,6 +175,7 @@ impl Interpreter<'_> {
             } else if assignment.operator == AssignmentOperator::Append {
                 value = match (old, value) {
                     (Some(Variable::Array(old)), Variable::Array(new)) => {
+                        self.count_entries(old.len() + new.len());
                         Variable::Array(old.iter().cloned().chain(new).collect())
                     }
                     (_, Variable::Scalar(new)) => {

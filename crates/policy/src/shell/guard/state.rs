@@ -123,6 +123,20 @@ impl State {
         }
     }
 
+    /// The number of entries that a copy of the state copies.
+    pub(super) fn entries(&self) -> usize {
+        self.variables.len()
+            + self.arguments.len()
+            + self.stack.len()
+            + self.functions.len()
+            + self.aliases.len()
+            + self.files.len()
+            + self.links.len()
+            + self.made.len()
+            + self.relocated.len()
+            + self.untracked.len()
+    }
+
     /// Sets a variable to one of these values.
     pub(super) fn set(&mut self, name: &str, values: Vec<PartialWord>) {
         self.assign(name, Variable::Scalar(dedup_values(values)));
