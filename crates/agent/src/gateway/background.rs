@@ -175,6 +175,9 @@ fn jobs_task(gateway: &Arc<Gateway>, services: &Arc<Services>) -> Arc<dyn JobRun
 fn heartbeat_task(gateway: &Arc<Gateway>, services: &Arc<Services>) -> Option<Arc<HeartbeatTask>> {
     let config = &services.config;
     if !config.heartbeat.enabled {
+        if Heartbeat::has_tasks(&services.instance, config) {
+            tracing::info!(target: "heartbeat", "The tasks in `HEARTBEAT.md` are not run: `heartbeat.enabled` is false");
+        }
         return None;
     }
     match Heartbeat::open(services.runner.clone(), &services.instance, config, event_sink(gateway)) {

@@ -84,6 +84,14 @@ impl Heartbeat {
         Ok(Self { runner, agent, tasks: Arc::new(list), log, events })
     }
 
+    /// Whether the default agent's list has a task.
+    pub(crate) fn has_tasks(instance: &Instance, config: &Config) -> bool {
+        let zones = instance.zones().remove(&config.default_agent);
+        let reader = zones.and_then(|zones| WorkspaceReader::for_agent(&zones).ok());
+        let text = reader.and_then(|reader| reader.read(FILE, MAX_FILE_BYTES).ok().flatten());
+        text.is_some_and(|text| tasks(&text.text).is_some())
+    }
+
     /// Runs one heartbeat.
     pub async fn beat(&self, halt: &CancelToken) -> HeartbeatRun {
         let list = Arc::clone(&self.tasks);

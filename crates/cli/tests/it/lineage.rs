@@ -150,6 +150,20 @@ fn the_heartbeat_is_off_until_it_is_turned_on() {
 }
 
 #[test]
+fn a_list_that_is_not_run_is_told() {
+    let instance = TestInstance::with_config(CONFIG);
+    assert_eq!(instance.run(&["onboard"]).code, 0);
+    let told = |instance: &TestInstance| {
+        let gateway = Gateway::new(instance);
+        let (_, _, said) = gateway.end();
+        said.contains("The tasks in `HEARTBEAT.md` are not run")
+    };
+    assert!(!told(&instance), "the control: no list");
+    fs::write(instance.workspace().join("HEARTBEAT.md"), "- water the plants\n").unwrap();
+    assert!(told(&instance), "the first version ran it");
+}
+
+#[test]
 fn only_files_of_a_workspace_can_be_blessed() {
     let instance = TestInstance::with_config(CONFIG);
     assert_eq!(instance.run(&["onboard"]).code, 0);
