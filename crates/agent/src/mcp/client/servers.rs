@@ -106,7 +106,12 @@ impl McpServers {
                 }
             }
         }
-        notices.extend(offered.iter().filter_map(McpTool::renamed));
+        let mut spelled: BTreeMap<String, usize> = BTreeMap::new();
+        for tool in &offered {
+            *spelled.entry(tool.spelled_name()).or_default() += 1;
+        }
+        let is_shared = |tool: &McpTool| spelled.get(&tool.spelled_name()).is_some_and(|count| *count > 1);
+        notices.extend(offered.iter().filter_map(|tool| tool.renamed(is_shared(tool))));
         let offered = without_duplicates(offered, &mut notices);
         let mut tools: Vec<Arc<dyn Tool>> = offered.into_iter().map(|tool| Arc::new(tool) as _).collect();
         let hidden: Vec<_> = tools.iter().filter(|tool| tool.is_deferred()).cloned().collect();

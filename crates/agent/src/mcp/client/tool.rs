@@ -5,7 +5,7 @@ use super::error::McpError;
 use super::result_text::{result_text, truncate};
 use super::schema;
 use super::server::Server;
-use super::tool_names::{offered_name, tool_name};
+use super::tool_names::{offered_name, spelled_name, tool_name};
 use crate::call::Reply;
 use crate::tools::{Arguments, Outcome, Tool, ToolContext};
 use data_encoding::HEXLOWER;
@@ -57,12 +57,22 @@ impl McpTool {
         })
     }
 
-    /// Why it is not offered under the name that it would have alone.
-    pub(super) fn renamed(&self) -> Option<String> {
+    /// The name in the characters that names have, which another tool may share.
+    pub(super) fn spelled_name(&self) -> String {
+        spelled_name(self.server.name(), &self.server_name)
+    }
+
+    /// Why it is not offered under the name that it would have alone, or that it shares.
+    pub(super) fn renamed(&self, is_shared: bool) -> Option<String> {
         let alone = tool_name(self.server.name(), &self.server_name);
-        (alone != self.name).then(|| {
+        let spelled = self.spelled_name();
+        let (other, why) = match is_shared && spelled != self.name {
+            true => (spelled, "could name another tool"),
+            false => (alone, "would name a tool of another server"),
+        };
+        (other != self.name).then(|| {
             format!(
-                "MCP tool `{}` of server `{}` is offered as `{}`: `{alone}` would name a tool of another server",
+                "MCP tool `{}` of server `{}` is offered as `{}`: `{other}` {why}",
                 self.server_name,
                 self.server.name(),
                 self.name

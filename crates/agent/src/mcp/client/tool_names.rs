@@ -23,6 +23,11 @@ pub(super) fn offered_name(server: &str, tool: &str, servers: &[String]) -> Stri
     name.unwrap_or_else(|| hashed_name(server, tool))
 }
 
+/// The name in the characters that names have, without a hash.
+pub(super) fn spelled_name(server: &str, tool: &str) -> String {
+    normalize(&format!("mcp_{server}_{tool}"))
+}
+
 /// The name without a hash, if nothing of it had to be changed.
 fn plain_name(server: &str, tool: &str) -> Option<String> {
     let plain = format!("mcp_{server}_{tool}");
@@ -31,7 +36,7 @@ fn plain_name(server: &str, tool: &str) -> Option<String> {
 }
 
 fn hashed_name(server: &str, tool: &str) -> String {
-    let mut name = normalize(&format!("mcp_{server}_{tool}"));
+    let mut name = spelled_name(server, tool);
     let hash = fnv1a(&[server.as_bytes(), b"\0", tool.as_bytes()].concat());
     name.truncate(MAX_NAME_BYTES - 9);
     format!("{}_{hash:08x}", name.trim_end_matches('_'))

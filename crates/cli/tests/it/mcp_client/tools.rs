@@ -241,6 +241,19 @@ fn names_that_could_be_of_two_servers_are_told_apart_in_any_order() {
 }
 
 #[test]
+fn names_that_are_spelled_alike_are_told_apart_and_told() {
+    let Some(yard) = Yard::new("{}") else { return };
+    yard.add(&[], "a-b", "tool=c");
+    yard.add(&[], "other", "tool=x.y");
+    let listed = yard.instance.run(&["tool", "list", "--mcp"]);
+    assert!(!listed.stderr.contains("is offered as"), "the control: nothing is shared: {listed:?}");
+    yard.add(&[], "a_b", "tool=c");
+    let listed = yard.instance.run(&["tool", "list", "--mcp"]);
+    assert!(listed.stderr.contains("`c` of server `a-b` is offered as `mcp_a_b_c_"), "{listed:?}");
+    assert!(!listed.stderr.contains("of server `a_b` is offered as"), "{listed:?}");
+}
+
+#[test]
 fn a_server_that_was_taken_out_comes_back_as_a_new_one() {
     let Some(yard) = Yard::new("{}") else { return };
     yard.add(&[], "changes", "changes");
