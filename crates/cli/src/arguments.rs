@@ -220,6 +220,9 @@ pub(crate) struct RunArguments {
     /// The cage.
     #[command(flatten)]
     pub(crate) cage: CageArguments,
+    /// Pass an environment variable with its value, which stays out of the command line
+    #[arg(long, value_name = "NAME")]
+    pub(crate) pass: Vec<String>,
     /// Kill the command after this time, such as 30s or 5m
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<String>,

@@ -7,7 +7,8 @@ use crate::instance::{Instance, Workspace};
 use crate::isolate::{
     Backend, Cage, CommandSource, Confinement, Enforced, Fence, Grade, HiddenPath, HostEntryKind,
     InstancePaths, IsolateError, LiveHost, MountReason, MountRule, Plan, PlanError, PlanRequest,
-    UserEnvironment, WorkspaceMount, cage_variables, git_identity, plan, toolchain_variables,
+    UserEnvironment, WorkspaceMount, cage_variables, git_identity, plan, set_network_variables,
+    toolchain_variables,
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
@@ -137,7 +138,9 @@ impl<'r> PlannedCage<'r> {
         let mut plan = plan(&request, &LiveHost)?;
         let has_temp_link = matches!(dir, ChildDir::Project { .. }) && link_temp(&mut plan, user);
         let plan = Arc::new(plan);
-        let environment = cage_environment(host, user, isolation, &home, writable.as_slice());
+        let mut environment = cage_environment(host, user, isolation, &home, writable.as_slice());
+        let is_shown = |path: &Path| path.canonicalize().is_ok_and(|path| plan.shows(&path));
+        set_network_variables(&mut environment, host, isolation.network, &is_shown);
         let protection = Protection::of_plan(&plan, &isolation.protect);
         Ok(Self { isolation, plan, environment, protection, has_temp_link })
     }

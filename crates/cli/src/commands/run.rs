@@ -57,7 +57,14 @@ fn caged(
     let ledger = app::open_ledger(&instance, &loaded.config)?;
     let mut isolation = asked.apply_to(&loaded.config.isolation);
     isolation.expose_paths.splice(0..0, project.exposures.iter().cloned());
-    let variables: Vec<_> = project.variables.iter().chain(&asked.variables).cloned().collect();
+    let mut variables = project.variables.clone();
+    for name in &arguments.pass {
+        match std::env::var_os(name) {
+            Some(value) => variables.push((name.into(), value)),
+            None => print::note(&format!("picoclaw run: `--pass {}`: it is not set", printable(name))),
+        }
+    }
+    variables.extend(asked.variables.iter().cloned());
     for warning in exposure_warnings(&isolation.expose_paths, process_env) {
         tracing::warn!(target: "isolation", "{warning}");
     }
@@ -82,8 +89,12 @@ fn caged(
         Status::Exited(0) => Vec::new(),
         _ => child.hidden_targets(arguments.command.get(1..).unwrap_or_default()),
     };
+    let missed_network = child.missed_network();
     print_report(&child.finish(status), "picoclaw run: ");
     hidden.iter().for_each(print_hidden);
+    if missed_network {
+        print::note("picoclaw run: this cage has no network: `--net host`");
+    }
     if let Some(program) = asked.refused_debugger(&arguments.command) {
         print::note(&format!("hint: `{program}` cannot trace processes in this cage; `--debug` lets it"));
     }

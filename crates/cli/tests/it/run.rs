@@ -4,6 +4,7 @@ mod crowd;
 mod debug;
 mod everyday;
 mod jobs;
+mod network;
 pub(crate) mod pty;
 mod root;
 mod signals;

@@ -13,14 +13,14 @@ use crate::isolate::{
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
-    self, LaunchError, LaunchSpec, Principal, ProgramError, Running, Status, Streams, WorkDir,
+    self, LaunchError, LaunchSpec, NetCounters, Principal, ProgramError, Running, Status, Streams, WorkDir,
 };
 use crate::ledger::{Entry, Ledger, LedgerError};
 use crate::permit::OutcomeGuard;
 use crate::project_envs::ProjectEnvs;
 use crate::protect::{Report, Watch};
 use crate::state_dir::StateError;
-use picoclaw_policy::config::{Backend as BackendChoice, IsolationConfig};
+use picoclaw_policy::config::{Backend as BackendChoice, IsolationConfig, Network};
 use picoclaw_policy::{Grant, Subject, Verdict, Zone};
 use std::ffi::OsString;
 use std::io;
@@ -124,6 +124,8 @@ pub struct RunningCommand {
     protected: Watch,
     plan: Arc<Plan>,
     work_dir: PathBuf,
+    /// Those of a network namespace that is closed.
+    network: Option<NetCounters>,
     /// Held until the child has ended.
     in_use: Option<FileLock>,
 }
@@ -167,6 +169,11 @@ impl RunningCommand {
         }
         hidden.truncate(MAX_HIDDEN);
         hidden
+    }
+
+    /// Whether a command whose network is closed tried to reach a host, as far as that is known.
+    pub fn missed_network(&self) -> bool {
+        self.network.as_ref().is_some_and(NetCounters::has_tried)
     }
 
     /// Records how the child ended, and returns what became of the protected files.
@@ -265,7 +272,10 @@ impl OperatorCommand<'_> {
         match started {
             Ok((running, protected)) => {
                 let (plan, work_dir) = (Arc::clone(planned.plan()), work_dir.clone());
-                Ok(RunningCommand { running, outcome, protected, plan, work_dir, in_use: None })
+                // With bubblewrap the supervisor is outside of the namespace.
+                let is_closed = plan.network == Network::None && *backend == Backend::Native;
+                let network = is_closed.then(|| NetCounters::of(running.pid()));
+                Ok(RunningCommand { running, outcome, protected, plan, work_dir, network, in_use: None })
             }
             Err(why) => {
                 outcome.settle_as(&format!("not started: {why}"));
