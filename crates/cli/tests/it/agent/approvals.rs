@@ -32,6 +32,8 @@ fn only_a_clear_yes_is_a_yes() {
         ("once", "o\r", true, "answered once by terminal"),
         ("in full", "once\r", true, "answered once by terminal"),
         ("for the session", "s\r", true, "answered session by terminal"),
+        ("for ever", "a\r", true, "answered always by terminal"),
+        ("no, and why", "no, because it is late\r", false, "answered no by terminal"),
         ("enter alone", "\r", false, "answered no by terminal"),
         ("no", "n\r", false, "answered no by terminal"),
         ("something else", "ok then\r", false, "answered no by terminal"),
@@ -54,6 +56,10 @@ fn only_a_clear_yes_is_a_yes() {
             assert_eq!(terminal.end().0, 0, "{why}: somebody was asked, so the turn is answered");
             assert_eq!(instance.workspace().join("done").exists(), happened, "{why}, {arguments:?}");
             assert_eq!(outcomes(&instance), [outcome], "{why}, {arguments:?}");
+            let kept = instance.home().join("state/sessions/main");
+            let kept = std::fs::read_dir(kept).unwrap().flatten().map(|file| file.path());
+            let told: String = kept.filter_map(|file| std::fs::read_to_string(file).ok()).collect();
+            assert_eq!(told.contains("it is late"), typed.contains("it is late"), "{why}: {told}");
         }
     }
 }

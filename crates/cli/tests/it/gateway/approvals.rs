@@ -98,6 +98,61 @@ fn a_no_is_a_refusal() {
 }
 
 #[test]
+fn the_whole_act_is_listed_and_a_no_can_say_why() {
+    let instance = TestInstance::with_config(ASKING);
+    let gateway = Gateway::approving(&instance);
+    let call = r#"exec {"command": "touch in.txt", "cwd": "sub", "timeout": 7}"#;
+    std::fs::create_dir_all(instance.workspace().join("sub")).unwrap();
+    let told = std::thread::scope(|scope| {
+        let turn = ask(scope, &gateway, call);
+        let item = waiting(&gateway);
+        let dir = instance.workspace().canonicalize().unwrap().join("sub");
+        let arguments = json!({"command": "touch in.txt", "cwd": "sub", "timeout": 7});
+        assert_eq!(item["arguments"], arguments, "{item}");
+        assert_eq!(item["cwd"], dir.to_str().unwrap(), "{item}");
+        assert_eq!((&item["background"], &item["timeout_seconds"]), (&json!(false), &json!(7)), "{item}");
+        assert!(item["session"].as_str().is_some_and(|name| name.starts_with("http:")), "{item}");
+        let path = format!("/api/approvals/{}", item["id"].as_str().unwrap());
+        let no = json!({"hash": item["hash"], "answer": "no", "reason": "use the other file"});
+        assert_eq!(gateway.post(&path, &no).status, 200);
+        turn.join().unwrap().json()
+    });
+    assert!(
+        told["choices"][0]["message"]["content"].as_str().unwrap().contains("use the other file"),
+        "{told}"
+    );
+}
+
+#[test]
+fn always_holds_in_every_session_until_it_is_revoked() {
+    let instance = TestInstance::with_config(ASKING);
+    let gateway = Gateway::approving(&instance);
+    let file = instance.workspace().join("kept.txt");
+    let answer = |word: &str| {
+        std::thread::scope(|scope| {
+            let turn = ask(scope, &gateway, "touch kept.txt");
+            let item = waiting(&gateway);
+            let path = format!("/api/approvals/{}", item["id"].as_str().unwrap());
+            assert_eq!(gateway.post(&path, &json!({"hash": item["hash"], "answer": word})).status, 200);
+            assert_eq!(turn.join().unwrap().status, 200);
+        });
+    };
+    answer("always");
+    std::fs::remove_file(&file).unwrap();
+    std::thread::scope(|scope| {
+        // Each of these requests has a session of its own.
+        assert_eq!(ask(scope, &gateway, "touch kept.txt").join().unwrap().status, 200);
+    });
+    assert!(file.exists(), "not asked again");
+    std::fs::remove_file(&file).unwrap();
+    let listed: Value = serde_json::from_str(&instance.run(&["approvals", "list", "--json"]).stdout).unwrap();
+    assert_eq!((&listed[0]["by"], &listed[0]["text"]), (&json!("operator"), &json!("touch kept.txt")));
+    assert_eq!(instance.run(&["approvals", "revoke", listed[0]["id"].as_str().unwrap()]).code, 0);
+    answer("no");
+    assert!(!file.exists(), "revoked while the gateway runs");
+}
+
+#[test]
 fn silence_is_a_no_and_so_is_the_end() {
     let instance = TestInstance::with_config(ASKING);
     let gateway = Gateway::approving(&instance);
