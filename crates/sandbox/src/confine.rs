@@ -7,7 +7,7 @@ use crate::instance::{Instance, Workspace};
 use crate::isolate::{
     Backend, Cage, CommandSource, Confinement, Enforced, Fence, Grade, HiddenPath, HostEntryKind,
     InstancePaths, IsolateError, LiveHost, MountReason, MountRule, Plan, PlanError, PlanRequest,
-    UserEnvironment, WorkspaceMount, cage_variables, git_identity, plan, set_network_variables,
+    UserEnvironment, WorkspaceMount, cage_variables, filtered_git_config, plan, set_network_variables,
     toolchain_variables,
 };
 use crate::launch::environment::{self, Variables};
@@ -15,6 +15,7 @@ use crate::launch::{
     Deadline, LaunchError, LaunchSpec, Output, OutputLimit, Principal, Stdin, Streams, WorkDir,
 };
 use crate::protect::{Protection, Watch};
+use crate::state_dir::StateDir;
 use picoclaw_policy::config::{ExposeMode, IsolationConfig};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -256,7 +257,7 @@ fn link_temp(plan: &mut Plan, user: &UserEnvironment) -> bool {
 }
 
 /// The whole environment inside a cage: what passes, what is redirected, toolchains, git's
-/// identity.
+/// configuration.
 fn cage_environment(
     host: &Variables,
     user: &UserEnvironment,
@@ -268,8 +269,8 @@ fn cage_environment(
     for (name, place) in toolchain_variables(&isolation.toolchains, (home, host), &LiveHost, user) {
         environment::set(&mut environment, name, place);
     }
-    for (name, value) in git_identity(home) {
-        environment::set(&mut environment, name, value);
+    if let Some(config) = write_git_config(user, home) {
+        environment::set(&mut environment, "GIT_CONFIG_SYSTEM", config);
     }
     if !isolation.debug && environment::get(&environment, "LSAN_OPTIONS").is_none() {
         // LeakSanitizer traces its own process, which the filter refuses; without this every program
@@ -287,7 +288,21 @@ fn cage_environment(
     environment
 }
 
-/// The operator's own home, where toolchains and git's identity are looked for.
+/// Writes what passes of the operator's git configuration into the child's user environment, and
+/// returns its path. It stands in for the system's, which it includes, so that repositories and the
+/// child's own home come before it. The child owns the directory: `None` where it has spoilt it.
+fn write_git_config(user: &UserEnvironment, home: &Path) -> Option<PathBuf> {
+    const NAME: &str = "config";
+    let text = format!("[include]\n\tpath = /etc/gitconfig\n{}", filtered_git_config(home));
+    let directory = StateDir::open(user.path(), "git").ok()?;
+    let max = text.len() as u64;
+    if directory.read(NAME, max).ok().flatten().is_none_or(|known| known != text.as_bytes()) {
+        directory.replace(NAME, text.as_bytes()).ok()?;
+    }
+    Some(directory.path().join(NAME))
+}
+
+/// The operator's own home, where toolchains and git's configuration are looked for.
 fn operator_home(host: &Variables) -> PathBuf {
     let home = environment::get(host, "HOME").map(PathBuf::from);
     home.filter(|home| home.is_absolute()).or_else(std::env::home_dir).unwrap_or_else(|| PathBuf::from("/"))

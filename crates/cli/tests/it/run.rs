@@ -3,6 +3,7 @@
 mod crowd;
 mod debug;
 mod everyday;
+mod git_settings;
 mod jobs;
 mod network;
 pub(crate) mod pty;

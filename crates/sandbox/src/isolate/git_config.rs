@@ -2,8 +2,12 @@
 //!
 //! Invariant: nothing that names a program, a file or a credential passes, and no alias that runs a shell.
 
-use super::git_identity::read_git_config;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+
+/// The largest configuration file that is read.
+const MAX_BYTES: u64 = 1 << 20;
 
 /// Sections that pass as a whole: they choose colours and amounts of text.
 const SECTIONS: [&str; 5] = ["advice", "color", "column", "status", "log"];
@@ -47,6 +51,17 @@ const KEYS: [&str; 31] = [
 pub fn filtered_git_config(home: &Path) -> String {
     let files = [home.join(".config/git/config"), home.join(".gitconfig")];
     files.iter().filter_map(|file| read_git_config(file)).map(|text| filtered(&text)).collect()
+}
+
+/// The text of a regular file; `None` for anything else. A FIFO does not block.
+pub(super) fn read_git_config(path: &Path) -> Option<String> {
+    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let meta = file.metadata().ok()?;
+    if !meta.is_file() || meta.len() > MAX_BYTES {
+        return None;
+    }
+    std::io::read_to_string(file.take(MAX_BYTES)).ok()
 }
 
 fn filtered(text: &str) -> String {

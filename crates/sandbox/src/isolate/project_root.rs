@@ -5,7 +5,7 @@
 //! So whatever is named `.git` ends the search, the directories on the way have one owner and one
 //! file system, and a git directory elsewhere counts only if it names the work tree in turn.
 
-use super::git_identity::read_git_config;
+use super::git_config::read_git_config;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
