@@ -96,14 +96,37 @@ impl Cgroup {
 
     /// Whether the kernel has killed a process of the group for its memory.
     pub(super) fn ran_out_of_memory(&self) -> bool {
+        self.memory_events().ran_out_of_memory()
+    }
+
+    /// Where the kernel counts those kills.
+    pub(super) fn memory_events(&self) -> MemoryEvents {
         let file = if self.pids.is_some() { "memory.oom_control" } else { "memory.events" };
-        self.memory.counter(file, "oom_kill") > 0
+        MemoryEvents(self.memory.dir.join(file))
     }
 
     /// Whether a fork was refused for the number of processes.
     pub(super) fn ran_out_of_processes(&self) -> bool {
-        self.pids.as_ref().unwrap_or(&self.memory).counter("pids.events", "max") > 0
+        let group = self.pids.as_ref().unwrap_or(&self.memory);
+        counter(&group.dir.join("pids.events"), "max") > 0
     }
+}
+
+/// A file in which the kernel counts the processes of a group that it has killed for its memory. It may be gone.
+#[derive(Debug)]
+pub(super) struct MemoryEvents(PathBuf);
+
+impl MemoryEvents {
+    pub(super) fn ran_out_of_memory(&self) -> bool {
+        counter(&self.0, "oom_kill") > 0
+    }
+}
+
+/// The number behind `name` in a file of lines such as `oom_kill 3`.
+fn counter(file: &Path, name: &str) -> u64 {
+    let text = read(file).unwrap_or_default();
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    value.unwrap_or(0)
 }
 
 impl Group {
@@ -132,13 +155,6 @@ impl Group {
 
     fn set(&self, file: &str, value: u64) -> Option<()> {
         write(&self.dir.join(file), &value.to_string())
-    }
-
-    /// The number behind `name` in a file of lines such as `oom_kill 3`.
-    fn counter(&self, file: &str, name: &str) -> u64 {
-        let text = read(&self.dir.join(file)).unwrap_or_default();
-        let value = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
-        value.unwrap_or(0)
     }
 }
 

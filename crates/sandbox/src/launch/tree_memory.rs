@@ -23,6 +23,7 @@ pub(super) struct TreeMemory {
 
 /// One process, by `/proc/<pid>/status`, in bytes.
 struct Resident {
+    /// A thread of it that has not ended.
     pid: i32,
     /// Anonymous memory, in memory or swapped out. What it shares with others by fork is counted for each.
     anonymous: u64,
@@ -40,8 +41,8 @@ impl TreeMemory {
     /// sum for each process, which counts shared pages more than once, is above the limit.
     pub(super) fn exceeds(&self, pids: &[i32], limit: u64) -> bool {
         let processes: Vec<Resident> = pids.iter().filter_map(|pid| resident(*pid)).collect();
-        let open = self.open_shared_memory(pids);
-        let files = self.tmpfs_bytes(pids);
+        let open = self.open_shared_memory(&processes);
+        let files = self.tmpfs_bytes(&processes);
         let at_most: u64 = processes.iter().map(|process| process.anonymous + process.shared).sum();
         if at_most + open.values().sum::<u64>() + files <= limit {
             return false;
@@ -51,9 +52,9 @@ impl TreeMemory {
     }
 
     /// The memfds and other shared memory that these processes have open, by inode.
-    fn open_shared_memory(&self, pids: &[i32]) -> HashMap<u64, u64> {
+    fn open_shared_memory(&self, processes: &[Resident]) -> HashMap<u64, u64> {
         let mut sizes = HashMap::new();
-        for pid in pids {
+        for Resident { pid, .. } in processes {
             for entry in fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten() {
                 if let Ok(stat) = statat(CWD, entry.path(), AtFlags::empty())
                     && stat.st_dev == self.shared_device
@@ -111,13 +112,13 @@ impl TreeMemory {
     }
 
     /// What lies in the tmpfs of the cage, seen through a process that is in it.
-    fn tmpfs_bytes(&self, pids: &[i32]) -> u64 {
+    fn tmpfs_bytes(&self, processes: &[Resident]) -> u64 {
         if self.private_dirs.is_empty() {
             return 0;
         }
         let device = |path: &Path| statat(CWD, path, AtFlags::empty()).ok().map(|stat| stat.st_dev);
         let host = device(Path::new("/"));
-        let roots = pids.iter().map(|pid| PathBuf::from(format!("/proc/{pid}/root")));
+        let roots = processes.iter().map(|process| PathBuf::from(format!("/proc/{}/root", process.pid)));
         let Some(root) =
             roots.into_iter().find(|root| device(&root.join(".")).is_some_and(|own| Some(own) != host))
         else {
@@ -141,7 +142,15 @@ fn tmpfs_usage(dir: &Path) -> Option<(u64, u64)> {
     (system.f_type == TMPFS_MAGIC).then_some((fstat(&dir).ok()?.st_dev, used))
 }
 
+/// The memory of a process. Its first thread may have ended before the others; then it says nothing of them.
 fn resident(pid: i32) -> Option<Resident> {
+    resident_by_thread(pid).or_else(|| {
+        let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        threads.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find_map(resident_by_thread)
+    })
+}
+
+fn resident_by_thread(pid: i32) -> Option<Resident> {
     let status = read_file(pid, "status").ok()?;
     let field = |name| {
         status.lines().find_map(|line| kibibytes(line.strip_prefix(name)?.split_ascii_whitespace().next()))

@@ -3,7 +3,7 @@
 //! Where a cgroup counts, the kernel refuses forks and kills one process at the memory limit, and this thread the rest.
 //! Elsewhere it counts by itself, as often as a count is short.
 
-use crate::launch::cgroup::TreeLimits;
+use crate::launch::cgroup::{Cgroup, MemoryEvents, TreeLimits};
 use crate::launch::status::Status;
 use crate::launch::supervisor_handle::{SupervisorHandle, wait_readable};
 use crate::launch::tree_memory::TreeMemory;
@@ -36,6 +36,8 @@ pub(super) fn watch(
     let pidfd = supervisor.shared_pidfd();
     let watch = Watch {
         supervisor: Arc::downgrade(supervisor),
+        pid: supervisor.pid(),
+        cgroup: supervisor.cgroup().map(Cgroup::memory_events),
         limits,
         memory: TreeMemory::new(private_dirs)?,
         failed_counts: 0,
@@ -45,7 +47,10 @@ pub(super) fn watch(
 }
 
 struct Watch {
+    /// The last holder reaps the supervisor before the program ends, so this thread is none while it counts.
     supervisor: Weak<SupervisorHandle>,
+    pid: i32,
+    cgroup: Option<MemoryEvents>,
     limits: TreeLimits,
     memory: TreeMemory,
     failed_counts: u32,
@@ -57,22 +62,21 @@ impl Watch {
         let mut pause = PAUSE;
         while !wait_readable(&[pidfd], Some(Instant::now() + pause)) {
             let start = Instant::now();
-            let Some(supervisor) = self.supervisor.upgrade() else { return };
-            let reached = match supervisor.cgroup() {
-                Some(cgroup) => cgroup.ran_out_of_memory().then_some(Status::OutOfMemory),
-                None => self.count(supervisor.pid()),
+            let reached = match &self.cgroup {
+                Some(events) => events.ran_out_of_memory().then_some(Status::OutOfMemory),
+                None => self.count(),
             };
             if let Some(status) = reached {
-                return supervisor.end_at_limit(status);
+                return self.supervisor.upgrade().map_or((), |supervisor| supervisor.end_at_limit(status));
             }
             pause = PAUSE.max(start.elapsed() * PAUSE_FACTOR);
         }
     }
 
     /// The limit that the tree is above.
-    fn count(&mut self, supervisor: i32) -> Option<Status> {
+    fn count(&mut self) -> Option<Status> {
         let TreeLimits { memory_bytes, processes } = self.limits;
-        let Some(pids) = descendants(supervisor) else {
+        let Some(pids) = descendants(self.pid) else {
             self.failed_counts += 1;
             return (self.failed_counts >= MAX_FAILED_COUNTS).then_some(Status::OutOfMemory);
         };

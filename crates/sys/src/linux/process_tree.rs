@@ -24,13 +24,16 @@ const ORPHAN_PAUSE: Duration = Duration::from_millis(25);
 struct Process {
     pid: i32,
     parent: i32,
+    /// All its threads have ended, and its parent has not reaped it yet.
+    has_ended: bool,
     is_selected: bool,
 }
 
-/// The descendants of process `root`; `None` when `/proc` could not be read.
+/// The descendants of process `root` that have not ended; `None` when `/proc` could not be read.
 pub fn descendants(root: i32) -> Option<Vec<i32>> {
     let mut tree = ProcessTree::new();
-    tree.select_descendants(root).then(|| tree.selected().map(|process| process.pid).collect())
+    tree.select_descendants(root)
+        .then(|| tree.selected().filter(|process| !process.has_ended).map(|process| process.pid).collect())
 }
 
 /// Ends every child of this process that is not in `supervisors`, and what then falls to this process. For a subreaper all
@@ -113,11 +116,11 @@ impl ProcessTree {
         let mut entries = RawDir::new(proc, &mut buffer);
         while let Some(Ok(entry)) = entries.next() {
             if let Some(pid) = number(entry.file_name().to_bytes())
-                && let Some(parent) = parent_of(pid)
+                && let Some(process) = process(pid)
                 // Within the capacity, pushing does not allocate.
                 && self.processes.len() < self.processes.capacity()
             {
-                self.processes.push(Process { pid, parent, is_selected: false });
+                self.processes.push(process);
             }
         }
         true
@@ -160,17 +163,22 @@ fn signal_process(process: Process, signal: Signal) {
     let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) else { return };
     // The pid may belong to another process by now; only the one that was listed has that parent. A process whose parent
     // has just died is a child of this one and found by the next scan.
-    if parent_of(process.pid) == Some(process.parent) {
+    if self::process(process.pid).is_some_and(|now| now.parent == process.parent) {
         let _ = pidfd_send_signal(&pidfd, signal);
     }
 }
 
-fn parent_of(pid: i32) -> Option<i32> {
+/// A process, by `/proc/<pid>/stat`.
+fn process(pid: i32) -> Option<Process> {
     let mut buffer = [0u8; 512];
     let stat = read_proc(pid, "stat", &mut buffer)?;
     // The name is in parentheses and may contain any character; the last parenthesis closes it.
     let name_end = stat.iter().rposition(|byte| *byte == b')')?;
-    number(stat.get(name_end.checked_add(4)?..)?)
+    let mut fields = stat.get(name_end.checked_add(2)?..)?.split(|byte| *byte == b' ');
+    let (state, parent) = (fields.next()?, number(fields.next()?)?);
+    // The number of threads. The first of several may have ended before the others.
+    let threads = number(fields.nth(15)?)?;
+    Some(Process { pid, parent, has_ended: state == b"Z" && threads <= 1, is_selected: false })
 }
 
 /// Reads `/proc/<pid>/<file>` into `buffer`.
@@ -196,8 +204,21 @@ mod tests {
     #[test]
     fn a_process_is_found_by_its_parent() {
         let parent = rustix::process::getppid().map(Pid::as_raw_pid);
-        assert_eq!(parent_of(own_pid()), parent);
-        assert_eq!(parent_of(i32::MAX), None, "no process has the highest number");
+        assert_eq!(process(own_pid()).map(|own| own.parent), parent);
+        assert!(process(i32::MAX).is_none(), "no process has the highest number");
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_types, reason = "a test starts a child that it does not reap")]
+    fn a_process_that_waits_to_be_reaped_is_no_descendant() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        let until = Instant::now() + Duration::from_secs(20);
+        while !process(pid).unwrap().has_ended {
+            assert!(Instant::now() < until, "`true` ends");
+        }
+        assert!(!descendants(own_pid()).unwrap().contains(&pid));
+        child.wait().unwrap();
     }
 
     #[test]

@@ -1,5 +1,5 @@
 """Takes memory of one kind: `memory.py KIND MIB [SECONDS]`. Holds it and says HELD; says REFUSED where the kernel did not give it."""
-import array, atexit, ctypes, mmap, os, socket, sys, time
+import array, atexit, ctypes, mmap, os, socket, sys, threading, time
 kind, most, seconds = sys.argv[1], int(sys.argv[2]) << 20, float((sys.argv + ["3"])[3])
 step = 8 << 20
 block = b"\1" * step
@@ -22,6 +22,26 @@ def private():
     for _ in range(0, most, step):
         held.append(mmap.mmap(-1, step, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
         held[-1].write(block)
+
+
+def without_first_thread(take):
+    """The first thread ends, and `/proc/PID` shows neither memory nor descriptors any more."""
+    def rest():
+        take()
+        time.sleep(seconds)
+        print("HELD", flush=True)
+        os._exit(0)
+
+    threading.Thread(target=rest).start()
+    libc.syscall({"x86_64": 60, "aarch64": 93}[os.uname().machine], 0)
+
+
+def private_without_first_thread():
+    without_first_thread(private)
+
+
+def memfd_without_first_thread():
+    without_first_thread(memfd)
 
 
 def shared():

@@ -23,7 +23,7 @@ fn take(faults: &mut Faults, level: Level, kinds: &[&str], may_be_refused: bool)
     }
 }
 
-const PROCESSES: &[&str] = &["private", "shared", "tree", "memfd_mapped"];
+const PROCESSES: &[&str] = &["private", "private_without_first_thread", "shared", "tree", "memfd_mapped"];
 
 #[test]
 fn what_processes_have_mapped_is_held() {
@@ -44,7 +44,7 @@ fn what_processes_have_mapped_is_held_without_namespaces() {
 fn memfds_are_held() {
     let mut faults = Faults::default();
     for level in [Native, Bwrap, Landlock] {
-        take(&mut faults, level, &["memfd"], false);
+        take(&mut faults, level, &["memfd", "memfd_without_first_thread"], false);
     }
 }
 
