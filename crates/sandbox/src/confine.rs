@@ -7,8 +7,8 @@ use crate::instance::{Instance, Workspace};
 use crate::isolate::{
     Backend, Cage, CommandSource, Confinement, Enforced, Fence, Grade, HiddenPath, HostEntryKind,
     InstancePaths, IsolateError, LiveHost, MountReason, MountRule, Plan, PlanError, PlanRequest,
-    UserEnvironment, WorkspaceMount, cage_variables, filtered_git_config, plan, set_network_variables,
-    toolchain_variables,
+    UserEnvironment, WorkspaceMount, cage_variables, cargo_settings, filtered_git_config, plan,
+    set_network_variables, toolchain_variables,
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
@@ -95,6 +95,8 @@ pub(crate) struct PlannedCage<'r> {
     plan: Arc<Plan>,
     environment: Variables,
     protection: Protection,
+    /// The operator's home.
+    home: PathBuf,
     /// Whether the plan has a link to the child's temporary directory.
     has_temp_link: bool,
 }
@@ -143,7 +145,7 @@ impl<'r> PlannedCage<'r> {
         let is_shown = |path: &Path| path.canonicalize().is_ok_and(|path| plan.shows(&path));
         set_network_variables(&mut environment, host, isolation.network, &is_shown);
         let protection = Protection::of_plan(&plan, &isolation.protect);
-        Ok(Self { isolation, plan, environment, protection, has_temp_link })
+        Ok(Self { isolation, plan, environment, protection, home, has_temp_link })
     }
 
     /// The plan for the log, one line a rule, with the protected files that exist now. None where
@@ -167,14 +169,17 @@ impl<'r> PlannedCage<'r> {
 
     /// Shows one more path of the host, for a backend without mounts.
     pub(crate) fn show(&mut self, path: PathBuf, mode: ExposeMode) {
-        let (target, kind, reason) = (path.clone(), HostEntryKind::File, MountReason::Configured);
-        let rule = MountRule::Bind { source: path, target, mode, kind, reason };
-        Arc::make_mut(&mut self.plan).mounts.push(rule);
+        Arc::make_mut(&mut self.plan).mounts.push(file_rule(path, mode));
     }
 
     /// The cage on this backend; refuses what the backend cannot hold.
     pub(crate) fn build(&self, backend: &Backend) -> Result<Confined, IsolateError> {
-        let cage = Cage::new(Arc::clone(&self.plan), backend.clone())?;
+        let mut plan = Arc::clone(&self.plan);
+        if !backend.has_mounts() && self.isolation.toolchains != "none" {
+            let settings = cargo_settings(&self.home).map(|path| file_rule(path, ExposeMode::ReadOnly));
+            Arc::make_mut(&mut plan).mounts.extend(settings);
+        }
+        let cage = Cage::new(plan, backend.clone())?;
         let mut environment = self.environment.clone();
         if self.has_temp_link && backend.has_mounts() {
             environment::set(&mut environment, "TMPDIR", TEMP_LINK);
@@ -186,6 +191,11 @@ impl<'r> PlannedCage<'r> {
             enforced: backend.enforced(self.isolation),
         })
     }
+}
+
+fn file_rule(path: PathBuf, mode: ExposeMode) -> MountRule {
+    let (target, kind, reason) = (path.clone(), HostEntryKind::File, MountReason::Configured);
+    MountRule::Bind { source: path, target, mode, kind, reason }
 }
 
 /// A confinement, the environment of a child in it, and what the kernel enforces of it.

@@ -55,4 +55,4 @@ pub use plan::{CommandSource, HiddenPath, InstancePaths, Plan, PlanRequest, Work
 pub use probe::probe;
 pub use project_root::{ProjectRoot, RootKind, RootRefused, find_project_root};
 pub use select_backend::{ProbeResult, Unusable, choose_backend, select_backend};
-pub use toolchain::toolchain_variables;
+pub use toolchain::{cargo_settings, toolchain_variables};

@@ -2,6 +2,7 @@
 //!
 //! Invariant: only directories of programs are shown, none that holds credentials (`~/.cargo` does).
 
+use super::git_config::read_git_config;
 use crate::isolate::environment::UserEnvironment;
 use crate::isolate::error::PlanError;
 use crate::isolate::host_files::{HostEntryKind, HostFiles};
@@ -186,6 +187,20 @@ pub(super) fn rules(
             MountRule::Bind { source: found.resolved, target, mode, kind, reason }
         })
         .collect()
+}
+
+/// Cargo's settings in a home. Cargo reads those of every directory above a project, and stops at
+/// one that it may not read; without mounts the file cannot be hidden. Settings with a token or a
+/// password stay closed.
+pub fn cargo_settings(home: &Path) -> impl Iterator<Item = PathBuf> {
+    let has_password = |text: &str| {
+        let mut hosts = text.split("://").skip(1).filter_map(|rest| rest.split(['/', '"', '\'']).next());
+        hosts.any(|host| host.contains('@'))
+    };
+    let is_public = move |path: &PathBuf| {
+        read_git_config(path).is_some_and(|text| !text.contains("token") && !has_password(&text))
+    };
+    ["config.toml", "config"].map(|name| home.join(".cargo").join(name)).into_iter().filter(is_public)
 }
 
 /// The variables that name the shown toolchains and their private caches.
