@@ -9,6 +9,9 @@ use std::path::Path;
 const FULL: &str = r#"{"isolation": {"enabled": false}}"#;
 const OFF: &str = r#"{"isolation": {"enabled": false}, "tools": {"exec": {"fence": "off"}}}"#;
 
+/// Runs a program where user namespaces are refused, so that Landlock is the level of isolation.
+const WITHOUT_NAMESPACES: &str = include_str!("hostile_children/without_namespaces.pl");
+
 /// What a script in the workspace printed, and its own errors.
 fn script(instance: &TestInstance, text: &str) -> String {
     std::fs::create_dir_all(instance.workspace()).unwrap();
@@ -171,6 +174,40 @@ fn work_goes_on_behind_the_full_fence() {
     }
 }
 
+/// Cargo reads the settings of every directory above a project, and stops at one that it may not read.
+#[test]
+fn a_project_beneath_the_home_reads_cargos_settings_and_no_credentials() {
+    let landlock = r#"{"isolation": {"enabled": true}}"#;
+    for (config, wrapper) in [(FULL, &[][..]), (landlock, &["perl", "-e", WITHOUT_NAMESPACES])] {
+        let Some(instance) = instance(config).filter(|_| wrapper.is_empty() || is_here("perl")) else {
+            return;
+        };
+        let cargo = instance.dir().join("user/.cargo");
+        std::fs::create_dir_all(&cargo).unwrap();
+        std::fs::write(cargo.join("credentials.toml"), "SECRET").unwrap();
+        std::fs::create_dir_all(instance.workspace()).unwrap();
+        let dir = cargo.display();
+        let text =
+            format!("cat {dir}/config.toml {dir}/credentials.toml; ls {dir}; echo x > {dir}/config.toml");
+        std::fs::write(instance.workspace().join("script.sh"), text).unwrap();
+        for (settings, shown) in [
+            ("[build]\njobs = 2 # OPENED\n", true),
+            ("[registry]\ntoken = \"OPENED\"\n", false),
+            ("[http]\nproxy = \"http://me:OPENED@example.org\"\n", false),
+        ] {
+            std::fs::write(cargo.join("config.toml"), settings).unwrap();
+            let output = instance
+                .wrapped(wrapper, &["tool", "exec", r#"{"command": "bash script.sh"}"#])
+                .output()
+                .unwrap();
+            let got = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(got.contains("OPENED"), shown, "{config} {settings}: {got}");
+            assert!(!got.contains("SECRET") && !got.contains("credentials.toml\n"), "{config}: {got}");
+            assert_eq!(std::fs::read_to_string(cargo.join("config.toml")).unwrap(), settings);
+        }
+    }
+}
+
 #[test]
 fn a_socket_of_the_host_is_closed_unless_it_is_allowed() {
     let connect = "python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect(\"socket\"); print(\"CONNECTED\")'";
@@ -182,4 +219,27 @@ fn a_socket_of_the_host_is_closed_unless_it_is_allowed() {
         let got = script(&instance, connect);
         assert_eq!(got.contains("CONNECTED"), want, "{config}: {got}");
     }
+}
+
+/// Where nothing scopes signals, the processes of a tree are found through `/proc`.
+#[test]
+fn an_empty_proc_is_not_an_empty_tree() {
+    let namespaces: &[&str] =
+        if rustix::process::geteuid().is_root() { &["unshare", "-m"] } else { &["unshare", "-Urm"] };
+    let hide = ["sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "sh"];
+    let hidden = [&["timeout", "30"], namespaces, &hide].concat();
+    let can_hide = std::process::Command::new("timeout").args(&hidden[1..]).arg("true").output();
+    if !can_hide.is_ok_and(|ran| ran.status.success()) {
+        picoclaw_testing::skip!("/proc cannot be hidden here");
+        return;
+    }
+    let instance = TestInstance::with_config(OFF);
+    let mark = format!("9{}", std::process::id());
+    let call = format!(r#"{{"command": "sleep {mark} & echo started"}}"#);
+    let output = instance.wrapped(&hidden, &["tool", "exec", &call]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "it ends with its command: {output:?}");
+    assert!(output.stdout.starts_with(b"started\n"), "{output:?}");
+    let alive =
+        std::process::Command::new("pgrep").args(["-f", &format!("^sleep {mark}$")]).output().unwrap();
+    assert!(alive.stdout.is_empty(), "what it started ends too: {alive:?}");
 }

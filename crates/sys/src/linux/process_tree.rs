@@ -123,7 +123,8 @@ impl ProcessTree {
                 self.processes.push(process);
             }
         }
-        true
+        // A `/proc` without this process, such as an empty directory, shows nothing of the others either.
+        !self.processes.is_empty()
     }
 
     /// Selects the children of process `root`, then their children, until nothing is new; whether `/proc` could be read.
