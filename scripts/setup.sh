@@ -2,14 +2,14 @@
 # Installs what the tests need and this machine lacks, or says loudly what will be skipped.
 set -u
 
-# need PROGRAM PACKAGE WHY: the tests run real commands in it, or look at a real screen with it.
+# need PROGRAM|FILE PACKAGE WHY: the tests run real commands in it, or look at a real screen with it.
 need() {
-  if command -v "$1" >/dev/null; then return; fi
+  if command -v "$1" >/dev/null || [ -f "$1" ]; then return; fi
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "setup: installing $2, $3"
     (apt-get update -qq && apt-get install -y -qq --no-install-recommends "$2") >/dev/null 2>&1
   fi
-  if command -v "$1" >/dev/null; then
+  if command -v "$1" >/dev/null || [ -f "$1" ]; then
     echo "setup: $2 is there"
   else
     echo "setup: $2 is missing and could not be installed (apt install $2); tests that need it are skipped"
@@ -19,5 +19,7 @@ need() {
 need bwrap bubblewrap "which the tests run real commands in"
 need tmux tmux "on whose screen the tests look at a session"
 need chromium chromium "in which the tests use the console"
+need runc runc "in whose containers the tests look at what holds"
+need /usr/share/containers/seccomp.json golang-github-containers-common "whose system call filter containers have by default"
 bash "$(dirname "$0")/peers.sh"
 bash "$(dirname "$0")/deny.sh" --install

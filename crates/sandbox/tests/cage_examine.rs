@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 fn examined(place: &Instance, walls: &Confinement) -> Vec<DoctorCheck> {
     let home = place.base.join("home");
-    std::fs::write(home.join(".bashrc"), "").expect("a file");
+    std::fs::write(home.join(".bashrc"), "content").expect("a file");
     let secret = place.root.join("config.json");
     let baits = Decoys {
         home: &home,
@@ -27,6 +27,7 @@ fn examined(place: &Instance, walls: &Confinement) -> Vec<DoctorCheck> {
         writable: &place.outside,
         socket: None,
         sockets_held: true,
+        address: None,
         variable: "BAIT",
         network: place.isolation.network,
         processes: Visibility::Hidden,

@@ -150,6 +150,11 @@ fn a_failed_start_says_what_to_do_and_at_what_risk() {
     ] {
         assert!(hint.contains(hinted), "no `{hinted}` in `{hint}`");
     }
+    let refused =
+        Unusable::Missing("a trial child ended with Exited(1): bwrap: Operation not permitted".to_owned());
+    let installed = ProbeResult { bwrap: Err(refused), ..probed(true, false, Some(7)) };
+    let hint = choose_backend(&isolation, &installed).expect_err("bubblewrap fails").hint();
+    assert!(!hint.contains("apt install"), "it is installed: {hint}");
 }
 
 #[test]

@@ -13,8 +13,10 @@ use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::isolate::{
     Backend, CheckResult, Decoys, DoctorCheck, ProbeResult, Unusable, Visibility, probe,
 };
+use picoclaw_sandbox::outbound::can_connect;
 use serde_json::{Value, json};
 use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
@@ -79,9 +81,14 @@ pub(crate) fn hold(kind: &str, mebibytes: usize) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// In a child of the examination: tries to connect to a socket of its parent.
+/// In a child of the examination: tries to connect to its parent, by a path or by an address.
 pub(crate) fn connect(socket: &Path) -> Result<Exit> {
-    print::line(if UnixStream::connect(socket).is_ok() { "yes" } else { "no" })?;
+    let address = socket.to_str().and_then(|text| text.parse::<SocketAddr>().ok());
+    let connected = match address {
+        Some(address) => can_connect(address),
+        None => UnixStream::connect(socket).is_ok(),
+    };
+    print::line(if connected { "yes" } else { "no" })?;
     Ok(Exit::Done)
 }
 
@@ -113,12 +120,14 @@ fn examine(
     let secret = instance.ledger().join("HEAD");
     let secret = if secret.exists() { secret } else { settings.config_path.clone() };
     let landlock = matches!(exec_env.backend(), Some(Backend::Landlock));
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok();
     let baits = Decoys {
         home: &home,
         secret: &secret,
         writable: &home,
         socket,
         sockets_held: !(landlock && config.isolation.unix_sockets),
+        address: listener.as_ref().and_then(|listener| listener.local_addr().ok()),
         variable: BAIT_VARIABLE,
         network: config.isolation.network,
         processes: if landlock { Visibility::Visible } else { Visibility::Hidden },

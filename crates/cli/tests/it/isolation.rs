@@ -138,7 +138,7 @@ fn the_doctor_sees_a_cage_that_holds_and_one_that_does_not() {
     if !has_cage(&instance, "the doctor") {
         return;
     }
-    std::fs::write(instance.dir().join(".bashrc"), "").unwrap();
+    std::fs::write(instance.dir().join(".bashrc"), "# content that can be read").unwrap();
     let healthy = instance.run(&["doctor"]);
     assert_eq!(healthy.code, 0, "{}", healthy.stdout);
     for layer in ["filesystem", "processes", "syscalls", "environment", "limits"] {

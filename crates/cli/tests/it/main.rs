@@ -34,6 +34,7 @@ mod lineage;
 mod mcp;
 mod mcp_client;
 mod mcp_wrap;
+mod oci;
 mod presence;
 mod run;
 mod sessions;

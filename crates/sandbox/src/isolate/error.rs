@@ -184,6 +184,9 @@ pub enum StartError {
     },
 }
 
+/// How the reason begins if a backend's program ran and failed.
+pub(super) const TRIAL_ENDED: &str = "a trial child ended with";
+
 /// Adds what was being done to an error of a system call.
 pub(super) fn kernel_error(what: &'static str) -> impl Fn(io::Error) -> IsolateError {
     move |source| IsolateError::Kernel { what: what.into(), source }
@@ -193,6 +196,12 @@ impl StartError {
     /// The remedy, and how to disable isolation at what risk.
     pub fn hint(&self) -> String {
         let remedy = match self {
+            // Where it is installed and fails, installing it again helps nothing.
+            Self::Bwrap { reason } | Self::Nothing { bwrap: reason, .. }
+                if reason.starts_with(TRIAL_ENDED) =>
+            {
+                "bubblewrap is installed: allow on this host what it was refused".to_owned()
+            }
             Self::Bwrap { .. } | Self::Nothing { .. } => {
                 format!("install bubblewrap: {}", crate::isolate::INSTALL_HINTS)
             }
@@ -204,7 +213,8 @@ impl StartError {
                 "leave the layer out of `isolation.require` to start with less".to_owned()
             }
             Self::DisabledKernelFeatures { .. } => {
-                "leave it out, or run where user namespaces are permitted".to_owned()
+                "leave it out, or run where there is a cage: `picoclaw doctor` says why there is none here"
+                    .to_owned()
             }
         };
         let price = "child processes can then access or modify more host files";

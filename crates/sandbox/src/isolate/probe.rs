@@ -2,6 +2,7 @@
 
 use crate::isolate::backend::Backend;
 use crate::isolate::cage::Cage;
+use crate::isolate::error::TRIAL_ENDED;
 use crate::isolate::host_files::{HostEntryKind, HostFiles, LiveHost};
 use crate::isolate::mount_rules::{MountReason, MountRule};
 use crate::isolate::plan::Plan;
@@ -65,7 +66,7 @@ pub(super) fn try_backend(backend: Backend, path: &OsStr) -> Result<(), Unusable
     match finished.status {
         Status::Exited(0) => Ok(()),
         status => {
-            let reason = format!("a trial child ended with {status:?}: {}", told.trim());
+            let reason = format!("{TRIAL_ENDED} {status:?}: {}", told.trim());
             let is_lasting = matches!(status, Status::Exited(_)) && tells_a_lasting_reason(&told);
             Err(if is_lasting { Unusable::Missing(reason) } else { Unusable::Failed(reason) })
         }

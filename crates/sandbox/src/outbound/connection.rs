@@ -25,6 +25,11 @@ pub(super) fn dial(address: SocketAddr, limit: &WaitLimit) -> io::Result<TcpStre
     Ok(TcpStream::from(socket))
 }
 
+/// Whether a connection to this address is made: what `picoclaw doctor` tries in its cage.
+pub fn can_connect(address: SocketAddr) -> bool {
+    TcpStream::connect(address).is_ok()
+}
+
 /// A permitted connection. Its outcome is recorded once, also when it is dropped.
 #[derive(Debug)]
 pub struct Connection {

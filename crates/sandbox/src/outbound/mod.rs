@@ -11,7 +11,7 @@ mod error;
 mod proxy_tunnel;
 mod wait_limit;
 
-pub use connection::Connection;
+pub use connection::{Connection, can_connect};
 pub use connector::{Connect, Outbound};
 pub use dns::{HostResolver, Resolver};
 pub use error::OutboundError;
