@@ -17,7 +17,7 @@ use picoclaw_sandbox::always::AlwaysRules;
 use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::{Created, Instance};
-use picoclaw_sandbox::isolate::{Backend, StartError, select_backend};
+use picoclaw_sandbox::isolate::{Backend, Fence, StartError, select_backend};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::ledger_anchor;
 use picoclaw_sandbox::warden::Warden;
@@ -52,6 +52,15 @@ const HELD_TOOLS: &str = r#"  // The kernel holds what a command's text does not
     "exec": {
       "guard": "smart",
       "on_block": "ask"
+    }
+  },
+"#;
+
+/// The tools of a new instance where nothing holds commands.
+const REFUSED_TOOLS: &str = r#"  // Nothing on this host can hold commands, so there are none until this is true.
+  "tools": {
+    "exec": {
+      "enabled": false
     }
   },
 "#;
@@ -131,16 +140,22 @@ pub(crate) fn write_default_config(instance: &Instance, settings: &Settings) -> 
     // A new configuration enables isolation if this host supports it.
     let path = std::env::var_os("PATH").unwrap_or_default();
     let isolation = IsolationConfig { enabled: true, ..settings.config.isolation.clone() };
-    let enabled = match select_backend(&isolation, &path) {
-        Ok(Backend::Native | Backend::Bwrap(_) | Backend::Landlock) => true,
+    let (enabled, tools) = match select_backend(&isolation, &path) {
+        Ok(Backend::Native | Backend::Bwrap(_) | Backend::Landlock) => ("true", HELD_TOOLS),
         // What failed once is not written down for good.
         Err(why @ StartError::Trial { .. }) => return Err(why.into()),
-        Ok(_) | Err(_) => false,
+        Ok(_) | Err(_) if Fence::is_available() => ("false", ""),
+        Ok(_) | Err(_) => ("false", REFUSED_TOOLS),
     };
-    let text = DEFAULT_CONFIG
-        .replace("{isolation}", if enabled { "true" } else { "false" })
-        .replace("{tools}", if enabled { HELD_TOOLS } else { "" });
-    instance.create_file("config.json", &text).context("could not write the default configuration")
+    let text = DEFAULT_CONFIG.replace("{isolation}", enabled).replace("{tools}", tools);
+    let created =
+        instance.create_file("config.json", &text).context("could not write the default configuration")?;
+    if tools == REFUSED_TOOLS && created == Created::New {
+        print::note(
+            "picoclaw: nothing on this host can hold commands; there are none until `tools.exec.enabled` is true",
+        );
+    }
+    Ok(created)
 }
 
 /// Opens the ledger and every workspace, and builds the warden.

@@ -1,6 +1,7 @@
 //! The front door: usage, first steps, and configurations that cannot be used.
 
-use crate::test_instance::TestInstance;
+use crate::run::is_here;
+use crate::test_instance::{TestInstance, ran};
 
 #[test]
 fn the_first_command_makes_an_instance_and_says_so_once() {
@@ -15,6 +16,32 @@ fn the_first_command_makes_an_instance_and_says_so_once() {
     }
     let mode = std::os::unix::fs::PermissionsExt::mode(&instance.home().metadata().unwrap().permissions());
     assert_eq!(mode & 0o777, 0o700);
+}
+
+/// Runs its arguments where neither namespaces nor Landlock can be had.
+const WITHOUT_CONFINEMENT: &str = include_str!("hostile_children/without_confinement.pl");
+
+#[test]
+fn where_nothing_holds_commands_a_new_instance_has_none() {
+    if !is_here("perl") {
+        return;
+    }
+    let instance = TestInstance::new();
+    let tool = |name: &str, arguments: &str| {
+        let wrapper = ["perl", "-e", WITHOUT_CONFINEMENT];
+        ran(instance.wrapped(&wrapper, &["tool", name, arguments]).output().unwrap())
+    };
+    let echo = r#"{"command": "echo hi"}"#;
+    let first = tool("exec", echo);
+    assert!(first.code == 1 && first.stdout.starts_with("tool \"exec\" is disabled\n"), "{first:?}");
+    assert!(first.stderr.contains("nothing on this host can hold commands"), "{first:?}");
+    assert_eq!(tool("list_dir", "{}").code, 0, "file tools work");
+    // The control, and the way out: the operator's word.
+    let config = instance.home().join("config.json");
+    let written = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, written.replacen("\"enabled\": false", "\"enabled\": true", 1)).unwrap();
+    let allowed = tool("exec", echo);
+    assert_eq!((allowed.code, allowed.stdout.as_str()), (0, "hi\n"), "{allowed:?}");
 }
 
 #[test]
