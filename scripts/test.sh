@@ -13,6 +13,9 @@ skips=$stage/skips
 : > "$skips"
 chmod 666 "$skips"
 
+# Tests of the whole program wait for most of their time.
+threads=$(($(nproc) * 2))
+
 begin() { printf '\n== %s\n' "$1"; }
 
 begin "format, clippy, licences"
@@ -41,7 +44,7 @@ as_ordinary_user() {
     echo "as uid 65534: $(basename "$program")"
     (cd "$stage/tmp" && env -i PATH="$PATH" HOME="$stage/tmp" TMPDIR="$stage/tmp" ${PICOCLAW_SOAK:+PICOCLAW_SOAK="$PICOCLAW_SOAK"} \
       PICOCLAW_SKIPS="$skips" PICOCLAW_PASS=other PICOCLAW_TEST_BINARY="$stage/binary/picoclaw" \
-      setpriv --reuid=65534 --regid=65534 --clear-groups "$program" --quiet --skip architecture:: --skip documents::)
+      setpriv --reuid=65534 --regid=65534 --clear-groups "$program" --quiet --test-threads "$threads" --skip architecture:: --skip documents::)
   done
 }
 
@@ -70,7 +73,7 @@ fi
 begin "integration tests against the release binary, as $(id -un)"
 bash scripts/build.sh
 PICOCLAW_SKIPS=$skips PICOCLAW_PASS=own PICOCLAW_TEST_BINARY=$PWD/target/picoclaw \
-  cargo test --workspace --locked --test it
+  cargo test --workspace --locked --test it -- --test-threads "$threads"
 
 # A test that ran in the other user's run is none that was skipped.
 begin "skipped"
