@@ -27,6 +27,7 @@ pub fn report(reason: impl Display) {
         return;
     };
     let pass = std::env::var("PICOCLAW_PASS").unwrap_or_default();
+    let reason = reason.to_string().replace(['\n', '\t'], " ");
     let line = format!("{pass}\t{test}\t{reason}\n");
     let written = std::fs::OpenOptions::new()
         .append(true)
