@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// The names of our groups begin with this.
-const PREFIX: &str = "picoclaw-";
+const PREFIX: &str = "picoclaw-tree-";
 /// How long a launcher waits for another one that is looking for groups that were left.
 const SWEEP_TIMEOUT: Duration = Duration::from_millis(50);
 
@@ -169,13 +169,19 @@ impl Drop for Group {
 fn sweep(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let dir = entry.path();
-        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
+        let is_ours = entry.file_name().to_str().is_some_and(is_own_name);
         let left = is_ours.then(|| open(&dir, OFlags::DIRECTORY)).flatten();
         if let Some(Ok(Some(_lock))) = left.map(FileLock::try_exclusive) {
             kill_all(&dir);
             remove(&dir);
         }
     }
+}
+
+/// Whether a group can only be one of a launcher: a service or a container may be called `picoclaw-gateway`.
+fn is_own_name(name: &str) -> bool {
+    let numbers = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));
+    numbers.is_some_and(|(pid, number)| pid.parse::<u32>().is_ok() && number.parse::<u32>().is_ok())
 }
 
 fn kill_all(dir: &Path) {
@@ -338,13 +344,16 @@ mod tests {
     #[test]
     fn what_a_killed_launcher_left_is_removed_and_nothing_else() {
         let host = Host::new(DELEGATED);
-        for name in ["two/app/picoclaw-1-0", "two/app/other"] {
-            fs::create_dir(host.path(name)).unwrap();
+        let others = ["other", "picoclaw-gateway", "picoclaw-1-0", "picoclaw-tree-1-a", "picoclaw-tree-1"];
+        for name in others.iter().chain(&["picoclaw-tree-1-0"]) {
+            fs::create_dir(host.path("two/app").join(name)).unwrap();
         }
         let mine = host.group("0::/app\n").unwrap();
         let _more = host.group("0::/app\n").unwrap();
-        assert!(!host.path("two/app/picoclaw-1-0").exists(), "the lock on it was free");
-        assert!(host.path("two/app/other").exists());
+        assert!(!host.path("two/app/picoclaw-tree-1-0").exists(), "the lock on it was free");
+        for name in others {
+            assert!(host.path("two/app").join(name).exists(), "{name}");
+        }
         assert!(mine.memory.dir.exists(), "its launcher lives");
     }
 }
