@@ -1,6 +1,6 @@
 //! A crowd at the gateway: many who watch, and many who talk, from one thread.
 //!
-//! Invariant: loopback only, bounded in number and time; whoever watches counts every event it is sent.
+//! Invariant: loopback only, bounded in number and time; each watcher counts every event it is sent.
 
 use super::Stop;
 use super::measure::Figures;
@@ -80,7 +80,7 @@ async fn crowd(address: &Address, resident: &dyn Fn() -> Result<f64, Stop>) -> R
         let text = head(address, "GET /api/events", "");
         let mut stream = TcpStream::connect(("127.0.0.1", address.port)).await?;
         stream.write_all(text.as_bytes()).await?;
-        // Whoever has its first bytes is heard from now on.
+        // A client that has its first bytes is counted from now on.
         let mut first = [0; 4096];
         let count = timeout(PATIENCE, stream.read(&mut first)).await??;
         if !first[..count].starts_with(b"HTTP/1.1 200") {

@@ -2,7 +2,7 @@
 //!
 //! A peer is what a program without any of our promises would do: a plain `open`, `cat`, `/bin/true`. picoclaw and peer
 //! take turns, so that whatever else this machine does meets both; a figure is a median with the tenth and the ninetieth
-//! percentile beside it. A missed goal is printed as MISS and fails nothing.
+//! percentile beside it.
 //!
 //! Invariant: nothing is written outside the directories that were given, and nothing is left running.
 
@@ -107,7 +107,7 @@ fn surroundings(quiet: &Path, disk: &Path) -> String {
     )
 }
 
-/// To standard output; whoever closed it does not want to know.
+/// To standard output; a closed pipe is no error.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stdout(), "{text}");
 }

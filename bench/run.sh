@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Measures picoclaw against its peers, in one run, and leaves nothing behind. Nothing here can fail for being slow:
-# a goal that is missed says MISS in the table, and stays a matter for people.
+# Measures picoclaw against its peers, in one run, and leaves nothing behind. Nothing here can fail for being slow.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 picoclaw=$(realpath "${PICOCLAW:?PICOCLAW names the release binary}")

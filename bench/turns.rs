@@ -39,12 +39,6 @@ const SCRIPT: &str = "replies.jsonl";
 pub(crate) const TURNS: usize = 5;
 const LONG: usize = 10;
 
-/// What the loop may add to a call, in nanoseconds.
-const MOST: f64 = 200_000.0;
-
-/// What 10,000 calls may add to the memory, in bytes: the allocator's own unrest.
-const GROWTH: f64 = 1_000_000.0;
-
 /// Everything that a turn needs.
 pub(crate) struct Stage {
     executor: ToolExecutor,
@@ -59,7 +53,7 @@ pub(crate) fn measured(quiet: &Path, disk: &Path, table: &mut Table) -> Result<(
     let stage = Stage::set(&quiet.join("turns"), &call, |_| {})?;
     let added = stage.added()?;
     let what = format!("{CALLS} `read_file` calls in one turn: added by the loop, a call");
-    table.goal(&what, &added.time(), added.median(), MOST, "≤ 200 µs");
+    table.told(&what, &added.time());
     let added = Stage::set(&disk.join("turns"), &call, |_| {})?.added()?;
     table.told("  the same on a disk", &added.time());
     let before = resident()?;
@@ -69,7 +63,7 @@ pub(crate) fn measured(quiet: &Path, disk: &Path, table: &mut Table) -> Result<(
     let grown = resident()? - before;
     let what = format!("  memory that {} more calls add", LONG * CALLS);
     let shown = format!("{:.2} MB on {:.1} MB", grown / 1e6, before / 1e6);
-    table.goal(&what, &shown, grown, GROWTH, "≤ 1 MB");
+    table.told(&what, &shown);
     Ok(())
 }
 
