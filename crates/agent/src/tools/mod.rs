@@ -3,6 +3,7 @@
 mod append_file;
 mod arguments;
 mod context;
+mod discovery;
 mod edit_file;
 mod exec;
 mod file_access;
@@ -17,7 +18,9 @@ mod write_file;
 
 pub use arguments::Arguments;
 pub use context::{ToolContext, unwatched};
+pub use discovery::Discovery;
+pub(crate) use discovery::SearchTool;
 pub use pending::{Outcome, PendingCall};
-pub use registry::{Registry, Tool, ToolVisibility, schema_of, schema_of_parameters};
+pub use registry::{Registry, Tool, schema_of, schema_of_parameters};
 pub use schema::{Need, Parameter, Type};
 pub use web_fetch::WebFetch;

@@ -3,6 +3,7 @@
 use super::append_file::AppendFile;
 use super::arguments::Arguments;
 use super::context::ToolContext;
+use super::discovery::Discovery;
 use super::edit_file::EditFile;
 use super::exec::ExecTool;
 use super::list_dir::ListDir;
@@ -48,20 +49,12 @@ pub trait Tool: Send + Sync {
     fn end_session(&self, _subject: &Subject) {}
 }
 
-/// Knows which deferred tools a subject has found by searching.
-pub trait ToolVisibility: Send + Sync {
-    /// Whether `subject` has found this tool.
-    fn is_found(&self, tool: &str, subject: &Subject) -> bool;
-    /// Ends one round of tool calls: what was found gets older.
-    fn round_over(&self, subject: &Subject);
-}
-
 /// All tools. A clone has the same ones.
 #[derive(Clone)]
 pub struct Registry {
     tools: Vec<Arc<dyn Tool>>,
     redactor: Redactor,
-    visibility: Option<Arc<dyn ToolVisibility>>,
+    discovery: Option<Arc<Discovery>>,
 }
 
 impl Registry {
@@ -76,7 +69,7 @@ impl Registry {
             Arc::new(WebFetch::new(&tools.web)),
             Arc::new(WriteFile),
         ];
-        Self { tools, redactor, visibility: None }
+        Self { tools, redactor, discovery: None }
     }
 
     /// The same tools and more; a tool whose name is taken is left out.
@@ -89,13 +82,13 @@ impl Registry {
             }
         }
         tools.sort_by(|a, b| a.name().cmp(b.name()));
-        Self { tools, redactor: self.redactor.clone(), visibility: self.visibility.clone() }
+        Self { tools, redactor: self.redactor.clone(), discovery: self.discovery.clone() }
     }
 
-    /// The same, with deferred tools hidden until `visibility` says that they were found.
+    /// The same, with deferred tools hidden until they are found by searching.
     #[must_use]
-    pub fn hiding(self, visibility: Arc<dyn ToolVisibility>) -> Self {
-        Self { visibility: Some(visibility), ..self }
+    pub fn hiding(self, discovery: Arc<Discovery>) -> Self {
+        Self { discovery: Some(discovery), ..self }
     }
 
     /// The tools that `subject` can see now.
@@ -104,14 +97,14 @@ impl Registry {
     }
 
     fn sees(&self, tool: &dyn Tool, subject: &Subject) -> bool {
-        let is_found = |visibility: &Arc<dyn ToolVisibility>| visibility.is_found(tool.name(), subject);
-        !tool.is_deferred() || self.visibility.as_ref().is_some_and(is_found)
+        let is_found = |discovery: &Arc<Discovery>| discovery.is_found(tool.name(), subject);
+        !tool.is_deferred() || self.discovery.as_ref().is_some_and(is_found)
     }
 
     /// Ends one round of a subject's tool calls.
     pub fn round_over(&self, subject: &Subject) {
-        if let Some(visibility) = &self.visibility {
-            visibility.round_over(subject);
+        if let Some(discovery) = &self.discovery {
+            discovery.round_over(subject);
         }
     }
 

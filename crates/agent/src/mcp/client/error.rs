@@ -1,7 +1,7 @@
 //! Errors of MCP servers. None contains a secret of the configuration.
 
 use crate::mcp::pins::{ListError, PinError};
-use picoclaw_sandbox::helper::HelperError;
+use picoclaw_sandbox::CommandError;
 use std::time::Duration;
 
 /// Why a server cannot be used.
@@ -13,7 +13,7 @@ pub enum McpError {
         /// The server's name.
         name: String,
         /// The reason.
-        source: HelperError,
+        source: CommandError,
     },
     /// Its configuration, or a file that it names, cannot be used.
     #[error("MCP server `{name}`: {why}")]

@@ -6,7 +6,6 @@
 mod bounded_http;
 mod bounded_messages;
 mod connection;
-mod discovery;
 mod env_file;
 mod error;
 mod result_text;
@@ -16,7 +15,6 @@ mod servers;
 mod tool;
 mod tool_names;
 
-pub use discovery::Discovery;
 pub use env_file::read_env_file;
 pub use error::McpError;
 pub use server::READY_TIMEOUT;

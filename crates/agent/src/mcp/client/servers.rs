@@ -1,12 +1,11 @@
 //! All servers of the configuration. One that fails is reported and left out; the others are used.
 
-use super::discovery::{Discovery, SearchTool};
 use super::error::McpError;
 use super::server::Server;
 use super::tool::McpTool;
 use super::tool_names::offered_name;
 use crate::mcp::pins::{PinStatus, Pins};
-use crate::tools::{Registry, Tool};
+use crate::tools::{Discovery, Registry, SearchTool, Tool};
 use picoclaw_policy::Subject;
 use picoclaw_policy::config::{McpConfig, McpServerConfig};
 use picoclaw_sandbox::warden::Warden;
@@ -121,7 +120,7 @@ impl McpServers {
 
     /// `registry` with these tools; the deferred ones are hidden until they are found.
     pub fn extend_registry(&self, registry: &Registry, tools: Vec<Arc<dyn Tool>>) -> Registry {
-        registry.with(tools).hiding(Arc::clone(&self.discovery) as _)
+        registry.with(tools).hiding(Arc::clone(&self.discovery))
     }
 
     /// Ends every server.

@@ -64,7 +64,7 @@ mod tests {
             Err(RedirectError::Downgrade(clear.clone()))
         );
         let strange = redirects.follow(&https, "ftp://me:pw@a.example/").unwrap();
-        assert_eq!(strange.to_string(), "connect ftp://***@a.example/", "left to the desk");
+        assert_eq!(strange.to_string(), "connect ftp://***@a.example/", "left to the policy check");
         assert!(redirects.follow(&clear, "https://a.example/").unwrap().asked.is_ok());
         assert!(redirects.follow(&clear, "/d").is_ok());
         assert_eq!(redirects.follow(&clear, "/e"), Err(RedirectError::TooMany));

@@ -1,7 +1,7 @@
 //! Deferred tools: hidden from the model until it finds them by search, for a number of rounds.
 
+use super::{Arguments, Need, Outcome, Parameter, Tool, ToolContext, Type};
 use crate::call::Reply;
-use crate::tools::{Arguments, Need, Outcome, Parameter, Tool, ToolContext, ToolVisibility, Type};
 use picoclaw_policy::Subject;
 use picoclaw_policy::config::DiscoveryConfig;
 use regex::RegexBuilder;
@@ -51,14 +51,14 @@ impl Discovery {
         let own = found.entry(session_key(subject)).or_default();
         own.extend(names.into_iter().map(|name| (name, self.ttl)));
     }
-}
 
-impl ToolVisibility for Discovery {
-    fn is_found(&self, tool: &str, subject: &Subject) -> bool {
+    /// Whether `subject` has found this tool.
+    pub(super) fn is_found(&self, tool: &str, subject: &Subject) -> bool {
         self.found().get(&session_key(subject)).is_some_and(|own| own.contains_key(tool))
     }
 
-    fn round_over(&self, subject: &Subject) {
+    /// Ends one round of tool calls: what was found gets older.
+    pub(super) fn round_over(&self, subject: &Subject) {
         let mut found = self.found();
         if let Some(own) = found.get_mut(&session_key(subject)) {
             own.retain(|_, left| {
@@ -77,7 +77,7 @@ fn session_key(subject: &Subject) -> SessionKey {
 }
 
 /// The tool that finds deferred tools.
-pub(super) struct SearchTool {
+pub(crate) struct SearchTool {
     mode: SearchMode,
     hidden: Vec<(String, String)>,
     discovery: Arc<Discovery>,
@@ -85,7 +85,7 @@ pub(super) struct SearchTool {
 
 impl SearchTool {
     /// One for each enabled mode; none when no tool is hidden.
-    pub(super) fn all(hidden: &[Arc<dyn Tool>], discovery: &Arc<Discovery>) -> Vec<Self> {
+    pub(crate) fn all(hidden: &[Arc<dyn Tool>], discovery: &Arc<Discovery>) -> Vec<Self> {
         if hidden.is_empty() {
             return Vec::new();
         }
