@@ -5,18 +5,17 @@
 //! caged whenever isolation is on.
 
 use crate::agent_writable::AgentWritable;
+use crate::command_error::CommandError;
 use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage, Settings};
 use crate::instance::Workspace;
-use crate::isolate::{CommandSource, HiddenPath, IsolateError, PlanError, UserEnvironment};
+use crate::isolate::{CommandSource, HiddenPath, UserEnvironment};
 use crate::launch::{
-    self, CancelToken, Deadline, Finished, LaunchError, LaunchSpec, OutputLimit, Principal, ProgramError,
-    Running, Status, Streams, WorkDir, environment,
+    self, CancelToken, Deadline, Finished, LaunchSpec, OutputLimit, Principal, Running, Status, Streams,
+    WorkDir, environment,
 };
-use crate::ledger::LedgerError;
 use crate::permit::OutcomeGuard;
 use crate::protect::{Protection, Watch};
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// One helper program. Nothing in here comes from a model.
@@ -36,43 +35,6 @@ pub struct HelperSpec<'h> {
     pub deadline: Deadline,
     /// How much of its output is kept.
     pub output_limit: OutputLimit,
-}
-
-/// Why a helper was not started.
-#[derive(Debug, thiserror::Error)]
-pub enum HelperError {
-    /// There is no command.
-    #[error("there is no command to run")]
-    Nothing,
-    /// The program cannot be found.
-    #[error(transparent)]
-    Program(#[from] ProgramError),
-    /// The cage cannot be planned.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    /// The cage cannot be built.
-    #[error(transparent)]
-    Isolate(#[from] IsolateError),
-    /// The child cannot be started.
-    #[error(transparent)]
-    Launch(#[from] LaunchError),
-    /// It cannot be recorded, so it is not started.
-    #[error(transparent)]
-    Ledger(#[from] LedgerError),
-    /// An agent could replace what would be run.
-    #[error("`{}` lies where an agent can write; move it out of the workspace", path.display())]
-    AgentWritable {
-        /// The program or script.
-        path: PathBuf,
-    },
-    /// A directory cannot be used.
-    #[error("could not use the directory `{}`", path.display())]
-    Directory {
-        /// Which.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
 }
 
 /// Prepares helpers; the backend of their cages was chosen at the start of the program.
@@ -100,19 +62,19 @@ impl HelperLauncher {
     }
 
     /// Finds the program and assembles its confinement.
-    pub(crate) fn prepare(&self, helper: &HelperSpec<'_>) -> Result<PreparedHelper, HelperError> {
+    pub(crate) fn prepare(&self, helper: &HelperSpec<'_>) -> Result<PreparedHelper, CommandError> {
         let user = UserEnvironment::of(self.0.instance.home(), &helper.principal);
-        user.prepare().map_err(|errno| unusable(user.path(), errno))?;
+        user.prepare().map_err(|errno| CommandError::unusable(user.path(), errno))?;
         let dir = helper.dir.resolve(&user);
-        let name = helper.command.first().ok_or(HelperError::Nothing)?;
+        let name = helper.command.first().ok_or(CommandError::Nothing)?;
         let path = environment::get(&self.0.host, "PATH").unwrap_or_default();
         let program = launch::find_program(name, path, &dir)?;
         if let Some(path) = self.1.find_in(helper.command, helper.variables, &dir, path) {
-            return Err(HelperError::AgentWritable { path });
+            return Err(CommandError::AgentWritable { path });
         }
         let confined = self.confine(helper, &user, &program, &dir)?;
         let layers = confined.layers();
-        let handle = WorkDir::open(&dir).map_err(|errno| unusable(&dir, errno))?;
+        let handle = WorkDir::open(&dir).map_err(|errno| CommandError::unusable(&dir, errno))?;
         let (spec, protected) =
             confined.spec(program, helper.command.to_vec(), handle, helper.principal.clone())?;
         let (streams, deadline, output_limit) =
@@ -130,7 +92,7 @@ impl HelperLauncher {
         user: &UserEnvironment,
         program: &Path,
         dir: &Path,
-    ) -> Result<Confined, HelperError> {
+    ) -> Result<Confined, CommandError> {
         let Settings { isolation, secrets, instance, host, backend } = &self.0;
         let Some(backend) = backend else {
             let protection = match helper.dir {
@@ -206,8 +168,4 @@ fn settle(outcome: OutcomeGuard, protected: Watch, status: Status) {
     if let Some(line) = protected.settle(outcome, status).line() {
         tracing::warn!(target: "isolation", "{line}");
     }
-}
-
-fn unusable(path: &Path, errno: rustix::io::Errno) -> HelperError {
-    HelperError::Directory { path: path.to_owned(), source: errno.into() }
 }

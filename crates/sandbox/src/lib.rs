@@ -11,6 +11,7 @@ pub mod authors;
 mod boot_id;
 pub mod bounded_lines;
 mod command_code;
+mod command_error;
 pub mod confine;
 pub mod effects;
 pub mod exec;
@@ -38,5 +39,6 @@ pub mod trust;
 pub mod warden;
 pub mod workspace_reader;
 
+pub use command_error::CommandError;
 pub use printable::{printable, printable_json, printable_lines, unambiguous};
 pub use redact::{Redactor, is_guessable};

@@ -4,9 +4,10 @@
 use crate::act::{Act, Operands};
 use crate::agent_writable::AgentWritable;
 use crate::always::AlwaysRules;
+use crate::command_error::CommandError;
 use crate::exec::{Exec, ExecEnv, HostFs, RunMode};
 use crate::files::{Files, Located};
-use crate::helper::{HelperError, HelperLauncher, HelperSpec, RunningHelper};
+use crate::helper::{HelperLauncher, HelperSpec, RunningHelper};
 use crate::ledger::{Entry, Ledger};
 use crate::permit::{Answer, Approval, Effect, OutcomeGuard, Permit};
 use crate::root::RootError;
@@ -301,7 +302,7 @@ impl Warden {
         &self,
         helper: &HelperSpec<'_>,
         subject: &Subject,
-    ) -> Result<RunningHelper, HelperError> {
+    ) -> Result<RunningHelper, CommandError> {
         self.start_helper_with_args(helper, &[], subject)
     }
 
@@ -312,7 +313,7 @@ impl Warden {
         helper: &HelperSpec<'_>,
         arguments: &[OsString],
         subject: &Subject,
-    ) -> Result<RunningHelper, HelperError> {
+    ) -> Result<RunningHelper, CommandError> {
         let mut prepared = self.helpers.prepare(helper)?;
         prepared.spec.argv.extend_from_slice(arguments);
         let words: Vec<_> = helper.command.iter().map(|word| word.to_string_lossy()).collect();

@@ -8,10 +8,11 @@
 
 use picoclaw_policy::config::{AgentConfig, Config, ExposeMode};
 use picoclaw_policy::{AgentId, Origin, Policy, Subject};
+use picoclaw_sandbox::CommandError;
 use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
-use picoclaw_sandbox::helper::{HelperError, HelperSpec};
+use picoclaw_sandbox::helper::HelperSpec;
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::launch::{
     CancelToken, Deadline, Finished, Output, OutputLimit, Principal, Status, Stdin, Streams, harden_self,
@@ -67,7 +68,7 @@ impl Place {
         line: &str,
         dir: ChildDir<'_>,
         extra: &[&str],
-    ) -> Result<Finished, HelperError> {
+    ) -> Result<Finished, CommandError> {
         let mut command: Vec<OsString> = ["/bin/sh", "-c", line, "sh"].map(OsString::from).into();
         command.extend(extra.iter().map(OsString::from));
         let subject = Subject::root(Origin::Mcp, AgentId::main(), "cli:default");

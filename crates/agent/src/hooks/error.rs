@@ -1,6 +1,6 @@
 //! Errors of hooks. Each names its hook.
 
-use picoclaw_sandbox::helper::HelperError;
+use picoclaw_sandbox::CommandError;
 use std::time::Duration;
 
 /// Why a hook could not be started or called.
@@ -12,7 +12,7 @@ pub enum HookError {
         /// Which hook.
         name: String,
         /// Why not.
-        source: HelperError,
+        source: CommandError,
     },
     /// It did not answer `hook.hello` in time.
     #[error("hook `{name}` did not answer hello within {} s", limit.as_secs())]

@@ -5,8 +5,9 @@ use super::connection::{HookConnection, RequestError};
 use super::error::HookError;
 use picoclaw_policy::Subject;
 use picoclaw_policy::config::{ExposeMode, HookConfig};
+use picoclaw_sandbox::CommandError;
 use picoclaw_sandbox::confine::ChildDir;
-use picoclaw_sandbox::helper::{HelperError, HelperSpec, RunningHelper};
+use picoclaw_sandbox::helper::{HelperSpec, RunningHelper};
 use picoclaw_sandbox::launch::{Deadline, Output, OutputLimit, Principal, Stdin, Streams};
 use picoclaw_sandbox::warden::Warden;
 use serde_json::{Value, json};
@@ -178,7 +179,7 @@ fn start_helper(
     warden: &Warden,
     config: &HookConfig,
     subject: &Subject,
-) -> Result<RunningHelper, HelperError> {
+) -> Result<RunningHelper, CommandError> {
     let command: Vec<OsString> = config.command.iter().map(OsString::from).collect();
     let variables: Vec<_> =
         config.env.iter().map(|(name, value)| (name.into(), value.reveal().into())).collect();

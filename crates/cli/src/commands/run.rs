@@ -9,7 +9,8 @@ use crate::settings::{ProcessEnv, Settings, exposure_warnings, workspace_fault};
 use crate::{app, exit, print, units};
 use anyhow::{Context, Result, bail};
 use picoclaw_policy::{AgentId, Origin};
-use picoclaw_sandbox::exec::{HiddenTarget, OperatorCommand, OperatorCommandError};
+use picoclaw_sandbox::CommandError;
+use picoclaw_sandbox::exec::{HiddenTarget, OperatorCommand};
 use picoclaw_sandbox::launch::{Limit, Principal, Status, Streams};
 use picoclaw_sandbox::protect::Report;
 use picoclaw_sandbox::{printable, terminal};
@@ -34,9 +35,9 @@ pub(crate) fn run(arguments: &RunArguments, loaded: &Settings, process_env: &Pro
             Ok(code(status.exit_code()))
         }
         Err(why) => {
-            let failed = why.downcast_ref::<OperatorCommandError>();
-            complain(&why, failed.and_then(OperatorCommandError::hint));
-            Ok(code(failed.map_or(NO_CAGE.into(), OperatorCommandError::exit_code)))
+            let failed = why.downcast_ref::<CommandError>();
+            complain(&why, failed.and_then(CommandError::hint));
+            Ok(code(failed.map_or(NO_CAGE.into(), CommandError::exit_code)))
         }
     }
 }

@@ -4,26 +4,22 @@
 //! when it ends.
 
 use super::exec_env::log_unenforced;
+use crate::command_error::CommandError;
 use crate::confine::{CageRequest, ChildDir, PlannedCage};
 use crate::file_lock::FileLock;
 use crate::instance::Instance;
-use crate::isolate::{
-    Backend, CommandSource, IsolateError, MountReason, MountRule, Plan, PlanError, StartError,
-    UserEnvironment, select_backend,
-};
+use crate::isolate::{Backend, CommandSource, MountReason, MountRule, Plan, UserEnvironment, select_backend};
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
-    self, LaunchError, LaunchSpec, NetCounters, Principal, ProgramError, Running, Status, Streams, WorkDir,
+    self, LaunchError, LaunchSpec, NetCounters, Principal, Running, Status, Streams, WorkDir,
 };
-use crate::ledger::{Entry, Ledger, LedgerError};
+use crate::ledger::{Entry, Ledger};
 use crate::permit::OutcomeGuard;
 use crate::project_envs::ProjectEnvs;
 use crate::protect::{Report, Watch};
-use crate::state_dir::StateError;
 use picoclaw_policy::config::{Backend as BackendChoice, IsolationConfig, Network};
 use picoclaw_policy::{Grant, Subject, Verdict, Zone};
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -52,67 +48,6 @@ pub struct OperatorCommand<'c> {
     pub subject: Subject,
     /// The name of the tool in the record.
     pub tool: &'c str,
-}
-
-/// Why a command was not run.
-#[derive(Debug, thiserror::Error)]
-pub enum OperatorCommandError {
-    /// The program cannot be found.
-    #[error(transparent)]
-    Program(#[from] ProgramError),
-    /// There is no command.
-    #[error("there is no command to run")]
-    Nothing,
-    /// No cage is available on this host.
-    #[error(transparent)]
-    Start(#[from] StartError),
-    /// The cage cannot be planned.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    /// The cage cannot be built.
-    #[error(transparent)]
-    Isolate(#[from] IsolateError),
-    /// The child cannot be started.
-    #[error(transparent)]
-    Launch(#[from] LaunchError),
-    /// The project's user environment cannot be used.
-    #[error(transparent)]
-    Environment(#[from] StateError),
-    /// It cannot be recorded, so it is not run.
-    #[error(transparent)]
-    Ledger(#[from] LedgerError),
-    /// A directory cannot be used.
-    #[error("could not use `{}`", path.display())]
-    Directory {
-        /// Which.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-}
-
-impl OperatorCommandError {
-    /// The exit code: 126 and 127 as shells do, 125 for everything about the cage.
-    pub fn exit_code(&self) -> i32 {
-        match self {
-            Self::Program(why) => why.exit_code(),
-            Self::Launch(why) => why.exit_code(),
-            _ => 125,
-        }
-    }
-
-    /// What would help.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Start(StartError::DisabledKernelFeatures { .. }) => {
-                Some("show it under its own path; another path inside needs user namespaces".to_owned())
-            }
-            // The rest of the hint is about switching isolation off, which is not possible here.
-            Self::Start(why) => why.hint().lines().next().map(str::to_owned),
-            Self::Launch(why) => why.hint(),
-            _ => None,
-        }
-    }
 }
 
 /// A running command. Dropping it kills its process tree.
@@ -187,13 +122,13 @@ impl RunningCommand {
 
 impl OperatorCommand<'_> {
     /// Starts the child in its cage, and returns when its program runs.
-    pub fn start(&self, ledger: Ledger) -> Result<RunningCommand, OperatorCommandError> {
+    pub fn start(&self, ledger: Ledger) -> Result<RunningCommand, CommandError> {
         let in_use = self.enter_project()?;
         Ok(RunningCommand { in_use, ..self.start_child(ledger)? })
     }
 
     /// Keeps the project's user environment from being removed; `None` if no project has it.
-    fn enter_project(&self) -> Result<Option<FileLock>, OperatorCommandError> {
+    fn enter_project(&self) -> Result<Option<FileLock>, CommandError> {
         let project = match (&self.principal, self.dir) {
             (Principal::Project(path), _) => path.as_path(),
             (Principal::Mcp(_), ChildDir::Path { path, .. } | ChildDir::Project { path, .. }) => path,
@@ -202,13 +137,13 @@ impl OperatorCommand<'_> {
         Ok(Some(ProjectEnvs::open(self.instance.home())?.enter(&self.principal, project)?))
     }
 
-    fn start_child(&self, ledger: Ledger) -> Result<RunningCommand, OperatorCommandError> {
+    fn start_child(&self, ledger: Ledger) -> Result<RunningCommand, CommandError> {
         let ledger = Arc::new(ledger);
         let path = environment::get(&self.host, "PATH").unwrap_or_default();
-        let name = self.command.first().ok_or(OperatorCommandError::Nothing)?;
+        let name = self.command.first().ok_or(CommandError::Nothing)?;
         let program = launch::find_program(name, path, self.from)?;
         let user = UserEnvironment::of(self.instance.home(), &self.principal);
-        user.prepare().map_err(|errno| unusable(user.path(), errno))?;
+        user.prepare().map_err(|errno| CommandError::unusable(user.path(), errno))?;
         let planned = PlannedCage::new(CageRequest {
             isolation: self.isolation,
             instance: self.instance,
@@ -227,8 +162,7 @@ impl OperatorCommand<'_> {
         let native = Backend::Native.enforced(self.isolation).lacks(&self.isolation.require).is_none();
         if native && self.isolation.backend == BackendChoice::Auto {
             match self.start_on(&Backend::Native, &prepared, &ledger) {
-                Err(OperatorCommandError::Launch(LaunchError::Confinement(_) | LaunchError::Step { .. })) => {
-                }
+                Err(CommandError::Launch(LaunchError::Confinement(_) | LaunchError::Step { .. })) => {}
                 done => return done,
             }
         }
@@ -253,10 +187,10 @@ impl OperatorCommand<'_> {
         backend: &Backend,
         prepared: &PreparedCommand<'_>,
         ledger: &Arc<Ledger>,
-    ) -> Result<RunningCommand, OperatorCommandError> {
+    ) -> Result<RunningCommand, CommandError> {
         let PreparedCommand { program, planned, work_dir } = prepared;
         let confined = planned.build(backend)?;
-        let handle = WorkDir::open(work_dir).map_err(|errno| unusable(work_dir, errno))?;
+        let handle = WorkDir::open(work_dir).map_err(|errno| CommandError::unusable(work_dir, errno))?;
         let decided = self.decided(work_dir).enforcing(confined.layers());
         ledger.append(std::slice::from_ref(&decided))?;
         let outcome = OutcomeGuard::new(Arc::clone(ledger), decided);
@@ -304,8 +238,4 @@ struct PreparedCommand<'c> {
 fn is_system_path(path: &Path) -> bool {
     let system = ["/boot", "/dev", "/etc", "/proc", "/run", "/sys"];
     path == Path::new("/") || system.iter().any(|own| path.starts_with(own))
-}
-
-fn unusable(path: &Path, errno: rustix::io::Errno) -> OperatorCommandError {
-    OperatorCommandError::Directory { path: path.to_owned(), source: errno.into() }
 }

@@ -6,8 +6,9 @@ use crate::providers::provider::{
 };
 use picoclaw_policy::config::{ExposeMode, ModelConfig};
 use picoclaw_policy::{AgentId, Origin, Subject};
+use picoclaw_sandbox::CommandError;
 use picoclaw_sandbox::confine::ChildDir;
-use picoclaw_sandbox::helper::{HelperError, HelperSpec};
+use picoclaw_sandbox::helper::HelperSpec;
 use picoclaw_sandbox::launch::{
     CancelToken, Deadline, Finished, Output, OutputLimit, Principal, Status, Stdin, Streams, TruncatedOutput,
 };
@@ -105,7 +106,7 @@ impl<T: CliFormat + 'static> CliProvider<T> {
         &self,
         invocation: Invocation,
         agent: AgentId,
-    ) -> impl FnOnce(&CancelToken) -> Result<Finished, HelperError> + use<T> {
+    ) -> impl FnOnce(&CancelToken) -> Result<Finished, CommandError> + use<T> {
         let (warden, workspace, timeout) = (Arc::clone(&self.warden), self.workspace.clone(), self.timeout);
         let principal = Principal::Provider(self.format.principal().to_owned());
         let session = format!("provider:{}", self.name);
@@ -140,8 +141,8 @@ impl<T: CliFormat + 'static> CliProvider<T> {
     }
 
     async fn answer(&self, request: &Request) -> Result<Answer, ProviderError> {
-        let lodge = self.warden.helpers();
-        let safety = if lodge.is_caged() { Safety::Caged } else { Safety::Own };
+        let helpers = self.warden.helpers();
+        let safety = if helpers.is_caged() { Safety::Caged } else { Safety::Own };
         let stay = self.workspace.as_ref().map(|path| path.to_string_lossy());
         let invocation = self.format.invocation(request, safety, stay.as_deref());
         let work = self.run(invocation, request.agent.clone());

@@ -12,8 +12,9 @@ use picoclaw_agent::mcp::pins::{PinKey, Pins};
 use picoclaw_agent::mcp::wrap::{AllowedRequests, PinningProxy};
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{Origin, Subject};
+use picoclaw_sandbox::CommandError;
 use picoclaw_sandbox::confine::ChildDir;
-use picoclaw_sandbox::exec::{OperatorCommand, OperatorCommandError};
+use picoclaw_sandbox::exec::OperatorCommand;
 use picoclaw_sandbox::launch::{Limit, Output, Principal, Status, Stdin, Streams};
 use picoclaw_sandbox::{line_proxy, printable, terminal};
 use std::ffi::{OsStr, OsString};
@@ -44,12 +45,12 @@ pub(crate) fn run(
             Ok(run::code(status.exit_code()))
         }
         Err(why) => {
-            let failed = why.downcast_ref::<OperatorCommandError>();
+            let failed = why.downcast_ref::<CommandError>();
             print::note(&format!("{PREFIX}{why:#}"));
-            if let Some(hint) = failed.and_then(OperatorCommandError::hint) {
+            if let Some(hint) = failed.and_then(CommandError::hint) {
                 print::note(&format!("hint: {hint}"));
             }
-            Ok(run::code(failed.map_or(run::NO_CAGE.into(), OperatorCommandError::exit_code)))
+            Ok(run::code(failed.map_or(run::NO_CAGE.into(), CommandError::exit_code)))
         }
     }
 }

@@ -1,0 +1,79 @@
+//! Why an operator's command or a helper program was not started.
+
+use crate::isolate::{IsolateError, PlanError, StartError};
+use crate::launch::{LaunchError, ProgramError};
+use crate::ledger::LedgerError;
+use crate::state_dir::StateError;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a command or helper was not started.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// The program cannot be found.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// There is no command.
+    #[error("there is no command to run")]
+    Nothing,
+    /// No cage is available on this host.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The cage cannot be planned.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The cage cannot be built.
+    #[error(transparent)]
+    Isolate(#[from] IsolateError),
+    /// The child cannot be started.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// The project's user environment cannot be used.
+    #[error(transparent)]
+    Environment(#[from] StateError),
+    /// It cannot be recorded, so it is not started.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// An agent could replace what would be run.
+    #[error("`{}` lies where an agent can write; move it out of the workspace", path.display())]
+    AgentWritable {
+        /// The program or script.
+        path: PathBuf,
+    },
+    /// A directory cannot be used.
+    #[error("could not use the directory `{}`", path.display())]
+    Directory {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl CommandError {
+    pub(crate) fn unusable(path: &Path, errno: rustix::io::Errno) -> Self {
+        Self::Directory { path: path.to_owned(), source: errno.into() }
+    }
+
+    /// The exit code: 126 and 127 as shells do, 125 for everything about the cage.
+    pub fn exit_code(&self) -> i32 {
+        match self {
+            Self::Program(why) => why.exit_code(),
+            Self::Launch(why) => why.exit_code(),
+            _ => 125,
+        }
+    }
+
+    /// What would help.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Start(StartError::DisabledKernelFeatures { .. }) => {
+                Some("show it under its own path; another path inside needs user namespaces".to_owned())
+            }
+            // The rest of the hint is about switching isolation off, which is not possible here.
+            Self::Start(why) => why.hint().lines().next().map(str::to_owned),
+            Self::Launch(why) => why.hint(),
+            _ => None,
+        }
+    }
+}
