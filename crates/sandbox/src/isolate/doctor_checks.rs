@@ -227,14 +227,16 @@ fn memory(decoys: &Decoys<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchErro
         let observed = format!("not tried: the limit is {limit} MiB");
         return DoctorCheck { question, layer, expected, observed, result: CheckResult::NotPromised };
     }
-    // `tail` keeps all its input in memory until the end.
+    // `tail` keeps all its input in memory until it has written it. Its first byte says that it has all of it; the rest is
+    // read late enough for a limit that is watched.
     let bytes = (limit + 64) << 20;
-    let finished = run(&format!("head -c {bytes} /dev/zero | tail -c {bytes} | wc -c"));
+    let late = "{ dd bs=1 count=1 of=/dev/null 2>&-; sleep 1; wc -c; }";
+    let finished = run(&format!("head -c {bytes} /dev/zero | tail -c {bytes} | {late}"));
     let (observed, result) = match finished {
         Ok(finished) if finished.status == Status::OutOfMemory => {
             ("no: it was ended".to_owned(), CheckResult::Kept)
         }
-        Ok(finished) if finished.stdout.to_text().trim() == bytes.to_string() => {
+        Ok(finished) if finished.stdout.to_text().trim() == (bytes - 1).to_string() => {
             ("yes".to_owned(), CheckResult::Broken)
         }
         Ok(_) => ("no: it was refused more".to_owned(), CheckResult::Kept),
