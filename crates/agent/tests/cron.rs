@@ -23,7 +23,7 @@ use tokio::sync::Notify;
 
 const START: i64 = 1_800_000_000_000;
 
-/// A clock that is turned by hand, and how often somebody looked at it.
+/// A clock that is turned by hand, and how often it was read.
 struct Hands(AtomicI64, AtomicI64);
 
 impl Hands {
@@ -247,7 +247,7 @@ fn what_was_missed_is_not_made_up_for() {
     let cron = bench.add("cron", Schedule::cron("* * * * *", Some("UTC")).unwrap());
     let missed = bench.add("missed", Schedule::after(60, START).unwrap());
     let late = bench.add("late", Schedule::after(3590, START).unwrap());
-    // Nobody ran for an hour.
+    // No process ran for an hour.
     bench.clock.0.store(START + 3_600_000, Ordering::SeqCst);
     bench.with(async {
         bench.until("the one that is a little late", || bench.ran() == ["late"]).await;
@@ -289,7 +289,7 @@ fn an_edit_by_somebody_else_is_seen_in_time() {
     let bench = Bench::new();
     bench.with(async {
         tokio::time::sleep(Duration::from_millis(50)).await;
-        // Nobody calls `look`: this is another process, as far as the scheduler can tell.
+        // `look` is not called: this is another process, as far as the scheduler can tell.
         let job = bench.add("new", Schedule::after(1, START).unwrap());
         bench.clock.0.fetch_add(2000, Ordering::SeqCst);
         let began = Instant::now();

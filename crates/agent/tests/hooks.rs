@@ -31,13 +31,13 @@ impl Place {
 
     fn hooks(&self, hooks: &[(&str, i64, &str)]) -> Hooks {
         let mut config = Config::default().hooks;
-        // Whoever will never answer need not be waited for as long as somebody on a busy machine.
+        // A hook that never answers is given less time than one on a busy machine.
         let is_silent = hooks.iter().any(|(_, _, manner)| ["silent", "stranger"].contains(manner));
         let limit = if is_silent { 300 } else { 20_000 };
         (config.interceptor_timeout_ms, config.approval_timeout_ms) = (limit, limit);
         config.processes =
             hooks.iter().map(|(name, priority, manner)| self.hook(name, *priority, manner)).collect();
-        Hooks::new(&config, self.fixture.hall.warden(), &subject())
+        Hooks::new(&config, self.fixture.executor.warden(), &subject())
     }
 
     fn hook(&self, name: &str, priority: i64, manner: &str) -> HookConfig {
@@ -212,8 +212,9 @@ fn a_hook_that_says_no_hello_or_is_not_there_fails_the_start_and_is_named() {
     let mut config = Config::default().hooks;
     config.processes =
         vec![HookConfig { command: vec!["/nonexistent/hook".into()], ..place.hook("lost", 0, "") }];
-    let lost =
-        wait_for(async { Hooks::new(&config, place.fixture.hall.warden(), &subject()).start_all().await });
+    let lost = wait_for(async {
+        Hooks::new(&config, place.fixture.executor.warden(), &subject()).start_all().await
+    });
     assert!(lost.is_err_and(|why| why.to_string().contains("`lost`")));
 }
 

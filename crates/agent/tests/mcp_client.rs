@@ -56,16 +56,18 @@ impl Place {
         config.servers = servers;
         McpServers::new(
             &config,
-            self.fixture.hall.warden(),
+            self.fixture.executor.warden(),
             Pins::open(&self.fixture.home).unwrap(),
             &subject(),
         )
     }
 
-    /// Brings the servers' tools into the hall.
+    /// Brings the servers' tools into the executor.
     async fn join(&self, servers: &McpServers) -> Vec<String> {
         let Connected { tools, notices } = servers.connect_all().await;
-        self.fixture.hall.replace_registry(servers.extend_registry(&self.fixture.hall.registry(), tools));
+        self.fixture
+            .executor
+            .replace_registry(servers.extend_registry(&self.fixture.executor.registry(), tools));
         notices
     }
 
@@ -75,7 +77,7 @@ impl Place {
 
     async fn call_until(&self, tool: &str, arguments: Value, halt: &CancelToken) -> Reply {
         let call = Call { tool: tool.to_owned(), arguments, subject: subject() };
-        match self.fixture.hall.call(call, halt, Arc::new(|_| {})).await {
+        match self.fixture.executor.call(call, halt, Arc::new(|_| {})).await {
             Outcome::Reply(reply) => reply,
             Outcome::NeedsApproval(asked) => panic!("nobody should be asked: {asked:?}"),
         }
@@ -310,7 +312,7 @@ fn deferred_tools_are_seen_after_a_search_and_for_a_while() {
         let hidden = McpServerConfig { deferred: true, ..place.server("shy", "plain") };
         let servers = place.servers(vec![hidden]);
         place.join(&servers).await;
-        let registry = place.fixture.hall.registry();
+        let registry = place.fixture.executor.registry();
         let sees = || registry.seen_by(&subject()).any(|tool| tool.name() == echo("shy"));
         assert!(!sees(), "hidden at first");
         let early = place.call(&echo("shy"), json!({"text": "x"})).await;

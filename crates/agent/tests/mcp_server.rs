@@ -32,7 +32,7 @@ fn asking() -> (Fixture, Arc<ServerState>) {
     config.tools.exec.on_block = OnBlock::Ask;
     let fixture = Fixture::new(&config);
     let subject = Subject { origin: Origin::Mcp, ..subject() };
-    let state = ServerState::new(fixture.hall.clone(), Arc::new(config), subject);
+    let state = ServerState::new(fixture.executor.clone(), Arc::new(config), subject);
     (fixture, state)
 }
 

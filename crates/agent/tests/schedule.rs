@@ -1,4 +1,4 @@
-//! When jobs run: moments, zones, clocks that jump, and what nobody can read.
+//! When jobs run: moments, zones, clocks that jump, and what cannot be parsed.
 
 #![expect(clippy::unwrap_used, reason = "tests stop where they cannot go on")]
 

@@ -28,7 +28,7 @@ fn examined(place: &Instance, walls: &Confinement) -> Vec<DoctorCheck> {
         socket: None,
         sockets_held: true,
         address: None,
-        variable: "BAIT",
+        variable: "DECOY",
         network: place.isolation.network,
         processes: Visibility::Hidden,
         limits: place.isolation.limits,
@@ -37,7 +37,7 @@ fn examined(place: &Instance, walls: &Confinement) -> Vec<DoctorCheck> {
     run_doctor_checks(&baits, &|line| {
         let mut spec = place.spec(line, walls.clone());
         if matches!(walls, Confinement::None) {
-            spec.environment.push(("BAIT".into(), "x".into()));
+            spec.environment.push(("DECOY".into(), "x".into()));
         }
         run_to_end(spec)
     })

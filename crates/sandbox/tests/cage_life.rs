@@ -52,7 +52,7 @@ fn a_caged_call_ends_within_its_deadline_and_leaves_nobody() {
     ] {
         let (place, marker) = (instance(), marker(seed));
         let mut spec = place.spec(&line.replace('M', &marker), place.cage());
-        // Whoever is to end by itself gets the time for it, on a busy machine too.
+        // A process that is to end by itself gets the time for it, on a busy machine too.
         let deadline = Duration::from_millis(if want == Status::TimedOut { 400 } else { 20_000 });
         spec.deadline = Deadline::After(deadline);
         let began = Instant::now();

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A small host: merged `/usr`, a resolver behind a link, a toolchain, somebody's home.
+/// A small host: merged `/usr`, a resolver behind a link, a toolchain, a user's home.
 fn host() -> BTreeMap<PathBuf, HostEntry> {
     let mut host = BTreeMap::new();
     let mut add = |path: &str, resolved: &str, kind| {
@@ -273,7 +273,7 @@ fn a_program_is_shown_the_tree_that_it_cannot_run_without() {
         ("/srv/link/.venv/pyvenv.cfg", "/srv/app/.venv/pyvenv.cfg", HostEntryKind::File),
         ("/srv/link/.venv/bin", "/srv/app/.venv/bin", HostEntryKind::Directory),
         ("/srv/link/.venv/bin/python", "/usr/bin/python3", HostEntryKind::File),
-        // A home that somebody made an environment.
+        // A home that is an environment.
         ("/home/u/pyvenv.cfg", "/home/u/pyvenv.cfg", HostEntryKind::File),
     ] {
         host.insert(path.into(), HostEntry { resolved: resolved.into(), kind });

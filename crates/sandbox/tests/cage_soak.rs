@@ -1,5 +1,5 @@
 //! Many cages leave nothing: at once and in a row. `PICOCLAW_SOAK=1` has 200 and 5,000; otherwise a tenth and a fiftieth. One
-//! test, alone in its file, so that nobody else's descriptors and children are counted.
+//! test, alone in its file, so that no other test's descriptors and children are counted.
 
 #![expect(
     clippy::expect_used,

@@ -84,7 +84,7 @@ fn a_child_cannot_read_its_parents_environment() {
 fn no_descriptor_is_inherited() {
     let mut leaked = tempfile::tempfile().expect("a file");
     leaked.write_all(b"secret").expect("a write");
-    // The worst case: a descriptor that somebody opened without the close-on-exec flag.
+    // The worst case: a descriptor that was opened without the close-on-exec flag.
     rustix::io::fcntl_setfd(&leaked, rustix::io::FdFlags::empty()).expect("a flag");
     let line = format!("ls /proc/self/fd; cat /proc/self/fd/{} 2>&1", leaked.as_raw_fd());
     let output = run_to_end(shell(&line)).expect("a shell starts").stdout.to_text();

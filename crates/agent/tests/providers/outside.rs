@@ -72,7 +72,7 @@ async fn a_question_goes_over_tls() {
     match ask(&models(&base), &hello()).await.result {
         Ok((answer, _)) => eprintln!("answered: {}", answer.content),
         Err(why) => {
-            // On a host that trusts nobody at all, there is nothing to compare with.
+            // On a host without trusted certificates, there is nothing to compare with.
             assert!(matches!(why.class, ErrorClass::Network | ErrorClass::Malformed), "{why}");
             eprintln!("refused: {why}");
         }

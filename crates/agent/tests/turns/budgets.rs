@@ -1,4 +1,4 @@
-//! Tokens and room: what a turn may use, and what happens when the conversation grows too long.
+//! Tokens and the context window: what a turn may use, and what happens when the conversation grows too long.
 
 use crate::fixture::{Act, Fixture, call, costing, say};
 use picoclaw_agent::providers::ErrorClass;

@@ -225,7 +225,7 @@ pub(crate) fn open_with(
     runner
 }
 
-/// The tools of an instance, behind its desk.
+/// The tools of an instance, behind its policy check.
 pub(crate) fn executor(home: &std::path::Path, config: &Config) -> (ToolExecutor, Instance) {
     let instance = Instance::prepare(home, config, &[home.join("config.json")]).unwrap();
     let zones = instance.zones();

@@ -258,7 +258,7 @@ fn observers_are_told_of_subagents() {
             halt: &fixture.halt,
         };
         fixture.runner.turn(turn).await.unwrap();
-        // Nobody waits for an observer, so the end of the turn may come first.
+        // Observers are not waited for, so the end of the turn may come first.
         while told() != want {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }

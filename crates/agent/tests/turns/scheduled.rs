@@ -1,4 +1,4 @@
-//! Jobs for real: the same desk, records and hooks as every other call, and an `exec` with a time of its own.
+//! Jobs for real: the same policy check, records and hooks as every other call, and an `exec` with a time of its own.
 
 use crate::fixture::{Act, Fixture, call, executor, run, say, subject};
 use crate::hooks::hooked;

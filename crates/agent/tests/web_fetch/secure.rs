@@ -6,7 +6,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 use std::sync::Arc;
 
-/// Made for this test, of use to nobody else: `secure.example`, signed by itself, for a hundred years.
+/// Made for this test, of no other use: `secure.example`, signed by itself, for a hundred years.
 const CERTIFICATE: &[u8] = include_bytes!("secure.example.crt");
 const KEY: &[u8] = include_bytes!("secure.example.key");
 

@@ -210,7 +210,7 @@ pub(crate) fn head(stream: &mut impl Read) -> String {
     String::from_utf8(head).unwrap()
 }
 
-/// Writes, to somebody who may have gone.
+/// Writes to a peer that may have closed the connection.
 pub(crate) fn say(stream: &mut impl Write, text: &str) {
     let _ = stream.write_all(text.as_bytes());
 }

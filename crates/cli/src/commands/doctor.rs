@@ -21,7 +21,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 /// A variable that must not reach a child.
-const BAIT_VARIABLE: &str = "PICOCLAW_DOCTOR_BAIT";
+const DECOY_VARIABLE: &str = "PICOCLAW_DOCTOR_BAIT";
 
 /// What no probe can show, because it happens after a command has started or out of sight.
 const NOT_HELD: [&str; 1] = [
@@ -37,15 +37,15 @@ pub(crate) fn run(arguments: &DoctorArguments, settings: &Settings) -> Result<Ex
     let path = std::env::var_os("PATH").unwrap_or_default();
     let probed = probe(&path);
     let mut host: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    host.push((BAIT_VARIABLE.into(), "bait".into()));
+    host.push((DECOY_VARIABLE.into(), "decoy".into()));
     // Bound before the cage is made, as sockets of other processes are.
     let decoy = DecoySocket::bind(&instance, settings);
     let (findings, broken) = match ExecEnv::new(&with_isolation(&settings.config), &instance, host.clone()) {
-        Ok(workshop) => {
+        Ok(exec_env) => {
             let socket = decoy.as_ref().map(|decoy| decoy.path.as_path());
-            let findings = examine(&workshop, &instance, settings, (&host, socket), arguments);
+            let findings = examine(&exec_env, &instance, settings, (&host, socket), arguments);
             let broken = findings.iter().any(|finding| finding.result == CheckResult::Broken);
-            (Ok((findings, workshop)), broken)
+            (Ok((findings, exec_env)), broken)
         }
         Err(why) => (Err(why.to_string()), true),
     };
@@ -128,7 +128,7 @@ fn examine(
         socket,
         sockets_held: !(landlock && config.isolation.unix_sockets),
         address: listener.as_ref().and_then(|listener| listener.local_addr().ok()),
-        variable: BAIT_VARIABLE,
+        variable: DECOY_VARIABLE,
         network: config.isolation.network,
         processes: if landlock { Visibility::Visible } else { Visibility::Hidden },
         limits: config.isolation.limits,
@@ -164,7 +164,7 @@ fn report(
     let enforced = findings
         .as_ref()
         .ok()
-        .and_then(|(_, workshop)| workshop.enforced(&settings.config.default_agent))
+        .and_then(|(_, exec_env)| exec_env.enforced(&settings.config.default_agent))
         .map(|enforced| {
             enforced
                 .layers()
@@ -173,7 +173,7 @@ fn report(
                 .collect::<serde_json::Map<_, _>>()
         });
     let backend =
-        findings.as_ref().ok().and_then(|(_, workshop)| workshop.backend()).map(|backend| backend.name());
+        findings.as_ref().ok().and_then(|(_, exec_env)| exec_env.backend()).map(|backend| backend.name());
     json!({
         "instance": instance.home().display().to_string(),
         "isolation_enabled": settings.config.isolation.enabled,

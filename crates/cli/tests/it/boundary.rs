@@ -82,7 +82,7 @@ fn kept(seen: &str, said: &str) -> String {
     cells.iter().enumerate().map(keep).collect::<Vec<_>>().join(" | ")
 }
 
-/// A line as it must be for whoever runs this: a few cells say that root gets further.
+/// A line as it must be for the user who runs this: a few cells say that root gets further.
 fn for_this_user(line: &str) -> String {
     line.replace(
         "held, **open** to root",
@@ -92,9 +92,11 @@ fn for_this_user(line: &str) -> String {
 
 /// Every path under this setting, in the document's order.
 fn looks(isolation: Isolation) -> Vec<Look> {
-    let caller = |(name, porch): &'static (&'static str, &'static dyn crate::hostile::porch::Porch)| -> Look {
-        Box::new(move || vec![callers::observed(name, *porch, isolation)])
-    };
+    let caller = |(name, entry_point): &'static (
+        &'static str,
+        &'static dyn crate::hostile::entry_point::EntryPoint,
+    )|
+     -> Look { Box::new(move || vec![callers::observed(name, *entry_point, isolation)]) };
     let children: [Look; 3] = [
         Box::new(move || children::beside_a_turn(isolation)),
         Box::new(move || vec![children::run(isolation)]),

@@ -11,8 +11,8 @@ fn the_first_command_makes_an_instance_and_says_so_once() {
     assert_eq!(first.stderr.matches("made a new instance").count(), 1, "{first:?}");
     let second = instance.tool("list_dir", "{}");
     assert_eq!((second.code, second.stderr.as_str()), (0, ""), "{second:?}");
-    for room in ["skills", "logs", "cache", "state", "runtime-user-env", "ledger", "workspace"] {
-        assert!(instance.home().join(room).is_dir(), "`{room}` is missing");
+    for dir in ["skills", "logs", "cache", "state", "runtime-user-env", "ledger", "workspace"] {
+        assert!(instance.home().join(dir).is_dir(), "`{dir}` is missing");
     }
     let mode = std::os::unix::fs::PermissionsExt::mode(&instance.home().metadata().unwrap().permissions());
     assert_eq!(mode & 0o777, 0o700);

@@ -1,7 +1,7 @@
 //! Hooks beside calls that belong to no turn: `picoclaw tool`, and clients of the MCP server.
 
+use crate::hostile::entry_point::EntryPoint;
 use crate::hostile::mcp::Mcp;
-use crate::hostile::porch::Porch;
 use crate::hostile::tool::Tool;
 use crate::mcp::wire::{Wire, text};
 use crate::test_instance::TestInstance;
@@ -49,7 +49,7 @@ fn calls_outside_of_turns_pass_the_same_hooks() {
         ("it talks nonsense", "python3", "garbage".to_owned(), "Tool execution denied by hook: ", refused),
         ("it is not there", "/nonexistent", String::new(), "Tool execution denied by hook: ", refused),
     ] {
-        for porch in [&Tool as &dyn Porch, &Mcp] {
+        for entry_point in [&Tool as &dyn EntryPoint, &Mcp] {
             let instance = TestInstance::new();
             let script = instance.dir().join("hook.py");
             std::fs::write(&script, HOOK).unwrap();
@@ -58,17 +58,20 @@ fn calls_outside_of_turns_pass_the_same_hooks() {
             let config = json!({"version": 3, "hooks": {"processes": {"judge": hook}}});
             let instance = instance.with_config_file(&config.to_string());
             let told =
-                porch.call(&instance, &[("exec".to_owned(), r#"{"command": "echo said"}"#.to_owned())]);
-            assert!(told[0].text.starts_with(begins), "{why}, {porch:?}: {told:?}");
+                entry_point.call(&instance, &[("exec".to_owned(), r#"{"command": "echo said"}"#.to_owned())]);
+            assert!(told[0].text.starts_with(begins), "{why}, {entry_point:?}: {told:?}");
             let records = instance.records();
             let calls: Vec<_> = records.iter().filter(|one| one["tool"] == "exec").collect();
             let phases: Vec<_> = calls.iter().map(|one| one["phase"].as_str().unwrap()).collect();
-            assert_eq!(phases, ["decided", "finished"], "{why}, {porch:?}");
-            assert!(calls.iter().all(|one| one["code"].as_str() == code), "{why}, {porch:?}: {calls:?}");
+            assert_eq!(phases, ["decided", "finished"], "{why}, {entry_point:?}");
+            assert!(
+                calls.iter().all(|one| one["code"].as_str() == code),
+                "{why}, {entry_point:?}: {calls:?}"
+            );
             let left = records.iter().filter(|one| one["tool"] == "guest" && one["phase"] != "decided");
             assert!(
                 left.clone().all(|one| one["phase"] == "finished"),
-                "{why}, {porch:?}: it left in good order"
+                "{why}, {entry_point:?}: it left in good order"
             );
         }
     }

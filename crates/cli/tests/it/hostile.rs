@@ -1,25 +1,25 @@
-//! Runs `spec/hostile.toml` through every porch: the same verdict, the same reply, the same records.
+//! Runs `spec/hostile.toml` through every entry point: the same verdict, the same reply, the same records.
 //!
-//! A porch is one more column: it says how a row is called through it, and gives back what the caller was told.
+//! An entry point is one more column: it says how a row is called through it, and gives back what the caller was told.
 
 pub(crate) mod agent;
+pub(crate) mod entry_point;
 pub(crate) mod gateway;
 pub(crate) mod mcp;
-pub(crate) mod porch;
 pub(crate) mod tool;
 
 use crate::test_instance::TestInstance;
 use agent::{Agent, Delegated};
+use entry_point::{Asked, Below, EntryPoint, Told, pairs};
 use gateway::{Commands, CommandsBelow, Spark, Turn};
 use mcp::{Mcp, McpHttp};
-use porch::{Asked, Below, Porch, Told, pairs};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use tool::Tool;
 
-/// Every way in. What a new porch must show is that it can stand here.
-const PORCHES: &[&dyn Porch] = &[
+/// Every way in. What a new entry point must show is that it can stand here.
+const ENTRY_POINTS: &[&dyn EntryPoint] = &[
     &Tool,
     &Agent(0),
     &Agent(1),
@@ -123,7 +123,7 @@ fn essence(record: &Value, place: &str) -> Value {
     record
 }
 
-/// What came of the rows through one porch: who was told what, with which records. Nothing where a row cannot be spelled.
+/// What came of the rows through one entry point: who was told what, with which records. Nothing where a row cannot be spelled.
 type Column = Vec<Option<(String, Vec<Value>)>>;
 
 #[test]
@@ -133,31 +133,38 @@ fn every_porch_gives_the_same_answer_to_the_same_call() {
     assert!(hostile >= 40, "only {hostile} hostile rows");
     // Each in a instance of its own, beside the others.
     let columns: Vec<Column> = std::thread::scope(|scope| {
-        let begin = |porch: &&'static dyn Porch| {
-            let (porch, rows) = (*porch, &rows);
-            scope.spawn(move || column(porch, rows))
+        let begin = |entry_point: &&'static dyn EntryPoint| {
+            let (entry_point, rows) = (*entry_point, &rows);
+            scope.spawn(move || column(entry_point, rows))
         };
-        let running: Vec<_> = PORCHES.iter().map(begin).collect();
+        let running: Vec<_> = ENTRY_POINTS.iter().map(begin).collect();
         running.into_iter().map(|column| column.join().unwrap()).collect()
     });
-    for (porch, column) in PORCHES.iter().zip(&columns) {
+    for (entry_point, column) in ENTRY_POINTS.iter().zip(&columns) {
         for ((row, first), cell) in rows.iter().zip(&columns[0]).zip(column) {
             let Some((told, pair)) = cell else { continue };
-            let why = format!("{porch:?}: {}", row.why);
-            if let Some((code, begins)) = row.below.clone().filter(|_| porch.lineage().contains(&"coder")) {
+            let why = format!("{entry_point:?}: {}", row.why);
+            if let Some((code, begins)) =
+                row.below.clone().filter(|_| entry_point.lineage().contains(&"coder"))
+            {
                 let below = Row { code, begins, ..row.clone() };
                 assert_eq!(misfit(&below, told, pair), None, "{why}");
                 continue;
             }
             assert_eq!(misfit(row, told, pair), None, "{why}");
             let (first_told, first_pair) = first.as_ref().unwrap();
-            assert_eq!(first_pair, pair, "{why}: recorded as by {:?}", PORCHES[0]);
-            assert_eq!(first_told.lines().next(), told.lines().next(), "{why}: told as by {:?}", PORCHES[0]);
+            assert_eq!(first_pair, pair, "{why}: recorded as by {:?}", ENTRY_POINTS[0]);
+            assert_eq!(
+                first_told.lines().next(),
+                told.lines().next(),
+                "{why}: told as by {:?}",
+                ENTRY_POINTS[0]
+            );
         }
     }
 }
 
-fn column(porch: &dyn Porch, rows: &[Row]) -> Column {
+fn column(entry_point: &dyn EntryPoint, rows: &[Row]) -> Column {
     let instance = with_config_file();
     let place = instance.dir().to_str().unwrap().to_owned();
     let fill = |text: &str| {
@@ -167,32 +174,34 @@ fn column(porch: &dyn Porch, rows: &[Row]) -> Column {
     };
     let asked = |row: &Row| -> Asked { (row.tool.clone(), fill(&row.arguments)) };
     let taken: Vec<Option<Asked>> =
-        rows.iter().map(|row| Some(asked(row)).filter(|call| porch.takes(call))).collect();
+        rows.iter().map(|row| Some(asked(row)).filter(|call| entry_point.takes(call))).collect();
     let calls: Vec<Asked> = taken.iter().flatten().cloned().collect();
-    assert!(calls.len() >= 15, "{porch:?} takes {} rows", calls.len());
-    porch.prepare(&instance, &calls);
+    assert!(calls.len() >= 15, "{entry_point:?} takes {} rows", calls.len());
+    entry_point.prepare(&instance, &calls);
     let (before, earlier) = (untouched(&instance), instance.records().len());
-    let told = porch.call(&instance, &calls);
-    assert_eq!(told.len(), calls.len(), "{porch:?}: every call is answered");
-    assert_eq!(untouched(&instance), before, "{porch:?}");
+    let told = entry_point.call(&instance, &calls);
+    assert_eq!(told.len(), calls.len(), "{entry_point:?}: every call is answered");
+    assert_eq!(untouched(&instance), before, "{entry_point:?}");
     let records = instance.records().split_off(earlier);
     let (starts, made): (Vec<&Value>, Vec<&Value>) =
-        records.iter().partition(|record| record["depth"].as_u64() < Some(porch.depth()));
+        records.iter().partition(|record| record["depth"].as_u64() < Some(entry_point.depth()));
     // What started the caller is recorded as well, further up.
     let starters = ["subagent", "delegate"];
     assert!(
         starts.iter().all(|one| starters.iter().any(|tool| one["tool"] == *tool)),
-        "{porch:?}: {starts:?}"
+        "{entry_point:?}: {starts:?}"
     );
     assert!(
-        starts.iter().all(|one| one["origin"] == if one["depth"] == 0 { porch.began() } else { "subagent" })
+        starts
+            .iter()
+            .all(|one| one["origin"] == if one["depth"] == 0 { entry_point.began() } else { "subagent" })
     );
-    assert_eq!(starts.len() as u64, 2 * porch.starts(), "{porch:?}");
-    assert!(made.iter().all(|record| record["origin"] == porch.origin()), "{porch:?}: {made:?}");
-    let lineage = Some(porch.lineage()).filter(|above| !above.is_empty());
-    assert!(made.iter().all(|record| record["lineage"] == json!(lineage)), "{porch:?}: {made:?}");
-    assert_eq!(made.len(), 2 * calls.len(), "{porch:?}: each call has two records");
-    let pairs = pairs(porch, &records, &told);
+    assert_eq!(starts.len() as u64, 2 * entry_point.starts(), "{entry_point:?}");
+    assert!(made.iter().all(|record| record["origin"] == entry_point.origin()), "{entry_point:?}: {made:?}");
+    let lineage = Some(entry_point.lineage()).filter(|above| !above.is_empty());
+    assert!(made.iter().all(|record| record["lineage"] == json!(lineage)), "{entry_point:?}: {made:?}");
+    assert_eq!(made.len(), 2 * calls.len(), "{entry_point:?}: each call has two records");
+    let pairs = pairs(entry_point, &records, &told);
     let mut cells = told.iter().zip(pairs).map(|(Told { text, .. }, pair)| {
         let pair = pair.iter().map(|record| essence(record, &place)).collect();
         (text.replace(&place, "{dir}"), pair)

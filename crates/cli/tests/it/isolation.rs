@@ -81,7 +81,7 @@ fn a_caged_command_sees_its_workspace_and_little_else() {
 #[test]
 fn isolation_that_cannot_be_had_stops_the_start_with_the_remedy() {
     let instance = TestInstance::with_config(r#"{"isolation": {"enabled": true, "backend": "bwrap"}}"#);
-    // Without bubblewrap: a mount namespace where it is not there would need root; a requirement nobody can meet does not.
+    // Without bubblewrap: a mount namespace where it is not there would need root; a requirement that no host meets does not.
     instance.configure(
         r#"{"isolation": {"enabled": true, "backend": "native", "require": ["network"], "network": "host"}}"#,
     );

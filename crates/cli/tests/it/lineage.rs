@@ -1,4 +1,4 @@
-//! Files that become instructions carry the authority of whoever could have written them.
+//! Files that become instructions carry the authority of every subject that could have written them.
 
 use crate::gateway::client::{Gateway, eventually};
 use crate::test_instance::TestInstance;

@@ -29,7 +29,7 @@ fn busy(instance: &TestInstance, arguments: &[&str], mark: &str) -> Child {
     child
 }
 
-/// Whether somebody still runs `sleep` for this many seconds.
+/// Whether a process still runs `sleep` for this many seconds.
 fn sleeps(seconds: u32) -> bool {
     let line = format!("sleep\0{seconds}\0");
     std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {

@@ -50,7 +50,7 @@ impl Project {
     /// `picoclaw run` with these arguments, in the project.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.instance.command(&["run"]);
-        // Programs of the system alone: shims in somebody's home need that home.
+        // Programs of the system alone: shims in a home need that home.
         command.args(arguments).current_dir(self.dir()).env("PATH", SYSTEM_PATH);
         command
     }

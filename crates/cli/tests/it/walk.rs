@@ -76,7 +76,7 @@ fn looking_and_asking_leave_no_record() {
 fn without_a_ledger_nothing_is_permitted() {
     let instance = TestInstance::with_config("{}");
     assert_eq!(instance.tool("write_file", r#"{"path": "a.txt", "content": "x"}"#).code, 0);
-    // A file where the ledger's directory belongs: nobody can write there, not even root.
+    // A file where the ledger's directory belongs: it cannot be written, not even by root.
     std::fs::remove_dir_all(instance.home().join("ledger")).unwrap();
     std::fs::write(instance.home().join("ledger"), "").unwrap();
     for (tool, json) in [

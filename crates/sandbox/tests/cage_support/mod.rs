@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// An instance of its own: secrets, a workspace with a file in it, somebody else's workspace, a victim outside.
+/// An instance of its own: secrets, a workspace with a file in it, another agent's workspace, a victim outside.
 pub(crate) struct Instance {
     _base: tempfile::TempDir,
     pub(crate) base: PathBuf,

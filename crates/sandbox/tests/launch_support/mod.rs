@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// `sh -c line` in the temporary directory, with pipes and ten seconds.
 pub(crate) fn shell(line: &str) -> LaunchSpec {
-    // As the program does before anything else: orphans come to us, and nobody reads our memory.
+    // As the program does before anything else: orphans come to us, and no process reads our memory.
     harden_self().expect("hardening needs no privilege");
     program("/bin/sh", &["sh", "-c", line])
 }

@@ -1,4 +1,4 @@
-//! Where results go: to the turn that asked, once, and to nobody else.
+//! Where results go: to the turn that asked, once, and to no other.
 
 use super::play::{GATE, Stage, three};
 use crate::fixture::{Act, call, costing, run, say};

@@ -49,7 +49,7 @@ impl Play {
         self.parts.lock().unwrap().extend(parts);
     }
 
-    /// Whoever has no part hangs.
+    /// A caller without a part hangs.
     pub(crate) fn others_hang(&self) {
         self.parts.lock().unwrap().insert("", VecDeque::new());
     }

@@ -51,7 +51,7 @@ fn a_signal_ends_a_session_and_the_terminal_is_given_back() {
                 soon("the command runs", || alive(&format!("sleep\0{mark}")) > 0);
             }
             assert_ne!(terminal.settings(), before, "keys are read one by one");
-            // The leader became the program: there is nobody between.
+            // The leader became the program: there is no process between.
             kill_process(Pid::from_child(&terminal.child), signal).unwrap();
             soon(&format!("the terminal is as it was, {signal:?}, busy: {busy}"), || {
                 terminal.settings() == before

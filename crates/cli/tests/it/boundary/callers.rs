@@ -1,15 +1,15 @@
-//! Whoever makes calls: what the desk says to them, and what a command of theirs can reach.
+//! The callers: what the policy check tells each, and what their commands can reach.
 
 use super::row::Row;
 use super::site::{Isolation, Site};
 use crate::hostile::agent::Agent;
+use crate::hostile::entry_point::{Asked, EntryPoint, pairs};
 use crate::hostile::gateway::{Commands, Spark, Turn};
 use crate::hostile::mcp::Mcp;
-use crate::hostile::porch::{Asked, Porch, pairs};
 use crate::hostile::tool::Tool;
 use serde_json::{Value, json};
 
-pub(super) const CALLERS: &[(&str, &dyn Porch)] = &[
+pub(super) const CALLERS: &[(&str, &dyn EntryPoint)] = &[
     ("the agent of a turn", &Agent(0)),
     ("… its subagent", &Agent(1)),
     ("`picoclaw tool`", &Tool),
@@ -28,8 +28,8 @@ const FILES: &str = "access denied: path is outside the workspace";
 const GUARD: &str = "Command blocked by safety guard (dangerous pattern detected)";
 const HOOK: &str = "Tool execution denied by hook: seen";
 
-/// Everything through one porch.
-pub(super) fn observed(name: &'static str, porch: &dyn Porch, isolation: Isolation) -> Row {
+/// Everything through one entry point.
+pub(super) fn observed(name: &'static str, entry_point: &dyn EntryPoint, isolation: Isolation) -> Row {
     let mut site = Site::new(isolation, "s", &["command"]);
     let (dir, home) = (site.instance.dir(), site.instance.home());
     let read = |path: &std::path::Path| ("read_file", json!({"path": path}));
@@ -46,18 +46,18 @@ pub(super) fn observed(name: &'static str, porch: &dyn Porch, isolation: Isolati
         ("", exec("python3 probe.py command"), ""),
     ];
     let asked = |(tool, arguments): &(&str, Value)| -> Asked { ((*tool).to_owned(), arguments.to_string()) };
-    let taken: Vec<_> = table.iter().filter(|(_, call, _)| porch.takes(&asked(call))).collect();
+    let taken: Vec<_> = table.iter().filter(|(_, call, _)| entry_point.takes(&asked(call))).collect();
     let calls: Vec<Asked> = taken.iter().map(|(_, call, _)| asked(call)).collect();
-    let told = porch.call(&site.instance, &calls);
+    let told = entry_point.call(&site.instance, &calls);
     assert_eq!(told.len(), calls.len(), "{name}: every call is answered");
     let mut row = Row::new(name);
     for ((layer, _, begins), told) in taken.iter().zip(&told).filter(|((layer, ..), _)| !layer.is_empty()) {
         row.see(layer, !told.text.starts_with(begins));
     }
-    let pairs = pairs(porch, &site.instance.records(), &told);
+    let pairs = pairs(entry_point, &site.instance.records(), &told);
     let is_whole = |(pair, (tool, _)): (&Vec<Value>, &Asked)| {
         let phases: Vec<_> = pair.iter().map(|one| (&one["phase"], &one["tool"], &one["origin"])).collect();
-        let (tool, origin) = (json!(tool), json!(porch.origin()));
+        let (tool, origin) = (json!(tool), json!(entry_point.origin()));
         phases == [(&json!("decided"), &tool, &origin), (&json!("finished"), &tool, &origin)]
     };
     row.see("ledger", !pairs.iter().zip(&calls).all(is_whole));

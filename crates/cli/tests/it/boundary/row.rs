@@ -27,7 +27,7 @@ pub(super) const LAYERS: [(&str, &str); 18] = [
 /// What was seen on one path.
 pub(super) struct Row {
     pub(super) name: &'static str,
-    /// Whether somebody got past a layer; nothing where there is nothing to get past.
+    /// Whether a caller got past a layer; nothing where there is nothing to get past.
     passed: BTreeMap<String, bool>,
 }
 

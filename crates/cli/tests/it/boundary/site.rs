@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 const PROBE: &str = include_str!("probe.py");
 
-/// A limit that nobody has by chance.
+/// A limit that no host has by chance.
 const FILES: u32 = 1234;
 
 /// Whether children are caged.
@@ -36,7 +36,7 @@ pub(super) struct Site {
 /// What one probe may try its hand at.
 struct Place {
     victim: Child,
-    /// How long the daemon that it leaves would sleep: nobody else sleeps exactly as long.
+    /// How long the daemon that it leaves would sleep: no other process sleeps exactly as long.
     seconds: String,
 }
 
@@ -127,7 +127,7 @@ impl Site {
         fs::set_permissions(dir.join("opt/bin/claude"), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Where a probe plants files: beside the instance, in it, and in the home of somebody's approver.
+    /// Where a probe plants files: beside the instance, in it, and in the home of an approver.
     fn plants(&self) -> [PathBuf; 3] {
         let home = self.instance.home();
         let beside = self.instance.dir().join("planted-");

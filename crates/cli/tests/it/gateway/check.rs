@@ -1,4 +1,4 @@
-//! Asking the desk over HTTP.
+//! Policy questions over HTTP.
 
 use super::client::{DIRECT, Gateway};
 use crate::test_instance::TestInstance;

@@ -66,7 +66,7 @@ impl Gateway {
         arguments: &[&str],
         variables: &[(&str, &str)],
     ) -> Self {
-        // A port that was free a moment ago may be somebody's by now.
+        // A port that was free a moment ago may be taken by now.
         for _ in 0..5 {
             if let Some(gateway) = Self::try_with(instance, wrapper, arguments, variables) {
                 return gateway;

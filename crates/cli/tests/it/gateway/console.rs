@@ -36,7 +36,7 @@ fn browser() -> Option<PathBuf> {
     found
 }
 
-/// Where pictures of the page go: next to what was built, or, for somebody who may not write there, nowhere for long.
+/// Where pictures of the page go: next to what was built, or, for a user who may not write there, into a temporary directory.
 fn pictures(instance: &TestInstance) -> PathBuf {
     let lasting = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/console");
     let is_ours = std::fs::create_dir_all(&lasting).is_ok() && std::fs::write(lasting.join("by"), "").is_ok();

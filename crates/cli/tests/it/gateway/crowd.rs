@@ -174,7 +174,7 @@ fn whoever_stands_still_is_cut_off() {
     let gateway = Gateway::new(&instance);
     let bearer = gateway.bearer();
     let head = format!("Host: localhost\r\nAuthorization: {bearer}\r\n");
-    // A body that does not go on, although whoever sends it may come in.
+    // A body that does not go on, although its sender is authorized.
     let mut half = gateway.connect();
     half.set_read_timeout(Some(Duration::from_secs(40))).unwrap();
     half.write_all(

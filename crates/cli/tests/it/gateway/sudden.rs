@@ -31,7 +31,7 @@ impl Chance {
     }
 }
 
-/// What the model says in one life: answers that nobody else gives, and tools that leave a line.
+/// What the model says in one life: answers that no other life gives, and tools that leave a line.
 fn write_script(instance: &TestInstance, life: usize) {
     let line = |n: usize| match n % 4 {
         0 => {

@@ -1,6 +1,6 @@
 //! `picoclaw agent`: a model that makes every call in one turn, itself or so many spawns down.
 
-use super::porch::{Asked, Porch, Told, delegated, script};
+use super::entry_point::{Asked, EntryPoint, Told, delegated, script};
 use crate::test_instance::TestInstance;
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ pub(crate) struct Agent(pub(crate) u64);
 #[derive(Debug)]
 pub(crate) struct Delegated;
 
-impl Porch for Delegated {
+impl EntryPoint for Delegated {
     fn origin(&self) -> &'static str {
         "subagent"
     }
@@ -46,7 +46,7 @@ fn tell(instance: &TestInstance, arguments: &[&str], script: &str, depth: u64) -
     results.map(|line| Told::new(line["text"].as_str().unwrap())).collect()
 }
 
-impl Porch for Agent {
+impl EntryPoint for Agent {
     fn origin(&self) -> &'static str {
         if self.0 == 0 { "cli" } else { "subagent" }
     }

@@ -1,6 +1,6 @@
 //! `picoclaw gateway`: chats, jobs and the heartbeat of one that runs, and a subagent that one of them starts.
 
-use super::porch::{Asked, Porch, Told, delegated, script};
+use super::entry_point::{Asked, EntryPoint, Told, delegated, script};
 use crate::gateway::client::Gateway;
 use crate::test_instance::TestInstance;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use std::fs;
 /// What makes a gateway's model make calls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Spark {
-    /// Somebody who chats over HTTP.
+    /// A client that chats over HTTP.
     Chat,
     /// A job that is a message.
     Job,
@@ -29,7 +29,7 @@ pub(crate) struct Commands;
 #[derive(Debug)]
 pub(crate) struct CommandsBelow;
 
-impl Porch for CommandsBelow {
+impl EntryPoint for CommandsBelow {
     fn origin(&self) -> &'static str {
         "cron"
     }
@@ -86,7 +86,7 @@ impl Porch for CommandsBelow {
     }
 }
 
-impl Porch for Turn {
+impl EntryPoint for Turn {
     fn origin(&self) -> &'static str {
         if self.1 == 0 { self.began() } else { "subagent" }
     }
@@ -108,7 +108,7 @@ impl Porch for Turn {
         let is_beat = matches!(self.0, Spark::Beat);
         if is_beat {
             fs::write(instance.workspace().join("HEARTBEAT.md"), "- go\n").unwrap();
-            // It beats a second after the start, whoever listens by then: its model thinks a little longer.
+            // It beats a second after the start, whether or not a client listens: its model thinks a little longer.
             replies = replies.replacen('{', r#"{"delay_ms": 2000, "#, 1);
         }
         fs::write(instance.dir().join("replies.jsonl"), replies).unwrap();
@@ -129,7 +129,7 @@ impl Porch for Turn {
     }
 }
 
-impl Porch for Commands {
+impl EntryPoint for Commands {
     fn origin(&self) -> &'static str {
         "cron"
     }
@@ -168,19 +168,19 @@ fn within(
 ) -> Vec<Told> {
     // The gateway writes a PID file of its own in place of what lies there, which is put back afterwards.
     let pid_file = instance.home().join(".picoclaw.pid");
-    let bait = fs::read(&pid_file).ok();
+    let before = fs::read(&pid_file).ok();
     let gateway = Gateway::with(instance, &[], variables);
     let told = calls(&gateway);
     assert!(told.iter().all(|told| !told.text.contains(&gateway.token)), "nobody is told the token");
     let (status, ..) = gateway.end();
     assert!(status.success());
-    if let Some(bait) = bait {
-        fs::write(pid_file, bait).unwrap();
+    if let Some(before) = before {
+        fs::write(pid_file, before).unwrap();
     }
     told
 }
 
-/// What came of calls, from now on, as whoever watches the gateway is told.
+/// What came of calls, from now on, as watchers of the gateway are told.
 fn results(gateway: &Gateway, origin: &'static str) -> impl Iterator<Item = Value> {
     let mut lines = gateway.open("GET /api/events", "");
     // With the first line of its own the stream stands.

@@ -1,6 +1,6 @@
 //! `picoclaw mcp serve`: a client with a message for each call.
 
-use super::porch::{Asked, Porch, Told};
+use super::entry_point::{Asked, EntryPoint, Told};
 use crate::mcp::http::Listening;
 use crate::mcp::wire::{Wire, text};
 use crate::test_instance::TestInstance;
@@ -13,7 +13,7 @@ pub(crate) struct Mcp;
 #[derive(Debug)]
 pub(crate) struct McpHttp;
 
-impl Porch for McpHttp {
+impl EntryPoint for McpHttp {
     fn origin(&self) -> &'static str {
         "mcp"
     }
@@ -28,7 +28,7 @@ impl Porch for McpHttp {
     }
 }
 
-impl Porch for Mcp {
+impl EntryPoint for Mcp {
     fn origin(&self) -> &'static str {
         "mcp"
     }

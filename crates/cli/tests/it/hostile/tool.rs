@@ -1,12 +1,12 @@
 //! `picoclaw tool`: one call a process.
 
-use super::porch::{Asked, Porch, Told};
+use super::entry_point::{Asked, EntryPoint, Told};
 use crate::test_instance::TestInstance;
 
 #[derive(Debug)]
 pub(crate) struct Tool;
 
-impl Porch for Tool {
+impl EntryPoint for Tool {
     fn origin(&self) -> &'static str {
         "tool"
     }

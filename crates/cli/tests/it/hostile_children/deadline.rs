@@ -19,7 +19,7 @@ fn promise() -> (&'static str, Duration) {
     }
 }
 
-/// Whatever a failed test has left: no more than a thousand processes, which are nobody else's.
+/// Whatever a failed test has left: no more than a thousand processes, all of them this test's.
 pub(super) fn end_all(mark: &str) {
     let until = Instant::now() + Duration::from_secs(60);
     while Instant::now() < until {

@@ -6,7 +6,7 @@ use std::process::{Child, Command};
 
 const TRY: &str = include_str!("priority.py");
 
-/// A user that nobody is: no process is slowed down, and a filter still answers.
+/// A user ID without processes: no process is slowed down, and a filter still answers.
 const NOBODY: &str = "64999";
 
 /// Calls on a process that is not the caller's own, by process, group and user.

@@ -259,7 +259,7 @@ fn line_ends_are_as_without_a_cage() {
     }
 }
 
-/// A terminal that nobody owns, as a serial line: its slave side by name, and what is to be kept.
+/// A terminal that is no session's, as a serial line: its slave side by name, and what is to be kept.
 fn free_terminal() -> (String, [OwnedFd; 2]) {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let master = openpt(flags).unwrap();

@@ -225,7 +225,7 @@ impl Deaf {
         );
     }
 
-    /// How much was said that nobody has heard.
+    /// How much was written and not read.
     fn unheard(&self) -> u64 {
         rustix::io::ioctl_fionread(self.stdout.get_ref()).unwrap()
     }

@@ -147,7 +147,7 @@ pub(crate) fn fresh_sleep() -> String {
     format!("4{}.{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Whether somebody sleeps that long.
+/// Whether a process sleeps that long.
 pub(crate) fn sleeps(time: &str) -> bool {
     std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
         let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();

@@ -59,7 +59,7 @@ fn our_own_server_is_a_server_like_any_other() {
     let header = format!("Authorization: Bearer {TOKEN}");
     for spelling in ["http", "streamable-http", "sse"] {
         let instance = added(&["-t", spelling, "-H", &header], &listening.url());
-        // Proxies of the environment are nobody's business here.
+        // Proxies of the environment are not tested here.
         let proxies = [
             ("HTTP_PROXY", "http://127.0.0.1:9"),
             ("ALL_PROXY", "http://127.0.0.1:9"),

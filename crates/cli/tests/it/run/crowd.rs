@@ -1,4 +1,4 @@
-//! Many at once, many in a row, and as somebody who is nobody. `PICOCLAW_SOAK=1` counts higher.
+//! Many at once, many in a row, and as the user `nobody`. `PICOCLAW_SOAK=1` counts higher.
 
 use super::{Project, alive, marker};
 use crate::test_instance::ran;

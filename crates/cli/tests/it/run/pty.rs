@@ -95,7 +95,7 @@ impl Terminal {
         }
     }
 
-    /// Everything that is shown until nobody is left who could show anything.
+    /// Everything that is shown until the last writer has closed.
     pub(crate) fn rest(&mut self) -> String {
         while self.hear(Duration::from_secs(30)) {}
         String::from_utf8_lossy(&self.seen).into_owned()

@@ -174,7 +174,7 @@ fn every_run_is_in_the_ledger_from_its_decision_to_its_end() {
     }
 }
 
-/// Runs its arguments ten times, as somebody who takes orphans in and never waits for them; says how many are left.
+/// Runs its arguments ten times, as a subreaper that never waits for its children; says how many are left.
 const HARD_HEARTED: &str = "import ctypes, os, subprocess, sys
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 for _ in range(10):

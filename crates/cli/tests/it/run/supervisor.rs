@@ -97,7 +97,7 @@ fn a_caged_command_cannot_lower_its_supervisors_limits() {
 
 /// Starts a program, watches its children until it ends, and prints for each: whether it shares the program's memory
 /// (`kcmp`, which only root may ask about an undumpable process), its name and its command line. A child is stopped while
-/// it is compared, since one that has exited shares memory with nobody.
+/// it is compared, since one that has exited shares no memory.
 const COMPARE: &str = r#"
 import ctypes, glob, os, signal, subprocess, sys
 libc = ctypes.CDLL(None, use_errno=True)

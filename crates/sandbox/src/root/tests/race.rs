@@ -28,7 +28,7 @@ fn arena() -> Fixture {
         "link other/b/c/up -> $OUT/f",
         "file top = inside",
         "link turn -> top",
-        "link bait -> $OUT/secret",
+        "link decoy -> $OUT/secret",
     ] {
         fixture.build(line);
     }
@@ -44,7 +44,7 @@ fn while_flipping<T>(fixture: &Fixture, work: impl FnOnce() -> T) -> T {
         scope.spawn(|| {
             while !over.load(Ordering::Relaxed) {
                 renameat_with(CWD, at("d"), CWD, at("away"), RenameFlags::EXCHANGE).unwrap();
-                renameat_with(CWD, at("turn"), CWD, at("bait"), RenameFlags::EXCHANGE).unwrap();
+                renameat_with(CWD, at("turn"), CWD, at("decoy"), RenameFlags::EXCHANGE).unwrap();
             }
         });
         scope.spawn(|| {

@@ -8,11 +8,11 @@ use std::fmt::Debug;
 pub(crate) type Asked = (String, String);
 
 /// A way in.
-pub(crate) trait Porch: Debug + Sync {
+pub(crate) trait EntryPoint: Debug + Sync {
     /// As the ledger names it.
     fn origin(&self) -> &'static str;
 
-    /// How many spawns lie between the caller and whoever began.
+    /// How many spawns lie between the caller and the first subject.
     fn depth(&self) -> u64 {
         0
     }
@@ -27,7 +27,7 @@ pub(crate) trait Porch: Debug + Sync {
         vec!["main"; usize::try_from(self.depth()).unwrap()]
     }
 
-    /// As the ledger names whoever began.
+    /// As the ledger names the first subject.
     fn began(&self) -> &'static str {
         self.origin()
     }
@@ -46,9 +46,9 @@ pub(crate) trait Porch: Debug + Sync {
 
 /// The same way in, after `coder` had the instructions of `main` written.
 #[derive(Debug)]
-pub(crate) struct Below(pub(crate) &'static dyn Porch);
+pub(crate) struct Below(pub(crate) &'static dyn EntryPoint);
 
-impl Porch for Below {
+impl EntryPoint for Below {
     fn origin(&self) -> &'static str {
         self.0.origin()
     }
@@ -125,9 +125,9 @@ pub(crate) fn script(depth: u64, calls: &[Asked]) -> String {
 }
 
 /// The records of these calls, two by two.
-pub(crate) fn pairs(porch: &dyn Porch, records: &[Value], told: &[Told]) -> Vec<Vec<Value>> {
+pub(crate) fn pairs(entry_point: &dyn EntryPoint, records: &[Value], told: &[Told]) -> Vec<Vec<Value>> {
     let of_calls: Vec<&Value> =
-        records.iter().filter(|record| record["depth"] == porch.depth()).filter(is_call).collect();
+        records.iter().filter(|record| record["depth"] == entry_point.depth()).filter(is_call).collect();
     let of_session = |session: &String| {
         of_calls
             .iter()
