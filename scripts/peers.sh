@@ -50,4 +50,6 @@ npm_packages node \
   "@modelcontextprotocol/inspector@2.12.0" \
   "@modelcontextprotocol/server-filesystem@2026.8.31" \
   "@modelcontextprotocol/server-everything@2026.8.31"
+# Coding agents, for the profiles of `picoclaw run`. npm fetches their programs for this machine.
+npm_packages agents "@anthropic-ai/claude-code@2.1.325" "@openai/codex@0.166.0"
 exit 0

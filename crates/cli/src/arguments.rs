@@ -4,6 +4,7 @@ use crate::commands::approvals::ApprovalsCommand;
 use crate::commands::audit::AuditArgs;
 use crate::commands::cron::CronCommand;
 use crate::commands::mcp::McpCommand;
+use crate::commands::profile::ProfileCommand;
 use crate::commands::token::TokenCommand;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -44,6 +45,9 @@ pub(crate) enum Command {
     Session(SessionArguments),
     /// Run any command in the cage
     Run(RunArguments),
+    /// List, show and check the profiles of `run --profile`
+    #[command(subcommand)]
+    Profile(ProfileCommand),
     /// Show the policy's verdict on an action, without performing it
     Check(CheckArguments),
     /// Test in a real cage what a child process can do on this host
@@ -220,6 +224,9 @@ pub(crate) struct RunArguments {
     /// The cage.
     #[command(flatten)]
     pub(crate) cage: CageArguments,
+    /// What a program needs besides the project: `claude`, `codex` or one of your own (see `picoclaw profile`)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
     /// Pass an environment variable with its value, which stays out of the command line
     #[arg(long, value_name = "NAME")]
     pub(crate) pass: Vec<String>,
@@ -246,9 +253,9 @@ pub(crate) struct CageArguments {
     /// Let the command write a protected file of its directory, such as .git/config
     #[arg(long, value_name = "PATH")]
     pub(crate) unprotect: Vec<PathBuf>,
-    /// The network: a private loopback only, or the host's
-    #[arg(long, default_value = "none", value_parser = ["none", "host"])]
-    pub(crate) net: String,
+    /// The network: a private loopback only, which is the default, or the host's
+    #[arg(long, value_parser = ["none", "host"])]
+    pub(crate) net: Option<String>,
     /// Toolchains to expose: `auto`, `none` or a list such as `rust,node`
     #[arg(long, value_name = "LIST")]
     pub(crate) toolchain: Option<String>,

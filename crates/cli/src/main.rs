@@ -95,6 +95,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     start_logs(&loaded, &process_env, LogProfile::OneShot, loaded.config.log_level)?;
     match &arguments.command {
+        Command::Profile(command) => {
+            commands::profile::run(command, &loaded, &process_env).map(ExitCode::from)
+        }
         Command::Run(arguments) => commands::run::run(arguments, &loaded, &process_env),
         Command::Mcp(command) => {
             announce(&loaded);

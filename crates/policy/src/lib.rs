@@ -10,6 +10,7 @@ pub mod network;
 mod path;
 mod path_rules;
 mod policy;
+mod profile;
 mod protect;
 mod refusal;
 pub mod shell;
@@ -25,6 +26,7 @@ pub use intent::{
 pub use path::{CleanPath, PathFault};
 pub use path_rules::{LiteralPath, PathRules, RuleFault, literal_path, literal_prefix};
 pub use policy::{AgentRules, CommandContext, Policy, PolicyFault, Reach, Route};
+pub use profile::{BUILT_IN_PROFILES, HomeEntry, Profile, ProfileFault, home_path_fault, is_profile_name};
 pub use protect::{DEFAULT_PROTECT, ProtectRules, is_tool_directory};
 pub use refusal::{ASK_RULE, Code, Layer, Refusal};
 pub use spawning::{SpawnIntent, SpawnKind, Spawning};

@@ -17,7 +17,7 @@ pub(crate) struct CageOptions {
     memory_mb: Option<u64>,
     tmp_mb: Option<u64>,
     debug: bool,
-    network: Network,
+    network: Option<Network>,
     toolchains: Option<String>,
     unprotected: Vec<PathBuf>,
 }
@@ -54,9 +54,17 @@ impl CageOptions {
             memory_mb,
             tmp_mb,
             debug: arguments.debug,
-            network: if arguments.net == "host" { Network::Host } else { Network::None },
+            network: arguments.net.as_deref().map(|name| match name {
+                "host" => Network::Host,
+                _ => Network::None,
+            }),
             toolchains: arguments.toolchain.clone(),
         })
+    }
+
+    /// Opens the network unless `--net` says otherwise; whether it is open then.
+    pub(crate) fn open_network(&mut self) -> bool {
+        *self.network.get_or_insert(Network::Host) == Network::Host
     }
 
     /// `--ro`, `--rw` and `--expose`.
@@ -68,7 +76,7 @@ impl CageOptions {
     pub(crate) fn apply_to(&self, configured: &IsolationConfig) -> IsolationConfig {
         let mut isolation = configured.clone();
         isolation.enabled = true;
-        isolation.network = self.network;
+        isolation.network = self.network.unwrap_or(Network::None);
         self.unprotected.iter().for_each(|path| isolation.protect.unprotect(path));
         isolation.expose_paths.extend(self.exposures.iter().cloned());
         if let Some(toolchains) = &self.toolchains {

@@ -13,6 +13,7 @@ pub(crate) mod gateway;
 pub(crate) mod manual;
 pub(crate) mod mcp;
 pub(crate) mod onboard;
+pub(crate) mod profile;
 pub(crate) mod project;
 pub(crate) mod run;
 pub(crate) mod session;

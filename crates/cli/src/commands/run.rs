@@ -4,6 +4,7 @@
 
 use crate::arguments::RunArguments;
 use crate::commands::cage_flags::CageOptions;
+use crate::commands::profile::{AppliedProfile, suggest_profile};
 use crate::commands::project::Project;
 use crate::settings::{ProcessEnv, Settings, exposure_warnings, workspace_fault};
 use crate::{app, exit, print, units};
@@ -25,11 +26,17 @@ pub(crate) const NO_CAGE: u8 = 125;
 pub(crate) fn run(arguments: &RunArguments, loaded: &Settings, process_env: &ProcessEnv) -> Result<ExitCode> {
     let timeout = arguments.timeout.as_deref().map(units::parse_duration).transpose();
     let asked = CageOptions::parse(&arguments.cage, &loaded.config.isolation);
-    let (asked, timeout) = match (asked, timeout) {
-        (Ok(asked), Ok(timeout)) => (asked, timeout),
-        (Err(why), _) | (_, Err(why)) => return Ok(exit::bad_usage(&why).into()),
+    let profile = arguments.profile.as_deref().map(|name| AppliedProfile::load(name, loaded, process_env));
+    let (mut asked, timeout, profile) = match (asked, timeout, profile.transpose()) {
+        (Ok(asked), Ok(timeout), Ok(profile)) => (asked, timeout, profile),
+        (Err(why), ..) | (_, Err(why), _) | (.., Err(why)) => return Ok(exit::bad_usage(&why).into()),
     };
-    match caged(arguments, &asked, timeout, loaded, process_env) {
+    match (&profile, arguments.command.first()) {
+        (Some(profile), _) => print::note(&format!("picoclaw run: {}", profile.line(asked.open_network()))),
+        (None, Some(program)) => suggest_profile(Path::new(program), loaded),
+        (None, None) => {}
+    }
+    match caged(arguments, &asked, profile.as_ref(), timeout, loaded, process_env) {
         Ok((status, limit)) => {
             tell(status, limit, timeout);
             Ok(code(status.exit_code()))
@@ -45,6 +52,7 @@ pub(crate) fn run(arguments: &RunArguments, loaded: &Settings, process_env: &Pro
 fn caged(
     arguments: &RunArguments,
     asked: &CageOptions,
+    profile: Option<&AppliedProfile>,
     timeout: Option<Duration>,
     loaded: &Settings,
     process_env: &ProcessEnv,
@@ -58,7 +66,8 @@ fn caged(
     let ledger = app::open_ledger(&instance, &loaded.config)?;
     let mut isolation = asked.apply_to(&loaded.config.isolation);
     isolation.expose_paths.splice(0..0, project.exposures.iter().cloned());
-    let mut variables = project.variables.clone();
+    let mut variables = profile.map(AppliedProfile::variables).unwrap_or_default();
+    variables.extend(project.variables.iter().cloned());
     for name in &arguments.pass {
         match std::env::var_os(name) {
             Some(value) => variables.push((name.into(), value)),
@@ -70,13 +79,15 @@ fn caged(
         tracing::warn!(target: "isolation", "{warning}");
     }
     let signals = terminal::listen().context("could not listen to signals")?;
+    let words = profile.map_or_else(|| arguments.command.clone(), |known| known.command(&arguments.command));
     let command = OperatorCommand {
         isolation: &isolation,
         instance: &instance,
         principal: Principal::Project(project.root.clone()),
         dir: project.child_dir(),
         from: &project.dir,
-        command: &arguments.command,
+        command: &words,
+        home: profile.map_or(&[], |profile| &profile.home),
         variables: &variables,
         host: std::env::vars_os().collect(),
         streams: Streams::Own,

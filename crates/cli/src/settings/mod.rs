@@ -9,6 +9,7 @@ mod file;
 mod helper_check;
 mod load;
 mod process_env;
+mod profiles;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests arrange files by hand")]
 mod tests;
@@ -21,4 +22,5 @@ pub(crate) use file::first_line;
 pub(crate) use helper_check::RefusedHelpers;
 pub(crate) use load::{ConfigPresence, Request, Settings, SettingsError, load};
 pub(crate) use process_env::ProcessEnv;
+pub(crate) use profiles::{FoundProfile, Profiles};
 pub(crate) use workspace_check::{exposure_warnings, workspace_fault, workspace_fault_in};

@@ -1,11 +1,13 @@
 //! `picoclaw run` from the outside: the real binary, real cages, a real terminal.
 
+mod agents;
 mod crowd;
 mod debug;
 mod everyday;
 mod git_settings;
 mod jobs;
 mod network;
+mod profile;
 pub(crate) mod pty;
 mod root;
 mod signals;

@@ -49,6 +49,7 @@ pub use secret::{MASK, Secret};
 pub use secret_shape::{looks_secret, mask_words};
 pub use show::ShownKey;
 pub use sources::Sources;
+pub(crate) use suggest::nearest;
 pub use tools::{ExecConfig, FenceMode, Guard, OnBlock, ToolsConfig, WebConfig};
 pub use warnings::{advice, reminders, warnings};
 pub use workspace_rules::{

@@ -15,7 +15,7 @@ pub mod session_input;
 pub use doctor::DoctorMode;
 pub use exec_env::{ExecEnv, ExecEnvError};
 pub use host_fs::HostFs;
-pub use operator_command::{HiddenTarget, OperatorCommand, RunningCommand};
+pub use operator_command::{HiddenTarget, HomeMount, OperatorCommand, RunningCommand};
 pub use run::{ExecError, run, start};
 pub use session::{Program, Session};
 

@@ -8,7 +8,10 @@ use crate::command_error::CommandError;
 use crate::confine::{CageRequest, ChildDir, PlannedCage};
 use crate::file_lock::FileLock;
 use crate::instance::Instance;
-use crate::isolate::{Backend, CommandSource, MountReason, MountRule, Plan, UserEnvironment, select_backend};
+use crate::isolate::{
+    Backend, CommandSource, HostFiles, LiveHost, MountReason, MountRule, Plan, UserEnvironment,
+    select_backend,
+};
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
     self, LaunchError, LaunchSpec, NetCounters, Principal, Running, Status, Streams, WorkDir,
@@ -17,7 +20,7 @@ use crate::ledger::{Entry, Ledger};
 use crate::permit::OutcomeGuard;
 use crate::project_envs::ProjectEnvs;
 use crate::protect::{Report, Watch};
-use picoclaw_policy::config::{Backend as BackendChoice, IsolationConfig, Network};
+use picoclaw_policy::config::{Backend as BackendChoice, Expose, ExposeMode, IsolationConfig, Network};
 use picoclaw_policy::{Grant, Subject, Verdict, Zone};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -38,6 +41,8 @@ pub struct OperatorCommand<'c> {
     pub from: &'c Path,
     /// The program and its arguments.
     pub command: &'c [OsString],
+    /// What of the operator's home appears in its own.
+    pub home: &'c [HomeMount],
     /// Variables that the operator gave it, on top of those that pass.
     pub variables: &'c [(OsString, OsString)],
     /// The operator's own environment.
@@ -48,6 +53,17 @@ pub struct OperatorCommand<'c> {
     pub subject: Subject,
     /// The name of the tool in the record.
     pub tool: &'c str,
+}
+
+/// A file or directory of the host in the home of a child.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HomeMount {
+    /// Its path on the host.
+    pub source: PathBuf,
+    /// Its path beneath the child's home.
+    pub place: PathBuf,
+    /// Whether the child may write it.
+    pub mode: ExposeMode,
 }
 
 /// A running command. Dropping it kills its process tree.
@@ -144,8 +160,9 @@ impl OperatorCommand<'_> {
         let program = launch::find_program(name, path, self.from)?;
         let user = UserEnvironment::of(self.instance.home(), &self.principal);
         user.prepare().map_err(|errno| CommandError::unusable(user.path(), errno))?;
+        let isolation = self.isolation_with_home(&user)?;
         let planned = PlannedCage::new(CageRequest {
-            isolation: self.isolation,
+            isolation: &isolation,
             instance: self.instance,
             user: &user,
             dir: self.dir,
@@ -159,16 +176,29 @@ impl OperatorCommand<'_> {
         let prepared = PreparedCommand { program: &program, planned, work_dir: self.dir.resolve(&user) };
         // A native cage is attempted without a probe: where it works, the probe would be a second
         // cage.
-        let native = Backend::Native.enforced(self.isolation).lacks(&self.isolation.require).is_none();
-        if native && self.isolation.backend == BackendChoice::Auto {
+        let native = Backend::Native.enforced(&isolation).lacks(&isolation.require).is_none();
+        if native && isolation.backend == BackendChoice::Auto {
             match self.start_on(&Backend::Native, &prepared, &ledger) {
                 Err(CommandError::Launch(LaunchError::Confinement(_) | LaunchError::Step { .. })) => {}
                 done => return done,
             }
         }
-        let backend = select_backend(self.isolation, path)?;
-        log_unenforced(&backend, self.isolation);
+        let backend = select_backend(&isolation, path)?;
+        log_unenforced(&backend, &isolation);
         self.start_on(&backend, &prepared, &ledger)
+    }
+
+    /// The cage, with what appears in the child's home. What does not exist is left out.
+    fn isolation_with_home(&self, user: &UserEnvironment) -> Result<IsolationConfig, CommandError> {
+        let mut isolation = self.isolation.clone();
+        for HomeMount { source, place, mode } in self.home {
+            let Some(found) = LiveHost.find(source) else { continue };
+            let target = user.mount_point(place, found.kind);
+            let target = target
+                .map_err(|errno| CommandError::unusable(&user.path().join("home").join(place), errno))?;
+            isolation.expose_paths.push(Expose { source: found.resolved, target, mode: *mode });
+        }
+        Ok(isolation)
     }
 
     /// Arguments whose paths are shown to the child. None for a person's own command: what it may

@@ -2,9 +2,11 @@
 //!
 //! Invariant: a variable of the host passes only if it is listed here or in `isolation.env.pass`.
 
+use crate::isolate::host_files::HostEntryKind;
 use crate::launch::Principal;
 use crate::launch::environment::{Variables, set};
-use rustix::fs::{CWD, Mode};
+use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -48,6 +50,34 @@ impl UserEnvironment {
             }
         }
         Ok(())
+    }
+
+    /// Makes a place for a mount at `place` in the child's home, and returns its path. The child owns
+    /// the directory, so no link is followed there.
+    pub fn mount_point(&self, place: &Path, kind: HostEntryKind) -> Result<PathBuf, Errno> {
+        let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let place = Path::new("home").join(place);
+        let mut above = openat(CWD, &self.0, directory, Mode::empty())?;
+        let name = match kind {
+            HostEntryKind::Directory => None,
+            HostEntryKind::File => place.file_name(),
+        };
+        let directories = if name.is_some() { place.parent().unwrap_or(&place) } else { &place };
+        for component in directories {
+            match mkdirat(&above, component, Mode::RWXU) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno),
+            }
+            above = openat(&above, component, directory, Mode::empty())?;
+        }
+        if let Some(name) = name {
+            let new = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+            match openat(&above, name, new, Mode::RUSR | Mode::WUSR) {
+                Ok(_) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(self.0.join(place))
     }
 
     /// The redirected variables.

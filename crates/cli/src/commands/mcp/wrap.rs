@@ -96,6 +96,7 @@ fn run_server(
         dir,
         from,
         command: &arguments.command,
+        home: &[],
         variables: &variables,
         host: std::env::vars_os().collect(),
         streams: Streams::Plain { stdin: Stdin::Pipe, output: Output::Pipes },
