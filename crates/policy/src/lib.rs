@@ -5,6 +5,7 @@
 //! same verdict.
 
 pub mod config;
+mod credentials;
 mod intent;
 pub mod network;
 mod path;

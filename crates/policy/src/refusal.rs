@@ -2,6 +2,7 @@
 //!
 //! Model, ledger and terminal get the same text: the sentence, then the hint on a line of its own.
 
+use crate::credentials::holds_credentials;
 use crate::intent::{Access, Target};
 use crate::shell::guard::OUTSIDE as COMMAND_OUTSIDE;
 use crate::subject::AgentId;
@@ -153,21 +154,31 @@ pub(crate) fn setting(access: Access) -> &'static str {
     }
 }
 
+/// The hint for a place of credentials.
+pub(crate) const NO_PROPOSAL: &str = "credentials are kept there; no setting is proposed for it";
+
 const OUTSIDE: &str = "access denied: path is outside the workspace";
 const SYMLINK: &str = "access denied: symlink resolves outside workspace";
 
 pub(crate) fn outside(access: Access, target: &Target) -> Refusal {
     let pattern = regex::escape(&target.asked.to_string());
+    let hint = if holds_credentials(target.asked.as_path())
+        || target.resolved.as_deref().is_some_and(holds_credentials)
+    {
+        NO_PROPOSAL.to_owned()
+    } else {
+        format!(
+            "`{}`: [{}] in the configuration would allow exactly this path",
+            setting(access),
+            json_string(&format!("^{pattern}$"))
+        )
+    };
     Refusal {
         code: Code::OutsideWorkspace,
         sentence: OUTSIDE.to_owned(),
         rule: "workspace".to_owned(),
         layer: Layer::Policy,
-        hint: format!(
-            "`{}`: [{}] in the configuration would allow exactly this path",
-            setting(access),
-            json_string(&format!("^{pattern}$"))
-        ),
+        hint,
     }
 }
 

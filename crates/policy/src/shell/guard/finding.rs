@@ -1,7 +1,9 @@
 //! Findings of the guard: the rule, the words that triggered it, and the remedy.
 
+use crate::credentials::holds_credentials;
 use crate::intent::Access;
 use crate::path::CleanPath;
+use crate::refusal::NO_PROPOSAL;
 use serde::Serialize;
 
 /// The kind of a finding.
@@ -58,6 +60,9 @@ pub struct Finding {
 impl Finding {
     /// The path rule that would allow exactly this path: as requested, and as resolved.
     pub(super) fn path_remedy(asked: &CleanPath, landed: &CleanPath, access: Access) -> Remedy {
+        if [asked, landed].iter().any(|path| holds_credentials(path.as_path())) {
+            return Remedy::Rewrite(NO_PROPOSAL.to_owned());
+        }
         let [asked, landed] = [asked, landed].map(|path| regex::escape(&path.to_string()));
         let pattern = if asked == landed { format!("^{asked}$") } else { format!("^(?:{asked}|{landed})$") };
         match access {
